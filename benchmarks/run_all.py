@@ -32,6 +32,7 @@ PARTS = {
     "full_run": "The whole run on H&M at full size",
     "folds": "Four folds and one",
     "resume": "A run taken up again",
+    "jobs": "Models side by side",
     "growth_run": "Growth of the run",
     "scale": "Logs larger than memory",
     "synth": "Synthetic H&M at full size",

@@ -172,9 +172,13 @@ def clear(folder: Path) -> None:
 
 
 def entry(what: object, paths: Iterable[Path]) -> Entry:
-    """Return the entry of what is made from files: named by what is asked, not by their content."""
+    """Return the entry of what is made from files: named by what is asked, not by their content.
+
+    And by where they are: what is asked may name them from the folder that one works in.
+    """
     own = tuple(paths)
-    return Entry(folder() / _name(what), own, stamps(own))
+    where = [str(path.absolute()) for path in own]
+    return Entry(folder() / _name((what, where)), own, stamps(own))
 
 
 def _name(what: object) -> str:

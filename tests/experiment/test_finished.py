@@ -18,7 +18,7 @@ from harness.config import Config
 from harness.core import cache
 from harness.core.errors import UsageError
 from harness.data import bucketing
-from harness.experiment import finished, memory
+from harness.experiment import finished, memory, run_folder
 from harness.experiment.result import Findings
 from harness.experiment.run import run
 
@@ -368,3 +368,75 @@ def test_some_models_alone(tmp_path: Path) -> None:
     assert reused(run(settings)) == ["both", "mine", "popular", "random"]
     with pytest.raises(UsageError, match=r'no model "randm" in the config; did you mean "random"'):
         run(settings, models=["randm"])
+
+
+def test_equal_names_in_other_folders_are_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = set()
+    for name in "aba":
+        small.write(tmp_path / name, {"log.csv": small.MANY})
+        monkeypatch.chdir(tmp_path / name)
+        entries.add(cache.entry("events", [Path("log.csv")]).path)
+    assert len(entries) == 2
+
+
+# Two runs meet after they have read, and each writes when both have evaluated.
+MEETING = """
+import sys, time
+from pathlib import Path
+from harness.core import cache
+cache._RECENT_NS = 0
+from harness.cli import main
+from harness.experiment import finished, result
+
+FOLDER, WHICH = sys.argv[1:3]
+
+def meet(place):
+    Path(FOLDER, f"{place}-{WHICH}").touch()
+    end = time.monotonic() + 60
+    while len(list(Path(FOLDER).glob(f"{place}-*"))) < 2:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+def before(function, place):
+    def met(*given, **named):
+        meet(place)
+        return function(*given, **named)
+    return met
+
+finished._keep = before(finished._keep, "keep")
+result.Result.write = before(result.Result.write, "write")
+sys.argv = ["harness", "run", *sys.argv[3:]]
+main()
+"""
+
+
+@pytest.mark.parametrize("out", [[], ["--out", "mine"]])
+def test_two_processes_on_one_run(tmp_path: Path, kept: Path, out: list[str]) -> None:
+    small.write(tmp_path, {"log.csv": small.MANY})
+    small.write(tmp_path, {"exam.toml": small.toml(POPULAR, data={"cache": True})})
+    (tmp_path / "met").mkdir()
+    arguments = [sys.executable, "-c", MEETING, str(tmp_path / "met")]
+    both = [
+        subprocess.Popen(
+            [*arguments, which, str(tmp_path / "exam.toml"), *out],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for which in "ab"
+    ]
+    printed = [process.communicate(timeout=120) for process in both]
+    ended = [(process.returncode, told[1]) for process, told in zip(both, printed, strict=True)]
+    assert ended == [(0, ""), (0, "")]
+    runs = [tmp_path / "mine"] if out else sorted((tmp_path / "runs").iterdir())
+    found = [run_folder.read(folder).record.models[0].metrics for folder in runs]
+    # Neither takes the other's folder from it, unless both were told to write there.
+    assert len(runs) == (1 if out else 2)
+    assert all(metrics == found[0] for metrics in found)
+    assert not [path for path in tmp_path.rglob("*") if "part" in path.name]
+    (model,) = run(small.config_of(tmp_path, POPULAR, data={"cache": True})).models
+    assert model.reused
