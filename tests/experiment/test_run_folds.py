@@ -48,23 +48,11 @@ def record(found: Any) -> dict[str, Any]:
     return {key: value for key, value in own.items() if key != "schema"}
 
 
-TWO_WEEKS = """user,item,time
-ann,a,2020-01-01
-bob,a,2020-01-01
-cid,b,2020-01-01
-ann,a,2020-01-02
-bob,b,2020-01-02
-ann,b,2020-01-03
-cid,b,2020-01-03
-"""
-"""On the 2nd ann has a and bob b; on the 3rd ann and cid have b. Before both days, a leads."""
-
-
 def test_a_score_is_the_mean_over_folds(tmp_path: Path) -> None:
     """The first of popular is a: 1/2 on the 2nd. Then a and b: a again leads by 3 to 2, 0 hits."""
     split = {"strategy": "time", "valid_days": 1, "folds": 2}
     rules = {"k": 1, "metrics": ["MAP@1"]}
-    found = folded(small.config(tmp_path, log=TWO_WEEKS, split=split, evaluation=rules))
+    found = folded(small.config(tmp_path, log=small.TWO_WEEKS, split=split, evaluation=rules))
     by_fold = [fold.models[0].metrics["MAP@1"].mean for fold in found.folds]
     assert by_fold == [0.5, 0.0]
     assert found.models[0].metrics["MAP@1"].mean == 0.25
@@ -83,7 +71,7 @@ def test_a_users_value_is_the_sum_over_folds(tmp_path: Path) -> None:
         tmp_path,
         small.POPULAR,
         small.RANDOM,
-        log=TWO_WEEKS,
+        log=small.TWO_WEEKS,
         split=split,
         evaluation={"k": 1, "metrics": ["MAP@1"]},
     )
@@ -229,14 +217,14 @@ def test_too_many_folds_name_the_config_file(tmp_path: Path) -> None:
 
 def test_a_fold_without_users_is_named(tmp_path: Path) -> None:
     """On the 3rd only dan, whom nobody knew, has anything."""
-    log = TWO_WEEKS.replace("ann,b,2020-01-03\ncid,b,2020-01-03", "dan,b,2020-01-03")
+    log = small.TWO_WEEKS.replace("ann,b,2020-01-03\ncid,b,2020-01-03", "dan,b,2020-01-03")
     split = {"strategy": "time", "valid_days": 1, "folds": 2}
     with refusal(EmptyEvaluationSetError, "fold 2 of 2: no user is left"):
         run(small.config(tmp_path, log=log, split=split))
 
 
 def test_a_fold_without_events_is_named(tmp_path: Path) -> None:
-    log = TWO_WEEKS.replace("2020-01-02", "2020-01-01")
+    log = small.TWO_WEEKS.replace("2020-01-02", "2020-01-01")
     split = {"strategy": "time", "valid_days": 1, "folds": 2}
     window = ", and the window is 1 day from 2020-01-02; change [split]"
     with refusal(DataError, "fold 1 of 2: the split leaves no validation event of 7 (", window):
@@ -352,7 +340,7 @@ def test_files_of_a_competition_are_those_of_a_fold(tmp_path: Path) -> None:
 
 def test_who_has_no_true_item_is_not_counted_as_having_one(tmp_path: Path) -> None:
     """Ann has z alone, which nobody had before and is no candidate; cid has b."""
-    first_day = TWO_WEEKS[: TWO_WEEKS.index("ann,a,2020-01-02")]
+    first_day = small.TWO_WEEKS[: small.TWO_WEEKS.index("ann,a,2020-01-02")]
     log = first_day + "ann,z,2020-01-02\ncid,b,2020-01-03\n"
     rules = {"k": 1, "metrics": ["MAP@1"], "truth": "candidates", "require_hit": False}
     time = {"strategy": "time", "valid_days": 1, "folds": 2}

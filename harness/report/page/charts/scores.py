@@ -13,6 +13,7 @@ from harness.experiment.run_folder import Run
 from harness.report.page.charts import base
 from harness.report.page.charts.base import Figure, full, label
 from harness.report.page.view import View, shown, spread
+from harness.stats.folds import values_of
 
 if TYPE_CHECKING:
     from harness.core.arrays import Floats
@@ -56,14 +57,14 @@ def _bars(i: int, counts: Any, users: int, edges: Any, top: float) -> Figure:
 def by_user(view: View) -> list[Floats] | None:
     """Return each model's per-user values of the first metric, the mean over repeats.
 
-    Of several folds those of one stand behind those of another. They are read by their column, so
-    that no metric of the user's own has to be imported.
+    They are read by their column, so that no metric of the user's own has to be imported.
     """
     if view.metric not in view.run.user_scores.columns:
         return None
+    folds = view.run.folds
     return [
-        np.concatenate([_of_fold(fold, view.metric, model.name) for fold in view.run.folds])
-        for model in view.models
+        values_of([_of_fold(f, view.metric, m.name) for f in folds], [f.user_ids for f in folds])
+        for m in view.models
     ]
 
 
