@@ -39,7 +39,7 @@ from harness.protocol.task import Task, task_on
 from harness.protocol.task import read as read_events
 from harness.stats.chance_law import has_law
 from harness.stats.estimates import ModelEstimate, of_set
-from harness.stats.fold_means import Folds, ScoredFold, fold_steps
+from harness.stats.fold_means import FEWEST, Folds, ScoredFold, fold_steps
 from harness.stats.folds import folded
 
 
@@ -163,7 +163,8 @@ def over_folds(
     with clock.step("compare"):
         part = [fold.scored(names) for fold in folds]
         of = steps_.found(fold_steps(), of_one(part))
-        lawful = not held_out.overlaps and has_law(metrics[0], graded=config.graded)
+        told = _not_judged(of, held_out)
+        lawful = not told and has_law(metrics[0], graded=config.graded)
         laws = [fold.users.law for fold in folds] if lawful else None
         steps = figure_steps(left, metrics, (), of.users, of, against_chance=lawful)
         figures = steps_.found(steps, of_one(folded(of, part, laws)))
@@ -188,7 +189,7 @@ def over_folds(
         leaderboard_estimates=None,
         notes=(
             *notes_of(held_out, [fold.notes for fold in results]),
-            *([_NOT_JUDGED] if held_out.overlaps else []),
+            *told,
         ),
         seconds=_added(seconds),
         failed=failures.told,
@@ -283,6 +284,26 @@ def notes_of(held_out: HeldOut, folds: Sequence[Sequence[str]]) -> tuple[str, ..
     return (*held_out.notes, *common, *own)
 
 
-_NOT_JUDGED = (
-    "folds overlap, so no model is judged against chance, which takes them for independent"
-)
+def _not_judged(of: Folds, held_out: HeldOut) -> list[str]:
+    """Return why no model is judged against chance; nothing where models are."""
+    overlap = (
+        "folds overlap, so no model is judged against chance, which takes them for independent"
+    )
+    return [*([overlap] if held_out.overlaps else []), *([_few(of)] if of.few else [])]
+
+
+def _few(of: Folds) -> str:
+    """Return what folds of few users do to all figures: their mean counts as that of any other."""
+    few, most = of.few, max(of.sizes)
+    number, least = min(few.items(), key=lambda fold: fold[1])
+    who = f"fold {number} has {counted(least, 'user')}"
+    if len(few) > 1:
+        who = f"{len(few)} of {len(of.sizes)} folds have fewer than {FEWEST} users, such as fold "
+        who += f"{number} with {least}"
+    if most >= FEWEST:
+        weigh = "weighs" if least == 1 else "weigh"
+        who += f", who {weigh} as much as the {most:,} of fold {of.sizes.index(most) + 1}"
+    rest = "intervals and tests rest on these few"
+    if least == 1:
+        rest = "a fold of a single user leaves no intervals"
+    return f"{who}: no model is judged against chance, and {rest}; take fewer folds"

@@ -41,6 +41,11 @@ class ScoredFold:
     ids: pl.Series
 
 
+FEWEST = 10
+"""Users of a fold, below which its spread cannot be known: most score 0, so that few may all score
+alike, and their standard deviation is uncertain by a quarter even where values are normal."""
+
+
 @dataclass(frozen=True, eq=False)
 class Folds:
     """What of all folds every part must know.
@@ -63,6 +68,11 @@ class Folds:
     def sizes(self) -> list[int]:
         """Users of each fold."""
         return [row[fold] for fold, row in enumerate(self.common)]
+
+    @property
+    def few(self) -> dict[int, int]:
+        """Users of each fold that has fewer than `FEWEST`, by its number from 1."""
+        return {fold: n for fold, n in enumerate(self.sizes, 1) if n < FEWEST}
 
     @property
     def freedom(self) -> float:

@@ -301,7 +301,6 @@ def test_files_are_given_for_each_fold(tmp_path: Path) -> None:
     found = folded(given(tmp_path))
     assert [fold.evaluation.users for fold in found.folds] == [1, 1]
     assert [fold.models[0].metrics["MAP@2"].mean for fold in found.folds] == [0.5, 0.5]
-    assert found.notes == ()
 
 
 def test_lists_are_given_for_each_fold(tmp_path: Path) -> None:
@@ -352,11 +351,68 @@ def test_folds_that_overlap_are_told(tmp_path: Path) -> None:
     found = folded(
         given(tmp_path, two_test="user,item\nbob,b\nann,b\n", two_base=FILES["one.base"])
     )
-    assert (found.notes[0], found.notes[-1]) == (
+    assert (found.notes[0], found.notes[-2]) == (
         "folds 1 and 2 overlap: 1 of the 1 true item of fold 1 is true in both",
         "folds overlap, so no model is judged against chance, which takes them for independent",
     )
     assert [model.vs_random for model in found.models] == [None]
+
+
+TEN = "abcdefghij"
+
+
+def few(folder: Path, first: str, second: str) -> FoldedResult:
+    """Return a run whose two folds hold out y of users of one letter; popular says x, y."""
+    users = sorted({*first, *second})
+    base = "user,item\n" + "".join(f"{user},x\n" for user in users) + "other,y\n"
+    tests = ["user,item\n" + "".join(f"{user},y\n" for user in own) for own in (first, second)]
+    files = {"one_base": base, "two_base": base, "one_test": tests[0], "two_test": tests[1]}
+    return folded(given(folder, **files))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "note"),
+    [
+        (
+            TEN,
+            "uvw",
+            "fold 2 has 3 users, who weigh as much as the 10 of fold 1: no model is judged against "
+            "chance, and intervals and tests rest on these few; take fewer folds",
+        ),
+        (
+            "u",
+            TEN,
+            "fold 1 has 1 user, who weighs as much as the 10 of fold 2: no model is judged against "
+            "chance, and a fold of a single user leaves no intervals; take fewer folds",
+        ),
+        (
+            "uv",
+            "wxyz",
+            "2 of 2 folds have fewer than 10 users, such as fold 1 with 2: no model is judged "
+            "against chance, and intervals and tests rest on these few; take fewer folds",
+        ),
+        (
+            TEN[:9],
+            "klmnopqrst",
+            "fold 1 has 9 users, who weigh as much as the 10 of fold 2: no model is judged "
+            "against chance, and intervals and tests rest on these few; take fewer folds",
+        ),
+    ],
+)
+def test_a_fold_of_few_users_is_told_and_no_model_judged(
+    tmp_path: Path, first: str, second: str, note: str
+) -> None:
+    """Ten users of a fold are enough, nine are too few."""
+    found = few(tmp_path, first, second)
+    assert found.notes == (note,)
+    assert [model.vs_random for model in found.models] == [None]
+    assert not any("better than chance" in line for line in found.sheets()[0].heading)
+
+
+def test_folds_of_ten_users_are_judged(tmp_path: Path) -> None:
+    found = few(tmp_path, TEN, "klmnopqrst")
+    assert found.notes == ()
+    assert all(model.vs_random for model in found.models)
 
 
 def test_one_set_under_two_names_is_refused(tmp_path: Path) -> None:
@@ -448,8 +504,8 @@ def test_files_of_a_competition_have_the_notes_of_a_run(tmp_path: Path) -> None:
     done = split(settings, tmp_path / "out", public_share=0.5)
     assert isinstance(done, FoldedSplit)
     of_run = folded(settings).notes
-    assert done.notes == of_run[:-1]
-    assert of_run[-1].startswith("folds overlap, so no model is judged against chance")
+    assert done.notes == of_run[:-2]
+    assert of_run[-2].startswith("folds overlap, so no model is judged against chance")
     overlap, in_train, _ = done.notes
     assert overlap == "folds 1 and 2 overlap: 2 of the 2 true items of fold 1 are true in both"
     assert in_train.startswith(
@@ -466,7 +522,8 @@ def test_a_list_with_one_name_is_that_name(tmp_path: Path, split: dict[str, Any]
 
 def test_lists_of_random_rankings_are_seldom_called_better_than_chance(tmp_path: Path) -> None:
     """A random model is no better than chance over folds either, by the law of the users' sums."""
-    found = folded(small.config(tmp_path, RANDOM, log=small.MANY, split=THREE))
+    split = {"strategy": "time", "valid_days": 2, "folds": 2}
+    found = folded(small.config(tmp_path, RANDOM, log=small.MANY, split=split))
     verdict = found.models[0].vs_random
     assert verdict is not None
     assert verdict.verdict == "not distinguishable"
