@@ -21,6 +21,13 @@ class Failure(NamedTuple):
     error: HarnessError
     fold: int | None
 
+    def told(self, name: str) -> str:
+        """Return what the model `name` raised, which may be what one raised that it is made of."""
+        text = str(self.error)
+        if text.startswith('model "') and not text.startswith(f'model "{name}"'):
+            return f'model "{name}" needs one that failed: {text}'
+        return text
+
 
 @dataclass(frozen=True)
 class Failures:
@@ -70,7 +77,7 @@ class Failures:
         errors = [failure.error for failure in self.found.values()]
         if len(errors) == 1:
             raise errors[0]
-        told = "\n".join(map(str, errors))
+        told = "\n".join(failure.told(name) for name, failure in self.found.items())
         raise RecommenderError(f"all {len(errors)} models failed:\n{told}") from errors[0]
 
     def without(self, config: Config) -> Config:
@@ -87,8 +94,8 @@ class Failures:
     def told(self) -> tuple[FailedModel, ...]:
         """What the record says of them."""
         return tuple(
-            FailedModel(name=name, error=str(error), fold=fold)
-            for name, (error, fold) in self.found.items()
+            FailedModel(name=name, error=failure.told(name), fold=failure.fold)
+            for name, failure in self.found.items()
         )
 
     def notes(self, config: Config) -> tuple[str, ...]:

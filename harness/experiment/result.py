@@ -403,7 +403,9 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
 
 
 def _failures(result: Findings) -> list[str]:
-    return [f"failed  {printable(' '.join(model.says.split()))}" for model in result.failed]
+    """Return a line a model; what an error has lines of, such as problems, stands apart in it."""
+    said = [[" ".join(line.split()) for line in m.says.splitlines()] for m in result.failed]
+    return [f"failed  {printable(' · '.join(filter(None, lines)))}" for lines in said]
 
 
 def _notes(result: Findings) -> list[str]:
