@@ -38,6 +38,7 @@ from harness.experiment.solution_files import (
 from harness.experiment.submit import read_by, rows_of
 from harness.protocol.task import Task
 from harness.protocol.users import OWN
+from harness.submission.format import FORMATS
 
 TRAIN, VALID = "train.csv", "valid.csv"
 CONFIG, RECORD = "config.toml", "split.json"
@@ -319,9 +320,16 @@ def _values(task: Task, folder: Path) -> dict[str, Any]:
     values["split"] = {"strategy": "given", "valid": VALID}
     values["evaluation"] = _evaluation(task, values.get("evaluation", {}))
     values.get("submission", {}).pop("sample", None)
+    if not _asks(config):  # of its own sample nothing follows for lists that the config took
+        values["submission"] = values.get("submission", {}) | {"sample": False}
     if config.compare.slices:  # those of a table of users, which is not written
         values["compare"]["slices"] = [name for name in config.compare.slices if name in OWN]
     return values
+
+
+def _asks(config: Config) -> bool:
+    """Return whether the competition of a config says what rows must be there, or their columns."""
+    return config.data.layout in FORMATS or competition.of_config(config).asked
 
 
 def _evaluation(task: Task, given: dict[str, Any]) -> dict[str, Any]:

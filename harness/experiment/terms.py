@@ -142,7 +142,7 @@ class Terms:
     @property
     def asking(self) -> Path | None:
         """The sample that is named, by itself or in a config without data."""
-        if self.sample is not None or self.own is None or self.own.submission.sample is None:
+        if self.sample is not None or self.own is None or not self.own.submission.sample:
             return self.sample
         return self.own.folder / self.own.submission.sample
 

@@ -10,8 +10,9 @@ import pytest
 import small
 from conftest import refusal
 
+import harness
 from harness import config as config_
-from harness.config import Config, parse
+from harness.config import Config, SubmissionConfig, parse
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.data import bucketing
 from harness.experiment import memory, run_folder
@@ -335,6 +336,23 @@ def test_files_of_a_competition_are_those_of_a_fold(tmp_path: Path) -> None:
         assert written.record.evaluation.fingerprint == fold.evaluation.fingerprint
         again = single(config_.read(written.folder / "config.toml"))
         assert [m.metrics for m in again.models] == [m.metrics for m in fold.models]
+
+
+def test_a_splits_own_sample_refuses_no_lists_that_a_run_took(tmp_path: Path) -> None:
+    """Nobody said what lists look like: they say it themselves, and need not have all users."""
+    lists = {"name": "theirs", "lists": ["one.csv", "two.csv"]}
+    own = {"one_test": "user,item\nbob,a\nann,b\n", "two_test": "user,item\nbob,b\nann,b\n"}
+    own |= {"one_csv": "who,prediction\nann,b\n", "two_csv": "who,prediction\nbob,a b\n"}
+    settings = given(tmp_path, small.POPULAR, lists, **own)
+    settings = settings.model_copy(update={"submission": SubmissionConfig()})
+    done = split(settings, tmp_path / "out", public_share=0.5)
+    assert isinstance(done, FoldedSplit)
+    for written, fold in zip(done.folds, folded(settings).folds, strict=True):
+        config = written.folder / "config.toml"
+        again = single(config_.read(config))
+        assert [m.metrics for m in again.models] == [m.metrics for m in fold.models]
+    scored = harness.score(tmp_path / "two.csv", config=config)
+    assert scored.metrics["MAP@2"].mean == 1 / 4
 
 
 def test_who_has_no_true_item_is_not_counted_as_having_one(tmp_path: Path) -> None:
