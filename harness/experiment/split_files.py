@@ -161,7 +161,7 @@ def split(
             with named(number, len(folds)):
                 held_out.add(task.evaluation_set)
                 record = write(task, folder / name, share)
-            notes = *task.data.notes, *task.split.notes
+            notes = *task.data.notes, *task.split.notes(task.config.evaluation.seen_items)
             done.append(SplitFolder(out / name, record, notes))
     if len(folds) == 1:
         return done[0]

@@ -452,6 +452,31 @@ def test_folds_that_hold_out_no_candidate_are_not_one(tmp_path: Path) -> None:
     assert not any("overlap" in note for note in found.notes)
 
 
+def dropping(settings: Config) -> Config:
+    evaluation = settings.evaluation.model_copy(update={"seen_items": "drop"})
+    return settings.model_copy(update={"evaluation": evaluation})
+
+
+def test_train_that_holds_the_tests_events_is_told_as_the_cause(tmp_path: Path) -> None:
+    """Ann's b of the first fold is in its train: where seen items are dropped nothing is left."""
+    settings = given(tmp_path, one_base="user,item\nann,b\nbob,a\n")
+    told = (
+        "fold 1 of 2: no user is left: ",
+        "; 1 of 1 validation event is a training event too (the same user and item); leave such",
+    )
+    with refusal(EmptyEvaluationSetError, *told) as caught:
+        run(dropping(settings))
+    assert "write ids alike" not in str(caught.value)
+
+
+def test_what_is_dropped_is_not_said_to_be_predicted(tmp_path: Path) -> None:
+    """Bob's a of the first fold's test is in train, ann's b is not."""
+    settings = dropping(given(tmp_path, one_test="user,item\nann,b\nbob,a\n"))
+    (note,) = (note for note in folded(settings).notes if "training event too" in note)
+    assert note.startswith("fold 1: 1 of 2 validation events is a training event too (the same")
+    assert 'seen_items = "drop" takes them out of the truth' in note
+
+
 def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:
     """007 and 7 are one of two folds each; 8 and 08 of fold 1 are two users there."""
     base, test = "user,item\n{0},a\n{1},a\n{2},b\n", "user,item\n{0},b\n{1},b\n{2},a\n"
