@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from harness.config import Config, TimeSplit
+from harness.config.paths import paths_of
 from harness.core import steps as steps_
 from harness.core.errors import HarnessError, UsageError, counted
 from harness.core.progress import Clock
@@ -189,6 +190,7 @@ def over_folds(
         leaderboard_estimates=None,
         notes=(
             *notes_of(held_out, [fold.notes for fold in results]),
+            *_same_lists(left),
             *told,
         ),
         seconds=_added(seconds),
@@ -282,6 +284,23 @@ def notes_of(held_out: HeldOut, folds: Sequence[Sequence[str]]) -> tuple[str, ..
         if note not in common
     ]
     return (*held_out.notes, *common, *own)
+
+
+def _same_lists(config: Config) -> list[str]:
+    """Return notes on models with the same file of lists in several folds."""
+    told = []
+    for model in config.models:
+        names, folds = paths_of(model.lists or []), dict[Path, list[int]]()
+        for number, name in enumerate(names, 1):
+            folds.setdefault((config.folder / name).resolve(), []).append(number)
+        told += [
+            f'model "{model.name}": its lists are {names[own[0] - 1]} in folds '
+            f"{', '.join(map(str, own[:-1]))} and {own[-1]}; if they were made for one of these, "
+            "name the file of each fold"
+            for own in folds.values()
+            if len(own) > 1
+        ]
+    return told
 
 
 def _not_judged(of: Folds, held_out: HeldOut) -> list[str]:

@@ -310,6 +310,18 @@ def test_lists_are_given_for_each_fold(tmp_path: Path) -> None:
     assert found.models[0].metrics["MAP@2"].mean == 0.75
 
 
+def test_one_file_of_lists_for_two_folds_is_told(tmp_path: Path) -> None:
+    """By whatever name: two folds' lists are seldom the same."""
+    both = {"one_csv": "user,prediction\nann,b\nbob,a\n", "two_base": FILES["one.base"]}
+    same = {"name": "same", "lists": ["one.csv", "./one.csv"]}
+    other = {"name": "other", "lists": ["one.csv", "two.csv"]}
+    found = folded(given(tmp_path, same, other, **both))
+    assert [note for note in found.notes if "lists" in note] == [
+        'model "same": its lists are one.csv in folds 1 and 2; if they were made for one of these, '
+        "name the file of each fold"
+    ]
+
+
 def test_the_fold_of_lists_with_errors_is_named(tmp_path: Path) -> None:
     """Bob has two rows in the second fold's file."""
     lists = {"name": "theirs", "lists": ["one.csv", "two.csv"]}
