@@ -183,7 +183,7 @@ def over_folds(
         with_items=pl.concat([_with_items(one) for one in sets]).n_unique(),
         metrics=metrics,
         models=models,
-        chance=_chance([fold.chance for fold in results]),
+        chance=_chance([fold.chance for fold in results], independent=not held_out.overlaps),
         comparison=figures.comparison and figures.comparison.over_folds(means, metrics[0]),
         shake_ups=figures.shake_ups,
         slices=(),
@@ -253,13 +253,14 @@ def _added(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {key: sum(of.get(key, 0.0) for of in several) for key in keys}
 
 
-def _chance(folds: Sequence[Mapping[str, Chance]]) -> dict[str, Chance]:
-    """Return the chance of the means: draws of different folds are independent."""
+def _chance(folds: Sequence[Mapping[str, Chance]], *, independent: bool) -> dict[str, Chance]:
+    """Return the chance of the means; its spread is known where folds are independent."""
     found = {}
     for name in folds[0]:
         own = [chance[name] for chance in folds]
-        sd = math.sqrt(math.fsum(chance.sd**2 for chance in own)) / len(own)
-        found[name] = Chance(mean(np.array([chance.mean for chance in own])), sd)
+        sd = math.sqrt(math.fsum((chance.sd or 0) ** 2 for chance in own)) / len(own)
+        means = np.array([chance.mean for chance in own])
+        found[name] = Chance(mean(means), sd if independent else None)
     return found
 
 

@@ -28,6 +28,7 @@ from harness.experiment.record import (
     FailedModel,
     ModelRecord,
     RunRecord,
+    lift_of,
 )
 from harness.experiment.run_folder import (
     PER_USER,
@@ -377,7 +378,7 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
         Column("model", answer.name_of, "name"),
         Column(first, lambda m: number(m.metrics[first].mean, digits)),
         Column("95 % interval", lambda m: answer.spread(m, first, digits)),
-        Column("× chance", lambda m: "" if m.vs_random is None else lift(m.vs_random.lift)),
+        Column("× chance", partial(_times, result)),
         Column(answer.title(result), partial(answer.standing, result), "words"),
         *(Column(name, partial(_mean, name)) for name in others),
     ]
@@ -400,6 +401,11 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
         floor += [exact.get(name, "") for name in others]
         found.rows.append([*floor, ""] if verbose else floor)
     return found
+
+
+def _times(result: Findings, model: ModelRecord) -> str:
+    times = lift_of(model, result.chance)
+    return "" if times is None and model.vs_random is None else lift(times)
 
 
 def _failures(result: Findings) -> list[str]:
@@ -461,7 +467,7 @@ def _record(result: Findings, model: ModelRecord) -> dict[str, object]:
         "model": model.name,
         "repeats": model.repeats,
         "tuned": 0 if model.tuned is None else model.tuned.trials,
-        "lift": None if v is None else _lift(v),
+        "lift": lift_of(model, result.chance) if v is None else _lift(v),
         "p": None if v is None else v.p,
         "verdict": None if v is None else v.verdict,
         "error": None,

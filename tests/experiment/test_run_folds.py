@@ -22,6 +22,7 @@ from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.experiment.split_files import FoldedSplit, split
 from harness.experiment.submissions import SubmissionError
+from harness.report.page import page
 
 THREE = {"strategy": "time", "valid_days": 2, "folds": 3}
 """Days 3 and 4, 5 and 6, 7 and 8 of `small.MANY`."""
@@ -386,6 +387,20 @@ def test_folds_that_overlap_are_told(tmp_path: Path) -> None:
         "folds overlap, so no model is judged against chance, which takes them for independent",
     )
     assert [model.vs_random for model in found.models] == [None]
+
+
+def test_of_folds_that_overlap_the_mean_of_chance_is_known(tmp_path: Path) -> None:
+    """Popular scores 1/2 for all; of two candidates a random ranking has 3/4 with one true item."""
+    both = {"two_test": "user,item\nbob,b\nann,b\n", "two_base": FILES["one.base"]}
+    found = folded(given(tmp_path, **both))
+    assert (found.chance["MAP@2"].mean, found.chance["MAP@2"].sd) == (3 / 4, None)
+    (sheet, _), (record,) = found.sheets(), found.records()
+    assert sheet.rows[0][sheet.titles.index("× chance")] == "0.7"
+    assert sheet.heading[0].endswith(", 0.7 × chance")
+    assert record["lift"] == pytest.approx(2 / 3)
+    found.write(tmp_path / "run")
+    text = page(run_folder.read(tmp_path / "run"))
+    assert "0.7 times chance" in text
 
 
 TEN = "abcdefghij"

@@ -127,10 +127,12 @@ def _line(view: View) -> list[Figure]:
     if view.chance is None:
         return []
     mean, sd = view.chance.mean, view.chance.sd
-    low = max(mean - sd, mean / 1000)  # a logarithmic axis has no 0
     tall = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
-    band = {"type": "rect", "x0": low, "x1": mean + sd, "line": {"width": 0}, "opacity": 0.16}
     line = {"type": "line", "x0": mean, "x1": mean, "line": {"width": 1.5, "dash": "4px,3px"}}
+    if sd is None:
+        return [tall | line]
+    low = max(mean - sd, mean / 1000)  # a logarithmic axis has no 0
+    band = {"type": "rect", "x0": low, "x1": mean + sd, "line": {"width": 0}, "opacity": 0.16}
     return [tall | band | {"fillcolor": "#7A7F87"}, tall | line]
 
 
@@ -147,7 +149,7 @@ def _shown_values(view: View) -> list[float]:
     means = [view.mean(m) for m in view.models]
     ends = [end for m in view.models for end in view.ends(m) or ()]
     chance = view.chance
-    return [*means, *ends, *([chance.mean, chance.mean + chance.sd] if chance else [])]
+    return [*means, *ends, *([chance.mean, chance.mean + (chance.sd or 0)] if chance else [])]
 
 
 def _linear(view: View) -> Figure:
