@@ -21,7 +21,7 @@ import polars as pl
 from harness.config import Config, TimeSplit
 from harness.config.paths import paths_of
 from harness.core import steps as steps_
-from harness.core.errors import HarnessError, UsageError, counted
+from harness.core.errors import EmptyEvaluationSetError, HarnessError, UsageError, counted
 from harness.core.progress import Clock
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
@@ -145,7 +145,10 @@ def named(number: int, folds: int) -> Iterator[None]:
         yield
     except HarnessError as error:
         if folds > 1:  # in place: an error may hold more than its words
-            error.args = (f"fold {number} of {folds}: {error}",)
+            told, *more = str(error).split("\n")
+            if isinstance(error, EmptyEvaluationSetError) and number < folds:
+                told += ", or ask for fewer folds"
+            error.args = ("\n".join([f"fold {number} of {folds}: {told}", *more]),)
         raise
 
 

@@ -225,6 +225,22 @@ def test_a_fold_without_users_is_named(tmp_path: Path) -> None:
         run(small.config(tmp_path, log=log, split=split))
 
 
+def test_where_an_early_fold_has_nobody_fewer_folds_are_the_hint(tmp_path: Path) -> None:
+    """Nobody of the 2nd was there on the 1st; of the last fold alone fewer would be none."""
+    log = small.TWO_WEEKS.replace("ann,a,2020-01-01\nbob,a,2020-01-01\n", "")
+    split = {"strategy": "time", "valid_days": 1, "folds": 2}
+    told = (
+        'fold 1 of 2: no user is left: the rule "seen in train"',
+        ", or ask for fewer folds\nusers",
+    )
+    with refusal(EmptyEvaluationSetError, *told):
+        run(small.config(tmp_path, log=log, split=split))
+    log = small.TWO_WEEKS.replace("ann,b,2020-01-03\ncid,b,2020-01-03", "dan,b,2020-01-03")
+    with refusal(EmptyEvaluationSetError, "fold 2 of 2: ") as caught:
+        run(small.config(tmp_path, log=log, split=split))
+    assert "fewer folds" not in str(caught.value)
+
+
 def test_a_fold_without_events_is_named(tmp_path: Path) -> None:
     log = small.TWO_WEEKS.replace("2020-01-02", "2020-01-01")
     split = {"strategy": "time", "valid_days": 1, "folds": 2}
