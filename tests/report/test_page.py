@@ -302,6 +302,7 @@ def test_folds_have_columns_and_a_table_of_their_own(tmp_path: Path) -> None:
     ]
     assert {row[better] for row in own.values()} == {"–", "1 of 2 folds"}  # the first has none
     windows = [row[:3] for row in found.rows if row[1:2] and row[1].startswith("1 day from")]
+    assert "result.json has the groups of each" in found.texts["slices"]
     assert windows == [["1", "1 day from 2020-01-08", "2"], ["2", "1 day from 2020-01-09", "2"]]
 
 
