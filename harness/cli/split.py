@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -14,6 +15,10 @@ from harness.core.errors import counted
 
 if TYPE_CHECKING:
     from harness.experiment.split_files import SplitFolder, SplitRecord
+
+
+_INDENT = 7
+"""Of what follows below a label, as in tables."""
 
 
 def split(
@@ -40,11 +45,23 @@ def split(
         for path in (fold.folder / name for name in FILES):
             if path.exists():
                 print(f"{path}  {path.stat().st_size:,} bytes")
-        print(f"\nevaluation set  {_numbers(fold.record)}" + "\n" * (fold is not folds[-1]))
+        _say(f"evaluation set  {_numbers(fold.record)}", before="\n")
+        print("\n" * (fold is not folds[-1]), end="")
     print("next  " + to_type("score", "FILE", *_options(folds[-1])))
     for note in dict.fromkeys([*map(_without_config, folds), *done.notes]):
         if note:
-            print(f"note  {note}", file=sys.stderr)
+            _say(f"note  {note}", sys.stderr)
+
+
+def _say(line: str, stream: TextIO | None = None, before: str = "") -> None:
+    """Print a line, in lines of its width where it is for a terminal."""
+    stream = stream or sys.stdout
+    lines = [line]
+    if stream.isatty():
+        from harness.core.terminal import wrapped  # it takes Rich
+
+        lines = wrapped(line, shutil.get_terminal_size().columns, _INDENT)
+    print(before + "\n".join(lines), file=stream)
 
 
 def _numbers(record: SplitRecord) -> str:

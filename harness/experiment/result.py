@@ -425,7 +425,7 @@ def fold_sheet(result: Findings) -> Sheet:
     columns: list[Column[ModelRecord]] = [
         Column("model", answer.name_of, "name"),
         *(
-            Column(f"fold {number}", partial(_in_fold, fold, first, digits))
+            Column(f"fold {number}", partial(_in_fold, fold, first, digits), first_out=True)
             for number, fold in enumerate(result.folds, 1)
         ),
         Column(

@@ -1,6 +1,7 @@
 """harness split on the command line: from a config to files that validate and score take."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,24 @@ def test_what_it_says(harness: Cli, here: Path) -> None:
     scored = "score FILE --solution out/solution.csv --sample out/sample_submission.csv --k 2"
     assert lines[9].startswith("next  ")
     assert lines[9].endswith(scored)
+
+
+def test_lines_end_where_the_terminal_does(
+    harness: Cli, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command to type next stands whole."""
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "50")
+    small.write(here, {"valid.csv": "user,item,time\nann,b,2020-01-02\nbob,a,2020-01-09\n"})
+    given = "--set=split={ strategy = 'given', valid = 'valid.csv' }"
+    _, out, err = harness("split", "shop.toml", "--out", "out", given)
+    *lines, last = out.splitlines()
+    assert max(map(len, [*lines, *err.splitlines()])) <= 50 < len(last)
+    assert last.startswith("next  ")
+    assert last.endswith("--k 2")
+    assert any(line.startswith("       ") for line in lines)
+    assert err.startswith("note  1 of 2 validation events is a training")
 
 
 def test_folds_have_a_folder_each(harness: Cli, here: Path) -> None:

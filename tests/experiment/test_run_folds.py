@@ -14,6 +14,7 @@ import harness
 from harness import config as config_
 from harness.config import Config, SubmissionConfig, parse
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
+from harness.core.terminal import fitted
 from harness.data import bucketing
 from harness.experiment import memory, run_folder
 from harness.experiment.compare import compare
@@ -621,6 +622,12 @@ def test_the_table_shows_each_fold_and_in_how_many_the_best_is_better(tmp_path: 
     assert "in 2 of 3 folds" in whole.heading[1]
     assert folds.heading[0].startswith("fold 1  7 users · 5 candidates · ")
     assert folds.titles == ["model", "fold 1", "fold 2", "fold 3", "best is better in"]
+    shown = {
+        width: [" ".join(title) for title, *_ in fitted(folds, width).values()]
+        for width in (60, 40)
+    }
+    assert (len(shown[60]), shown[40][1]) == (5, "fold 3")
+    assert {titles[-1] for titles in shown.values()} == {"best is better in"}
     row = next(row for row in folds.rows if row[0] == "popular")
     assert row == ["popular", "0.0000", "0.3462", "0.5000", "2 of 3 folds"]
     assert folds.rows[0][-1] == ""  # the best itself
