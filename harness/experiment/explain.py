@@ -11,7 +11,7 @@ import polars as pl
 
 from harness.config import Config
 from harness.core.arrays import repeats
-from harness.core.errors import UsageError, printable, suggest
+from harness.core.errors import UsageError, counted, printable, suggest
 from harness.core.table import MISSING, Column, Sheet, Shown, number
 from harness.experiment import run_folder
 from harness.experiment.answers import fitted, recommend
@@ -20,7 +20,6 @@ from harness.experiment.list_table import ListTable, lists_of
 from harness.experiment.run_folder import RECOMMENDATIONS, Run
 from harness.experiment.score import convention_columns, on_conventions
 from harness.experiment.submitted_lists import SubmittedLists, lists_of_positions
-from harness.experiment.terms import last_of
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
 from harness.metrics.conventions import map_by_convention
 from harness.metrics.grades import allows
@@ -34,18 +33,29 @@ from harness.protocol.truth import Solution
 
 
 def of_run(
-    folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...] = ()
+    folder: Path,
+    model: str,
+    repeat: int = 0,
+    metrics: tuple[Metric, ...] = (),
+    fold: int | None = None,
 ) -> SubmittedLists:
     """Return the lists of a run's model; a run that has none written down gives them again.
+
+    Parameters
+    ----------
+    fold : int, optional
+        Which of several, from 1, the earliest; the last by default.
 
     Raises
     ------
     UsageError
-        No such run, model or repeat; a model that failed; or the data has changed since the run.
+        No such run, model, repeat or fold; a model that failed; or the data has changed since the
+        run.
     """
     whole = run_folder.read(folder)
-    run, config = whole.folds[-1], whole.config
     settings = model_of(_evaluated(whole, model), model, repeat, str(folder))
+    at = _fold_of(whole, fold)
+    run, config = whole.folds[at], whole.config.folds()[at]
     task = make_task(config)
     run.refuse_changed(task.evaluation_set)
     if (folder / RECOMMENDATIONS).exists():
@@ -56,7 +66,40 @@ def of_run(
         found = recommend(model, fitted(model, made, task), task, repeat)
     _refuse_other_lists(run, model, repeat, _on_task("", task, found, ()))
     title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")
-    return _on_task(title, task, found, metrics)
+    submitted = _on_task(title, task, found, metrics)
+    which = replace(submitted.solution, folds=len(whole.folds), fold=at + 1)
+    return replace(submitted, solution=which)
+
+
+def _fold_of(run: Run, fold: int | None) -> int:
+    """Return the place of a fold of a run, the last one by default.
+
+    Raises
+    ------
+    UsageError
+        It has no such fold, or its config has others.
+    """
+    there = len(run.folds)
+    if run.config.n_folds != there:
+        raise UsageError(
+            f"{run.folder / 'config.toml'}: says {counted(run.config.n_folds, 'fold')}, and the "
+            f"run had {there}: it was changed since; {run.again}"
+        )
+    if fold is not None and there == 1:
+        raise UsageError(f"{run.folder}: has one evaluation set, no folds; leave --fold out")
+    if fold is not None and not 1 <= fold <= there:
+        told = f"has no fold {fold}; its folds are 1, the earliest, to {there}"
+        raise UsageError(f"{run.folder}: {told}")
+    return (fold or there) - 1
+
+
+def _which(fold: int, folds: int) -> str:
+    """Return which fold lists are of, and how another is reached."""
+    last = ", the last" if fold == folds else ""
+    return (
+        f"fold {fold} of {folds}{last}; for another, explain a run with --fold N, or harness split "
+        "CONFIG --out DIR writes each fold with a config and a solution of its own"
+    )
 
 
 def _evaluated(run: Run, model: str) -> Config:
@@ -172,16 +215,24 @@ class Explanations(Shown):
     paper : str
         Where their lists are from.
     folds : int
-        Of how many evaluation sets of a config theirs is the last.
+        How many evaluation sets the config has.
+    fold : int
+        Which of these is theirs, from 1.
     """
 
     paper: str
     users: tuple[Explanation, ...]
     folds: int = 1
+    fold: int = 1
 
     def sheets(self) -> list[Sheet]:
-        """Return the tables of each user."""
-        return [sheet for one in self.users for sheet in sheets(one, self.paper, self.folds)]
+        """Return the tables of each user; above the first stands which fold it is."""
+        which = [_which(self.fold, self.folds)] if self.folds > 1 else []
+        return [
+            sheet
+            for at, one in enumerate(self.users)
+            for sheet in sheets(one, self.paper, which if at == 0 else [])
+        ]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a position of each user."""
@@ -278,7 +329,8 @@ def rows_of(solution: Solution, users: Sequence[str]) -> list[int]:
         if user not in known:
             near = suggest(user, known) if len(known) <= _SEARCHED else ""
             hint = near if near.startswith("did you mean") else f'one is "{solution.users[0]}"'
-            which = f" ({last_of(solution.folds)})" if solution.folds > 1 else ""
+            folds = solution.folds
+            which = f" ({_which(solution.fold or folds, folds)})" if folds > 1 else ""
             raise UsageError(
                 f'no user "{user}" among the {len(known):,} of the evaluation set{which}; {hint}'
             )
@@ -307,7 +359,7 @@ def extremes(submitted: SubmittedLists, metric: Metric, worst: int, best: int) -
 _SHOWN_TRUTH = 12
 
 
-def sheets(found: Explanation, title: str, folds: int = 1) -> list[Sheet]:
+def sheets(found: Explanation, title: str, notes: Sequence[str] = ()) -> list[Sheet]:
     """Return the positions, and the list's score by every metric and convention."""
     columns: list[Column[tuple[str, float]]] = [
         Column("metric", lambda row: row[0], "name"),
@@ -315,13 +367,13 @@ def sheets(found: Explanation, title: str, folds: int = 1) -> list[Sheet]:
     ]
     conventions = on_conventions(found.conventions)
     return [
-        _positions_table(found, title, folds),
+        _positions_table(found, title, notes),
         Sheet.of(found.metrics.items(), columns),
         Sheet.of(conventions, convention_columns(f"AP@{found.k}"), kept=2),
     ]
 
 
-def _positions_table(found: Explanation, title: str, folds: int) -> Sheet:
+def _positions_table(found: Explanation, title: str, notes: Sequence[str]) -> Sheet:
     hits = [position for position in found.places if position.hit]
     shown = ", ".join(printable(item) for item in found.truth[:_SHOWN_TRUTH])
     more = len(found.truth) - _SHOWN_TRUTH
@@ -340,7 +392,7 @@ def _positions_table(found: Explanation, title: str, folds: int) -> Sheet:
         columns,
         heading=[
             f"lists  {printable(title)}",
-            *([f"note   {last_of(folds)}"] if folds > 1 else []),
+            *(f"note   {note}" for note in notes),
             f"user   {printable(found.user)} · k = {found.k}",
             f"truth  R = {len(found.truth)}: {shown}" + (f" and {more} more" if more > 0 else ""),
             *([f"note   {beyond} of them could not be recommended"] if beyond else []),
