@@ -18,13 +18,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from harness.config import Config, TimeSplit
+from harness.config import Config, GivenSplit, TimeSplit
 from harness.config.paths import paths_of
 from harness.core import steps as steps_
-from harness.core.errors import EmptyEvaluationSetError, HarnessError, UsageError, counted
+from harness.core.errors import (
+    DataError,
+    EmptyEvaluationSetError,
+    HarnessError,
+    UsageError,
+    counted,
+)
 from harness.core.progress import Clock
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
+from harness.data.naming import parts_of
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
 from harness.experiment.held_out import HeldOut
@@ -122,6 +129,19 @@ def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
         f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')}, events before {them}"
         f"{behind}; " + (f"ask for {' or '.join(fewer)}" if fewer else "there must be more days")
     )
+
+
+def require_files(config: Config) -> None:
+    """Raise DataError where a file of a fold is not there, before the first of them is read."""
+    given = config.folds() if isinstance(config.split, GivenSplit) and config.n_folds > 1 else ()
+    for number, fold in enumerate(given, 1):
+        tables = zip(("[data] events", "[split] valid"), fold.layout().events, strict=True)
+        for key, events in tables:
+            try:
+                _ = events.table.remote or parts_of(events.table)
+            except DataError as error:
+                where = f"{config.file}: {key}, fold {number} of {len(given)}"
+                raise DataError(f"{where}: {error}") from error
 
 
 def tasks(config: Config) -> Iterator[Task]:

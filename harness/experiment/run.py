@@ -30,7 +30,14 @@ from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
 from harness.experiment.finished import Finished, KnownModels
-from harness.experiment.folds import EvaluatedFold, FoldedResult, named, over_folds, require_windows
+from harness.experiment.folds import (
+    EvaluatedFold,
+    FoldedResult,
+    named,
+    over_folds,
+    require_files,
+    require_windows,
+)
 from harness.experiment.held_out import HeldOut
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_parts import Models
@@ -118,6 +125,7 @@ def evaluate(
     finished : function of a fold's config
         The models that need not be asked.
     """
+    require_files(config)
     folds = _folds(config, failures, finished)
     evaluated, held_out = list[EvaluatedFold](), HeldOut(config)
     with closing(_evaluations(config, folds, memory, whole, progress)) as asked_of:

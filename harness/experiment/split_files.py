@@ -21,7 +21,7 @@ from harness.core.errors import UsageError
 from harness.core.io import whole_folder, written
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
 from harness.experiment import competition
-from harness.experiment.folds import named, notes_of, tasks
+from harness.experiment.folds import named, notes_of, require_files, tasks
 from harness.experiment.held_out import HeldOut
 from harness.experiment.record import Evaluation, Part, Positive
 from harness.experiment.run_folder import check_out
@@ -149,6 +149,7 @@ def split(
         a leaderboard empty, ids that a solution or a submission cannot hold.
     """
     config = config if isinstance(config, Config) else config_.read(Path(config))
+    require_files(config)
     folds = config.folds()
     out, share = Path(out), _share(config, public_share)
     check_out(out, is_split, "folder of harness split")

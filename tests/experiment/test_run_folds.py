@@ -328,6 +328,19 @@ def test_lists_are_given_for_each_fold(tmp_path: Path) -> None:
     assert found.models[0].metrics["MAP@2"].mean == 0.75
 
 
+@pytest.mark.parametrize(
+    ("name", "key"), [("two.base", "[data] events"), ("two.test", "[split] valid")]
+)
+def test_a_file_that_is_not_there_is_told_first(tmp_path: Path, name: str, key: str) -> None:
+    """Before anything learns, with the config, the key and the fold."""
+    settings = given(tmp_path, {"name": "nobody's", "use": "baselines.popular:Popular"})
+    (tmp_path / name).unlink()
+    told = f"config: {key}, fold 2 of 2: {tmp_path / name}: no such file"
+    for command in (run, lambda one: split(one, tmp_path / "out")):
+        with refusal(DataError, told):
+            command(settings)
+
+
 def test_one_file_of_lists_for_two_folds_is_told(tmp_path: Path) -> None:
     """By whatever name: two folds' lists are seldom the same."""
     both = {"one_csv": "user,prediction\nann,b\nbob,a\n", "two_base": FILES["one.base"]}
