@@ -123,6 +123,7 @@ def run(
         result = own
         folder.write(own, partial(own.write, recommendations=recommendations), shown)
     if format_ == "table":
+        print("\n" * bool(result.folds), end="")  # no line below the table of folds, as elsewhere
         print("\n".join(_next(folder.path, result.comparison is not None)))
     else:
         print(f"written to {folder.path}/", file=sys.stderr)

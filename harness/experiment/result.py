@@ -434,7 +434,7 @@ def fold_sheet(result: Findings) -> Sheet:
         ),
     ]
     heading = [
-        f"fold {number}  {_set_line(fold.evaluation, short=True)}"
+        f"fold {number:<{len(str(len(result.folds)))}}  {_set_line(fold.evaluation, short=True)}"
         for number, fold in enumerate(result.folds, 1)
     ]
     found = Sheet.of(result.models, columns, heading=heading, kept=len(columns))

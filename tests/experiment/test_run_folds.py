@@ -647,6 +647,14 @@ def test_the_table_shows_each_fold_and_in_how_many_the_best_is_better(tmp_path: 
     assert folds.rows[-1][0] == "chance (exact)"
 
 
+def test_lines_of_folds_stand_below_each_other(tmp_path: Path) -> None:
+    log = "user,item,time\n" + "".join(f"ann,a,2020-01-{day:02}\n" for day in range(1, 13))
+    split = {"strategy": "time", "valid_days": 1, "folds": 10}
+    _, folds = folded(small.config(tmp_path, log=log, split=split)).sheets()
+    assert folds.heading[0].startswith("fold 1   1 user ")
+    assert folds.heading[9].startswith("fold 10  1 user ")
+
+
 def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(tmp_path: Path) -> None:
     settings = small.many(tmp_path, split=THREE, compare={"baseline": "popular"})
     _, folds = folded(settings).sheets()
