@@ -31,6 +31,16 @@ cid,a,2020-01-09
 bob,a,2020-01-09
 """
 """On the 8th, held out within, both want b, which only the last two days have most of."""
+TWO_WEEKS = """user,item,time
+ann,a,2020-01-01
+bob,a,2020-01-01
+cid,b,2020-01-01
+ann,a,2020-01-02
+bob,b,2020-01-02
+ann,b,2020-01-03
+cid,b,2020-01-03
+"""
+"""On the 2nd ann has a and bob b; on the 3rd ann and cid have b. Before both days, a leads."""
 POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
 RANDOM = {"name": "random", "use": "baselines.random_items:RandomItems"}
 

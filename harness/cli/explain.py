@@ -28,6 +28,7 @@ def explain(
     ],
     model: Annotated[str | None, typer.Option("--model", help="Which model of the run.")] = None,
     repeat: Annotated[int, typer.Option("--repeat", help="Which of its repeats.")] = 0,
+    fold: options.Fold = None,
     config: options.Config = None,
     solution: options.Solution = None,
     user: Annotated[list[str] | None, typer.Option("--user", help="Whose; repeatable.")] = None,
@@ -68,9 +69,11 @@ def explain(
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
         asked = _asked(source, metric, k, config)
         if source.is_dir():
-            submitted = _of_run(source, model, repeat, config or solution or set_, asked)
-        elif model is not None or repeat:
-            raise UsageError(f"{source}: --model and --repeat go with a run, not with a file")
+            submitted = _of_run(source, model, repeat, fold, config or solution or set_, asked)
+        elif model is not None or repeat or fold is not None:
+            raise UsageError(
+                f"{source}: --model, --repeat and --fold go with a run, not with a file"
+            )
         elif config is None and solution is None:
             raise UsageError(
                 f"{source}: scored against what? name one of --config CONFIG and --solution "
@@ -124,7 +127,8 @@ def _explained(
     rows = [*rows_of(solution, users), *extremes(submitted, by, worst, best)]
     k = by.k or solution.k or _K
     found = (explain(submitted, row, k, by) for row in dict.fromkeys(rows))
-    return Explanations(submitted.title, tuple(found), solution.folds)
+    folds = solution.folds
+    return Explanations(submitted.title, tuple(found), folds, solution.fold or folds)
 
 
 def _asked(
@@ -141,7 +145,12 @@ def _asked(
 
 
 def _of_run(
-    folder: Path, model: str | None, repeat: int, also: object, asked: tuple[Metric, ...]
+    folder: Path,
+    model: str | None,
+    repeat: int,
+    fold: int | None,
+    also: object,
+    asked: tuple[Metric, ...],
 ) -> SubmittedLists:
     """Return the lists of a run's model; `also` is what was named besides, and is refused."""
     from harness.experiment import run_folder
@@ -157,4 +166,4 @@ def _of_run(
             f"{folder}: a run knows its evaluation set; leave --config and --solution out, and "
             "--set"
         )
-    return of_run(folder, model, repeat, asked)
+    return of_run(folder, model, repeat, asked, fold)

@@ -68,6 +68,10 @@ RowOrder = Annotated[
     bool, typer.Option("--row-order", help="The rows of a user stand in order, the best first.")
 ]
 
+Fold = Annotated[
+    int | None,
+    typer.Option("--fold", help="Which of a run's folds, 1 the earliest; the last."),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(

@@ -145,6 +145,7 @@ def run(
         result = own
         folder.write(own, partial(own.write, recommendations=recommendations), shown)
     if format_ == "table" and not quiet:
+        print("\n" * bool(result.folds), end="")  # no line below the table of folds, as elsewhere
         print("\n".join(_next(folder.path, result.comparison is not None)))
     elif format_ != "table":
         note(f"written to {printable(str(folder.path))}/")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -15,6 +17,10 @@ from harness.core.errors import counted
 
 if TYPE_CHECKING:
     from harness.experiment.split_files import SplitFolder, SplitRecord
+
+
+_INDENT = 7
+"""Of what follows below a label, as in tables."""
 
 
 def split(
@@ -43,7 +49,7 @@ def split(
         _show(folds)
     for odd in dict.fromkeys([*map(_without_config, folds), *done.notes]):
         if odd:
-            note(f"note  {odd}")
+            note("\n".join(_lines(f"note  {odd}", sys.stderr)))
 
 
 def _show(folds: Sequence[SplitFolder]) -> None:
@@ -54,8 +60,22 @@ def _show(folds: Sequence[SplitFolder]) -> None:
         for path in (fold.folder / name for name in FILES):
             if path.exists():
                 print(f"{path}  {path.stat().st_size:,} bytes")
-        print(f"\nevaluation set  {_numbers(fold.record)}" + "\n" * (fold is not folds[-1]))
+        _say(f"evaluation set  {_numbers(fold.record)}", before="\n")
+        print("\n" * (fold is not folds[-1]), end="")
     print("next  " + to_type("score", "FILE", *_options(folds[-1])))
+
+
+def _say(line: str, before: str = "") -> None:
+    """Print a line, in lines of its width where it is for a terminal."""
+    print(before + "\n".join(_lines(line, sys.stdout)))
+
+
+def _lines(line: str, stream: TextIO) -> list[str]:
+    if not stream.isatty():
+        return [line]
+    from harness.core.terminal import wrapped  # it takes Rich
+
+    return wrapped(line, shutil.get_terminal_size().columns, _INDENT)
 
 
 def _numbers(record: SplitRecord) -> str:

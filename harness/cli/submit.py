@@ -24,6 +24,7 @@ def submit(
     model: Annotated[str, typer.Option("--model", help="Which of its models.")],
     out: Annotated[Path, typer.Option("--out", help="The file to write: .csv or .csv.gz.")],
     repeat: Annotated[int, typer.Option("--repeat", help="Which of its repeats.")] = 0,
+    fold: options.Fold = None,
     all_events: Annotated[
         bool,
         typer.Option(
@@ -46,7 +47,11 @@ def submit(
     with stdout_to_stderr():  # what a model prints is not ours
         if exists(source) and source.is_dir():
             _refuse_beside(source, model, out, set_, all_events)
-            done = submit_run(source, model, out, repeat=repeat)
+            done = submit_run(source, model, out, repeat=repeat, fold=fold)
+        elif fold is not None:
+            raise UsageError(
+                f"{source}: --fold goes with a run; of a config with folds the last is taken"
+            )
         else:
             done = _of_config(source, model, out, repeat, all_events, set_ or [])
     if not quiet:

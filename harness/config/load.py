@@ -199,6 +199,8 @@ def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, st
             return "[split]", "valid"
         case "split", (_strategy, *rest):
             return "[split]", ".".join(map(str, rest))
+        case "submission", ("sample", *_):
+            return "[submission]", "sample"
         case "data", ("events", *_):
             return "[data]", "events"
         case "tune", ("split", *rest):

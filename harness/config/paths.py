@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
@@ -59,6 +59,17 @@ def _value(found: re.Match[str]) -> str:
 
 PathText = Annotated[str, AfterValidator(expanded)]
 """A path of a config, or another name that a table may have."""
+
+
+def _path_or_false(given: Any) -> str:
+    return "false" if given is False else "path"
+
+
+PathOrFalse = Annotated[
+    Annotated[PathText, Tag("path")] | Annotated[Literal[False], Tag("false")],
+    Discriminator(_path_or_false),
+]
+"""The same, or that there is none."""
 
 
 def _one_or_several(given: Any) -> str:

@@ -12,7 +12,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from harness.config.base import Section
 from harness.config.models import ModelConfig, require_base_models
-from harness.config.paths import PathText, PathTexts, paths_of
+from harness.config.paths import PathOrFalse, PathText, PathTexts, paths_of
 from harness.config.space import SearchName
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig, TimeSplit
 from harness.core.errors import UsageError, counted, suggest
@@ -151,7 +151,7 @@ class EvaluationConfig(Section):
 class SubmissionConfig(Section):
     """``[submission]``: what the competition's files look like, where no layout says it."""
 
-    sample: PathText | None = None
+    sample: PathOrFalse | None = None
     user: str | None = None
     items: str | None = None
     separator: Literal[" ", ",", ";", "|"] | None = None
@@ -389,7 +389,7 @@ class Config(Section):
         values["data"]["layout"] = self.from_anywhere(self.data.layout)
         if not is_remote(self.data.path):
             values["data"]["path"] = str((self.folder / self.data.path).resolve())
-        if self.submission.sample is not None:
+        if self.submission.sample:
             sample = (self.folder / self.submission.sample).resolve()
             values["submission"]["sample"] = str(sample)
         for model in values["models"]:

@@ -35,12 +35,15 @@ class Column(Generic[Record]):
         into lines.
     firm : bool
         Whether it stays while another can be left out.
+    first_out : bool
+        Whether it is left out before those that are not.
     """
 
     title: str
     cell: Callable[[Record], str]
     kind: Kind = "number"
     firm: bool = False
+    first_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class Sheet:
         How many columns names are cut for before one is left out; the last are left out first.
     firm : set of int
         Columns that stay while another can be left out, wherever they stand; the first is one.
+    first_out : set of int
+        Columns that are left out before others, the first of them first.
     wrapped : set of int
         Columns of words that a terminal breaks into lines, and does not cut.
     styles : mapping
@@ -69,6 +74,7 @@ class Sheet:
     footing: list[str] = field(default_factory=list)
     kept: int = 5
     firm: frozenset[int] = frozenset()
+    first_out: frozenset[int] = frozenset()
     wrapped: frozenset[int] = frozenset()
     styles: Mapping[str, str] = field(default_factory=dict)
 
@@ -80,6 +86,7 @@ class Sheet:
             [[column.cell(record) for column in columns] for record in records],
             left=frozenset(i for i, c in enumerate(columns) if c.kind != "number"),
             firm=frozenset(i for i, c in enumerate(columns) if c.firm),
+            first_out=frozenset(i for i, c in enumerate(columns) if c.first_out),
             wrapped=frozenset(i for i, c in enumerate(columns) if c.kind == "words"),
             **given,
         )

@@ -60,7 +60,9 @@ def _widths(sheet: Sheet, width: int) -> dict[int, int]:
         kept = all(i < sheet.kept or i in sheet.firm for i in shown)
         if _total((least if kept else wished)[i] for i in shown) <= width:
             break
-        shown.remove(max([i for i in shown[1:] if i not in sheet.firm] or shown[1:]))
+        early = [i for i in shown[1:] if i in sheet.first_out]
+        soft = [i for i in shown[1:] if i not in sheet.firm] or shown[1:]
+        shown.remove(early[0] if early else soft[-1])
     widths = {i: least[i] for i in shown}
     for most in (wished, full):
         _share_out(widths, most, width)

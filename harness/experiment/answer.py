@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.core.errors import printable
 from harness.core.table import digits_of, ends, lift, number
+from harness.experiment.record import lift_of
 from harness.stats.chance import chance_word
 from harness.stats.pairwise import Comparison, Pair, pair_word
 
 if TYPE_CHECKING:
-    from harness.experiment.record import ModelRecord
+    from harness.experiment.record import Chance, ModelRecord
     from harness.metrics import Metric
 
 
@@ -23,6 +24,7 @@ class Ranking:
     metrics: tuple[Metric, ...]
     models: Sequence[ModelRecord]
     comparison: Comparison | None
+    chance: Mapping[str, Chance]
 
 
 _NAMED = 8
@@ -84,8 +86,9 @@ def _best(result: Ranking) -> str:
     estimate = number(best.metrics[metric].mean, digits(result))
     bounds = spread(best, metric, digits(result))
     parts = [f"{name_of(best)}: {metric} {estimate}" + (f" ({bounds})" if bounds else "")]
-    if best.vs_random is not None and best.vs_random.lift is not None:
-        parts.append(f"{lift(best.vs_random.lift)} × chance")
+    times = lift_of(best, result.chance)
+    if times is not None:
+        parts.append(f"{lift(times)} × chance")
     if result.metrics[0].definition.better == "lower":
         parts.append("the lower the better")
     return f"{extreme(result).upper()}  {', '.join(parts)}"

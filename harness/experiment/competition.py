@@ -115,6 +115,8 @@ def _user_of(sample: Path, wanted: Format | None) -> str | None:
 
 def sample_of(config: Config) -> Path | None:
     """Return the sample submission that the config names, or that stands beside the data."""
+    if config.submission.sample is False:
+        return None
     if config.submission.sample is not None:
         return config.folder / config.submission.sample
     with suppress(DataError):
@@ -128,7 +130,8 @@ def _format(config: Config, sample: Path | None) -> Format | None:
     wanted = format.FORMATS.get(config.data.layout)
     if wanted is None and sample is not None:
         wanted = format.recognised(columns(sample))
-    if wanted is None and own == SubmissionConfig():  # a run's config.toml has the defaults in
+    # A run's config.toml has the defaults in; a sample that is there has told its columns above.
+    if wanted is None and own.model_copy(update={"sample": None}) == SubmissionConfig():
         return None  # the file's own header will say
     return format.as_said(own, wanted or format.generic("user", "item"))
 

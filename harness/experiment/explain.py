@@ -15,7 +15,7 @@ from harness.core.table import MISSING, Column, Sheet, Shown, number
 from harness.experiment import run_folder, run_lists
 from harness.experiment.score import convention_columns, on_conventions
 from harness.experiment.submitted_lists import SubmittedLists
-from harness.experiment.terms import last_of
+from harness.experiment.terms import which_of
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
 from harness.metrics.conventions import map_by_convention
 from harness.metrics.grades import allows
@@ -26,16 +26,26 @@ from harness.protocol.truth import Solution
 
 
 def of_run(
-    folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...] = ()
+    folder: Path,
+    model: str,
+    repeat: int = 0,
+    metrics: tuple[Metric, ...] = (),
+    fold: int | None = None,
 ) -> SubmittedLists:
     """Return the lists of a run's model; a run that has none written down gives them again.
+
+    Parameters
+    ----------
+    fold : int, optional
+        Which of several, from 1, the earliest; the last by default.
 
     Raises
     ------
     UsageError
-        No such run, model or repeat; a model that failed; or the data has changed since the run.
+        No such run, model, repeat or fold; a model that failed; or the data has changed since the
+        run.
     """
-    found = run_lists.of_run(run_folder.read(folder), model, repeat, again=True)
+    found = run_lists.of_run(run_folder.read(folder), model, repeat, fold, again=True)
     which = f", repeat {repeat}" if found.settings.repeats > 1 else ""
     return found.on_task(f'model "{model}" of {folder}{which}', metrics)
 
@@ -112,16 +122,24 @@ class Explanations(Shown):
     paper : str
         Where their lists are from.
     folds : int
-        Of how many evaluation sets of a config theirs is the last.
+        How many evaluation sets the config has.
+    fold : int
+        Which of these is theirs, from 1.
     """
 
     paper: str
     users: tuple[Explanation, ...]
     folds: int = 1
+    fold: int = 1
 
     def sheets(self) -> list[Sheet]:
-        """Return the tables of each user."""
-        return [sheet for one in self.users for sheet in sheets(one, self.paper, self.folds)]
+        """Return the tables of each user; above the first stands which fold it is."""
+        which = [which_of(self.fold, self.folds, "explain")] if self.folds > 1 else []
+        return [
+            sheet
+            for at, one in enumerate(self.users)
+            for sheet in sheets(one, self.paper, which if at == 0 else [])
+        ]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a position of each user."""
@@ -218,7 +236,9 @@ def rows_of(solution: Solution, users: Sequence[str]) -> list[int]:
         if user not in known:
             near = suggest(user, known) if len(known) <= _SEARCHED else ""
             hint = near if near.startswith("did you mean") else f'one is "{solution.users[0]}"'
-            which = f" ({last_of(solution.folds)})" if solution.folds > 1 else ""
+            folds = solution.folds
+            told = which_of(solution.fold or folds, folds, "explain")
+            which = f" ({told})" if told else ""
             raise UsageError(
                 f'no user "{user}" among the {len(known):,} of the evaluation set{which}; {hint}'
             )
@@ -247,7 +267,7 @@ def extremes(submitted: SubmittedLists, metric: Metric, worst: int, best: int) -
 _SHOWN_TRUTH = 12
 
 
-def sheets(found: Explanation, title: str, folds: int = 1) -> list[Sheet]:
+def sheets(found: Explanation, title: str, notes: Sequence[str] = ()) -> list[Sheet]:
     """Return the positions, and the list's score by every metric and convention."""
     columns: list[Column[tuple[str, float]]] = [
         Column("metric", lambda row: row[0], "name"),
@@ -255,13 +275,13 @@ def sheets(found: Explanation, title: str, folds: int = 1) -> list[Sheet]:
     ]
     conventions = on_conventions(found.conventions)
     return [
-        _positions_table(found, title, folds),
+        _positions_table(found, title, notes),
         Sheet.of(found.metrics.items(), columns),
         Sheet.of(conventions, convention_columns(f"AP@{found.k}"), kept=2),
     ]
 
 
-def _positions_table(found: Explanation, title: str, folds: int) -> Sheet:
+def _positions_table(found: Explanation, title: str, notes: Sequence[str]) -> Sheet:
     hits = [position for position in found.places if position.hit]
     shown = ", ".join(printable(item) for item in found.truth[:_SHOWN_TRUTH])
     more = len(found.truth) - _SHOWN_TRUTH
@@ -280,7 +300,7 @@ def _positions_table(found: Explanation, title: str, folds: int) -> Sheet:
         columns,
         heading=[
             f"lists  {printable(title)}",
-            *([f"note   {last_of(folds)}"] if folds > 1 else []),
+            *(f"note   {note}" for note in notes),
             f"user   {printable(found.user)} · k = {found.k}",
             f"truth  R = {len(found.truth)}: {shown}" + (f" and {more} more" if more > 0 else ""),
             *([f"note   {beyond} of them could not be recommended"] if beyond else []),

@@ -21,6 +21,13 @@ class Failure(NamedTuple):
     error: HarnessError
     fold: int | None
 
+    def told(self, name: str) -> str:
+        """Return what the model `name` raised, which may be what one raised that it is made of."""
+        text = str(self.error)
+        if text.startswith('model "') and not text.startswith(f'model "{name}"'):
+            return f'model "{name}" needs one that failed: {text}'
+        return text
+
 
 @dataclass(frozen=True)
 class Failures:
@@ -94,8 +101,8 @@ class Failures:
     def told(self) -> tuple[FailedModel, ...]:
         """What the record says of them."""
         return tuple(
-            FailedModel(name=name, error=str(error), fold=fold)
-            for name, (error, fold) in self.found.items()
+            FailedModel(name=name, error=failure.told(name), fold=failure.fold)
+            for name, failure in self.found.items()
         )
 
     def notes(self, config: Config) -> tuple[str, ...]:

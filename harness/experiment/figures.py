@@ -89,7 +89,7 @@ class Figures:
     estimates : mapping of (model, metric) to ModelEstimate
         Of metrics of users.
     verdicts : mapping of model to Verdict
-        Empty where the first metric has no law of chance, or folds overlap.
+        Empty where the first metric has no law of chance, folds overlap or have few users.
     chance : mapping of Metric to Chance
         Of the metrics whose chance is known.
     """

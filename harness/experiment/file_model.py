@@ -103,10 +103,10 @@ class PrecomputedLists:
         found = examine(self.path, against, solution, places=k)
         if not found.validation.valid and not force:
             refusal = (
-                f'model "{self.name}": these lists have errors; mend them, or see all of them: '
-                f"harness validate {self.path} --config CONFIG"
+                "these lists have errors; mend them, or see all of them: "
+                f"harness validate {self.path} --config {self.config.file}"
             )
-            raise SubmissionError(found.validation, refusal)
+            raise SubmissionError(found.validation, refusal, f'model "{self.name}": ')
         try:
             return lists_of_validated(self.path, found, solution, k)
         except DataError as error:

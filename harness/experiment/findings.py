@@ -89,7 +89,7 @@ def findings_of(
             models={m.name: one for m in models if (one := estimates[m.name]) is not None},
         ),
         notes=(
-            *_notes(data, split, evaluation, metrics),
+            *_notes(config, data, split, evaluation, metrics),
             *(_left_out(split) if config.fold == 0 else ()),
             *unread,
             *(note for one in evaluated for note in one.notes),
@@ -158,9 +158,9 @@ def _start(split: Split) -> str:
 
 
 def _notes(
-    data: Dataset, split: Split, evaluation: Evaluation, metrics: Sequence[Metric]
+    config: Config, data: Dataset, split: Split, evaluation: Evaluation, metrics: Sequence[Metric]
 ) -> tuple[str, ...]:
-    notes = [*data.notes, *split.notes]
+    notes = [*data.notes, *split.notes(config.evaluation.seen_items)]
     assert evaluation.candidates is not None, "of one evaluation set"  # noqa: S101
     if evaluation.k > evaluation.candidates:
         n = counted(evaluation.candidates, "candidate")

@@ -18,12 +18,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from harness.config import Config, TimeSplit
+from harness.config import Config, GivenSplit, TimeSplit
+from harness.config.paths import paths_of
 from harness.core import steps as steps_
-from harness.core.errors import HarnessError, UsageError, counted
+from harness.core.errors import (
+    DataError,
+    EmptyEvaluationSetError,
+    HarnessError,
+    UsageError,
+    counted,
+)
 from harness.core.progress import Clock
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
+from harness.data.naming import parts_of
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
 from harness.experiment.findings import lists_of
@@ -40,7 +48,7 @@ from harness.protocol.task import Task, log_evaluation_set, task_on
 from harness.protocol.task import read as read_events
 from harness.stats.chance_law import has_law
 from harness.stats.estimates import ModelEstimate, of_set
-from harness.stats.fold_means import Folds, ScoredFold, fold_steps
+from harness.stats.fold_means import FEWEST, Folds, ScoredFold, fold_steps
 from harness.stats.folds import folded
 
 
@@ -124,6 +132,19 @@ def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
     )
 
 
+def require_files(config: Config) -> None:
+    """Raise DataError where a file of a fold is not there, before the first of them is read."""
+    given = config.folds() if isinstance(config.split, GivenSplit) and config.n_folds > 1 else ()
+    for number, fold in enumerate(given, 1):
+        tables = zip(("[data] events", "[split] valid"), fold.layout().events, strict=True)
+        for key, events in tables:
+            try:
+                _ = events.table.remote or parts_of(events.table)
+            except DataError as error:
+                where = f"{config.file}: {key}, fold {number} of {len(given)}"
+                raise DataError(f"{where}: {error}") from error
+
+
 def tasks(config: Config) -> Iterator[Task]:
     """Yield the task of every fold; events that several have in common are read once."""
     folds, number = config.folds(), count(1)
@@ -152,7 +173,10 @@ def named(number: int, folds: int) -> Iterator[None]:
         yield
     except HarnessError as error:
         if folds > 1:  # in place: an error may hold more than its words
-            error.args = (f"{label(number, folds)}{error}",)
+            told, *more = str(error).split("\n")
+            if isinstance(error, EmptyEvaluationSetError) and number < folds:
+                told += ", or ask for fewer folds"
+            error.args = ("\n".join([f"{label(number, folds)}{told}", *more]),)
         raise
 
 
@@ -171,7 +195,8 @@ def over_folds(
     with clock.step("compare"):
         part = [fold.scored(names) for fold in folds]
         of = steps_.found(fold_steps(), of_one(part))
-        lawful = not held_out.overlaps and has_law(metrics[0], graded=config.graded)
+        told = _not_judged(of, held_out)
+        lawful = not told and has_law(metrics[0], graded=config.graded)
         laws = [fold.users.law for fold in folds] if lawful else None
         steps = figure_steps(left, metrics, (), of.users, of, against_chance=lawful)
         figures = steps_.found(steps, of_one(folded(of, part, laws)))
@@ -190,14 +215,15 @@ def over_folds(
         with_items=pl.concat([_with_items(one) for one in sets]).n_unique(),
         metrics=metrics,
         models=models,
-        chance=_chance([fold.chance for fold in results]),
+        chance=_chance([fold.chance for fold in results], independent=not held_out.overlaps),
         comparison=figures.comparison and figures.comparison.over_folds(means, metrics[0]),
         shake_ups=figures.shake_ups,
         slices=(),
         leaderboard_estimates=None,
         notes=(
             *notes_of(held_out, [fold.notes for fold in results]),
-            *([_NOT_JUDGED] if held_out.overlaps else []),
+            *_same_lists(left),
+            *told,
         ),
         seconds=_added(seconds),
         failed=failures.told,
@@ -268,13 +294,14 @@ def _added(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {key: sum(of.get(key, 0.0) for of in several) for key in keys}
 
 
-def _chance(folds: Sequence[Mapping[str, Chance]]) -> dict[str, Chance]:
-    """Return the chance of the means: draws of different folds are independent."""
+def _chance(folds: Sequence[Mapping[str, Chance]], *, independent: bool) -> dict[str, Chance]:
+    """Return the chance of the means; its spread is known where folds are independent."""
     found = {}
     for name in folds[0]:
         own = [chance[name] for chance in folds]
-        sd = math.sqrt(math.fsum(chance.sd**2 for chance in own)) / len(own)
-        found[name] = Chance(mean(np.array([chance.mean for chance in own])), sd)
+        sd = math.sqrt(math.fsum((chance.sd or 0) ** 2 for chance in own)) / len(own)
+        means = np.array([chance.mean for chance in own])
+        found[name] = Chance(mean(means), sd if independent else None)
     return found
 
 
@@ -301,6 +328,43 @@ def notes_of(held_out: HeldOut, folds: Sequence[Sequence[str]]) -> tuple[str, ..
     return (*held_out.notes, *common, *own)
 
 
-_NOT_JUDGED = (
-    "folds overlap, so no model is judged against chance, which takes them for independent"
-)
+def _same_lists(config: Config) -> list[str]:
+    """Return notes on models with the same file of lists in several folds."""
+    told = []
+    for model in config.models:
+        names, folds = paths_of(model.lists or []), dict[Path, list[int]]()
+        for number, name in enumerate(names, 1):
+            folds.setdefault((config.folder / name).resolve(), []).append(number)
+        told += [
+            f'model "{model.name}": its lists are {names[own[0] - 1]} in folds '
+            f"{', '.join(map(str, own[:-1]))} and {own[-1]}; if they were made for one of these, "
+            "name the file of each fold"
+            for own in folds.values()
+            if len(own) > 1
+        ]
+    return told
+
+
+def _not_judged(of: Folds, held_out: HeldOut) -> list[str]:
+    """Return why no model is judged against chance; nothing where models are."""
+    overlap = (
+        "folds overlap, so no model is judged against chance, which takes them for independent"
+    )
+    return [*([overlap] if held_out.overlaps else []), *([_few(of)] if of.few else [])]
+
+
+def _few(of: Folds) -> str:
+    """Return what folds of few users do to all figures: their mean counts as that of any other."""
+    few, most = of.few, max(of.sizes)
+    number, least = min(few.items(), key=lambda fold: fold[1])
+    who = f"fold {number} has {counted(least, 'user')}"
+    if len(few) > 1:
+        who = f"{len(few)} of {len(of.sizes)} folds have fewer than {FEWEST} users, such as fold "
+        who += f"{number} with {least}"
+    if most >= FEWEST:
+        weigh = "weighs" if least == 1 else "weigh"
+        who += f", who {weigh} as much as the {most:,} of fold {of.sizes.index(most) + 1}"
+    rest = "intervals and tests rest on these few"
+    if least == 1:
+        rest = "a fold of a single user leaves no intervals"
+    return f"{who}: no model is judged against chance, and {rest}; take fewer folds"

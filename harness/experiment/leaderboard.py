@@ -368,7 +368,7 @@ def _table(group: Group) -> Sheet:
         Column(metric, lambda e: number(e.mean, digits), firm=True),
         Column("95 % interval", lambda e: ends(e.ci95, digits), firm=True),
         *(
-            Column(f"fold {at + 1}", partial(_in_fold, at, digits))
+            Column(f"fold {at + 1}", partial(_in_fold, at, digits), first_out=True)
             for at in range(max(len(entry.folds) for entry in group.entries))
         ),
         Column("run", lambda e: printable(e.run), "words"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -183,10 +183,25 @@ class FailedModel(Part):
 
 @dataclass(frozen=True)
 class Chance:
-    """The score of a uniformly random ranking: exact mean and standard deviation over rankings."""
+    """The score of a uniformly random ranking: exact mean and standard deviation over rankings.
+
+    The deviation over folds that overlap is not known: scores in these are not independent.
+    """
 
     mean: float
-    sd: float
+    sd: float | None
+
+
+def lift_of(model: ModelRecord, chance: Mapping[str, Chance]) -> float | None:
+    """Return a model's first metric over that of a random ranking, where it is known.
+
+    It is so too where models are not judged against chance, as over folds that overlap.
+    """
+    if model.vs_random is not None:
+        return model.vs_random.lift
+    metric, estimate = next(iter(model.metrics.items()))
+    found = chance.get(metric)
+    return estimate.mean / found.mean if found and found.mean > 0 else None
 
 
 class RunRecord(Part):

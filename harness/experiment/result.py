@@ -30,6 +30,7 @@ from harness.experiment.record import (
     FailedModel,
     ModelRecord,
     RunRecord,
+    lift_of,
 )
 from harness.experiment.run_folder import (
     PER_USER,
@@ -383,7 +384,7 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
         Column("model", answer.name_of, "name"),
         Column(first, lambda m: number(m.metrics[first].mean, digits)),
         Column("95 % interval", lambda m: answer.spread(m, first, digits)),
-        Column("× chance", lambda m: "" if m.vs_random is None else lift(m.vs_random.lift)),
+        Column("× chance", partial(_times, result)),
         Column(answer.title(result), partial(answer.standing, result), "words"),
         *(Column(name, partial(_mean, name)) for name in others),
     ]
@@ -408,8 +409,15 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
     return found
 
 
+def _times(result: Findings, model: ModelRecord) -> str:
+    times = lift_of(model, result.chance)
+    return "" if times is None and model.vs_random is None else lift(times)
+
+
 def _failures(result: Findings) -> list[str]:
-    return [f"failed  {printable(' '.join(model.says.split()))}" for model in result.failed]
+    """Return a line a model; what an error has lines of, such as problems, stands apart in it."""
+    said = [[" ".join(line.split()) for line in m.says.splitlines()] for m in result.failed]
+    return [f"failed  {printable(' · '.join(filter(None, lines)))}" for lines in said]
 
 
 def _notes(result: Findings) -> list[str]:
@@ -423,7 +431,7 @@ def fold_sheet(result: Findings) -> Sheet:
     columns: list[Column[ModelRecord]] = [
         Column("model", answer.name_of, "name"),
         *(
-            Column(f"fold {number}", partial(_in_fold, fold, first, digits))
+            Column(f"fold {number}", partial(_in_fold, fold, first, digits), first_out=True)
             for number, fold in enumerate(result.folds, 1)
         ),
         Column(
@@ -432,7 +440,7 @@ def fold_sheet(result: Findings) -> Sheet:
         ),
     ]
     heading = [
-        f"fold {number}  {_set_line(fold.evaluation, short=True)}"
+        f"fold {number:<{len(str(len(result.folds)))}}  {_set_line(fold.evaluation, short=True)}"
         for number, fold in enumerate(result.folds, 1)
     ]
     found = Sheet.of(result.models, columns, heading=heading, kept=len(columns))
@@ -465,7 +473,7 @@ def _record(result: Findings, model: ModelRecord) -> dict[str, object]:
         "model": model.name,
         "repeats": model.repeats,
         "tuned": 0 if model.tuned is None else model.tuned.trials,
-        "lift": None if v is None else _lift(v),
+        "lift": lift_of(model, result.chance) if v is None else _lift(v),
         "p": None if v is None else v.p,
         "verdict": None if v is None else v.verdict,
         "error": None,

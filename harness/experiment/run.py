@@ -34,6 +34,7 @@ from harness.experiment.folds import (
     FoldedResult,
     label,
     over_folds,
+    require_files,
     require_windows,
 )
 from harness.experiment.held_out import HeldOut
@@ -131,6 +132,7 @@ def evaluate(
     finished : function of a fold's config
         The models that need not be asked.
     """
+    require_files(config)
     folds, limit = _folds(config, failures, finished), memory_.limit(memory)
     evaluated, held_out = list[EvaluatedFold](), HeldOut(config)
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from harness.config import Config, ModelConfig
-from harness.core.errors import UsageError, printable, suggest
+from harness.core.errors import UsageError, counted, printable, suggest
 from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
 from harness.experiment.list_table import ListTable, lists_of
@@ -23,7 +23,7 @@ from harness.protocol.task import Task, make_task, model_of
 
 @dataclass(frozen=True, eq=False)
 class RunLists:
-    """The lists of a run's model on its evaluation set; of several folds, on the last.
+    """The lists of a run's model on its evaluation set, or on that of one fold.
 
     Attributes
     ----------
@@ -33,11 +33,15 @@ class RunLists:
         Made again; its evaluation set is that of the run.
     lists : Recommendations
         A row a user of the evaluation set.
+    fold, folds : int
+        Which of how many it is, from 1.
     """
 
     settings: ModelConfig
     task: Task
     lists: Recommendations
+    fold: int
+    folds: int
 
     def on_task(self, title: str, metrics: tuple[Metric, ...]) -> SubmittedLists:
         """Return them beside the true items, under some metrics."""
@@ -45,38 +49,69 @@ class RunLists:
         strange = self.lists.strange.fill_null("(an item that nobody knows)")
         items = pl.concat([solution.items.alias(strange.name), strange])
         found = lists_of_positions(title, solution, self.lists.items, items, {})
-        return replace(found, left_out={})
+        which = replace(found.solution, folds=self.folds, fold=self.fold)
+        return replace(found, solution=which, left_out={})
 
 
-def of_run(whole: Run, model: str, repeat: int = 0, *, again: bool = False) -> RunLists:
+def of_run(
+    whole: Run, model: str, repeat: int = 0, fold: int | None = None, *, again: bool = False
+) -> RunLists:
     """Return the lists of a model.
 
     Parameters
     ----------
+    fold : int, optional
+        Which of several, from 1, the earliest; the last by default.
     again : bool
         Whether the model learns again where the run has no lists written down.
 
     Raises
     ------
     UsageError
-        No such model or repeat; a model that failed; a run without lists; the data has changed
-        since, or the lists.
+        No such model, repeat or fold; a model that failed; a run without lists; the data has
+        changed since, or the lists.
     """
-    run, folder = whole.folds[-1], whole.folder
-    settings = model_of(_evaluated(whole, model), model, repeat, str(folder))
+    folder, settings = (
+        whole.folder,
+        model_of(_evaluated(whole, model), model, repeat, str(whole.folder)),
+    )
+    at = _place_of(whole, fold)
+    run, config = whole.folds[at], whole.config.folds()[at]
     fit = again and not (folder / RECOMMENDATIONS).exists()
     rows = None if fit else lists_of(run)
-    task = make_task(whole.config)
+    task = make_task(config)
     run.refuse_changed(task.evaluation_set)
     if rows is None:
-        made = Factories(whole.config, model).made(repeat)[model]
+        made = Factories(config, model).made(repeat)[model]
         lists = recommend(model, fitted(model, made, task), task, repeat)
     else:
         table = ListTable(rows, folder / RECOMMENDATIONS, task.evaluation_set)
         lists = table.of(model, repeat + 1)[repeat]
-    found = RunLists(settings, task, lists)
+    found = RunLists(settings, task, lists, at + 1, len(whole.folds))
     _refuse_other_lists(run, model, repeat, found.on_task("", ()))
     return found
+
+
+def _place_of(run: Run, fold: int | None) -> int:
+    """Return the place of a fold of a run, the last one by default.
+
+    Raises
+    ------
+    UsageError
+        It has no such fold, or its config has others.
+    """
+    there = len(run.folds)
+    if run.config.n_folds != there:
+        raise UsageError(
+            f"{run.folder / 'config.toml'}: says {counted(run.config.n_folds, 'fold')}, and the "
+            f"run had {there}: it was changed since; {run.again}"
+        )
+    if fold is not None and there == 1:
+        raise UsageError(f"{run.folder}: has one evaluation set, no folds; leave --fold out")
+    if fold is not None and not 1 <= fold <= there:
+        told = f"has no fold {fold}; its folds are 1, the earliest, to {there}"
+        raise UsageError(f"{run.folder}: {told}")
+    return (fold or there) - 1
 
 
 def _evaluated(run: Run, model: str) -> Config:

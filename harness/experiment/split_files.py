@@ -21,7 +21,7 @@ from harness.core.errors import UsageError
 from harness.core.io import whole_folder, written
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
 from harness.experiment import competition
-from harness.experiment.folds import named, notes_of, tasks
+from harness.experiment.folds import named, notes_of, require_files, tasks
 from harness.experiment.held_out import HeldOut
 from harness.experiment.record import Evaluation, Part, Positive
 from harness.experiment.run_folder import check_out
@@ -38,6 +38,7 @@ from harness.experiment.solution_files import (
 from harness.experiment.submit import read_by, rows_of
 from harness.protocol.task import Task
 from harness.protocol.users import OWN
+from harness.submission.format import FORMATS
 
 TRAIN, VALID = "train.csv", "valid.csv"
 CONFIG, RECORD = "config.toml", "split.json"
@@ -148,6 +149,7 @@ def split(
         a leaderboard empty, ids that a solution or a submission cannot hold.
     """
     config = config if isinstance(config, Config) else config_.read(Path(config))
+    require_files(config)
     folds = config.folds()
     out, share = Path(out), _share(config, public_share)
     check_out(out, is_split, "folder of harness split")
@@ -160,7 +162,7 @@ def split(
             with named(number, len(folds)):
                 held_out.add(task.evaluation_set)
                 record = write(task, folder / name, share)
-            notes = *task.data.notes, *task.split.notes
+            notes = *task.data.notes, *task.split.notes(task.config.evaluation.seen_items)
             done.append(SplitFolder(out / name, record, notes))
     if len(folds) == 1:
         return done[0]
@@ -319,9 +321,16 @@ def _values(task: Task, folder: Path) -> dict[str, Any]:
     values["split"] = {"strategy": "given", "valid": VALID}
     values["evaluation"] = _evaluation(task, values.get("evaluation", {}))
     values.get("submission", {}).pop("sample", None)
+    if not _asks(config):  # of its own sample nothing follows for lists that the config took
+        values["submission"] = values.get("submission", {}) | {"sample": False}
     if config.compare.slices:  # those of a table of users, which is not written
         values["compare"]["slices"] = [name for name in config.compare.slices if name in OWN]
     return values
+
+
+def _asks(config: Config) -> bool:
+    """Return whether the competition of a config says what rows must be there, or their columns."""
+    return config.data.layout in FORMATS or competition.of_config(config).asked
 
 
 def _evaluation(task: Task, given: dict[str, Any]) -> dict[str, Any]:

@@ -43,13 +43,13 @@ class SubmissionError(HarnessError):
 
     exit_status = 1
 
-    def __init__(self, validation: Validation, refusal: str = "") -> None:
+    def __init__(self, validation: Validation, refusal: str = "", whose: str = "") -> None:
         problems = "\n".join(
             f"{p.code} {'' if p.line is None else f'line {p.line:,}: '}{p.message}; {p.hint}"
             for p in validation.errors
         )
         refusal = refusal or "has errors and is not scored; mend it, or force it"
-        super().__init__(f"{validation.path}: {refusal}\n{problems}")
+        super().__init__(f"{whose}{validation.path}: {refusal}\n{problems}")
         self.validation = validation
 
 

@@ -22,7 +22,8 @@ from harness.data.dataset import positions
 from harness.experiment import competition, run_folder, run_lists
 from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
-from harness.experiment.terms import last_of
+from harness.experiment.run_lists import RunLists
+from harness.experiment.terms import last_of, which_of
 from harness.models.base import Train
 from harness.models.recommendations import EMPTY
 from harness.protocol.evaluation_set import (
@@ -114,11 +115,23 @@ def submit(
     return Submitted(out, len(users), len(strange), beyond, notes)
 
 
-def submit_run(folder: Path | str, model: str, out: Path | str, *, repeat: int = 0) -> Submitted:
-    """Write the lists of a run's model, of the last of several folds: nothing learns again.
+def submit_run(
+    folder: Path | str,
+    model: str,
+    out: Path | str,
+    *,
+    repeat: int = 0,
+    fold: int | None = None,
+) -> Submitted:
+    """Write the lists of a run's model: nothing learns again.
 
     The file is the one that `submit` writes by the run's config. A run has lists of its evaluated
     users alone, so where the competition asks for others the run is refused.
+
+    Parameters
+    ----------
+    fold : int, optional
+        Which of several, from 1, the earliest; the last by default.
 
     Raises
     ------
@@ -129,25 +142,35 @@ def submit_run(folder: Path | str, model: str, out: Path | str, *, repeat: int =
     run, out = run_folder.read(Path(folder)), Path(out)
     config = run.config
     refuse_overwriting(out, read_by(config))
-    found = run_lists.of_run(run, model, repeat)
+    found = run_lists.of_run(run, model, repeat, fold)
     of, strange = found.task.evaluation_set, found.lists.strange
     asked = competition.of_config(config)
     users, required = rows_of(asked, of)
     at = positions(users, of.user_ids)
     unknown = users.filter(pl.Series(at < 0))
     if len(unknown) > 0:
-        also = ["--repeat", str(repeat)] if repeat else []
-        typed = ["submit", str(run.folder / "config.toml"), "--model", model, *also]
         more = counted(len(unknown), "user more", "users more")
         raise UsageError(
             f"{run.folder}: has lists of its {counted(len(of.users), 'evaluated user')} alone, and "
             f'the competition asks for {more}, such as "{printable(unknown[0])}"; have the model '
-            f"learn again and asked for all: {shlex.join(['harness', *typed, '--out', str(out)])}"
+            f"learn again and asked for all: {_again(found, run.folder, model, repeat, out)}"
         )
     _refuse_nameless(model, strange)
     _write(found.lists.items[at], out, users, strange, asked, found.task)
     beyond = len(users) - required if required > 0 else 0
-    return Submitted(out, len(users), 0, beyond, _notes(found.task))
+    which = which_of(found.fold, found.folds, "submit")
+    notes = (*([which] if which else []), *found.task.data.notes)
+    return Submitted(out, len(users), 0, beyond, notes)
+
+
+def _again(found: RunLists, run: Path, model: str, repeat: int, out: Path) -> str:
+    """Return the command by which a run's model learns again."""
+    config = str(run / "config.toml")
+    if found.fold < found.folds:
+        split = shlex.join(["harness", "split", config, "--out", "DIR"])
+        return f"{split}, and harness submit with the config of fold {found.fold} that it writes"
+    also = ["--repeat", str(repeat)] if repeat else []
+    return shlex.join(["harness", "submit", config, "--model", model, *also, "--out", str(out)])
 
 
 def _notes(task: Task) -> tuple[str, ...]:

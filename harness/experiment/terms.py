@@ -142,7 +142,7 @@ class Terms:
     @property
     def asking(self) -> Path | None:
         """The sample that is named, by itself or in a config without data."""
-        if self.sample is not None or self.own is None or self.own.submission.sample is None:
+        if self.sample is not None or self.own is None or not self.own.submission.sample:
             return self.sample
         return self.own.folder / self.own.submission.sample
 
@@ -278,6 +278,23 @@ def last_of(folds: int) -> str:
     return (
         f"fold {folds} of {folds}, the last; for another, harness split CONFIG --out DIR writes "
         "each fold with a config and a solution of its own"
+    )
+
+
+def which_of(fold: int, folds: int, command: str) -> str:
+    """Return what a command says that takes one fold of a run; nothing of a single one.
+
+    Examples
+    --------
+    >>> which_of(1, 3, "explain").partition(", or")[0]
+    'fold 1 of 3; for another, explain a run with --fold N'
+    """
+    if folds == 1:
+        return ""
+    last = ", the last" if fold == folds else ""
+    return (
+        f"fold {fold} of {folds}{last}; for another, {command} a run with --fold N, or harness "
+        "split CONFIG --out DIR writes each fold with a config and a solution of its own"
     )
 
 

@@ -78,11 +78,12 @@ def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
     """
     try:
         answer = call()
-    except (HarnessError, ParameterError) as error:
-        if isinstance(error, RecommenderError) or str(error).startswith('model "'):
-            raise
-        kind = type(error) if isinstance(error, HarnessError) else UsageError
-        raise kind(f'model "{name}": {error}') from error
+    except ParameterError as error:
+        raise UsageError(f'model "{name}": {error}') from error
+    except HarnessError as error:
+        if not isinstance(error, RecommenderError) and not str(error).startswith('model "'):
+            error.args = (f'model "{name}": {error}',)  # in place: it may hold more than its words
+        raise
     except BaseException as error:  # a stranger's code may raise anything
         raise_interrupt(error)
         raise RecommenderError(f'model "{name}" raised in {method}: {told(error)}') from error

@@ -77,19 +77,27 @@ class Split:
         """How many events there are for training, and how many are held out."""
         return self.sizes or (len(self.train), len(self.valid))
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What decided where times did not, and whether events are on both sides."""
-        cuts = () if self.cuts is None else (self.cuts.told(),)
-        return (*cuts, self._told_of_both()) if self.in_both > 0 else cuts
+    def notes(self, seen_items: str = "keep") -> tuple[str, ...]:
+        """Return what decided where times did not, and whether events are on both sides.
 
-    def _told_of_both(self) -> str:
+        Parameters
+        ----------
+        seen_items : str
+            ``drop`` where what users had in training is no true item.
+        """
+        cuts = () if self.cuts is None else (self.cuts.told(),)
+        if self.in_both == 0:
+            return cuts
+        return (*cuts, f"{self.in_both_told}: {_CONSEQUENCE[seen_items]}")
+
+    @property
+    def in_both_told(self) -> str:
+        """How many validation events are training events too."""
         are = "is a training event" if self.in_both == 1 else "are training events"
         same = "user and item" if self.cutoff is None else "user, item and time"
         return (
             f"{self.in_both:,} of {counted(self.n_events[1], 'validation event')} {are} too (the "
-            f"same {same}): models have seen what they are to predict; leave such events out of "
-            "one of the tables"
+            f"same {same})"
         )
 
     def summary(self) -> str:
@@ -100,6 +108,13 @@ class Split:
         start = np.datetime64(self.cutoff, "us")
         text = str(start.astype("datetime64[D]" if self.cutoff % DAY_US == 0 else "datetime64[s]"))
         return f"{days:g} day{'s' if days != 1 else ''} from {text.replace('T', ' ')}"
+
+
+_CONSEQUENCE = {
+    "keep": "models have seen what they are to predict; leave such events out of one of the tables",
+    "drop": 'seen_items = "drop" takes them out of the truth; where they are to be predicted, '
+    "leave them out of [data] events",
+}
 
 
 def split(dataset: Dataset, config: SplitConfig) -> Split:

@@ -63,7 +63,9 @@ class Solution:
     between : str, optional
         What stands between the items of its lists, where they are a file's.
     folds : int
-        Of how many evaluation sets of a config it is the last.
+        How many evaluation sets its config has.
+    fold : int, optional
+        Which of these it is, from 1; the last by default.
     """
 
     users: pl.Series
@@ -80,6 +82,7 @@ class Solution:
     fingerprint: str | None = None
     between: str | None = None
     folds: int = 1
+    fold: int | None = None
 
     @property
     def known_users(self) -> pl.Series:

@@ -41,6 +41,11 @@ class ScoredFold:
     ids: pl.Series
 
 
+FEWEST = 10
+"""Users of a fold, below which its spread cannot be known: most score 0, so that few may all score
+alike, and their standard deviation is uncertain by a quarter even where values are normal."""
+
+
 @dataclass(frozen=True, eq=False)
 class Folds:
     """What of all folds every part must know.
@@ -63,6 +68,11 @@ class Folds:
     def sizes(self) -> list[int]:
         """Users of each fold."""
         return [row[fold] for fold, row in enumerate(self.common)]
+
+    @property
+    def few(self) -> dict[int, int]:
+        """Users of each fold that has fewer than `FEWEST`, by its number from 1."""
+        return {fold: n for fold, n in enumerate(self.sizes, 1) if n < FEWEST}
 
     @property
     def freedom(self) -> float:
@@ -94,7 +104,7 @@ class Folds:
 
     def shares(self) -> list[float]:
         """Return what the value of a user of each fold is multiplied by."""
-        return [self.users / (len(self.sizes) * n) for n in self.sizes]
+        return shares_of(self.users, self.sizes)
 
     def of_repeats(self, key: tuple[str, Metric]) -> Floats:
         """Return the mean over folds of each repeat, (repeats,)."""
@@ -146,7 +156,7 @@ def _sums(part: Part) -> Sums:
         }
         for number, fold in enumerate(part)
     }
-    rows, n = rows_of(part)
+    rows, n = rows_of([fold.ids for fold in part])
     there = np.zeros((len(part), n), np.int64)
     for fold, at in zip(there, rows, strict=True):
         fold[at] = 1
@@ -162,9 +172,14 @@ def _columns(fold: ScoredFold) -> list[tuple[tuple[str, Metric], Floats]]:
     ]
 
 
-def rows_of(part: Part) -> tuple[list[Int64], int]:
+def shares_of(users: int, sizes: Sequence[int]) -> list[float]:
+    """Return what the value of a user of each fold is multiplied by, of so many different ones."""
+    return [users / (len(sizes) * n) for n in sizes]
+
+
+def rows_of(folds: Sequence[pl.Series]) -> tuple[list[Int64], int]:
     """Return the place of each fold's users among the different ones, and how many these are."""
-    ids = pl.concat([fold.ids.cast(pl.String) for fold in part])
+    ids = pl.concat([own.cast(pl.String) for own in folds])
     ranks = ids.rank("dense").to_numpy().astype(np.int64) - 1
-    ends = np.cumsum([len(fold.ids) for fold in part])[:-1]
+    ends = np.cumsum([len(own) for own in folds])[:-1]
     return np.split(ranks, ends), int(ranks.max(initial=-1)) + 1

@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Int64
+from harness.core.arrays import Floats, Int64
 from harness.core.random import id_hashes
 from harness.core.steps import found, of_one
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean, over_repeats
 from harness.stats.chance_law import Law
 from harness.stats.estimates import Estimate, ScoredUsers, errors, estimate, estimate_of
-from harness.stats.fold_means import Folds, Part, ScoredFold, fold_steps, rows_of
+from harness.stats.fold_means import Folds, Part, ScoredFold, fold_steps, rows_of, shares_of
 from harness.stats.intervals import Sample
 
 
@@ -62,7 +62,7 @@ def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUs
     >>> users.tables["m"].of_users(parse("MAP@1")).tolist()  # their mean is (1 + 1/4) / 2
     [1.0, 0.25]
     """
-    rows, n = rows_of(part)
+    rows, n = rows_of([fold.ids for fold in part])
     hashes, there = np.zeros(n, np.uint64), np.zeros((len(part), n))
     for fold, at, own in zip(part, rows, there, strict=True):
         hashes[at], own[at] = fold.hashes, 1.0
@@ -70,6 +70,28 @@ def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUs
     tables = {name: _table(of, [fold.tables[name] for fold in part], rows, n) for name in names}
     law = None if laws is None else _law(of, laws, rows, n)
     return FoldedUsers(hashes, tables, law, there=there)
+
+
+def values_of(several: Sequence[Floats], ids: Sequence[pl.Series]) -> Floats:
+    """Return the values of the different users, in the order of their ids.
+
+    Parameters
+    ----------
+    several : sequence of float64 array, (n,)
+        One model's values of the users of each fold.
+    ids : sequence of polars.Series of str, (n,)
+        The users of each fold.
+
+    Examples
+    --------
+    Ann 2 / (2 · 2) · 1, Bob 2 / (2 · 2) · 0 + 2 / (2 · 1) · 1/4.
+
+    >>> several = [np.array([1.0, 0.0]), np.array([0.25])]
+    >>> values_of(several, [pl.Series(["ann", "bob"]), pl.Series(["bob"])]).tolist()
+    [0.5, 0.25]
+    """
+    rows, n = rows_of(ids)
+    return _summed(several, rows, shares_of(n, [len(own) for own in ids]), n)
 
 
 def over_folds(metric: Metric, tables: Sequence[ScoreTable], ids: Sequence[pl.Series]) -> Estimate:
@@ -98,12 +120,21 @@ def over_folds(metric: Metric, tables: Sequence[ScoreTable], ids: Sequence[pl.Se
 
 def _table(of: Folds, tables: Sequence[ScoreTable], rows: Sequence[Int64], n: int) -> ScoreTable:
     values = {}
-    for metric, first in tables[0].values.items():
+    for metric in tables[0].values:
         if metric.definition.of == "user":
-            values[metric] = np.zeros((len(first), n))
-            for table, at, share in zip(tables, rows, of.shares(), strict=True):
-                values[metric][:, at] += share * table.values[metric]
+            several = [table.values[metric] for table in tables]
+            values[metric] = _summed(several, rows, of.shares(), n)
     return ScoreTable(values)
+
+
+def _summed(
+    several: Sequence[Floats], rows: Sequence[Int64], shares: Sequence[float], n: int
+) -> Floats:
+    """Return the sum over folds of users' values, the last axis, times what they count."""
+    found = np.zeros((*several[0].shape[:-1], n))
+    for own, at, share in zip(several, rows, shares, strict=True):
+        found[..., at] += share * own
+    return found
 
 
 def _law(of: Folds, laws: Sequence[Law], rows: Sequence[Int64], n: int) -> Law:

@@ -1,6 +1,8 @@
 """harness split on the command line: from a config to files that validate and score take."""
 
 import json
+import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,24 @@ def test_what_it_says(harness: Cli, here: Path) -> None:
     assert lines[9].endswith(scored)
 
 
+def test_lines_end_where_the_terminal_does(
+    harness: Cli, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command to type next stands whole."""
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "50")
+    small.write(here, {"valid.csv": "user,item,time\nann,b,2020-01-02\nbob,a,2020-01-09\n"})
+    given = "--set=split={ strategy = 'given', valid = 'valid.csv' }"
+    _, out, err = harness("split", "shop.toml", "--out", "out", given)
+    *lines, last = out.splitlines()
+    assert max(map(len, [*lines, *err.splitlines()])) <= 50 < len(last)
+    assert last.startswith("next  ")
+    assert last.endswith("--k 2")
+    assert any(line.startswith("       ") for line in lines)
+    assert err.startswith("note  1 of 2 validation events is a training")
+
+
 def test_folds_have_a_folder_each(harness: Cli, here: Path) -> None:
     small.write(here, {"log.csv": small.TO_TUNE})
     told = harness("split", "shop.toml", "--out", "out", "--set", "split.folds=2")
@@ -51,6 +71,10 @@ def test_folds_have_a_folder_each(harness: Cli, here: Path) -> None:
 LAST = (
     "fold 2 of 2, the last; for another, harness split CONFIG --out DIR writes each fold with a "
     "config and a solution of its own"
+)
+OTHER = (
+    "for another, explain a run with --fold N, or harness split CONFIG --out DIR writes each fold "
+    "with a config and a solution of its own"
 )
 
 
@@ -74,7 +98,8 @@ def test_the_heading_says_that_it_is_the_last_fold(
         status, out, err = folded(name, "lists.csv", "--config", "folds.toml", *more)
         assert (status, err) == (0, "")
         assert out.splitlines()[0].startswith("lists  lists.csv")
-        assert out.splitlines()[1] == f"note   {LAST}"
+        told = LAST if name == "score" else f"fold 2 of 2, the last; {OTHER}"
+        assert out.splitlines()[1] == f"note   {told}"
 
 
 def test_a_score_says_it_in_json(folded: Cli) -> None:
@@ -110,13 +135,41 @@ def test_a_file_that_is_not_scored_says_it_too(folded: Cli, here: Path) -> None:
 
 def test_explaining_a_run_of_folds_says_it(folded: Cli) -> None:
     folded("run", "folds.toml", "--out", "run")
-    out = folded("explain", "run", "--model", "popular", "--user", "cid")[1]
-    assert out.splitlines()[1] == f"note   {LAST}"
+    out = folded("explain", "run", "--model", "popular", "--worst", "2")[1]
+    assert out.splitlines()[1] == f"note   fold 2 of 2, the last; {OTHER}"
+    assert out.count("fold 2 of 2") == 1
+
+
+def test_another_fold_of_a_run_is_named(folded: Cli) -> None:
+    """On the 8th, fold 1, ann and bob have b; random rankings of fold 1 are drawn anew."""
+    folds = small.toml(POPULAR, RANDOM, split={"strategy": "time", "valid_days": 1, "folds": 2})
+    Path("folds.toml").write_text(folds)
+    folded("run", "folds.toml", "--out", "run")
+    folded("run", "folds.toml", "--out", "bare", "--no-recommendations")
+    for run, model in product(("run", "bare"), ("popular", "random")):
+        told = folded("explain", run, "--model", model, "--user", "ann", "--fold", "1")
+        tells(told, 0, f"note   fold 1 of 2; {OTHER}", "truth  R = 1: b")
+    own = "explain", "run", "--model", "popular", "--user", "ann", "--fold", "1"
+    found = json.loads(folded(*own, "--format", "json")[1])
+    assert (found["fold"], found["folds"]) == (1, 2)
+    assert found["users"][0]["truth"] == ["b"]
+    is_refused(folded(*own[:-1], "2"), 'no user "ann" among the 2 of', "(fold 2 of 2, the last; ")
+    is_refused(folded(*own[:-1], "3"), "run: has no fold 3; its folds are 1, the earliest, to 2")
+    is_refused(folded(*own[:-1], "0"), "run: has no fold 0; its folds are 1, the earliest, to 2")
+
+
+def test_a_fold_goes_with_a_run_of_several(folded: Cli) -> None:
+    folded("run", "folds.toml", "--out", "run", "--set", "split.folds=1")
+    own = "--user", "cid", "--fold", "1"
+    told = "run: has one evaluation set, no folds; leave --fold out"
+    is_refused(folded("explain", "run", "--model", "popular", *own), told)
+    told = "lists.csv: --model, --repeat and --fold go with a run, not with a file"
+    is_refused(folded("explain", "lists.csv", "--config", "folds.toml", *own), told)
 
 
 def test_a_user_of_another_fold_is_found_there(folded: Cli) -> None:
     """Ann has events on the 8th alone."""
-    told = f'no user "ann" among the 2 of the evaluation set ({LAST}); '
+    told = f'no user "ann" among the 2 of the evaluation set (fold 2 of 2, the last; {OTHER}); '
     own = "explain", "lists.csv", "--user", "ann", "--config"
     is_refused(folded(*own, "folds.toml"), told)
     folded("split", "folds.toml", "--out", "out")

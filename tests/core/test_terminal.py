@@ -81,6 +81,18 @@ def test_figures_have_all_of_their_width(width: int) -> None:
             assert cells == [[FIGURES.rows[0][i]]]
 
 
+def test_the_first_of_those_that_go_first_goes_first() -> None:
+    """Five columns of 5 and a gap of 2 take 33: in 20 there is room for three."""
+    sheet = Sheet([*"abcde"], [["12345"] * 5], first_out=frozenset({1, 2, 3}))
+    assert [list(fitted(sheet, width)) for width in (33, 32, 20, 12, 6)] == [
+        [0, 1, 2, 3, 4],
+        [0, 2, 3, 4],
+        [0, 3, 4],
+        [0, 4],
+        [0],
+    ]
+
+
 def test_a_firm_column_stays_where_one_before_it_goes() -> None:
     sheet = Sheet(["a", "b", "c"], [["x" * 9, "1" * 20, "2" * 20]], firm=frozenset({2}))
     assert list(fitted(sheet, 53)) == [0, 1, 2]

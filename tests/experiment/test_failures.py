@@ -7,10 +7,11 @@ from typing import Any
 import polars as pl
 import pytest
 import small
+from conftest import refusal
 from small import POPULAR, RANDOM, timeless
 
 from harness.config import Config
-from harness.core.errors import RecommenderError
+from harness.core.errors import DataError, RecommenderError
 from harness.data import bucketing
 from harness.experiment import memory
 from harness.experiment.folds import FoldedResult
@@ -18,6 +19,7 @@ from harness.experiment.record import FailedModel
 from harness.experiment.result import Findings
 from harness.experiment.run import run
 from harness.experiment.run_folder import read
+from harness.models.guard import guarded
 from harness.report.page import page
 
 FAILING = """
@@ -101,7 +103,44 @@ def test_a_model_that_is_made_of_one_that_fails_fails_too(tmp_path: Path) -> Non
     found = run(config(tmp_path, POPULAR, failing("Fit"), both))
     assert [model.name for model in found.models] == ["popular"]
     assert [one.name for one in found.failed] == ["mine", "both"]
-    assert all('model "mine" raised in fit' in one.error for one in found.failed)
+    own, of_both = (one.error for one in found.failed)
+    assert own.startswith('model "mine" raised in fit')
+    assert of_both == f'model "both" needs one that failed: {own}'
+
+
+def test_so_does_one_that_is_made_of_lists_with_errors(tmp_path: Path) -> None:
+    """A user has two lists, another has no id: each problem stands apart in the line."""
+    small.write(tmp_path, {"lists.csv": "user,item\nuser1,a b\nuser1,b a\n,a\n"})
+    lists = {"name": "lists", "lists": "lists.csv"}
+    filled = {"name": "lists, filled", "use": "baselines.fill:Fill", "of": ["lists", "popular"]}
+    settings = config(tmp_path, POPULAR, lists, filled)
+    found = run(settings)
+    own, of_filled = (one.error for one in found.failed)
+    first, *problems = own.splitlines()
+    path = tmp_path / "lists.csv"
+    assert first == (
+        f'model "lists": {path}: these lists have errors; mend them, or see all of them: '
+        f"harness validate {path} --config {settings.file}"
+    )
+    assert [one.split(" ")[0] for one in problems] == ["SUB203", "SUB208"]
+    assert of_filled == f'model "lists, filled" needs one that failed: {own}'
+    line = next(line for line in str(found).splitlines() if line.startswith("failed  "))
+    assert line == "failed  " + " · ".join([first, *problems])
+
+
+def test_a_guard_keeps_what_an_error_holds() -> None:
+    class ToldError(DataError):
+        def __init__(self, problems: list[str]) -> None:
+            super().__init__(f"{len(problems)} problems")
+            self.problems = problems
+
+    def fit() -> None:
+        raise ToldError(["one", "other"])
+
+    with refusal(ToldError, 'model "mine": 2 problems') as caught:
+        guarded("mine", "fit", fit)
+    assert isinstance(caught.value, ToldError)
+    assert caught.value.problems == ["one", "other"]
 
 
 def test_lists_that_cannot_be_read_are_a_failure(tmp_path: Path) -> None:

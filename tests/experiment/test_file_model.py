@@ -228,8 +228,8 @@ def test_a_file_with_errors_is_refused_as_score_refuses_it(tmp_path: Path) -> No
     first, *problems = str(caught.value).splitlines()
     lists = tmp_path / "lists.csv"
     assert first == (
-        f'{lists}: model "ready": these lists have errors; mend them, or see all of them: '
-        f"harness validate {lists} --config CONFIG"
+        f'model "ready": {lists}: these lists have errors; mend them, or see all of them: '
+        f"harness validate {lists} --config {settings.file}"
     )
     assert problems == str(by_score.value).splitlines()[1:]
     assert [problem.split(" ")[0] for problem in problems] == ["SUB203"]

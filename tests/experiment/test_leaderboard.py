@@ -221,3 +221,4 @@ def test_folds_have_columns(tmp_path: Path) -> None:
     assert [sheet.titles[at] for at, cell in enumerate(sheet.rows[0]) if cell == "1.0000"] == [
         "fold 2"
     ]
+    assert {sheet.titles[at] for at in sheet.first_out} == {"fold 1", "fold 2"}

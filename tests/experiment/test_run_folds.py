@@ -10,9 +10,11 @@ import pytest
 import small
 from conftest import refusal
 
+import harness
 from harness import config as config_
-from harness.config import Config, parse
+from harness.config import Config, SubmissionConfig, parse
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
+from harness.core.terminal import fitted
 from harness.data import bucketing
 from harness.experiment import memory, run_folder
 from harness.experiment.compare import compare
@@ -21,6 +23,7 @@ from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.experiment.split_files import FoldedSplit, split
 from harness.experiment.submissions import SubmissionError
+from harness.report.page import page
 
 THREE = {"strategy": "time", "valid_days": 2, "folds": 3}
 """Days 3 and 4, 5 and 6, 7 and 8 of `small.MANY`."""
@@ -48,23 +51,11 @@ def record(found: Any) -> dict[str, Any]:
     return {key: value for key, value in own.items() if key != "schema"}
 
 
-TWO_WEEKS = """user,item,time
-ann,a,2020-01-01
-bob,a,2020-01-01
-cid,b,2020-01-01
-ann,a,2020-01-02
-bob,b,2020-01-02
-ann,b,2020-01-03
-cid,b,2020-01-03
-"""
-"""On the 2nd ann has a and bob b; on the 3rd ann and cid have b. Before both days, a leads."""
-
-
 def test_a_score_is_the_mean_over_folds(tmp_path: Path) -> None:
     """The first of popular is a: 1/2 on the 2nd. Then a and b: a again leads by 3 to 2, 0 hits."""
     split = {"strategy": "time", "valid_days": 1, "folds": 2}
     rules = {"k": 1, "metrics": ["MAP@1"]}
-    found = folded(small.config(tmp_path, log=TWO_WEEKS, split=split, evaluation=rules))
+    found = folded(small.config(tmp_path, log=small.TWO_WEEKS, split=split, evaluation=rules))
     by_fold = [fold.models[0].metrics["MAP@1"].mean for fold in found.folds]
     assert by_fold == [0.5, 0.0]
     assert found.models[0].metrics["MAP@1"].mean == 0.25
@@ -83,7 +74,7 @@ def test_a_users_value_is_the_sum_over_folds(tmp_path: Path) -> None:
         tmp_path,
         small.POPULAR,
         small.RANDOM,
-        log=TWO_WEEKS,
+        log=small.TWO_WEEKS,
         split=split,
         evaluation={"k": 1, "metrics": ["MAP@1"]},
     )
@@ -229,14 +220,30 @@ def test_too_many_folds_name_the_config_file(tmp_path: Path) -> None:
 
 def test_a_fold_without_users_is_named(tmp_path: Path) -> None:
     """On the 3rd only dan, whom nobody knew, has anything."""
-    log = TWO_WEEKS.replace("ann,b,2020-01-03\ncid,b,2020-01-03", "dan,b,2020-01-03")
+    log = small.TWO_WEEKS.replace("ann,b,2020-01-03\ncid,b,2020-01-03", "dan,b,2020-01-03")
     split = {"strategy": "time", "valid_days": 1, "folds": 2}
     with refusal(EmptyEvaluationSetError, "fold 2 of 2: no user is left"):
         run(small.config(tmp_path, log=log, split=split))
 
 
+def test_where_an_early_fold_has_nobody_fewer_folds_are_the_hint(tmp_path: Path) -> None:
+    """Nobody of the 2nd was there on the 1st; of the last fold alone fewer would be none."""
+    log = small.TWO_WEEKS.replace("ann,a,2020-01-01\nbob,a,2020-01-01\n", "")
+    split = {"strategy": "time", "valid_days": 1, "folds": 2}
+    told = (
+        'fold 1 of 2: no user is left: the rule "seen in train"',
+        ", or ask for fewer folds\nusers",
+    )
+    with refusal(EmptyEvaluationSetError, *told):
+        run(small.config(tmp_path, log=log, split=split))
+    log = small.TWO_WEEKS.replace("ann,b,2020-01-03\ncid,b,2020-01-03", "dan,b,2020-01-03")
+    with refusal(EmptyEvaluationSetError, "fold 2 of 2: ") as caught:
+        run(small.config(tmp_path, log=log, split=split))
+    assert "fewer folds" not in str(caught.value)
+
+
 def test_a_fold_without_events_is_named(tmp_path: Path) -> None:
-    log = TWO_WEEKS.replace("2020-01-02", "2020-01-01")
+    log = small.TWO_WEEKS.replace("2020-01-02", "2020-01-01")
     split = {"strategy": "time", "valid_days": 1, "folds": 2}
     window = ", and the window is 1 day from 2020-01-02; change [split]"
     with refusal(DataError, "fold 1 of 2: the split leaves no validation event of 7 (", window):
@@ -313,13 +320,37 @@ def test_files_are_given_for_each_fold(tmp_path: Path) -> None:
     found = folded(given(tmp_path))
     assert [fold.evaluation.users for fold in found.folds] == [1, 1]
     assert [fold.models[0].metrics["MAP@2"].mean for fold in found.folds] == [0.5, 0.5]
-    assert found.notes == ()
 
 
 def test_lists_are_given_for_each_fold(tmp_path: Path) -> None:
     """Ann's list begins with b, her true item; bob's second is his: (1 + 1/2) / 2."""
     found = folded(given(tmp_path, {"name": "theirs", "lists": ["one.csv", "two.csv"]}))
     assert found.models[0].metrics["MAP@2"].mean == 0.75
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("two.base", "[data] events"), ("two.test", "[split] valid")]
+)
+def test_a_file_that_is_not_there_is_told_first(tmp_path: Path, name: str, key: str) -> None:
+    """Before anything learns, with the config, the key and the fold."""
+    settings = given(tmp_path, {"name": "nobody's", "use": "baselines.popular:Popular"})
+    (tmp_path / name).unlink()
+    told = f"config: {key}, fold 2 of 2: {tmp_path / name}: no such file"
+    for command in (run, lambda one: split(one, tmp_path / "out")):
+        with refusal(DataError, told):
+            command(settings)
+
+
+def test_one_file_of_lists_for_two_folds_is_told(tmp_path: Path) -> None:
+    """By whatever name: two folds' lists are seldom the same."""
+    both = {"one_csv": "user,prediction\nann,b\nbob,a\n", "two_base": FILES["one.base"]}
+    same = {"name": "same", "lists": ["one.csv", "./one.csv"]}
+    other = {"name": "other", "lists": ["one.csv", "two.csv"]}
+    found = folded(given(tmp_path, same, other, **both))
+    assert [note for note in found.notes if "lists" in note] == [
+        'model "same": its lists are one.csv in folds 1 and 2; if they were made for one of these, '
+        "name the file of each fold"
+    ]
 
 
 def test_the_fold_of_lists_with_errors_is_named(tmp_path: Path) -> None:
@@ -350,9 +381,26 @@ def test_files_of_a_competition_are_those_of_a_fold(tmp_path: Path) -> None:
         assert [m.metrics for m in again.models] == [m.metrics for m in fold.models]
 
 
+def test_a_splits_own_sample_refuses_no_lists_that_a_run_took(tmp_path: Path) -> None:
+    """Nobody said what lists look like: they say it themselves, and need not have all users."""
+    lists = {"name": "theirs", "lists": ["one.csv", "two.csv"]}
+    own = {"one_test": "user,item\nbob,a\nann,b\n", "two_test": "user,item\nbob,b\nann,b\n"}
+    own |= {"one_csv": "who,prediction\nann,b\n", "two_csv": "who,prediction\nbob,a b\n"}
+    settings = given(tmp_path, small.POPULAR, lists, **own)
+    settings = settings.model_copy(update={"submission": SubmissionConfig()})
+    done = split(settings, tmp_path / "out", public_share=0.5)
+    assert isinstance(done, FoldedSplit)
+    for written, fold in zip(done.folds, folded(settings).folds, strict=True):
+        config = written.folder / "config.toml"
+        again = single(config_.read(config))
+        assert [m.metrics for m in again.models] == [m.metrics for m in fold.models]
+    scored = harness.score(tmp_path / "two.csv", config=config)
+    assert scored.metrics["MAP@2"].mean == 1 / 4
+
+
 def test_who_has_no_true_item_is_not_counted_as_having_one(tmp_path: Path) -> None:
     """Ann has z alone, which nobody had before and is no candidate; cid has b."""
-    first_day = TWO_WEEKS[: TWO_WEEKS.index("ann,a,2020-01-02")]
+    first_day = small.TWO_WEEKS[: small.TWO_WEEKS.index("ann,a,2020-01-02")]
     log = first_day + "ann,z,2020-01-02\ncid,b,2020-01-03\n"
     rules = {"k": 1, "metrics": ["MAP@1"], "truth": "candidates", "require_hit": False}
     time = {"strategy": "time", "valid_days": 1, "folds": 2}
@@ -364,11 +412,82 @@ def test_folds_that_overlap_are_told(tmp_path: Path) -> None:
     found = folded(
         given(tmp_path, two_test="user,item\nbob,b\nann,b\n", two_base=FILES["one.base"])
     )
-    assert (found.notes[0], found.notes[-1]) == (
+    assert (found.notes[0], found.notes[-2]) == (
         "folds 1 and 2 overlap: 1 of the 1 true item of fold 1 is true in both",
         "folds overlap, so no model is judged against chance, which takes them for independent",
     )
     assert [model.vs_random for model in found.models] == [None]
+
+
+def test_of_folds_that_overlap_the_mean_of_chance_is_known(tmp_path: Path) -> None:
+    """Popular scores 1/2 for all; of two candidates a random ranking has 3/4 with one true item."""
+    both = {"two_test": "user,item\nbob,b\nann,b\n", "two_base": FILES["one.base"]}
+    found = folded(given(tmp_path, **both))
+    assert (found.chance["MAP@2"].mean, found.chance["MAP@2"].sd) == (3 / 4, None)
+    (sheet, _), (record,) = found.sheets(), found.records()
+    assert sheet.rows[0][sheet.titles.index("× chance")] == "0.7"
+    assert sheet.heading[0].endswith(", 0.7 × chance")
+    assert record["lift"] == pytest.approx(2 / 3)
+    found.write(tmp_path / "run")
+    text = page(run_folder.read(tmp_path / "run"))
+    assert "0.7 times chance" in text
+
+
+TEN = "abcdefghij"
+
+
+def few(folder: Path, first: str, second: str) -> FoldedResult:
+    """Return a run whose two folds hold out y of users of one letter; popular says x, y."""
+    users = sorted({*first, *second})
+    base = "user,item\n" + "".join(f"{user},x\n" for user in users) + "other,y\n"
+    tests = ["user,item\n" + "".join(f"{user},y\n" for user in own) for own in (first, second)]
+    files = {"one_base": base, "two_base": base, "one_test": tests[0], "two_test": tests[1]}
+    return folded(given(folder, **files))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "note"),
+    [
+        (
+            TEN,
+            "uvw",
+            "fold 2 has 3 users, who weigh as much as the 10 of fold 1: no model is judged against "
+            "chance, and intervals and tests rest on these few; take fewer folds",
+        ),
+        (
+            "u",
+            TEN,
+            "fold 1 has 1 user, who weighs as much as the 10 of fold 2: no model is judged against "
+            "chance, and a fold of a single user leaves no intervals; take fewer folds",
+        ),
+        (
+            "uv",
+            "wxyz",
+            "2 of 2 folds have fewer than 10 users, such as fold 1 with 2: no model is judged "
+            "against chance, and intervals and tests rest on these few; take fewer folds",
+        ),
+        (
+            TEN[:9],
+            "klmnopqrst",
+            "fold 1 has 9 users, who weigh as much as the 10 of fold 2: no model is judged "
+            "against chance, and intervals and tests rest on these few; take fewer folds",
+        ),
+    ],
+)
+def test_a_fold_of_few_users_is_told_and_no_model_judged(
+    tmp_path: Path, first: str, second: str, note: str
+) -> None:
+    """Ten users of a fold are enough, nine are too few."""
+    found = few(tmp_path, first, second)
+    assert found.notes == (note,)
+    assert [model.vs_random for model in found.models] == [None]
+    assert not any("better than chance" in line for line in found.sheets()[0].heading)
+
+
+def test_folds_of_ten_users_are_judged(tmp_path: Path) -> None:
+    found = few(tmp_path, TEN, "klmnopqrst")
+    assert found.notes == ()
+    assert all(model.vs_random for model in found.models)
 
 
 def test_one_set_under_two_names_is_refused(tmp_path: Path) -> None:
@@ -388,6 +507,31 @@ def test_folds_that_hold_out_no_candidate_are_not_one(tmp_path: Path) -> None:
     found = folded(settings.model_copy(update={"evaluation": evaluation}))
     assert [fold.models[0].metrics["MAP@2"].mean for fold in found.folds] == [0, 0]
     assert not any("overlap" in note for note in found.notes)
+
+
+def dropping(settings: Config) -> Config:
+    evaluation = settings.evaluation.model_copy(update={"seen_items": "drop"})
+    return settings.model_copy(update={"evaluation": evaluation})
+
+
+def test_train_that_holds_the_tests_events_is_told_as_the_cause(tmp_path: Path) -> None:
+    """Ann's b of the first fold is in its train: where seen items are dropped nothing is left."""
+    settings = given(tmp_path, one_base="user,item\nann,b\nbob,a\n")
+    told = (
+        "fold 1 of 2: no user is left: ",
+        "; 1 of 1 validation event is a training event too (the same user and item); leave such",
+    )
+    with refusal(EmptyEvaluationSetError, *told) as caught:
+        run(dropping(settings))
+    assert "write ids alike" not in str(caught.value)
+
+
+def test_what_is_dropped_is_not_said_to_be_predicted(tmp_path: Path) -> None:
+    """Bob's a of the first fold's test is in train, ann's b is not."""
+    settings = dropping(given(tmp_path, one_test="user,item\nann,b\nbob,a\n"))
+    (note,) = (note for note in folded(settings).notes if "training event too" in note)
+    assert note.startswith("fold 1: 1 of 2 validation events is a training event too (the same")
+    assert 'seen_items = "drop" takes them out of the truth' in note
 
 
 def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:
@@ -460,8 +604,8 @@ def test_files_of_a_competition_have_the_notes_of_a_run(tmp_path: Path) -> None:
     done = split(settings, tmp_path / "out", public_share=0.5)
     assert isinstance(done, FoldedSplit)
     of_run = folded(settings).notes
-    assert done.notes == of_run[:-1]
-    assert of_run[-1].startswith("folds overlap, so no model is judged against chance")
+    assert done.notes == of_run[:-2]
+    assert of_run[-2].startswith("folds overlap, so no model is judged against chance")
     overlap, in_train, _ = done.notes
     assert overlap == "folds 1 and 2 overlap: 2 of the 2 true items of fold 1 are true in both"
     assert in_train.startswith(
@@ -478,7 +622,8 @@ def test_a_list_with_one_name_is_that_name(tmp_path: Path, split: dict[str, Any]
 
 def test_lists_of_random_rankings_are_seldom_called_better_than_chance(tmp_path: Path) -> None:
     """A random model is no better than chance over folds either, by the law of the users' sums."""
-    found = folded(small.config(tmp_path, RANDOM, log=small.MANY, split=THREE))
+    split = {"strategy": "time", "valid_days": 2, "folds": 2}
+    found = folded(small.config(tmp_path, RANDOM, log=small.MANY, split=split))
     verdict = found.models[0].vs_random
     assert verdict is not None
     assert verdict.verdict == "not distinguishable"
@@ -490,10 +635,24 @@ def test_the_table_shows_each_fold_and_in_how_many_the_best_is_better(tmp_path: 
     assert "in 2 of 3 folds" in whole.heading[1]
     assert folds.heading[0].startswith("fold 1  7 users · 5 candidates · ")
     assert folds.titles == ["model", "fold 1", "fold 2", "fold 3", "best is better in"]
+    shown = {
+        width: [" ".join(title) for title, *_ in fitted(folds, width).values()]
+        for width in (60, 40)
+    }
+    assert (len(shown[60]), shown[40][1]) == (5, "fold 3")
+    assert {titles[-1] for titles in shown.values()} == {"best is better in"}
     row = next(row for row in folds.rows if row[0] == "popular")
     assert row == ["popular", "0.0000", "0.3462", "0.5000", "2 of 3 folds"]
     assert folds.rows[0][-1] == ""  # the best itself
     assert folds.rows[-1][0] == "chance (exact)"
+
+
+def test_lines_of_folds_stand_below_each_other(tmp_path: Path) -> None:
+    log = "user,item,time\n" + "".join(f"ann,a,2020-01-{day:02}\n" for day in range(1, 13))
+    split = {"strategy": "time", "valid_days": 1, "folds": 10}
+    _, folds = folded(small.config(tmp_path, log=log, split=split)).sheets()
+    assert folds.heading[0].startswith("fold 1   1 user ")
+    assert folds.heading[9].startswith("fold 10  1 user ")
 
 
 def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(tmp_path: Path) -> None:

@@ -91,8 +91,19 @@ def test_of_several_folds_it_is_the_last(tmp_path: Path) -> None:
     config = ran(tmp_path, COUNTED, data={"events": "days.csv"}, split=folds)
     (tmp_path / "sample_submission.csv").unlink()
     done = submit_run(tmp_path / "run", "counted", tmp_path / "own.csv")
-    assert done.notes[0].startswith("fold 2 of 2, the last; for another, harness split")
+    assert done.notes[0].startswith("fold 2 of 2, the last; for another, submit a run with --fold")
     submit(config, "counted", tmp_path / "again.csv")
+    assert (tmp_path / "own.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
+
+
+def test_or_another_by_its_number(tmp_path: Path) -> None:
+    folds = {"strategy": "time", "valid_days": 1, "folds": 2}
+    small.write(tmp_path, {"days.csv": small.TO_TUNE})
+    config = ran(tmp_path, COUNTED, data={"events": "days.csv"}, split=folds)
+    (tmp_path / "sample_submission.csv").unlink()
+    done = submit_run(tmp_path / "run", "counted", tmp_path / "own.csv", fold=1)
+    assert done.notes[0].startswith("fold 1 of 2; for another, submit a run with --fold N")
+    submit(config.folds()[0], "counted", tmp_path / "again.csv")
     assert (tmp_path / "own.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
 
 

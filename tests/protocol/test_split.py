@@ -214,10 +214,10 @@ def test_given_does_without_times(write: Write, config_values: dict[str, Any]) -
     config = parse(config_values, Path())
     parts = split(load(config.layout()), config.split)
     assert (len(parts.train), len(parts.valid), parts.cutoff) == (1, 1, None)
-    assert parts.notes == ()
+    assert parts.notes() == ()
     write(evaluation_set="user,item\nann,b\nann,a\n")
     parts = split(load(config.layout()), config.split)
-    assert parts.notes[0].startswith(
+    assert parts.notes()[0].startswith(
         "1 of 2 validation events is a training event too (the same user and item): models have"
     )
 
@@ -239,17 +239,22 @@ def test_validation_events_that_are_training_events_are_told() -> None:
     train = [("ann", "a", 1), ("ann", "a", 1), ("ann", "b", 2), ("bob", "b", 1)]
     valid = [("ann", "a", 1), ("ann", "a", 1), ("ann", "a", 2), ("ann", "c", 2), ("bob", "b", 1)]
     parts = split(dataset(train, [*valid, ("cid", "b", 1)]), GIVEN)
-    assert parts.notes == (
+    assert parts.notes() == (
         "3 of 6 validation events are training events too (the same user, item and time): models "
         "have seen what they are to predict; leave such events out of one of the tables",
+    )
+    assert parts.notes("drop") == (
+        "3 of 6 validation events are training events too (the same user, item and time): "
+        'seen_items = "drop" takes them out of the truth; where they are to be predicted, leave '
+        "them out of [data] events",
     )
 
 
 def test_of_a_single_one_too_and_of_none_nothing() -> None:
     parts = split(dataset([("ann", "a", 1)], [("ann", "a", 1), ("ann", "a", 2)]), GIVEN)
-    assert parts.notes[0].startswith("1 of 2 validation events is a training event too (the same")
+    assert parts.notes()[0].startswith("1 of 2 validation events is a training event too (the same")
     twice = [("ann", "b", 1), ("ann", "b", 1), ("bob", "a", 1)]
-    assert split(dataset([("ann", "a", 1)], twice), GIVEN).notes == ()
+    assert split(dataset([("ann", "a", 1)], twice), GIVEN).notes() == ()
 
 
 def test_another_type_of_event_at_the_same_time_is_the_same_event() -> None:
@@ -260,7 +265,7 @@ def test_another_type_of_event_at_the_same_time_is_the_same_event() -> None:
     )
     ids, kinds = (pl.Series(["ann"]), pl.Series(["a"])), ("sale", "view", "view")
     parts = split(Dataset("table", *ids, events, kinds, "train", valid_kinds=(2,)), GIVEN)
-    assert parts.notes[0].startswith("1 of 1 validation event is a training event too")
+    assert parts.notes()[0].startswith("1 of 1 validation event is a training event too")
 
 
 def test_what_is_told_adds_up_over_parts_of_the_users() -> None:
@@ -269,8 +274,8 @@ def test_what_is_told_adds_up_over_parts_of_the_users() -> None:
     parts = [sums(divided(every_of, GIVEN)) for every_of in one_by_one(every)]
     total = {key: parts[0][key] + parts[1][key] + parts[2][key] for key in parts[0]}
     empty = divided(replace(every, events=no_events()), GIVEN)
-    assert of_sums(empty, total).notes == split(every, GIVEN).notes
-    assert of_sums(empty, total).notes[0].startswith("2 of 3 validation events are")
+    assert of_sums(empty, total).notes() == split(every, GIVEN).notes()
+    assert of_sums(empty, total).notes()[0].startswith("2 of 3 validation events are")
 
 
 def one_by_one(data: Dataset) -> list[Dataset]:
@@ -281,7 +286,7 @@ def one_by_one(data: Dataset) -> list[Dataset]:
 @given(rows_strategy, rows_strategy)
 def test_what_is_told_is_what_a_set_of_events_counts(rows: list[Row], valid: list[Row]) -> None:
     both = sum(row in set(rows) for row in valid)
-    told = split(dataset(rows, valid), GIVEN).notes
+    told = split(dataset(rows, valid), GIVEN).notes()
     assert [note.split()[0] for note in told] == ([str(both)] if both else [])
 
 

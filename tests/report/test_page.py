@@ -322,7 +322,29 @@ def test_folds_have_columns_and_a_table_of_their_own(tmp_path: Path) -> None:
     ]
     assert {row[better] for row in own.values()} == {"–", "1 of 2 folds"}  # the first has none
     windows = [row[:3] for row in found.rows if row[1:2] and row[1].startswith("1 day from")]
+    assert "result.json has the groups of each" in found.texts["slices"]
     assert windows == [["1", "1 day from 2020-01-08", "2"], ["2", "1 day from 2020-01-09", "2"]]
+
+
+def test_a_user_of_several_folds_has_one_value(tmp_path: Path) -> None:
+    """Of ann, bob and cid, two in each fold, ann alone has a hit: 1 · 3 / (2 · 2), two have 0."""
+    split = {"strategy": "time", "valid_days": 1, "folds": 2}
+    asked = {"k": 1, "metrics": ["MAP@1"]}
+    config = small.config(tmp_path, POPULAR, log=small.TWO_WEEKS, split=split, evaluation=asked)
+    run(config).write(tmp_path / "run")
+    found = page_of(tmp_path / "run")
+    assert "67 % at 0" in found.texts["users"]
+    (bars,) = found.figures["users-0"]["data"]
+    bar = max(range(len(bars["y"])), key=bars["y"].__getitem__)
+    assert bars["hovertext"][bar].endswith("33 % of users (1)")
+    assert sum(bars["y"]) == pytest.approx(100 / 3)
+    low, high = (float(end) for end in bars["hovertext"][bar].partition(":")[0].split(" to "))
+    assert low <= 3 / 4 <= high
+    assert "the sum over folds" in found.texts["users"]
+
+
+def test_of_one_fold_nothing_is_said_of_sums(demo_run: Path) -> None:
+    assert "over folds" not in page_of(demo_run).texts["users"]
 
 
 def test_a_metric_of_all_lists_has_no_users(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from harness.core.errors import counted
 from harness.core.table import MISSING, p_value, percent
 from harness.core.table import lift as times
 from harness.experiment.answer import better_folds
-from harness.experiment.record import RunRecord
+from harness.experiment.record import RunRecord, lift_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimate
 from harness.report.page.view import View, decimals, shown, spread
 from harness.stats.chance import chance_word
@@ -101,7 +101,7 @@ def _described(view: View) -> list[str]:
 def _cells(view: View, i: int) -> list[Cell]:
     found = view.models[i]
     mean, ends, against = view.mean(found), view.ends(found), found.vs_random
-    lift = None if against is None else against.lift
+    lift = lift_of(found, view.record.chance)
     columns = {name: [m.metrics[name].mean for m in view.models] for name in view.metrics[1:]}
     return [
         model(view, i),
@@ -140,7 +140,7 @@ def _floor(view: View, columns: int) -> list[Row]:
     if not view.record.chance:
         return []
     own = [_exact(view, name) for name in view.metrics]
-    if view.chance:
+    if view.chance and view.chance.sd is not None:
         own[0] = replace(own[0], note=f"± {shown(view.chance.sd, view.decimals)}")
     lift = Cell("1.0" if view.chance else MISSING)
     dash = Cell(MISSING)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.core import table
 from harness.core.errors import in_toml, printable
-from harness.experiment.record import ModelRecord
+from harness.experiment.record import ModelRecord, lift_of
 from harness.report.page.view import View, cut, shown, spread
 from harness.stats.pairwise import Comparison, pair_word
 
@@ -25,7 +25,7 @@ def _best(view: View) -> str:
     ends = view.ends(best)
     interval = f" (95 % interval {spread(ends, view.decimals)})" if ends else ""
     score = f"{view.metric}, {shown(view.mean(best), view.decimals)}{interval}"
-    lift = None if best.vs_random is None else best.vs_random.lift
+    lift = lift_of(best, view.record.chance)
     times = f", {table.lift(lift)} times chance" if lift else ""
     if len(view.models) == 1:
         return f"{name(view.names[0])} is the only model: {score}{times}."

@@ -13,6 +13,7 @@ from harness.experiment.run_folder import Run
 from harness.report.page.charts import base
 from harness.report.page.charts.base import Figure, full, label
 from harness.report.page.view import View, shown, spread
+from harness.stats.folds import values_of
 
 if TYPE_CHECKING:
     from harness.core.arrays import Floats
@@ -56,14 +57,14 @@ def _bars(i: int, counts: Any, users: int, edges: Any, top: float) -> Figure:
 def by_user(view: View) -> list[Floats] | None:
     """Return each model's per-user values of the first metric, the mean over repeats.
 
-    Of several folds those of one stand behind those of another. They are read by their column, so
-    that no metric of the user's own has to be imported.
+    They are read by their column, so that no metric of the user's own has to be imported.
     """
     if view.metric not in view.run.user_scores.columns:
         return None
+    folds = view.run.folds
     return [
-        np.concatenate([_of_fold(fold, view.metric, model.name) for fold in view.run.folds])
-        for model in view.models
+        values_of([_of_fold(f, view.metric, m.name) for f in folds], [f.user_ids for f in folds])
+        for m in view.models
     ]
 
 
@@ -126,10 +127,12 @@ def _line(view: View) -> list[Figure]:
     if view.chance is None:
         return []
     mean, sd = view.chance.mean, view.chance.sd
-    low = max(mean - sd, mean / 1000)  # a logarithmic axis has no 0
     tall = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
-    band = {"type": "rect", "x0": low, "x1": mean + sd, "line": {"width": 0}, "opacity": 0.16}
     line = {"type": "line", "x0": mean, "x1": mean, "line": {"width": 1.5, "dash": "4px,3px"}}
+    if sd is None:
+        return [tall | line]
+    low = max(mean - sd, mean / 1000)  # a logarithmic axis has no 0
+    band = {"type": "rect", "x0": low, "x1": mean + sd, "line": {"width": 0}, "opacity": 0.16}
     return [tall | band | {"fillcolor": "#7A7F87"}, tall | line]
 
 
@@ -146,7 +149,7 @@ def _shown_values(view: View) -> list[float]:
     means = [view.mean(m) for m in view.models]
     ends = [end for m in view.models for end in view.ends(m) or ()]
     chance = view.chance
-    return [*means, *ends, *([chance.mean, chance.mean + chance.sd] if chance else [])]
+    return [*means, *ends, *([chance.mean, chance.mean + (chance.sd or 0)] if chance else [])]
 
 
 def _linear(view: View) -> Figure:
