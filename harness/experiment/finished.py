@@ -14,8 +14,8 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -88,14 +88,10 @@ class Finished(KnownModels):
         self._sources: dict[str, dict[str, str]] = {}
         self._entries: dict[str, Entry] = {}
         if config.data.cache:
-            self._sources = {name: _digests(_modules(config, name)) for name in _asked(config)}
+            self._sources = _sources(config)
             self._entries = dict(_entries(config))
-        for name, entry in self._entries.items() if not fresh else ():
-            taken = entry.read(partial(self._taken, name))
-            if taken is not None:
-                self.found[name] = partial(taken.of, name)
-                with suppress(OSError):
-                    os.utime(entry.path)
+        if not fresh and cache.is_private(cache.folder() / _FOLDER):  # one thread says it if not
+            self._take()
 
     @property
     def reused(self) -> Container[str]:
@@ -106,8 +102,8 @@ class Finished(KnownModels):
         """Let a model's answers be written, unless its modules are not those that were imported."""
         if name not in self._entries:
             return
-        sources = self._sources[name]
-        late = {str(p): p for p in _modules(self._config, name) if str(p) not in sources}
+        sources, modules = self._sources[name], _modules(*_places(self._config, name))
+        late = {str(p): p for p in modules if str(p) not in sources}
         if any(path.stat().st_mtime_ns > self._started for path in late.values()):
             return
         notes = {
@@ -119,12 +115,31 @@ class Finished(KnownModels):
         }
         self._background.submit(_keep, self._entries[name], answers, notes)
 
-    def _taken(self, name: str, folder: Path, notes: dict[str, Any]) -> Taken | None:
+    def _take(self) -> None:
+        """Take what is kept of the models that are the same."""
+        with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
+            several = list(pool.map(_taken, self._entries.values()))
+        for name, taken in zip(self._entries, several, strict=True):
+            if isinstance(taken, str):
+                self.changed[name] = taken
+            elif taken is not None:
+                self.found[name] = partial(taken.of, name)
+
+
+def _taken(entry: Entry) -> Taken | str | None:
+    """Return a model's answers, or the file because of whose source they are not the same."""
+
+    def build(folder: Path, notes: dict[str, Any]) -> Taken | str:
         for path, digest in notes["sources"].items():
             if _digest(Path(path)) != digest:
-                self.changed[name] = Path(path).name
-                return None
+                return Path(path).name
         return Taken.read(folder, notes)
+
+    found = entry.read(build)
+    if isinstance(found, Taken):
+        with suppress(OSError):
+            os.utime(entry.path)
+    return found
 
 
 class Taken:
@@ -259,8 +274,15 @@ def _packages() -> list[str]:
     return sorted(found)
 
 
-def _modules(config: Config, name: str) -> list[Path]:
-    """Return the files of what is imported from the folders and packages of a model's classes."""
+def _sources(config: Config) -> dict[str, dict[str, str]]:
+    """Return the digests of every model's modules; many models have the same."""
+    places = {name: _places(config, name) for name in _asked(config)}
+    known = {own: _digests(_modules(*own)) for own in set(places.values())}
+    return {name: known[own] for name, own in places.items()}
+
+
+def _places(config: Config, name: str) -> tuple[frozenset[Path], frozenset[str]]:
+    """Return the folders and packages of a model's classes."""
     folders, packages = set[Path](), set[str]()
     for part in _with_base_models(config, name):
         module = str(part.use or "").rpartition(":")[0]
@@ -269,10 +291,15 @@ def _modules(config: Config, name: str) -> list[Path]:
             folders |= {config.folder.resolve(), beside.resolve().parent}
         elif module:
             packages.add(module.partition(".")[0])
+    return frozenset(folders), frozenset(packages)
+
+
+def _modules(folders: Set[Path], packages: Set[str]) -> list[Path]:
+    """Return the files of what is imported from some folders and packages."""
     return sorted(set(_imported(folders, packages)))
 
 
-def _imported(folders: set[Path], packages: set[str]) -> Iterator[Path]:
+def _imported(folders: Set[Path], packages: Set[str]) -> Iterator[Path]:
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__dict__", {}).get("__file__")  # asked otherwise, some import more
         if not isinstance(file, str):
