@@ -279,6 +279,8 @@ def _in_memory(config: Config, folds: Sequence[_Fold], progress: bool) -> Iterat
         for fold in folds:
             with fold.named():
                 found = _InMemory(fold, data, progress)
+            # Its fingerprint is asked for last, when nothing is left to do beside.
+            background.submit(lambda of: of.fields, found.task.evaluation_set)
             yield found
             del found
 
