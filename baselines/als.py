@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any, Self
 
 from scipy.sparse import csr_array
@@ -11,10 +12,8 @@ from harness.core.params import require_above, require_from, require_whole
 from harness.models.base import Train
 from harness.models.factors import FactorModel, Vectors, implicit_vectors
 
-try:
-    from implicit.cpu.als import AlternatingLeastSquares
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("it needs implicit: pip install 'submission-harness[als]'") from error
+if find_spec("implicit") is None:
+    raise ModuleNotFoundError("it needs implicit: pip install 'submission-harness[als]'")
 
 
 @dataclass(eq=False)
@@ -51,21 +50,23 @@ class ALS(FactorModel):
 
     def fit(self, train: Train) -> Self:
         """Alternate between the users' vectors and the items'."""
-        from threadpoolctl import threadpool_limits
-
         require_whole(1, factors=self.factors, iterations=self.iterations)
         require_whole(0, seed=self.seed)
         require_above(0, alpha=self.alpha)
         require_from(0, regularization=self.regularization)
-        with threadpool_limits(1, "blas"):  # implicit has threads of its own
-            return super().fit(train)
+        return super().fit(train)
 
     def _vectors(self, matrix: csr_array[Any]) -> tuple[Vectors, Vectors]:
-        model = AlternatingLeastSquares(
-            factors=self.factors,
-            regularization=self.regularization,
-            alpha=self.alpha,
-            iterations=self.iterations,
-            random_state=self.seed,
-        )
-        return implicit_vectors(model, matrix, "take a larger regularization")
+        from implicit.cpu.als import AlternatingLeastSquares  # slow to import
+        from threadpoolctl import threadpool_limits
+
+        # Behind the import, which may load another BLAS; implicit has threads of its own.
+        with threadpool_limits(1, "blas"):
+            model = AlternatingLeastSquares(
+                factors=self.factors,
+                regularization=self.regularization,
+                alpha=self.alpha,
+                iterations=self.iterations,
+                random_state=self.seed,
+            )
+            return implicit_vectors(model, matrix, "take a larger regularization")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Self
 
 from scipy.sparse import csr_array
@@ -11,10 +12,8 @@ from harness.core.params import require_above, require_from, require_whole
 from harness.models.base import Train
 from harness.models.factors import FactorModel, Vectors, implicit_vectors
 
-try:
-    from implicit.cpu.bpr import BayesianPersonalizedRanking
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("it needs implicit: pip install 'submission-harness[als]'") from error
+if find_spec("implicit") is None:
+    raise ModuleNotFoundError("it needs implicit: pip install 'submission-harness[als]'")
 
 
 @dataclass(eq=False)
@@ -57,6 +56,8 @@ class BPR(FactorModel):
         return super().fit(train)
 
     def _vectors(self, matrix: csr_array[Any]) -> tuple[Vectors, Vectors]:
+        from implicit.cpu.bpr import BayesianPersonalizedRanking  # slow to import
+
         model = BayesianPersonalizedRanking(
             factors=self.factors,
             learning_rate=self.learning_rate,

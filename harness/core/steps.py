@@ -9,7 +9,9 @@ Learning on Multicore, NIPS 2006.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from functools import partial, reduce
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -81,8 +83,15 @@ def one_step(step: Step[Part]) -> Steps[Part, Sums]:
     return (yield step)
 
 
-def side_by_side(several: Sequence[Steps[Part, Any]]) -> Steps[Part, list[Any]]:
+def side_by_side(
+    several: Sequence[Steps[Part, Any]], *, threads: bool = False
+) -> Steps[Part, list[Any]]:
     """Yield the steps of several computations as one each, until all have ended.
+
+    Parameters
+    ----------
+    threads : bool
+        Whether steps may be taken by threads: not where they call a stranger's code.
 
     Returns
     -------
@@ -94,7 +103,7 @@ def side_by_side(several: Sequence[Steps[Part, Any]]) -> Steps[Part, list[Any]]:
             stack.enter_context(closing(one))
         states = [after(one) for one in several]
         while waiting := {at: s for at, s in enumerate(states) if not isinstance(s, Ended)}:
-            _send(several, states, waiting, (yield partial(_sums_of, waiting)))
+            _send(several, states, waiting, (yield partial(_sums_of, waiting, threads)))
     return [state.found for state in states if isinstance(state, Ended)]
 
 
@@ -108,5 +117,8 @@ def _send(
         states[at] = after(several[at], total.get(at, {}))
 
 
-def _sums_of(steps: Mapping[int, Step[Part]], part: Part) -> Sums:
-    return {at: step(part) for at, step in steps.items()}
+def _sums_of(steps: Mapping[int, Step[Part]], threads: bool, part: Part) -> Sums:
+    if not threads:
+        return {at: step(part) for at, step in steps.items()}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
+        return dict(zip(steps, pool.map(lambda step: step(part), steps.values()), strict=True))

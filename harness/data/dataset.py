@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core.arrays import Bool, Floats, Int32, Int64
+from harness.core.once import once
 from harness.data import _events
 from harness.data.layout import AttributeTable, CandidateRule
 
@@ -292,7 +293,7 @@ class Dataset:
     valid_kinds: tuple[int, ...] = ()
     steps: tuple[tuple[str, int], ...] = ()
 
-    @property
+    @once
     def times(self) -> tuple[int, int]:
         """When the first and the last event happened, those of other buckets included."""
         if self.span is not None:

@@ -263,7 +263,8 @@ def compared_steps(
             compare_steps(names, metric, rules, folds),
             slice_steps(names, metric, columns),
             *(shake_up_steps(names, metric, share, rules.seed) for share in shares),
-        ]
+        ],
+        threads=True,
     )
     means = {
         name: with_bootstrap(estimates[name, metric], resampled[name, metric]) for name in names

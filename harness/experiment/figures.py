@@ -144,7 +144,8 @@ def figure_steps(
             slice_steps(names, judged, columns),
             compare_steps(names, judged, rules, folds) if pairs else nothing(None),
             *(shake_up_steps(names, judged, share, seed) for share in shares),
-        ]
+        ],
+        threads=True,
     )
     estimates, resampled, verdicts, moments, slices, paired, *shaken = found
     return Figures(

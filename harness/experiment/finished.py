@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,15 @@ from harness.core.cache import Entry
 from harness.core.errors import DataError
 from harness.core.progress import Clock
 from harness.experiment.answers import Answers
-from harness.experiment.identity import Sources, changed, common, described, of_model, uses
+from harness.experiment.identity import (
+    Sources,
+    changed,
+    common,
+    described,
+    of_model,
+    sources_of,
+    uses,
+)
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.task import Task
 
@@ -76,14 +84,10 @@ class Finished(KnownModels):
         self._sources: dict[str, Sources] = {}
         self._entries: dict[str, Entry] = {}
         if config.data.cache:
-            self._sources = {name: Sources(uses(config, name), config) for name in _asked(config)}
+            self._sources = sources_of({n: uses(config, n) for n in _asked(config)}, config)
             self._entries = _entries(config)
-        for name, entry in self._entries.items() if not fresh else ():
-            taken = entry.read(partial(self._taken, name))
-            if taken is not None:
-                self.found[name] = partial(taken.of, name)
-                with suppress(OSError):
-                    os.utime(entry.path)
+        if not fresh and cache.is_private(cache.folder() / FOLDER):  # one thread says it if not
+            self._take()
 
     @property
     def reused(self) -> Container[str]:
@@ -108,12 +112,28 @@ class Finished(KnownModels):
         }
         self._background.submit(_keep, self._entries[name], answers, notes)
 
-    def _taken(self, name: str, folder: Path, notes: dict[str, Any]) -> Taken | None:
-        other = changed(notes["sources"])
-        if other is not None:
-            self.changed[name] = other
-            return None
-        return Taken.read(folder, notes)
+    def _take(self) -> None:
+        """Take what is kept of the models that are the same."""
+        with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
+            several = list(pool.map(_taken, self._entries.values()))
+        for name, taken in zip(self._entries, several, strict=True):
+            if isinstance(taken, str):
+                self.changed[name] = taken
+            elif taken is not None:
+                self.found[name] = partial(taken.of, name)
+
+
+def _taken(entry: Entry) -> Taken | str | None:
+    """Return a model's answers, or the file because of whose source they are not the same."""
+
+    def build(folder: Path, notes: dict[str, Any]) -> Taken | str:
+        return changed(notes["sources"]) or Taken.read(folder, notes)
+
+    found = entry.read(build)
+    if isinstance(found, Taken):
+        with suppress(OSError):
+            os.utime(entry.path)
+    return found
 
 
 class Taken:

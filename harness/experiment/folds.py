@@ -85,6 +85,9 @@ class FoldedResult(Findings):
         """Return one row a user, model, repeat and fold, with the list of items."""
         return frames_of([fold.recommendations() for fold in self.folds])
 
+    def _users(self) -> pl.DataFrame:
+        return frames_of([fold.users for fold in self.folds])
+
     def write(self, folder: Path | str, *, recommendations: bool = True) -> None:
         """Write the run folder as `Result.write` does; its tables have a column ``fold``.
 
@@ -93,9 +96,8 @@ class FoldedResult(Findings):
         UsageError
             `folder` exists and is no run folder, or cannot be written.
         """
-        users = frames_of([fold.users for fold in self.folds])
-        tables = {PER_USER: self.per_user(), USERS: users}
-        tables |= {RECOMMENDATIONS: self.recommendations()} if recommendations else {}
+        tables = {RECOMMENDATIONS: self.recommendations} if recommendations else {}
+        tables |= {PER_USER: self.per_user, USERS: self._users}
         write_run(self, folder, tables, max(fold.group() for fold in self.folds))
 
 

@@ -12,7 +12,7 @@ import hashlib
 import platform
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from pathlib import Path
 
@@ -111,30 +111,13 @@ def _packages() -> list[str]:
 
 
 class Sources:
-    """The source of what is imported from the folders and packages of classes, when it is made.
+    """The source of what is imported from some folders and packages, when it is made."""
 
-    Parameters
-    ----------
-    uses : iterable of str
-        Import paths, ``module:name``, which are imported already.
-    config : Config
-        Beside which their files may lie.
-    """
-
-    def __init__(self, uses: Iterable[str], config: Config) -> None:
+    def __init__(self, folders: Set[Path], packages: Set[str]) -> None:
         self._started = time.time_ns()
-        self._folders, self._packages = set[Path](), set[str]()
+        self._folders, self._packages = folders, packages
         self._looked_at: dict[tuple[str, str], Path | None] = {}
-        for use in uses:
-            self._add(use.rpartition(":")[0], config.folder)
         self._first = _digests(self._modules())
-
-    def _add(self, module: str, folder: Path) -> None:
-        beside = plugins.file_of(module, folder)
-        if module and beside.is_file():
-            self._folders |= {folder.resolve(), beside.resolve().parent}
-        elif module:
-            self._packages.add(module.partition(".")[0])
 
     def known(self) -> dict[str, str] | None:
         """Return the digest of every file, also of those imported since; None where one is unsure.
@@ -160,6 +143,32 @@ class Sources:
         path = Path(file).resolve() if own or self._folders else Path()
         beside = any(folder in path.parents for folder in self._folders) and not _installed(path)
         return path if (own or beside) and path.is_file() else None
+
+
+def sources_of(named: Mapping[str, Iterable[str]], config: Config) -> dict[str, Sources]:
+    """Return the source of the folders and packages of import paths, digested once for all alike.
+
+    Parameters
+    ----------
+    named : mapping of name to import paths
+        ``module:name``, which are imported already.
+    config : Config
+        Beside which their files may lie.
+    """
+    places = {name: _places(of, config.folder) for name, of in named.items()}
+    known = {own: Sources(*own) for own in set(places.values())}
+    return {name: known[own] for name, own in places.items()}
+
+
+def _places(uses: Iterable[str], folder: Path) -> tuple[frozenset[Path], frozenset[str]]:
+    folders, packages = set[Path](), set[str]()
+    for module in filter(None, (use.rpartition(":")[0] for use in uses)):
+        beside = plugins.file_of(module, folder)
+        if beside.is_file():
+            folders |= {folder.resolve(), beside.resolve().parent}
+        else:
+            packages.add(module.partition(".")[0])
+    return frozenset(folders), frozenset(packages)
 
 
 def changed(digests: Mapping[str, str]) -> str | None:

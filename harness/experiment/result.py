@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -243,19 +243,23 @@ class Result(Findings):
         UsageError
             `folder` exists and is no run folder, or cannot be written.
         """
-        tables = {PER_USER: self.per_user(), USERS: self.users}
-        tables |= {RECOMMENDATIONS: self.recommendations()} if recommendations else {}
+        tables = {RECOMMENDATIONS: self.recommendations} if recommendations else {}
+        tables |= {PER_USER: self.per_user, USERS: lambda: self.users}
         write_run(self, folder, tables, self.group())
 
 
 def write_run(
-    found: Findings, folder: Path | str, tables: Mapping[str, pl.DataFrame], group: int
+    found: Findings,
+    folder: Path | str,
+    tables: Mapping[str, Callable[[], pl.DataFrame]],
+    group: int,
 ) -> None:
     """Write a run folder whole, or nothing.
 
     Parameters
     ----------
-    tables : mapping of file to polars.DataFrame
+    tables : mapping of file to function
+        Returns what it holds; one is made while another is written.
     group : int
         How many rows are packed together.
     """
@@ -268,11 +272,11 @@ def write_run(
     _log.info("wrote the run folder, %s", took())
 
 
-def _write_table(folder: Path, group: int, name: str, rows: pl.DataFrame) -> None:
+def _write_table(folder: Path, group: int, name: str, made: Callable[[], pl.DataFrame]) -> None:
     own: dict[str, Any] = {} if name == USERS else {"row_group_size": group}
     if name == RECOMMENDATIONS:  # each group by a thread; more work hardly packs lists better
         own = {"row_group_size": -(-group // 4), "compression": "lz4", "statistics": False}
-    rows.write_parquet(folder / name, **own)
+    made().write_parquet(folder / name, **own)
 
 
 def scores_by_row(users: pl.Series, tables: Mapping[str, ScoreTable]) -> pl.DataFrame:

@@ -252,6 +252,8 @@ def _in_memory(
             needed = require_memory(config, users, len(data.events), limit)
             if fold.number == 1:
                 say_expected(fold.unasked, found.task, needed, beside.processes, fold.of)
+            # Its fingerprint is asked for last, when nothing is left to do beside.
+            background.submit(lambda of: of.fields, found.task.evaluation_set)
             yield found
             del found
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -16,6 +18,9 @@ from harness.core.errors import DataError, counted
 from harness.core.exact_sum import Largest, Sums
 from harness.core.random import id_hashes, mixed
 from harness.data.dataset import DAY_US, NO_TIME, Dataset, Events
+
+_BLOCK = 1 << 20
+"""Events that a thread marks at a time."""
 
 
 @dataclass(frozen=True)
@@ -195,8 +200,15 @@ def by_time(dataset: Dataset, config: TimeSplit, end: int) -> Split:
     test_from = end - config.test_days * DAY_US
     valid_from = test_from - config.valid_days * DAY_US
     cutoff, until = (valid_from, test_from) if config.window == "valid" else (test_from, end)
-    train = time < cutoff
-    valid = ~train & (time < until)
+    train, valid = (np.empty(len(time), np.bool_) for _ in range(2))
+
+    def mark(start: int) -> None:
+        own = slice(start, start + _BLOCK)
+        train[own] = time[own] < cutoff
+        valid[own] = (time[own] >= cutoff) & (time[own] < until)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
+        list(pool.map(mark, range(0, len(time), _BLOCK)))
     return _of(dataset, train, valid, cutoff, until)
 
 
@@ -291,7 +303,7 @@ def _of(dataset: Dataset, train: Bool, valid: Bool, cutoff: int | None, until: i
     return Split(
         train=dataset.events.where(train),
         valid=dataset.events.where(valid),
-        held_back=len(train) - int(np.count_nonzero(train | valid)),
+        held_back=len(train) - int(np.count_nonzero(train)) - int(np.count_nonzero(valid)),
         cutoff=cutoff,
         until=until,
     )

@@ -91,7 +91,8 @@ def chance_steps(
         [
             _verdict_steps(models, metric),
             sample_steps(partial(_differences, models, metric), freedom_of(folds)),
-        ]
+        ],
+        threads=True,
     )
     return {
         name: _verdict(standing, wider, sample)

@@ -100,7 +100,8 @@ def estimate_steps(
         Where parts are of `harness.stats.folds.FoldedUsers`.
     """
     samples, repeats = yield from side_by_side(
-        [sample_steps(partial(_columns, keys, folds), freedom_of(folds)), _repeat_steps(keys)]
+        [sample_steps(partial(_columns, keys, folds), freedom_of(folds)), _repeat_steps(keys)],
+        threads=True,
     )
     found = {}
     for key, sample, means in zip(keys, samples, repeats, strict=True):

@@ -104,7 +104,8 @@ def compare_steps(
             sample_steps(partial(_columns, *given, folds), freedom_of(folds)),
             one_step(partial(in_turn, _outcomes, partial(_columns, *given, None))),
             one_step(drawn),
-        ]
+        ],
+        threads=True,
     )
     signed = dict(zip(order, np.ldexp(flipped["sums"].T, drawn.grid), strict=True))
     facts = []

@@ -17,7 +17,7 @@ from typing import Any
 from harness.config import Config
 from harness.core import cache
 from harness.core.cache import Entry
-from harness.experiment.identity import Sources, changed, common, of_model, uses
+from harness.experiment.identity import Sources, changed, common, of_model, sources_of, uses
 from harness.metrics import Metric
 from harness.tuning.inner import inner_split
 from harness.tuning.search import Params, Score, Scored
@@ -99,11 +99,8 @@ def kept_trials(
     shared = _shared(config, metric) if config.data.cache else None
     if shared is not None:
         cache.make_room(shared.path.parent / _FOLDER, _MOST)
-    found = {}
-    for name in names:
-        sources = Sources([*uses(config, name), metric.name], config)
-        found[name] = KeptTrials(name, shared, sources, fresh=fresh)
-    return found
+    sources = sources_of({name: [*uses(config, name), metric.name] for name in names}, config)
+    return {name: KeptTrials(name, shared, own, fresh=fresh) for name, own in sources.items()}
 
 
 def _shared(config: Config, metric: Metric) -> Entry | None:

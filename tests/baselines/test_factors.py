@@ -123,6 +123,12 @@ def test_parameters_that_cannot_be(model: Any, words_: str) -> None:
         model.fit(train_of(BLOCKS))
 
 
+def test_a_model_that_learns_nothing_needs_no_implicit() -> None:
+    code = "import sys, baselines.als, baselines.bpr; print('implicit' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 @pytest.mark.parametrize("use", ["baselines.als:ALS", "baselines.bpr:BPR"])
 def test_without_implicit_the_extra_is_named(use: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("implicit", "implicit.cpu", "implicit.cpu.als", "implicit.cpu.bpr"):

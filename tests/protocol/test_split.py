@@ -18,6 +18,7 @@ from harness.core.errors import DataError
 from harness.data.dataset import Dataset, Events, no_events
 from harness.data.loading import load
 from harness.data.ordering import canonical
+from harness.protocol import split as split_
 from harness.protocol.split import Split, divided, of_sums, split, sums
 
 DAY = 86_400_000_000
@@ -95,6 +96,16 @@ def test_test_days_are_held_back_while_the_valid_days_are_evaluated() -> None:
     parts = split(data, time_split(valid_days=3, test_days=2))
     assert dates(data, parts.valid) == ["2020-09-26", "2020-09-27", "2020-09-28"]
     assert (len(parts.train), parts.held_back) == (25, 2)
+
+
+@pytest.mark.parametrize("block", [1, 4, 30])
+def test_blocks_of_events_change_nothing(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split_, "_BLOCK", block)
+    data = a_month()
+    parts = split(data, time_split(valid_days=3, test_days=2))
+    assert dates(data, parts.train) == [f"2020-09-{day:02}" for day in range(1, 26)]
+    assert dates(data, parts.valid) == ["2020-09-26", "2020-09-27", "2020-09-28"]
+    assert parts.held_back == 2
 
 
 def test_the_test_window_trains_on_everything_before() -> None:
