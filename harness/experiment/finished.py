@@ -22,15 +22,8 @@ from harness.core.cache import Entry
 from harness.core.errors import DataError
 from harness.core.progress import Clock
 from harness.experiment.answers import Answers
-from harness.experiment.identity import (
-    Sources,
-    changed,
-    common,
-    described,
-    of_model,
-    sources_of,
-    uses,
-)
+from harness.experiment.identity import common, described, of_model, uses
+from harness.experiment.sources import Sources, changed, sources_of
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.task import Task
 
@@ -114,8 +107,11 @@ class Finished(KnownModels):
 
     def _take(self) -> None:
         """Take what is kept of the models that are the same."""
+        if not self._entries:
+            return
         with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
-            several = list(pool.map(_taken, self._entries.values()))
+            given = [(entry, self._sources[name]) for name, entry in self._entries.items()]
+            several = list(pool.map(_taken, *zip(*given, strict=True)))
         for name, taken in zip(self._entries, several, strict=True):
             if isinstance(taken, str):
                 self.changed[name] = taken
@@ -123,11 +119,12 @@ class Finished(KnownModels):
                 self.found[name] = partial(taken.of, name)
 
 
-def _taken(entry: Entry) -> Taken | str | None:
+def _taken(entry: Entry, sources: Sources) -> Taken | str | None:
     """Return a model's answers, or the file because of whose source they are not the same."""
 
     def build(folder: Path, notes: dict[str, Any]) -> Taken | str:
-        return changed(notes["sources"]) or Taken.read(folder, notes)
+        own = notes["sources"]
+        return changed(own) or sources.new_to(own) or Taken.read(folder, notes)
 
     found = entry.read(build)
     if isinstance(found, Taken):

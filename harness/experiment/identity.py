@@ -11,18 +11,18 @@ from __future__ import annotations
 import hashlib
 import platform
 import sys
-import time
-from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
+from functools import cache as cache_
 from pathlib import Path
 
 from harness.config import Config
 from harness.config.models import ModelConfig
 from harness.config.paths import paths_of
-from harness.core import cache, plugins
+from harness.core import cache
 from harness.core.cache import Entry
 from harness.data import loading
 from harness.experiment.build import base_models_first
+from harness.experiment.sources import is_installed
 
 FORMAT = 1
 """Raised whenever the same model would answer otherwise, or is kept otherwise."""
@@ -56,6 +56,7 @@ def common(config: Config, *more: object) -> Entry:
         platform.platform(),
         sys.version,
         _packages(),
+        own_code(),
         more,
     )
     return cache.entry(known, loading.files(layout))
@@ -100,6 +101,18 @@ def _with_base_models(config: Config, name: str) -> list[ModelConfig]:
     return [settings[part] for part in sorted({*base_models_first(settings, [name]), name})]
 
 
+@cache_
+def own_code() -> str:
+    """Return what tells the source of this package, where it is a checkout: it has no version."""
+    folder = Path(__file__).parents[1]
+    if is_installed(folder):
+        return ""
+    files = [path for path in sorted(folder.rglob("*.*")) if path.suffix in (".py", ".so")]
+    stats = [(str(path), path.stat()) for path in files]
+    told = repr([(path, own.st_size, own.st_mtime_ns) for path, own in stats])
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
 def _packages() -> list[str]:
     """Return the installed packages with their versions, as their folders are named."""
     found = set[str]()
@@ -108,84 +121,3 @@ def _packages() -> list[str]:
             names = [one.name for one in Path(path or ".").iterdir()]
             found.update(n for n in names if n.endswith((".dist-info", ".egg-info")))
     return sorted(found)
-
-
-class Sources:
-    """The source of what is imported from some folders and packages, when it is made."""
-
-    def __init__(self, folders: Set[Path], packages: Set[str]) -> None:
-        self._started = time.time_ns()
-        self._folders, self._packages = folders, packages
-        self._looked_at: dict[tuple[str, str], Path | None] = {}
-        self._first = _digests(self._modules())
-
-    def known(self) -> dict[str, str] | None:
-        """Return the digest of every file, also of those imported since; None where one is unsure.
-
-        A file that was written meanwhile may not be what was imported.
-        """
-        now = _digests(self._modules())
-        late = [Path(path) for path in now if path not in self._first]
-        if any(path.stat().st_mtime_ns > self._started for path in late):
-            return None
-        return now if self._first.items() <= now.items() else None
-
-    def _modules(self) -> list[Path]:
-        """Return the files of theirs that are imported; each module is looked at once."""
-        for name, module in list(sys.modules.items()):
-            file = getattr(module, "__dict__", {}).get("__file__")  # else some import
-            if isinstance(file, str) and (name, file) not in self._looked_at:
-                self._looked_at[name, file] = self._own(name, file)
-        return sorted({path for path in self._looked_at.values() if path is not None})
-
-    def _own(self, name: str, file: str) -> Path | None:
-        own = name.partition(".")[0] in self._packages
-        path = Path(file).resolve() if own or self._folders else Path()
-        beside = any(folder in path.parents for folder in self._folders) and not _installed(path)
-        return path if (own or beside) and path.is_file() else None
-
-
-def sources_of(named: Mapping[str, Iterable[str]], config: Config) -> dict[str, Sources]:
-    """Return the source of the folders and packages of import paths, digested once for all alike.
-
-    Parameters
-    ----------
-    named : mapping of name to import paths
-        ``module:name``, which are imported already.
-    config : Config
-        Beside which their files may lie.
-    """
-    places = {name: _places(of, config.folder) for name, of in named.items()}
-    known = {own: Sources(*own) for own in set(places.values())}
-    return {name: known[own] for name, own in places.items()}
-
-
-def _places(uses: Iterable[str], folder: Path) -> tuple[frozenset[Path], frozenset[str]]:
-    folders, packages = set[Path](), set[str]()
-    for module in filter(None, (use.rpartition(":")[0] for use in uses)):
-        beside = plugins.file_of(module, folder)
-        if beside.is_file():
-            folders |= {folder.resolve(), beside.resolve().parent}
-        else:
-            packages.add(module.partition(".")[0])
-    return frozenset(folders), frozenset(packages)
-
-
-def changed(digests: Mapping[str, str]) -> str | None:
-    """Return the name of a source file that no longer has its digest, None where all have it."""
-    return next((Path(p).name for p, own in digests.items() if _digest(Path(p)) != own), None)
-
-
-def _installed(path: Path) -> bool:
-    """Return whether a file is of an installed package, whose version is known."""
-    return "site-packages" in path.parts or "dist-packages" in path.parts
-
-
-def _digests(paths: Iterable[Path]) -> dict[str, str]:
-    return {str(path): _digest(path) for path in paths}
-
-
-def _digest(path: Path) -> str:
-    with suppress(OSError):
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    return ""

@@ -17,7 +17,8 @@ from typing import Any
 from harness.config import Config
 from harness.core import cache
 from harness.core.cache import Entry
-from harness.experiment.identity import Sources, changed, common, of_model, sources_of, uses
+from harness.experiment.identity import common, of_model, uses
+from harness.experiment.sources import Sources, changed, sources_of
 from harness.metrics import Metric
 from harness.tuning.inner import inner_split
 from harness.tuning.search import Params, Score, Scored
@@ -70,7 +71,7 @@ class KeptTrials:
         return value, noted
 
     def _taken(self, _: Path, notes: dict[str, Any]) -> Scored | None:
-        other = changed(notes["sources"])
+        other = changed(notes["sources"]) or self._sources.new_to(notes["sources"])
         if other is not None:
             self.changed = other
             return None

@@ -440,3 +440,97 @@ def test_two_processes_on_one_run(tmp_path: Path, kept: Path, out: list[str]) ->
     assert not [path for path in tmp_path.rglob("*") if "part" in path.name]
     (model,) = run(small.config_of(tmp_path, POPULAR, data={"cache": True})).models
     assert model.reused
+
+
+MINE = "from baselines.popular import Popular\n{}\nclass Mine(Popular): pass\n"
+
+
+def in_a_process(folder: Path, path: str, script: str = "", name: str = "exam.toml") -> list[str]:
+    """Return the models that a run in a process of its own takes from earlier ones."""
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from harness.core import cache; cache._RECENT_NS = 0\n"
+        "import harness\n"
+        f"found = harness.run({name!r})\n{script}\n"
+        "print(*(model.name for model in found.models if model.reused))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([path, *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+AFTERWARDS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
+    "a file beside the config comes before an installed module": (
+        "import os",
+        {"lib/mine.py": MINE.format("")},
+        {"mine.py": MINE.format("")},
+    ),
+    "a package comes before a module of its name": (
+        "import helped",
+        {"mine.py": MINE.format("import helped"), "lib/helped.py": ""},
+        {"lib/helped/__init__.py": ""},
+    ),
+    "a module that was missing": (
+        "",
+        {"mine.py": MINE.format("try: import maybe\nexcept ImportError: pass")},
+        {"lib/maybe.py": ""},
+    ),
+    "a helper outside the config's folder": (
+        "",
+        {"mine.py": MINE.format("import helped"), "lib/helped.py": ""},
+        {"lib/helped.py": "x = 1\n"},
+    ),
+    "a class of another module": (
+        "",
+        {
+            "mine.py": "from outside.own import Mine\n",
+            "lib/outside/__init__.py": "",
+            "lib/outside/own.py": MINE.format("from . import more"),
+            "lib/outside/more.py": "",
+        },
+        {"lib/outside/more.py": "x = 1\n"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AFTERWARDS)
+def test_what_is_imported_now_counts(tmp_path: Path, kept: Path, name: str) -> None:
+    _, files, then = AFTERWARDS[name]
+    shop, lib = tmp_path / "shop", str(tmp_path / "shop/lib")
+    settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
+    small.write(shop, {"log.csv": small.MANY, "exam.toml": settings, **files})
+    assert in_a_process(shop, lib) == []
+    assert in_a_process(shop, lib) == ["mine"]
+    small.write(shop, then)
+    assert in_a_process(shop, lib) == []
+
+
+def test_a_link_beside_the_config_is_the_file_that_it_names(tmp_path: Path, kept: Path) -> None:
+    shop = tmp_path / "shop"
+    settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
+    small.write(shop, {"log.csv": small.MANY, "exam.toml": settings})
+    small.write(shop, {"mine.py": MINE.format("import linked")})
+    small.write(tmp_path, {"elsewhere.py": ""})
+    (shop / "linked.py").symlink_to(tmp_path / "elsewhere.py")
+    assert [in_a_process(shop, str(shop)) for _ in range(2)] == [[], ["mine"]]
+    small.write(tmp_path, {"elsewhere.py": "x = 1\n"})
+    assert in_a_process(shop, str(shop)) == []
+
+
+def test_a_helper_that_is_in_memory_as_it_was_is_not_believed(tmp_path: Path, kept: Path) -> None:
+    """It is edited between two runs of one process: the second runs the old one."""
+    shop = tmp_path / "shop"
+    settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
+    small.write(shop, {"log.csv": small.MANY, "exam.toml": settings})
+    small.write(shop, {"mine.py": MINE.format("import helped"), "helped.py": ""})
+    edited = "Path('helped.py').write_text('x = 1')\nfound = harness.run('exam.toml')"
+    assert in_a_process(shop, str(shop), edited) == []
+    assert in_a_process(shop, str(shop)) == []
+    assert in_a_process(shop, str(shop)) == ["mine"]

@@ -16,6 +16,7 @@ import small
 
 from harness.config import Config
 from harness.core import cache
+from harness.experiment import sources
 from harness.tuning import trials
 from harness.tuning.result import Tuned
 from harness.tuning.tuning import tune
@@ -269,6 +270,8 @@ def test_changed_source_is_evaluated_anew_and_told(tmp_path: Path, file: str) ->
     assert reused(tune(config(tmp_path, model))) == list(range(9))
     path = tmp_path / (f"{helper(tmp_path)}.py" if file == "helper" else file)
     path.write_text(path.read_text() + "# a comment\n")
+    sys.modules.pop(helper(tmp_path))  # as in another process: else it is in memory as it was
+    sources._when_met.cache_clear()
     stop(tmp_path, config(tmp_path, model), 2)
     anew = tune(config(tmp_path, model))
     assert (reused(anew), fits(tmp_path)) == ([0, 1], 18)
