@@ -140,6 +140,8 @@ def _status() -> int:
     # A parent may have left the signal ignored; the reader would then stop early, and say nothing.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's wish to stop
+    if hasattr(os, "register_at_fork"):  # a pool of a model's ends its processes by this signal
+        os.register_at_fork(after_in_child=_end_by_signal)
     gc.set_threshold(_NEW_OBJECTS)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", _SPINS)
     output = guard_streams()
@@ -150,6 +152,10 @@ def _status() -> int:
         print(f"{told}: what was printed is lost; send it to a file: > FILE", file=sys.stderr)
         status = max(status, HarnessError.exit_status)
     return status
+
+
+def _end_by_signal() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def guarded(command: Callable[[], Any]) -> int:

@@ -93,7 +93,14 @@ def _missing(owner: str, module_name: str, error: ModuleNotFoundError, beside: P
     if error.name is None:
         return f"{owner}: {module_name} cannot be imported: {error}"
     if beside.is_file() or not f"{module_name}.".startswith(f"{error.name}."):
-        return f"{owner}: {module_name} needs the module {error.name}, which is not installed"
+        needed = f"{owner}: {module_name} needs the module {error.name}, which is not installed"
+        folder = beside.parent
+        if file_of(error.name, folder).is_file():
+            needed += (
+                f"; {error.name}.py lies in {folder}, where Python does not look: set PYTHONPATH "
+                "to that folder"
+            )
+        return needed
     near = _neighbours(module_name, beside.parent)
     hint = suggest(module_name, near) if near else "write that file or install the module"
     return f'{owner}: no module "{module_name}" (nor {beside}); {hint}'
@@ -110,7 +117,7 @@ def _from_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        del sys.modules[name]
+        sys.modules.pop(name, None)  # it may have been run within itself
         raise
     return module
 

@@ -32,6 +32,9 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLAR
 """The variables by which libraries are told how many threads they may have."""
 
 
+_INTERRUPTED, _OUR_FAULT = 130, 70
+
+
 class Answer(NamedTuple):
     """What a worker says: values of JSON, and arrays of int32 of two dimensions."""
 
@@ -40,7 +43,17 @@ class Answer(NamedTuple):
 
 
 class LostError(Exception):
-    """A worker that ended before it answered; the message says how."""
+    """A worker that ended before it answered; the message says how.
+
+    Attributes
+    ----------
+    by_itself : bool
+        Whether what it was asked ended it, and would end any process that is asked the same.
+    """
+
+    def __init__(self, status: int) -> None:
+        super().__init__(_ended(status))
+        self.by_itself = status not in (-signal.SIGKILL, -signal.SIGTERM, _INTERRUPTED, _OUR_FAULT)
 
 
 class Worker:
@@ -85,7 +98,7 @@ class Worker:
             self._requests.flush()
             found = _received(self._answers)
         except (OSError, EOFError, ValueError) as error:
-            raise LostError(_ended(self._process.wait())) from error
+            raise LostError(self._process.wait()) from error
         if "error" in found.told:
             mistake = RecommenderError(found.told["error"])
             mistake.add_note(found.told["traceback"])
@@ -103,7 +116,7 @@ class Worker:
 
 def _ended(status: int) -> str:
     if status == -signal.SIGKILL:
-        return "was killed (by the system, where memory has run out)"
+        return "was killed (memory may have run out)"
     return f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
 
@@ -122,6 +135,11 @@ def serve(answer: Callable[[dict[str, Any]], Answer]) -> None:
         except HarnessError as error:
             told = "".join(traceback.format_exception(error))
             found = Answer({"error": str(error), "traceback": told})
+        except KeyboardInterrupt:  # a model's: nobody interrupts a worker
+            os._exit(_INTERRUPTED)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(_OUR_FAULT)
         _send(answers, found)
 
 

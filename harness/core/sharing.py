@@ -41,6 +41,8 @@ class Work(Generic[T, R]):
         What its answer means.
     here : function of an item
         What this process does.
+    lost : function of an item and a text
+        Returns, or raises, what becomes of an item that ended the worker, as the text says.
     """
 
     prepare: Callable[[], Mapping[str, Any]]
@@ -48,6 +50,7 @@ class Work(Generic[T, R]):
     request: Callable[[T], Mapping[str, Any]]
     received: Callable[[Answer], R]
     here: Callable[[T], R]
+    lost: Callable[[T, str], R]
 
 
 class Workers:
@@ -107,7 +110,9 @@ class Workers:
             except (LostError, HarnessError) as error:
                 place.close()
                 if not shared.ended.is_set():
-                    _log.warning("a worker process %s: its work is done by this one", error)
+                    _log.warning(
+                        "a worker process %s: what it had not begun is done by this one", error
+                    )
 
 
 class _Place:
@@ -159,13 +164,13 @@ class _Shared(Generic[T, R]):
             self._taken += 1
             return self._left.pop()
 
-    def give_back(self, unit: Sequence[T], found: list[tuple[T, Callable[[], R]]] | None) -> None:
-        """Take what a worker found of a unit, or the unit itself where it has ended."""
+    def give_back(self, found: list[tuple[T, Callable[[], R]]], rest: Sequence[T]) -> None:
+        """Take what a worker found of a unit, and what it has left of that where it has ended."""
         with self._changed:
             self._taken -= 1
-            if found is None:
-                self._left.appendleft(unit)
-            self._found.put(found or [])
+            if rest:
+                self._left.appendleft(rest)
+            self._found.put(found)
 
     @property
     def open(self) -> bool:
@@ -182,11 +187,17 @@ class _Shared(Generic[T, R]):
 
 def _take(worker: Worker, shared: _Shared[T, R], work: Work[T, R]) -> None:
     while (unit := shared.last()) is not None:
-        found = None
+        found: list[tuple[T, Callable[[], R]]] = []
         try:
-            found = [(item, _outcome(worker, item, work)) for item in unit]
+            for item in unit:
+                found.append((item, _outcome(worker, item, work)))  # kept if one ends
+        except LostError as error:
+            if error.by_itself:
+                item = unit[len(found)]
+                found.append((item, partial(work.lost, item, str(error))))
+            raise
         finally:
-            shared.give_back(unit, found)
+            shared.give_back(found, unit[len(found) :])
 
 
 def _outcome(worker: Worker, item: T, work: Work[T, R]) -> Callable[[], R]:

@@ -16,15 +16,16 @@ from typing import Any
 
 from harness.config import Config, ModelConfig, parse
 from harness.core import cache
-from harness.core.errors import DataError, UsageError, counted
+from harness.core.errors import DataError, RecommenderError, UsageError, counted
 from harness.core.processes import Answer
 from harness.core.progress import Clock
 from harness.core.sharing import Work, Workers
 from harness.data import loading
 from harness.data.layout import Layout
-from harness.experiment import memory
+from harness.experiment import identity, memory
 from harness.experiment.answers import Answers
 from harness.experiment.memory import Limit
+from harness.experiment.sources import sources_of
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
 
@@ -60,6 +61,7 @@ class SideBySide:
         self._config, self._workers = config, workers
         self.processes = 1 + workers.count
         self._stamps = [stamps_of(fold.layout()) for fold in config.folds()]
+        self._code = code_of(config) if workers.count else {}
         self.ready: Callable[[], object] = lambda: None
 
     def answers(
@@ -79,8 +81,8 @@ class SideBySide:
             Asks it in this process.
         """
         own = {"stamps": self._stamps[fold], "fingerprint": evaluation_set.fingerprint}
-        same = partial(refuse_other_data, own)
-        work = Work(partial(self._of_fold, fold), same, _request, _answered, here)
+        same = partial(refuse_other, own, self._code)
+        work = Work(partial(self._of_fold, fold), same, _request, _answered, here, _lost)
         return self._workers.share(units(models), work)
 
     def _of_fold(self, fold: int) -> dict[str, Any]:
@@ -101,9 +103,21 @@ def received(config: str, folder: str, file: str) -> Config:
     return parse(tomllib.loads(config), Path(folder), file)
 
 
-def refuse_other_data(own: Mapping[str, Any], answer: Answer) -> None:
-    """Raise DataError where a worker has found other data than this process."""
-    if answer.told != own:
+def code_of(config: Config) -> dict[str, str]:
+    """Return the digests of the files that a config's classes, imported already, are made of."""
+    named = {m.name: identity.uses(config, m.name) for m in config.models}
+    several = sources_of(named, config).values()
+    own = {"": identity.own_code()}
+    return own | {path: digest for one in several for path, digest in one.first.items()}
+
+
+def refuse_other(own: Mapping[str, Any], code: Mapping[str, str], answer: Answer) -> None:
+    """Raise DataError where a worker has found other data, or other code, than this process."""
+    told = dict(answer.told)
+    for path, digest in told.pop("code").items():
+        if code.get(path, digest) != digest:
+            raise DataError(f"finds other code: {Path(path).name} has changed since its import")
+    if told != own:
         raise DataError("finds other data: its files have changed since they were read")
 
 
@@ -116,6 +130,10 @@ def silence() -> None:
 
 def _request(model: ModelConfig) -> dict[str, Any]:
     return {"model": model.name}
+
+
+def _lost(model: ModelConfig, how: str) -> Asked:
+    raise RecommenderError(f'model "{model.name}" ended its process, which {how}')
 
 
 def _answered(answer: Answer) -> Asked:

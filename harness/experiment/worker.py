@@ -12,7 +12,7 @@ from harness.data.layout import Layout
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished
 from harness.experiment.in_memory import FoldModels, InMemory
-from harness.experiment.side_by_side import received, silence, stamps_of
+from harness.experiment.side_by_side import code_of, received, silence, stamps_of
 from harness.protocol.task import read
 
 
@@ -49,10 +49,10 @@ class _Models:
         own = whole.folds()[fold]
         layout, finished = own.layout(), partial(Finished, fresh=True, background=self._background)
         self._fold = FoldModels.made(own, fold + 1, whole.n_folds, Failures(True), finished)
-        stamps = stamps_of(layout)
+        stamps, code = stamps_of(layout), code_of(own)
         if self._data is None or self._data[0] != layout:
             self._data = None  # let go before others are read
             self._data = layout, read(own, self._background, progress=False)
         self._found = InMemory(self._fold, self._data[1], progress=False)
         of = self._found.task.evaluation_set
-        return Answer({"stamps": stamps, "fingerprint": of.fingerprint})
+        return Answer({"stamps": stamps, "fingerprint": of.fingerprint, "code": code})

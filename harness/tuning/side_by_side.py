@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.core.processes import Answer
 from harness.core.sharing import Work, Workers
-from harness.experiment.side_by_side import refuse_other_data, sent, stamps_of
+from harness.experiment.side_by_side import code_of, refuse_other, sent, stamps_of
 from harness.tuning.search import Params, Score, Scored, proposed, written
 from harness.tuning.trial import TrialSetup
 
@@ -30,6 +30,7 @@ class SideBySide:
     def __init__(self, setup: TrialSetup, workers: Workers, *, fresh: bool) -> None:
         self.setup, self._workers, self._fresh = setup, workers, fresh
         self._stamps = stamps_of(setup.config.layout())
+        self._code = code_of(setup.config) if workers.count else {}
 
     def scores(self, given: tuple[Any, ...], update: Callable[[], object]) -> Score:
         """Return what scores parameters; with workers all that a search proposes are scored first.
@@ -44,8 +45,9 @@ class SideBySide:
         if self._workers.count == 0:
             return partial(self._scored, update)
         prints = [fold.task.evaluation_set.fingerprint for fold in self.setup.folds]
-        same = partial(refuse_other_data, {"stamps": self._stamps, "fingerprints": prints})
-        work = Work(self._opening, same, _request, self._received, self.setup.score)
+        own = {"stamps": self._stamps, "fingerprints": prints}
+        same = partial(refuse_other, own, self._code)
+        work = Work(self._opening, same, _request, self._received, self.setup.score, _lost)
         found = dict[str, Scored]()
         for params, scored in self._workers.share([[one] for one in proposed(*given)], work):
             found[written(params)] = scored()
@@ -69,6 +71,10 @@ class SideBySide:
         if noted.get("ci95") is not None:
             noted["ci95"] = tuple(noted["ci95"])
         return told["value"], noted
+
+
+def _lost(params: Params, how: str) -> Scored:
+    return None, {"seconds": 0.0, "error": f"the model ended its process, which {how}"}
 
 
 def _request(params: Params) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import tomllib
 from typing import Any
 
 from harness.core.processes import Answer, serve
-from harness.experiment.side_by_side import received, silence, stamps_of
+from harness.experiment.side_by_side import code_of, received, silence, stamps_of
 from harness.tuning.trial import InnerFold, Rules, TrialSetup, inner_folds
 from harness.tuning.trials import kept_trials
 
@@ -42,4 +42,4 @@ class _Trials:
         self._folds = self._folds or inner_folds(config, rules.metric)
         self._setup = TrialSetup.of(model, config, rules, self._folds, kept)
         prints = [fold.task.evaluation_set.fingerprint for fold in self._folds]
-        return Answer({"stamps": stamps, "fingerprints": prints})
+        return Answer({"stamps": stamps, "fingerprints": prints, "code": code_of(config)})

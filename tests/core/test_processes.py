@@ -39,6 +39,8 @@ def answer(request):
             os._exit(3)
         case "break":
             raise ZeroDivisionError
+        case "interrupt":
+            raise KeyboardInterrupt
         case "sleep":
             time.sleep(60)
     return Answer({"pid": os.getpid()})
@@ -95,9 +97,10 @@ def test_models_may_print_and_read(
 @pytest.mark.parametrize(
     ("do", "told"),
     [
-        ("die", r"was killed \(by the system, where memory has run out\)"),
+        ("die", r"was killed \(memory may have run out\)"),
         ("leave", "ended with status 3"),
-        ("break", "ended with status 1"),
+        ("break", "ended with status 70"),
+        ("interrupt", "ended with status 130"),
     ],
 )
 def test_one_that_ended_is_told(worker: Worker, do: str, told: str) -> None:
@@ -154,6 +157,7 @@ def work(here: list[str]) -> Work[str, str]:
         request=lambda item: {"do": item},
         received=lambda answer: f"{answer.told['pid']} there",
         here=done,
+        lost=lambda item, how: f"{item} {how}",
     )
 
 
@@ -201,7 +205,25 @@ def test_what_a_worker_had_that_ended_is_done_here(
     assert sorted(found) == sorted(["a here", "b here", f"{do} here"])
     (told,) = caplog.messages
     assert told.startswith("a worker process ")
-    assert told.endswith(": its work is done by this one")
+    assert told.endswith(": what it had not begun is done by this one")
+
+
+def test_what_ends_a_worker_is_not_done_here(
+    module: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sharing, "_PATIENCE", 0)
+    here: list[str] = []
+    with Workers(module, 1) as workers:
+        shared = workers.share([["a"], ["b", "leave", "c"]], work(here))
+        first = next(shared)
+        wait_for_workers()
+        found = {item: get() for item, get in (first, *shared)}
+    assert here == ["a", "c"]
+    assert found.pop("b").endswith(" there")
+    assert found == {"a": "a here", "leave": "leave ended with status 3", "c": "c here"}
+    assert caplog.messages == [
+        "a worker process ended with status 3: what it had not begun is done by this one"
+    ]
 
 
 def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(
@@ -226,13 +248,15 @@ def test_a_worker_that_cannot_be_prepared_is_not_used(
         raise RecommenderError("finds other data")
 
     own = work([])
-    other = Work(own.prepare, no, own.request, own.received, own.here)
+    other = Work(own.prepare, no, own.request, own.received, own.here, own.lost)
     with Workers(module, 1) as workers:
         shared = workers.share([["a"], ["b"]], other)
         first = next(shared)
         wait_for_workers()
         assert [first[1](), *(get() for _, get in shared)] == ["a here", "b here"]
-    assert caplog.messages == ["a worker process finds other data: its work is done by this one"]
+    assert caplog.messages == [
+        "a worker process finds other data: what it had not begun is done by this one"
+    ]
 
 
 def test_short_work_starts_no_worker(module: str) -> None:

@@ -56,6 +56,12 @@ class Dies(Meets):
             os.kill(os.getpid(), 9)
         yield from Popular.fit_steps(self, train)
 
+class Leaves(Dies):
+    def fit_steps(self, train):
+        Path(self.folder, "worker").touch()
+        os._exit(7) if WORKS else None
+        yield from Popular.fit_steps(self, train)
+
 class Raises(Meets):
     def fit_steps(self, train):
         Path(self.folder, "worker").touch()
@@ -121,9 +127,16 @@ def test_a_worker_that_is_killed_costs_nothing(
     assert [model.name for model in found.models] == ["first", "last"]
     assert found.failed == ()
     assert caplog.messages == [
-        "a worker process was killed (by the system, where memory has run out): its work is done "
-        "by this one"
+        "a worker process was killed (memory may have run out): what it had not begun is done by "
+        "this one"
     ]
+
+
+def test_a_model_that_ends_its_process_fails(tmp_path: Path) -> None:
+    found = run(config(tmp_path, own(tmp_path, "Leaves", "last")), jobs=2)
+    assert [model.name for model in found.models] == ["first"]
+    (failed,) = found.failed
+    assert failed.error == 'model "last" ended its process, which ended with status 7'
 
 
 def test_a_model_that_fails_in_a_worker_is_told_as_ever(tmp_path: Path) -> None:
@@ -155,8 +168,24 @@ def test_a_worker_that_finds_other_data_is_not_used(
     found = run(small.config_of(tmp_path, waits, small.POPULAR, data={"cache": True}), jobs=2)
     assert [model.name for model in found.models] == ["first", "popular"]
     assert caplog.messages == [
-        "a worker process finds other data: its files have changed since they were read: its work "
-        "is done by this one"
+        "a worker process finds other data: its files have changed since they were read: what it "
+        "had not begun is done by this one"
+    ]
+
+
+def test_a_worker_that_finds_other_code_is_not_used(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The class is edited when the first process has imported it, before a worker does."""
+    writes = "class Writes(Waits):\n    def fit_steps(self, train):\n"
+    writes += "        Path(__file__).write_text(Path(__file__).read_text() + '# edited')\n"
+    writes += "        yield from super().fit_steps(train)\n"
+    small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN + writes})
+    first = {"name": "first", "use": "own:Writes"}
+    run(small.config_of(tmp_path, first, small.POPULAR, data={"cache": True}), jobs=2)
+    assert caplog.messages == [
+        "a worker process finds other code: own.py has changed since its import: what it had not "
+        "begun is done by this one"
     ]
 
 
