@@ -13,6 +13,7 @@ from pydantic import NonNegativeInt
 
 from harness.core.arrays import Floats, Int64
 from harness.core.exact_sum import Sums
+from harness.core.once import once
 from harness.core.steps import Steps
 from harness.metrics import Metric
 from harness.stats.estimates import Estimate, ScoredUsers, estimate_of
@@ -61,6 +62,12 @@ class ProfiledUsers(ScoredUsers):
 
     profile: pl.DataFrame
 
+    @once
+    def texts(self) -> Mapping[str, pl.Series]:
+        """Each column of the profile as text; an empty one stands for nothing."""
+        columns = [name for name in self.profile.columns if name != USER]
+        return {name: _texts(self.profile[name]) for name in columns}
+
 
 def slice_steps(
     models: Sequence[str], metric: Metric, columns: Sequence[str]
@@ -94,7 +101,7 @@ def _counts(columns: Sequence[str], part: ProfiledUsers) -> Sums:
     """Return how many users have each value, as text; nothing stands for none."""
     found = {}
     for column in columns:
-        values = _texts(part.profile[column]).value_counts(name="users").iter_rows()
+        values = part.texts[column].value_counts(name="users").iter_rows()
         found[column] = {value: np.array([users]) for value, users in values}
     return found
 
@@ -112,7 +119,7 @@ def _columns(
     values = [part.tables[name].of_users(metric) for name in models]
     found: list[Callable[[], Floats]] = []
     for column, of in groups.items():
-        group = of.groups(_texts(part.profile[column]))
+        group = of.groups(part.texts[column])
         for number in range(len(of.labels)):
             users = np.flatnonzero(group == number)
             found += [partial(_taken, own, users) for own in values]
