@@ -104,7 +104,7 @@ def _mean_over_list(b: Block, values: Floats) -> Floats:
     """Return the mean value of the items of each list; 0 for an empty one."""
     values, total = np.append(values, 0.0), np.zeros(len(b))
     for items in b.lists.T:  # NumPy's own sum adds up in an order that hangs on the longest list
-        total += values[items]  # −1, an empty position, takes the last: 0
+        total += values.take(items)  # −1, an empty position, takes the last: 0
     length = np.count_nonzero(b.lists >= 0, axis=1)
     return np.asarray(total / np.maximum(length, 1), np.float64)
 
