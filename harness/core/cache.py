@@ -210,6 +210,8 @@ def own() -> Path:
 
 def private(path: Path) -> Path | None:
     """Return a folder that only this user can write to, made if need be; None where it is not."""
+    if folder() in path.parents and private(folder()) is None:
+        return None
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
@@ -220,8 +222,11 @@ def private(path: Path) -> Path | None:
 def is_private(path: Path) -> bool:
     """Return whether a folder is there, belongs to this user, and only this user can write to it.
 
-    Another's entries would be believed: what they hold becomes results.
+    Another's entries would be believed: what they hold becomes results. Within the cache that goes
+    for the whole of it, as who can write there can put another folder in the place of one.
     """
+    if folder() in path.parents and not is_private(folder()):
+        return False
     try:
         found = path.stat()
     except OSError:

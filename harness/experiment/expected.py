@@ -6,18 +6,15 @@ are kept: fits by the number of events, lists by users times candidates.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any
 
 from harness.config import Config, ModelConfig
-from harness.core import cache
 from harness.core.errors import UsageError, counted
 from harness.experiment import memory
-from harness.experiment.finished import FOLDER
+from harness.experiment.finished import kept_notes
 from harness.experiment.identity import described
 from harness.experiment.memory import Limit
 from harness.protocol.task import Task, asked
@@ -64,7 +61,7 @@ def say_expected(
     task : Task
         Of the first of so many folds.
     """
-    kept = list(_kept())
+    kept = list(kept_notes())
     each = [_seconds(model, task, kept) for model in models]
     known = [seconds for seconds in each if seconds is not None]
     # Models side by side share the time, but none is divided.
@@ -80,18 +77,6 @@ def say_expected(
         new,
         memory.shown(needed),
     )
-
-
-def _kept() -> Iterator[dict[str, Any]]:
-    """Yield what is noted with the finished models that are kept."""
-    folder = cache.folder() / FOLDER
-    if not cache.is_private(folder):
-        return
-    for path in sorted(folder.glob("*/meta.json")):
-        with suppress(OSError, ValueError):
-            found = json.loads(path.read_text(encoding="utf-8"))
-            if isinstance(found, dict) and "described" in found:
-                yield found
 
 
 def _seconds(model: ModelConfig, task: Task, kept: Sequence[dict[str, Any]]) -> float | None:

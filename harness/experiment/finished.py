@@ -5,7 +5,9 @@ What makes a model the same is said in `identity`.
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
@@ -29,6 +31,7 @@ from harness.protocol.task import Task
 
 FOLDER = "models"
 """Of the cache, where they lie."""
+_NOTED = {"described", "events", "users", "candidates", "seconds", "of", "kept", "files"}
 _MOST = 10_000_000_000
 """Bytes that are kept; the models that were not used for longest go first."""
 
@@ -42,7 +45,8 @@ class KnownModels:
         Returns the answers of every repeat, and the seconds that they took; raises DataError where
         they are not for its users and candidates.
     changed : dict of name to text
-        Of other models the file whose source has changed, where that is why they are not there.
+        Why others are not there that are there of an earlier run, such as ``its settings have
+        changed``.
     """
 
     def __init__(self) -> None:
@@ -69,10 +73,16 @@ class Finished(KnownModels):
         Whether every model is asked anew.
     background : Executor
         Where answers are written; whoever owns it waits for it.
+
+    Attributes
+    ----------
+    unkept : Path, optional
+        Where answers were to be kept and could not be.
     """
 
     def __init__(self, config: Config, *, fresh: bool, background: Executor) -> None:
-        self._background = background
+        self._config, self._background = config, background
+        self.unkept: Path | None = None
         super().__init__()
         self._sources: dict[str, Sources] = {}
         self._entries: dict[str, Entry] = {}
@@ -100,13 +110,20 @@ class Finished(KnownModels):
             "users": len(task.evaluation_set.users),
             "events": len(task.split.train.user),
             "described": described(task.config, name),
+            "of": _place(self._config, name),
+            "kept": time.time_ns(),
             "seconds": clock.seconds,
             "repeats": [answer.told for answer in answers],
         }
-        self._background.submit(_keep, self._entries[name], answers, notes)
+        self._background.submit(self._write, self._entries[name], answers, notes)
+
+    def _write(self, entry: Entry, answers: Sequence[Answers], notes: dict[str, Any]) -> None:
+        if not _keep(entry, answers, notes):
+            self.unkept = entry.path.parent
 
     def _take(self) -> None:
         """Take what is kept of the models that are the same."""
+        config = self._config
         if not self._entries:
             return
         with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
@@ -114,9 +131,25 @@ class Finished(KnownModels):
             several = list(pool.map(_taken, *zip(*given, strict=True)))
         for name, taken in zip(self._entries, several, strict=True):
             if isinstance(taken, str):
-                self.changed[name] = taken
+                self.changed[name] = f"{taken} has changed"
             elif taken is not None:
                 self.found[name] = partial(taken.of, name)
+        others = self._entries.keys() - self.found.keys() - self.changed.keys()
+        before = list(kept_notes()) if others else []
+        for name in sorted(others):
+            self._explain(name, [notes for notes in before if notes["of"] == _place(config, name)])
+
+    def _explain(self, name: str, before: Sequence[dict[str, Any]]) -> None:
+        """Say why a model is not there, if it was ever kept of this config."""
+        if not before:
+            return
+        last = max(before, key=lambda notes: notes["kept"])
+        if last["described"] != described(self._config, name):
+            self.changed[name] = "its settings have changed"
+        elif last["files"] != self._entries[name].files:
+            self.changed[name] = "the data has changed"
+        else:
+            self.changed[name] = "the evaluation, the seed, our code or packages have changed"
 
 
 def _taken(entry: Entry, sources: Sources) -> Taken | str | None:
@@ -185,7 +218,9 @@ def _load(path: Path, candidates: int) -> Recommendations:
     return Recommendations(items)
 
 
-def _keep(entry: Entry, answers: Sequence[Answers], notes: dict[str, Any]) -> None:
+def _keep(entry: Entry, answers: Sequence[Answers], notes: dict[str, Any]) -> bool:
+    """Write a model's answers; return whether they are kept, where they can be."""
+
     def write(folder: Path) -> dict[str, Any]:
         for repeat, answer in enumerate(answers):
             np.save(folder / f"lists-{repeat}.npy", answer.lists.items, allow_pickle=False)
@@ -193,9 +228,28 @@ def _keep(entry: Entry, answers: Sequence[Answers], notes: dict[str, Any]) -> No
                 np.save(folder / f"others-{repeat}.npy", answer.others.items, allow_pickle=False)
         return notes
 
-    if entry.settled:
-        entry.keep(write)
-        cache.make_room(entry.path.parent, _MOST)
+    if not entry.settled:
+        return True  # another time: files that were written just now may change unseen
+    kept = entry.keep(write)
+    cache.make_room(entry.path.parent, _MOST)
+    return kept
+
+
+def _place(config: Config, name: str) -> list[Any]:
+    """Return what model of what config and fold this is."""
+    return [str(config.folder.resolve() / Path(config.file).name), config.fold, name]
+
+
+def kept_notes() -> Iterator[dict[str, Any]]:
+    """Yield what is noted with all finished models that are kept."""
+    folder = cache.folder() / FOLDER
+    if not cache.is_private(folder):
+        return
+    for path in sorted(folder.glob("*/meta.json")):
+        with suppress(OSError, ValueError):
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(found, dict) and found.keys() >= _NOTED:
+                yield found
 
 
 def _asked(config: Config) -> Iterator[str]:

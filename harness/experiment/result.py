@@ -94,7 +94,7 @@ class Findings(answer.Ranking, Shown):
     failed : tuple of FailedModel
         Models without scores; the others are compared as if these were not there.
     changed : mapping of model to text
-        The source file because of which a model that was finished before is evaluated anew.
+        Why a model that was finished before is evaluated anew, such as ``own.py has changed``.
     folds : tuple of Findings
         What was found in each fold, the earliest first; estimates are then means over them.
     """
@@ -339,7 +339,9 @@ def _tuned(result: Findings) -> list[str]:
 def _reused(result: Findings) -> list[str]:
     """Return which models an earlier run finished, and which of them had to be evaluated anew."""
     reused = [model for model in result.models if model.reused]
-    anew = [f"{printable(n)} ({printable(file)} has changed)" for n, file in result.changed.items()]
+    there = {model.name for model in result.models if not model.reused}
+    changed = {name: why for name, why in result.changed.items() if name in there}
+    anew = [f"{printable(name)} ({printable(why)})" for name, why in changed.items()]
     if not reused and not anew:
         return []
     said = [f"{answer.listed(reused)}, of an earlier run"] if reused else []

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +14,7 @@ import numpy as np
 
 from harness.config import Config, read
 from harness.core import steps as steps_
-from harness.core.errors import UsageError, counted
+from harness.core.errors import UsageError, counted, printable
 from harness.core.progress import Clock
 from harness.core.sharing import Workers
 from harness.core.steps import of_one
@@ -109,9 +108,18 @@ def run(
         raise UsageError(f'whole is {whole!r}; expected "refuse" or "keep"')
     config = only(config, models) if models else config
     with ThreadPoolExecutor(1) as keeping:  # leaving waits until finished models are kept
-        finished = partial(Finished, fresh=fresh, background=keeping)
+        made = list[Finished]()
+
+        def finished(fold: Config) -> Finished:
+            made.append(Finished(fold, fresh=fresh, background=keeping))
+            return made[-1]
+
         given = config, asked(config), Failures(fail_fast), finished
-        return evaluate(*given, memory=memory, whole=whole, jobs=jobs, progress=progress)
+        found = evaluate(*given, memory=memory, whole=whole, jobs=jobs, progress=progress)
+    for unkept in dict.fromkeys(one.unkept for one in made if one.unkept is not None):
+        told = "%s: cannot be written, so finished models are not kept: the same command again "
+        _log.warning(f"{told}evaluates them anew", printable(str(unkept)))
+    return found
 
 
 def evaluate(

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from harness.metrics import Block, Judgments, Metric, per_user, sums_of
 from harness.models.recommendations import Recommendations
 
 BLOCK_USERS = 1 << 16
-"""Users scored at a time at most: what is counted of them stays in the processor's cache."""
+"""Users scored at a time: what is counted of them stays in the processor's cache meanwhile."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,28 +107,23 @@ def user_scores(
         One a processor by default; each scores blocks of users. The result does not depend on it,
         to the last bit.
     """
-    n, threads = len(items), threads or os.cpu_count() or 1
+    n = len(items)
     own = [metric for metric in metrics if metric.definition.of == "user"]
     values = {m: np.empty(n) for m in own}
 
-    def score_block(users: slice) -> None:
+    def score_block(start: int) -> None:
+        users = slice(start, min(start + BLOCK_USERS, n))
         blocks = _blocks(items[users], judgments.rows(users.start, users.stop), own)
         for metric in own:
             values[metric][users] = per_user(metric, blocks[metric.k])
 
     if n <= BLOCK_USERS:
-        score_block(slice(0, n))
+        score_block(0)
     else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(score_block, _shares(n, threads)))
+        with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+            list(pool.map(score_block, range(0, n, BLOCK_USERS)))
     whole = _blocks(items, judgments, [m for m in metrics if m not in values])
     return {m: values[m] if m in values else per_user(m, whole[m.k]) for m in metrics}
-
-
-def _shares(n: int, threads: int) -> list[slice]:
-    """Return blocks of users of one size, as many for each thread."""
-    ends = np.linspace(0, n, threads * -(-n // (threads * BLOCK_USERS)) + 1).astype(int).tolist()
-    return [slice(*own) for own in pairwise(ends)]
 
 
 def set_sums(

@@ -55,6 +55,9 @@ def kept(task: Task, name: str, times: float = 1, **more: Any) -> None:
         "users": times * len(own.users),
         "candidates": len(own.candidates),
         "seconds": {step: 4 * times * s for step, s in HALF_MINUTE.items()},
+        "of": ["exam.toml", 0, name],
+        "kept": n,
+        "files": [],
     }
     small.write(entry / f"{n}", {"meta.json": json.dumps(notes | more)})
 

@@ -534,3 +534,44 @@ def test_a_helper_that_is_in_memory_as_it_was_is_not_believed(tmp_path: Path, ke
     assert in_a_process(shop, str(shop), edited) == []
     assert in_a_process(shop, str(shop)) == []
     assert in_a_process(shop, str(shop)) == ["mine"]
+
+
+def anew(found: Findings) -> str:
+    """Return what a run says of models that it had to evaluate anew."""
+    return str(found).partition("evaluated anew: ")[2].partition("\n")[0]
+
+
+def test_it_is_said_why_a_model_is_evaluated_anew(tmp_path: Path) -> None:
+    """Not of one that no run has finished."""
+    run(config(tmp_path))
+    assert anew(run(config(tmp_path, counted(tmp_path), POPULAR))) == ""
+    other = counted(tmp_path, half_life_days=7.0)
+    assert anew(run(config(tmp_path, other))) == "mine (its settings have changed)"
+    other_seed = config(tmp_path, other, evaluation={"seed": 7})
+    why = "the evaluation, the seed, our code or packages have changed"
+    assert anew(run(other_seed)) == f"mine ({why})"
+    with (tmp_path / "log.csv").open("a") as log:
+        log.write("user1,a,2020-01-02,sale,1,0.1\n")
+    assert anew(run(config(tmp_path, other))) == "mine (the data has changed)"
+
+
+def test_a_place_that_cannot_be_written_is_told(
+    tmp_path: Path, kept: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept.parent.mkdir(mode=0o700)
+    kept.write_text("a file in its place")
+    assert len(run(config(tmp_path)).models) == 2
+    assert caplog.messages == [
+        f"{kept}: cannot be written, so finished models are not kept: the same command again "
+        "evaluates them anew"
+    ]
+
+
+def test_a_cache_that_others_can_write_to_keeps_nothing(
+    tmp_path: Path, kept: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept.parent.mkdir()
+    kept.parent.chmod(0o777)
+    assert [reused(run(config(tmp_path))) for _ in range(2)] == [[], []]
+    assert not kept.exists()
+    assert f"{kept.parent}: belongs to another user, or others can write to it" in caplog.text
