@@ -193,7 +193,8 @@ def _when_met(name: str, file: str) -> str:
     with suppress(OSError, NotImplementedError):
         compiled, now = Path(cache_from_source(file)).read_bytes()[:16], path.stat()
         stamp = int(now.st_mtime).to_bytes(8, "little")[:4] + now.st_size.to_bytes(8, "little")[:4]
-        if compiled[4:8] == bytes(4) and compiled[8:16] != stamp:
+        by_time = compiled[4:8] == bytes(4) and not sys.dont_write_bytecode
+        if by_time and compiled[8:16] != stamp:
             return "older than its file"
     return _digest(path)
 
