@@ -252,8 +252,9 @@ def check_whole(found: dict[str, object], older: dict[str, object], usual: Usual
 
 def check_cache(folder: Path) -> None:
     """Every entry is whole, as its own sums say; what entries are made in is empty."""
-    for entry in [*folder.iterdir(), *folder.glob("models/*")]:
-        if entry.name == "models":  # each of these is an entry
+    parts = ("models", "trials")  # each of what they hold is an entry
+    for entry in [*folder.iterdir(), *(own for part in parts for own in folder.glob(f"{part}/*"))]:
+        if entry.name in parts:
             continue
         if entry.suffix == ".making":
             assert [path.name for path in entry.iterdir()] == ["meta.json"]
