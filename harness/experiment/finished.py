@@ -123,7 +123,6 @@ class Finished(KnownModels):
 
     def _take(self) -> None:
         """Take what is kept of the models that are the same."""
-        config = self._config
         if not self._entries:
             return
         with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
@@ -137,13 +136,14 @@ class Finished(KnownModels):
         others = self._entries.keys() - self.found.keys() - self.changed.keys()
         before = list(kept_notes()) if others else []
         for name in sorted(others):
-            self._explain(name, [notes for notes in before if notes["of"] == _place(config, name)])
+            self._explain(name, before)
 
     def _explain(self, name: str, before: Sequence[dict[str, Any]]) -> None:
         """Say why a model is not there, if it was ever kept of this config."""
-        if not before:
+        own = [notes for notes in before if notes["of"] == _place(self._config, name)]
+        if not own:
             return
-        last = max(before, key=lambda notes: notes["kept"])
+        last = max(own, key=lambda notes: notes["kept"])
         if last["described"] != described(self._config, name):
             self.changed[name] = "its settings have changed"
         elif last["files"] != self._entries[name].files:

@@ -117,8 +117,11 @@ def run(
         given = config, asked(config), Failures(fail_fast), finished
         found = evaluate(*given, memory=memory, whole=whole, jobs=jobs, progress=progress)
     for unkept in dict.fromkeys(one.unkept for one in made if one.unkept is not None):
-        told = "%s: cannot be written, so finished models are not kept: the same command again "
-        _log.warning(f"{told}evaluates them anew", printable(str(unkept)))
+        _log.warning(
+            "%s: cannot be written, so finished models are not kept: the same command again "
+            "evaluates them anew",
+            printable(str(unkept)),
+        )
     return found
 
 

@@ -60,7 +60,8 @@ class SideBySide:
     def __init__(self, config: Config, workers: Workers) -> None:
         self._config, self._workers = config, workers
         self.processes = 1 + workers.count
-        self._stamps = [stamps_of(fold.layout()) for fold in config.folds()]
+        folds = config.folds() if workers.count else ()
+        self._stamps = [stamps_of(fold.layout()) for fold in folds]
         self._code = code_of(config) if workers.count else {}
         self.ready: Callable[[], object] = lambda: None
 
@@ -80,8 +81,11 @@ class SideBySide:
         here : function of a model's settings
             Asks it in this process.
         """
-        own = {"stamps": self._stamps[fold], "fingerprint": evaluation_set.fingerprint}
-        same = partial(refuse_other, own, self._code)
+
+        def same(answer: Answer) -> None:  # the fingerprint is looked at where there is a worker
+            own = {"stamps": self._stamps[fold], "fingerprint": evaluation_set.fingerprint}
+            refuse_other(own, self._code, answer)
+
         work = Work(partial(self._of_fold, fold), same, _request, _answered, here, _lost)
         return self._workers.share(units(models), work)
 
