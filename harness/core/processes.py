@@ -30,7 +30,8 @@ _START = (
 )
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 """The variables by which libraries are told how many threads they may have."""
-
+_PATIENT = {"OMP_WAIT_POLICY": "passive"}
+"""Threads that wait for one another leave the processors to the other processes."""
 
 _INTERRUPTED, _OUR_FAULT = 130, 70
 
@@ -64,7 +65,7 @@ class Worker:
     module : str
         Its `main` calls `serve`.
     threads : int
-        How many each library in it may use.
+        How many each library in it may use, unless the environment says so already.
     folder : Path
         Its current folder.
     """
@@ -76,7 +77,7 @@ class Worker:
             [sys.executable, "-c", _START, module, json.dumps(sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | dict.fromkeys(_THREADS, str(threads)),
+            env=_PATIENT | dict.fromkeys(_THREADS, str(threads)) | os.environ,
             cwd=folder,
             **own,
         )

@@ -67,7 +67,9 @@ class Workers:
     def __init__(self, module: str, count: int) -> None:
         self.count = count
         self._module, self._folder = module, Path.cwd()
-        self._threads = max(1, (os.cpu_count() or 1) // (count + 1))
+        processors = os.cpu_count() or 1
+        # Twice its share: while others use one thread, or have ended, none is left unused.
+        self._threads = min(processors, -(-2 * processors // (count + 1)))
         self._places = [_Place() for _ in range(count)]
 
     def __enter__(self) -> Self:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,10 @@ def answer(request):
         case "print":
             print("said by a model")
             os.system("echo said by a program")
-            return Answer({"read": sys.stdin.read(), "threads": os.environ["OMP_NUM_THREADS"]})
+            return Answer({"read": sys.stdin.read()})
+        case "threads":
+            names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_WAIT_POLICY")
+            return Answer({name: os.environ[name] for name in names})
         case "die":
             os.kill(os.getpid(), signal.SIGKILL)
         case "leave":
@@ -87,11 +91,26 @@ def test_models_may_print_and_read(
     capfd: pytest.CaptureFixture[str], module: str, tmp_path: Path
 ) -> None:
     worker = Worker(module, 1, tmp_path)
-    assert worker.ask({"do": "print"}).told == {"read": "", "threads": "1"}
+    assert worker.ask({"do": "print"}).told == {"read": ""}
     worker.close()
     out, err = capfd.readouterr()
     assert out == ""
     assert sorted(err.split("\n")) == ["", "said by a model", "said by a program"]
+
+
+def test_its_libraries_have_so_many_threads_unless_the_environment_says_how_many(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    worker = Worker(module, 3, tmp_path)
+    assert worker.ask({"do": "threads"}).told == {
+        "OMP_NUM_THREADS": "3",
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_WAIT_POLICY": "passive",
+    }
+    worker.close()
 
 
 @pytest.mark.parametrize(
@@ -189,6 +208,24 @@ def test_a_worker_takes_the_last_unit_whole(module: str, monkeypatch: pytest.Mon
     pid = found["b"]
     assert found == {"a": "a here", "b": pid, "c": pid, "d": pid}
     assert pid.endswith(" there")
+
+
+@pytest.mark.parametrize(
+    ("processors", "processes", "threads"),
+    [(2, 2, "2"), (16, 2, "16"), (16, 4, "8"), (16, 16, "2"), (7, 4, "4"), (4, 16, "1")],
+)
+def test_a_worker_has_twice_its_share_of_the_processors(
+    processors: int, processes: int, threads: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "_PATIENCE", 0)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: processors)
+    asked = replace(work([]), received=lambda answer: answer.told["OMP_NUM_THREADS"])
+    with Workers(module, processes - 1) as workers:
+        shared = workers.share([["a"], ["threads"]], asked)
+        next(shared)
+        wait_for_workers()
+        assert [get() for _, get in shared] == [threads]
 
 
 @pytest.mark.parametrize("do", ["die", "break"])
