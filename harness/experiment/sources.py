@@ -82,7 +82,7 @@ class Sources:
 
     def _own(self, name: str, file: str, reached: Set[Path]) -> Path | None:
         own = name.partition(".")[0] in self._packages
-        path = Path(file).resolve() if own or self._folders or reached else Path()
+        path = _resolved(file) if own or self._folders or reached else Path()
         beside = any(folder in path.parents for folder in self._folders) and not is_installed(path)
         return path if (own or beside or path in reached) and path.is_file() else None
 
@@ -171,7 +171,13 @@ def _files_of(modules: Iterable[str]) -> Iterator[Path]:
 
 def _file_of(module: ModuleType | None) -> Path | None:
     file = getattr(module, "__dict__", {}).get("__file__")
-    return Path(file).resolve() if isinstance(file, str) else None
+    return _resolved(file) if isinstance(file, str) else None
+
+
+@cache
+def _resolved(file: str) -> Path:
+    """Return where a module's file lay when it was first looked at: it stays in memory."""
+    return Path(file).resolve()
 
 
 def _to_be_imported(name: str) -> Path | None:
