@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.experiment.check import check
-    from harness.experiment.compare import compare
-    from harness.experiment.leaderboard import leaderboard
+    from harness.experiment.comparing import compare, leaderboard
     from harness.experiment.run import run
     from harness.experiment.split_files import split
     from harness.experiment.submissions import score
@@ -44,11 +43,11 @@ _HOME = {
     "Recommender": "harness.models.base",
     "Train": "harness.models.base",
     "check": "harness.experiment.check",
-    "compare": "harness.experiment.compare",
+    "compare": "harness.experiment.comparing",
     "conventions": "harness.metrics.evaluate",
     "evaluate": "harness.metrics.evaluate",
     "fill": "harness.models.topk",
-    "leaderboard": "harness.experiment.leaderboard",
+    "leaderboard": "harness.experiment.comparing",
     "run": "harness.experiment.run",
     "score": "harness.experiment.submissions",
     "split": "harness.experiment.split_files",

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from harness.cli.options import (
-    Buckets,
-    Engine,
-    Master,
-    Quiet,
-    Remote,
-    Verbose,
-    refuse_without,
-)
+from harness.cli import options
+from harness.cli.options import refuse_given, refuse_without
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 
 if TYPE_CHECKING:
     from harness.experiment.compare_plan import Asked
+    from harness.experiment.standings import ComparedSubmissions, Contest
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Folders of runs.")],
+    of: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN…|FILE…",
+            help="Folders of runs; or two or more submissions, with --solution or --config.",
+        ),
+    ],
+    solution: options.Solution = None,
+    config: options.Config = None,
     model: Annotated[
-        list[str] | None, typer.Option(help="Only this model and others named so; repeatable.")
+        list[str] | None,
+        typer.Option(help="Of runs, only this model and others named so; repeatable."),
     ] = None,
     baseline: Annotated[
         str | None, typer.Option(help="Compare all with this model, not every two.")
@@ -34,7 +37,7 @@ def compare(
     all_pairs: Annotated[
         bool, typer.Option("--all-pairs", help="Every two, whatever baseline the run has.")
     ] = False,
-    metric: Annotated[str | None, typer.Option(help="One of the runs' metrics; the first.")] = None,
+    metric: Annotated[str | None, typer.Option(help="As MAP@12; the first by default.")] = None,
     correction: Annotated[
         Literal["holm", "bh"] | None, typer.Option(help="Of p values, for the number of pairs.")
     ] = None,
@@ -49,18 +52,30 @@ def compare(
         list[str] | None,
         typer.Option(help="Slice users by activity, truth, repeats or a column; repeatable."),
     ] = None,
-    engine: Engine = "local",
-    master: Master = None,
-    remote: Remote = None,
-    buckets: Buckets = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    k: options.Cut = None,
+    keep: options.Keep = False,
+    separator: options.Separator = None,
+    strict: options.Strict = False,
+    force: options.Force = False,
+    user_column: options.UserColumn = None,
+    item_column: options.ItemColumn = None,
+    rank_column: options.RankColumn = None,
+    score_column: options.ScoreColumn = None,
+    row_order: options.RowOrder = False,
+    set_: options.Set = None,
+    engine: options.Engine = "local",
+    master: options.Master = None,
+    remote: options.Remote = None,
+    buckets: options.Buckets = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     format_: FormatOption = "table",
 ) -> None:
-    """Compare models on the same evaluation set, in one run or in several.
+    """Compare models on the same evaluation set, in one run or in several; or submissions.
 
-    What is not named is as in the first run's config. CSV has the pairs.
+    What is not named is as in the first run's config, or as in --config. CSV has the pairs.
     """
+    beside: dict[str, Any] = locals()
     refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets)
     asked: Asked = {
         "metric": metric,
@@ -72,15 +87,60 @@ def compare(
         "seed": seed,
         "public_shares": public_share,
     }
+    if solution is not None or config is not None:
+        refuse_given({name: beside[name] for name in _OF_RUNS}, "goes with runs")
+        refuse_without(engine, "local", solution=solution, config=config)
+        found = _submissions(**{name: beside[name] for name in (*_COMMON, *OF_SUBMISSIONS)})
+        show(format_, found.to_dict, found.sheets(), found.records())
+        return
+    given = {name: beside[name] for name in OF_SUBMISSIONS}
+    refuse_given(given, "goes with submissions and their --solution or --config")
     if engine == "spark":
         from harness.spark.compare import compare as compare_on_spark  # slow to import
 
-        found = compare_on_spark(
-            *runs, by=by or (), master=master, remote=remote, buckets=buckets, **asked
+        compared = compare_on_spark(
+            *of, by=by or (), master=master, remote=remote, buckets=buckets, **asked
         )
     else:
         from harness.experiment.compare import compare as compare_runs
+        from harness.experiment.comparing import require_runs
 
         with stdout_to_stderr():  # what a metric prints must not mix with the results
-            found = compare_runs(*runs, by=by or (), **asked)
-    show(format_, found.to_dict, found.sheets(), found.records())
+            compared = compare_runs(*require_runs(of), by=by or (), **asked)
+    show(format_, compared.to_dict, compared.sheets(), compared.records())
+
+
+_COMMON = ("of", "metric", "baseline", "correction", "resamples", "seed")
+_OF_RUNS = ("model", "all_pairs", "public_share", "by")
+OF_SUBMISSIONS = ("solution", "config", "k", "keep", "separator", "strict", "force", "user_column",
+                  "item_column", "rank_column", "score_column", "row_order", "set_")  # fmt: skip
+"""Options that go with submissions, and not with runs, by the parameters of commands."""
+
+
+def contest(
+    metric: str | None,
+    *,
+    set_: list[str] | None,
+    keep: bool,
+    user_column: str | None,
+    item_column: str | None,
+    rank_column: str | None,
+    score_column: str | None,
+    row_order: bool,
+    **given: Any,
+) -> Contest:
+    """Return how submissions are compared, of a command's options."""
+    from harness.experiment.comparing import contest as contest_of
+    from harness.submission.format import Named
+
+    columns = user_column, item_column, rank_column, score_column
+    named = Named(*columns, row_order=row_order)
+    own: dict[str, Any] = {"keep_users_without_items": keep, "overrides": set_ or ()}
+    return contest_of(metric, named=named, **own, **given)
+
+
+def _submissions(of: list[Path], metric: str | None, **given: Any) -> ComparedSubmissions:
+    from harness.experiment.comparing import submissions
+
+    with stdout_to_stderr():
+        return contest(metric, **given).compared(submissions(of))

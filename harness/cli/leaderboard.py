@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from harness.cli.options import Quiet
-from harness.cli.show import FormatOption, show
+from harness.cli import options
+from harness.cli.compare import OF_SUBMISSIONS, contest
+from harness.cli.options import refuse_given
+from harness.cli.show import Format, FormatOption, show
+from harness.cli.streams import stdout_to_stderr
 
 
 def leaderboard(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder of runs, at any depth.")
-    ] = Path("runs"),
+    of: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="DIR|FILE…",
+            help="A folder of runs, at any depth; runs by default. Or two or more submissions, "
+            "with --solution or --config.",
+        ),
+    ] = None,
+    solution: options.Solution = None,
+    config: options.Config = None,
     metric: Annotated[
-        str | None, typer.Option(help="As MAP@12; the first of the latest run by default.")
+        str | None,
+        typer.Option(
+            help="As MAP@12; the first of the latest run, or the competition's, by default."
+        ),
     ] = None,
     sort: Annotated[
         Literal["score", "date", "model", "run"],
@@ -26,13 +39,59 @@ def leaderboard(
     evaluation_set: Annotated[
         str | None, typer.Option(help="Only the evaluation set whose fingerprint begins so.")
     ] = None,
-    quiet: Quiet = False,
+    correction: Annotated[
+        Literal["holm", "bh"] | None, typer.Option(help="Of p values, for the number of pairs.")
+    ] = None,
+    resamples: Annotated[
+        int | None, typer.Option(help="B, of the bootstrap and of the randomization test.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds, equal results.")] = None,
+    k: options.Cut = None,
+    keep: options.Keep = False,
+    separator: options.Separator = None,
+    strict: options.Strict = False,
+    force: options.Force = False,
+    user_column: options.UserColumn = None,
+    item_column: options.ItemColumn = None,
+    rank_column: options.RankColumn = None,
+    score_column: options.ScoreColumn = None,
+    row_order: options.RowOrder = False,
+    set_: options.Set = None,
+    quiet: options.Quiet = False,
     format_: FormatOption = "table",
-) -> None:
-    """Show the best run of every model, grouped by evaluation set."""
-    from harness.experiment.leaderboard import leaderboard as leaderboard_of
+) -> int:
+    """Show the best run of every model, by evaluation set; or rank submissions.
 
+    Of submissions: their ranks, who is tied with whom by the paired test, and how far a rank could
+    move. One that cannot be scored is left out, with the reason, and the exit status is 1.
+    """
+    beside: dict[str, Any] = locals()
+    if solution is not None or config is not None:
+        sorting = {"sort": sort != "score"}
+        refuse_given({n: beside[n] for n in _OF_RUNS} | sorting, "goes with runs")
+        return _ranked(
+            **{n: beside[n] for n in ("of", "metric", *_RULES, *OF_SUBMISSIONS, "format_")}
+        )
+    given = {name: beside[name] for name in (*_RULES, *OF_SUBMISSIONS)}
+    refuse_given(given, "goes with submissions and their --solution or --config")
+    from harness.experiment.comparing import leaderboard as leaderboard_of
+
+    folders = of or [Path("runs")]
     found = leaderboard_of(
-        folder, metric=metric, sort=sort, model=model, evaluation_set=evaluation_set
+        *folders, metric=metric, sort=sort, model=model, evaluation_set=evaluation_set
     )
     show(format_, found.to_dict, found.sheets(), found.records())
+    return 0
+
+
+_OF_RUNS = ("model", "evaluation_set")
+_RULES = ("correction", "resamples", "seed")
+
+
+def _ranked(of: list[Path] | None, metric: str | None, format_: Format, **given: Any) -> int:
+    from harness.experiment.comparing import submissions
+
+    with stdout_to_stderr():  # what a metric prints must not mix with the results
+        found = contest(metric, **given).ranked(submissions(of or []))
+    show(format_, found.to_dict, found.sheets(), found.records())
+    return 1 if found.refused else 0

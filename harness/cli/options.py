@@ -58,6 +58,11 @@ Separator = Annotated[
         "solution, where that is plain; else a space.",
     ),
 ]
+Cut = Annotated[
+    int | None,
+    typer.Option("--k", min=1, help="The cut-off where a metric is not named; 12."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Score a file with errors as it stands.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Warnings are errors.")]
 UserColumn = Annotated[str | None, typer.Option("--user-column", help="Default: user, or first.")]
 ItemColumn = Annotated[str | None, typer.Option("--item-column", help="Default: item, or next.")]
@@ -158,6 +163,20 @@ def refuse_without(engine: str, wanted: str, **options: object) -> None:
         name = f"--{given[0].replace('_', '-')}"
         change = "add that" if wanted == "spark" else f"leave --engine {engine} out"
         raise UsageError(f"{name} is an option of --engine {wanted}; leave it out, or {change}")
+
+
+def refuse_given(options: dict[str, object], why: str) -> None:
+    """Raise UsageError where an option is given that goes with something else.
+
+    Parameters
+    ----------
+    options : dict
+        Values by the names of the command's parameters.
+    """
+    for name, value in options.items():
+        if value:
+            option = f"--{name.rstrip('_').replace('_', '-')}"
+            raise UsageError(f"{option} {why}; leave it out")
 
 
 def folder_of(config: Path | None) -> Path:

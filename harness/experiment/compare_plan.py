@@ -82,7 +82,7 @@ def planned(opened: Sequence[Run], found: Mapping[str, Version], **asked: Unpack
         baseline = own.baseline
     chosen = _chosen(found, asked.get("models", ()), baseline)
     given = asked.get("correction"), asked.get("resamples"), asked.get("seed")
-    rules = _rules(opened[0].config, baseline, *given)
+    rules = rules_of(opened[0].config, baseline, *given)
     shares = asked.get("public_shares")
     return Plan(chosen, metric, rules, own.public_shares if shares is None else list(shares))
 
@@ -199,17 +199,27 @@ def _metric(opened: Sequence[Run], wanted: str | None) -> Metric:
     return known[wanted]
 
 
-def _rules(
-    config: Config,
+def rules_of(
+    config: Config | None,
     baseline: str | None,
     correction: str | None,
     resamples: int | None,
     seed: int | None,
 ) -> Rules:
-    """Return the rules asked for; what is not named is the config's."""
-    correction = correction or config.compare.correction
-    resamples = config.compare.resamples if resamples is None else resamples
-    seed = config.evaluation.seed if seed is None else seed
+    """Return the rules asked for; what is not named is the config's, or as without one.
+
+    Raises
+    ------
+    UsageError
+        A value that cannot be.
+    """
+    own = Rules()
+    if config is not None:
+        of = config.compare
+        own = Rules(None, of.correction, of.resamples, config.evaluation.seed)
+    correction = correction or own.correction
+    resamples = own.resamples if resamples is None else resamples
+    seed = own.seed if seed is None else seed
     if correction not in CORRECTIONS:
         raise UsageError(f'no correction "{correction}"; {suggest(correction, list(CORRECTIONS))}')
     if not isinstance(resamples, int) or not 100 <= resamples <= 1_000_000:

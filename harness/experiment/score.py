@@ -275,11 +275,16 @@ def _heading(scored: Scored) -> list[str]:
     fingerprint = "" if scored.fingerprint is None else f" · {scored.fingerprint[:6]}"
     lines = [f"lists  {printable(scored.title)} · {counted(scored.users, 'user')}{fingerprint}"]
     lines += [f"note   {last_of(scored.folds)}"] if scored.folds > 1 else []
-    counts = {name: count for name, count in scored.left_out.items() if count > 0}
+    lines += [f"note   {line}" for line in left_out_lines(scored.left_out)]
+    return lines + _problems(scored.validation)
+
+
+def left_out_lines(left_out: Mapping[str, int]) -> list[str]:
+    """Return a line on each count of what was left out of a submission, or is odd."""
+    counts = {name: count for name, count in left_out.items() if count > 0}
     if counts.get("rows_outside") == counts.get("users_outside"):
         counts.pop("rows_outside", None)  # a row a user says nothing new
-    lines += [f"note   {_NOTES[name]}: {count:,}" for name, count in counts.items()]
-    return lines + _problems(scored.validation)
+    return [f"{_NOTES[name]}: {count:,}" for name, count in counts.items()]
 
 
 def _problems(found: Validation | None) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,22 +86,76 @@ def score_on(
     HarnessError
         What it is checked or scored against cannot be used.
     """
-    solution = terms.scored_against(metrics)
-    against = terms.against().scored_by(solution)
-    wanted = against.format
-    solution, cut = by_metrics(solution, wanted, metrics, k)
-    if wanted is not None and wanted.kinds:
-        solution = solution.of_kinds(wanted.kinds)
-    longest = None if conventions else longest_of(solution.metrics)
-    found = examine(path, against, solution, places=longest, strict=strict)
-    if not found.validation.valid and not force:
-        raise SubmissionError(found.validation)
+    scorer = Scorer.of(terms, metrics, k, conventions=conventions)
     took = stopwatch()
-    submitted = lists_of_validated(path, found, solution, longest, terms.named)
-    scored = score_lists(submitted, solution.metrics, cut, conventions)
+    validation, submitted = scorer.lists(path, strict=strict, force=force)
+    scored = score_lists(submitted, scorer.solution.metrics, scorer.cut, conventions)
     users, metrics_ = counted(scored.users, "user"), counted(len(scored.metrics), "metric")
     _log.info("scored %s under %s, %s", users, metrics_, took())
-    return replace(scored, validation=found.validation)
+    return replace(scored, validation=validation)
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """What submissions are validated and scored against, read once for all of them.
+
+    Attributes
+    ----------
+    solution : Solution
+        With the metrics that they are scored by.
+    cut : int
+        The cut-off of usual metrics and of the conventions.
+    longest : int, optional
+        Positions of a list that are read; all by default.
+    """
+
+    against: Against
+    solution: Solution
+    cut: int
+    longest: int | None
+    named: Named | None
+
+    @classmethod
+    def of(
+        cls,
+        terms: Terms,
+        metrics: tuple[Metric, ...] = (),
+        k: int | None = None,
+        *,
+        conventions: bool = False,
+    ) -> Scorer:
+        """Return it, of what `score_on` takes.
+
+        Raises
+        ------
+        HarnessError
+            What they are checked or scored against cannot be used.
+        """
+        solution = terms.scored_against(metrics)
+        against = terms.against().scored_by(solution)
+        wanted = against.format
+        solution, cut = by_metrics(solution, wanted, metrics, k)
+        if wanted is not None and wanted.kinds:
+            solution = solution.of_kinds(wanted.kinds)
+        longest = None if conventions else longest_of(solution.metrics)
+        return cls(against, solution, cut, longest, terms.named)
+
+    def lists(
+        self, path: Path | pl.DataFrame, *, strict: bool = False, force: bool = False
+    ) -> tuple[Validation, SubmittedLists]:
+        """Return what is wrong with a submission, and its lists.
+
+        Raises
+        ------
+        SubmissionError
+            It has errors, and `force` is not given.
+        """
+        given = path, self.against, self.solution
+        found = examine(*given, places=self.longest, strict=strict)
+        if not found.validation.valid and not force:
+            raise SubmissionError(found.validation)
+        lists = lists_of_validated(path, found, self.solution, self.longest, self.named)
+        return found.validation, lists
 
 
 def by_metrics(

@@ -19,6 +19,7 @@ from harness.experiment.leaderboard import Leaderboard
 from harness.experiment.record import Evaluation, RunRecord
 from harness.experiment.score import OnConvention
 from harness.experiment.split_files import SplitRecord
+from harness.experiment.standings import ComparedSubmissions
 from harness.metrics import Better
 from harness.stats.estimates import Estimate
 from harness.stats.intervals import Interval
@@ -383,6 +384,10 @@ DOCUMENTS = {
     "run": Document("harness run --format json, and result.json of a run folder", RunRecord),
     "environment": Document("environment.json of a run folder", Environment, versioned=False),
     "compare": Document("harness compare --format json", Compared),
+    "submissions": Document(
+        "harness compare and harness leaderboard of submissions, with --format json",
+        ComparedSubmissions,
+    ),
     "check": Document("harness check --format json", Checked),
     "leaderboard": Document("harness leaderboard --format json", Leaderboard),
     "tune": Document("harness tune --format json", Tuned),

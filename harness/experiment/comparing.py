@@ -1,0 +1,329 @@
+"""Runs or submissions compared and ranked, as a person names them in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+
+from harness.core.errors import UsageError
+from harness.experiment.compare import Compared
+from harness.experiment.compare import compare as compare_runs
+from harness.experiment.compare_plan import Asked
+from harness.experiment.leaderboard import Leaderboard, Sort
+from harness.experiment.leaderboard import leaderboard as leaderboard_of_runs
+from harness.experiment.run_folder import Run
+from harness.experiment.standings import ComparedSubmissions, Contest, Ranking, named
+from harness.experiment.terms import Terms, path_or_frame
+from harness.metrics import Metric, parse
+from harness.submission.format import Named
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from harness.config import Config
+
+
+class _Rules(TypedDict, total=False):
+    metric: str | Metric | None
+    k: int | None
+    correction: str | None
+    resamples: int | None
+    seed: int | None
+    separator: str | None
+    keep_users_without_items: bool
+    strict: bool
+    force: bool
+    user_column: str | None
+    item_column: str | None
+    rank_column: str | None
+    score_column: str | None
+    row_order: bool
+
+
+class _Compared(_Rules, total=False):
+    baseline: str | None
+
+
+@overload
+def compare(*of: Any, solution: Any, **options: Unpack[_Compared]) -> ComparedSubmissions: ...
+
+
+@overload
+def compare(
+    *of: Any, config: Config | Path | str, **options: Unpack[_Compared]
+) -> ComparedSubmissions: ...
+
+
+@overload
+def compare(
+    *of: Path | str | Run, by: Sequence[str] = (), **options: Unpack[Asked]
+) -> Compared: ...
+
+
+def compare(
+    *of: Any,
+    solution: Any = None,
+    config: Config | Path | str | None = None,
+    metric: str | Metric | None = None,
+    k: int | None = None,
+    models: Sequence[str] = (),
+    baseline: str | None = None,
+    all_pairs: bool = False,
+    correction: str | None = None,
+    resamples: int | None = None,
+    seed: int | None = None,
+    public_shares: Sequence[float] | None = None,
+    by: Sequence[str] = (),
+    separator: str | None = None,
+    keep_users_without_items: bool = False,
+    strict: bool = False,
+    force: bool = False,
+    user_column: str | None = None,
+    item_column: str | None = None,
+    rank_column: str | None = None,
+    score_column: str | None = None,
+    row_order: bool = False,
+) -> Compared | ComparedSubmissions:
+    """Compare the models of runs on one evaluation set, or submissions by one solution.
+
+    Parameters
+    ----------
+    *of : paths, Runs, or a mapping
+        The folders of one or more runs. With `solution` or `config`: two or more files of lists,
+        or a mapping of names to files or frames (pandas, Polars, Arrow).
+    solution, config, k, separator, keep_users_without_items, strict, force, user_column,
+    item_column, rank_column, score_column, row_order
+        As of `harness.score`, for submissions alone.
+    metric : str or Metric, optional
+        One of the runs' metrics, by default the first; of submissions the config's first, or the
+        competition's.
+    models : sequence of str
+        Of runs, only these; all by default. p values are corrected for the pairs that there are.
+    baseline : str, optional
+        The model, or submission, that all others are compared with.
+    all_pairs : bool
+        Compare every two models, whatever baseline the run has.
+    correction : str
+        ``holm`` (any error at all) or ``bh`` (the share of errors), over all pairs.
+    resamples : int
+        B, of the bootstrap and of the randomization test.
+    seed : int
+        Equal seeds, equal results.
+    public_shares : sequence of float
+        Of runs, shares of the users on the public leaderboard.
+    by : sequence of str
+        Of runs, columns to slice the users by: ``activity``, ``truth``, ``repeats``, or what
+        ``[compare] slices`` of the run named.
+
+    Raises
+    ------
+    SubmissionError
+        A submission has errors, and `force` is not given.
+    HarnessError
+        No such run, file, metric or model; other evaluation sets; fewer than two to compare.
+    """
+    asked: dict[str, Any] = {
+        "baseline": baseline,
+        "correction": correction,
+        "resamples": resamples,
+        "seed": seed,
+    }
+    runs: dict[str, Any] = {
+        "models": models,
+        "all_pairs": all_pairs,
+        "public_shares": public_shares,
+        "by": by,
+    }
+    columns = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
+    files: dict[str, Any] = {
+        "k": k,
+        "separator": separator,
+        "keep_users_without_items": keep_users_without_items,
+        "strict": strict,
+        "force": force,
+    }
+    if solution is None and config is None:
+        refuse_beside(files | vars(columns), "submissions: name solution= or config= with them")
+        return compare_runs(*require_runs(of), metric=_text(metric), **asked, **runs)
+    refuse_beside(runs, "runs; leave it out")
+    given = files | asked | {"solution": solution, "config": config, "named": columns}
+    return contest(metric, **given).compared(submissions(of))
+
+
+@overload
+def leaderboard(*of: Any, solution: Any, **options: Unpack[_Rules]) -> Ranking: ...
+
+
+@overload
+def leaderboard(*of: Any, config: Config | Path | str, **options: Unpack[_Rules]) -> Ranking: ...
+
+
+@overload
+def leaderboard(
+    *of: Path | str,
+    metric: str | None = None,
+    sort: Sort = "score",
+    model: str | None = None,
+    evaluation_set: str | None = None,
+) -> Leaderboard: ...
+
+
+def leaderboard(
+    *of: Any,
+    solution: Any = None,
+    config: Config | Path | str | None = None,
+    metric: str | Metric | None = None,
+    k: int | None = None,
+    sort: Sort = "score",
+    model: str | None = None,
+    evaluation_set: str | None = None,
+    correction: str | None = None,
+    resamples: int | None = None,
+    seed: int | None = None,
+    separator: str | None = None,
+    keep_users_without_items: bool = False,
+    strict: bool = False,
+    force: bool = False,
+    user_column: str | None = None,
+    item_column: str | None = None,
+    rank_column: str | None = None,
+    score_column: str | None = None,
+    row_order: bool = False,
+) -> Leaderboard | Ranking:
+    """Rank the runs of a folder by evaluation set, or submissions by one solution.
+
+    Parameters
+    ----------
+    *of : path, paths or a mapping
+        A folder, in which runs may lie at any depth; ``runs`` by default. With `solution` or
+        `config`: two or more submissions, as of `compare`. One that cannot be scored is in
+        ``refused`` of the result, with the reason.
+    metric : str or Metric, optional
+        One that runs were scored by, by default the first of most runs on a set; of submissions the
+        config's first, or the competition's.
+    sort : str
+        Of runs: ``score``, best first; ``date``, latest first; ``model`` or ``run``, by name.
+    model : str, optional
+        Of runs, only names that hold this text, in whatever case.
+    evaluation_set : str, optional
+        Of runs, only the evaluation set whose fingerprint begins so.
+    solution, config, k, correction, resamples, seed, separator, keep_users_without_items, strict,
+    force, user_column, item_column, rank_column, score_column, row_order
+        As of `compare`, for submissions alone.
+
+    Raises
+    ------
+    HarnessError
+        No such folder or file, no run in it, none left by what is asked for; fewer than two
+        submissions that can be scored.
+    """
+    asked: dict[str, Any] = {"correction": correction, "resamples": resamples, "seed": seed}
+    columns = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
+    files: dict[str, Any] = asked | {
+        "k": k,
+        "separator": separator,
+        "keep_users_without_items": keep_users_without_items,
+        "strict": strict,
+        "force": force,
+    }
+    runs: dict[str, Any] = {"model": model, "evaluation_set": evaluation_set}
+    if solution is None and config is None:
+        refuse_beside(files | vars(columns), "submissions: name solution= or config= with them")
+        if len(of) > 1:
+            raise UsageError(
+                f"{len(of)} folders of runs; name one, or solution= or config= with files of lists"
+            )
+        (folder,) = of or ("runs",)
+        return leaderboard_of_runs(folder, metric=_text(metric), sort=sort, **runs)
+    refuse_beside(runs | {"sort": sort != "score" and sort}, "runs; leave it out")
+    given = files | {"solution": solution, "config": config, "named": columns}
+    return contest(metric, **given).ranked(submissions(of))
+
+
+def refuse_beside(options: Mapping[str, object], whose: str) -> None:
+    """Raise UsageError where an option is given that goes with something else."""
+    for name, value in options.items():
+        if value not in (None, False, (), ""):
+            raise UsageError(f"{name} goes with {whose}")
+
+
+def contest(
+    metric: str | Metric | None,
+    *,
+    solution: Any,
+    config: Any,
+    separator: str | None,
+    keep_users_without_items: bool,
+    named: Named,
+    overrides: Sequence[str] = (),
+    **rules: Any,
+) -> Contest:
+    """Return how submissions are compared, of what a person names."""
+    terms = Terms.of(
+        config,
+        overrides=overrides,
+        solution=solution,
+        named=named,
+        separator=separator,
+        keep_users_without_items=keep_users_without_items,
+    )
+    asked = parse(metric, terms.folder) if isinstance(metric, str) else metric
+    return Contest(terms, asked, **rules)
+
+
+def submissions(of: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
+    """Return files, or what a mapping names, by their names.
+
+    Raises
+    ------
+    UsageError
+        A run's folder, a folder, or a frame without a name.
+    """
+    if len(of) == 1 and isinstance(of[0], Mapping):
+        given = {
+            str(name): path_or_frame(one, f'submission "{name}"') for name, one in of[0].items()
+        }
+    else:
+        given = dict(named(list(map(_file, of))))
+    for one in given.values():
+        if isinstance(one, Path) and (one / "result.json").is_file():
+            raise UsageError(
+                f"{one}: is a run, which knows its evaluation set, and no submission; "
+                "harness submit RUN --model NAME --out FILE writes the lists of a model"
+            )
+        if isinstance(one, Path) and one.is_dir():
+            raise UsageError(f"{one}: is a folder; name the files in it, such as {one}/*.csv")
+    return given
+
+
+def _file(given: Any) -> Path:
+    if isinstance(given, (str, Path)):
+        return Path(given)
+    raise UsageError(
+        f"found {type(given).__name__} where a submission is named by its path; a frame needs a "
+        'name: {"mine": frame, "theirs": "theirs.csv"}'
+    )
+
+
+def require_runs(of: Sequence[Any]) -> Sequence[Path | Run]:
+    """Return runs and paths of runs.
+
+    Raises
+    ------
+    UsageError
+        A file of lists or a frame; it is told what it needs.
+    """
+    for given in of:
+        path = isinstance(given, (str, Path))
+        if not isinstance(given, Run) and (not path or Path(given).is_file()):
+            raise UsageError(
+                f"{given if path else f'a {type(given).__name__}'}: is no run; submissions are "
+                "compared by what they are scored against: name --solution SOLUTION or --config "
+                "CONFIG (in Python, solution= or config=)"
+            )
+    return [given if isinstance(given, Run) else Path(given) for given in of]
+
+
+def _text(metric: str | Metric | None) -> str | None:
+    return None if metric is None else str(metric)

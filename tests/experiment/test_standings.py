@@ -1,0 +1,265 @@
+"""Submissions against each other: paired, per leaderboard, with ranks; and what is refused."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+import small
+from conftest import Cli, exactly, is_refused, refusal, tells
+from small import POPULAR, RANDOM
+
+import harness
+from harness.core.errors import HarnessError, UsageError
+from harness.experiment.standings import Board, named
+from harness.experiment.submissions import SubmissionError
+
+SOLUTION = """user,items,Usage
+ann,a,Public
+bob,b,Private
+cid,c,Private
+dee,d,Private
+eve,e,Ignored
+"""
+LISTS = {
+    "good.csv": "user,items\nann,a\nbob,b\ncid,c\ndee,x\n",
+    "half.csv": "user,items\nann,x\nbob,b\ncid,c\ndee,x\n",
+    "poor.csv": "user,items\nann,a\nbob,x\ncid,y a\ndee,x d\n",
+}
+"""AP of ann | bob, cid, dee: good 1 | 1, 1, 0; half 0 | 1, 1, 0; poor 1 | 0, 0, 1/2."""
+LAST = POPULAR | {"name": "last", "params": {"window_days": 4}}
+
+
+@pytest.fixture
+def folder(here: Path) -> Path:
+    """Return the current folder, with a solution and three submissions."""
+    small.write(here, {"solution.csv": SOLUTION, **LISTS})
+    return here
+
+
+def many(hits: dict[str, int], users: int = 30) -> dict[str, pl.DataFrame]:
+    """Return submissions that hit the first so many users, and the solution of all."""
+    ids = [f"u{at:02}" for at in range(users)]
+    found = {
+        name: pl.DataFrame({"user": ids, "items": ["a"] * n + ["b"] * (users - n)})
+        for name, n in hits.items()
+    }
+    return found | {"solution": pl.DataFrame({"user": ids, "items": ["a"] * users})}
+
+
+def ranks(board: Board) -> dict[str, int]:
+    return {one.submission: one.rank for one in board.standings}
+
+
+def test_two_are_compared_on_every_leaderboard(folder: Path) -> None:
+    """Public is ann alone, whom two submissions cannot be compared by."""
+    found = harness.compare("good.csv", "poor.csv", solution="solution.csv", metric="MAP@2")
+    every, private = found.boards
+    assert [board.name for board in found.boards] == ["all", "Private"]
+    assert found.notes == (
+        "users whom the solution ignores: 1",
+        "Public: 1 user, and at least two are needed for a comparison",
+    )
+    assert [(one.submission, one.mean) for one in every.standings] == [
+        ("good", exactly(3 / 4)),
+        ("poor", exactly(3 / 8)),
+    ]
+    assert [one.mean for one in private.standings] == [exactly(2 / 3), exactly(1 / 6)]
+    (pair,) = private.comparison.pairs
+    assert (pair.one, pair.other, pair.difference) == ("good", "poor", exactly(1 / 2))
+    assert (pair.wins, pair.ties, pair.losses) == (2, 0, 1)
+
+
+def test_the_scores_are_those_of_score(folder: Path) -> None:
+    found = harness.leaderboard(
+        "good.csv", "half.csv", "poor.csv", solution="solution.csv", metric="MAP@2"
+    )
+    for name in ("good", "half", "poor"):
+        one = harness.score(f"{name}.csv", solution="solution.csv", metrics=["MAP@2"])
+        told = {
+            board.name: next(s for s in board.standings if s.submission == name)
+            for board in found.boards
+        }
+        assert told["all"].mean == one.metrics["MAP@2"].mean
+        assert told["all"].ci95 == one.metrics["MAP@2"].ci95
+        assert told["Private"].mean == one.leaderboards["Private"]["MAP@2"].mean
+
+
+def test_they_are_compared_as_a_run_compares_the_same_lists(tmp_path: Path) -> None:
+    """What `harness submit` writes of two models has the pair that their run has."""
+    config = small.config(tmp_path, POPULAR, LAST, RANDOM)
+    run = harness.run(config)
+    lists = run.recommendations().explode("items").drop_nulls()
+    frames = {
+        str(name): rows.select("user", pl.col("items").cast(pl.String).alias("item"))
+        for (name,), rows in lists.with_columns(pl.col("user").cast(pl.String)).group_by("model")
+    }
+    found = harness.compare(frames, config=config, row_order=True)
+    (board,) = found.boards
+    assert found.fingerprint == run.evaluation.fingerprint
+    assert found.metric == str(run.comparison.metric)
+    assert board.comparison.pairs == run.comparison.pairs
+
+
+def test_who_is_tied_and_how_far_a_rank_could_move() -> None:
+    """All of 30 against 2 is certain (p < 2^-27); 2 of 30 against 3, of whom 2 agree, is not."""
+    of = many({"all": 30, "two": 2, "three": 3, "other three": 3})
+    solution = of.pop("solution")
+    (board,) = harness.leaderboard(of, solution=solution, k=1).boards
+    best, *others = board.standings
+    assert (best.submission, best.rank, best.tied) == ("all", 1, ())
+    assert (best.best_rank, best.worst_rank) == (1, 1)
+    assert ranks(board) == {"all": 1, "three": 2, "other three": 2, "two": 4}
+    assert {(one.best_rank, one.worst_rank) for one in others} == {(2, 4)}
+    assert {one.submission: set(one.tied) for one in others} == {
+        "two": {"three", "other three"},
+        "three": {"two", "other three"},
+        "other three": {"two", "three"},
+    }
+
+
+def test_a_baseline_is_compared_with_every_other(folder: Path) -> None:
+    files = [folder / name for name in LISTS]
+    found = harness.compare(*files, solution="solution.csv", metric="MAP@2", baseline="half")
+    pairs = found.boards[0].comparison.pairs
+    assert {frozenset((p.one, p.other)) for p in pairs} == {
+        frozenset(("half", "good")),
+        frozenset(("half", "poor")),
+    }
+    with refusal(UsageError, 'no model "hlaf"', "half"):
+        harness.compare(*files, solution="solution.csv", baseline="hlaf")
+
+
+def test_frames_of_every_kind_are_as_their_files(folder: Path) -> None:
+    names = ("good", "half", "poor")
+    of = {
+        "good": pd.read_csv("good.csv"),
+        "half": pl.read_csv("half.csv").to_arrow(),
+        "poor": "poor.csv",
+    }
+    frames = harness.compare(of, solution=pd.read_csv("solution.csv"), metric="MAP@2")
+    files = harness.compare({n: f"{n}.csv" for n in names}, solution="solution.csv", metric="MAP@2")
+    assert frames.boards == files.boards
+
+
+def test_neither_rows_nor_the_order_of_files_change_a_figure(folder: Path) -> None:
+    small.write(folder, {"again.csv": "user,items\ndee,x d\ncid,y a\nbob,x\nann,a\n"})
+    given = {"solution": "solution.csv", "metric": "MAP@2"}
+    one = harness.leaderboard({"good": "good.csv", "poor": "poor.csv"}, **given)
+    other = harness.leaderboard({"poor": "again.csv", "good": "good.csv"}, **given)
+    assert one.boards == other.boards
+
+
+def test_one_that_cannot_be_scored_is_not_ranked(folder: Path) -> None:
+    small.write(folder, {"faulty.csv": "user,items\nann,a b\nann,b\n", "odd.csv": "x\n1\n"})
+    files = ["good.csv", "faulty.csv", "half.csv", "odd.csv", "gone.csv"]
+    found = harness.leaderboard(*files, solution="solution.csv", metric="MAP@2")
+    assert ranks(found.boards[0]) == {"good": 1, "half": 2}
+    assert {name: why.partition(":")[0] for name, why in found.refused.items()} == {
+        "faulty": "faulty.csv", "odd": "odd.csv", "gone": "gone.csv"
+    }  # fmt: skip
+    assert "line 3" in found.refused["faulty"]
+    with refusal(SubmissionError, "faulty.csv", "line 3", "ann"):
+        harness.compare("good.csv", "faulty.csv", solution="solution.csv")
+    forced = harness.compare("good.csv", "faulty.csv", solution="solution.csv", force=True)
+    assert forced.submissions["faulty"].errors == 1
+    assert forced.submissions["good"].errors == 0
+
+
+def test_none_left_is_refused_with_every_reason(folder: Path) -> None:
+    small.write(folder, {"faulty.csv": "user,items\nann,a b\nann,b\n"})
+    with refusal(UsageError, "1 submission: two are needed", "faulty.csv: SUB"):
+        harness.leaderboard("good.csv", "faulty.csv", solution="solution.csv")
+
+
+def test_what_is_left_out_is_told_once_of_each(folder: Path) -> None:
+    small.write(folder, {"few.csv": "user,items\nann,a\nzed,a\n"})
+    found = harness.compare("good.csv", "few.csv", solution="solution.csv", k=1)
+    shown = repr(found)
+    assert shown.count("users whom the solution ignores: 1") == 1
+    assert "note  few: users without a list, who score 0: 3" in shown
+
+
+def test_files_have_names_of_their_own() -> None:
+    files = [Path("mon/a.csv"), Path("tue/a.csv.gz"), Path("tue/b.csv")]
+    assert list(named(files)) == ["mon/a.csv", "tue/a.csv.gz", "b"]
+    with refusal(UsageError, "a.csv: is named twice"):
+        named([Path("a.csv"), Path("./a.csv")])
+
+
+@pytest.mark.parametrize(
+    ("of", "options", "words"),
+    [
+        (["good.csv"], {}, ["1 submission: two are needed", "name another"]),
+        (["good.csv", "run"], {}, ["run: is a run", "harness submit RUN --model NAME --out FILE"]),
+        (["good.csv", "more"], {}, ["more: is a folder", "more/*.csv"]),
+        (["good.csv", "half.csv"], {"metric": "Coverage@2"}, ["Coverage@2", "no users to compare"]),
+        (["good.csv", "half.csv"], {"seed": -1}, ["seed = -1", "from 0"]),
+        (["good.csv", "half.csv"], {"resamples": 5}, ["resamples = 5", "from 100"]),
+        (["good.csv", "half.csv"], {"by": ["activity"]}, ["by goes with runs"]),
+        ([pl.DataFrame({"user": ["ann"]}), "half.csv"], {}, ["DataFrame", "a frame needs a name"]),
+        ([{"a": "good.csv", "b": 3}], {}, ['submission "b"']),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    folder: Path, of: list[object], options: dict[str, object], words: list[str]
+) -> None:
+    small.write(folder, {"run/result.json": "{}", "more/x.csv": "user,items\n"})
+    with refusal(HarnessError, *words):
+        harness.compare(*of, solution="solution.csv", **options)  # type: ignore[arg-type]
+
+
+def test_files_without_what_they_are_scored_against_are_told_so(folder: Path) -> None:
+    with refusal(UsageError, "good.csv: is no run", "--solution SOLUTION", "solution="):
+        harness.compare("good.csv", "half.csv")
+    with refusal(UsageError, "k goes with submissions", "solution="):
+        harness.compare("run", k=3)
+    with refusal(UsageError, "2 folders of runs"):
+        harness.leaderboard("good.csv", "half.csv")
+
+
+def test_lists_of_another_competition_are_refused(folder: Path) -> None:
+    small.write(folder, {"other.csv": "user,items\n1,a\n2,b\n"})
+    with refusal(HarnessError, "other.csv"):
+        harness.compare("good.csv", "other.csv", solution="solution.csv")
+
+
+# On the command line.
+
+
+def test_the_command_compares(folder: Path, cli: Cli) -> None:
+    given = ("good.csv", "poor.csv", "--solution", "solution.csv", "--metric", "MAP@2")
+    tells(cli("compare", *given), 0, "Private  3 users", "good", "0.6667", "2/0/1")
+    status, out, err = cli("compare", *given, "--format", "json")
+    assert (status, err) == (0, "")
+    assert [board["users"] for board in json.loads(out)["boards"]] == [4, 3]
+    status, out, err = cli("compare", *given, "--format", "csv")
+    assert [line.split(",")[0] for line in out.splitlines()] == ["board", "all", "Private"]
+
+
+def test_the_command_ranks_and_says_who_is_left_out(folder: Path, cli: Cli) -> None:
+    given = ("leaderboard", "good.csv", "half.csv", "poor.csv", "--solution", "solution.csv")
+    done = cli(*given, "--metric", "MAP@2")
+    tells(done, 0, "rank", "could be", "tied with", "Private  3 users")
+    small.write(folder, {"faulty.csv": "user,items\nann,a b\nann,b\n"})
+    tells(cli(*given, "faulty.csv"), 1, "not ranked  faulty: faulty.csv: SUB203 line 3")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("compare good.csv half.csv", ["good.csv: is no run", "--solution SOLUTION"]),
+        ("compare good.csv half.csv --solution solution.csv --by truth", ["--by goes with runs"]),
+        ("compare run --k 3", ["--k goes with submissions", "--solution or --config"]),
+        ("compare run --set evaluation.k=3", ["--set goes with submissions"]),
+        ("leaderboard runs --seed 3", ["--seed goes with submissions"]),
+        ("leaderboard good.csv half.csv --solution gone.csv", ["gone.csv"]),
+        (
+            "compare good.csv half.csv --solution solution.csv --engine spark",
+            ["--solution is an option of --engine local"],
+        ),
+    ],
+)
+def test_the_command_refuses(folder: Path, cli: Cli, line: str, words: list[str]) -> None:
+    is_refused(cli(*line.split()), *words)
