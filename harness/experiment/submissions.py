@@ -237,6 +237,8 @@ def score(
     strict: bool = False,
     force: bool = False,
     keep_users_without_items: bool = False,
+    user_column: str | None = None,
+    item_column: str | None = None,
     rank_column: str | None = None,
     score_column: str | None = None,
     row_order: bool = False,
@@ -245,8 +247,8 @@ def score(
 
     Parameters
     ----------
-    submission, config, solution, sample, items, separator, strict, rank_column, score_column,
-    row_order
+    submission, config, solution, sample, items, separator, strict, user_column, item_column,
+    rank_column, score_column, row_order
         As for `validate`; a config or a solution is needed.
     metrics : sequence of text or Metric
         The config's, the competition's or the usual ones by default.
@@ -277,7 +279,7 @@ def score(
         sample=sample,
         items=items,
         solution=solution,
-        named=Named(rank=rank_column, score=score_column, row_order=row_order),
+        named=Named(user_column, item_column, rank_column, score_column, row_order=row_order),
         separator=separator,
         keep_users_without_items=keep_users_without_items,
     )

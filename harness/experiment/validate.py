@@ -92,6 +92,8 @@ def validate(
     k: int | None = None,
     separator: str | None = None,
     strict: bool = False,
+    user_column: str | None = None,
+    item_column: str | None = None,
     rank_column: str | None = None,
     score_column: str | None = None,
     row_order: bool = False,
@@ -116,6 +118,9 @@ def validate(
         ``;`` or ``|``; by default what is plain in the sample or the solution, else a space.
     strict : bool
         Whether warnings are errors.
+    user_column, item_column : str, optional
+        The columns of users, and of items or lists; ``user`` and ``item`` by default, or those that
+        the competition has, else the first two.
     rank_column, score_column : str, optional
         The column that orders the rows of a user, the lowest rank or the highest score first;
         ``rank`` or ``score`` by default, if there is one.
@@ -132,7 +137,7 @@ def validate(
     HarnessError
         What the submission is checked against cannot be used.
     """
-    named = Named(rank=rank_column, score=score_column, row_order=row_order)
+    named = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
     terms = Terms.of(
         config, sample=sample, items=items, solution=solution, named=named, separator=separator
     )

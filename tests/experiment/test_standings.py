@@ -225,6 +225,15 @@ def test_lists_of_another_competition_are_refused(folder: Path) -> None:
         harness.compare("good.csv", "other.csv", solution="solution.csv")
 
 
+def test_columns_are_named_as_the_commands_name_them(folder: Path) -> None:
+    """Items stand first, under names that say nothing."""
+    small.write(folder, {"odd.csv": "what,who\na,ann\nb,bob\nc,cid\nx,dee\n"})
+    columns = {"user_column": "who", "item_column": "what"}
+    given = {"solution": "solution.csv", "metrics": ["MAP@2"], **columns}
+    assert harness.score("odd.csv", **given).metrics["MAP@2"].mean == exactly(3 / 4)  # type: ignore[arg-type]
+    assert harness.validate("odd.csv", solution="solution.csv", **columns).valid  # type: ignore[arg-type]
+
+
 # On the command line.
 
 
