@@ -48,7 +48,7 @@ lint: $(VENV)/.installed-dev
 docs: $(VENV)/.compiled
 	$(BIN)/python -c 'from harness.report.docs import definitions_page; print(definitions_page(), end="")' > docs/metrics.md
 	$(BIN)/python -c 'from harness.report.rule_docs import checks_page; print(checks_page(), end="")' > docs/submission-checks.md
-	$(BIN)/python -c 'from harness.report.docs import parameters_page; print(parameters_page("baselines"), end="")' > docs/baseline-parameters.md
+	$(BIN)/python -c 'from harness.report.model_docs import page; print(page("baselines"), end="")' > docs/baseline-parameters.md
 	$(BIN)/python -c 'from harness.report.schemas import write; write("docs/schema")'
 
 peers: $(VENV)/.installed-dev .venv-peers/.installed

@@ -42,6 +42,7 @@ app = typer.Typer(
     help="One evaluation of recommender systems: same users, candidates, truth and k for all.",
     no_args_is_help=True,
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 
@@ -69,7 +70,7 @@ def synth(
     layout: Annotated[
         Literal["hm", "ponpare", "kion"], typer.Argument(help="The competition to imitate.")
     ],
-    out: Annotated[Path, typer.Option(help="The folder to write to.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write to.")],
     users: Annotated[int | None, typer.Option(help="How many users.")] = None,
     items: Annotated[int | None, typer.Option(help="How many items.")] = None,
     events: Annotated[int | None, typer.Option(help="How many events.")] = None,

@@ -26,6 +26,7 @@ def explain(
     source: Annotated[
         Path, typer.Argument(metavar="SOURCE", help="A file of lists, or a run's folder.")
     ],
+    beside_file: options.ConfigBeside = None,
     model: Annotated[str | None, typer.Option("--model", help="Which model of the run.")] = None,
     repeat: Annotated[int, typer.Option("--repeat", help="Which of its repeats.")] = 0,
     fold: options.Fold = None,
@@ -59,6 +60,7 @@ def explain(
     from harness.experiment.terms import Terms
     from harness.submission.format import Named
 
+    config = options.config_beside(beside_file, config)
     if not (user or worst or best):
         raise UsageError("nobody to explain; name --user ID, or ask for --worst 3 or --best 3")
     if metric is not None and k is not None:

@@ -21,7 +21,8 @@ def fetch(
         str, typer.Argument(help="The data set, such as ml-1m: harness list datasets shows all.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The folder to make; data/NAME by default.")
+        Path | None,
+        typer.Option("--out", "-o", help="The folder to make; data/NAME by default."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

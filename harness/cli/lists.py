@@ -13,18 +13,22 @@ from harness.cli.show import FormatOption, show
 
 def list_(
     topic: Annotated[
-        Literal["metrics", "conventions", "layouts", "checks", "datasets"],
+        Literal["metrics", "conventions", "baselines", "layouts", "checks", "datasets"],
         typer.Argument(metavar="TOPIC", help="What to list."),
     ],
     format_: FormatOption = "table",
 ) -> None:
-    """Show metrics or conventions by examples, layouts, checks of files, or data sets to fetch."""
+    """Show metrics or conventions by examples, baselines, layouts, checks of files, or data sets."""
     document: Any
     text: Callable[[int], str] | None = None
     if topic == "checks":
         from harness.report import rule_docs
 
         document, sheet = rule_docs.checks_document(), rule_docs.checks_sheet()
+    elif topic == "baselines":
+        from harness.report import model_docs
+
+        document, sheet = model_docs.document(), model_docs.sheet()
     elif topic == "datasets":
         from harness.data import datasets
 

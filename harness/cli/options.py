@@ -15,6 +15,15 @@ Config = Annotated[
     Path | None,
     typer.Option("--config", help="The config of the competition and its evaluation set."),
 ]
+ConfigArgument = Annotated[
+    Path | None, typer.Argument(metavar="CONFIG", help="A config file (TOML).", show_default=False)
+]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", metavar="CONFIG", help="The same, named by an option.")
+]
+ConfigBeside = Annotated[
+    Path | None, typer.Argument(metavar="[CONFIG]", help="The same as --config CONFIG.")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -177,6 +186,43 @@ def refuse_given(options: dict[str, object], why: str) -> None:
         if value:
             option = f"--{name.rstrip('_').replace('_', '-')}"
             raise UsageError(f"{option} {why}; leave it out")
+
+
+def config_of(argument: Path | None, option: Path | None, what: str = "CONFIG") -> Path:
+    """Return the config that is named by an argument or by ``--config``.
+
+    Raises
+    ------
+    UsageError
+        None is named, or two.
+    """
+    given = one_config(argument, option)
+    if given is None:
+        raise UsageError(f"no config; name one: {what}, or --config CONFIG")
+    return given
+
+
+def config_beside(argument: Path | None, option: Path | None) -> Path | None:
+    """Return the config that stands behind a file of lists, or that ``--config`` names.
+
+    Raises
+    ------
+    UsageError
+        Something else stands there, or two are named.
+    """
+    if argument is not None and argument.suffix != ".toml":
+        raise UsageError(
+            f"{argument}: stands where a config (TOML) may; this command takes one file of lists, "
+            "and harness compare FILE… takes several"
+        )
+    return one_config(argument, option)
+
+
+def one_config(argument: Path | None, option: Path | None) -> Path | None:
+    """Return the config that an argument or ``--config`` names, if one does; refuse two."""
+    if argument is not None and option is not None and argument != option:
+        raise UsageError(f"two configs, {argument} and --config {option}; name one")
+    return argument or option
 
 
 def folder_of(config: Path | None) -> Path:

@@ -14,7 +14,8 @@ from harness.core.errors import UsageError, printable
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
     out: Annotated[
-        Path | None, typer.Option(help="The page to write; report.html in the run's folder.")
+        Path | None,
+        typer.Option("--out", "-o", help="The page to write; report.html in the run's folder."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

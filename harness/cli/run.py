@@ -15,6 +15,8 @@ import typer
 from harness.cli.log import asking_for, note, shows_bars
 from harness.cli.options import (
     Buckets,
+    ConfigArgument,
+    ConfigOption,
     Debug,
     Engine,
     Jobs,
@@ -22,6 +24,7 @@ from harness.cli.options import (
     Quiet,
     Remote,
     Set,
+    config_of,
     refuse_without,
 )
 from harness.cli.show import FormatOption, show, to_type
@@ -33,12 +36,15 @@ if TYPE_CHECKING:
 
 
 def run(
-    config: Annotated[Path, typer.Argument(help="A config file (TOML).")],
+    config: ConfigArgument = None,
+    config_option: ConfigOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
+            "--out",
+            "-o",
             help="The run folder, runs/<date>-<layout>-<fingerprint> by default; an earlier run in "
-            "it is replaced. By default only one of the same config is."
+            "it is replaced. By default only one of the same config is.",
         ),
     ] = None,
     set_: Set = None,
@@ -118,7 +124,7 @@ def run(
     from harness.experiment.run_folder import check_out
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
-    settings = config_.read(config, set_ or [])
+    settings = config_.read(config_of(config, config_option), set_ or [])
     check_out(out or Path("runs/any"))
     refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets, tables=tables)
     local = {"memory": memory, "whole": whole, "fresh": fresh or None, "model": model}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 def score(
     file: options.Lists,
+    beside_file: options.ConfigBeside = None,
     config: options.Config = None,
     solution: options.Solution = None,
     sample: options.Sample = None,
@@ -64,6 +65,7 @@ def score(
     format_: FormatOption = "table",
 ) -> int:
     """Validate a file of lists, and score it against a config's evaluation set or a solution."""
+    config = options.config_beside(beside_file, config)
     leave_processors()
     if _is_run(file):
         beside = locals()

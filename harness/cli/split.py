@@ -24,8 +24,9 @@ _INDENT = 7
 
 
 def split(
-    config: Annotated[Path, typer.Argument(help="A config file (TOML).")],
-    out: Annotated[Path, typer.Option("--out", help="The folder to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
+    config: options.ConfigArgument = None,
+    config_option: options.ConfigOption = None,
     public_share: Annotated[
         float | None,
         typer.Option(
@@ -43,7 +44,8 @@ def split(
     from harness.experiment.split_files import FoldedSplit
     from harness.experiment.split_files import split as write
 
-    done = write(config_.read(config, set_ or []), out, public_share=public_share)
+    given = options.config_of(config, config_option)
+    done = write(config_.read(given, set_ or []), out, public_share=public_share)
     folds = done.folds if isinstance(done, FoldedSplit) else (done,)
     if not quiet:
         _show(folds)

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 
 def submit(
-    source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="A config file (TOML), or a run's folder.")
-    ],
     model: Annotated[str, typer.Option("--model", help="Which of its models.")],
-    out: Annotated[Path, typer.Option("--out", help="The file to write: .csv or .csv.gz.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .csv or .csv.gz.")],
+    source: Annotated[
+        Path | None,
+        typer.Argument(metavar="CONFIG|RUN", help="A config file (TOML), or a run's folder."),
+    ] = None,
+    config: options.ConfigOption = None,
     repeat: Annotated[int, typer.Option("--repeat", help="Which of its repeats.")] = 0,
     fold: options.Fold = None,
     all_events: Annotated[
@@ -44,6 +46,7 @@ def submit(
     from harness.core.io import exists
     from harness.experiment.submit import submit_run
 
+    source = options.config_of(source, config, "CONFIG or RUN")
     with stdout_to_stderr():  # what a model prints is not ours
         if exists(source) and source.is_dir():
             _refuse_beside(source, model, out, set_, all_events)

@@ -15,7 +15,8 @@ from harness.core.errors import printable
 
 
 def tune(
-    config: Annotated[Path, typer.Argument(help="A config file (TOML).")],
+    config: options.ConfigArgument = None,
+    config_option: options.ConfigOption = None,
     model: Annotated[
         list[str] | None,
         typer.Option(help="Only this model, and others named so; repeatable."),
@@ -28,7 +29,9 @@ def tune(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The config to write, with the best parameters; CONFIG with -tuned in its name."
+            "--out",
+            "-o",
+            help="The config to write, with the best parameters; CONFIG with -tuned in its name.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file --out.")] = False,
@@ -54,8 +57,9 @@ def tune(
     from harness.tuning.result import check_out
     from harness.tuning.tuning import tune as tune_
 
-    options = {"tune.trials": trials, "tune.search": search}
-    overrides = [f"{key}={value}" for key, value in options.items() if value is not None]
+    config = options.config_of(config, config_option)
+    keys = {"tune.trials": trials, "tune.search": search}
+    overrides = [f"{key}={value}" for key, value in keys.items() if value is not None]
     settings = config_.read(config, [*(set_ or []), *overrides])
     target = (out or config.with_name(f"{config.stem}-tuned.toml")).absolute()
     refuse_overwriting(target, [config])

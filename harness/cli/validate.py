@@ -29,6 +29,7 @@ def leave_processors() -> None:
 
 def validate(
     file: options.Lists,
+    beside_file: options.ConfigBeside = None,
     config: options.Config = None,
     sample: options.Sample = None,
     solution: options.Solution = None,
@@ -56,6 +57,7 @@ def validate(
     format_: FormatOption = "table",
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
+    config = options.config_beside(beside_file, config)
     leave_processors()
     from harness.core.io import refuse_overwriting
     from harness.experiment.terms import Terms

@@ -1,10 +1,7 @@
-"""The reference pages of docs/ on metrics and on the parameters of baselines."""
+"""The reference page of docs/ on metrics, and what a docstring says of each name."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -230,50 +227,8 @@ def _range(d: Definition) -> str:
     return f"{low:g} to {'∞' if high == float('inf') else f'{high:g}'}"
 
 
-_PARAMETERS_HEAD = """# {title}: parameters
-
-Written by `make docs` from the docstrings; what they are for is in [{name}.md]({name}.md).
-"""
-
-
-def parameters_page(package: str) -> str:
-    """Return Markdown on every recommender of a package, one in each of its modules."""
-    paths = importlib.import_module(package).__path__
-    names = sorted(m.name for m in pkgutil.iter_modules(paths) if not m.name.startswith("_"))
-    parts = [
-        _parameters_section(name, importlib.import_module(f"{package}.{name}")) for name in names
-    ]
-    return "\n".join([_PARAMETERS_HEAD.format(title=package.capitalize(), name=package), *parts])
-
-
-def _parameters_section(name: str, module: Any) -> str:
-    own = [c for c in vars(module).values() if inspect.isclass(c)]
-    (model,) = [c for c in own if c.__module__ == module.__name__ and hasattr(c, "recommend")]
-    text, _, rest = (inspect.getdoc(model) or "").partition("\nParameters\n")
-    lines = [f"## `{name}:{model.__name__}`", "", text.strip(), ""]
-    rows = list(_rows(model, rest))
-    if rows:
-        lines += ["| parameter | default | meaning |", "|---|---|---|", *rows, ""]
-    return "\n".join(lines)
-
-
-def _rows(model: Any, section: str) -> Iterator[str]:
-    """Yield a row for each parameter of a numpydoc section."""
-    defaults = {n: p.default for n, p in inspect.signature(model).parameters.items()}
-    for names, kind, meaning in described(section):
-        told = (meaning or kind).replace("|", "\\|").replace("``", "`")
-        for name in names:
-            yield f"| `{name}` | {_default(defaults[name])} | {told} |"
-
-
 def described(section: str) -> Iterator[tuple[list[str], str, str]]:
     """Yield names, type and meaning for each line ``name, name : type`` of a numpydoc section."""
     own = re.split(r"\n\n[A-Z]\w+\n-+\n", section)[0]
     for found in re.finditer(r"^(\w[\w, ]*) : (.*)\n?((?:    .*(?:\n|$)|\n)*)", own, re.MULTILINE):
         yield found[1].split(", "), found[2], " ".join(found[3].split())
-
-
-def _default(value: Any) -> str:
-    if value is inspect.Parameter.empty:
-        return "–"
-    return "none" if value is None or value == () else f"`{str(value).lower()}`"

@@ -284,6 +284,44 @@ class LayoutFacts(BaseModel):
     columns: list[str]
 
 
+class ParameterFacts(BaseModel):
+    """A parameter of a model.
+
+    Attributes
+    ----------
+    required : bool
+        Whether it has to be given; it has no default then.
+    """
+
+    name: str
+    required: bool
+    default: Any
+    meaning: str
+
+
+class BaselineFacts(BaseModel):
+    """A baseline.
+
+    Attributes
+    ----------
+    use : str
+        What a config names it by.
+    missing : str
+        What it needs that is not installed; empty where it can be used.
+    """
+
+    use: str
+    summary: str
+    missing: str
+    parameters: list[ParameterFacts]
+
+
+class Baselines(BaseModel):
+    """The baselines."""
+
+    baselines: list[BaselineFacts]
+
+
 class Layouts(BaseModel):
     """The built-in layouts."""
 
@@ -401,6 +439,7 @@ DOCUMENTS = {
     "list-conventions": Document(
         "harness list conventions --format json", list[ConventionFacts], versioned=False
     ),
+    "list-baselines": Document("harness list baselines --format json", Baselines),
     "list-layouts": Document("harness list layouts --format json", Layouts),
     "list-checks": Document("harness list checks --format json", Checks),
     "list-datasets": Document("harness list datasets --format json", Datasets),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.report.docs import parameters_page
+from harness.report.model_docs import page
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(
@@ -51,11 +51,11 @@ def test_the_config_may_be_copied(module: str) -> None:
 
 def test_the_page_of_parameters_is_what_the_docstrings_say() -> None:
     written = (ROOT / "docs/baseline-parameters.md").read_text(encoding="utf-8")
-    assert written == parameters_page("baselines"), "make docs"
+    assert written == page("baselines"), "make docs"
 
 
 def test_the_page_has_every_parameter() -> None:
-    parts = dict(part.split("`", 1) for part in parameters_page("baselines").split("\n## `")[1:])
+    parts = dict(part.split("`", 1) for part in page("baselines").split("\n## `")[1:])
     assert len(parts) == len(MODULES)
     for module in MODULES:
         rows = next(text for name, text in parts.items() if name.startswith(f"{module}:"))

@@ -87,6 +87,7 @@ COMMANDS = [
     ("explain", "explain lists.csv --solution truth.csv --user ann"),
     ("list-metrics", "list metrics"),
     ("list-conventions", "list conventions"),
+    ("list-baselines", "list baselines"),
     ("list-layouts", "list layouts"),
     ("list-checks", "list checks"),
     ("list-datasets", "list datasets"),
