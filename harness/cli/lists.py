@@ -18,7 +18,7 @@ def list_(
     ],
     format_: FormatOption = "table",
 ) -> None:
-    """Show metrics or conventions by examples, baselines, layouts, checks of files, or data sets."""
+    """Show metrics or conventions by examples, baselines, layouts, checks, or data sets."""
     document: Any
     text: Callable[[int], str] | None = None
     if topic == "checks":

@@ -1,4 +1,4 @@
-"""What there is of models: each class of a package with its parameters, as its docstring has them."""
+"""What there is of models: the classes of a package, with their parameters."""
 
 from __future__ import annotations
 
