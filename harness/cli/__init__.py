@@ -20,6 +20,7 @@ from harness.cli import (
     compare,
     explain,
     fetch,
+    init,
     leaderboard,
     lists,
     report,
@@ -107,6 +108,7 @@ def synth(
         print(f"{path}  {path.stat().st_size:,} bytes")
 
 
+app.command("init")(init.init)
 app.command("run")(run.run)
 app.command("tune")(tune.tune)
 app.command("compare")(compare.compare)

@@ -1,0 +1,68 @@
+"""``harness init``: a log in, a commented config out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.log import note
+from harness.cli.options import Quiet
+from harness.cli.show import to_type
+from harness.core.errors import UsageError, printable
+
+
+def init(
+    log: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A log of events: CSV, TSV, JSON lines or Parquet, or a folder."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The config to write; the log's name with .toml here."),
+    ] = None,
+    user_column: Annotated[str | None, typer.Option(help="Default: by its name.")] = None,
+    item_column: Annotated[str | None, typer.Option(help="Default: by its name.")] = None,
+    time_column: Annotated[str | None, typer.Option(help="Default: by its name.")] = None,
+    time_format: Annotated[
+        str | None, typer.Option(help="iso, epoch_s, epoch_ms or a pattern such as %d.%m.%Y.")
+    ] = None,
+    header: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES", help="The columns of a file without a header line, as user,item,time."
+        ),
+    ] = None,
+    separator: Annotated[str | None, typer.Option(help="What stands between fields.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file --out.")] = False,
+    quiet: Quiet = False,
+) -> int:
+    """Write a config for a log: what its columns mean is guessed, said, and yours to change.
+
+    The log is read whole, to see whether it can be, and to choose what is held out; nothing is
+    asked.
+    """
+    from harness.core.io import exists, refuse_overwriting, whole_file, written
+    from harness.experiment.guess import Columns, config_for
+
+    target = out or Path(f"{log.name.partition('.')[0] or 'config'}.toml")
+    refuse_overwriting(target, [log])
+    if exists(target) and not force:
+        raise UsageError(f"{target}: is there already; name another --out, or replace it: --force")
+    names = None if header is None else tuple(name.strip() for name in header.split(","))
+    said = Columns(user_column, item_column, time_column, time_format, names, separator)
+    found = config_for(log, target.absolute(), said)
+    with written(target, "; choose another --out"), whole_file(target) as temporary:
+        temporary.write_text(found.text, encoding="utf-8", newline="\n")
+    if not quiet:
+        print("\n".join(found.told))
+        print(f"written to {printable(str(target))}")
+    if found.fault:
+        note(f"the log cannot be read so: {found.fault}")
+        return 1
+    if not quiet:
+        print(f"next  {to_type('run', str(target))}")
+    return 0

@@ -1,0 +1,195 @@
+"""A config for a log of unknown shape: what is guessed, said, written, and what is refused."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from conftest import Cli, is_refused, refusal, tells
+
+from harness.core.errors import DataError, UsageError
+from harness.experiment.guess import Columns, config_for
+
+DAYS = range(1, 31)
+
+
+def log(head: str, row: str, separator: str = ",") -> str:
+    """Return a log of 30 days, on which all of 12 users have an item each."""
+    lines = [
+        row.format(user=f"u{user}", item=f"i{(user + day) % 5}", day=day, rating=user % 5 + 1)
+        for day in DAYS
+        for user in range(12)
+    ]
+    return (
+        "\n".join(line.replace(",", separator) for line in ([head] if head else []) + lines) + "\n"
+    )
+
+
+def guessed(folder: Path, name: str, text: str, **said: Any) -> tuple[Any, list[str]]:
+    """Return the config that is written for a log, and what is said of it."""
+    small.write(folder, {name: text})
+    found = config_for(folder / name, folder / "new.toml", Columns(**said))
+    assert found.fault == ""
+    return tomllib.loads(found.text), found.told
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("2020-01-{day:02}", None),
+        ("2020-01-{day:02}T10:00:00Z", None),
+        ("{day:02}.01.2020", "%d.%m.%Y"),
+        ("{day:02}/01/2020 10:30", "%d/%m/%Y %H:%M"),
+        ("01/{day:02}/2020", "%m/%d/%Y"),
+        ("202001{day:02}", "%Y%m%d"),
+        ("15778368{day:02}", "epoch_s"),
+        ("15778368{day:02}000", "epoch_ms"),
+    ],
+)
+def test_how_times_are_written(tmp_path: Path, written: str, expected: str | None) -> None:
+    found, told = guessed(tmp_path, "log.csv", log("user,item,time", "{user},{item}," + written))
+    assert found["data"].get("time_format") == expected
+    (line,) = [line for line in told if line.startswith("time ")]
+    assert f": {expected or 'iso'}, such as" in line
+
+
+def test_days_that_may_be_months_are_said_to_be(tmp_path: Path) -> None:
+    text = "user,item,date\n" + "".join(f"u{n},i,0{n}/0{n % 3 + 1}/2020\n" for n in range(1, 9))
+    found, told = guessed(tmp_path, "log.csv", text)
+    assert found["data"]["time_format"] == "%d/%m/%Y"
+    assert any("%m/%d/%Y would fit as well: --time-format" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("head", "columns"),
+    [
+        ("customer_id,article_id,t_dat", ("customer_id", "article_id", "t_dat")),
+        ("visitorid,itemid,timestamp", ("visitorid", "itemid", "timestamp")),
+        ("userId,movieId,Date", ("userId", "movieId", "Date")),
+        ("Session ID,SKU,event_time", ("Session ID", "SKU", "event_time")),
+    ],
+)
+def test_columns_by_their_names(tmp_path: Path, head: str, columns: tuple[str, ...]) -> None:
+    found, _ = guessed(tmp_path, "log.csv", log(head, "{user},{item},2020-01-{day:02}"))
+    assert tuple(found["data"][key] for key in ("user", "item", "time")) == columns
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|", "::"])
+def test_what_stands_between_fields(tmp_path: Path, separator: str) -> None:
+    text = log("user,item,time", "{user},{item},2020-01-{day:02}", separator)
+    found, told = guessed(tmp_path, "log.csv", text)
+    assert found["data"]["separator"] == separator
+    assert told[0].startswith("separator")
+
+
+def test_a_file_without_a_header_is_told_and_taken_with_names(tmp_path: Path) -> None:
+    text = log("", "{user},{item},{rating},2020-01-{day:02}")
+    small.write(tmp_path, {"u.data": text})
+    with refusal(UsageError, "line 1 looks like data", "u0", "--header user,item,rating,time"):
+        config_for(tmp_path / "u.data", tmp_path / "new.toml")
+    names = ("user", "item", "rating", "time")
+    found, told = guessed(tmp_path, "u.data", text, header=names)
+    assert found["data"]["header"] == list(names)
+    assert "value      column rating may be one; it is not used" in told
+
+
+def test_types_of_events(tmp_path: Path) -> None:
+    text = (
+        log("user,item,time,event", "{user},{item},2020-01-{day:02},view")
+        + "u1,i1,2020-01-30,buy\n"
+    )
+    found, told = guessed(tmp_path, "log.csv", text)
+    assert found["data"]["kind"] == "event"
+    assert found["evaluation"]["hits"] == ["view", "buy"]
+    assert "kind       column event, with view, buy: all count as hits" in told
+
+
+def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
+    """All 12 users are there on the last 7 of 30 days, and on the last 1 of 10."""
+    row = "{user},{item},2020-01-{day:02}"
+    found, told = guessed(tmp_path, "long.csv", log("user,item,time", row))
+    assert found["split"] == {"strategy": "time", "valid_days": 7}
+    assert "found      360 events of 12 users and 5 items, 2020-01-01 … 2020-01-30" in told
+    assert "split      the last 7 days: 12 users of then were there before" in told
+    short = "\n".join(log("user,item,time", row).splitlines()[:121]) + "\n"
+    assert guessed(tmp_path, "short.csv", short)[0]["split"]["valid_days"] == 1
+    apart = (
+        "user,item,time\n"
+        + "".join(f"u{n},i{m},2020-0{1 + n // 3}-0{1 + m}\n" for n in range(9) for m in range(2))
+        + "new,i1,2020-05-01\nnew,i2,2020-05-01\n"
+    )
+    found, told = guessed(tmp_path, "apart.csv", apart)
+    assert found["split"] == {"strategy": "last_n", "n": 1}
+    assert (
+        "split      each user's last event, as 0 users of the last 7 days were there before" in told
+    )
+
+
+def test_parquet_has_types(tmp_path: Path) -> None:
+    text = log("user,item,when", "{user},{item},2020-01-{day:02}")
+    pl.read_csv(text.encode(), try_parse_dates=True).write_parquet(tmp_path / "log.parquet")
+    found = config_for(tmp_path / "log.parquet", tmp_path / "new.toml")
+    assert "time       column when: a date or time" in found.told
+    assert "time_format" not in tomllib.loads(found.text)["data"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "a,b,c\nx,y,2020-01-01\n",
+            ["no column looks like the user's id", "a, b, c", "--user-column"],
+        ),
+        ("user,b,c\nx,y,2020-01-01\n", ["the item's id", "b, c", "--item-column"]),
+        ("user,item\nx,y\n", ["no column looks like a time", "--time-column", "docs/config.md"]),
+        ("user,item,time\nx,y,soon\n", ['"time"', '"soon"', '--time-format "%d.%m.%Y"']),
+    ],
+)
+def test_what_cannot_be_guessed_is_asked_for(tmp_path: Path, text: str, words: list[str]) -> None:
+    small.write(tmp_path, {"log.csv": text})
+    with refusal(UsageError, "log.csv", *words):
+        config_for(tmp_path / "log.csv", tmp_path / "new.toml")
+
+
+def test_names_that_are_given_must_be_there(tmp_path: Path) -> None:
+    small.write(tmp_path, {"log.csv": "user,item,time\n"})
+    with refusal(UsageError, 'has no column "who"', "user, item, time"):
+        config_for(tmp_path / "log.csv", tmp_path / "new.toml", Columns(user="who"))
+
+
+def test_no_such_log(tmp_path: Path) -> None:
+    with refusal(DataError, "gone.csv"):
+        config_for(tmp_path / "gone.csv", tmp_path / "new.toml")
+
+
+def test_from_a_log_to_the_table_in_two_commands(here: Path, cli: Cli) -> None:
+    small.write(here, {"logs/shop.csv": log("who;what;when", "{user};{item};{day:02}.01.2020")})
+    given = ["--user-column", "who", "--item-column", "what"]
+    tells(
+        cli("init", "logs/shop.csv", *given), 0, "%d.%m.%Y", "written to shop.toml", "run shop.toml"
+    )
+    assert tomllib.loads(Path("shop.toml").read_text())["data"]["path"] == "logs"
+    tells(
+        cli("run", "shop.toml", "--out", "run"),
+        0,
+        "random × 10",
+        "popular in the last week",
+        "had before",
+    )
+    is_refused(cli("init", "logs/shop.csv", *given), "shop.toml: is there already", "--force")
+    status, out, err = cli("init", "logs/shop.csv", *given, "-o", "new/quiet.toml", "-q")
+    assert (status, out, err) == (0, "", "")
+    assert tomllib.loads(Path("new/quiet.toml").read_text())["data"]["path"] == "../logs"
+
+
+def test_a_log_that_cannot_be_read_has_a_config_all_the_same(here: Path, cli: Cli) -> None:
+    """The hints of what is wrong are keys of it."""
+    text = log("user,item,time", "{user},{item},2020-01-{day:02}") + "u1,i1,2020-13-01\n"
+    small.write(here, {"log.csv": text})
+    status, out, err = cli("init", "log.csv")
+    assert (status, "written to log.toml" in out) == (1, True)
+    assert err.startswith("the log cannot be read so: ")
+    assert 'log.csv: line 362, column "time"' in err
+    assert Path("log.toml").is_file()
