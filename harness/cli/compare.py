@@ -14,7 +14,8 @@ from harness.cli.streams import stdout_to_stderr
 
 if TYPE_CHECKING:
     from harness.experiment.compare_plan import Asked
-    from harness.experiment.standings import ComparedSubmissions, Contest
+    from harness.experiment.contest import Contest
+    from harness.experiment.standings import ComparedSubmissions
 
 
 def compare(

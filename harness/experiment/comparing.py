@@ -10,10 +10,11 @@ from harness.core.errors import UsageError
 from harness.experiment.compare import Compared
 from harness.experiment.compare import compare as compare_runs
 from harness.experiment.compare_plan import Asked
+from harness.experiment.contest import Contest, named
 from harness.experiment.leaderboard import Leaderboard, Sort
 from harness.experiment.leaderboard import leaderboard as leaderboard_of_runs
 from harness.experiment.run_folder import Run
-from harness.experiment.standings import ComparedSubmissions, Contest, Ranking, named
+from harness.experiment.standings import ComparedSubmissions, Ranking
 from harness.experiment.terms import Terms, path_or_frame
 from harness.metrics import Metric, parse
 from harness.submission.format import Named

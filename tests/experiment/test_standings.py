@@ -12,7 +12,8 @@ from small import POPULAR, RANDOM
 
 import harness
 from harness.core.errors import HarnessError, UsageError
-from harness.experiment.standings import Board, named
+from harness.experiment.contest import named
+from harness.experiment.standings import Board
 from harness.experiment.submissions import SubmissionError
 
 SOLUTION = """user,items,Usage
