@@ -90,7 +90,7 @@ class Contest:
             try:
                 read[name] = self._read(scorer, of)
             except HarnessError as error:
-                refused[name] = _why(error)
+                refused[name] = _why(error, self.terms)
         if len(read) < 2 and refused:
             reasons = "".join(f"\n{reason}" for reason in refused.values())
             raise UsageError(f"{_fewer(len(read))}; others cannot be scored:{reasons}")
@@ -130,17 +130,18 @@ class _Read(NamedTuple):
     values: Floats
 
 
-def _why(error: HarnessError) -> str:
-    """Return why a submission is not ranked, of several errors the first."""
+def _why(error: HarnessError, terms: Terms) -> str:
+    """Return why a submission is not ranked, of several errors the first, and how to see all."""
     if not isinstance(error, SubmissionError):
         return str(error)
     first, *more = error.validation.errors
     line = "" if first.line is None else f"line {first.line:,}: "
-    others = f"; {counted(len(more), 'kind')} of errors more" if more else ""
-    return (
-        f"{error.validation.path}: {first.code} {line}{first.message}; {first.hint}{others}; "
-        "harness validate shows all"
-    )
+    told = f"{error.validation.path}: {first.code} {line}{first.message}; {first.hint}"
+    if not more:
+        return told
+    by = f"--config {terms.config.file}" if terms.config else f"--solution {terms.solution}"
+    kinds = counted(len(more), "more kind of error", "more kinds of errors")
+    return f"{told}; {kinds}: harness validate {error.validation.path} {by}"
 
 
 def _fewer(count: int) -> str:

@@ -115,7 +115,7 @@ class ComparedSubmissions(Shown):
         for board in self.boards:
             found += [_submissions(self, board), pair_table(board.comparison)]
             if several:
-                found[-1].heading[0] = f"{board.name} {found[-1].heading[0]}"
+                found[-1].heading[0] = found[-1].heading[0].replace("  ", f"  {board.name} · ", 1)
         return _with_notes(found, self)
 
     def records(self) -> list[dict[str, object]]:

@@ -161,11 +161,15 @@ def test_one_that_cannot_be_scored_is_not_ranked(folder: Path) -> None:
         "faulty": "faulty.csv", "odd": "odd.csv", "gone": "gone.csv"
     }  # fmt: skip
     assert "line 3" in found.refused["faulty"]
+    assert "validate" not in found.refused["faulty"]
     with refusal(SubmissionError, "faulty.csv", "line 3", "ann"):
         harness.compare("good.csv", "faulty.csv", solution="solution.csv")
     forced = harness.compare("good.csv", "faulty.csv", solution="solution.csv", force=True)
     assert forced.submissions["faulty"].errors == 1
     assert forced.submissions["good"].errors == 0
+    small.write(folder, {"faulty.csv": "user,items\nann,a b\nann,b b\nbob,\n,x\n"})
+    several = harness.leaderboard(*files, solution="solution.csv", metric="MAP@2")
+    assert "harness validate faulty.csv --solution solution.csv" in several.refused["faulty"]
 
 
 def test_none_left_is_refused_with_every_reason(folder: Path) -> None:
