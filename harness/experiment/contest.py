@@ -139,9 +139,11 @@ def _why(error: HarnessError, terms: Terms) -> str:
     told = f"{error.validation.path}: {first.code} {line}{first.message}; {first.hint}"
     if not more:
         return told
+    told += f"; {counted(len(more), 'more kind of error', 'more kinds of errors')}"
+    if terms.config is None and not isinstance(terms.solution, Path):
+        return told  # a frame has no name to type
     by = f"--config {terms.config.file}" if terms.config else f"--solution {terms.solution}"
-    kinds = counted(len(more), "more kind of error", "more kinds of errors")
-    return f"{told}; {kinds}: harness validate {error.validation.path} {by}"
+    return f"{told}: harness validate {error.validation.path} {by}"
 
 
 def _fewer(count: int) -> str:
