@@ -22,6 +22,7 @@ PARTS = {
     "spark_run": "`harness run` on Spark",
     "mrr_grid": "MRR over a grid of users and k",
     "submission": "A full-size submission, validated and scored",
+    "submissions_compared": "Two full-size submissions, compared",
     "crafted_ids": "Ids made to collide",
     "bombs": "Files that hurt, refused",
     "random_baseline": "The random baseline",
