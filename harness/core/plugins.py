@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import pkgutil
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,8 @@ from harness.core.errors import NotCompiledError, UsageError, suggest
 
 BESIDE = "_beside_"
 """What the names of modules begin with that are files beside a config."""
+_BEGAN: dict[Path | str, int] = {}
+"""When the import of a module began: of a file beside a config, by its path, the last one."""
 _FORMS = {
     "class": 'use = "{}" is no import path; expected "module:Class", such as "my_model:Model"',
     "function": 'is no import path; expected "module:function", such as "my_metrics:early"',
@@ -52,8 +55,17 @@ def load(owner: str, use: str, folder: Path, kind: Literal["class", "function", 
     return found
 
 
+def began(module_name: str, folder: Path) -> int:
+    """Return when the import of a module that was loaded began, in nanoseconds since 1970."""
+    return _BEGAN.get(file_of(module_name, folder).resolve(), _BEGAN.get(module_name, 0))
+
+
 def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
     beside = file_of(module_name, folder)
+    if beside.is_file():
+        _BEGAN[beside.resolve()] = time.time_ns()  # it is run each time
+    else:
+        _BEGAN.setdefault(module_name, time.time_ns())
     if module_name.endswith(".py") and not beside.is_file():
         raise UsageError(f"{owner}: no file {beside}; paths start at the config file")
     try:

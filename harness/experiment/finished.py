@@ -78,11 +78,14 @@ class Finished(KnownModels):
     ----------
     unkept : Path, optional
         Where answers were to be kept and could not be.
+    uncertain : list of str
+        Models that are not kept, as their source was written while it was in use.
     """
 
     def __init__(self, config: Config, *, fresh: bool, background: Executor) -> None:
         self._config, self._background = config, background
         self.unkept: Path | None = None
+        self.uncertain: list[str] = []
         super().__init__()
         self._sources: dict[str, Sources] = {}
         self._entries: dict[str, Entry] = {}
@@ -103,6 +106,7 @@ class Finished(KnownModels):
             return
         sources = self._sources[name].known()
         if sources is None:
+            self.uncertain.append(name)
             return
         notes = {
             "sources": sources,

@@ -122,6 +122,13 @@ def run(
             "evaluates them anew",
             printable(str(unkept)),
         )
+    uncertain = list(dict.fromkeys(name for one in made for name in one.uncertain))
+    if uncertain:
+        _log.warning(
+            "the source of %s was written while it was in use, so what is finished is not kept: "
+            "the same command again evaluates anew",
+            ", ".join(map(printable, uncertain)),
+        )
     return found
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from functools import cache
 from importlib.util import cache_from_source, find_spec
@@ -22,6 +23,8 @@ from harness.config import Config
 from harness.core import plugins
 
 _OURS = "harness"
+_Place = tuple[frozenset[Path], frozenset[str], frozenset[Path]]
+"""The folders, packages and files of some classes."""
 
 
 class Sources:
@@ -33,6 +36,9 @@ class Sources:
         Where the classes lie.
     files : set of Path
         Of the classes themselves, where they are not ours.
+    began : mapping of Path to int
+        When the import of these files began, in nanoseconds since 1970: of a file that was written
+        later nobody knows what was imported.
 
     Attributes
     ----------
@@ -40,12 +46,22 @@ class Sources:
         The files that these name in import statements, and they in turn, with themselves.
     """
 
-    def __init__(self, folders: Set[Path], packages: Set[str], files: Set[Path]) -> None:
+    def __init__(
+        self,
+        folders: Set[Path],
+        packages: Set[str],
+        files: Set[Path],
+        began: Mapping[Path, int],
+    ) -> None:
         self._started = time.time_ns()
         self._folders, self._packages, self._files = folders, packages, files
         self._looked_at: dict[tuple[str, str], Path | None] = {}
         self.reached = {str(path) for path in _reached(files)}
         self.first = digests(self._modules())
+        since = _since(began)
+        other = min(began.values(), default=self._started)
+        late = [p for p in self.first if _written(Path(p)) > since.get(p, other)]
+        self.first |= dict.fromkeys(late, f"unknown to process {os.getpid()}")  # to no other either
 
     def known(self) -> dict[str, str] | None:
         """Return the digest of every file, also of those imported since; None where one is unsure.
@@ -55,7 +71,7 @@ class Sources:
         """
         now = digests(self._modules())
         late = [Path(path) for path in now if path not in self.first]
-        if any(path.stat().st_mtime_ns > self._started for path in late):
+        if any(_written(path) > self._started for path in late):
             return None
         if any(
             _when_met(name, file) != now[str(path)]
@@ -87,7 +103,7 @@ class Sources:
         return path if (own or beside or path in reached) and path.is_file() else None
 
 
-def sources_of(named: Mapping[str, Iterable[str]], config: Config) -> dict[str, Sources]:
+def sources_of(named: Mapping[str, Collection[str]], config: Config) -> dict[str, Sources]:
     """Return the source of what import paths name, digested once for all alike.
 
     Parameters
@@ -98,15 +114,32 @@ def sources_of(named: Mapping[str, Iterable[str]], config: Config) -> dict[str, 
         Beside which their files may lie.
     """
     places = {name: _places(of, config.folder) for name, of in named.items()}
-    known = {own: Sources(*own) for own in set(places.values())}
+    began = {
+        file: plugins.began(module, config.folder)
+        for uses in named.values()
+        for module in _modules_of(uses)
+        for file in _places([f"{module}:"], config.folder)[2]
+    }
+    known = {own: Sources(*own, {file: began[file] for file in own[2]}) for own in places.values()}
     return {name: known[own] for name, own in places.items()}
 
 
-def _places(
-    uses: Iterable[str], folder: Path
-) -> tuple[frozenset[Path], frozenset[str], frozenset[Path]]:
+def _modules_of(uses: Iterable[str]) -> Iterator[str]:
+    return filter(None, (use.rpartition(":")[0] for use in uses))
+
+
+def _since(began: Mapping[Path, int]) -> dict[str, int]:
+    """Return when files may have been imported at the earliest: with the first that names them."""
+    found: dict[str, int] = {}
+    for file, at in began.items():
+        for path in map(str, _reached({file})):
+            found[path] = min(at, found.get(path, at))
+    return found
+
+
+def _places(uses: Iterable[str], folder: Path) -> _Place:
     folders, packages, files = set[Path](), set[str](), set[Path]()
-    for module in filter(None, (use.rpartition(":")[0] for use in uses)):
+    for module in _modules_of(uses):
         beside = plugins.file_of(module, folder)
         if beside.is_file():
             folders |= {folder.resolve(), beside.resolve().parent}
@@ -213,6 +246,14 @@ def changed(known: Mapping[str, str]) -> str | None:
 def is_installed(path: Path) -> bool:
     """Return whether a file is of an installed package, whose version is known."""
     return "site-packages" in path.parts or "dist-packages" in path.parts
+
+
+def _written(path: Path) -> int:
+    """Return when a file was last written, or put in its place; 0 where it is not there."""
+    with suppress(OSError):
+        found = path.stat()
+        return max(found.st_mtime_ns, found.st_ctime_ns)
+    return 0
 
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:

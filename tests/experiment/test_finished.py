@@ -204,6 +204,36 @@ def test_a_module_that_was_written_while_a_run_went_on_is_not_believed(tmp_path:
         assert reused(run(config(tmp_path, writes))) == []
 
 
+EDITED = """
+from pathlib import Path
+from baselines.popular import Popular
+
+own = Path(__file__)
+if own.with_name("edit").exists():
+    own.with_name("edit").unlink()
+    own.write_text(own.read_text().replace("half_life_days=None", "half_life_days=1"))
+
+class Edited(Popular):
+    def __init__(self, half_life_days=None):
+        super().__init__(half_life_days=half_life_days)
+"""
+
+
+def test_a_file_that_is_written_while_it_is_imported_is_not_believed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Python has read the old text, and the file has the new one."""
+    small.write(tmp_path, {"edited.py": EDITED, "edit": ""})
+    model = {"name": "mine", "use": "edited:Edited"}
+    first = run(config(tmp_path, model))
+    assert [text for text in caplog.messages if "was written while it was in use" in text]
+    second = run(config(tmp_path, model))
+    assert reused(second) == []
+    assert figures(second) != figures(first)
+    assert figures(second) == figures(run(config(tmp_path, model), fresh=True))
+    assert reused(run(config(tmp_path, model))) == ["mine"]
+
+
 def test_a_model_follows_from_its_base_models(tmp_path: Path) -> None:
     both = {"name": "both", "use": "baselines.blend:Blend", "of": ["mine", "lists"]}
     lists = {"name": "lists", "lists": "lists.csv"}

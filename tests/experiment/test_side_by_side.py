@@ -185,7 +185,9 @@ def test_a_worker_that_finds_other_code_is_not_used(
     run(small.config_of(tmp_path, first, small.POPULAR, data={"cache": True}), jobs=2)
     assert caplog.messages == [
         "a worker process finds other code: own.py has changed since its import: what it had not "
-        "begun is done by this one"
+        "begun is done by this one",
+        "the source of first was written while it was in use, so what is finished is not kept: the "
+        "same command again evaluates anew",
     ]
 
 
