@@ -183,7 +183,7 @@ def refuse_given(options: dict[str, object], why: str) -> None:
         Values by the names of the command's parameters.
     """
     for name, value in options.items():
-        if value:
+        if value is not None and value is not False:
             option = f"--{name.rstrip('_').replace('_', '-')}"
             raise UsageError(f"{option} {why}; leave it out")
 

@@ -56,8 +56,9 @@ def load(owner: str, use: str, folder: Path, kind: Literal["class", "function", 
 
 
 def began(module_name: str, folder: Path) -> int:
-    """Return when the import of a module that was loaded began, in nanoseconds since 1970."""
-    return _BEGAN.get(file_of(module_name, folder).resolve(), _BEGAN.get(module_name, 0))
+    """Return when the import of a module began, in nanoseconds since 1970; now, if none has."""
+    beside = file_of(module_name, folder).resolve()
+    return _BEGAN.get(beside) or _BEGAN.get(module_name) or time.time_ns()
 
 
 def _module(owner: str, module_name: str, folder: Path) -> ModuleType:

@@ -110,11 +110,11 @@ class Workers:
                     work.prepared(worker.ask(work.prepare()))
                     _take(worker, shared, work)
             except (LostError, HarnessError) as error:
-                place.close()
                 if not shared.ended.is_set():
                     _log.warning(
                         "a worker process %s: what it had not begun is done by this one", error
                     )
+                place.close()
 
 
 class _Place:

@@ -245,7 +245,7 @@ def leaderboard(
 def refuse_beside(options: Mapping[str, object], whose: str) -> None:
     """Raise UsageError where an option is given that goes with something else."""
     for name, value in options.items():
-        if value not in (None, False, (), ""):
+        if value is not None and value is not False and value != ():
             raise UsageError(f"{name} goes with {whose}")
 
 

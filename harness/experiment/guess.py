@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from harness.experiment import memory
 _NAMES = {
     "user": "user userid uid customer customerid clientid visitorid memberid accountid profileid "
     "buyerid session sessionid useridhash reviewerid",
-    "item": "item itemid iid article articleid product productid movieid movie sku asin contentid "
+    "item": "item itemid iid article articleid product productid movieid movie sku asin "
     "contentid trackid songid bookid isbn couponid couponidhash viewcouponidhash merchantid",
     "time": "time timestamp date datetime tdat ts eventtime createdat when day unixtime "
     "lastwatchdt idate eventtimestamp purchasedate orderdate",
@@ -124,27 +124,14 @@ def config_for(log: Path, target: Path, columns: Columns | None = None) -> NewCo
     said = columns or Columns()
     found = Guessed()
     table = _table(log, said, found)
-    with _first(table) as source:
-        _guess(source, said, found)
+    with closing(sources(table)) as files:
+        _guess(next(files), said, found)
     found.data |= {"path": _from(log.parent, target.parent), "events": log.name}
     data, fault = _read(found, target)
     if data is not None:
         found.told.append(_content(data))
     split = _split(found, data)
     return NewConfig(_toml(found, split, log), found.told, fault)
-
-
-class _first:  # noqa: N801  # a context manager
-    """The first file of a table."""
-
-    def __init__(self, table: Table) -> None:
-        self._files = sources(table)
-
-    def __enter__(self) -> Source:
-        return next(self._files)
-
-    def __exit__(self, *error: object) -> None:
-        self._files.close()
 
 
 def _table(log: Path, said: Columns, found: Guessed) -> Table:
@@ -167,8 +154,8 @@ def _table(log: Path, said: Columns, found: Guessed) -> Table:
 
 def _width(table: Table) -> int:
     """Return how many columns a log has; none where it cannot be read so."""
-    with suppress(DataError, StopIteration), _first(table) as source:
-        return len(source.names)
+    with suppress(DataError), closing(sources(table)) as files:
+        return len(next(files).names)
     return 0
 
 
@@ -222,7 +209,12 @@ def _guess_time(source: Source, time: str, said: Columns, found: Guessed) -> Non
         found.told.append(f"{label}: a date or time")
         return
     texts = source.first(time, _ROWS).cast(pl.String).drop_nulls()
-    first = texts[0] if len(texts) else ""
+    if texts.is_empty():
+        raise UsageError(
+            f'{source.shown}: column "{time}": no time in its first rows; name another column with '
+            "--time-column, or a file that has events"
+        )
+    first = texts[0]
     formats = [said.time_format] if said.time_format else _formats(texts)
     if not formats:
         raise UsageError(
@@ -238,8 +230,6 @@ def _guess_time(source: Source, time: str, said: Columns, found: Guessed) -> Non
 
 def _formats(texts: pl.Series) -> list[str]:
     """Return the ways of writing times that most of some texts fit, and none fits more."""
-    if texts.is_empty():
-        return []
     iso = times.pattern_of("iso", texts[0])
     days = bool(texts.str.contains(_COMPACT).all())
     tried: dict[str, str | None] = {"iso": iso} if iso else {}
@@ -315,11 +305,11 @@ def _split(found: Guessed, data: Dataset | None) -> dict[str, Any]:
     days = _WEEK if data.times[1] - data.times[0] >= 4 * _WEEK * DAY_US else 1
     users, label = _evaluated(data, days), f"split      the last {counted(days, 'day')}"
     if users >= min(_ENOUGH, max(len(data.user_ids) // 10, 1)):
-        found.told.append(f"{label}: {counted(users, 'user')} of then were there before")
+        found.told.append(f"{label}: {users:,} of their users had events before")
         return {"strategy": "time", "valid_days": days}
     found.told.append(
-        f"split      each user's last event, as {counted(users, 'user')} of the last "
-        f"{counted(days, 'day')} were there before"
+        f"split      each user's last event: of the last {counted(days, 'day')} "
+        f"{counted(users, 'user')} had events before"
     )
     return {"strategy": "last_n", "n": 1}
 
@@ -379,7 +369,7 @@ def _toml(found: Guessed, split: Mapping[str, Any], log: Path) -> str:
     if found.types:
         every = _line("hits", found.types, "all are true items; leave out what is none")
         lines.append(f"# {every}" if len(found.types) == 1 else every)
-    models = files("harness.data").joinpath("any_log.toml").read_text(encoding="utf-8")
+    models = resources.files("harness.data").joinpath("any_log.toml").read_text(encoding="utf-8")
     return "\n".join([*lines, "", models])
 
 

@@ -114,12 +114,11 @@ def sources_of(named: Mapping[str, Collection[str]], config: Config) -> dict[str
         Beside which their files may lie.
     """
     places = {name: _places(of, config.folder) for name, of in named.items()}
-    began = {
-        file: plugins.began(module, config.folder)
-        for uses in named.values()
-        for module in _modules_of(uses)
-        for file in _places([f"{module}:"], config.folder)[2]
-    }
+    began: dict[Path, int] = {}
+    for module in {module for uses in named.values() for module in _modules_of(uses)}:
+        at = plugins.began(module, config.folder)
+        for file in _places([f"{module}:"], config.folder)[2]:  # a package's, with its first module
+            began[file] = min(at, began.get(file, at))
     known = {own: Sources(*own, {file: began[file] for file in own[2]}) for own in places.values()}
     return {name: known[own] for name, own in places.items()}
 

@@ -132,7 +132,7 @@ class Ranking(ComparedSubmissions):
     """Submissions as `ComparedSubmissions`, shown by their ranks."""
 
     def sheets(self) -> list[Sheet]:
-        """Return one table, a row a submission, in the order of the last leaderboard."""
+        """Return one table, a row a submission, in the order of the board that ranks them."""
         return _with_notes([_ranks(self)], self)
 
     def records(self) -> list[dict[str, object]]:
@@ -169,8 +169,9 @@ def _board_line(found: ComparedSubmissions, board: Board) -> str:
 
 
 def _ranks(found: Ranking) -> Sheet:
-    """Return the table of ranks: those of the last leaderboard, and its scores, first."""
-    last = found.boards[-1]
+    """Return the table of ranks: of the private leaderboard, or of all; beside the public one's."""
+    boards = {board.name: board for board in found.boards}
+    last = boards.get("Private", found.boards[0])
     columns: list[Column[Standing]] = [
         Column("rank", lambda s: str(s.rank)),
         Column("submission", lambda s: printable(s.submission), "name"),
@@ -178,13 +179,12 @@ def _ranks(found: Ranking) -> Sheet:
         Column("could be", _range),
         Column("95 % interval", lambda s: ends(s.ci95, _digits(last))),
     ]
-    for board in reversed(found.boards[1:-1] if len(found.boards) > 2 else ()):
-        own = {one.submission: one for one in board.standings}
-        name = board.name.lower()
+    if "Public" in boards:
+        own = {one.submission: one for one in boards["Public"].standings}
         columns += [
-            Column(f"{name} rank", partial(_rank_of, own)),
+            Column("public rank", partial(_rank_of, own)),
             Column("moved", partial(_moved, own)),
-            Column(name, partial(_mean_of, own, _digits(board))),
+            Column("public", partial(_mean_of, own, _digits(boards["Public"]))),
         ]
     columns.append(Column("tied with", lambda s: _some(s.tied), "words"))
     pairs = counted(len(last.comparison.pairs), "pair")

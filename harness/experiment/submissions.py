@@ -87,8 +87,8 @@ def score_on(
         What it is checked or scored against cannot be used.
     """
     scorer = Scorer.of(terms, metrics, k, conventions=conventions)
-    took = stopwatch()
     validation, submitted = scorer.lists(path, strict=strict, force=force)
+    took = stopwatch()
     scored = score_lists(submitted, scorer.solution.metrics, scorer.cut, conventions)
     users, metrics_ = counted(scored.users, "user"), counted(len(scored.metrics), "metric")
     _log.info("scored %s under %s, %s", users, metrics_, took())
@@ -101,12 +101,16 @@ class Scorer:
 
     Attributes
     ----------
+    against : Against
+        What their rows and lists are checked against.
     solution : Solution
         With the metrics that they are scored by.
     cut : int
         The cut-off of usual metrics and of the conventions.
     longest : int, optional
         Positions of a list that are read; all by default.
+    named : Named, optional
+        What their columns are called.
     """
 
     against: Against

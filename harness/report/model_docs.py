@@ -20,7 +20,7 @@ class Parameter:
     Attributes
     ----------
     default : any value
-        As JSON has it; none where it has to be given.
+        ``inspect.Parameter.empty`` where it has to be given.
     """
 
     name: str

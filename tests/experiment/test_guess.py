@@ -112,7 +112,7 @@ def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
     found, told = guessed(tmp_path, "long.csv", log("user,item,time", row))
     assert found["split"] == {"strategy": "time", "valid_days": 7}
     assert "found      360 events of 12 users and 5 items, 2020-01-01 … 2020-01-30" in told
-    assert "split      the last 7 days: 12 users of then were there before" in told
+    assert "split      the last 7 days: 12 of their users had events before" in told
     short = "\n".join(log("user,item,time", row).splitlines()[:121]) + "\n"
     assert guessed(tmp_path, "short.csv", short)[0]["split"]["valid_days"] == 1
     apart = (
@@ -122,9 +122,7 @@ def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
     )
     found, told = guessed(tmp_path, "apart.csv", apart)
     assert found["split"] == {"strategy": "last_n", "n": 1}
-    assert (
-        "split      each user's last event, as 0 users of the last 7 days were there before" in told
-    )
+    assert "split      each user's last event: of the last 7 days 0 users had events before" in told
 
 
 def test_parquet_has_types(tmp_path: Path) -> None:
@@ -144,6 +142,7 @@ def test_parquet_has_types(tmp_path: Path) -> None:
         ),
         ("user,b,c\nx,y,2020-01-01\n", ["the item's id", "b, c", "--item-column"]),
         ("user,item\nx,y\n", ["no column looks like a time", "--time-column", "docs/config.md"]),
+        ("user,item,time\n", ['"time"', "no time in its first rows"]),
         ("user,item,time\nx,y,soon\n", ['"time"', '"soon"', '--time-format "%d.%m.%Y"']),
     ],
 )

@@ -224,6 +224,28 @@ def test_files_without_what_they_are_scored_against_are_told_so(folder: Path) ->
         harness.leaderboard("good.csv", "half.csv")
 
 
+def test_ranks_are_those_of_everyone_where_nobody_can_be_compared_on_the_private_board(
+    folder: Path, cli: Cli
+) -> None:
+    """Those of the public board are not the last word."""
+    small.write(folder, {"solution.csv": SOLUTION.replace("b,Private", "b,Public")})
+    text = (folder / "solution.csv").read_text().replace("dee,d,Private", "dee,d,Ignored")
+    small.write(folder, {"solution.csv": text})
+    given = ("good.csv", "half.csv", "--solution", "solution.csv", "--metric", "MAP@2")
+    status, out, err = cli("leaderboard", *given)
+    assert (status, err) == (0, "")
+    assert out.startswith("all  3 users")
+    assert "public rank" in out.splitlines()[2]
+    assert "note  Private: 1 user, and at least two are needed for a comparison" in out
+
+
+@pytest.mark.parametrize("option", [{"k": 0}, {"seed": 0}])
+def test_zero_is_given_too(folder: Path, option: dict[str, int]) -> None:
+    (name,) = option
+    with refusal(UsageError, f"{name} goes with submissions"):
+        harness.leaderboard("runs", **option)  # type: ignore[call-overload]
+
+
 def test_lists_of_another_competition_are_refused(folder: Path) -> None:
     small.write(folder, {"other.csv": "user,items\n1,a\n2,b\n"})
     with refusal(HarnessError, "other.csv"):
@@ -267,6 +289,7 @@ def test_the_command_ranks_and_says_who_is_left_out(folder: Path, cli: Cli) -> N
         ("compare good.csv half.csv --solution solution.csv --by truth", ["--by goes with runs"]),
         ("compare run --k 3", ["--k goes with submissions", "--solution or --config"]),
         ("compare run --set evaluation.k=3", ["--set goes with submissions"]),
+        ("leaderboard runs --seed 0", ["--seed goes with submissions"]),
         ("leaderboard runs --seed 3", ["--seed goes with submissions"]),
         ("leaderboard good.csv half.csv --solution gone.csv", ["gone.csv"]),
         (
