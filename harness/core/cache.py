@@ -72,12 +72,22 @@ class Entry:
 
     @property
     def settled(self) -> bool:
-        """Whether the files are as they were, and were not written just now.
+        """Whether the files are as they were, and were not written just now."""
+        return self.unsettled is None
+
+    @property
+    def unsettled(self) -> str | None:
+        """Why what is made of the files is not to be kept, None where it may be.
 
         A file written twice within the clock's grain keeps its times.
         """
-        still = stamps(self.paths) == self.files
-        return still and not any(time.time_ns() - f[4] < _RECENT_NS for f in self.files)
+        now = time.time_ns()
+        for own, found in zip(self.files, stamps(self.paths), strict=True):
+            if own != found:
+                return f"{own[0]} was written while it was in use"
+            if now - own[4] < _RECENT_NS:
+                return f"{own[0]} was written less than two seconds before"
+        return None
 
     def part(self, folder: str, what: object, paths: Iterable[Path] = ()) -> Entry:
         """Return the entry of what is made from the same files and others, in a folder of its own.
@@ -110,6 +120,16 @@ class Entry:
         except OSError:  # the next command reads the files again
             return False
         return True
+
+    def keep_settled(self, write: Callable[[Path], dict[str, Any]]) -> str | None:
+        """Do as `keep` does where the files are settled; return why nothing is kept, else None."""
+        why = self.unsettled
+        if why is None and not self.keep(write):
+            why = (
+                f"nothing can be written to {self.path.parent}; make room there, or set "
+                "HARNESS_CACHE_DIR to a folder of your own"
+            )
+        return why
 
     @contextmanager
     def making(self) -> Iterator[Path]:
@@ -183,6 +203,18 @@ def entry(what: object, paths: Iterable[Path]) -> Entry:
 
 def _name(what: object) -> str:
     return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
+
+
+def notes_of(path: Path) -> dict[str, Any] | None:
+    """Return what is noted with an entry; None where that is damaged, or there is none."""
+    try:
+        sums = json.loads((path / _SUMS).read_text(encoding="utf-8"))
+        if checksum(path / _META) != sums[_META]:
+            return None
+        found = json.loads((path / _META).read_text(encoding="utf-8"))
+    except _UNTRUSTED:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def make_room(folder: Path, most: int) -> None:

@@ -33,8 +33,8 @@ class Work(Generic[T, R]):
     ----------
     prepare : function
         Returns the first request to a worker, when it may be asked.
-    prepared : function of an Answer
-        Raises HarnessError where a worker that answers so is of no use.
+    accept : function of an Answer
+        Raises HarnessError where a worker that answers so is of no use, first or later.
     request : function of an item
         What a worker is asked.
     received : function of an Answer
@@ -46,7 +46,7 @@ class Work(Generic[T, R]):
     """
 
     prepare: Callable[[], Mapping[str, Any]]
-    prepared: Callable[[Answer], object]
+    accept: Callable[[Answer], object]
     request: Callable[[T], Mapping[str, Any]]
     received: Callable[[Answer], R]
     here: Callable[[T], R]
@@ -107,12 +107,12 @@ class Workers:
             try:
                 worker = place.worker(self._module, self._threads, self._folder)
                 if worker is not None and not shared.ended.is_set():
-                    work.prepared(worker.ask(work.prepare()))
+                    work.accept(worker.ask(work.prepare()))
                     _take(worker, shared, work)
             except (LostError, HarnessError) as error:
                 if not shared.ended.is_set():
                     _log.warning(
-                        "a worker process %s: what it had not begun is done by this one", error
+                        "a worker process %s: the rest of its work is done by this one", error
                     )
                 place.close()
 
@@ -207,6 +207,7 @@ def _outcome(worker: Worker, item: T, work: Work[T, R]) -> Callable[[], R]:
         found = worker.ask(work.request(item))
     except HarnessError as error:
         return partial(_raise, error)
+    work.accept(found)
     return partial(work.received, found)
 
 

@@ -5,7 +5,6 @@ What makes a model the same is said in `identity`.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from harness.core.errors import DataError
 from harness.core.progress import Clock
 from harness.experiment.answers import Answers
 from harness.experiment.identity import common, described, of_model, uses
-from harness.experiment.sources import Sources, changed, sources_of
+from harness.experiment.sources import Sources, UnknownSourceError, sources_of
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.task import Task
 
@@ -47,11 +46,14 @@ class KnownModels:
     changed : dict of name to text
         Why others are not there that are there of an earlier run, such as ``its settings have
         changed``.
+    unkept : dict of name to text
+        Why what others answered is not kept for later runs.
     """
 
     def __init__(self) -> None:
         self.found: dict[str, Callable[[Task], tuple[list[Answers], Clock]]] = {}
         self.changed: dict[str, str] = {}
+        self.unkept: dict[str, str] = {}
 
     @property
     def reused(self) -> Container[str]:
@@ -73,20 +75,11 @@ class Finished(KnownModels):
         Whether every model is asked anew.
     background : Executor
         Where answers are written; whoever owns it waits for it.
-
-    Attributes
-    ----------
-    unkept : Path, optional
-        Where answers were to be kept and could not be.
-    uncertain : list of str
-        Models that are not kept, as their source was written while it was in use.
     """
 
     def __init__(self, config: Config, *, fresh: bool, background: Executor) -> None:
-        self._config, self._background = config, background
-        self.unkept: Path | None = None
-        self.uncertain: list[str] = []
         super().__init__()
+        self._config, self._background = config, background
         self._sources: dict[str, Sources] = {}
         self._entries: dict[str, Entry] = {}
         if config.data.cache:
@@ -104,9 +97,10 @@ class Finished(KnownModels):
         """Let a model's answers be written, unless its source is not known for certain."""
         if name not in self._entries:
             return
-        sources = self._sources[name].known()
-        if sources is None:
-            self.uncertain.append(name)
+        try:
+            sources = self._sources[name].known()
+        except UnknownSourceError as error:
+            self.unkept[name] = str(error)
             return
         notes = {
             "sources": sources,
@@ -119,11 +113,12 @@ class Finished(KnownModels):
             "seconds": clock.seconds,
             "repeats": [answer.told for answer in answers],
         }
-        self._background.submit(self._write, self._entries[name], answers, notes)
+        self._background.submit(self._write, name, answers, notes)
 
-    def _write(self, entry: Entry, answers: Sequence[Answers], notes: dict[str, Any]) -> None:
-        if not _keep(entry, answers, notes):
-            self.unkept = entry.path.parent
+    def _write(self, name: str, answers: Sequence[Answers], notes: dict[str, Any]) -> None:
+        why = _keep(self._entries[name], answers, notes)
+        if why is not None:
+            self.unkept[name] = why
 
     def _take(self) -> None:
         """Take what is kept of the models that are the same."""
@@ -134,7 +129,7 @@ class Finished(KnownModels):
             several = list(pool.map(_taken, *zip(*given, strict=True)))
         for name, taken in zip(self._entries, several, strict=True):
             if isinstance(taken, str):
-                self.changed[name] = f"{taken} has changed"
+                self.changed[name] = taken
             elif taken is not None:
                 self.found[name] = partial(taken.of, name)
         others = self._entries.keys() - self.found.keys() - self.changed.keys()
@@ -144,24 +139,27 @@ class Finished(KnownModels):
 
     def _explain(self, name: str, before: Sequence[dict[str, Any]]) -> None:
         """Say why a model is not there, if it was ever kept of this config."""
+        entry = self._entries[name]
         own = [notes for notes in before if notes["of"] == _place(self._config, name)]
-        if not own:
+        last = max(own, key=lambda notes: notes["kept"], default=None)
+        same_files = last is not None and last["files"] == entry.files
+        if entry.path.is_dir() and (same_files or cache.notes_of(entry.path) is None):
+            self.changed[name] = "what was kept of it is damaged"
+        elif last is None:
             return
-        last = max(own, key=lambda notes: notes["kept"])
-        if last["described"] != described(self._config, name):
+        elif last["described"] != described(self._config, name):
             self.changed[name] = "its settings have changed"
-        elif last["files"] != self._entries[name].files:
+        elif not same_files:
             self.changed[name] = "the data has changed"
         else:
             self.changed[name] = "the evaluation, the seed, our code or packages have changed"
 
 
 def _taken(entry: Entry, sources: Sources) -> Taken | str | None:
-    """Return a model's answers, or the file because of whose source they are not the same."""
+    """Return a model's answers, or what of its source is not the same."""
 
     def build(folder: Path, notes: dict[str, Any]) -> Taken | str:
-        own = notes["sources"]
-        return changed(own) or sources.new_to(own) or Taken.read(folder, notes)
+        return sources.other_than(notes["sources"]) or Taken.read(folder, notes)
 
     found = entry.read(build)
     if isinstance(found, Taken):
@@ -222,8 +220,8 @@ def _load(path: Path, candidates: int) -> Recommendations:
     return Recommendations(items)
 
 
-def _keep(entry: Entry, answers: Sequence[Answers], notes: dict[str, Any]) -> bool:
-    """Write a model's answers; return whether they are kept, where they can be."""
+def _keep(entry: Entry, answers: Sequence[Answers], notes: dict[str, Any]) -> str | None:
+    """Write a model's answers; return why they are not kept, None where they are."""
 
     def write(folder: Path) -> dict[str, Any]:
         for repeat, answer in enumerate(answers):
@@ -232,11 +230,9 @@ def _keep(entry: Entry, answers: Sequence[Answers], notes: dict[str, Any]) -> bo
                 np.save(folder / f"others-{repeat}.npy", answer.others.items, allow_pickle=False)
         return notes
 
-    if not entry.settled:
-        return True  # another time: files that were written just now may change unseen
-    kept = entry.keep(write)
+    why = entry.keep_settled(write)
     cache.make_room(entry.path.parent, _MOST)
-    return kept
+    return why
 
 
 def _place(config: Config, name: str) -> list[Any]:
@@ -249,11 +245,10 @@ def kept_notes() -> Iterator[dict[str, Any]]:
     folder = cache.folder() / FOLDER
     if not cache.is_private(folder):
         return
-    for path in sorted(folder.glob("*/meta.json")):
-        with suppress(OSError, ValueError):
-            found = json.loads(path.read_text(encoding="utf-8"))
-            if isinstance(found, dict) and found.keys() >= _NOTED:
-                yield found
+    for path in sorted(folder.glob("[!.]*")):
+        found = cache.notes_of(path)
+        if found is not None and found.keys() >= _NOTED:
+            yield found
 
 
 def _asked(config: Config) -> Iterator[str]:

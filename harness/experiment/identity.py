@@ -22,7 +22,7 @@ from harness.core import cache
 from harness.core.cache import Entry
 from harness.data import loading
 from harness.experiment.build import base_models_first
-from harness.experiment.sources import is_installed
+from harness.experiment.imports import is_installed
 
 FORMAT = 1
 """Raised whenever the same model would answer otherwise, or is kept otherwise."""

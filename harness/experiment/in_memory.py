@@ -107,7 +107,7 @@ class FoldModels:
             if model.name in self.finished.found and model.name not in self.failures.found:
                 yield model, partial(self.finished.found[model.name], found.task)
         given = self.number - 1, found.task.evaluation_set, partial(self.ask, found)
-        yield from beside.answers(unasked, *given)
+        yield from beside.answers(unasked, *given, self.finished.unkept)
 
 
 class InMemory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import groupby
@@ -116,20 +116,19 @@ def run(
 
         given = config, asked(config), Failures(fail_fast), finished
         found = evaluate(*given, memory=memory, whole=whole, jobs=jobs, progress=progress)
-    for unkept in dict.fromkeys(one.unkept for one in made if one.unkept is not None):
-        _log.warning(
-            "%s: cannot be written, so finished models are not kept: the same command again "
-            "evaluates them anew",
-            printable(str(unkept)),
-        )
-    uncertain = list(dict.fromkeys(name for one in made for name in one.uncertain))
-    if uncertain:
-        _log.warning(
-            "the source of %s was written while it was in use, so what is finished is not kept: "
-            "the same command again evaluates anew",
-            ", ".join(map(printable, uncertain)),
-        )
+    _say_unkept({name: why for one in made for name, why in one.unkept.items()})
     return found
+
+
+def _say_unkept(unkept: Mapping[str, str]) -> None:
+    """Say which finished models are not kept, and why."""
+    for why in dict.fromkeys(unkept.values()):
+        names = [printable(name) for name, own in unkept.items() if own == why]
+        _log.warning(
+            "not kept for later runs, so that the same command evaluates anew: %s (%s)",
+            ", ".join(names),
+            printable(why),
+        )
 
 
 def evaluate(

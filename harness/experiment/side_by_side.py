@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.config import Config, ModelConfig, parse
 from harness.core import cache
@@ -25,7 +25,7 @@ from harness.data.layout import Layout
 from harness.experiment import identity, memory
 from harness.experiment.answers import Answers
 from harness.experiment.memory import Limit
-from harness.experiment.sources import sources_of
+from harness.experiment.sources import OneSource
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
 
@@ -34,6 +34,9 @@ _log = logging.getLogger(__name__)
 WORKER = "harness.experiment.worker"
 _A_MODEL = 1_500_000_000
 """Bytes that a model and the scores of a batch of users may hold beside the events."""
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 Asked = tuple[list[Answers], Clock]
 """What a model answered in each repeat, and the seconds that it took."""
@@ -62,7 +65,7 @@ class SideBySide:
         self.processes = 1 + workers.count
         folds = config.folds() if workers.count else ()
         self._stamps = [stamps_of(fold.layout()) for fold in folds]
-        self._code = code_of(config) if workers.count else {}
+        self._source = source_of(config) if workers.count else None
         self.ready: Callable[[], object] = lambda: None
 
     def answers(
@@ -71,6 +74,7 @@ class SideBySide:
         fold: int,
         evaluation_set: EvaluationSet,
         here: Callable[[ModelConfig], Asked],
+        unkept: dict[str, str],
     ) -> Iterator[tuple[ModelConfig, Callable[[], Asked]]]:
         """Yield models with what returns their answers, or raises, as soon as they can be asked.
 
@@ -80,13 +84,17 @@ class SideBySide:
             From 0.
         here : function of a model's settings
             Asks it in this process.
+        unkept : dict of name to text
+            To which is added why workers do not keep what models answered.
         """
 
-        def same(answer: Answer) -> None:  # the fingerprint is looked at where there is a worker
-            own = {"stamps": self._stamps[fold], "fingerprint": evaluation_set.fingerprint}
-            refuse_other(own, self._code, answer)
+        def data() -> dict[str, Any]:  # the fingerprint is looked at where there is a worker
+            return {"stamps": self._stamps[fold], "fingerprint": evaluation_set.fingerprint}
 
-        work = Work(partial(self._of_fold, fold), same, _request, _answered, here, _lost)
+        accept = partial(refuse_other, data, self._source)
+        own = partial(with_same_source, self._source, here)
+        received = partial(_answered, unkept)
+        work = Work(partial(self._of_fold, fold), accept, _request, received, own, _lost)
         return self._workers.share(units(models), work)
 
     def _of_fold(self, fold: int) -> dict[str, Any]:
@@ -107,22 +115,38 @@ def received(config: str, folder: str, file: str) -> Config:
     return parse(tomllib.loads(config), Path(folder), file)
 
 
-def code_of(config: Config) -> dict[str, str]:
-    """Return the digests of the files that a config's classes, imported already, are made of."""
-    named = {m.name: identity.uses(config, m.name) for m in config.models}
-    several = sources_of(named, config).values()
-    own = {"": identity.own_code()}
-    return own | {path: digest for one in several for path, digest in one.first.items()}
+def source_of(config: Config) -> OneSource:
+    """Return the source of a config's classes, imported already."""
+    return OneSource({m.name: identity.uses(config, m.name) for m in config.models}, config)
 
 
-def refuse_other(own: Mapping[str, Any], code: Mapping[str, str], answer: Answer) -> None:
-    """Raise DataError where a worker has found other data, or other code, than this process."""
-    told = dict(answer.told)
-    for path, digest in told.pop("code").items():
-        if code.get(path, digest) != digest:
-            raise DataError(f"finds other code: {Path(path).name} has changed since its import")
-    if told != own:
+def code_of(source: OneSource) -> dict[str, Any]:
+    """Return what a worker says of the code that it has imported."""
+    return {"package": identity.own_code(), "code": source.imported()}
+
+
+def refuse_other(
+    data: Callable[[], Mapping[str, Any]], source: OneSource | None, answer: Answer
+) -> None:
+    """Raise DataError where a worker has imported other code than this process, or others.
+
+    Or where it says first what `data` it has found, and that is other than this process has.
+    """
+    told = answer.told
+    if told["package"] != identity.own_code():
+        raise DataError("finds other code: this package has changed since its import")
+    if source is not None:
+        source.refuse_other(told["code"])
+    if "stamps" in told and any(told[what] != own for what, own in data().items()):
         raise DataError("finds other data: its files have changed since they were read")
+
+
+def with_same_source(source: OneSource | None, do: Callable[[T], R], item: T) -> R:
+    """Return what this process does with an item, if by the code that all processes have."""
+    found = do(item)
+    if source is not None:
+        source.require_same()
+    return found
 
 
 def silence() -> None:
@@ -140,8 +164,9 @@ def _lost(model: ModelConfig, how: str) -> Asked:
     raise RecommenderError(f'model "{model.name}" ended its process, which {how}')
 
 
-def _answered(answer: Answer) -> Asked:
+def _answered(unkept: dict[str, str], answer: Answer) -> Asked:
     """Return what a worker found."""
+    unkept.update(answer.told["unkept"])
     arrays, found, clock = iter(answer.arrays), list[Answers](), Clock()
     clock.seconds.update(answer.told["seconds"])
     for told in answer.told["repeats"]:

@@ -1,30 +1,64 @@
-"""The source of models: which files their classes are made of, and whether these are in memory.
+"""The source of models: which files their classes are made of, and what of these is in memory.
 
-A class is made of every module that is imported from its folder or package, and of those that its
-own file names in import statements, and they in turn, wherever they lie; not of installed packages,
-whose versions are known, nor of Python's own modules and ours (see `harness.experiment.identity`).
+A class is made of every module that is imported from its folder or package, of those that its own
+file names in import statements, and they in turn, wherever they lie, and of those that came into
+memory while it was in use and that no other class explains (where it calls `import_module`, since
+the first class was loaded); not of installed packages, whose versions are known, nor of Python's
+own modules and ours (see `harness.experiment.identity`).
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from functools import cache
-from importlib.util import cache_from_source, find_spec
+from importlib.util import cache_from_source
 from pathlib import Path
-from types import ModuleType
+from threading import Lock
+from typing import NamedTuple
 
 from harness.config import Config
 from harness.core import plugins
+from harness.core.errors import DataError, RecommenderError
+from harness.experiment import imports
+from harness.experiment.imports import Module, is_installed
 
-_OURS = "harness"
-_Place = tuple[frozenset[Path], frozenset[str], frozenset[Path]]
-"""The folders, packages and files of some classes."""
+_UNKNOWN = "unknown to process"
+"""What a digest begins with of a file of which a process does not know what it imported."""
+_WRITTEN = "was written while it was in use"
+_COMPILED = (
+    "is newer than what Python compiled of it, and may have been imported as it was; remove the "
+    "__pycache__ beside it"
+)
+
+
+class UnknownSourceError(Exception):
+    """What some classes are made of is not known; the message says of which file, and why."""
+
+
+class Place(NamedTuple):
+    """Where some classes lie.
+
+    Attributes
+    ----------
+    folders : frozenset of Path
+    packages : frozenset of text
+    modules : frozenset of Module
+        Of the classes themselves, where they are not ours.
+    """
+
+    folders: frozenset[Path]
+    packages: frozenset[str]
+    modules: frozenset[Module]
+
+    def holds(self, module: str, file: Path, reached: Collection[Path]) -> bool:
+        """Return whether a file lies there, or is `reached` from there."""
+        beside = any(folder in file.parents for folder in self.folders) and not is_installed(file)
+        return beside or module.partition(".")[0] in self.packages or file in reached
 
 
 class Sources:
@@ -32,75 +66,160 @@ class Sources:
 
     Parameters
     ----------
-    folders, packages : sets
-        Where the classes lie.
-    files : set of Path
-        Of the classes themselves, where they are not ours.
+    place : Place
+    others : Place
+        Where those and all others of the same config lie.
+    explained : set of Path
+        The files that are reached from there.
     began : mapping of Path to int
-        When the import of these files began, in nanoseconds since 1970: of a file that was written
-        later nobody knows what was imported.
-
-    Attributes
-    ----------
-    reached : set of text
-        The files that these name in import statements, and they in turn, with themselves.
+        When the import of the classes' files began, in nanoseconds since 1970: of a file that was
+        written later nobody knows what was imported.
+    folder : Path
+        From which files are shown.
     """
 
     def __init__(
         self,
-        folders: Set[Path],
-        packages: Set[str],
-        files: Set[Path],
-        began: Mapping[Path, int],
+        place: Place,
+        others: Place,
+        explained: Set[Path],
+        began: Mapping[Module, int],
+        folder: Path,
     ) -> None:
-        self._started = time.time_ns()
-        self._folders, self._packages, self._files = folders, packages, files
-        self._looked_at: dict[tuple[str, str], Path | None] = {}
-        self.reached = {str(path) for path in _reached(files)}
-        self.first = digests(self._modules())
-        since = _since(began)
-        other = min(began.values(), default=self._started)
-        late = [p for p in self.first if _written(Path(p)) > since.get(p, other)]
-        self.first |= dict.fromkeys(late, f"unknown to process {os.getpid()}")  # to no other either
+        self._started, self._folder = time.time_ns(), folder.resolve()
+        self._place, self._others, self._explained = place, others, explained
+        self._looked_at = set[tuple[str, str]]()
+        self._imported, self._doubts = dict[Path, str](), dict[Path, str]()
+        self._first = digests(imports.reached(place.modules))
+        dynamic = any(imports.statements(Path(file)).dynamic for file in self._first)
+        theirs = plugins.is_new if dynamic else lambda name: False
+        self._look(_since(began), min(began.values(), default=self._started), theirs)
 
-    def known(self) -> dict[str, str] | None:
-        """Return the digest of every file, also of those imported since; None where one is unsure.
+    def imported(self) -> dict[str, str]:
+        """Return the digest of every file of theirs in memory, as it was imported.
 
-        A file that was written meanwhile may not be what was imported, and a module that was
-        imported before its file was written is not what the file says.
+        Of one of which nobody knows what was imported it is like no other process's.
         """
-        now = digests(self._modules())
-        late = [Path(path) for path in now if path not in self.first]
-        if any(_written(path) > self._started for path in late):
-            return None
-        if any(
-            _when_met(name, file) != now[str(path)]
-            for (name, file), path in self._looked_at.items()
-            if path is not None and not name.startswith(plugins.BESIDE)  # run each time
-        ):
-            return None
-        return now if self.first.items() <= now.items() else None
+        self._look({}, self._started, lambda name: True)
+        self._look_again()
+        unknown = dict.fromkeys(self._doubts, f"{_UNKNOWN} {os.getpid()}")
+        return {str(file): own for file, own in {**self._imported, **unknown}.items()}
 
-    def new_to(self, known: Mapping[str, str]) -> str | None:
-        """Return the name of a file that they are made of now, and were not when `known`."""
-        return next((Path(path).name for path in sorted(self.reached) if path not in known), None)
+    def known(self) -> dict[str, str]:
+        """Return the digest of every file of theirs, imported or not.
 
-    def _modules(self) -> list[Path]:
-        """Return the files of theirs that are imported; each module is looked at once."""
-        reached = _reached(self._files)
+        Raises
+        ------
+        UnknownSourceError
+            What one of them was is not certain.
+        """
+        imported = self.imported()
+        reached = imports.reached(self._place.modules)
+        now = digests(reached.union(map(Path, imported)))
+        in_use = now | self._first | imported
+        doubts = {Path(f): _WRITTEN for f, digest in now.items() if digest != in_use[f]}
+        for file in reached:
+            running = imports.statements(file).running
+            if running is not None:
+                doubts[file] = f"runs files that need not be modules ({running})"
+        for path, why in sorted({**doubts, **self._doubts}.items()):
+            raise UnknownSourceError(f"{self._shown(path)} {why}")
+        return in_use
+
+    def other_than(self, known: Mapping[str, str]) -> str | None:
+        """Return which file is not what it was when `known`, and how; None where all are."""
+        for path, digest in known.items():
+            if _digest(Path(path)) != digest:
+                return f"{self._shown(Path(path))} has changed"
+        new = sorted(self._first.keys() - known.keys())
+        return f"{self._shown(Path(new[0]))} is new" if new else None
+
+    def _look(self, since: Mapping[Path, int], other: int, theirs: Callable[[str], bool]) -> None:
+        """Look at what came into memory, each module once.
+
+        Parameters
+        ----------
+        since : mapping of Path to int
+            When files may have been imported at the earliest, where that was not at time `other`.
+        theirs : function of a name
+            Whether a module is that no class explains.
+        """
+        reached = set(map(Path, self._first))
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__dict__", {}).get("__file__")  # else some import
-            if isinstance(file, str) and (name, file) not in self._looked_at:
-                self._looked_at[name, file] = self._own(name, file, reached)
-                if self._looked_at[name, file] is not None:
-                    _when_met(name, file)
-        return sorted(reached.union(path for path in self._looked_at.values() if path is not None))
+            if not isinstance(file, str) or (name, file) in self._looked_at:
+                continue
+            self._looked_at.add((name, file))
+            path = None if imports.has_no_source(name) else imports.on_disk(file)
+            if path is None:
+                continue
+            explained = is_installed(path) or self._others.holds(name, path, self._explained)
+            if self._place.holds(name, path, reached) or (not explained and theirs(name)):
+                self._meet(name, file, path, since.get(path, other))
 
-    def _own(self, name: str, file: str, reached: Set[Path]) -> Path | None:
-        own = name.partition(".")[0] in self._packages
-        path = _resolved(file) if own or self._folders or reached else Path()
-        beside = any(folder in path.parents for folder in self._folders) and not is_installed(path)
-        return path if (own or beside or path in reached) and path.is_file() else None
+    def _meet(self, name: str, file: str, path: Path, since: int) -> None:
+        """Note what a module was when it was imported, as far as that can be told."""
+        again = name.startswith(plugins.BESIDE)  # run each time
+        digest = _digest_met(file, path) if again else _when_met(name, file)
+        self._imported[path] = digest or ""
+        if digest is None:
+            self._doubts[path] = _COMPILED
+        elif _written(path) > since:
+            self._doubts[path] = _WRITTEN
+
+    def _look_again(self) -> None:
+        """Doubt files beside a config that were run again, and were written since."""
+        for path, digest in self._imported.items():
+            if plugins.last_run(path) > self._started and _digest(path) != digest:
+                self._doubts[path] = _WRITTEN
+
+    def _shown(self, path: Path) -> Path:
+        inside = path.is_relative_to(self._folder)
+        return path.relative_to(self._folder) if inside else path
+
+
+class OneSource:
+    """The source of a config's classes, which must be the same in all processes of a run.
+
+    Parameters
+    ----------
+    named : mapping of name to import paths
+    config : Config
+        As of `sources_of`.
+    """
+
+    def __init__(self, named: Mapping[str, Collection[str]], config: Config) -> None:
+        self._several = sources_of(named, config).values()
+        self._found, self._changed = self.imported(), Lock()
+
+    def imported(self) -> dict[str, str]:
+        """Return the digest of every file that this process has imported; see `Sources`."""
+        return {path: own for one in self._several for path, own in one.imported().items()}
+
+    def require_same(self) -> None:
+        """Raise RecommenderError where this process has imported a file otherwise than another."""
+        other = self._add(self.imported())
+        if other is not None:
+            raise RecommenderError(
+                f"{other} was written during the run, after another process had evaluated models "
+                "with what it was; run the same command again"
+            )
+
+    def refuse_other(self, imported: Mapping[str, str]) -> None:
+        """Raise DataError where another process has imported a file otherwise, or may have."""
+        unknown = [path for path, own in imported.items() if own.startswith(_UNKNOWN)]
+        other = Path(min(unknown)) if unknown else self._add(imported)
+        if other is not None:
+            raise DataError(f"finds other code: {other.name} has changed since its import")
+
+    def _add(self, imported: Mapping[str, str]) -> Path | None:
+        """Add what a process has imported; return a file that another has imported otherwise."""
+        with self._changed:
+            for path, digest in imported.items():
+                if self._found.get(path, digest) != digest:
+                    return Path(path)
+            self._found.update(imported)
+            return None
 
 
 def sources_of(named: Mapping[str, Collection[str]], config: Config) -> dict[str, Sources]:
@@ -113,13 +232,18 @@ def sources_of(named: Mapping[str, Collection[str]], config: Config) -> dict[str
     config : Config
         Beside which their files may lie.
     """
-    places = {name: _places(of, config.folder) for name, of in named.items()}
-    began: dict[Path, int] = {}
+    places = {name: _place(of, config.folder) for name, of in named.items()}
+    every = _place([use for uses in named.values() for use in uses], config.folder)
+    began: dict[Module, int] = {}
     for module in {module for uses in named.values() for module in _modules_of(uses)}:
         at = plugins.began(module, config.folder)
-        for file in _places([f"{module}:"], config.folder)[2]:  # a package's, with its first module
-            began[file] = min(at, began.get(file, at))
-    known = {own: Sources(*own, {file: began[file] for file in own[2]}) for own in places.values()}
+        for one in _place([f"{module}:"], config.folder).modules:
+            began[one] = min(at, began.get(one, at))  # a package's, with its first module
+    given = every, imports.reached(every.modules)
+    known = {
+        own: Sources(own, *given, {one: began[one] for one in own.modules}, config.folder)
+        for own in places.values()
+    }
     return {name: known[own] for name, own in places.items()}
 
 
@@ -127,124 +251,49 @@ def _modules_of(uses: Iterable[str]) -> Iterator[str]:
     return filter(None, (use.rpartition(":")[0] for use in uses))
 
 
-def _since(began: Mapping[Path, int]) -> dict[str, int]:
+def _place(uses: Iterable[str], folder: Path) -> Place:
+    folders, packages, modules = set[Path](), set[str](), set[Module]()
+    for name in _modules_of(uses):
+        beside = plugins.file_of(name, folder)
+        if beside.is_file():
+            folders |= {folder.resolve(), beside.resolve().parent}
+            modules.add(Module(beside.stem, beside.resolve()))
+        else:
+            packages.add(name.partition(".")[0])
+            modules |= set(imports.modules_of([name]))
+    return Place(frozenset(folders), frozenset(packages), frozenset(modules))
+
+
+def _since(began: Mapping[Module, int]) -> dict[Path, int]:
     """Return when files may have been imported at the earliest: with the first that names them."""
-    found: dict[str, int] = {}
-    for file, at in began.items():
-        for path in map(str, _reached({file})):
+    found: dict[Path, int] = {}
+    for module, at in began.items():
+        for path in imports.reached([module]):
             found[path] = min(at, found.get(path, at))
     return found
 
 
-def _places(uses: Iterable[str], folder: Path) -> _Place:
-    folders, packages, files = set[Path](), set[str](), set[Path]()
-    for module in _modules_of(uses):
-        beside = plugins.file_of(module, folder)
-        if beside.is_file():
-            folders |= {folder.resolve(), beside.resolve().parent}
-            files.add(beside.resolve())
-        else:
-            packages.add(module.partition(".")[0])
-            files |= set(_files_of([module]))
-    return frozenset(folders), frozenset(packages), frozenset(files)
-
-
-def _reached(files: Set[Path]) -> set[Path]:
-    """Return files with those that their import statements name, and they in turn."""
-    found, waiting = set[Path](), list(files)
-    while waiting:
-        path = waiting.pop()
-        if path not in found:
-            found.add(path)
-            waiting += _files_of(_imports(path))
-    return found
-
-
-def _imports(path: Path) -> list[str]:
-    """Return the modules that a file may import, anywhere in it."""
-    with suppress(OSError):
-        return _imports_of(path, path.stat().st_mtime_ns)
-    return []
-
-
 @cache
-def _imports_of(path: Path, written: int) -> list[str]:
-    found: list[str] = []
-    with suppress(OSError, SyntaxError, ValueError, RecursionError):
-        for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.Import):
-                found += (alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                base = _package_of(path, node.level) if node.level else ""
-                module = ".".join(filter(None, (base, node.module)))
-                found += (module, *(f"{module}.{alias.name}" for alias in node.names))
-    return found
+def _when_met(name: str, file: str) -> str | None:
+    """Return what `_digest_met` does, from the first time on: a module stays in memory."""
+    path = imports.on_disk(file)
+    return "" if path is None else _digest_met(file, path)
 
 
-def _package_of(path: Path, level: int) -> str:
-    """Return the package that a relative import in a file starts from."""
-    named = [m for m in list(sys.modules.values()) if _file_of(m) == path]
-    package = next((m.__package__ or "" for m in named), "")
-    return ".".join(package.split(".")[: len(package.split(".")) + 1 - level])
+def _digest_met(file: str, path: Path) -> str | None:
+    """Return the digest of a module's file; None where Python may have imported an older one.
 
-
-def _files_of(modules: Iterable[str]) -> Iterator[Path]:
-    """Yield the files of modules and of the packages they are in, of those with source to know."""
-    for name in modules:
-        parts = name.split(".")
-        if parts[0] == _OURS or parts[0] in sys.stdlib_module_names:
-            continue
-        for end in range(1, len(parts) + 1):
-            module = sys.modules.get(".".join(parts[:end]))
-            path = _to_be_imported(parts[0]) if module is None and end == 1 else _file_of(module)
-            if path is not None and path.is_file() and not is_installed(path):
-                yield path
-
-
-def _file_of(module: ModuleType | None) -> Path | None:
-    file = getattr(module, "__dict__", {}).get("__file__")
-    return _resolved(file) if isinstance(file, str) else None
-
-
-@cache
-def _resolved(file: str) -> Path:
-    """Return where a module's file lay when it was first looked at: it stays in memory."""
-    return Path(file).resolve()
-
-
-def _to_be_imported(name: str) -> Path | None:
-    """Return the file of a module that nobody has imported yet."""
-    with suppress(ImportError, ValueError):
-        spec = find_spec(name) if name else None
-        return None if spec is None or not spec.has_location else Path(str(spec.origin)).resolve()
-    return None
-
-
-@cache
-def _when_met(name: str, file: str) -> str:
-    """Return the digest of a module's file as it was imported, as far as that can be told.
-
-    Remembered from the first time, as a module stays in memory when its file is written again. What
-    Python compiled tells whether that was so before.
+    It imports what it compiled of a file of equal size and second.
     """
-    path = Path(file)
     with suppress(OSError, NotImplementedError):
-        compiled, now = Path(cache_from_source(file)).read_bytes()[:16], path.stat()
+        compiled, now = Path(cache_from_source(file)), path.stat()
+        head = compiled.read_bytes()[:16]
         stamp = int(now.st_mtime).to_bytes(8, "little")[:4] + now.st_size.to_bytes(8, "little")[:4]
-        by_time = compiled[4:8] == bytes(4) and not sys.dont_write_bytecode
-        if by_time and compiled[8:16] != stamp:
-            return "older than its file"
+        by_time, same = head[4:8] == bytes(4), head[8:16] == stamp
+        older = same and compiled.stat().st_mtime_ns < now.st_mtime_ns
+        if by_time and (older or not (same or sys.dont_write_bytecode)):
+            return None
     return _digest(path)
-
-
-def changed(known: Mapping[str, str]) -> str | None:
-    """Return the name of a source file that no longer has its digest, None where all have it."""
-    return next((Path(p).name for p, own in known.items() if _digest(Path(p)) != own), None)
-
-
-def is_installed(path: Path) -> bool:
-    """Return whether a file is of an installed package, whose version is known."""
-    return "site-packages" in path.parts or "dist-packages" in path.parts
 
 
 def _written(path: Path) -> int:
@@ -257,7 +306,7 @@ def _written(path: Path) -> int:
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:
     """Return the digest of every file, empty of one that cannot be read."""
-    return {str(path): _digest(path) for path in paths}
+    return {str(path): _digest(path) for path in sorted(paths)}
 
 
 def _digest(path: Path) -> str:

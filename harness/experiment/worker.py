@@ -12,7 +12,8 @@ from harness.data.layout import Layout
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished
 from harness.experiment.in_memory import FoldModels, InMemory
-from harness.experiment.side_by_side import code_of, received, silence, stamps_of
+from harness.experiment.side_by_side import code_of, received, silence, source_of, stamps_of
+from harness.experiment.sources import OneSource
 from harness.protocol.task import read
 
 
@@ -31,6 +32,7 @@ class _Models:
         self._data: tuple[Layout, Dataset] | None = None
         self._fold: FoldModels
         self._found: InMemory
+        self._source: OneSource
 
     def answer(self, request: dict[str, Any]) -> Answer:
         """Return what a request asks for: to make a task, or a model's lists."""
@@ -41,18 +43,20 @@ class _Models:
         answers, clock = fold.ask(self._found, model)
         self._background.submit(int).result()  # behind what keeps the answers for later runs
         lists = [one for a in answers for one in (a.lists, a.others) if one is not None]
-        told = {"repeats": [answer.told for answer in answers], "seconds": clock.seconds}
-        return Answer(told, [one.items for one in lists])
+        told: dict[str, Any] = {"repeats": [answer.told for answer in answers]}
+        told |= {"seconds": clock.seconds, "unkept": fold.finished.unkept}
+        return Answer(told | code_of(self._source), [one.items for one in lists])
 
     def _prepare(self, fold: int, **sent: Any) -> Answer:
         whole = received(**sent)
         own = whole.folds()[fold]
         layout, finished = own.layout(), partial(Finished, fresh=True, background=self._background)
         self._fold = FoldModels.made(own, fold + 1, whole.n_folds, Failures(True), finished)
-        stamps, code = stamps_of(layout), code_of(own)
+        stamps, self._source = stamps_of(layout), source_of(own)
         if self._data is None or self._data[0] != layout:
             self._data = None  # let go before others are read
             self._data = layout, read(own, self._background, progress=False)
         self._found = InMemory(self._fold, self._data[1], progress=False)
         of = self._found.task.evaluation_set
-        return Answer({"stamps": stamps, "fingerprint": of.fingerprint, "code": code})
+        found = {"stamps": stamps, "fingerprint": of.fingerprint}
+        return Answer(found | code_of(self._source))

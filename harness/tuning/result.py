@@ -58,9 +58,9 @@ class TunedModel:
     best : optuna.trial.FrozenTrial
         Of equally good ones the earliest.
     changed : str, optional
-        The source file because of which trials of earlier searches were made anew.
-    unkept : Path, optional
-        Where trials were to be kept for the next search and could not be.
+        What of the source is not as it was when earlier searches made trials.
+    unkept : str, optional
+        Why trials are not kept for the next search.
     """
 
     name: str
@@ -70,7 +70,7 @@ class TunedModel:
     again: int
     best: FrozenTrial
     changed: str | None = None
-    unkept: Path | None = None
+    unkept: str | None = None
 
     @property
     def untuned(self) -> FrozenTrial:
@@ -263,7 +263,7 @@ def _reused(model: TunedModel) -> list[str]:
     taken = [counted(reused, "trial")] if reused else []
     taken += ["the model as it is"] if _is_reused(model.untuned) else []
     said = [f"{' and '.join(taken)}, of an earlier search"] if taken else []
-    said += [f"evaluated anew: {printable(anew)} has changed"] if anew else []
+    said += [f"evaluated anew: {printable(anew)}"] if anew else []
     said += ["--fresh evaluates all anew"] if taken else []
     if not said:
         return []
@@ -273,10 +273,8 @@ def _reused(model: TunedModel) -> list[str]:
 def _notes(model: TunedModel) -> list[str]:
     notes = []
     if model.unkept is not None:
-        notes.append(
-            f"the trials are not kept for another search: nothing can be written to "
-            f"{model.unkept}; make room there, or set HARNESS_CACHE_DIR to a folder of your own"
-        )
+        why = printable(model.unkept)
+        notes.append(f"trials are not kept for another search: {why}")
     if model.best is model.untuned:
         notes.append("no trial was better than the model as it is; its params are kept")
     for name, end in model.at_the_edge.items():

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from harness.core.processes import Answer
 from harness.core.sharing import Work, Workers
-from harness.experiment.side_by_side import code_of, refuse_other, sent, stamps_of
+from harness.experiment.side_by_side import (
+    refuse_other,
+    sent,
+    source_of,
+    stamps_of,
+    with_same_source,
+)
 from harness.tuning.search import Params, Score, Scored, proposed, written
 from harness.tuning.trial import TrialSetup
 
@@ -30,7 +35,7 @@ class SideBySide:
     def __init__(self, setup: TrialSetup, workers: Workers, *, fresh: bool) -> None:
         self.setup, self._workers, self._fresh = setup, workers, fresh
         self._stamps = stamps_of(setup.config.layout())
-        self._code = code_of(setup.config) if workers.count else {}
+        self._source = source_of(setup.config) if workers.count else None
 
     def scores(self, given: tuple[Any, ...], update: Callable[[], object]) -> Score:
         """Return what scores parameters; with workers all that a search proposes are scored first.
@@ -46,8 +51,9 @@ class SideBySide:
             return partial(self._scored, update)
         prints = [fold.task.evaluation_set.fingerprint for fold in self.setup.folds]
         own = {"stamps": self._stamps, "fingerprints": prints}
-        same = partial(refuse_other, own, self._code)
-        work = Work(self._opening, same, _request, self._received, self.setup.score, _lost)
+        accept = partial(refuse_other, lambda: own, self._source)
+        here = partial(with_same_source, self._source, self.setup.score)
+        work = Work(self._opening, accept, _request, self._received, here, _lost)
         found = dict[str, Scored]()
         for params, scored in self._workers.share([[one] for one in proposed(*given)], work):
             found[written(params)] = scored()
@@ -66,7 +72,7 @@ class SideBySide:
     def _received(self, answer: Answer) -> Scored:
         told, kept = answer.told, self.setup.kept
         kept.changed = told["changed"] or kept.changed
-        kept.unkept = Path(told["unkept"]) if told["unkept"] else kept.unkept
+        kept.unkept = told["unkept"] or kept.unkept
         noted = told["noted"]
         if noted.get("ci95") is not None:
             noted["ci95"] = tuple(noted["ci95"])

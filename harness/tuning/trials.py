@@ -18,7 +18,7 @@ from harness.config import Config
 from harness.core import cache
 from harness.core.cache import Entry
 from harness.experiment.identity import common, of_model, uses
-from harness.experiment.sources import Sources, changed, sources_of
+from harness.experiment.sources import Sources, UnknownSourceError, sources_of
 from harness.metrics import Metric
 from harness.tuning.inner import inner_split
 from harness.tuning.search import Params, Score, Scored
@@ -36,14 +36,14 @@ class KeptTrials:
     Attributes
     ----------
     changed : str, optional
-        The source file because of which trials that were kept are made anew.
-    unkept : Path, optional
-        Where trials were to be kept and could not be.
+        What of the source is not as it was when trials were kept, which are made anew.
+    unkept : str, optional
+        Why trials are not kept for the next search.
     """
 
     def __init__(self, name: str, shared: Entry | None, sources: Sources, *, fresh: bool) -> None:
         self.changed: str | None = None
-        self.unkept: Path | None = None
+        self.unkept: str | None = None
         self._name, self._shared, self._sources, self._fresh = name, shared, sources, fresh
 
     def scored(self, config: Config, params: Params, score: Score) -> Scored:
@@ -71,7 +71,7 @@ class KeptTrials:
         return value, noted
 
     def _taken(self, _: Path, notes: dict[str, Any]) -> Scored | None:
-        other = changed(notes["sources"]) or self._sources.new_to(notes["sources"])
+        other = self._sources.other_than(notes["sources"])
         if other is not None:
             self.changed = other
             return None
@@ -80,11 +80,13 @@ class KeptTrials:
         return notes["value"], {**noted, "ci95": ci95, "reused": True}
 
     def _keep(self, entry: Entry, notes: dict[str, Any]) -> None:
-        sources = self._sources.known()
-        if sources is None or not entry.settled:
+        try:
+            sources = self._sources.known()
+        except UnknownSourceError as error:
+            self.unkept = str(error)
             return
-        if not entry.keep(lambda _: {**notes, "sources": sources}):
-            self.unkept = entry.path.parent
+        why = entry.keep_settled(lambda _: {**notes, "sources": sources})
+        self.unkept = why or self.unkept
 
 
 def kept_trials(

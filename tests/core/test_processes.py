@@ -172,7 +172,7 @@ def work(here: list[str]) -> Work[str, str]:
 
     return Work(
         prepare=lambda: {"do": ""},
-        prepared=lambda answer: None,
+        accept=lambda answer: None,
         request=lambda item: {"do": item},
         received=lambda answer: f"{answer.told['pid']} there",
         here=done,
@@ -242,7 +242,7 @@ def test_what_a_worker_had_that_ended_is_done_here(
     assert sorted(found) == sorted(["a here", "b here", f"{do} here"])
     (told,) = caplog.messages
     assert told.startswith("a worker process ")
-    assert told.endswith(": what it had not begun is done by this one")
+    assert told.endswith(": the rest of its work is done by this one")
 
 
 def test_what_ends_a_worker_is_not_done_here(
@@ -259,7 +259,7 @@ def test_what_ends_a_worker_is_not_done_here(
     assert found.pop("b").endswith(" there")
     assert found == {"a": "a here", "leave": "leave ended with status 3", "c": "c here"}
     assert caplog.messages == [
-        "a worker process ended with status 3: what it had not begun is done by this one"
+        "a worker process ended with status 3: the rest of its work is done by this one"
     ]
 
 
@@ -292,7 +292,7 @@ def test_a_worker_that_cannot_be_prepared_is_not_used(
         wait_for_workers()
         assert [first[1](), *(get() for _, get in shared)] == ["a here", "b here"]
     assert caplog.messages == [
-        "a worker process finds other data: what it had not begun is done by this one"
+        "a worker process finds other data: the rest of its work is done by this one"
     ]
 
 

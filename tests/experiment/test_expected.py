@@ -1,6 +1,7 @@
 """What a run is expected to take: memory by what it holds, time by what the same models took."""
 
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,13 @@ def kept(task: Task, name: str, times: float = 1, **more: Any) -> None:
         "kept": n,
         "files": [],
     }
-    small.write(entry / f"{n}", {"meta.json": json.dumps(notes | more)})
+    sealed(entry / f"{n}", json.dumps(notes | more))
+
+
+def sealed(folder: Path, text: str) -> None:
+    """Write notes into an entry of the cache, with their checksum."""
+    small.write(folder, {"meta.json": text})
+    small.write(folder, {"sums.json": json.dumps({"meta.json": zlib.crc32(text.encode())})})
 
 
 def said(task: Task, caplog: pytest.LogCaptureFixture, processes: int = 1, folds: int = 1) -> str:
@@ -95,7 +102,7 @@ def test_short_runs_and_odd_notes_are_passed_over(
     kept(task, "popular", seconds={"fit": 59.0})
     kept(task, "random", events=0)
     for odd in ("[]", "{", '{"described": 1}', '"x"'):
-        small.write(cache.folder() / f"models/odd{len(odd)}", {"meta.json": odd})
+        sealed(cache.folder() / f"models/odd{len(odd)}", odd)
     assert said(task, caplog) == ""
 
 

@@ -1,11 +1,13 @@
 """Finished models: asked once while all that their lists follow from is the same, else anew."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +228,8 @@ def test_a_file_that_is_written_while_it_is_imported_is_not_believed(
     small.write(tmp_path, {"edited.py": EDITED, "edit": ""})
     model = {"name": "mine", "use": "edited:Edited"}
     first = run(config(tmp_path, model))
-    assert [text for text in caplog.messages if "was written while it was in use" in text]
+    told = "not kept for later runs, so that the same command evaluates anew: mine (edited.py was "
+    assert caplog.messages == [f"{told}written while it was in use)"]
     second = run(config(tmp_path, model))
     assert reused(second) == []
     assert figures(second) != figures(first)
@@ -301,18 +304,22 @@ def test_a_model_that_failed_is_asked_again(tmp_path: Path) -> None:
     assert reused(found) == ["mine"]
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "gone", "notes"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "gone", "notes", "seconds"])
 def test_a_damaged_finished_model_is_asked_anew(tmp_path: Path, kept: Path, damage: str) -> None:
     whole = figures(run(config(tmp_path, counted(tmp_path))))
     (entry,) = kept.iterdir()
-    lists = entry / ("meta.json" if damage == "notes" else "lists-0.npy")
+    lists = entry / ("meta.json" if damage in ("notes", "seconds") else "lists-0.npy")
     held = lists.read_bytes()
-    if damage == "gone":
+    if damage == "seconds":
+        notes = json.loads(held) | {"seconds": "x"}
+        lists.write_text(json.dumps(notes))
+    elif damage == "gone":
         lists.unlink()
     else:
         lists.write_bytes(held[:-3] if damage == "cut" else held[:-3] + b"\1\0\0")
     found = run(config(tmp_path, counted(tmp_path)))
     assert (reused(found), fits(tmp_path)) == ([], 2)
+    assert anew(found) == "mine (what was kept of it is damaged)"
     assert figures(found) == whole
     assert reused(run(config(tmp_path, counted(tmp_path)))) == ["mine"]
 
@@ -496,36 +503,63 @@ def in_a_process(folder: Path, path: str, script: str = "", name: str = "exam.to
     return done.stdout.split()
 
 
+LATE = """
+from baselines.popular import Popular
+class Mine(Popular):
+    def fit_steps(self, train):
+        try:
+            {}
+        except ImportError:
+            pass
+        yield from super().fit_steps(train)
+"""
+NAMED = "import importlib; importlib.import_module('helped')"
+
 AFTERWARDS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
     "a file beside the config comes before an installed module": (
         "import os",
-        {"lib/mine.py": MINE.format("")},
+        {"../lib/mine.py": MINE.format("")},
         {"mine.py": MINE.format("")},
     ),
     "a package comes before a module of its name": (
         "import helped",
-        {"mine.py": MINE.format("import helped"), "lib/helped.py": ""},
-        {"lib/helped/__init__.py": ""},
+        {"mine.py": MINE.format("import helped"), "../lib/helped.py": ""},
+        {"../lib/helped/__init__.py": ""},
     ),
     "a module that was missing": (
         "",
         {"mine.py": MINE.format("try: import maybe\nexcept ImportError: pass")},
-        {"lib/maybe.py": ""},
+        {"../lib/maybe.py": ""},
     ),
     "a helper outside the config's folder": (
         "",
-        {"mine.py": MINE.format("import helped"), "lib/helped.py": ""},
-        {"lib/helped.py": "x = 1\n"},
+        {"mine.py": MINE.format("import helped"), "../lib/helped.py": ""},
+        {"../lib/helped.py": "x = 1\n"},
+    ),
+    "a module of a package that is imported late": (
+        "",
+        {"mine.py": LATE.format("from pack import maybe"), "../lib/pack/__init__.py": ""},
+        {"../lib/pack/maybe.py": "x = 1\n"},
+    ),
+    "a helper that is named when it is imported": (
+        "",
+        {"mine.py": MINE.format(NAMED), "../lib/helped.py": ""},
+        {"../lib/helped.py": "x = 1\n"},
+    ),
+    "a helper that is named when the model learns": (
+        "",
+        {"mine.py": LATE.format(NAMED), "../lib/helped.py": ""},
+        {"../lib/helped.py": "x = 1\n"},
     ),
     "a class of another module": (
         "",
         {
             "mine.py": "from outside.own import Mine\n",
-            "lib/outside/__init__.py": "",
-            "lib/outside/own.py": MINE.format("from . import more"),
-            "lib/outside/more.py": "",
+            "../lib/outside/__init__.py": "",
+            "../lib/outside/own.py": MINE.format("from . import more"),
+            "../lib/outside/more.py": "",
         },
-        {"lib/outside/more.py": "x = 1\n"},
+        {"../lib/outside/more.py": "x = 1\n"},
     ),
 }
 
@@ -533,13 +567,49 @@ AFTERWARDS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
 @pytest.mark.parametrize("name", AFTERWARDS)
 def test_what_is_imported_now_counts(tmp_path: Path, kept: Path, name: str) -> None:
     _, files, then = AFTERWARDS[name]
-    shop, lib = tmp_path / "shop", str(tmp_path / "shop/lib")
+    shop, lib = tmp_path / "shop", str(tmp_path / "lib")
     settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
     small.write(shop, {"log.csv": small.MANY, "exam.toml": settings, **files})
     assert in_a_process(shop, lib) == []
     assert in_a_process(shop, lib) == ["mine"]
     small.write(shop, then)
     assert in_a_process(shop, lib) == []
+
+
+def test_a_module_in_an_archive_counts(tmp_path: Path, kept: Path) -> None:
+    shop = tmp_path / "shop"
+    settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
+    small.write(shop, {"log.csv": small.MANY, "exam.toml": settings})
+    small.write(shop, {"mine.py": MINE.format("import packed")})
+    archive = str(shop / "lib.zip")
+    for text in ("x = 1\n", "x = 2\n"):
+        with zipfile.ZipFile(archive, "w") as lib:
+            lib.writestr("packed.py", text)
+        assert [in_a_process(shop, archive) for _ in range(2)] == [[], ["mine"]]
+
+
+def test_files_that_a_class_runs_by_itself_are_not_known(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs = "import importlib.util\nimportlib.util.spec_from_file_location('helped', 'helped.py')"
+    small.write(tmp_path, {"mine.py": MINE.format(runs)})
+    model = {"name": "mine", "use": "mine:Mine"}
+    assert [reused(run(config(tmp_path, model))) for _ in range(2)] == [[], []]
+    assert set(caplog.messages) == {
+        "not kept for later runs, so that the same command evaluates anew: mine (mine.py runs "
+        "files that need not be modules (spec_from_file_location))"
+    }
+
+
+def test_data_that_was_written_just_now_keeps_nothing_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(cache, "_RECENT_NS", 10**12)
+    assert reused(run(config(tmp_path))) == []
+    (told,) = caplog.messages
+    assert told.endswith(
+        f"mine, random ({tmp_path}/log.csv was written less than two seconds before)"
+    )
 
 
 def test_a_link_beside_the_config_is_the_file_that_it_names(tmp_path: Path, kept: Path) -> None:
@@ -592,8 +662,9 @@ def test_a_place_that_cannot_be_written_is_told(
     kept.write_text("a file in its place")
     assert len(run(config(tmp_path)).models) == 2
     assert caplog.messages == [
-        f"{kept}: cannot be written, so finished models are not kept: the same command again "
-        "evaluates them anew"
+        "not kept for later runs, so that the same command evaluates anew: mine, random (nothing "
+        f"can be written to {kept}; make room there, or set HARNESS_CACHE_DIR to a folder of your "
+        "own)"
     ]
 
 

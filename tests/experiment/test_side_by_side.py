@@ -127,7 +127,7 @@ def test_a_worker_that_is_killed_costs_nothing(
     assert [model.name for model in found.models] == ["first", "last"]
     assert found.failed == ()
     assert caplog.messages == [
-        "a worker process was killed (memory may have run out): what it had not begun is done by "
+        "a worker process was killed (memory may have run out): the rest of its work is done by "
         "this one"
     ]
 
@@ -168,8 +168,8 @@ def test_a_worker_that_finds_other_data_is_not_used(
     found = run(small.config_of(tmp_path, waits, small.POPULAR, data={"cache": True}), jobs=2)
     assert [model.name for model in found.models] == ["first", "popular"]
     assert caplog.messages == [
-        "a worker process finds other data: its files have changed since they were read: what it "
-        "had not begun is done by this one"
+        "a worker process finds other data: its files have changed since they were read: the "
+        "rest of its work is done by this one"
     ]
 
 
@@ -184,11 +184,42 @@ def test_a_worker_that_finds_other_code_is_not_used(
     first = {"name": "first", "use": "own:Writes"}
     run(small.config_of(tmp_path, first, small.POPULAR, data={"cache": True}), jobs=2)
     assert caplog.messages == [
-        "a worker process finds other code: own.py has changed since its import: what it had not "
-        "begun is done by this one",
-        "the source of first was written while it was in use, so what is finished is not kept: the "
-        "same command again evaluates anew",
+        "a worker process finds other code: own.py has changed since its import: the rest of "
+        "its work is done by this one",
+        "not kept for later runs, so that the same command evaluates anew: first (own.py was "
+        "written while it was in use)",
     ]
+
+
+LAZY = """
+class Lazy(Meets):
+    def fit_steps(self, train):
+        import helped
+        yield from super().fit_steps(train)
+
+class Edits(Waits):
+    def fit_steps(self, train):
+        yield from super().fit_steps(train)
+        Path(__file__).with_name("helped.py").write_text("NUMBER = 2")
+        import helped
+"""
+
+
+def test_a_helper_that_is_edited_between_two_imports_is_in_no_figures_beside_the_older(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker imports it as it was, and the first process after the edit, for another model."""
+    monkeypatch.syspath_prepend(tmp_path)
+    small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN + LAZY, "helped.py": "NUMBER = 1"})
+    models = {"name": "edits", "use": "own:Edits"}, own(tmp_path, "Lazy", "lazy")
+    found = run(small.config_of(tmp_path, *models, data={"cache": True}), jobs=2)
+    del sys.modules["helped"]
+    assert [model.name for model in found.models] == ["lazy"]
+    (failed,) = found.failed
+    assert failed.error == (
+        f"{tmp_path}/helped.py was written during the run, after another process had evaluated "
+        "models with what it was; run the same command again"
+    )
 
 
 def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
