@@ -104,6 +104,8 @@ def score(
     strict: bool = False,
     force: bool = False,
     keep_users_without_items: bool = False,
+    user_column: str | None = None,
+    item_column: str | None = None,
     rank_column: str | None = None,
     score_column: str | None = None,
     master: str | None = None,
@@ -117,7 +119,7 @@ def score(
     submission, solution, master, remote, buckets
         As for `harness.spark.validate`; a config or a solution is needed.
     config, sample, items, metrics, k, separator, strict, force, keep_users_without_items,
-    rank_column, score_column
+    user_column, item_column, rank_column, score_column
         As for `harness.score`.
 
     Returns
@@ -143,7 +145,7 @@ def score(
         config,
         sample=sample,
         items=items,
-        named=Named(rank=rank_column, score=score_column),
+        named=Named(user_column, item_column, rank_column, score_column),
         separator=separator,
         keep_users_without_items=keep_users_without_items,
     )

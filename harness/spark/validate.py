@@ -69,6 +69,8 @@ def validate(
     k: int | None = None,
     separator: str | None = None,
     strict: bool = False,
+    user_column: str | None = None,
+    item_column: str | None = None,
     rank_column: str | None = None,
     score_column: str | None = None,
     master: str | None = None,
@@ -84,7 +86,7 @@ def validate(
         URI, or a table of the session's catalog, such as ``table:shop.lists``.
     solution : path or text, optional
         True items, in any such place.
-    config, sample, items, k, separator, strict, rank_column, score_column
+    config, sample, items, k, separator, strict, user_column, item_column, rank_column, score_column
         As for `harness.validate`.
     master, remote : str, optional
         As `harness.spark.session.session` takes them.
@@ -103,7 +105,7 @@ def validate(
         Whatever `harness.validate` raises; rows of one item that no column orders; and what is
         wrong with Spark.
     """
-    named = Named(rank=rank_column, score=score_column)
+    named = Named(user_column, item_column, rank_column, score_column)
     terms = Terms.of(config, sample=sample, items=items, named=named, separator=separator)
     on = SparkOptions(master, remote, buckets)
     return validate_on(submission, terms, k, solution=solution, strict=strict, options=on)

@@ -141,6 +141,11 @@ ODD: Mapping[str, tuple[str, str, dict[str, Any]]] = {
         TIES + "".join(f"z{i},a,1\n z{i},b,2\n" for i in range(9)).replace(" z", "z"),
         {},
     ),
+    "columns that are named": (
+        THREE,
+        "who,what,place,at\nann,a,2,1\nann,b,1,1\nbob,c,1,1\ncid,d,1,1\n",
+        {"user_column": "who", "item_column": "what", "rank_column": "place"},
+    ),
     "users whom the sample has not": (
         THREE,
         "user,items\nann,a b\nbob,c\ncid,d a\n",
