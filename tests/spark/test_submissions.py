@@ -143,7 +143,7 @@ ODD: Mapping[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "columns that are named": (
         THREE,
-        "who,what,place,at\nann,a,2,1\nann,b,1,1\nbob,c,1,1\ncid,d,1,1\n",
+        "who,what,place\nann,a,2\nann,b,1\nbob,c,1\ncid,d,1\n",
         {"user_column": "who", "item_column": "what", "rank_column": "place"},
     ),
     "users whom the sample has not": (
