@@ -194,7 +194,11 @@ class OneSource:
 
     def imported(self) -> dict[str, str]:
         """Return the digest of every file that this process has imported; see `Sources`."""
-        return {path: own for one in self._several for path, own in one.imported().items()}
+        found = dict[str, str]()
+        for one in self._several:
+            own = one.imported().items()
+            found |= {path: digest for path, digest in own if not _is_unknown(found.get(path, ""))}
+        return found
 
     def require_same(self) -> None:
         """Raise RecommenderError where this process has imported a file otherwise than another."""
@@ -207,7 +211,7 @@ class OneSource:
 
     def refuse_other(self, imported: Mapping[str, str]) -> None:
         """Raise DataError where another process has imported a file otherwise, or may have."""
-        unknown = [path for path, own in imported.items() if own.startswith(_UNKNOWN)]
+        unknown = [path for path, digest in imported.items() if _is_unknown(digest)]
         other = Path(min(unknown)) if unknown else self._add(imported)
         if other is not None:
             raise DataError(f"finds other code: {other.name} has changed since its import")
@@ -245,6 +249,10 @@ def sources_of(named: Mapping[str, Collection[str]], config: Config) -> dict[str
         for own in places.values()
     }
     return {name: known[own] for name, own in places.items()}
+
+
+def _is_unknown(digest: str) -> bool:
+    return digest.startswith(_UNKNOWN)
 
 
 def _modules_of(uses: Iterable[str]) -> Iterator[str]:
