@@ -175,7 +175,7 @@ def ten_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
     for simulation in range(simulations):
         found = dict(zip("abcdefghij", user_scores(rng, users, hits, MODELS).T, strict=True))
         pairs = compared(found, seed=block * simulations + simulation, flips=1999).pairs
-        wrong += any(pair.verdict != "not distinguishable" for pair in pairs)
+        wrong += any(pair.verdict != "tied" for pair in pairs)
     return np.array([float(wrong)])
 
 
@@ -204,7 +204,7 @@ def random_scores(rng: np.random.Generator, relevant: np.ndarray, candidates: in
 
 def is_called_other_than_random(part: Any, folds: Folds | None = None) -> bool:
     verdict = steps.found(chance_steps(["m"], METRIC, folds), steps.of_one(part))["m"].verdict
-    return verdict != "not distinguishable"
+    return verdict != "no better than chance"
 
 
 def compared(columns: dict[str, np.ndarray], seed: int, flips: int = FLIPS):

@@ -49,7 +49,7 @@ def compare(
     public_share: Annotated[
         list[float] | None, typer.Option(help="Users on the public leaderboard; repeatable.")
     ] = None,
-    by: Annotated[
+    slices: Annotated[
         list[str] | None,
         typer.Option(help="Slice users by activity, truth, repeats or a column; repeatable."),
     ] = None,
@@ -100,19 +100,19 @@ def compare(
         from harness.spark.compare import compare as compare_on_spark  # slow to import
 
         compared = compare_on_spark(
-            *of, by=by or (), master=master, remote=remote, buckets=buckets, **asked
+            *of, slices=slices or (), master=master, remote=remote, buckets=buckets, **asked
         )
     else:
         from harness.experiment.compare import compare as compare_runs
         from harness.experiment.comparing import require_runs
 
         with stdout_to_stderr():  # what a metric prints must not mix with the results
-            compared = compare_runs(*require_runs(of), by=by or (), **asked)
+            compared = compare_runs(*require_runs(of), slices=slices or (), **asked)
     show(format_, compared.to_dict, compared.sheets(), compared.records())
 
 
 _COMMON = ("of", "metric", "baseline", "correction", "resamples", "seed")
-_OF_RUNS = ("model", "all_pairs", "public_share", "by")
+_OF_RUNS = ("model", "all_pairs", "public_share", "slices")
 OF_SUBMISSIONS = ("solution", "config", "k", "keep", "separator", "strict", "force", "user_column",
                   "item_column", "rank_column", "score_column", "row_order", "set_")  # fmt: skip
 """Options that go with submissions, and not with runs, by the parameters of commands."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from harness.core.errors import printable
 from harness.core.table import digits_of, ends, lift, number
 from harness.experiment.record import lift_of
-from harness.stats.chance import chance_word
-from harness.stats.pairwise import Comparison, Pair, pair_word
+from harness.stats.pairwise import Comparison, Pair
 
 if TYPE_CHECKING:
     from harness.experiment.record import Chance, ModelRecord
@@ -167,7 +166,7 @@ def _others_chance(result: Ranking) -> list[str]:
 
 
 def _chance(model: ModelRecord) -> str:
-    return "" if model.vs_random is None else chance_word(model.vs_random.verdict)
+    return "" if model.vs_random is None else model.vs_random.verdict
 
 
 def _compared(result: Ranking, name: str) -> str | None:
@@ -187,7 +186,7 @@ def _compared(result: Ranking, name: str) -> str | None:
 def _verdict(comparison: Comparison, one: str, other: str) -> str | None:
     """Return what the comparison says of `one` beside `other`; None where it has no such pair."""
     pair = _pair(comparison, one, other)
-    return None if pair is None else pair_word(_seen_from(pair, one))
+    return None if pair is None else _seen_from(pair, one)
 
 
 def _pair(comparison: Comparison, one: str, other: str) -> Pair | None:

@@ -96,7 +96,7 @@ def compare(
     resamples: int | None = None,
     seed: int | None = None,
     public_shares: Sequence[float] | None = None,
-    by: Sequence[str] = (),
+    slices: Sequence[str] = (),
 ) -> Compared:
     """Compare the models of runs on one evaluation set.
 
@@ -121,7 +121,7 @@ def compare(
         B, of the bootstrap and of the randomization test.
     public_shares : sequence of float
         Shares of the users on the public leaderboard.
-    by : sequence of str
+    slices : sequence of str
         Columns to slice the users by: ``activity``, ``truth``, ``repeats``, or what
         ``[compare] slices`` of the run named.
 
@@ -153,11 +153,11 @@ def compare(
     _log.info("read the scores of %s, %s, %s", runs, users, took())
     if len(folds) == 1:
         first = folds[0][0]
-        columns = columns_by(first, first.users.columns, by) if by else []
-        profile = first.users.select(columns) if by else pl.DataFrame()
+        columns = columns_by(first, first.users.columns, slices) if slices else []
+        profile = first.users.select(columns) if slices else pl.DataFrame()
         one = ProfiledUsers(parts[0].hashes, parts[0].tables, profile)
         return compared(plan, evaluation, columns, of_one(one))
-    if by:
+    if slices:
         raise UsageError(
             f"{opened[0].folder}: has {counted(len(folds), 'fold')}, and users are in other slices "
             "in each; its result.json has the slices of every fold"

@@ -58,7 +58,7 @@ def compare(
 
 @overload
 def compare(
-    *of: Path | str | Run, by: Sequence[str] = (), **options: Unpack[Asked]
+    *of: Path | str | Run, slices: Sequence[str] = (), **options: Unpack[Asked]
 ) -> Compared: ...
 
 
@@ -75,7 +75,7 @@ def compare(
     resamples: int | None = None,
     seed: int | None = None,
     public_shares: Sequence[float] | None = None,
-    by: Sequence[str] = (),
+    slices: Sequence[str] = (),
     separator: str | None = None,
     keep_users_without_items: bool = False,
     strict: bool = False,
@@ -113,7 +113,7 @@ def compare(
         Equal seeds, equal results.
     public_shares : sequence of float
         Of runs, shares of the users on the public leaderboard.
-    by : sequence of str
+    slices : sequence of str
         Of runs, columns to slice the users by: ``activity``, ``truth``, ``repeats``, or what
         ``[compare] slices`` of the run named.
 
@@ -134,7 +134,7 @@ def compare(
         "models": models,
         "all_pairs": all_pairs,
         "public_shares": public_shares,
-        "by": by,
+        "slices": slices,
     }
     columns = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
     files: dict[str, Any] = {

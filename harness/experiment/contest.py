@@ -190,7 +190,7 @@ def _board(name: str, part: ProfiledUsers, metric: Metric, rules: Rules) -> Boar
     tied = {one: list[str]() for one in part.tables}
     better, worse = dict.fromkeys(tied, 0), dict.fromkeys(tied, 0)
     for pair in comparison.pairs:
-        if pair.verdict == "not distinguishable":
+        if pair.verdict == "tied":
             tied[pair.one].append(pair.other)
             tied[pair.other].append(pair.one)
         else:

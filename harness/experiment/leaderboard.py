@@ -19,7 +19,7 @@ from harness.experiment import run_folder
 from harness.experiment.record import ModelRecord
 from harness.experiment.run_folder import Run
 from harness.metrics import Better
-from harness.stats.chance import Word, chance_word
+from harness.stats.chance import Word
 from harness.stats.pairwise import STYLES
 
 Sort = Literal["score", "date", "model", "run"]
@@ -372,8 +372,8 @@ def _table(group: Group) -> Sheet:
             for at in range(max(len(entry.folds) for entry in group.entries))
         ),
         Column("run", lambda e: printable(e.run), "words"),
-        Column("× chance", lambda e: "" if e.lift is None else lift(e.lift), firm=True),
-        Column("against chance", lambda e: chance_word(e.verdict or ""), "words"),
+        Column("lift", lambda e: "" if e.lift is None else lift(e.lift), firm=True),
+        Column("against chance", lambda e: e.verdict or "", "words"),
         Column("date", lambda e: printable(e.date[:16].replace("T", " ")), "words"),
         Column("settings", lambda e: printable(e.settings), "words"),
         Column("seed", lambda e: "" if e.seed is None else str(e.seed)),

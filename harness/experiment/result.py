@@ -158,7 +158,7 @@ class Findings(answer.Ranking, Shown):
         )
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return one row a model: repeats, every metric's mean and interval, lift, p, verdict.
+        """Return one row a model: repeats, metrics with intervals, lift, p, verdict.
 
         A model that failed has no row (`failed` has it).
         ``tuned`` is the number of trials that its parameters were chosen from, 0 for none.
@@ -390,7 +390,7 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
         Column("model", answer.name_of, "name"),
         Column(first, lambda m: number(m.metrics[first].mean, digits)),
         Column("95 % interval", lambda m: answer.spread(m, first, digits)),
-        Column("× chance", partial(_times, result)),
+        Column("lift", partial(_times, result)),
         Column(answer.title(result), partial(answer.standing, result), "words"),
         *(Column(name, partial(_mean, name)) for name in others),
     ]

@@ -28,7 +28,7 @@ from harness.stats.slices import ProfiledUsers
 
 def compare(
     *of: Path | str | Run,
-    by: Sequence[str] = (),
+    slices: Sequence[str] = (),
     master: str | None = None,
     remote: str | None = None,
     buckets: int | None = None,
@@ -38,7 +38,7 @@ def compare(
 
     Parameters
     ----------
-    *of, by, **asked
+    *of, slices, **asked
         As `harness.experiment.compare.compare` takes them.
     master, remote : str, optional
         As `harness.spark.session.session` takes them.
@@ -63,14 +63,14 @@ def compare(
     with (
         session(master, remote) as spark,
         travelling(),
-        scored(spark, opened, by, buckets) as runs,
+        scored(spark, opened, slices, buckets) as runs,
     ):
         plan = planned(opened, versions(opened, _equal(opened, runs)), **asked)
         opened_as = partial(_opened, list(plan.models), plan.metric)
         parts = runs.kept(partial(_chosen, _places(opened, plan)), opened_as)
         try:
             runs.release()
-            columns = list(dict.fromkeys(by))
+            columns = list(dict.fromkeys(slices))
             return compared(plan, opened[0].record.evaluation, columns, parts.total)
         finally:
             parts.release()

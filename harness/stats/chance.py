@@ -20,7 +20,7 @@ from harness.stats.estimates import Tables, freedom_of
 from harness.stats.fold_means import Folds
 from harness.stats.intervals import LEVEL, Sample, forth, sample_steps
 
-Word = Literal["better", "not distinguishable", "worse"]
+Word = Literal["better", "no better than chance", "worse than chance"]
 
 _WIDER = 2.3263  # standard errors: a random ranking's scores look wider in 1 % of evaluation sets
 
@@ -210,8 +210,8 @@ def _verdict(one: _Standing, wider: bool, sample: Sample) -> Verdict:
 
 def _word(difference: float, p: float) -> Word:
     if p >= LEVEL:
-        return "not distinguishable"
-    return "better" if difference > 0 else "worse"
+        return "no better than chance"
+    return "better" if difference > 0 else "worse than chance"
 
 
 def _two_sided(z: float, skewness: float, none: float) -> float:
@@ -240,20 +240,3 @@ def _of_spread(sample: Sample) -> float:
         return 1.0
     g = forth(sample.mean / sample.error, sample.skewness)
     return float(2 * special.stdtr(sample.freedom, -abs(g)))
-
-
-_AGAINST_CHANCE = {
-    "not distinguishable": "no better than chance",
-    "worse": "worse than chance",
-}
-
-
-def chance_word(verdict: str) -> str:
-    """Return a verdict against chance as readers are shown it.
-
-    Examples
-    --------
-    >>> chance_word("better"), chance_word("worse"), chance_word("not distinguishable")
-    ('better', 'worse than chance', 'no better than chance')
-    """
-    return _AGAINST_CHANCE.get(verdict, verdict)

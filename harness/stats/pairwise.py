@@ -31,7 +31,7 @@ from harness.stats.paired import Facts, Paired, Rules
 from harness.stats.shakeup import FEW, RankFlip, ShakeUp
 from harness.stats.tests import CORRECTIONS
 
-Word = Literal["better", "not distinguishable", "worse", "higher", "lower"]
+Word = Literal["better", "tied", "worse", "higher", "lower"]
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def _pair(one: str, other: str, facts: Facts, level: float, bounds: Interval) ->
         ties=sample.n - facts.wins - facts.losses,
         losses=facts.losses,
         detectable=tests.minimum_detectable_difference(sample),
-        verdict="not distinguishable",
+        verdict="tied",
     )
 
 
@@ -208,7 +208,7 @@ def _with_verdicts(found: Sequence[Pair], correction: str, better: str) -> Itera
 
 def _word(difference: float, adjusted: float, better: str) -> Word:
     if adjusted >= LEVEL:
-        return "not distinguishable"
+        return "tied"
     if better == "neither":
         return "higher" if difference > 0 else "lower"
     return "better" if (difference > 0) == (better == "higher") else "worse"
@@ -220,17 +220,6 @@ STYLES = {
     "no better than chance": "yellow",
 }
 """Colours of verdicts on a terminal."""
-
-
-def pair_word(verdict: str) -> str:
-    """Return a verdict on two models as readers are shown it.
-
-    Examples
-    --------
-    >>> pair_word("worse"), pair_word("not distinguishable")
-    ('worse', 'tied')
-    """
-    return verdict.replace("not distinguishable", "tied")
 
 
 def in_folds(better: int | None, folds: int) -> str:
@@ -261,7 +250,7 @@ def pair_table(
         Column("model", lambda p: printable(p.one), "name"),
         Column("against", lambda p: printable(p.other), "name"),
         Column("difference", lambda p: signed(p.difference, digits)),
-        Column("verdict", lambda p: pair_word(p.verdict), "name"),
+        Column("verdict", lambda p: p.verdict, "name"),
         Column(f"p ({corrected})", lambda p: p_value(p.p_adjusted)),
         Column("95 % interval", lambda p: ends(p.ci95, digits)),
         Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),

@@ -457,9 +457,9 @@ def test_compare_prints_models_pairs_and_slices(harness: Cli, tmp_path: Path) ->
     small.write(tmp_path, {"two.toml": small.toml(POPULAR, last)})
     assert harness("run", "two.toml", "--out", "run")[0] == 0
     words = ["95 % interval", "pairs  MAP@2", "p (Holm)", "50 % public (2 of 3", "slices  MAP@2 by"]
-    tells(harness("compare", "run", "--by", "truth", "--public-share", "0.5"), 0, *words)
+    tells(harness("compare", "run", "--slices", "truth", "--public-share", "0.5"), 0, *words)
     document = json.loads(harness("compare", "run", "--format", "json")[1])
-    assert [pair["verdict"] for pair in document["comparison"]["pairs"]] == ["not distinguishable"]
+    assert [pair["verdict"] for pair in document["comparison"]["pairs"]] == ["tied"]
     rows = list(csv.DictReader(io.StringIO(harness("compare", "run", "--format", "csv")[1])))
     assert set(rows[0]) >= {"one", "other", "difference", "ci95 low", "p_adjusted", "verdict"}
 

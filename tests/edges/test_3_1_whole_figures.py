@@ -40,7 +40,7 @@ def toml(days: Any, *names: str, **keys: Any) -> str:
 COMMANDS = {
     "run": ["run", "shop.toml", "--out", "again"],
     "run -v": ["run", "shop.toml", "--out", "again", "-v"],
-    "compare": ["compare", "first", "--by", "truth"],
+    "compare": ["compare", "first", "--slices", "truth"],
     "leaderboard": ["leaderboard", "."],
     "score": ["score", "lists.csv", "--solution", "truth.csv", "--k", "2", "--conventions"],
     "explain": ["explain", "first", "--model", NAMES[0], "--worst", "1"],
@@ -111,7 +111,7 @@ def test_score_interval_and_times_chance_always_stay(
 ) -> None:
     shown = printed(COMMANDS[command], width)
     title = next(line for line in shown.splitlines() if line.startswith("model"))
-    assert {*re.split(r"\s{2,}", title)} >= {"model", "MAP@2", "95 % interval", "× chance"}
+    assert {*re.split(r"\s{2,}", title)} >= {"model", "MAP@2", "95 % interval", "lift"}
 
 
 @pytest.mark.parametrize("width", (*WIDTHS, 200))

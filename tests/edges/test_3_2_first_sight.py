@@ -54,10 +54,10 @@ def against_chance(result: Result, **words: Verdict | None) -> Result:
 
 
 BETTER = Verdict(12.9, 9.0, 0.0, "better")
-LUCK = Verdict(1.1, 0.5, 0.6, "not distinguishable")
-WORSE = Verdict(0.4, -9.0, 0.0, "worse")
+LUCK = Verdict(1.1, 0.5, 0.6, "no better than chance")
+WORSE = Verdict(0.4, -9.0, 0.0, "worse than chance")
 OF_FIRST = {
-    ("first", "second"): "not distinguishable",
+    ("first", "second"): "tied",
     ("first", "third"): "better",
     ("first", "last"): "better",
 }
@@ -90,7 +90,7 @@ def test_it_stands_before_anything_else(make: Make) -> None:
         lines = [line.rstrip() for line in text.splitlines()]
         assert lines[0].startswith("BEST  first: MAP@2 0.5000")
         assert lines.index("note  7 rows left out") < next(
-            i for i, line in enumerate(lines) if "× chance" in line and "95 %" in line
+            i for i, line in enumerate(lines) if "lift" in line and "95 %" in line
         )
     assert "BEST  first" in result._repr_html_()
     assert "note  7 rows left out" in result._repr_html_()
@@ -115,10 +115,9 @@ def test_the_pairs_of_harness_compare_decide(make: Make) -> None:
     assert isinstance(result.comparison, Comparison)
     (pair,) = result.comparison.pairs
     assert isinstance(pair, Pair)
-    assert pair.verdict == "not distinguishable"
+    assert pair.verdict == "tied"
     assert "      tied with second" in answer.lines(result)
     assert " tied " in repr(result.comparison)
-    assert "not distinguishable" not in repr(result.comparison)
 
 
 def test_a_pair_may_name_the_best_second(make: Make) -> None:
@@ -130,7 +129,7 @@ def test_a_pair_may_name_the_best_second(make: Make) -> None:
 def test_beside_a_baseline_nothing_else_is_claimed(make: Make) -> None:
     verdicts = {
         ("first", "third"): "better",
-        ("second", "third"): "not distinguishable",
+        ("second", "third"): "tied",
         ("last", "third"): "worse",
     }
     result = told(make(*NAMES), verdicts, baseline="third")
@@ -143,7 +142,7 @@ def test_beside_a_baseline_nothing_else_is_claimed(make: Make) -> None:
 
 
 def test_a_baseline_that_is_best_was_compared_with_all(make: Make) -> None:
-    verdicts = {("second", "first"): "worse", ("third", "first"): "not distinguishable"}
+    verdicts = {("second", "first"): "worse", ("third", "first"): "tied"}
     result = told(make("first", "second", "third"), verdicts, baseline="first")
     assert "      tied with third; better than second" in answer.lines(result)
 

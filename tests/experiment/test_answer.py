@@ -47,7 +47,7 @@ def line(table: str, start: str) -> list[str]:
 def test_the_columns(tmp_path: Path) -> None:
     table = printed(result(tmp_path, POPULAR, RANDOM))
     assert line(table, "model") == [
-        "model", "MAP@2", "95 % interval", "× chance", "against the best", "Recall@2", "NDCG@2"
+        "model", "MAP@2", "95 % interval", "lift", "against the best", "Recall@2", "NDCG@2"
     ]  # fmt: skip
 
 
@@ -90,10 +90,10 @@ def test_repeats_stand_beside_the_name_with_their_spread(tmp_path: Path) -> None
     ("verdict", "lift", "word"),
     [
         (Verdict(12.94, 9.0, 0.0, "better"), "12.9", "better"),
-        (Verdict(0.5, -9.0, 0.0, "worse"), "0.5", "worse than chance"),
-        (Verdict(1.04, 0.1, 0.9, "not distinguishable"), "1.0", "no better than chance"),
+        (Verdict(0.5, -9.0, 0.0, "worse than chance"), "0.5", "worse than chance"),
+        (Verdict(1.04, 0.1, 0.9, "no better than chance"), "1.0", "no better than chance"),
         (Verdict(12345.6, 9.0, 0.0, "better"), "12,346", "better"),
-        (Verdict(None, 0.0, 1.0, "not distinguishable"), "–", "no better than chance"),
+        (Verdict(None, 0.0, 1.0, "no better than chance"), "–", "no better than chance"),
     ],
 )
 def test_the_verdict_in_words(tmp_path: Path, verdict: Verdict, lift: str, word: str) -> None:
@@ -168,5 +168,5 @@ def test_markup_in_a_name_is_text_in_a_terminal(
     shown = capsys.readouterr().out
     assert "[red]x[/red]\N{REPLACEMENT CHARACTER}[1m" in shown
     assert "\x1b" not in shown
-    for title in ("MAP@2", "95 % interval", "× chance", "against chance", "Recall@2", "NDCG@2"):
+    for title in ("MAP@2", "95 % interval", "lift", "against chance", "Recall@2", "NDCG@2"):
         assert title in shown

@@ -170,7 +170,7 @@ def test_two_runs_of_an_earlier_version_compare(tmp_path: Path) -> None:
 
 def test_slices_of_the_users(tmp_path: Path) -> None:
     folder = ran(tmp_path, "run", POPULAR, LAST, compare={"slices": ["town"]})
-    found = harness.compare(folder, by=["town", "truth"]).slices
+    found = harness.compare(folder, slices=["town", "truth"]).slices
     assert [(s.by, s.label, s.users) for s in found] == [
         ("town", "ash", 2), ("town", "elm", 1), ("town", "no value", 1), ("truth", "1", 3),
         ("truth", "2", 1),
@@ -181,7 +181,7 @@ def test_slices_of_the_users(tmp_path: Path) -> None:
 
 def test_a_column_that_the_run_does_not_know(folder: Path) -> None:
     with refusal(UsageError, str(folder), '"town"', "activity", '[compare] slices = ["town"]'):
-        harness.compare(folder, by=["town"])
+        harness.compare(folder, slices=["town"])
 
 
 @pytest.mark.parametrize(
@@ -266,18 +266,18 @@ def test_scores_that_were_changed(folder: Path) -> None:
 
 def test_the_order_of_rows_never_matters(tmp_path: Path) -> None:
     folder = ran(tmp_path, "run", POPULAR, LAST, RANDOM)
-    before = compare(folder, by=["truth"]).to_dict()
+    before = compare(folder, slices=["truth"]).to_dict()
     for name in ("per_user.parquet", "users.parquet"):
         rows = pl.read_parquet(folder / name)
         rows.sample(fraction=1, shuffle=True, seed=1).write_parquet(folder / name)
-    assert compare(folder, by=["truth"]).to_dict() == before
+    assert compare(folder, slices=["truth"]).to_dict() == before
 
 
 def test_users_of_another_evaluation_set(folder: Path) -> None:
     users = pl.read_parquet(folder / "users.parquet")
     users.with_columns(user=pl.lit("x")).write_parquet(folder / "users.parquet")
     with pytest.raises(DataError, match="holds other users"):
-        compare(folder, by=["truth"])
+        compare(folder, slices=["truth"])
 
 
 @pytest.mark.parametrize(
@@ -385,8 +385,8 @@ def test_a_single_model_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
 
 
 def test_results_as_other_tables(tmp_path: Path) -> None:
-    found = compare(ran(tmp_path, "run", {**POPULAR, "name": "a|b<i>_&"}, LAST), by=["truth"])
-    assert list(found.to_pandas()["verdict"]) == ["not distinguishable"]
+    found = compare(ran(tmp_path, "run", {**POPULAR, "name": "a|b<i>_&"}, LAST), slices=["truth"])
+    assert list(found.to_pandas()["verdict"]) == ["tied"]
     assert "a\\|b&lt;i&gt;_&" in found.to_markdown()
     latex = found.to_latex()
     assert "a\\textbar{}b\\textless{}i\\textgreater{}\\_\\&" in latex

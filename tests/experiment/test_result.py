@@ -161,7 +161,7 @@ def test_what_is_no_number_is_null_or_refused(result: Result) -> None:
 
     from harness.stats.chance import Verdict
 
-    nothing = Verdict(None, 0.0, 1.0, "not distinguishable")
+    nothing = Verdict(None, 0.0, 1.0, "no better than chance")
     odd = result.models[0].model_copy(update={"vs_random": nothing})
     document = json.loads(replace(result, models=(odd, *result.models[1:])).to_json())
     assert document["models"][0]["vs_random"]["lift"] is None

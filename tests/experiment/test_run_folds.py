@@ -188,7 +188,7 @@ def test_slices_are_of_each_fold(tmp_path: Path) -> None:
     assert found.slices == ()
     assert all(fold.slices for fold in found.folds)
     with refusal(UsageError, "3 folds", "slices"):
-        compare(tmp_path / "run", by=["activity"])
+        compare(tmp_path / "run", slices=["activity"])
 
 
 @pytest.mark.parametrize(
@@ -425,7 +425,7 @@ def test_of_folds_that_overlap_the_mean_of_chance_is_known(tmp_path: Path) -> No
     found = folded(given(tmp_path, **both))
     assert (found.chance["MAP@2"].mean, found.chance["MAP@2"].sd) == (3 / 4, None)
     (sheet, _), (record,) = found.sheets(), found.records()
-    assert sheet.rows[0][sheet.titles.index("× chance")] == "0.7"
+    assert sheet.rows[0][sheet.titles.index("lift")] == "0.7"
     assert sheet.heading[0].endswith(", 0.7 × chance")
     assert record["lift"] == pytest.approx(2 / 3)
     found.write(tmp_path / "run")
@@ -626,7 +626,7 @@ def test_lists_of_random_rankings_are_seldom_called_better_than_chance(tmp_path:
     found = folded(small.config(tmp_path, RANDOM, log=small.MANY, split=split))
     verdict = found.models[0].vs_random
     assert verdict is not None
-    assert verdict.verdict == "not distinguishable"
+    assert verdict.verdict == "no better than chance"
 
 
 def test_the_table_shows_each_fold_and_in_how_many_the_best_is_better(tmp_path: Path) -> None:

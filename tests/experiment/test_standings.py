@@ -202,7 +202,7 @@ def test_files_have_names_of_their_own() -> None:
         (["good.csv", "half.csv"], {"metric": "Coverage@2"}, ["Coverage@2", "no users to compare"]),
         (["good.csv", "half.csv"], {"seed": -1}, ["seed = -1", "from 0"]),
         (["good.csv", "half.csv"], {"resamples": 5}, ["resamples = 5", "from 100"]),
-        (["good.csv", "half.csv"], {"by": ["activity"]}, ["by goes with runs"]),
+        (["good.csv", "half.csv"], {"slices": ["activity"]}, ["slices goes with runs"]),
         ([pl.DataFrame({"user": ["ann"]}), "half.csv"], {}, ["DataFrame", "a frame needs a name"]),
         ([{"a": "good.csv", "b": 3}], {}, ['submission "b"']),
     ],
@@ -286,7 +286,10 @@ def test_the_command_ranks_and_says_who_is_left_out(folder: Path, cli: Cli) -> N
     ("line", "words"),
     [
         ("compare good.csv half.csv", ["good.csv: is no run", "--solution SOLUTION"]),
-        ("compare good.csv half.csv --solution solution.csv --by truth", ["--by goes with runs"]),
+        (
+            "compare good.csv half.csv --solution solution.csv --slices truth",
+            ["--slices goes with runs"],
+        ),
         ("compare run --k 3", ["--k goes with submissions", "--solution or --config"]),
         ("compare run --set evaluation.k=3", ["--set goes with submissions"]),
         ("leaderboard runs --seed 0", ["--seed goes with submissions"]),

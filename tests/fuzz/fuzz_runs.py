@@ -61,7 +61,7 @@ def lines(folder: Path) -> list[list[str | Path]]:
     bad = folder / "runs" / "bad"
     model = ["--model", "popular"]
     return [
-        ["compare", bad, "--resamples", "100", "--by", "activity"],
+        ["compare", bad, "--resamples", "100", "--slices", "activity"],
         ["compare", folder / "good", bad, "--format", "json"],
         ["leaderboard", folder / "runs"],
         ["leaderboard", bad, "--format", "markdown"],

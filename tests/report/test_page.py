@@ -188,7 +188,7 @@ def test_every_pair_is_drawn_and_told(demo_run: Path) -> None:
     assert drawn == [pair["difference"] for pair in pairs]
     for pair in pairs:
         row = next(row for row in found.rows if row[0] == f"{pair['one']}− {pair['other']}")
-        assert row[2] == {"not distinguishable": "tied"}.get(pair["verdict"], pair["verdict"])
+        assert row[2] == pair["verdict"]
         assert row[3] == f"{pair['p_adjusted']:.4f}"
     assert "Holm correction for 6 pairs" in found.texts["differences"]
 

@@ -63,7 +63,7 @@ COMMANDS = [
     ("run", "run shop.toml --out again"),
     ("run", "run one.toml --out again"),
     ("compare", "compare run"),
-    ("compare", "compare run --by truth --public-share 0.5 --metric Recall@1"),
+    ("compare", "compare run --slices truth --public-share 0.5 --metric Recall@1"),
     ("submissions", "compare lists.csv other.csv --solution truth.csv"),
     ("submissions", "leaderboard lists.csv other.csv faulty.csv --solution truth.csv"),
     ("submissions", "leaderboard lists.csv other.csv --config shop.toml"),

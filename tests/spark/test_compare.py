@@ -44,8 +44,8 @@ def one(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("buckets", [1, 7, None])
 def test_one_run(spark: Any, one: Path, buckets: int | None) -> None:
     by = ["activity", "town"]
-    found = compare(one, by=by, buckets=buckets)
-    assert found.to_dict() == compare_locally(one, by=by).to_dict()
+    found = compare(one, slices=by, buckets=buckets)
+    assert found.to_dict() == compare_locally(one, slices=by).to_dict()
 
 
 def test_what_is_asked_for(spark: Any, one: Path) -> None:
@@ -80,9 +80,9 @@ def near(folder: Path, tables: Path) -> None:
 
 def test_several_runs(several: list[Path], tmp_path: Path) -> None:
     """Equal scores count once; those of random items differ with the seed."""
-    found = compare(*several, by=["repeats"], buckets=5)
+    found = compare(*several, slices=["repeats"], buckets=5)
     near(several[0], tmp_path / "tables")
-    assert found.to_dict() == compare_locally(*several, by=["repeats"]).to_dict()
+    assert found.to_dict() == compare_locally(*several, slices=["repeats"]).to_dict()
     runs = {model.name: model.run for model in found.models}
     assert runs["popular"] == ", ".join(map(str, several))
     assert {f"random ({several[0]})", f"random ({several[2]})", "again"} <= set(runs)
@@ -136,9 +136,9 @@ def test_damage_is_told_as_it_is_here(
     change(pl.read_parquet(path)).write_parquet(path)
     by = ["truth"] if table == "users" else []
     with refusal(HarnessError, words) as expected:
-        compare_locally(*two, by=by)
+        compare_locally(*two, slices=by)
     with refusal(expected.type, words) as found:
-        compare(*two, by=by, buckets=2)
+        compare(*two, slices=by, buckets=2)
     assert str(found.value) == str(expected.value)
 
 
@@ -152,7 +152,7 @@ def test_a_metric_beside_the_config_travels(spark: Any, tmp_path: Path) -> None:
 
 
 def test_the_command_prints_what_it_prints_here(spark: Any, cli: Cli, two: list[Path]) -> None:
-    asked = ["compare", *map(str, two), "--by", "truth"]
+    asked = ["compare", *map(str, two), "--slices", "truth"]
     _, expected, _ = cli(*asked)
     done = cli(*asked, "--engine", "spark", "--buckets", "2")
     tells(done, 0, "MAP@2", "slices")

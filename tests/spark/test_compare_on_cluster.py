@@ -26,10 +26,10 @@ def runs(tmp_path: Path) -> list[Path]:
 
 
 def test_on_a_cluster(cluster: Cluster, on_loopback: None, runs: list[Path]) -> None:
-    found = compare(*runs, by=["town"], master=cluster.url, buckets=5)
-    assert found.to_dict() == compare_locally(*runs, by=["town"]).to_dict()
+    found = compare(*runs, slices=["town"], master=cluster.url, buckets=5)
+    assert found.to_dict() == compare_locally(*runs, slices=["town"]).to_dict()
 
 
 def test_by_connect(connected: Any, runs: list[Path]) -> None:
-    found = compare(*runs, by=["town"], buckets=5)
-    assert found.to_dict() == compare_locally(*runs, by=["town"]).to_dict()
+    found = compare(*runs, slices=["town"], buckets=5)
+    assert found.to_dict() == compare_locally(*runs, slices=["town"]).to_dict()

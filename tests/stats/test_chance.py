@@ -45,7 +45,7 @@ def test_z_is_in_standard_deviations_of_a_random_ranking() -> None:
     found = verdict([1, 1, 0, 0], mean=1 / 4, var=1)
     assert (found.lift, found.z) == (2, 0.5)
     assert found.p == pytest.approx(2 * stats.norm.sf(0.5), rel=1e-12)
-    assert found.verdict == "not distinguishable"
+    assert found.verdict == "no better than chance"
 
 
 def test_repeats_shrink_the_deviation() -> None:
@@ -62,7 +62,7 @@ def test_repeats_that_are_alike_are_one() -> None:
 def test_no_hit_in_any_of_many_equal_repeats_is_one_evaluation_set_without_a_hit() -> None:
     table = ScoreTable({METRIC: np.zeros((100, 1000))})
     found = against_chance(table, METRIC, of_random_lists(1000, 1000))
-    assert found.verdict == "not distinguishable"
+    assert found.verdict == "no better than chance"
 
 
 def test_independent_repeats_count_each() -> None:
@@ -75,7 +75,7 @@ def test_independent_repeats_count_each() -> None:
         )
         for _ in range(500)
     ]
-    assert 10 <= sum(v.verdict != "not distinguishable" for v in found) <= 40
+    assert 10 <= sum(v.verdict != "no better than chance" for v in found) <= 40
 
 
 def test_users_are_compared_with_their_own_chance() -> None:
@@ -92,7 +92,7 @@ def test_tails_are_pearsons_type_three(z: float, skewness: float) -> None:
     assert found.p == pytest.approx(2 * min(tails), rel=1e-9)
 
 
-@pytest.mark.parametrize(("sign", "word"), [(1, "better"), (-1, "worse")])
+@pytest.mark.parametrize(("sign", "word"), [(1, "better"), (-1, "worse than chance")])
 def test_far_from_chance_is_better_or_worse(sign: int, word: str) -> None:
     found = verdict([0.5 + sign * 0.2, 0.5 + sign * 0.3] * 20, mean=0.5, var=0.01)
     assert found.verdict == word
@@ -100,7 +100,7 @@ def test_far_from_chance_is_better_or_worse(sign: int, word: str) -> None:
     assert math.copysign(1, found.z) == sign
 
 
-@pytest.mark.parametrize(("z", "word"), [(1.95, "not distinguishable"), (1.97, "better")])
+@pytest.mark.parametrize(("z", "word"), [(1.95, "no better than chance"), (1.97, "better")])
 def test_the_level_is_five_per_cent(z: float, word: str) -> None:
     """1.96 is the limit of a normal distribution."""
     assert verdict([0.5 + z * 0.01] * 100, mean=0.5, var=0.01).verdict == word
@@ -113,7 +113,7 @@ def test_no_hits_are_not_worse_where_chance_often_has_none() -> None:
     assert found.lift == 0
     assert found.z == pytest.approx(-math.sqrt(0.1), rel=1e-3)
     assert found.p > 0.8
-    assert found.verdict == "not distinguishable"
+    assert found.verdict == "no better than chance"
 
 
 def test_no_hits_are_as_likely_as_they_are() -> None:
@@ -121,7 +121,7 @@ def test_no_hits_are_as_likely_as_they_are() -> None:
     table = ScoreTable({METRIC: np.zeros((1, 1000))})
     found = against_chance(table, METRIC, of_random_lists(1000, 250))
     assert found.p == pytest.approx(2 * (1 - 1 / 250) ** 1000, rel=1e-9)
-    assert found.verdict == "worse"
+    assert found.verdict == "worse than chance"
 
 
 def test_binomial_hits_have_nearly_the_binomials_p_value() -> None:
@@ -142,13 +142,13 @@ def test_values_that_vary_more_than_random_ones_are_less_certain() -> None:
     assert found.z == pytest.approx(10)
     t = 0.05 / math.sqrt(0.55 * 0.45 / 99)
     assert found.p == pytest.approx(2 * stats.t.sf(t, 99), rel=0.05)
-    assert found.verdict == "not distinguishable"
+    assert found.verdict == "no better than chance"
 
 
 def test_no_chance_at_all_has_no_lift() -> None:
     found = verdict([0, 0], mean=0, var=0)
     assert found.lift is None
-    assert (found.z, found.p, found.verdict) == (0, 1, "not distinguishable")
+    assert (found.z, found.p, found.verdict) == (0, 1, "no better than chance")
 
 
 @given(st.permutations(range(60)))
@@ -187,5 +187,5 @@ def test_a_random_model_is_rejected_in_about_five_per_cent(candidates: int, user
             precision += hit * hits / rank
         user_scores = precision / np.minimum(relevant, 12)
         found = against_chance(ScoreTable({metric: user_scores[None, :]}), metric, known)
-        rejected += found.verdict != "not distinguishable"
+        rejected += found.verdict != "no better than chance"
     assert 30 <= rejected <= 70

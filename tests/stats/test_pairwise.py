@@ -57,7 +57,7 @@ def test_a_pair_by_hand() -> None:
     assert pair.p_t == pytest.approx(stats.ttest_1samp([1, 0.5, 0, -0.5], 0).pvalue, rel=1e-10)
     # Of the signs of 1, 1/2 and 1/2, sums as far out as 1 come up in 6 of 8: 2, 1, 1, −2, −1, −1.
     assert pair.p_sign_flip == pytest.approx(6 / 8, abs=0.02)
-    assert pair.verdict == "not distinguishable"
+    assert pair.verdict == "tied"
 
 
 def test_the_interval_is_students_and_the_bootstraps_agrees() -> None:
@@ -82,7 +82,7 @@ def test_verdicts_and_corrections() -> None:
     found = {(p.one, p.other): p for p in compared(MANY, baseline="weak").pairs}
     assert set(found) == {("strong", "weak"), ("same", "weak")}
     assert found["strong", "weak"].verdict == "better"
-    assert found["same", "weak"].verdict == "not distinguishable"
+    assert found["same", "weak"].verdict == "tied"
     smallest = found["strong", "weak"]
     assert smallest.p_adjusted == pytest.approx(2 * smallest.p_sign_flip)  # Holm, of two
     bh = {(p.one, p.other): p for p in compared(MANY, baseline="weak", correction="bh").pairs}
@@ -124,7 +124,7 @@ def test_values_that_differ_by_rounding_alone_are_equal() -> None:
     """0.1 + 0.2 is not 0.3, and the mean of ten equal repeats may be off by a bit."""
     value = np.full(300, 0.1 + 0.2)
     (pair,) = compared({"a": value, "b": np.full(300, 0.3)}).pairs
-    assert (pair.ties, pair.p_sign_flip, pair.verdict) == (300, 1, "not distinguishable")
+    assert (pair.ties, pair.p_sign_flip, pair.verdict) == (300, 1, "tied")
     user_scores = np.random.default_rng(1).random(300)
     (pair,) = compared({"one": user_scores, "many": np.tile(user_scores, (7, 1))}).pairs
     assert (pair.ties, pair.difference, pair.p_sign_flip) == (300, 0, 1)

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from harness.core.errors import counted
-from harness.core.table import MISSING, p_value, percent
-from harness.core.table import lift as times
+from harness.core.table import MISSING, lift, p_value, percent
 from harness.experiment.answer import better_folds
 from harness.experiment.record import RunRecord, lift_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimate
 from harness.report.page.view import View, decimals, shown, spread
-from harness.stats.chance import chance_word
-from harness.stats.pairwise import CORRECTED, Pair, in_folds, pair_word
+from harness.stats.pairwise import CORRECTED, Pair, in_folds
 from harness.stats.shakeup import FEW, ShakeUp
 from harness.stats.slices import Slice
 
@@ -27,7 +25,7 @@ def models(view: View) -> Table:
         Column("model", words=True),
         Column(view.metric, "with its 95 % interval", order=order),
         Column("", "mean and interval as a bar", sorts=False),
-        Column("× chance", "times the mean of a random ranking"),
+        Column("lift", "times the mean of a random ranking"),
         Column("verdict", "against chance, by the first metric", words=True),
         *([Column("better in")] if view.record.folds else []),
         *(Column(f"fold {at}", fold.evaluation.window) for at, fold in _folds(view)),
@@ -101,14 +99,14 @@ def _described(view: View) -> list[str]:
 def _cells(view: View, i: int) -> list[Cell]:
     found = view.models[i]
     mean, ends, against = view.mean(found), view.ends(found), found.vs_random
-    lift = lift_of(found, view.record.chance)
+    times = lift_of(found, view.record.chance)
     columns = {name: [m.metrics[name].mean for m in view.models] for name in view.metrics[1:]}
     return [
         model(view, i),
         figure(mean, view.decimals, spread(ends, view.decimals) if ends else ""),
         Cell("", kind="bar", bar=_bar(view, mean, ends)),
-        Cell(times(lift), lift),
-        Cell(MISSING if against is None else chance_word(against.verdict), kind="verdict"),
+        Cell(lift(times), times),
+        Cell(MISSING if against is None else against.verdict, kind="verdict"),
         *_of_folds(view, found.name),
         *(figure(found.metrics[n].mean, decimals(all_)) for n, all_ in columns.items()),
         *(_description(n, found.described.get(n)) for n in _described(view)),
@@ -142,9 +140,9 @@ def _floor(view: View, columns: int) -> list[Row]:
     own = [_exact(view, name) for name in view.metrics]
     if view.chance and view.chance.sd is not None:
         own[0] = replace(own[0], note=f"± {shown(view.chance.sd, view.decimals)}")
-    lift = Cell("1.0" if view.chance else MISSING)
+    by_chance = Cell("1.0" if view.chance else MISSING)
     dash = Cell(MISSING)
-    head = [words("chance (exact)"), own[0], words(""), lift, words("")]
+    head = [words("chance (exact)"), own[0], words(""), by_chance, words("")]
     head += [words("")] if view.record.folds else []
     for _, fold in _folds(view):
         found = fold.chance.get(view.metric)
@@ -189,7 +187,7 @@ def _pair(view: View, pair: Pair) -> Row:
     cells = [
         Cell(pair.one, kind="pair", note=f"− {pair.other}"),
         figure(pair.difference, places, spread(pair.ci95, places)),
-        Cell(pair_word(pair.verdict), kind="verdict"),
+        Cell(pair.verdict, kind="verdict"),
         *(Cell(p_value(p), p) for p in (pair.p_adjusted, pair.p_sign_flip, pair.p_t)),
         figure(pair.effect_size, 2),
         Cell(tally, pair.wins - pair.losses),

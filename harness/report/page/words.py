@@ -8,7 +8,7 @@ from harness.core import table
 from harness.core.errors import in_toml, printable
 from harness.experiment.record import ModelRecord, lift_of
 from harness.report.page.view import View, cut, shown, spread
-from harness.stats.pairwise import Comparison, pair_word
+from harness.stats.pairwise import Comparison
 
 _NAMED = 3
 """More models than these are counted, not named."""
@@ -39,7 +39,7 @@ def _against_others(view: View) -> list[str]:
     if view.comparison.baseline is not None:
         return [_against_baseline(view.comparison, view.comparison.baseline)]
     own = [p for p in view.comparison.pairs if p.one == view.names[0]]
-    even = [p.other for p in own if p.verdict == "not distinguishable"]
+    even = [p.other for p in own if p.verdict == "tied"]
     beaten = len(own) - len(even)
     word = next((p.verdict for p in own if p.other not in even), "better")
     if not even:
@@ -50,7 +50,7 @@ def _against_others(view: View) -> list[str]:
 
 
 def _against_baseline(found: Comparison, baseline: str) -> str:
-    verdicts = [pair_word(pair.verdict) for pair in found.pairs]
+    verdicts = [pair.verdict for pair in found.pairs]
     words = ("better", "higher", "lower", "worse", "tied")
     counts = [f"{verdicts.count(word)} {word}" for word in words if word in verdicts]
     return f"Of the others, compared with {name(baseline)}: {', '.join(counts)}."

@@ -10,7 +10,7 @@ from harness.core.table import p_value, percent
 from harness.report.page.charts import base
 from harness.report.page.charts.base import Figure, full, label
 from harness.report.page.view import View, cut, shown, spread
-from harness.stats.pairwise import Pair, pair_word
+from harness.stats.pairwise import Pair
 from harness.stats.slices import Slice, column_title
 
 NEAR = 1
@@ -57,7 +57,7 @@ def _difference(view: View, i: int, pair: Pair) -> Figure:
     text = (
         f"<b>{full(pair.one)}</b><br>− <b>{full(pair.other)}</b>"
         f"<br>{shown(pair.difference, places_)} ({spread(pair.ci95, places_)})"
-        f"<br>adjusted p {p_value(pair.p_adjusted)}: {pair_word(pair.verdict)}"
+        f"<br>adjusted p {p_value(pair.p_adjusted)}: {pair.verdict}"
     )
     hollow = pair.verdict not in VERDICTS
     look_ = {"color": colour, "size": 9, "symbol": "circle-open" if hollow else "circle"}
