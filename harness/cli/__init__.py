@@ -34,9 +34,8 @@ from harness.cli import (
 from harness.cli.log import logged, shows_bars
 from harness.cli.options import Quiet, say_value
 from harness.cli.streams import guard_streams
-from harness.core.errors import HarnessError, printable
+from harness.core.errors import INTERRUPTED, HarnessError, printable
 
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="harness",

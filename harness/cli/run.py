@@ -29,10 +29,12 @@ from harness.cli.options import (
 )
 from harness.cli.show import FormatOption, show, to_type
 from harness.cli.streams import stdout_to_stderr
-from harness.core.errors import counted, printable
+from harness.core.errors import RecommenderError, counted, printable
 
 if TYPE_CHECKING:
     from harness.experiment.result import Findings
+
+_DEBUG = "; --debug shows tracebacks"
 
 
 def run(
@@ -147,26 +149,28 @@ def run(
         with stdout_to_stderr():  # what a model prints must not mix with the results
             allowed: dict[str, Any] = {"memory": memory, "whole": whole or "refuse"}
             allowed |= {"fail_fast": fail_fast, "fresh": fresh, "progress": bars}
-            own = run_(settings, **allowed, models=model or (), jobs=jobs or 1)
+            try:
+                own = run_(settings, **allowed, models=model or (), jobs=jobs or 1)
+            except RecommenderError as error:
+                error.args = (f"{error}{'' if debug else _DEBUG}",)
+                raise
         result = own
         folder.write(own, partial(own.write, recommendations=recommendations), shown)
     if format_ == "table" and not quiet:
         print("\n" * bool(result.folds), end="")  # no line below the table of folds, as elsewhere
-        print("\n".join(_next(folder.path, result.comparison is not None)))
+        print("\n".join([folder.written, *_next(folder.path, result.comparison is not None)]))
     elif format_ != "table":
-        note(f"written to {printable(str(folder.path))}/")
+        note(folder.written)
     if result.failed:
         models = counted(len(settings.models), "model")
-        also = "" if debug else "; --debug shows tracebacks"
-        print(f"{len(result.failed)} of {models} failed{also}", file=sys.stderr)
+        print(f"{len(result.failed)} of {models} failed{'' if debug else _DEBUG}", file=sys.stderr)
         raise typer.Exit(1)
 
 
 def _next(folder: Path, compared: bool) -> list[str]:
     """Return what there is to do with a run that was written."""
     commands, name = ["report", "compare"] if compared else ["report"], printable(str(folder))
-    lines = [to_type(command, name) for command in commands]
-    return [f"written to {name}/", "next  " + "\n      ".join(lines)]
+    return ["next  " + "\n      ".join(to_type(command, name) for command in commands)]
 
 
 class _Folder:
@@ -176,11 +180,18 @@ class _Folder:
     ----------
     path : Path
         As a person types it; by default it is named when the run is known.
+    written : str
+        Says that it is written, and why not where it would be by its name.
     """
 
     def __init__(self, here: Path, out: Path | None) -> None:
         self._here, self._out = here, out
-        self.path = out or Path("runs")
+        self.path = self._named = out or Path("runs")
+
+    @property
+    def written(self) -> str:
+        other = f", as another config has written to {self._named}/" * (self._named != self.path)
+        return printable(f"written to {self.path}/{other}")
 
     def write(
         self, found: Findings, write: Callable[[Path], None], shown: Callable[[Findings], None]
@@ -188,7 +199,8 @@ class _Folder:
         """Write a run, and show it, also where the folder cannot be written."""
         of = found.evaluation
         name = f"{found.start}-{of.layout}-{of.fingerprint[:6]}"
-        self.path = self._out or _claimed(self._here, Path("runs") / name, found)
+        self._named = self._out or Path("runs") / name
+        self.path = self._out or _claimed(self._here, self._named, found)
         try:
             write(self._here / self.path)
         finally:  # a folder that cannot be written must not cost the results

@@ -42,7 +42,7 @@ def read(path: Path, overrides: Sequence[str] = ()) -> Config:
     UsageError
         The file is missing or no TOML, or a key or value is not allowed.
     """
-    return parse(_values(path, overrides), path.parent, str(path))
+    return _parsed(_values(path, overrides), path, overrides)
 
 
 def read_for_submissions(path: Path, overrides: Sequence[str] = ()) -> Config | SubmissionOnly:
@@ -55,8 +55,19 @@ def read_for_submissions(path: Path, overrides: Sequence[str] = ()) -> Config | 
     """
     values = _values(path, overrides)
     if set(values) == {"submission"}:
-        return _checked(SubmissionOnly, values, path.parent, str(path))
-    return parse(values, path.parent, str(path))
+        return _checked(SubmissionOnly, values, path.parent, _shown(path, overrides))
+    return _parsed(values, path, overrides)
+
+
+def _parsed(values: dict[str, Any], path: Path, overrides: Sequence[str]) -> Config:
+    found = _checked(Config, values, path.parent, _shown(path, overrides))
+    return found.model_copy(update={"file": str(path)})
+
+
+def _shown(path: Path, overrides: Sequence[str]) -> str:
+    """Return what a config is made of: a fault may be in either."""
+    given = "".join(f" --set {override}" for override in overrides)
+    return f"{path} with{given}" if given else str(path)
 
 
 def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:

@@ -124,12 +124,15 @@ class Entry:
     def keep_settled(self, write: Callable[[Path], dict[str, Any]]) -> str | None:
         """Do as `keep` does where the files are settled; return why nothing is kept, else None."""
         why = self.unsettled
-        if why is None and not self.keep(write):
-            why = (
-                f"nothing can be written to {self.path.parent}; make room there, or set "
-                "HARNESS_CACHE_DIR to a folder of your own"
-            )
-        return why
+        if why is not None or self.keep(write):
+            return why
+        there = [path for path in (folder(), self.path.parent) if path.is_dir()]
+        if not all(map(is_private, there)):
+            return None  # which says so itself, once
+        return (
+            f"nothing can be written to {self.path.parent}; make room there, or set "
+            "HARNESS_CACHE_DIR to a folder of your own"
+        )
 
     @contextmanager
     def making(self) -> Iterator[Path]:

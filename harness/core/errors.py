@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from datetime import date, time
 from difflib import get_close_matches
 
+INTERRUPTED = 130
+"""The exit status of a command that Ctrl-C ends, as shells have it."""
+
 
 class HarnessError(Exception):
     """A mistake that a person can mend; shown as its message alone, never as a traceback.

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
+import shlex
 import sys
 import time
 import traceback
@@ -97,10 +98,13 @@ def told(error: BaseException) -> str:
     """Return what a stranger's code raised, and in which file and line."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     try:
-        text = str(error)
+        text, file, line = str(error), last.filename, last.lineno
+        if isinstance(error, SyntaxError) and error.filename:  # raised where it is imported
+            text, file, line = error.msg, error.filename, error.lineno
     except Exception:
         text = "(its message cannot be shown)"
-    return f"{type(error).__name__}: {text} ({last.filename}, line {last.lineno})"
+    kind = type(error).__name__
+    return f"{f'{kind}: {text}' if text else kind} ({file}, line {line})"
 
 
 def raise_interrupt(error: BaseException) -> None:
@@ -120,13 +124,16 @@ def _missing(owner: str, module_name: str, error: ModuleNotFoundError, beside: P
         return f"{owner}: {module_name} cannot be imported: {error}"
     if beside.is_file() or not f"{module_name}.".startswith(f"{error.name}."):
         needed = f"{owner}: {module_name} needs the module {error.name}, which is not installed"
-        folder = beside.parent
+        folder = beside.parent.resolve()
         if file_of(error.name, folder).is_file():
-            needed += (
-                f"; {error.name}.py lies in {folder}, where Python does not look: set PYTHONPATH "
-                "to that folder"
+            return (
+                f"{needed}; {error.name}.py lies in {folder}, where Python does not look: put "
+                f"PYTHONPATH={shlex.quote(str(folder))} before the command"
             )
-        return needed
+        if error.name.partition(".")[0] in sys.modules:
+            near = _neighbours(error.name, folder)
+            return f"{needed}; {suggest(error.name, near)}" if near else needed
+        return f"{needed}; install the package that has it, such as pip install {error.name}"
     near = _neighbours(module_name, beside.parent)
     hint = suggest(module_name, near) if near else "write that file or install the module"
     return f'{owner}: no module "{module_name}" (nor {beside}); {hint}'

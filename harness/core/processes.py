@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 
 from harness.core.arrays import Int32
-from harness.core.errors import HarnessError, RecommenderError
+from harness.core.errors import INTERRUPTED, HarnessError, RecommenderError
 
 _START = (
     "import importlib, json, sys; sys.path[:] = json.loads(sys.argv[2]); "
@@ -33,7 +33,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLAR
 _PATIENT = {"OMP_WAIT_POLICY": "passive"}
 """Threads that wait for one another leave the processors to the other processes."""
 
-_INTERRUPTED, _OUR_FAULT = 130, 70
+_OUR_FAULT = 70
 
 
 class Answer(NamedTuple):
@@ -54,7 +54,7 @@ class LostError(Exception):
 
     def __init__(self, status: int) -> None:
         super().__init__(_ended(status))
-        self.by_itself = status not in (-signal.SIGKILL, -signal.SIGTERM, _INTERRUPTED, _OUR_FAULT)
+        self.by_itself = status not in (-signal.SIGKILL, -signal.SIGTERM, INTERRUPTED, _OUR_FAULT)
 
 
 class Worker:
@@ -137,7 +137,7 @@ def serve(answer: Callable[[dict[str, Any]], Answer]) -> None:
             told = "".join(traceback.format_exception(error))
             found = Answer({"error": str(error), "traceback": told})
         except KeyboardInterrupt:  # a model's: nobody interrupts a worker
-            os._exit(_INTERRUPTED)
+            os._exit(INTERRUPTED)
         except BaseException:
             traceback.print_exc()
             os._exit(_OUR_FAULT)

@@ -25,6 +25,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
+_MISTAKEN = {"=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "==": ">=", "!=": "<"}
 _QUOTED = r'"(?:[^"]|"")+"'
 _NAME = rf"{_QUOTED}|\S.*?"
 _CONDITION = re.compile(
@@ -65,7 +66,7 @@ def parse(text: str) -> Wanted:
     """
     found = _CONDITION.fullmatch(text)
     if found is None:
-        raise UsageError(f'"{printable(text)}" is no condition; write one such as {_EXAMPLES}')
+        raise UsageError(f'"{printable(text)}" is no condition; {_meant(text)}{_EXAMPLES}')
     metric, model, sign, other = found.group("metric", "model", "sign", "other")
     sign = " ".join(sign.split())
     bound = _number(other)
@@ -76,6 +77,14 @@ def parse(text: str) -> Wanted:
     if bound is not None and not math.isfinite(bound):
         raise UsageError(f'"{printable(text)}": {other} is too large a number')
     return Wanted(_bare(metric), _bare(model), sign, _bare(other) if bound is None else bound)
+
+
+def _meant(text: str) -> str:
+    """Return the beginning of a hint: which sign another one may be."""
+    for wrong, sign in _MISTAKEN.items():
+        if wrong in text:
+            return f'"{wrong}" is no sign, "{sign}" is; write it as in '
+    return "write one such as "
 
 
 def _number(text: str) -> float | None:
@@ -99,6 +108,8 @@ class Condition:
         As it was written.
     value, bound : float, optional
         The mean of the model, and what it is held against; None of a model that failed.
+    error : str, optional
+        What a model raised that failed, this one or the other.
     p_adjusted : float, optional
         Of ``better than`` the p value of the paired randomization test, corrected for the number of
         pairs that the run compares.
@@ -112,6 +123,7 @@ class Condition:
     bound: float | None
     p_adjusted: float | None
     holds: bool
+    error: str | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,8 +153,10 @@ class Checked(Shown):
             Column("verdict", lambda one: "holds" if one.holds else "fails", "words", firm=True),
         ]
         told = f"PASSED  {all_}" if self.passed else f"FAILED  {failed} of {all_}"
+        why = dict.fromkeys(one.error for one in self.conditions if one.error is not None)
+        heading = [told, *(f"failed  {printable(error)}" for error in why)]
         styles = {"holds": "green", "fails": "bold red"}
-        return [Sheet.of(self.conditions, columns, heading=[told], styles=styles)]
+        return [Sheet.of(self.conditions, columns, heading=heading, styles=styles)]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a condition, in full precision."""
@@ -212,7 +226,9 @@ class _Gate:
             holds, p = self._better(text, metric, wanted.model, str(other))
         else:
             holds = _OPERATORS[wanted.sign](value, bound)
-        return Condition(text, metric, wanted.model, value, bound, p, holds)
+        errors = {one.name: one.error for one in self._record.failed}
+        error = errors.get(wanted.model) or errors.get(str(other))
+        return Condition(text, metric, wanted.model, value, bound, p, holds, error)
 
     @once
     def _metrics(self) -> list[str]:

@@ -57,11 +57,11 @@ class Failures:
         try:
             yield
         except HarnessError as error:
+            _log.debug("the traceback of a failure:", exc_info=error)
             if self.fail_fast or name in self.found:
                 raise
             self.found[name] = Failure(error, self.fold)
             _log.info("failed: %s", printable(str(error).partition("\n")[0]))
-            _log.debug("the traceback of a failure:", exc_info=error)
 
     def sort(self, names: Sequence[str]) -> None:
         """Put what was found into the order of names."""

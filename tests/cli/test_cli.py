@@ -16,6 +16,7 @@ import small
 from conftest import Cli, is_refused, tells
 from small import LOG, POPULAR
 
+from harness.__main__ import main as started
 from harness.cli import guarded, main
 from harness.cli.show import to_type
 from harness.core.table import Sheet
@@ -92,6 +93,17 @@ def test_the_next_step_is_typed_as_the_command_was(
     assert to_type("report", "runs/one two") == f"{shown} report 'runs/one two'"
 
 
+def test_a_folder_of_the_same_name_is_told(harness: Cli, tmp_path: Path) -> None:
+    """The second config has other parameters, and the same evaluation set."""
+    small.write(tmp_path, {"two.toml": small.toml({**POPULAR, "params": {"window_days": 2}})})
+    harness("run", "exam.toml")
+    (name,) = runs(tmp_path)
+    told = f"written to runs/{name}-2/, as another config has written to runs/{name}/"
+    assert told in harness("run", "two.toml")[1]
+    assert harness("run", "two.toml", "--format", "csv")[2] == f"{told}\n"
+    assert runs(tmp_path) == [name, f"{name}-2"]
+
+
 TWO = small.toml(POPULAR, {"name": "mine", "use": "plugged:Raises"})
 
 
@@ -125,7 +137,7 @@ def test_what_failed_is_told_of_the_run_later_on(harness: Cli, tmp_path: Path) -
 
 def test_the_first_failure_can_end_a_run(harness: Cli, tmp_path: Path) -> None:
     small.write(tmp_path, {"two.toml": TWO})
-    is_refused(harness("run", "two.toml", "--fail-fast"), 'model "mine" raised in fit')
+    is_refused(harness("run", "two.toml", "--fail-fast"), 'model "mine" raised in fit', "--debug")
     assert runs(tmp_path) == []
 
 
@@ -356,6 +368,19 @@ def test_an_interrupt_before_the_command_begins(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     with pytest.raises(SystemExit) as ended:
         main()
+    assert ended.value.code == 130
+
+
+def test_an_interrupt_while_the_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted:
+        def find_spec(self, name: str, path: object, target: object = None) -> None:
+            if name == "harness.cli":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "harness.cli")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        started()
     assert ended.value.code == 130
 
 

@@ -35,6 +35,11 @@ def test_keys_are_overridden(command: str, cli: Cli) -> None:
     is_refused(cli(*by, *keys[:2], "--separator", ";"), "--set 'submission.separator=\";\"'")
 
 
+def test_a_fault_is_attributed_to_what_was_typed_too(cli: Cli) -> None:
+    told = "exam.toml with --set split.n=-1: [split] n: found -1"
+    is_refused(cli("run", "exam.toml", "--set", "split.n=-1"), told)
+
+
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
 def test_a_hint_on_separators_works_as_it_stands(separator: str, cli: Cli) -> None:
     small.write(Path(), {"there/events.csv": EVENTS.replace(",", separator)})

@@ -150,13 +150,14 @@ def test_a_model_that_ends_the_program_is_an_error(tmp_path: Path, where: str) -
     ("text", "message"),
     [
         ("1 / 0", "my_model cannot be imported: ZeroDivisionError: division by zero"),
-        ("def broken(:", "my_model cannot be imported: SyntaxError: "),
+        ("x = 1\ndef broken(:", "my_model cannot be imported: SyntaxError: invalid syntax "
+         "({folder}/my_model.py, line 2)"),
         ("import nowhere_at_all",
-         "my_model needs the module nowhere_at_all, which is not installed"),
-        ("import my_model_helper",
-         "my_model needs the module my_model_helper, which is not installed"),
-        ("import baselines.nothing",
-         "my_model needs the module baselines.nothing, which is not installed"),
+         "my_model needs the module nowhere_at_all, which is not installed; install the package "
+         "that has it, such as pip install nowhere_at_all"),
+        ("import baselines.populr",
+         "my_model needs the module baselines.populr, which is not installed; did you mean "
+         '"baselines.popular"?'),
         ("from baselines.popular import Nothing", "my_model cannot be imported: ImportError: "),
         ('raise ModuleNotFoundError("get the wheel")',
          "my_model cannot be imported: get the wheel"),
@@ -164,7 +165,30 @@ def test_a_model_that_ends_the_program_is_an_error(tmp_path: Path, where: str) -
 )  # fmt: skip
 def test_a_module_that_cannot_be_imported(tmp_path: Path, text: str, message: str) -> None:
     found = refused("my_model:Model", beside(tmp_path, text + "\n"))
-    assert re.match(re.escape(f'model "mine": {message}'), found)
+    assert found.startswith(f'model "mine": {message.format(folder=tmp_path)}')
+
+
+def test_a_helper_beside_the_config_is_found_as_the_hint_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path is whole, and quoted for a shell, wherever one works."""
+    folder = beside(tmp_path / "my shop", f"import my_helper\n{GOOD}")
+    beside(folder, "", "my_helper")
+    monkeypatch.chdir(folder)
+    assert refused("my_model:Model", Path()) == (
+        'model "mine": my_model needs the module my_helper, which is not installed; my_helper.py '
+        f"lies in {folder}, where Python does not look: put PYTHONPATH='{folder}' before the "
+        "command"
+    )
+    monkeypatch.syspath_prepend(folder)
+    assert load("mine", "my_model:Model", {}, Path()) is not None
+
+
+def test_what_has_no_message_is_told_by_its_kind() -> None:
+    try:
+        raise MemoryError
+    except MemoryError as error:
+        assert re.fullmatch(r"MemoryError \(\S+test_plugins\.py, line \d+\)", plugins.told(error))
 
 
 def test_a_module_that_failed_once_is_read_again(tmp_path: Path) -> None:
@@ -179,5 +203,6 @@ def test_a_missing_need_of_an_installed_module(
     monkeypatch.syspath_prepend(tmp_path / "lib")
     message = refused("installed_model:Model", tmp_path)
     assert message == (
-        'model "mine": installed_model needs the module nowhere_at_all, which is not installed'
+        'model "mine": installed_model needs the module nowhere_at_all, which is not installed; '
+        "install the package that has it, such as pip install nowhere_at_all"
     )

@@ -61,6 +61,15 @@ def test_what_is_no_condition_is_told_with_examples(text: str) -> None:
         parse(text)
 
 
+@pytest.mark.parametrize(("sign", "meant"), [("=>", ">="), ("=<", "<="), ("≥", ">="), ("==", ">=")])
+def test_a_sign_that_there_is_not_is_told_with_the_one_that_is_meant(sign: str, meant: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(f"MAP@12 of mine {sign} popular")
+    assert f'"{sign}" is no sign, "{meant}" is; write it as in "MAP@12 of mine' in str(
+        refused.value
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "holds"),
     [
@@ -149,8 +158,12 @@ def test_a_condition_on_a_model_that_failed_does_not_hold(tmp_path: Path) -> Non
     models = MODELS[0], {"name": "bad", "use": "bad:Bad"}
     run(small.config(tmp_path, *models, **ALL)).write(tmp_path / "run")
     for text in ("MAP@1 of bad >= 0", "MAP@1 of popular better than bad"):
-        (one,) = harness.check(tmp_path / "run", text).conditions
+        found = harness.check(tmp_path / "run", text)
+        (one,) = found.conditions
         assert not one.holds
+        assert one.error is not None
+        assert one.error.startswith('model "bad" raised in fit: ValueError (')
+        assert f"\nfailed  {one.error}\n" in str(found)
 
 
 @pytest.mark.parametrize(
