@@ -85,7 +85,7 @@ def chance_steps(
     >>> users = SimpleNamespace(tables={"m": table}, law=Law(half, half / 2, 0 * half, half))
     >>> verdict = found(chance_steps(["m"], parse("MAP@1")), of_one(users))["m"]
     >>> round(verdict.lift, 2), round(verdict.z, 3), round(verdict.p, 2), verdict.verdict
-    (1.5, 0.707, 0.48, 'not distinguishable')
+    (1.5, 0.707, 0.48, 'no better than chance')
     """
     verdicts, samples = yield from side_by_side(
         [
