@@ -1,8 +1,10 @@
 """The config file: TOML in, one checked and frozen `Config` out; every mistake names its key."""
 
+from harness.config.held import Held
 from harness.config.load import parse, read, read_for_submissions
 from harness.config.models import ModelConfig
 from harness.config.sections import (
+    IN_PYTHON,
     Config,
     DataConfig,
     EvaluationConfig,
@@ -20,11 +22,13 @@ from harness.config.splits import (
 )
 
 __all__ = [
+    "IN_PYTHON",
     "Config",
     "DataConfig",
     "EvaluationConfig",
     "FractionSplit",
     "GivenSplit",
+    "Held",
     "InnerSplit",
     "LastNSplit",
     "ModelConfig",

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
+from harness.core.given import is_given
 from harness.data.layout import is_remote
 
 UNSET = "unset_variable"
@@ -20,7 +21,8 @@ _VARIABLE = re.compile(r"\$(?:(?P<dollar>\$)|(?P<plain>[A-Za-z_]\w*)|\{(?P<brace
 def expanded(path: str) -> str:
     """Return a path with the user's folder for ``~``, and values for variables.
 
-    ``$$`` is a dollar sign. URIs and names of tables that Spark reads are left as they are.
+    ``$$`` is a dollar sign. URIs, names of tables that Spark reads, and of frames, are left as they
+    are.
 
     Raises
     ------
@@ -34,7 +36,7 @@ def expanded(path: str) -> str:
     >>> expanded("s3a://shop/$day")
     's3a://shop/$day'
     """
-    if is_remote(path):
+    if is_remote(path) or is_given(path):
         return path
     home = _HOME.match(path)
     if home is not None:

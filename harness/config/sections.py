@@ -8,14 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, InstanceOf, Tag, model_validator
 
 from harness.config.base import Section
+from harness.config.held import NOTHING, Held
 from harness.config.models import ModelConfig, require_base_models
 from harness.config.paths import PathOrFalse, PathText, PathTexts, paths_of
 from harness.config.space import SearchName
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig, TimeSplit
 from harness.core.errors import UsageError, counted, suggest
+from harness.core.given import is_given
 from harness.core.unpacking import OWN, Cap
 from harness.data import table_layout
 from harness.data.conditions import conditions
@@ -47,6 +49,8 @@ def _kind(given: Any) -> str:
 _TableName = Annotated[
     Annotated[PathText, Tag("name")] | Annotated[TableConfig, Tag("table")], Discriminator(_kind)
 ]
+IN_PYTHON = "harness.run"
+"""What a config is called that was made in Python."""
 TABLE = "table"
 """The layout of any log, whose files and columns a config names."""
 
@@ -194,6 +198,8 @@ class Config(Section):
         Of the config of a fold: how many windows, or files, stand after its own.
     file : str
         Its name in messages: the path of a config file.
+    held : Held
+        What was given in Python, and is in no file.
     """
 
     data: DataConfig
@@ -206,6 +212,7 @@ class Config(Section):
     folder: Annotated[Path, Field(exclude=True)] = Path()
     fold: Annotated[int, Field(exclude=True)] = 0
     file: Annotated[str, Field(exclude=True)] = "config"
+    held: Annotated[InstanceOf[Held], Field(exclude=True)] = NOTHING
 
     @model_validator(mode="after")
     def _consistent(self) -> Config:
@@ -290,6 +297,11 @@ class Config(Section):
         return self
 
     @property
+    def is_file(self) -> bool:
+        """Whether a file says it, and no program."""
+        return self.file != IN_PYTHON
+
+    @property
     def n_folds(self) -> int:
         """How many evaluation sets there are."""
         return self.split.folds if isinstance(self.split, TimeSplit | GivenSplit) else 1
@@ -326,7 +338,7 @@ class Config(Section):
         Of several folds it is that of the last, which commands take that ask for one. Rows are
         numbered where either of the splits orders events by them.
         """
-        found = self._layout().capped(self.data.cap)
+        found = self._layout().capped(self.data.cap).holding(self.held.frames)
         ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
         own: dict[str, Any] = {"numbered": "file" in ties}
         own |= {
@@ -405,11 +417,16 @@ class Config(Section):
         return values
 
     def _absolute(self, lists: str | list[str]) -> str | list[str]:
-        whole = [str((self.folder / path).resolve()) for path in paths_of(lists)]
+        whole = [
+            path if is_given(path) else str((self.folder / path).resolve())
+            for path in paths_of(lists)
+        ]
         return whole if isinstance(lists, list) else whole[0]
 
     def from_anywhere(self, use: str) -> str:
         """Return ``module:name…`` with the path of a file beside the config written out."""
         module, colon, name = use.partition(":")
+        if is_given(use):
+            return use
         file = self.folder / f"{module.removesuffix('.py')}.py"
         return f"{file.resolve()}:{name}" if colon and file.is_file() else use

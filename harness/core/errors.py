@@ -79,6 +79,11 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def row_text(row: int) -> str:
+    """Return how a message names a row, counted as frames count."""
+    return f"row {row:,} (the first is 0)"
+
+
 def in_toml(value: object) -> str:
     """Return a value as a message shows it, as it would stand in a config.
 

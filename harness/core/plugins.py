@@ -82,7 +82,10 @@ def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
     else:
         _BEGAN.setdefault(module_name, time.time_ns())
     if module_name.endswith(".py") and not beside.is_file():
-        raise UsageError(f"{owner}: no file {beside}; paths start at the config file")
+        raise UsageError(
+            f"{owner}: no file {beside}; paths start at the config file, in Python at the current "
+            "folder"
+        )
     try:
         return _from_file(beside) if beside.is_file() else importlib.import_module(module_name)
     except NotCompiledError:

@@ -82,15 +82,15 @@ class Workers:
             place.close()
 
     def share(
-        self, units: Sequence[Sequence[T]], work: Work[T, R]
+        self, units: Sequence[Sequence[T]], work: Work[T, R], own: int = 0
     ) -> Iterator[tuple[T, Callable[[], R]]]:
         """Yield every item with what returns its result, or raises, as soon as it can be asked.
 
-        Units are not divided. This process takes the first that is left, a worker the last; what a
-        worker had that ended is done here.
+        Units are not divided. This process takes the first that is left, a worker the last, but
+        none of the first `own`; what a worker had that ended is done here.
         """
-        shared = _Shared[T, R](units)
-        for place in self._places[: len(units) - 1] if units else ():
+        shared = _Shared[T, R](units, own)
+        for place in self._places[: len(units) - max(own, 1)] if units else ():
             Thread(target=self._feed, args=(place, shared, work), daemon=True).start()
         try:
             while (unit := shared.first()) is not None or shared.open:
@@ -148,20 +148,22 @@ class _Place:
 class _Shared(Generic[T, R]):
     """Units that are left, and what was found of those that workers took."""
 
-    def __init__(self, units: Sequence[Sequence[T]]) -> None:
+    def __init__(self, units: Sequence[Sequence[T]], own: int) -> None:
         self.ended = Event()
-        self._left, self._taken, self._changed = deque(units), 0, Lock()
+        self._own, self._left = own, deque(units)
+        self._taken, self._changed = 0, Lock()
         self._found = SimpleQueue[list[tuple[T, Callable[[], R]]]]()
 
     def first(self) -> Sequence[T] | None:
         """Return the first unit that is left, for this process."""
         with self._changed:
+            self._own = max(self._own - 1, 0)
             return self._left.popleft() if self._left else None
 
     def last(self) -> Sequence[T] | None:
         """Return the last unit that is left, for a worker; it is to be given back."""
         with self._changed:
-            if self.ended.is_set() or not self._left:
+            if self.ended.is_set() or len(self._left) <= self._own:
                 return None
             self._taken += 1
             return self._left.pop()
@@ -171,7 +173,7 @@ class _Shared(Generic[T, R]):
         with self._changed:
             self._taken -= 1
             if rest:
-                self._left.appendleft(rest)
+                self._left.insert(self._own, rest)
             self._found.put(found)
 
     @property

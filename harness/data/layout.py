@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.core.errors import UsageError
+from harness.core.given import given, is_given, what
 from harness.core.unpacking import SENT, Cap
 from harness.data.conditions import Condition, conditions
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Encoding = Literal["utf-8", "latin-1", "cp1252"]
 CandidateRule = Literal["catalogue", "shown", "train"]
@@ -55,6 +59,10 @@ class Table:
         The name as it was given, where Spark alone can read it; empty for files of this machine.
     key : str
         What names it under ``[data]``: ``events``, ``users`` or ``items``; empty: a layout does.
+    is_frame : bool
+        Whether it is no file, but a frame that was given in Python, and `path` says which.
+    frame : polars.DataFrame, optional
+        That frame; None where it was given to another process.
     """
 
     path: Path
@@ -65,6 +73,8 @@ class Table:
     cap: Cap = field(default=SENT, repr=False, compare=False)
     remote: str = field(default="", repr=False)
     key: str = field(default="", repr=False, compare=False)
+    is_frame: bool = field(default=False, repr=False)
+    frame: pl.DataFrame | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def within(
@@ -76,6 +86,8 @@ class Table:
         encoding: str = "utf-8",
     ) -> Table:
         """Return the table of a name in a folder, whose own name is text where it is remote."""
+        if is_given(name):
+            return cls(Path(what(name)), is_frame=True)
         if is_remote(name) or (isinstance(folder, str) and not name.startswith("/")):
             remote = name if is_remote(name) else f"{str(folder).rstrip('/')}/{name}"
             return cls(Path(remote), separator, header, encoding, remote=remote)
@@ -126,8 +138,13 @@ class Table:
         Raises
         ------
         UsageError
-            Spark alone can read it.
+            Spark alone can read it, or it is a frame of another process.
         """
+        if self.is_frame and self.frame is None:
+            raise UsageError(
+                f"{self.path}: was given in Python, and no file holds it; write it as Parquet, and "
+                f'name that file in place of "{given(self.name)}"'
+            )
         if self.remote:
             raise UsageError(f"{self.remote}: is read by Spark alone; add --engine spark")
         return self.path
@@ -232,6 +249,11 @@ class Layout:
         attributes = [a.table for a in (self.users, self.items) if a is not None]
         return (*(e.table for e in self.events), *attributes)
 
+    @property
+    def has_frames(self) -> bool:
+        """Whether a table is a frame that was given in Python."""
+        return any(table.is_frame for table in self.tables)
+
     def within(self, folder: Path | str) -> Layout:
         """Return the same for the files in a folder, whose name is text where it is remote."""
 
@@ -267,11 +289,23 @@ class Layout:
 
     def capped(self, cap: Cap) -> Layout:
         """Return the same with tables that may unpack to so much."""
+        return self._with_tables(lambda table: replace(table, cap=cap))
 
+    def holding(self, frames: Mapping[str, pl.DataFrame]) -> Layout:
+        """Return the same with the frames, by name, that its tables are."""
+        if not frames or not self.has_frames:
+            return self
+        return self._with_tables(
+            lambda table: (
+                replace(table, frame=frames.get(given(table.name))) if table.is_frame else table
+            )
+        )
+
+    def _with_tables(self, change: Callable[[Table], Table]) -> Layout:
         def own(table: AttributeTable | None) -> AttributeTable | None:
-            return table and replace(table, table=replace(table.table, cap=cap))
+            return table and replace(table, table=change(table.table))
 
-        events = tuple(replace(e, table=replace(e.table, cap=cap)) for e in self.events)
+        events = tuple(replace(e, table=change(e.table)) for e in self.events)
         return replace(self, events=events, users=own(self.users), items=own(self.items))
 
 

@@ -50,6 +50,8 @@ def parts_of(table: Table) -> list[Part]:
     DataError
         No file has such a name or fits the pattern; a folder whose name says a column twice.
     """
+    if table.is_frame:
+        return [Part(table.local)]
     path, inside = _opened_up(table.local)
     if inside is not None and not exists(path):
         raise DataError(f"{path}: no such file\n{listed(path.parent)}")
@@ -60,11 +62,13 @@ def parts_of(table: Table) -> list[Part]:
 
 def is_in_database(table: Table) -> bool:
     """Return whether a table is one of a database."""
-    return _opened_up(table.local)[1] is not None
+    return not table.is_frame and _opened_up(table.local)[1] is not None
 
 
 def is_one_file(table: Table) -> bool:
-    """Return whether a table is a file by itself, whose rows have an order."""
+    """Return whether a table is a file or a frame by itself, whose rows have an order."""
+    if table.is_frame:
+        return True
     root, pattern = _cut(table.local)
     return not pattern and not root.is_dir() and not is_in_database(table)
 

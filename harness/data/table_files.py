@@ -11,6 +11,7 @@ from harness.core.io import PACKED, unpacked
 from harness.data import json_source
 from harness.data.database_source import kind_of, source_of
 from harness.data.frame_source import PartitionedText
+from harness.data.given_source import GivenSource
 from harness.data.json_source import JsonLinesSource
 from harness.data.layout import Table
 from harness.data.lists import ParquetLists
@@ -33,6 +34,9 @@ def sources(table: Table) -> Generator[Source, None, None]:
         A file that is missing or empty, no UTF-8, or without a usable header.
     """
     for part in parts_of(table):
+        if table.frame is not None:
+            yield GivenSource(table, table.frame)
+            continue
         with opened(table, part) as source:
             yield source
 
@@ -72,7 +76,9 @@ def _parquet(table: Table, plain: Path, part: Part) -> Source:
 
 
 def files_of(table: Table) -> list[Path]:
-    """Return the files that a table is read from."""
+    """Return the files that a table is read from; a frame is none."""
+    if table.frame is not None:
+        return []
     found = []
     for part in parts_of(table):
         found.append(part.path)

@@ -15,6 +15,7 @@ from harness.config import Config, ModelConfig
 from harness.core import plugins
 from harness.core.arrays import Int32
 from harness.core.errors import UsageError, suggest
+from harness.core.given import is_given, what
 from harness.core.random import of_repeat
 from harness.core.table import json_value
 from harness.experiment.file_model import PrecomputedLists
@@ -111,9 +112,9 @@ class Factories:
         self.only = only
         self.settings = {model.name: model for model in config.models}
         self._classes = {
-            name: plugins.load(f'model "{name}"', use, config.folder, "class")
+            name: _class_of(config, self.settings[name])
             for name in base_models_first(self.settings, only)
-            if (use := self.settings[name].use) is not None
+            if self.settings[name].use is not None
         }
 
     def made(self, repeat: int) -> dict[str, Recommender]:
@@ -152,6 +153,7 @@ class Factories:
         """
         own = self.settings[name]
         given = guard.defaults(self._classes[name]) if name in self._classes else {}
+        given |= guard.stored(self.config.held.models.get(name))
         known = {key: value for key, value in given.items() if _is_plain(value)}
         if own.base_models:
             known.pop("models", None)
@@ -216,8 +218,7 @@ def load(
     config: Config, settings: ModelConfig, base_models: Sequence[Sequence[Recommender]]
 ) -> Iterator[Recommender]:
     """Yield every repeat of one model of a class, of base models that are made already."""
-    use = str(settings.use)
-    factory = plugins.load(f'model "{settings.name}"', use, config.folder, "class")
+    factory = _class_of(config, settings)
     for repeat in range(settings.repeats):
         yield _made(settings, factory, base_models[repeat], repeat)
 
@@ -231,4 +232,49 @@ def _made(
     own = guard.seeds(factory, settings.params)
     params = settings.params | {name: of_repeat(seed, repeat) for name, seed in own.items()}
     given = params | ({"models": list(base_models)} if base_models else {})
-    return guard.made(settings.name, str(settings.use), factory, given)
+    return guard.made(settings.name, what(str(settings.use)), factory, given)
+
+
+def _class_of(config: Config, settings: ModelConfig) -> Callable[..., Any]:
+    """Return what makes a model: its class, or what copies an object that was given."""
+    name, use = settings.name, str(settings.use)
+    if not is_given(use):
+        found: Callable[..., Any] = plugins.load(f'model "{name}"', use, config.folder, "class")
+        return found
+    held = config.held.models.get(name)
+    if held is None:
+        return partial(_Gone, use)
+    return held if isinstance(held, type) else _Copies(name, held)
+
+
+class _Copies:
+    """Makes models of an object: copies of it, as it was given."""
+
+    def __init__(self, name: str, model: Any) -> None:
+        self._name, self._model = name, model
+
+    def __call__(self) -> Any:
+        try:
+            return copy.deepcopy(self._model)
+        except Exception as error:  # a stranger's object may hold anything
+            raise UsageError(
+                f'model "{self._name}": no copy can be made of this {type(self._model).__name__} '
+                f"({plugins.told(error)}); every fit takes a copy of the object as it was given: "
+                'give its class and parameters instead, as in {"use": MyModel, "params": {…}}'
+            ) from error
+
+
+class _Gone:
+    """Stands for a model of an earlier run whose class or object was given in Python."""
+
+    def __init__(self, use: str, **params: Any) -> None:
+        self._use = use
+
+    def fit(self, train: Train) -> Self:
+        """Raise UsageError: nobody has it."""
+        raise UsageError(
+            f"{what(self._use)} was given in Python, and no file holds it; put its class into a "
+            f'file beside the config, and name it: use = "my_model:{what(self._use)}"'
+        )
+
+    recommend = fit

@@ -117,10 +117,11 @@ def sample_of(config: Config) -> Path | None:
     """Return the sample submission that the config names, or that stands beside the data."""
     if config.submission.sample is False:
         return None
+    events = config.layout().events[0].table
     if config.submission.sample is not None:
         return config.folder / config.submission.sample
     with suppress(DataError):
-        return find(Path(config.layout().events[0].table.path).parent / _SAMPLE)
+        return None if events.is_frame else find(events.path.parent / _SAMPLE)
     return None
 
 
@@ -164,7 +165,7 @@ def _with_zeros(found: Against, layout: Layout) -> Against:
 
 def _is_plain(table: AttributeTable) -> bool:
     """Return whether it is one CSV with a header, which the reader of submissions reads too."""
-    if table.table.remote:
+    if table.table.remote or table.table.is_frame:
         return False
     if not is_one_file(table.table):
         return False

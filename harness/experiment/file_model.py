@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.sparse import csr_array
 from harness.config.paths import paths_of
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import DataError, UsageError, counted
+from harness.core.given import is_given, what
 from harness.metrics import Judgments
 from harness.models.base import Draws, Train
 from harness.models.recommendations import EMPTY, Recommendations
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class PrecomputedLists:
-    """The lists of a file: as they stand for users (`on`), and as a base model of other models.
+    """The lists of a file or frame: as they stand for users (`on`), and as a base model of others.
 
     They are evaluated as ``harness score FILE --config CONFIG`` reads them: what is no candidate,
     or stands twice, uses its position and never hits. A base model must answer as every recommender
@@ -40,11 +42,13 @@ class PrecomputedLists:
         lists = next(model.lists for model in config.models if model.name == name)
         last = paths_of(lists or "")[-1]
         self.name, self.config, self.path = name, config, config.folder / last
-        there = False
+        self.frame = config.held.frames.get(last)
+        there = is_given(last)  # where it is not held, the lists of an earlier run may be at hand
         with suppress(OSError):  # a name that is too long
-            there = self.path.is_file()
+            there = there or self.path.is_file()
         if not there:
-            raise UsageError(f'model "{name}": no file {self.path}; paths start at the config file')
+            start = "the config file" if config.is_file else "the current folder"
+            raise UsageError(f'model "{name}": no file {self.path}; paths start at {start}')
 
     def fit(self, train: Train) -> Self:
         """Read the lists of all users; nothing is learnt."""
@@ -100,17 +104,29 @@ class PrecomputedLists:
         nothing = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
         solution = Solution(users, items, Judgments(nothing, nothing.sizes), k=k)
         against = Terms(self.config).against().scored_by(solution)
-        found = examine(self.path, against, solution, places=k)
+        given = self._given()
+        found = examine(given, against, solution, places=k)
         if not found.validation.valid and not force:
-            refusal = (
-                "these lists have errors; mend them, or see all of them: "
-                f"harness validate {self.path} --config {self.config.file}"
-            )
+            refusal = "these lists have errors; mend them"
+            if self.config.is_file:
+                refusal += (
+                    f", or see all of them: harness validate {self.path} "
+                    f"--config {self.config.file}"
+                )
             raise SubmissionError(found.validation, refusal, f'model "{self.name}": ')
         try:
-            return lists_of_validated(self.path, found, solution, k)
+            return lists_of_validated(given, found, solution, k)
         except DataError as error:
             raise DataError(f'model "{self.name}": {error}') from error
+
+    def _given(self) -> Path | pl.DataFrame:
+        """Return the file or the frame."""
+        if self.frame is None and is_given(self.path.name):
+            raise UsageError(
+                f"{what(self.path.name)}: were given in Python, and no file holds them; write "
+                "them to one, and name it in place of this"
+            )
+        return self.path if self.frame is None else self.frame
 
 
 def odd(name: str, found: Recommendations, evaluation_set: EvaluationSet) -> tuple[str, ...]:

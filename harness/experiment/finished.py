@@ -23,7 +23,7 @@ from harness.core.cache import Entry
 from harness.core.errors import DataError
 from harness.core.progress import Clock
 from harness.experiment.answers import Answers
-from harness.experiment.identity import common, described, of_model, uses
+from harness.experiment.identity import common, described, is_known, of_model, uses
 from harness.experiment.sources import Sources, UnknownSourceError, sources_of
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.task import Task
@@ -252,8 +252,9 @@ def kept_notes() -> Iterator[dict[str, Any]]:
 
 
 def _asked(config: Config) -> Iterator[str]:
-    """Yield the models of a class; a file of lists is read again."""
-    return (model.name for model in config.models if model.use is not None)
+    """Yield the models of a class; a file of lists is read again, and an object asked again."""
+    named = (model.name for model in config.models if model.use is not None)
+    return (name for name in named if is_known(config, name))
 
 
 def _entries(config: Config) -> dict[str, Entry]:

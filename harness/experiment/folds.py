@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count, groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -39,7 +39,7 @@ from harness.experiment.held_out import HeldOut
 from harness.experiment.list_table import frames_of
 from harness.experiment.record import Chance, Evaluation, ModelRecord
 from harness.experiment.result import Findings, Result, write_run
-from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, USERS
+from harness.experiment.run_folder import FOLD, PER_USER, RECOMMENDATIONS, USERS
 from harness.metrics import Metric
 from harness.metrics.scores import mean
 from harness.protocol.evaluation_set import EvaluationSet
@@ -50,6 +50,9 @@ from harness.stats.chance_law import has_law
 from harness.stats.estimates import ModelEstimate, of_set
 from harness.stats.fold_means import FEWEST, Folds, ScoredFold, fold_steps
 from harness.stats.folds import folded
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +80,27 @@ class FoldedResult(Findings):
 
     folds: tuple[Result, ...]
 
-    def per_user(self) -> pl.DataFrame:
-        """Return one row a user, model, repeat and fold, with a column for each metric of users."""
-        return frames_of([fold.per_user() for fold in self.folds])
+    def per_user(self, model: str | None = None, *, repeat: int | None = None) -> pd.DataFrame:
+        """Return what `Result.per_user` returns of each fold, its number first in the index."""
+        import pandas as pd
 
-    def recommendations(self) -> pl.DataFrame:
-        """Return one row a user, model, repeat and fold, with the list of items."""
-        return frames_of([fold.recommendations() for fold in self.folds])
+        self.chosen(model, repeat)
+        several = enumerate(self.folds, 1)
+        each = {number: fold.per_user(model, repeat=repeat) for number, fold in several}
+        return pd.concat(each, names=[FOLD])
+
+    def recommendations(
+        self, model: str | None = None, *, repeat: int | None = None
+    ) -> pl.DataFrame:
+        """Return what `Result.recommendations` returns of each fold, with a column ``fold``."""
+        self.chosen(model, repeat)
+        return frames_of([fold.recommendations(model, repeat=repeat) for fold in self.folds])
+
+    def _score_rows(self) -> pl.DataFrame:
+        return frames_of([fold.score_rows() for fold in self.folds])
+
+    def _list_rows(self) -> pl.DataFrame:
+        return frames_of([fold.list_rows() for fold in self.folds])
 
     def _users(self) -> pl.DataFrame:
         return frames_of([fold.users for fold in self.folds])
@@ -96,8 +113,8 @@ class FoldedResult(Findings):
         UsageError
             `folder` exists and is no run folder, or cannot be written.
         """
-        tables = {RECOMMENDATIONS: self.recommendations} if recommendations else {}
-        tables |= {PER_USER: self.per_user, USERS: self._users}
+        tables = {RECOMMENDATIONS: self._list_rows} if recommendations else {}
+        tables |= {PER_USER: self._score_rows, USERS: self._users}
         write_run(self, folder, tables, max(fold.group() for fold in self.folds))
 
 

@@ -20,6 +20,7 @@ from harness.config.models import ModelConfig
 from harness.config.paths import paths_of
 from harness.core import cache
 from harness.core.cache import Entry
+from harness.core.given import is_given
 from harness.data import loading
 from harness.experiment.build import base_models_first
 from harness.experiment.imports import is_installed
@@ -94,6 +95,16 @@ def _told(model: ModelConfig) -> tuple[str, list[tuple[str, str]]]:
 def uses(config: Config, name: str) -> list[str]:
     """Return the import paths of a model and of those that it is made of."""
     return [one.use for one in _with_base_models(config, name) if one.use is not None]
+
+
+def is_known(config: Config, name: str) -> bool:
+    """Return whether it is known what a model is: no object or frame of a program has an identity.
+
+    Nor has what is made of one.
+    """
+    parts = _with_base_models(config, name)
+    named = [one for part in parts for one in (part.use, *paths_of(part.lists or [])) if one]
+    return not any(map(is_given, named))
 
 
 def _with_base_models(config: Config, name: str) -> list[ModelConfig]:

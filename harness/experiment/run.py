@@ -57,13 +57,20 @@ _log = logging.getLogger(__name__)
 
 
 def run(
-    config: Config | str | Path,
+    config: Config | Mapping[str, Any] | str | Path | None = None,
     *,
+    events: Any = None,
+    users: Any = None,
+    items: Any = None,
+    data: Mapping[str, Any] | None = None,
+    split: Mapping[str, Any] | None = None,
+    evaluation: Mapping[str, Any] | None = None,
+    compare: Mapping[str, Any] | None = None,
+    models: Sequence[str] | Mapping[str, Any] = (),
     memory: str | None = None,
     whole: Literal["refuse", "keep"] = "refuse",
     fail_fast: bool = False,
     fresh: bool = False,
-    models: Sequence[str] = (),
     jobs: int = 1,
     progress: bool = False,
 ) -> Result | FoldedResult:
@@ -73,7 +80,24 @@ def run(
 
     Parameters
     ----------
-    config : Config or path of a TOML file
+    config : path of a TOML file, or mapping, optional
+        A mapping has the sections of the file. Without it the keywords below say the same: each is
+        a section, or a table of ``[data]``.
+    events : frame or path
+        The event log, with columns as `data` names them (``user``, ``item`` and ``time`` by
+        default): a pandas or Polars frame, an Arrow table or a DuckDB relation, or a file. A frame
+        is never changed; with frames nothing is kept in the cache.
+    users, items : frame or path, optional
+        A row a user or item, with their attributes.
+    data, split, evaluation, compare : mapping
+        The keys of these sections, such as ``{"strategy": "time", "valid_days": 7}``. `valid` of a
+        given split may be a frame, too.
+    models : mapping of name to model, or sequence of str
+        A model is an import path ``"module:Class"``; a class, made without parameters; an object
+        with ``fit`` and ``recommend``, of which every fit takes a copy as it was given; a frame or
+        a file of lists (user, item and rank, or the order of rows); or a mapping as an entry of
+        ``[[models]]``: ``{"use": MyModel, "params": {"days": 7}, "repeats": 5}``. With a config:
+        names of its models; these, and what they are made of, alone are evaluated.
     memory : str, optional
         How much may be used, such as ``4GB``: where all events need more, they are read once into
         buckets of users on disk, and these are evaluated one after the other, with the same
@@ -88,11 +112,10 @@ def run(
         Evaluate every model anew. By default those that an earlier run finished are taken from the
         cache, where all is the same that their lists follow from (``[data] cache = false`` keeps
         nothing).
-    models : sequence of str
-        Evaluate these, and what they are made of, alone; all by default.
     jobs : int
         How many processes may evaluate models side by side, this one among them, where memory
-        allows; the results are the same. Each reads the events.
+        allows; the results are the same. Each reads the events, so there must be a file of them;
+        models that are classes or objects are evaluated by this one.
     progress : bool
         Show bars on standard error for steps that take longer than a second.
 
@@ -101,12 +124,29 @@ def run(
     HarnessError
         Anything a person can mend: the config, a file, an empty evaluation set, a full disk; and
         a model that fails, where no other is left.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> days = ["2020-01-01"] * 3 + ["2020-01-09"] * 2
+    >>> log = pl.DataFrame({"user": [1, 1, 2, 1, 2], "item": [7, 8, 8, 7, 8], "time": days})
+    >>> class Always:
+    ...     def fit(self, train):
+    ...         return self
+    ...
+    ...     def recommend(self, users, k, draws, exclude=None):
+    ...         return [[0, 1]] * len(users)
+    >>> found = run(events=log, split={"strategy": "time"}, models={"always": Always()})
+    >>> found.recommendations("always").rows()
+    [('1', 1, '7'), ('1', 2, '8'), ('2', 1, '7'), ('2', 2, '8')]
     """
-    if not isinstance(config, Config):
-        config = read(Path(config))
+    of_data = {"events": events, "users": users, "items": items}
+    sections = {"data": data, "split": split, "evaluation": evaluation, "compare": compare}
+    config, names = _config_of(config, of_data, sections, models)
+    _refuse_with_frames(config, memory, jobs)
     if whole not in ("refuse", "keep"):
         raise UsageError(f'whole is {whole!r}; expected "refuse" or "keep"')
-    config = only(config, models) if models else config
+    config = only(config, names) if names else config
     with ThreadPoolExecutor(1) as keeping:  # leaving waits until finished models are kept
         made = list[Finished]()
 
@@ -118,6 +158,60 @@ def run(
         found = evaluate(*given, memory=memory, whole=whole, jobs=jobs, progress=progress)
     _say_unkept({name: why for one in made for name, why in one.unkept.items()})
     return found
+
+
+def _config_of(
+    config: Config | Mapping[str, Any] | str | Path | None,
+    of_data: Mapping[str, Any],
+    sections: Mapping[str, Any],
+    models: Sequence[str] | Mapping[str, Any],
+) -> tuple[Config, Sequence[str]]:
+    """Return the config that is given, or made of keywords, and the models of it to evaluate.
+
+    Raises
+    ------
+    UsageError
+        Both are given, or neither, or something else.
+    """
+    from harness.experiment import given  # Polars and readers of frames, for these alone
+
+    said = {key: own for key, own in {**of_data, **sections}.items() if own is not None}
+    if config is None:
+        given.require_keywords(said, models)
+        return given.config_of(given.sections_of(said, models)), ()
+    if said:
+        raise UsageError(
+            f"harness.run: a config says it all: leave {' and '.join(said)} out, or the config"
+        )
+    if isinstance(models, Mapping | str):
+        raise UsageError(
+            "harness.run: models with a config are names of its models, such as "
+            f'models=["popular"]; found {type(models).__name__}'
+        )
+    if isinstance(config, Mapping):
+        return given.config_of(config), models
+    if not isinstance(config, Config | str | Path):
+        raise UsageError(
+            f"harness.run: found {type(config).__name__} in place of a config; give the path of a "
+            "TOML file, a mapping of its sections, or events=, split= and models="
+        )
+    return config if isinstance(config, Config) else read(Path(config)), models
+
+
+def _refuse_with_frames(config: Config, memory: str | None, jobs: int) -> None:
+    """Raise UsageError where something is asked for that needs files of the events."""
+    if not any(fold.layout().has_frames for fold in config.folds()):
+        return
+    asked = {"memory": memory is not None, "jobs": jobs != 1}
+    for name in (name for name, given in asked.items() if given):
+        why = {
+            "memory": "events of a frame are in memory already",
+            "jobs": "other processes cannot read a frame of this one",
+        }[name]
+        raise UsageError(
+            f"harness.run: {name}: {why}; leave {name} out, or write the frame as Parquet and give "
+            'its path: events="events.parquet"'
+        )
 
 
 def _say_unkept(unkept: Mapping[str, str]) -> None:
@@ -244,7 +338,7 @@ def _evaluations(
     """
     for layout, own in groupby(folds, key=lambda fold: fold.config.layout()):
         given = config, list(own)
-        if limit is None or memory_.needed(layout) <= limit.size:
+        if limit is None or layout.has_frames or memory_.needed(layout) <= limit.size:
             yield from _in_memory(*given, limit, beside, progress)
         else:
             yield from _in_buckets(*given, limit, whole, progress)

@@ -24,6 +24,7 @@ from harness.data import loading
 from harness.data.layout import Layout
 from harness.experiment import identity, memory
 from harness.experiment.answers import Answers
+from harness.experiment.build import only
 from harness.experiment.memory import Limit
 from harness.experiment.sources import OneSource
 from harness.models.recommendations import Recommendations
@@ -61,11 +62,11 @@ class SideBySide:
     """
 
     def __init__(self, config: Config, workers: Workers) -> None:
-        self._config, self._workers = config, workers
+        self._config, self._workers = _of_files(config), workers
         self.processes = 1 + workers.count
         folds = config.folds() if workers.count else ()
         self._stamps = [stamps_of(fold.layout()) for fold in folds]
-        self._source = source_of(config) if workers.count else None
+        self._source = source_of(self._config) if workers.count else None
         self.ready: Callable[[], object] = lambda: None
 
     def answers(
@@ -95,11 +96,26 @@ class SideBySide:
         own = partial(with_same_source, self._source, here)
         received = partial(_answered, unkept)
         work = Work(partial(self._of_fold, fold), accept, _request, received, own, _lost)
-        return self._workers.share(units(models), work)
+        there = {model.name for model in self._config.models}
+        asked = sorted(units(models), key=lambda unit: unit[0].name in there)
+        mine = sum(unit[0].name not in there for unit in asked)
+        return self._workers.share(asked, work, mine)
 
     def _of_fold(self, fold: int) -> dict[str, Any]:
         self.ready()
         return sent(self._config) | {"fold": fold}
+
+
+def _of_files(config: Config) -> Config:
+    """Return a config of the models that other processes have, too; all, where they have none.
+
+    A unit is theirs as a whole, or not at all.
+    """
+    given = {m.name for m in config.models if not identity.is_known(config, m.name)}
+    if not given:
+        return config
+    names = [one.name for u in units(config.models) if not given & {m.name for m in u} for one in u]
+    return only(config, names)
 
 
 def sent(config: Config) -> dict[str, Any]:

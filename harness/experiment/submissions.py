@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from harness.core.errors import HarnessError, counted
+from harness.core.errors import HarnessError, UsageError, counted
 from harness.core.progress import stopwatch
 from harness.experiment.score import Scored
 from harness.experiment.score import score as score_lists
@@ -173,7 +173,14 @@ def by_metrics(
         That of the competition.
     metrics, k
         As `score_on` takes them.
+
+    Raises
+    ------
+    UsageError
+        `k` is no cut-off.
     """
+    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+        raise UsageError(f"k is {k!r}; expected a whole number, 1 or more")
     cut = k or solution.k or (wanted and wanted.k) or _K
     if not metrics and (k is not None or not solution.metrics):
         solution = replace(solution, metrics=_usual(cut, wanted if k is None else None))

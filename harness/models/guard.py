@@ -116,6 +116,21 @@ def _told(name: str, call: Callable[[], Any]) -> Any:
     return guarded(name, "fit_steps", call)
 
 
+def stored(model: Any) -> dict[str, Any]:
+    """Return the parameters that an object was made with, as far as it has stored them.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> stored(Fraction(1, 2)), stored(None)
+    ({'numerator': 1, 'denominator': 2}, {})
+    """
+    if model is None or isinstance(model, type):
+        return {}
+    own = [name for name, about in (_accepted(type(model)) or {}).items() if about.kind in _NAMED]
+    return {name: getattr(model, name) for name in own if hasattr(model, name)}
+
+
 def _accepted(factory: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
     """Return the parameters of a class; None where it does not tell, as one written in C may."""
     try:
@@ -133,7 +148,9 @@ def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) 
         raise UsageError(f'model "{name}": {use} is made of other models; name them under of')
     for param, about in accepted.items():
         if about.default is about.empty and param not in params and about.kind in _NAMED:
-            raise UsageError(f'model "{name}": {use} needs the parameter "{param}"')
+            raise UsageError(
+                f'model "{name}": {use} needs the parameter "{param}"; set it under params'
+            )
     for param in params:
         if param not in accepted:
             raise UsageError(

@@ -10,11 +10,10 @@ from pathlib import Path
 import polars as pl
 
 from harness.core.arrays import Bool
-from harness.core.errors import DataError, printable, suggest
+from harness.core.errors import DataError, printable, row_text, suggest
 from harness.data import layout
 from harness.data.table_files import sources
 from harness.data.text_source import TextSource
-from harness.metrics.inputs.cells import row_text
 from harness.metrics.inputs.frame import Table, accept
 from harness.submission.format import NAMES, Named, Separators
 

@@ -112,7 +112,7 @@ POPULAR, RANDOM = "baselines.popular:Popular", "baselines.random_items:RandomIte
          f'{POPULAR} has no parameter "window_day"; did you mean "window_days"?'),
         (RANDOM, {"seed": 7}, "", f'{RANDOM} has no parameter "seed"; none is allowed here'),
         ("my_model:Model", {}, GOOD.replace("depth=1", "depth"),
-         'my_model:Model needs the parameter "depth"'),
+         'my_model:Model needs the parameter "depth"; set it under params'),
         ("my_model:Model", {}, GOOD.replace("def fit(", "def fit_("),
          'my_model:Model has no method "fit"'),
         ("my_model:Model", {}, GOOD.replace("def recommend(", "def recommend_("),

@@ -196,7 +196,7 @@ def test_what_a_killed_process_has_finished_is_used_by_the_next(
 ) -> None:
     in_buckets(monkeypatch, 2)
     in_parts_of(monkeypatch, 2)
-    monkeypatch.setattr("harness.data.parquet_source.BATCH_ROWS", 1)
+    monkeypatch.setattr("harness.data.lazy_source.BATCH_ROWS", 1)
     layout = config(tmp_path, events=name).layout()
     (tmp_path / "log.csv").unlink()
     (tmp_path / name).write_bytes(STORED[name](LOG.encode()))

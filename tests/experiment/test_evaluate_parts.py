@@ -21,8 +21,8 @@ from harness.core.steps import of_parts
 from harness.data import bucketing
 from harness.data.buckets import prepared
 from harness.experiment.evaluate_parts import EvaluatedPart, InParts, listed
-from harness.experiment.result import scores_by_row
 from harness.experiment.run import run
+from harness.experiment.score_table import scores_by_row
 
 
 class Listed:
@@ -69,7 +69,7 @@ def test_the_log_says_what_each_step_took(tmp_path: Path, caplog: pytest.LogCapt
 
 def test_scores_of_parts_are_those_of_all_users(tmp_path: Path) -> None:
     settings = small.many(tmp_path)
-    whole = run(settings).per_user().cast({"user": pl.String}).sort("user", "model", "repeat")
+    whole = run(settings).score_rows().cast({"user": pl.String}).sort("user", "model", "repeat")
     with in_parts(settings, 7) as found:
         rows = [scores_by_row(part.profile["user"], part.tables) for part in parts_of(found)]
     assert pl.concat(rows).sort("user", "model", "repeat").equals(whole)

@@ -124,8 +124,9 @@ def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(tmp_path: 
 
 def test_metrics_of_all_lists_alone_leave_a_table_of_users_without_values(tmp_path: Path) -> None:
     result = evaluate_model(tmp_path, ["Gini@2", "Coverage@2"])
-    assert result.per_user().columns == ["user", "model", "repeat"]
-    assert result.per_user().height == 3
+    assert result.per_user().columns.to_list() == []
+    assert result.per_user().index.names == ["model", "repeat", "user"]
+    assert len(result.per_user()) == 3
     assert "Gini@2" in repr(result)
 
 

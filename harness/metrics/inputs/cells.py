@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Int64
-from harness.core.errors import DataError, printable
+from harness.core.errors import DataError, printable, row_text
 
 MISMATCH = (
     ArithmeticError,
@@ -114,11 +114,6 @@ def shown(value: object) -> str:
 def number_text(value: float) -> str:
     """Return a number with all digits that tell it from others: 3 for 3.0."""
     return repr(value).removesuffix(".0")
-
-
-def row_text(row: int) -> str:
-    """Return how a message names a row, counted as frames count."""
-    return f"row {row:,} (the first is 0)"
 
 
 def row_within(sizes: Int64 | None, entry: int) -> int:

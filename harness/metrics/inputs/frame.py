@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Int64
-from harness.core.errors import DataError, UsageError, suggest
+from harness.core.errors import DataError, UsageError, row_text, suggest
 from harness.metrics.inputs.cells import (
     MISMATCH,
     as_list,
@@ -19,7 +19,6 @@ from harness.metrics.inputs.cells import (
     missing,
     mixed,
     numbers_of,
-    row_text,
     row_within,
     shown,
 )
@@ -241,8 +240,13 @@ def accept(
     return _of_lists(role, list(given), list(given.values()))
 
 
-def frame_of(given: Any, role: str) -> Frame:
+def frame_of(given: Any, role: str, *, forms: str = _FORMS) -> Frame:
     """Return a frame of Polars as it is, and any other as narwhals holds it.
+
+    Parameters
+    ----------
+    role, forms : str
+        What it is, and what it may be, for messages.
 
     Raises
     ------
@@ -272,7 +276,7 @@ def frame_of(given: Any, role: str) -> Frame:
             raise DataError(TWO_COLUMNS.format(role)) from error
         except MISMATCH:  # a single column, as a Series is
             pass
-    raise UsageError(f"{role}: found {type(given).__name__}; give {_FORMS}")
+    raise UsageError(f"{role}: found {type(given).__name__}; give {forms}")
 
 
 def _of_frame(
