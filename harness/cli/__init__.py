@@ -36,7 +36,6 @@ from harness.cli.options import Quiet, say_value
 from harness.cli.streams import guard_streams
 from harness.core.errors import INTERRUPTED, HarnessError, printable
 
-
 app = typer.Typer(
     name="harness",
     help="One evaluation of recommender systems: same users, candidates, truth and k for all.",
