@@ -82,7 +82,11 @@ class Entry:
         A file written twice within the clock's grain keeps its times.
         """
         now = time.time_ns()
-        for own, found in zip(self.files, stamps(self.paths), strict=True):
+        try:
+            there = stamps(self.paths)
+        except OSError as error:
+            return f"{error.filename} cannot be read any more"
+        for own, found in zip(self.files, there, strict=True):
             if own != found:
                 return f"{own[0]} was written while it was in use"
             if now - own[4] < _RECENT_NS:

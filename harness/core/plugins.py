@@ -102,8 +102,8 @@ def told(error: BaseException) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     try:
         text, file, line = str(error), last.filename, last.lineno
-        if isinstance(error, SyntaxError) and error.filename:  # raised where it is imported
-            text, file, line = error.msg, error.filename, error.lineno
+        if isinstance(error, SyntaxError) and file.startswith("<frozen importlib"):
+            text, file, line = error.msg, str(error.filename), error.lineno
     except Exception:
         text = "(its message cannot be shown)"
     kind = type(error).__name__

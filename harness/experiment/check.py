@@ -25,7 +25,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_MISTAKEN = {"=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "==": ">=", "!=": "<"}
+_MISTAKEN = {"=>": ">=", "=<": "<=", "≥": ">=", "≤": "<="}
 _QUOTED = r'"(?:[^"]|"")+"'
 _NAME = rf"{_QUOTED}|\S.*?"
 _CONDITION = re.compile(
@@ -80,10 +80,14 @@ def parse(text: str) -> Wanted:
 
 
 def _meant(text: str) -> str:
-    """Return the beginning of a hint: which sign another one may be."""
+    """Return the beginning of a hint: which sign is meant, or which there are."""
     for wrong, sign in _MISTAKEN.items():
         if wrong in text:
             return f'"{wrong}" is no sign, "{sign}" is; write it as in '
+    for wrong in ("==", "!="):
+        if wrong in text:
+            allowed = ", ".join((*_OPERATORS, BETTER))
+            return f'"{wrong}" is no sign; allowed: {allowed}; write one such as '
     return "write one such as "
 
 

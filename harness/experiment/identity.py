@@ -127,8 +127,10 @@ def own_code() -> str:
 def _packages() -> list[str]:
     """Return the installed packages with their versions, as their folders are named."""
     found = set[str]()
-    for path in sys.path:
+    for path in map(Path, sys.path):
+        if is_installed(path.parent):  # a package's own, there once the package is imported
+            continue
         with suppress(OSError):
-            names = [one.name for one in Path(path or ".").iterdir()]
+            names = [one.name for one in path.iterdir()]
             found.update(n for n in names if n.endswith((".dist-info", ".egg-info")))
     return sorted(found)

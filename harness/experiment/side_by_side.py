@@ -36,7 +36,6 @@ WORKER = "harness.experiment.worker"
 _A_MODEL = 1_500_000_000
 """Bytes that a model and the scores of a batch of users may hold beside the events."""
 
-T = TypeVar("T")
 R = TypeVar("R")
 
 Asked = tuple[list[Answers], Clock]
@@ -93,7 +92,10 @@ class SideBySide:
             return {"stamps": self._stamps[fold], "fingerprint": evaluation_set.fingerprint}
 
         accept = partial(refuse_other, data, self._source)
-        own = partial(with_same_source, self._source, here)
+
+        def own(model: ModelConfig) -> Asked:
+            return with_same_source(self._source, model.name, partial(here, model))
+
         received = partial(_answered, unkept)
         work = Work(partial(self._of_fold, fold), accept, _request, received, own, _lost)
         there = {model.name for model in self._config.models}
@@ -136,11 +138,6 @@ def source_of(config: Config) -> OneSource:
     return OneSource({m.name: identity.uses(config, m.name) for m in config.models}, config)
 
 
-def code_of(source: OneSource) -> dict[str, Any]:
-    """Return what a worker says of the code that it has imported."""
-    return {"package": identity.own_code(), "code": source.imported()}
-
-
 def refuse_other(
     data: Callable[[], Mapping[str, Any]], source: OneSource | None, answer: Answer
 ) -> None:
@@ -149,19 +146,17 @@ def refuse_other(
     Or where it says first what `data` it has found, and that is other than this process has.
     """
     told = answer.told
-    if told["package"] != identity.own_code():
-        raise DataError("finds other code: this package has changed since its import")
     if source is not None:
         source.refuse_other(told["code"])
     if "stamps" in told and any(told[what] != own for what, own in data().items()):
         raise DataError("finds other data: its files have changed since they were read")
 
 
-def with_same_source(source: OneSource | None, do: Callable[[T], R], item: T) -> R:
-    """Return what this process does with an item, if by the code that all processes have."""
-    found = do(item)
+def with_same_source(source: OneSource | None, name: str, ask: Callable[[], R]) -> R:
+    """Return what a model answers this process, if by the code that all processes have."""
+    found = ask()
     if source is not None:
-        source.require_same()
+        source.require_same(name)
     return found
 
 

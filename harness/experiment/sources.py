@@ -24,7 +24,7 @@ from typing import NamedTuple
 from harness.config import Config
 from harness.core import plugins
 from harness.core.errors import DataError, RecommenderError
-from harness.experiment import imports
+from harness.experiment import identity, imports
 from harness.experiment.imports import Module, is_installed
 
 _UNKNOWN = "unknown to process"
@@ -193,20 +193,29 @@ class OneSource:
         self._found, self._changed = self.imported(), Lock()
 
     def imported(self) -> dict[str, str]:
-        """Return the digest of every file that this process has imported; see `Sources`."""
-        found = dict[str, str]()
+        """Return the digest of every file that this process has imported, and of this package.
+
+        See `Sources`.
+        """
+        found = {str(Path(__file__).parents[1]): identity.own_code()}
         for one in self._several:
             own = one.imported().items()
             found |= {path: digest for path, digest in own if not _is_unknown(found.get(path, ""))}
         return found
 
-    def require_same(self) -> None:
-        """Raise RecommenderError where this process has imported a file otherwise than another."""
+    def require_same(self, name: str) -> None:
+        """Raise RecommenderError where this process has imported a file otherwise than another.
+
+        Parameters
+        ----------
+        name : str
+            The model that it has asked.
+        """
         other = self._add(self.imported())
         if other is not None:
             raise RecommenderError(
-                f"{other} was written during the run, after another process had evaluated models "
-                "with what it was; run the same command again"
+                f'model "{name}": {other} was written during the run, after another process had '
+                "evaluated models with what it was; run the same command again"
             )
 
     def refuse_other(self, imported: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ from harness.data.layout import Layout
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished
 from harness.experiment.in_memory import FoldModels, InMemory
-from harness.experiment.side_by_side import code_of, received, silence, source_of, stamps_of
+from harness.experiment.side_by_side import received, silence, source_of, stamps_of
 from harness.experiment.sources import OneSource
 from harness.protocol.task import read
 
@@ -45,7 +45,7 @@ class _Models:
         lists = [one for a in answers for one in (a.lists, a.others) if one is not None]
         told: dict[str, Any] = {"repeats": [answer.told for answer in answers]}
         told |= {"seconds": clock.seconds, "unkept": fold.finished.unkept}
-        return Answer(told | code_of(self._source), [one.items for one in lists])
+        return Answer(told | {"code": self._source.imported()}, [one.items for one in lists])
 
     def _prepare(self, fold: int, **sent: Any) -> Answer:
         whole = received(**sent)
@@ -59,4 +59,4 @@ class _Models:
         self._found = InMemory(self._fold, self._data[1], progress=False)
         of = self._found.task.evaluation_set
         found = {"stamps": stamps, "fingerprint": of.fingerprint}
-        return Answer(found | code_of(self._source))
+        return Answer(found | {"code": self._source.imported()})

@@ -274,7 +274,7 @@ def _notes(model: TunedModel) -> list[str]:
     notes = []
     if model.unkept is not None:
         why = printable(model.unkept)
-        notes.append(f"trials are not kept for another search: {why}")
+        notes.append(f"trials were not kept for another search: {why}")
     if model.best is model.untuned:
         notes.append("no trial was better than the model as it is; its params are kept")
     for name, end in model.at_the_edge.items():

@@ -52,7 +52,11 @@ class SideBySide:
         prints = [fold.task.evaluation_set.fingerprint for fold in self.setup.folds]
         own = {"stamps": self._stamps, "fingerprints": prints}
         accept = partial(refuse_other, lambda: own, self._source)
-        here = partial(with_same_source, self._source, self.setup.score)
+
+        def here(params: Params) -> Scored:
+            given = self.setup.model.name, partial(self.setup.score, params)
+            return with_same_source(self._source, *given)
+
         work = Work(self._opening, accept, _request, self._received, here, _lost)
         found = dict[str, Scored]()
         for params, scored in self._workers.share([[one] for one in proposed(*given)], work):

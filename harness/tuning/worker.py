@@ -6,7 +6,7 @@ import tomllib
 from typing import Any
 
 from harness.core.processes import Answer, serve
-from harness.experiment.side_by_side import code_of, received, silence, source_of, stamps_of
+from harness.experiment.side_by_side import received, silence, source_of, stamps_of
 from harness.experiment.sources import OneSource
 from harness.tuning.trial import InnerFold, Rules, TrialSetup, inner_folds
 from harness.tuning.trials import kept_trials
@@ -34,7 +34,7 @@ class _Trials:
         value, noted = setup.score(tomllib.loads(request["params"]))
         told: dict[str, Any] = {"value": value, "noted": noted}
         told |= {"changed": setup.kept.changed, "unkept": setup.kept.unkept}
-        return Answer(told | code_of(self._source))
+        return Answer(told | {"code": self._source.imported()})
 
     def _prepare(self, model: str, fresh: bool, **sent: Any) -> Answer:
         config = received(**sent)
@@ -46,4 +46,4 @@ class _Trials:
         self._setup = TrialSetup.of(model, config, rules, self._folds, kept)
         prints = [fold.task.evaluation_set.fingerprint for fold in self._folds]
         found = {"stamps": stamps, "fingerprints": prints}
-        return Answer(found | code_of(self._source))
+        return Answer(found | {"code": self._source.imported()})

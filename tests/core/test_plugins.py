@@ -1,5 +1,6 @@
 """Import paths: ours, an installed module's, a file's beside the config; and every mistake."""
 
+import ast
 import json
 import re
 from collections.abc import Mapping
@@ -182,6 +183,14 @@ def test_a_helper_beside_the_config_is_found_as_the_hint_says(
     )
     monkeypatch.syspath_prepend(folder)
     assert load("mine", "my_model:Model", {}, Path()) is not None
+
+
+def test_a_syntax_error_that_a_model_raises_itself_is_told_where_it_raised_it() -> None:
+    """What it could not parse has no file; only where a file is imported is that the fault's."""
+    try:
+        ast.parse("x y")
+    except SyntaxError as error:
+        assert re.fullmatch(r"SyntaxError: .+ \(\S+ast\.py, line \d+\)", plugins.told(error))
 
 
 def test_what_has_no_message_is_told_by_its_kind() -> None:

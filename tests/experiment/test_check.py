@@ -61,7 +61,15 @@ def test_what_is_no_condition_is_told_with_examples(text: str) -> None:
         parse(text)
 
 
-@pytest.mark.parametrize(("sign", "meant"), [("=>", ">="), ("=<", "<="), ("≥", ">="), ("==", ">=")])
+@pytest.mark.parametrize("sign", ["==", "!="])
+def test_a_sign_that_is_like_no_other_is_told_with_all(sign: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(f"MAP@12 of mine {sign} popular")
+    told = f'"{sign}" is no sign; allowed: >=, <=, >, <, better than; write one such as "MAP@12 of'
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(("sign", "meant"), [("=>", ">="), ("=<", "<="), ("≥", ">="), ("≤", "<=")])
 def test_a_sign_that_there_is_not_is_told_with_the_one_that_is_meant(sign: str, meant: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse(f"MAP@12 of mine {sign} popular")

@@ -293,7 +293,7 @@ def test_what_was_finished_before_a_run_was_killed_is_kept(tmp_path: Path, kept:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     found = run(config(tmp_path, counted(tmp_path), POPULAR))
-    assert (reused(found), fits(tmp_path)) == (["mine"], 1)
+    assert (reused(found), fits(tmp_path)) == (["mine"], 1), found.changed
 
 
 def test_a_model_that_failed_is_asked_again(tmp_path: Path) -> None:
@@ -610,6 +610,20 @@ def test_data_that_was_written_just_now_keeps_nothing_and_that_is_told(
     assert told.endswith(
         f"mine, random ({tmp_path}/log.csv was written less than two seconds before)"
     )
+
+
+def test_data_that_is_gone_keeps_nothing_and_that_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = MINE.format("from pathlib import Path").replace("pass", "")
+    own += (
+        "\n    def fit_steps(self, train):\n        Path(__file__).with_name('log.csv').unlink()\n"
+    )
+    own += "        yield from super().fit_steps(train)\n"
+    small.write(tmp_path, {"mine.py": own})
+    run(config(tmp_path, {"name": "mine", "use": "mine:Mine"}))
+    (told,) = caplog.messages
+    assert told.endswith(f"mine ({tmp_path}/log.csv cannot be read any more)")
 
 
 def test_a_link_beside_the_config_is_the_file_that_it_names(tmp_path: Path, kept: Path) -> None:

@@ -217,8 +217,8 @@ def test_a_helper_that_is_edited_between_two_imports_is_in_no_figures_beside_the
     assert [model.name for model in found.models] == ["lazy"]
     (failed,) = found.failed
     assert failed.error == (
-        f"{tmp_path}/helped.py was written during the run, after another process had evaluated "
-        "models with what it was; run the same command again"
+        f'model "edits": {tmp_path}/helped.py was written during the run, after another process '
+        "had evaluated models with what it was; run the same command again"
     )
 
 

@@ -9,7 +9,9 @@ import pytest
 import small
 
 from harness.core import plugins
-from harness.experiment.sources import Sources, UnknownSourceError, _when_met, sources_of
+from harness.core.errors import DataError
+from harness.experiment import identity
+from harness.experiment.sources import OneSource, Sources, UnknownSourceError, _when_met, sources_of
 
 OWN = "class Model:\n    pass\n"
 
@@ -101,3 +103,16 @@ def test_a_file_that_is_run_again_after_an_edit_is_unknown(folder: Path) -> None
     assert sources.imported() == {
         str(folder / "mine.py"): f"unknown to process {os.getpid()}",
     }
+
+
+def test_this_package_is_what_it_was_when_the_first_process_looked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is edited then, and another process imports it anew."""
+    config = small.config(folder, small.POPULAR)
+    monkeypatch.setattr(identity, "own_code", lambda: "old")
+    first = OneSource({}, config)
+    first.refuse_other(OneSource({}, config).imported())
+    monkeypatch.setattr(identity, "own_code", lambda: "new")
+    with pytest.raises(DataError, match="finds other code: harness has changed since its"):
+        first.refuse_other(OneSource({}, config).imported())
