@@ -1,6 +1,5 @@
 """The config file: TOML in, one checked and frozen `Config` out; every mistake names its key."""
 
-from harness.config.held import Held
 from harness.config.load import parse, read, read_for_submissions
 from harness.config.models import ModelConfig
 from harness.config.sections import (
@@ -28,7 +27,6 @@ __all__ = [
     "EvaluationConfig",
     "FractionSplit",
     "GivenSplit",
-    "Held",
     "InnerSplit",
     "LastNSplit",
     "ModelConfig",

@@ -27,7 +27,7 @@ _NEEDED = {
 _KINDS = {str: "a text in quotes", int: "a whole number", float: "a number"}
 _FILES = GivenSplit.model_fields["valid"].annotation
 """Of keys that name a file, or one a fold."""
-_OWN = ("folder", "fold", "file", "held")
+_OWN = ("folder", "fold", "file", "given")
 """What a config knows of itself, and no file says."""
 _LIMITS = (("ge", "from"), ("gt", "above"), ("lt", "below"))
 _SHOWN = 10

@@ -11,13 +11,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, InstanceOf, Tag, model_validator
 
 from harness.config.base import Section
-from harness.config.held import NOTHING, Held
 from harness.config.models import ModelConfig, require_base_models
 from harness.config.paths import PathOrFalse, PathText, PathTexts, paths_of
 from harness.config.space import SearchName
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig, TimeSplit
 from harness.core.errors import UsageError, counted, suggest
-from harness.core.given import is_given
+from harness.core.given import Given, is_given
 from harness.core.unpacking import OWN, Cap
 from harness.data import table_layout
 from harness.data.conditions import conditions
@@ -198,7 +197,7 @@ class Config(Section):
         Of the config of a fold: how many windows, or files, stand after its own.
     file : str
         Its name in messages: the path of a config file.
-    held : Held
+    given : Given
         What was given in Python, and is in no file.
     """
 
@@ -212,7 +211,7 @@ class Config(Section):
     folder: Annotated[Path, Field(exclude=True)] = Path()
     fold: Annotated[int, Field(exclude=True)] = 0
     file: Annotated[str, Field(exclude=True)] = "config"
-    held: Annotated[InstanceOf[Held], Field(exclude=True)] = NOTHING
+    given: Annotated[InstanceOf[Given], Field(exclude=True)] = Given()
 
     @model_validator(mode="after")
     def _consistent(self) -> Config:
@@ -338,7 +337,7 @@ class Config(Section):
         Of several folds it is that of the last, which commands take that ask for one. Rows are
         numbered where either of the splits orders events by them.
         """
-        found = self._layout().capped(self.data.cap).holding(self.held.frames)
+        found = self._layout().capped(self.data.cap).holding(self.given.frames)
         ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
         own: dict[str, Any] = {"numbered": "file" in ties}
         own |= {

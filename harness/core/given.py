@@ -1,16 +1,38 @@
-"""What was given in Python and is in no file: the name that stands for it in a config."""
+"""What was given in Python and is in no file, and the names that stand for it in a config."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _PREFIX = "given:"
 
 
-def given(what: str) -> str:
-    """Return the name of an object or a frame.
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Frames and models of a config; that of a file has none.
+
+    Attributes
+    ----------
+    frames : mapping of name to polars.DataFrame
+        Tables of events, users, items and lists, by the names that `name_of` returns.
+    models : mapping of a model's name to a class or an object
+    """
+
+    frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    models: Mapping[str, Any] = field(default_factory=dict)
+
+
+def name_of(what: str) -> str:
+    """Return the name of an object or a frame, as a config has it.
 
     Examples
     --------
-    >>> given("the events frame"), is_given(given("MyModel")), is_given("my_model:MyModel")
+    >>> name_of("the events frame"), is_given(name_of("MyModel")), is_given("my_model:MyModel")
     ('given:the events frame', True, False)
     """
     return f"{_PREFIX}{what}"
@@ -21,12 +43,12 @@ def is_given(name: str) -> bool:
     return name.startswith(_PREFIX)
 
 
-def what(name: str) -> str:
+def shown(name: str) -> str:
     """Return a name as a person reads it: of what was given, what it is; else as it is.
 
     Examples
     --------
-    >>> what("given:the events frame"), what("log.csv")
+    >>> shown("given:the events frame"), shown("log.csv")
     ('the events frame', 'log.csv')
     """
     return name.removeprefix(_PREFIX)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.core.errors import UsageError
-from harness.core.given import given, is_given, what
+from harness.core.given import is_given, name_of, shown
 from harness.core.unpacking import SENT, Cap
 from harness.data.conditions import Condition, conditions
 
@@ -87,7 +87,7 @@ class Table:
     ) -> Table:
         """Return the table of a name in a folder, whose own name is text where it is remote."""
         if is_given(name):
-            return cls(Path(what(name)), is_frame=True)
+            return cls(Path(shown(name)), is_frame=True)
         if is_remote(name) or (isinstance(folder, str) and not name.startswith("/")):
             remote = name if is_remote(name) else f"{str(folder).rstrip('/')}/{name}"
             return cls(Path(remote), separator, header, encoding, remote=remote)
@@ -143,7 +143,7 @@ class Table:
         if self.is_frame and self.frame is None:
             raise UsageError(
                 f"{self.path}: was given in Python, and no file holds it; write it as Parquet, and "
-                f'name that file in place of "{given(self.name)}"'
+                f'name that file in place of "{name_of(self.name)}"'
             )
         if self.remote:
             raise UsageError(f"{self.remote}: is read by Spark alone; add --engine spark")
@@ -297,7 +297,7 @@ class Layout:
             return self
         return self._with_tables(
             lambda table: (
-                replace(table, frame=frames.get(given(table.name))) if table.is_frame else table
+                replace(table, frame=frames.get(name_of(table.name))) if table.is_frame else table
             )
         )
 

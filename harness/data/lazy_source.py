@@ -1,4 +1,4 @@
-"""Rows of a lazy frame of Polars as a table: columns have types, and rows are whole."""
+"""A lazy frame of Polars as a table: its columns have types, and its rows are whole."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NoReturn
 import polars as pl
 
 from harness.core.arrays import UInt64
-from harness.core.errors import DataError
+from harness.core.errors import DataError, row_text
 from harness.core.parquet import UNREADABLE
 from harness.data.conditions import Condition
-from harness.data.layout import EventTable
+from harness.data.layout import EventTable, Table
 from harness.data.source import START, Batch, FieldRule, Mark, Source, nulled
 from harness.data.typed import ROW_INDEX, TypedEvents, bad_value
 
@@ -104,3 +104,18 @@ class LazySource(Source):
                 yield found
         except UNREADABLE as error:
             self._fail(typed.rules, str(error), error, table.where)
+
+
+class GivenSource(LazySource):
+    """A frame that was given in Python, read as a Parquet file of its rows would be."""
+
+    header, holder = "", "it"
+
+    def __init__(self, table: Table, frame: pl.DataFrame) -> None:
+        self.table, self.shown, self.frame = table, table.path, frame.lazy()
+        self.kinds = dict(frame.schema)
+        self.names = list(self.kinds)
+
+    def row(self, at: int) -> str:
+        """Return how messages name a row, counted as frames count."""
+        return row_text(at)

@@ -11,9 +11,9 @@ from harness.core.io import PACKED, unpacked
 from harness.data import json_source
 from harness.data.database_source import kind_of, source_of
 from harness.data.frame_source import PartitionedText
-from harness.data.given_source import GivenSource
 from harness.data.json_source import JsonLinesSource
 from harness.data.layout import Table
+from harness.data.lazy_source import GivenSource
 from harness.data.lists import ParquetLists
 from harness.data.naming import Part, parts_of
 from harness.data.parquet_source import ParquetSource

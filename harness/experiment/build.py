@@ -15,7 +15,7 @@ from harness.config import Config, ModelConfig
 from harness.core import plugins
 from harness.core.arrays import Int32
 from harness.core.errors import UsageError, suggest
-from harness.core.given import is_given, what
+from harness.core.given import is_given, shown
 from harness.core.random import of_repeat
 from harness.core.table import json_value
 from harness.experiment.file_model import PrecomputedLists
@@ -153,7 +153,7 @@ class Factories:
         """
         own = self.settings[name]
         given = guard.defaults(self._classes[name]) if name in self._classes else {}
-        given |= guard.stored(self.config.held.models.get(name))
+        given |= guard.stored(self.config.given.models.get(name))
         known = {key: value for key, value in given.items() if _is_plain(value)}
         if own.base_models:
             known.pop("models", None)
@@ -232,7 +232,7 @@ def _made(
     own = guard.seeds(factory, settings.params)
     params = settings.params | {name: of_repeat(seed, repeat) for name, seed in own.items()}
     given = params | ({"models": list(base_models)} if base_models else {})
-    return guard.made(settings.name, what(str(settings.use)), factory, given)
+    return guard.made(settings.name, shown(str(settings.use)), factory, given)
 
 
 def _class_of(config: Config, settings: ModelConfig) -> Callable[..., Any]:
@@ -241,7 +241,7 @@ def _class_of(config: Config, settings: ModelConfig) -> Callable[..., Any]:
     if not is_given(use):
         found: Callable[..., Any] = plugins.load(f'model "{name}"', use, config.folder, "class")
         return found
-    held = config.held.models.get(name)
+    held = config.given.models.get(name)
     if held is None:
         return partial(_Gone, use)
     return held if isinstance(held, type) else _Copies(name, held)
@@ -273,8 +273,8 @@ class _Gone:
     def fit(self, train: Train) -> Self:
         """Raise UsageError: nobody has it."""
         raise UsageError(
-            f"{what(self._use)} was given in Python, and no file holds it; put its class into a "
-            f'file beside the config, and name it: use = "my_model:{what(self._use)}"'
+            f"{shown(self._use)} was given in Python, and no file holds it; put its class into a "
+            f'file beside the config, and name it: use = "my_model:{shown(self._use)}"'
         )
 
     recommend = fit

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from harness.config.paths import paths_of
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import DataError, UsageError, counted
-from harness.core.given import is_given, what
+from harness.core.given import is_given, shown
 from harness.metrics import Judgments
 from harness.models.base import Draws, Train
 from harness.models.recommendations import EMPTY, Recommendations
@@ -42,7 +42,7 @@ class PrecomputedLists:
         lists = next(model.lists for model in config.models if model.name == name)
         last = paths_of(lists or "")[-1]
         self.name, self.config, self.path = name, config, config.folder / last
-        self.frame = config.held.frames.get(last)
+        self.frame = config.given.frames.get(last)
         there = is_given(last)  # where it is not held, the lists of an earlier run may be at hand
         with suppress(OSError):  # a name that is too long
             there = there or self.path.is_file()
@@ -123,7 +123,7 @@ class PrecomputedLists:
         """Return the file or the frame."""
         if self.frame is None and is_given(self.path.name):
             raise UsageError(
-                f"{what(self.path.name)}: were given in Python, and no file holds them; write "
+                f"{shown(self.path.name)}: were given in Python, and no file holds them; write "
                 "them to one, and name it in place of this"
             )
         return self.path if self.frame is None else self.frame

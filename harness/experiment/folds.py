@@ -7,7 +7,7 @@ each user once, in how many folds the user may be (`harness.stats.folds`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -37,9 +37,10 @@ from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
 from harness.experiment.findings import lists_of
 from harness.experiment.held_out import HeldOut
 from harness.experiment.list_table import frames_of
+from harness.experiment.per_user import PerUser
 from harness.experiment.record import Chance, Evaluation, ModelRecord
 from harness.experiment.result import Findings, Result, write_run
-from harness.experiment.run_folder import FOLD, PER_USER, RECOMMENDATIONS, USERS
+from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, USERS
 from harness.metrics import Metric
 from harness.metrics.scores import mean
 from harness.protocol.evaluation_set import EvaluationSet
@@ -52,7 +53,7 @@ from harness.stats.fold_means import FEWEST, Folds, ScoredFold, fold_steps
 from harness.stats.folds import folded
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ class EvaluatedFold:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class FoldedResult(Findings):
+class FoldedResult(Findings, PerUser):
     """A run of several folds; estimates are means over them.
 
     Attributes
@@ -80,27 +81,13 @@ class FoldedResult(Findings):
 
     folds: tuple[Result, ...]
 
-    def per_user(self, model: str | None = None, *, repeat: int | None = None) -> pd.DataFrame:
-        """Return what `Result.per_user` returns of each fold, its number first in the index."""
-        import pandas as pd
+    def score_rows(self, names: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return what per_user.parquet holds: a row a user, model, repeat and fold."""
+        return frames_of([fold.score_rows(names) for fold in self.folds])
 
-        self.chosen(model, repeat)
-        several = enumerate(self.folds, 1)
-        each = {number: fold.per_user(model, repeat=repeat) for number, fold in several}
-        return pd.concat(each, names=[FOLD])
-
-    def recommendations(
-        self, model: str | None = None, *, repeat: int | None = None
-    ) -> pl.DataFrame:
-        """Return what `Result.recommendations` returns of each fold, with a column ``fold``."""
-        self.chosen(model, repeat)
-        return frames_of([fold.recommendations(model, repeat=repeat) for fold in self.folds])
-
-    def _score_rows(self) -> pl.DataFrame:
-        return frames_of([fold.score_rows() for fold in self.folds])
-
-    def _list_rows(self) -> pl.DataFrame:
-        return frames_of([fold.list_rows() for fold in self.folds])
+    def list_rows(self, names: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return what recommendations.parquet holds."""
+        return frames_of([fold.list_rows(names) for fold in self.folds])
 
     def _users(self) -> pl.DataFrame:
         return frames_of([fold.users for fold in self.folds])
@@ -113,8 +100,10 @@ class FoldedResult(Findings):
         UsageError
             `folder` exists and is no run folder, or cannot be written.
         """
-        tables = {RECOMMENDATIONS: self._list_rows} if recommendations else {}
-        tables |= {PER_USER: self._score_rows, USERS: self._users}
+        tables: dict[str, Callable[[], pl.DataFrame]] = {}
+        if recommendations:
+            tables[RECOMMENDATIONS] = self.list_rows
+        tables |= {PER_USER: self.score_rows, USERS: self._users}
         write_run(self, folder, tables, max(fold.group() for fold in self.folds))
 
 

@@ -47,21 +47,6 @@ def lists_by_row(
     return pl.concat(frames)
 
 
-def items_by_row(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return what `lists_by_row` made with a row an item, its rank from 1; empty places have none.
-
-    Examples
-    --------
-    >>> rows = pl.DataFrame({"user": ["ann", "bob"], "items": [["b", None, "a"], []]})
-    >>> items_by_row(rows).rows()
-    [('ann', 1, 'b'), ('ann', 3, 'a')]
-    """
-    ranks = pl.int_ranges(1, pl.col("items").list.len() + 1).alias("rank")
-    columns = pl.col("user").cast(pl.String), "rank", pl.col("items").cast(pl.String).alias("item")
-    listed = rows.filter(pl.col("items").list.len() > 0).with_columns(ranks)
-    return listed.explode("items", "rank").drop_nulls("items").select(columns)
-
-
 def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:
     """Return the ids of each list; null where a position before the last item is empty."""
     items, ids = lists.items, candidate_ids

@@ -17,12 +17,13 @@ import numpy as np
 import polars as pl
 from pydantic import ConfigDict
 
-from harness.core.errors import UsageError, counted, printable, suggest
+from harness.core.errors import counted, printable
 from harness.core.io import whole_folder, written
 from harness.core.progress import stopwatch
 from harness.core.table import Column, Sheet, Shown, digits_of, lift, low_high, number
 from harness.experiment import answer
-from harness.experiment.list_table import items_by_row, lists_by_row
+from harness.experiment.list_table import lists_by_row
+from harness.experiment.per_user import PerUser, scores_by_row
 from harness.experiment.record import (
     Chance,
     Direction,
@@ -39,7 +40,6 @@ from harness.experiment.run_folder import (
     check_out,
     environment_of,
 )
-from harness.experiment.score_table import frame_of, scores_by_row
 from harness.metrics.scores import ScoreTable
 from harness.models.recommendations import Recommendations
 from harness.stats.pairwise import STYLES, in_folds, pair_table
@@ -141,28 +141,6 @@ class Findings(answer.Ranking, Shown):
         nothing = dict.fromkeys(found[0])
         return found + [nothing | {"model": m.name, "error": m.says} for m in self.failed]
 
-    def chosen(self, model: str | None, repeat: int | None) -> bool:
-        """Return whether a model is named.
-
-        Raises
-        ------
-        UsageError
-            It is none of this run, failed, or has no such repeat.
-        """
-        if model is None:
-            if repeat is not None:
-                raise UsageError(f"repeat = {repeat} goes with a model: name it first")
-            return False
-        there = {one.name: one.repeats for one in self.models}
-        if model not in there:
-            failed = [one for one in self.failed if one.name == model]
-            hint = f"it failed: {failed[0].says}" if failed else suggest(str(model), there)
-            raise UsageError(f'no model "{model}" in this run; {hint}')
-        if repeat is not None and repeat not in range(there[model]):
-            last = there[model] - 1
-            raise UsageError(f'model "{model}" has no repeat {repeat!r}; the last is {last}')
-        return True
-
     def record(self) -> RunRecord:
         """Return what result.json holds."""
         return RunRecord(
@@ -212,7 +190,7 @@ class Findings(answer.Ranking, Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Result(Findings):
+class Result(Findings, PerUser):
     """A whole run whose users' scores are at hand.
 
     Attributes
@@ -228,60 +206,20 @@ class Result(Findings):
     models: tuple[ModelResult, ...]
     users: pl.DataFrame
 
-    def per_user(self, model: str | None = None, *, repeat: int | None = None) -> pd.DataFrame:
-        """Return a row a user and a column for each metric of users, as `harness.evaluate` does.
-
-        Parameters
-        ----------
-        model : str, optional
-            Of all by default; the index then has model, repeat and user.
-        repeat : int, optional
-            Of a model that is named: 0, the first, by default.
-
-        Raises
-        ------
-        UsageError
-            No such model or repeat.
-        """
-        rows = self.score_rows()
-        if self.chosen(model, repeat):
-            rows = rows.filter(model=model, repeat=repeat or 0).drop("model", "repeat")
-        return frame_of(rows)
-
-    def recommendations(
-        self, model: str | None = None, *, repeat: int | None = None
-    ) -> pl.DataFrame:
-        """Return the lists: of a model a row an item, with its user and rank, from 1.
-
-        An item of a file of lists that the data does not know has the id "".
-
-        Parameters
-        ----------
-        model : str, optional
-            By default of all: a row a user, model and repeat, with the list of items, best first.
-        repeat : int, optional
-            Of a model that is named: 0, the first, by default.
-
-        Raises
-        ------
-        UsageError
-            No such model or repeat.
-        """
-        if self.chosen(model, repeat):
-            return items_by_row(self.list_rows().filter(model=model, repeat=repeat or 0))
-        return self.list_rows()
-
-    def score_rows(self) -> pl.DataFrame:
+    def score_rows(self, names: Sequence[str] | None = None) -> pl.DataFrame:
         """Return what per_user.parquet holds: a row a user, model and repeat."""
         users = self.evaluation_set.user_ids.cast(pl.Categorical)
-        return scores_by_row(users, {model.name: model.scores for model in self.models})
+        return scores_by_row(users, {model.name: model.scores for model in self._of(names)})
 
-    def list_rows(self) -> pl.DataFrame:
+    def list_rows(self, names: Sequence[str] | None = None) -> pl.DataFrame:
         """Return what recommendations.parquet holds."""
         of = self.evaluation_set
         users, items = (ids.cast(pl.Categorical) for ids in (of.user_ids, of.candidate_ids))
-        models = {model.name: model.recommendations for model in self.models}
+        models = {model.name: model.recommendations for model in self._of(names)}
         return lists_by_row(users, items, models)
+
+    def _of(self, names: Sequence[str] | None) -> list[ModelResult]:
+        return [model for model in self.models if names is None or model.name in names]
 
     def group(self) -> int:
         """Return how many rows are packed together, their ids once: few groups, none too large."""
@@ -306,7 +244,9 @@ class Result(Findings):
         UsageError
             `folder` exists and is no run folder, or cannot be written.
         """
-        tables = {RECOMMENDATIONS: self.list_rows} if recommendations else {}
+        tables: dict[str, Callable[[], pl.DataFrame]] = {}
+        if recommendations:
+            tables[RECOMMENDATIONS] = self.list_rows
         tables |= {PER_USER: self.score_rows, USERS: lambda: self.users}
         write_run(self, folder, tables, self.group())
 

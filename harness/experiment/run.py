@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from harness.config import Config, read
+from harness.config import Config
 from harness.core import steps as steps_
 from harness.core.errors import UsageError, counted, printable
 from harness.core.progress import Clock
@@ -20,6 +20,7 @@ from harness.core.sharing import Workers
 from harness.core.steps import of_one
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
+from harness.experiment.arguments import config_of, refuse_with_frames
 from harness.experiment.build import only
 from harness.experiment.competition import sample_of_users
 from harness.experiment.evaluate_model import EvaluatedModel, describing, scored
@@ -137,13 +138,17 @@ def run(
     ...     def recommend(self, users, k, draws, exclude=None):
     ...         return [[0, 1]] * len(users)
     >>> found = run(events=log, split={"strategy": "time"}, models={"always": Always()})
-    >>> found.recommendations("always").rows()
-    [('1', 1, '7'), ('1', 2, '8'), ('2', 1, '7'), ('2', 2, '8')]
+    >>> found.recommendations("always")
+      user  rank item
+    0    1     1    7
+    1    1     2    8
+    2    2     1    7
+    3    2     2    8
     """
-    of_data = {"events": events, "users": users, "items": items}
-    sections = {"data": data, "split": split, "evaluation": evaluation, "compare": compare}
-    config, names = _config_of(config, of_data, sections, models)
-    _refuse_with_frames(config, memory, jobs)
+    keywords = {"events": events, "users": users, "items": items}
+    keywords |= {"data": data, "split": split, "evaluation": evaluation, "compare": compare}
+    config, names = config_of(config, keywords, models)
+    refuse_with_frames(config, memory, jobs)
     if whole not in ("refuse", "keep"):
         raise UsageError(f'whole is {whole!r}; expected "refuse" or "keep"')
     config = only(config, names) if names else config
@@ -158,60 +163,6 @@ def run(
         found = evaluate(*given, memory=memory, whole=whole, jobs=jobs, progress=progress)
     _say_unkept({name: why for one in made for name, why in one.unkept.items()})
     return found
-
-
-def _config_of(
-    config: Config | Mapping[str, Any] | str | Path | None,
-    of_data: Mapping[str, Any],
-    sections: Mapping[str, Any],
-    models: Sequence[str] | Mapping[str, Any],
-) -> tuple[Config, Sequence[str]]:
-    """Return the config that is given, or made of keywords, and the models of it to evaluate.
-
-    Raises
-    ------
-    UsageError
-        Both are given, or neither, or something else.
-    """
-    from harness.experiment import given  # Polars and readers of frames, for these alone
-
-    said = {key: own for key, own in {**of_data, **sections}.items() if own is not None}
-    if config is None:
-        given.require_keywords(said, models)
-        return given.config_of(given.sections_of(said, models)), ()
-    if said:
-        raise UsageError(
-            f"harness.run: a config says it all: leave {' and '.join(said)} out, or the config"
-        )
-    if isinstance(models, Mapping | str):
-        raise UsageError(
-            "harness.run: models with a config are names of its models, such as "
-            f'models=["popular"]; found {type(models).__name__}'
-        )
-    if isinstance(config, Mapping):
-        return given.config_of(config), models
-    if not isinstance(config, Config | str | Path):
-        raise UsageError(
-            f"harness.run: found {type(config).__name__} in place of a config; give the path of a "
-            "TOML file, a mapping of its sections, or events=, split= and models="
-        )
-    return config if isinstance(config, Config) else read(Path(config)), models
-
-
-def _refuse_with_frames(config: Config, memory: str | None, jobs: int) -> None:
-    """Raise UsageError where something is asked for that needs files of the events."""
-    if not any(fold.layout().has_frames for fold in config.folds()):
-        return
-    asked = {"memory": memory is not None, "jobs": jobs != 1}
-    for name in (name for name, given in asked.items() if given):
-        why = {
-            "memory": "events of a frame are in memory already",
-            "jobs": "other processes cannot read a frame of this one",
-        }[name]
-        raise UsageError(
-            f"harness.run: {name}: {why}; leave {name} out, or write the frame as Parquet and give "
-            'its path: events="events.parquet"'
-        )
 
 
 def _say_unkept(unkept: Mapping[str, str]) -> None:

@@ -23,9 +23,9 @@ from harness.experiment.evaluate_parts import (
     listed,
     refuse_of_all_events,
 )
+from harness.experiment.per_user import scores_by_row
 from harness.experiment.result import Findings
 from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, TABLES, USERS, check_out
-from harness.experiment.score_table import scores_by_row
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
 from harness.spark.buckets import prepared

@@ -21,8 +21,8 @@ from harness.core.steps import of_parts
 from harness.data import bucketing
 from harness.data.buckets import prepared
 from harness.experiment.evaluate_parts import EvaluatedPart, InParts, listed
+from harness.experiment.per_user import scores_by_row
 from harness.experiment.run import run
-from harness.experiment.score_table import scores_by_row
 
 
 class Listed:

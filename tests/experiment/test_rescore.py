@@ -57,7 +57,7 @@ def figures(found: Findings) -> Any:
 def test_lists_stand_in_a_table_best_first(tmp_path: Path) -> None:
     """b, twice bought, and then a, by its id; the file has an item that nobody knows."""
     found = run(config(tmp_path, POPULAR, FILE))
-    rows = found.recommendations().cast({"user": pl.String, "items": pl.List(pl.String)})
+    rows = found.list_rows().cast({"user": pl.String, "items": pl.List(pl.String)})
     assert dict(rows.filter(model="popular").select("user", "items").iter_rows()) == {
         "ann": ["b", "a"],
         "bob": ["b", "a"],
@@ -82,7 +82,7 @@ def test_a_position_that_is_empty_is_null_and_one_behind_the_last_is_not_there()
 def test_what_is_written_is_read_back_whatever_the_order_of_rows(tmp_path: Path) -> None:
     found = run(config(tmp_path, FILE, {**RANDOM, "repeats": 2}))
     assert isinstance(found, Result)
-    rows = found.recommendations().sample(fraction=1, shuffle=True, seed=1)
+    rows = found.list_rows().sample(fraction=1, shuffle=True, seed=1)
     table = ListTable(rows, tmp_path, found.evaluation_set)
     for model in found.models:
         read = table.of(model.name, model.repeats)
@@ -95,7 +95,7 @@ def test_what_is_written_is_read_back_whatever_the_order_of_rows(tmp_path: Path)
 def test_rows_that_are_not_the_lists_of_all_users_are_refused(tmp_path: Path, rows: str) -> None:
     found = run(config(tmp_path))
     assert isinstance(found, Result)
-    whole = found.recommendations().cast({"user": pl.String, "items": pl.List(pl.String)})
+    whole = found.list_rows().cast({"user": pl.String, "items": pl.List(pl.String)})
     changed = {
         "fewer": whole[1:],
         "twice": pl.concat([whole[1:], whole[1:2]]),

@@ -91,11 +91,7 @@ def test_they_are_compared_as_a_run_compares_the_same_lists(tmp_path: Path) -> N
     """What `harness submit` writes of two models has the pair that their run has."""
     config = small.config(tmp_path, POPULAR, LAST, RANDOM)
     run = harness.run(config)
-    lists = run.recommendations().explode("items").drop_nulls()
-    frames = {
-        str(name): rows.select("user", pl.col("items").cast(pl.String).alias("item"))
-        for (name,), rows in lists.with_columns(pl.col("user").cast(pl.String)).group_by("model")
-    }
+    frames = {one.name: run.recommendations(one.name)[["user", "item"]] for one in run.models}
     found = harness.compare(frames, config=config, row_order=True)
     (board,) = found.boards
     assert found.fingerprint == run.evaluation.fingerprint

@@ -1,0 +1,86 @@
+"""The frames of a config that was made in Python, and their columns as Polars holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from harness.config import Config
+from harness.core.errors import DataError, suggest
+from harness.core.given import name_of
+from harness.core.given import shown as role_of
+from harness.data.layout import EventTable
+from harness.metrics.inputs.frame import Table, as_polars, frame_of
+
+FORMS = "a pandas, Polars or Arrow frame or a DuckDB relation"
+
+
+class Frames:
+    """Frames that were met, by the names that stand for them in the config."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Any] = {}
+
+    def named(self, what: str, given: Any) -> Any:
+        """Return a name for a frame, or for each of one a fold; anything else as it is."""
+        if isinstance(given, list):
+            return [self.named(f"{what} of fold {n}", one) for n, one in enumerate(given, 1)]
+        if not is_frame(given):
+            return given
+        name = name_of(what)
+        self.found[name] = given
+        return name
+
+
+def is_frame(given: Any) -> bool:
+    """Return whether something looks like a frame of any library."""
+    if isinstance(given, type):
+        return False
+    return isinstance(given, pl.LazyFrame) or any(
+        hasattr(given, name) for name in ("__arrow_c_stream__", "__dataframe__", "columns")
+    )
+
+
+def read_frames(config: Config, given: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+    """Return the frames as Polars holds them: of events the columns alone that are asked for."""
+    folds = [fold.layout().events for fold in config.folds()]
+    events = {name_of(table.table.name): table for own in folds for table in own}
+    return {
+        name: _events(events[name], own) if name in events else as_polars(own, role_of(name))
+        for name, own in given.items()
+    }
+
+
+def _events(table: EventTable, given: Any) -> pl.DataFrame:
+    """Return the columns of events; ids of several types are refused, as by `harness.evaluate`."""
+    role = table.table.name
+    if isinstance(given, pl.LazyFrame):
+        _require_columns(role, table, given, given.collect_schema().names())
+        given = given.select(table.columns)
+    frame = frame_of(given, role, forms=FORMS)
+    _require_columns(role, table, given, frame.columns)
+    ids = Table(role, {"user": table.user, "item": table.item}, "", wide=False, frame=frame)
+    others = [name for name in table.columns if name not in (table.user, table.item)]
+    rest = as_polars(frame.select(others), role) if others else pl.DataFrame()
+    return pl.DataFrame({table.user: ids.column("user"), table.item: ids.column("item")}).hstack(
+        rest.get_columns()
+    )
+
+
+def _require_columns(role: str, table: EventTable, given: Any, columns: Sequence[Any]) -> None:
+    """Raise DataError where a frame of events lacks a column."""
+    keys = {table.user: "user", table.item: "item", table.time: "time"}
+    for name in table.columns:
+        if name in columns:
+            continue
+        told = f'{role}: no column "{name}"; it has: {", ".join(map(str, columns))}'
+        levels = getattr(getattr(given, "index", None), "names", None) or ()
+        if name in levels:
+            raise DataError(f'{told}\nits index has "{name}": give frame.reset_index()')
+        near = suggest(name, map(str, columns))
+        near = near if near.startswith("did") else ""
+        key = keys.get(name)
+        how = f'name yours: data={{"{key}": "…"}}' if key else ""
+        raise DataError("\n".join([told, "; ".join(filter(None, (near, how)))]).rstrip())
