@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,9 +112,11 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
     DataError
         A file, column or value that cannot be used.
     """
-    reader, coded = EventReader(layout, progress), _Coded(layout)
-    for number, batch in reader.batches():
-        coded.add(number, batch)
+    reader = EventReader(layout, progress)
+    with ThreadPoolExecutor(1) as beside:
+        coded = _Coded(layout, beside)
+        for number, batch in reader.batches():
+            coded.add(number, batch)
     types = in_order(coded.types.met)
     users, batches = coded.users.ids(), coded.batches(types)
     users_frame = users_of(layout)
@@ -160,15 +162,16 @@ def dataset_of(
 class _Coded:
     """The events read so far, as codes."""
 
-    def __init__(self, layout: Layout) -> None:
-        self.layout, self.types = layout, EventTypes()
+    def __init__(self, layout: Layout, beside: Executor) -> None:
+        self.layout, self.types, self._beside = layout, EventTypes(), beside
         self.users, self.items, self.values = Encoder(), Encoder(), Values()
         self._pieces = Pieces()
 
     def add(self, number: int, batch: Batch) -> None:
         """Take in events of a table."""
+        items = self._beside.submit(self.items.codes_of_keys, *batch.item)
         user = self.users.codes_of_keys(*batch.user)
-        item = self.items.codes_of_keys(*batch.item)
+        item = items.result()
         columns = columns_of(self.layout, self.types, number, (user, item), batch)
         if dataset.VALUE in columns:
             columns[dataset.VALUE] = self.values.codes(columns[dataset.VALUE])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from datetime import date
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
@@ -12,7 +14,10 @@ from harness.core.errors import DataError, suggest
 from harness.core.given import name_of
 from harness.core.given import shown as role_of
 from harness.data.layout import EventTable
-from harness.metrics.inputs.frame import Table, as_polars, frame_of
+from harness.metrics.inputs.frame import Table, as_polars, frame_of, type_of
+
+if TYPE_CHECKING:
+    from harness.metrics.inputs.frame import Frame
 
 FORMS = "a pandas, Polars or Arrow frame or a DuckDB relation"
 
@@ -63,10 +68,20 @@ def _events(table: EventTable, given: Any) -> pl.DataFrame:
     _require_columns(role, table, given, frame.columns)
     ids = Table(role, {"user": table.user, "item": table.item}, "", wide=False, frame=frame)
     others = [name for name in table.columns if name not in (table.user, table.item)]
-    rest = as_polars(frame.select(others), role) if others else pl.DataFrame()
-    return pl.DataFrame({table.user: ids.column("user"), table.item: ids.column("item")}).hstack(
-        rest.get_columns()
-    )
+    columns = {table.user: ids.column("user"), table.item: ids.column("item")}
+    return pl.DataFrame(columns | {name: _typed(frame, name, role) for name in others})
+
+
+def _typed(frame: Frame, name: str, role: str) -> pl.Series:
+    """Return a column; dates or times of pandas' objects as what they are, and no texts."""
+    column = frame.get_column(name)
+    if type_of(column) == "Object":
+        kinds = set(map(type, column)) - {type(None), float}
+        # Of both dates and times, Arrow would cut the times to days.
+        if len(kinds) == 1 and issubclass(kinds.pop(), date):
+            with suppress(ImportError):  # of PyArrow, without which they are read as text
+                return cast(pl.Series, pl.from_arrow(column.to_arrow()))
+    return as_polars(frame.select(name), role).to_series()
 
 
 def _require_columns(role: str, table: EventTable, given: Any, columns: Sequence[Any]) -> None:

@@ -1,0 +1,287 @@
+"""`harness.run` on frames: the results of files of the same rows, whatever library holds them."""
+
+import io
+from collections.abc import Callable
+from copy import deepcopy
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import small
+from small import CONFIGS, LOG, MODELS, timeless
+
+import harness
+from harness.core import cache
+from harness.core.errors import DataError, HarnessError
+from harness.experiment.folds import FoldedResult
+from harness.experiment.result import Result
+
+DAY = {"strategy": "time", "valid_days": 1}
+POPULAR = {"popular": "baselines.popular:Popular"}
+K = {"k": 2}
+
+
+def text() -> pl.DataFrame:
+    return pl.read_csv(io.StringIO(LOG))
+
+
+def with_days(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.col("time").str.to_date())
+
+
+def of_duckdb(frame: pl.DataFrame) -> Any:
+    duckdb = pytest.importorskip("duckdb")
+    return duckdb.connect().from_arrow(frame.to_arrow())
+
+
+def of_objects(frame: pl.DataFrame) -> pd.DataFrame:
+    return with_days(frame).to_pandas().astype(object)
+
+
+def run(events: Any, **others: Any) -> Result:
+    keywords: dict[str, Any] = {"split": DAY, "evaluation": K, "models": POPULAR} | others
+    found = harness.run(events=events, **keywords)
+    assert isinstance(found, Result)
+    return found
+
+
+def means(found: Result) -> dict[str, float]:
+    return {model.name: model.metrics["MAP@2"].mean for model in found.models}
+
+
+FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "polars, times as text": lambda frame: frame,
+    "polars, dates": with_days,
+    "polars, times": lambda frame: frame.with_columns(pl.col("time").str.to_datetime()),
+    "polars, categories": lambda f: f.with_columns(pl.col("user", "item").cast(pl.Categorical)),
+    "polars, lazy": lambda frame: with_days(frame).lazy(),
+    "pandas, times as text": lambda frame: frame.to_pandas(),
+    "pandas, datetime64": lambda frame: frame.to_pandas().astype({"time": "datetime64[ns]"}),
+    "pandas, objects": of_objects,
+    "pandas, categories": lambda f: f.to_pandas().astype({"user": "category", "item": "category"}),
+    "pandas, another index": lambda f: f.to_pandas().set_axis(range(8, 0, -1)),
+    "arrow": lambda frame: with_days(frame).to_arrow(),
+    "duckdb": lambda frame: of_duckdb(with_days(frame)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_a_frame_has_the_figures_of_its_rows(form: str) -> None:
+    """b, then a: ann had b, 1; bob had d, 0; cid had a, at the second place, 1/2."""
+    found = run(FORMS[form](text()))
+    assert means(found) == {"popular": (1 + 0 + 1 / 2) / 3}
+    assert found.per_user("popular")["MAP@2"].to_dict() == {"ann": 1, "bob": 0, "cid": 0.5}
+
+
+@pytest.mark.parametrize("as_frame", ["polars", "pandas"])
+@pytest.mark.parametrize("about", CONFIGS)
+def test_frames_have_the_results_of_files(tmp_path: Path, about: str, as_frame: str) -> None:
+    """Of every kind of split, model and rule; the files' folder is not read by the frames' run."""
+    config = small.many(tmp_path, **CONFIGS[about])
+    own = deepcopy(CONFIGS[about])
+    sections = small.values(*MODELS, *own.pop("more", []), **own)
+    as_is: dict[str, Any] = {"infer_schema": False} if as_frame == "polars" else {}
+    for section, key in (("data", "events"), ("data", "users"), ("split", "valid")):
+        if key in sections[section]:
+            frame = pl.read_csv(tmp_path / sections[section][key], **as_is)
+            sections[section][key] = frame.to_pandas() if as_frame == "pandas" else frame
+    found, of_files = harness.run(sections), harness.run(config)
+    assert result(found) == result(of_files)
+    assert found.list_rows().equals(of_files.list_rows())
+    pd.testing.assert_frame_equal(found.per_user(), of_files.per_user())
+
+
+def result(found: Result | FoldedResult) -> Any:
+    """Return all figures; models and the config differ in what names their lists and files."""
+    record = timeless(found.to_dict())
+    return {key: own for key, own in record.items() if key not in ("config", "notes")}
+
+
+def test_the_frame_is_not_changed_and_its_order_does_not_matter() -> None:
+    events = text().to_pandas()
+    before = events.copy(deep=True)
+    first = run(events)
+    pd.testing.assert_frame_equal(events, before)
+    shuffled = run(events.sample(frac=1, random_state=3))
+    assert result(first) == result(shuffled)
+
+
+@pytest.mark.parametrize("split", ["text", "frame", "frames of two folds"])
+def test_what_is_held_out_may_be_frames(tmp_path: Path, split: str) -> None:
+    """Held out: ann has b, the first; and in another fold cid has d, whom nobody is told."""
+    train = text().filter(pl.col("time") < "2020-01-08")
+    one = pl.DataFrame({"user": ["ann"], "item": ["b"], "time": ["2020-01-08"]})
+    two = pl.DataFrame({"user": ["cid"], "item": ["d"], "time": ["2020-01-08"]})
+    one.write_csv(tmp_path / "later.csv")
+    given = {"text": str(tmp_path / "later.csv"), "frame": one, "frames of two folds": [one, two]}
+    keywords: dict[str, Any] = {"evaluation": K, "models": POPULAR}
+    found = harness.run(
+        events=[train, train] if split == "frames of two folds" else train,
+        split={"strategy": "given", "valid": given[split]},
+        **keywords,
+    )
+    expected = [1.0, 0.0] if split == "frames of two folds" else [1.0]
+    assert found.per_user("popular")["MAP@2"].to_list() == expected
+
+
+def test_tables_of_users_and_items_may_be_frames() -> None:
+    """Candidates are b and d, by the table of items: bob finds d at the second place."""
+    found = run(
+        text(),
+        users=pl.DataFrame({"user": ["ann", "bob", "cid"], "town": ["x", "x", "y"]}),
+        items=pd.DataFrame({"item": ["b", "d"]}),
+        evaluation=K | {"candidates": "catalogue"},
+        compare={"slices": ["town"]},
+    )
+    assert found.per_user("popular")["MAP@2"].to_dict() == {"ann": 1, "bob": 0.5}
+
+
+def test_ids_that_are_numbers_are_their_texts() -> None:
+    """As in a file: 7 and 10 in order of text are 10, 7, and the more popular comes first."""
+    log = pl.DataFrame(
+        {"user": [1, 1, 2, 1], "item": [7, 10, 7, 10], "time": ["2020-01-01"] * 3 + ["2020-01-08"]}
+    )
+    found = run(log).recommendations("popular")
+    assert found.to_dict("list") == {"user": ["1", "1"], "rank": [1, 2], "item": ["7", "10"]}
+
+
+def test_nothing_of_frames_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two logs of one name, one after the other: the second has its own figures."""
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    assert means(run(text())) == {"popular": 0.5}
+    only_ann = text().filter((pl.col("user") == "ann") | (pl.col("time") < "2020-01-08"))
+    assert means(run(only_ann)) == {"popular": 1}
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_the_run_folder_is_whole_and_says_what_is_in_no_file(tmp_path: Path) -> None:
+    found = run(text())
+    found.write(tmp_path / "out")
+    kept = (tmp_path / "out" / "config.toml").read_text(encoding="utf-8")
+    assert 'events = "given:the events frame"' in kept
+    with pytest.raises(HarnessError) as told:
+        harness.run(tmp_path / "out" / "config.toml")
+    assert "the events frame: was given in Python, and no file holds it" in str(told.value)
+    assert 'name that file in place of "given:the events frame"' in str(told.value)
+
+
+def test_as_the_hint_says_the_run_can_be_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(text()).write("out")
+    text().write_parquet("events.parquet")
+    path = tmp_path / "out" / "config.toml"
+    kept = path.read_text(encoding="utf-8").replace("given:the events frame", "events.parquet")
+    path.write_text(kept, encoding="utf-8")
+    again = harness.run(path)
+    assert isinstance(again, Result)
+    assert means(again) == {"popular": 0.5}
+
+
+def changed(**columns: Any) -> pl.DataFrame:
+    return text().with_columns(**columns)
+
+
+def objects(column: str, values: list[Any]) -> pd.DataFrame:
+    return text().to_pandas().assign(**{column: pd.Series(values, dtype=object)})
+
+
+DATES = [date(2020, 1, 1)] * 5 + [date(2020, 1, 8)] * 3
+REFUSED: dict[str, tuple[Any, list[str]]] = {
+    "no column": (
+        text().rename({"user": "customer"}),
+        ['the events frame: no column "user"; it has: customer, item, time', 'data={"user": "…"}'],
+    ),
+    "a near name": (text().rename({"user": "users"}), ['did you mean "users"?']),
+    "in the index": (
+        text().to_pandas().set_index("user"),
+        ['no column "user"', 'its index has "user": give frame.reset_index()'],
+    ),
+    "two types of ids": (
+        objects("user", ["ann", 1, *"bcdefg"]),
+        ['the events frame: column "user"', "row 1 (the first is 0)", "1 (int)"],
+    ),
+    "a float id": (
+        changed(item=pl.Series([1.5] * 8)),
+        ['the events frame: column "item" holds', "cannot keep ids apart"],
+    ),
+    "an id is missing": (
+        changed(user=pl.when(pl.col("item") != "c").then("user")),
+        ["the events frame", "row 3 (the first is 0)", '"user"'],
+    ),
+    "a time is missing": (
+        with_days(text()).with_columns(time=pl.when(pl.col("item") != "c").then("time")),
+        ["the events frame", "row 3 (the first is 0)", '"time"'],
+    ),
+    "no time": (
+        changed(time=pl.col("time").str.replace("2020-01-04", "soon")),
+        ["the events frame", "row 4 (the first is 0)", '"soon"'],
+    ),
+    "times of several kinds": (
+        objects("time", [datetime(2020, 1, 1, 5), *DATES[1:]]),
+        ["the events frame", "row 1 (the first is 0)"],
+    ),
+    "numbers as times": (changed(time=pl.lit(7)), ["holds numbers", "time_format"]),
+    "empty": (text().head(0), ["the events frame: the table has no rows"]),
+    "two columns of one name": (
+        pd.concat([text().to_pandas(), text().to_pandas()[["user"]]], axis=1),
+        ["the events frame: two columns"],
+    ),
+    "a class": (pd.DataFrame, ["events: found type", "a pandas, Polars or Arrow frame"]),
+    "a dict": (
+        text().to_dict(as_series=False),
+        ["events: found dict", "events=pandas.DataFrame(events)"],
+    ),
+    "an array": (np.zeros((3, 3)), ["events: found ndarray"]),
+    "a series": (text()["user"], ['the events frame: no column "item"; it has: user']),
+    "no file": ("nowhere.csv", ["nowhere.csv: no such file"]),
+}
+
+
+@pytest.mark.parametrize("about", REFUSED)
+def test_a_frame_that_cannot_be_used_is_refused(about: str) -> None:
+    events, named = REFUSED[about]
+    with pytest.raises(HarnessError) as told:
+        run(events)
+    for words in named:
+        assert words in str(told.value)
+
+
+def test_times_of_day_among_objects_are_kept() -> None:
+    """x, at noon, is the last; were times cut to days, y would be, by its id."""
+    times = [datetime(2020, 1, 1), datetime(2020, 1, 1, 6), datetime(2020, 1, 1, 12)]
+    log = pd.DataFrame({"user": ["a"] * 3, "item": ["x", "y", "x"], "time": times}).astype(object)
+    last = {"strategy": "last_n", "n": 1}
+    found = run(log, split=last).recommendations("popular")
+    assert found["item"].to_list() == ["x", "y"]
+    assert means(run(log, split=last)) == {"popular": 1}
+
+
+@pytest.mark.parametrize("key", ["separator", "header", "encoding", "rows", "max_unpacked_gb"])
+def test_what_says_how_a_file_is_written_is_refused_with_a_frame(key: str) -> None:
+    values = {"separator": ";", "header": False, "encoding": "latin-1", "rows": "items"}
+    with pytest.raises(HarnessError, match=rf"\[data\] {key} says how a file is written"):
+        run(text(), data={key: values.get(key, 5)})
+
+
+@pytest.mark.parametrize(("name", "value"), [("memory", "4GB"), ("jobs", 2)])
+def test_what_needs_files_is_refused_with_the_step_that_helps(name: str, value: Any) -> None:
+    with pytest.raises(HarnessError, match=rf"{name}: .*\bevents=\"events.parquet\""):
+        run(text(), **{name: value})
+
+
+def test_frames_of_arrow_need_no_times_where_what_is_held_out_is_given() -> None:
+    log = text().drop("time").to_arrow()
+    split = {"strategy": "given", "valid": log[5:]}
+    assert means(run(log[:5], data={"time": False}, split=split)) == {"popular": 0.5}
+
+
+def test_an_error_of_a_frame_is_a_data_error() -> None:
+    with pytest.raises(DataError):
+        run(text().rename({"user": "customer"}))
