@@ -31,6 +31,7 @@ PARTS = {
     "neighbours": "Neighbours by item and by candidate",
     "any_log": "Event types, values, conditions, k-cores",
     "full_run": "The whole run on H&M at full size",
+    "frames": "Frames in place of files",
     "folds": "Four folds and one",
     "resume": "A run taken up again",
     "jobs": "Models side by side",

@@ -232,8 +232,8 @@ def time_rule(column: str, time_format: str, pattern: str | None, *, required: b
     """Return what a column of times as text must hold."""
     parse = times.from_text(column, time_format, pattern)
     hint = (
-        "; leave such rows out of the file, with [data] where on another column, or in a database "
-        f"by a view with WHERE {json.dumps(column, ensure_ascii=False)} IS NOT NULL"
+        "; leave such rows out of the file or frame, with [data] where on another column, or in a "
+        f"database by a view with WHERE {json.dumps(column, ensure_ascii=False)} IS NOT NULL"
     )
     if time_format in times.EPOCH_UNITS_US:
         hint = _without_empty(column)

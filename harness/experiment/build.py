@@ -229,6 +229,8 @@ def _made(
     base_models: Sequence[Recommender],
     repeat: int,
 ) -> Recommender:
+    if isinstance(factory, _Copies):
+        return factory()
     own = guard.seeds(factory, settings.params)
     params = settings.params | {name: of_repeat(seed, repeat) for name, seed in own.items()}
     given = params | ({"models": list(base_models)} if base_models else {})
@@ -253,9 +255,9 @@ class _Copies:
     def __init__(self, name: str, model: Any) -> None:
         self._name, self._model = name, model
 
-    def __call__(self) -> Any:
+    def __call__(self) -> Recommender:
         try:
-            return copy.deepcopy(self._model)
+            return cast(Recommender, copy.deepcopy(self._model))
         except Exception as error:  # a stranger's object may hold anything
             raise UsageError(
                 f'model "{self._name}": no copy can be made of this {type(self._model).__name__} '

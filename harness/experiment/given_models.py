@@ -19,6 +19,7 @@ _MODELS = (
     'an import path "module:Class", a class, an object with fit and recommend, a frame or a file '
     'of lists, or a mapping such as {"use": MyModel, "params": {"days": 7}, "repeats": 5}'
 )
+_ONE = 'models={"mine": MyModel()}'
 _SEEDS = ("seed", "random_state")
 
 
@@ -58,6 +59,8 @@ def _named(given: Any) -> Iterator[tuple[str, Any]]:
             f"{IN_PYTHON}: models: found {found}; expected a mapping of names, such as "
             'models={"mine": MyModel(), "popular": "my_model:Popular"}'
         )
+    if not several:
+        raise UsageError(f"{IN_PYTHON}: models is empty; give one, such as {_ONE}")
     for name, one in several:
         if not isinstance(name, str):
             raise UsageError(

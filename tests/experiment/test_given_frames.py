@@ -1,6 +1,8 @@
 """`harness.run` on frames: the results of files of the same rows, whatever library holds them."""
 
 import io
+import re
+import runpy
 from collections.abc import Callable
 from copy import deepcopy
 from datetime import date, datetime
@@ -285,3 +287,16 @@ def test_frames_of_arrow_need_no_times_where_what_is_held_out_is_given() -> None
 def test_an_error_of_a_frame_is_a_data_error() -> None:
     with pytest.raises(DataError):
         run(text().rename({"user": "customer"}))
+
+
+def test_the_example_of_the_docs_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its columns are those of another log, and its window is longer than ours."""
+    page = Path(harness.__file__).parents[1] / "docs" / "python.md"
+    block = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)[0]
+    log = text().rename({"user": "user_id", "item": "item_id", "time": "timestamp"})
+    log.write_csv(tmp_path / "events.csv")
+    block = block.replace('"valid_days": 7', '"valid_days": 1')
+    (tmp_path / "notebook.py").write_text(block, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    found = runpy.run_path("notebook.py")["result"]
+    assert {model.name for model in found.models} == {"latest", "popular", "random"}

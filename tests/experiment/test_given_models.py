@@ -221,7 +221,10 @@ REFUSED: dict[str, tuple[Any, list[str]]] = {
     ),
     "None as a parameter": ({"use": First, "params": {"last": None}}, ['params "last" is None']),
     "repeats with one seed": (WHERE, ["copies of this First have one seed", '"seed": 3']),
-    "no copy": (Uncopied(), ["no copy can be made of this Uncopied", "cannot pickle a connection"]),
+    "no copy": (
+        Uncopied(),
+        ['model "m": no copy can be made of this Uncopied', "cannot pickle a connection"],
+    ),
     "another name": ({"name": "n", "use": First}, ["its mapping names it 'n'"]),
     "neither": ({"repeats": 2}, ['"m"']),
     "an unknown key": ({"use": First, "repeat": 2}, ["repeat", "repeats"]),
@@ -250,7 +253,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "no models": ({"events": EVENTS, "split": DAY}, ['models={"mine": MyModel()}']),
     "no events": ({"split": DAY, "models": {"m": First}}, ["events is missing"]),
-    "empty models": ({"events": EVENTS, "split": DAY, "models": {}}, ["models"]),
+    "empty models": ({"events": EVENTS, "split": DAY, "models": {}}, ["models is empty; give one"]),
     "a list of objects": (
         {"events": EVENTS, "split": DAY, "models": [First()]},
         ["models: found list; expected a mapping of names"],
