@@ -277,9 +277,9 @@ def write_run(
 
 def _write_table(folder: Path, group: int, name: str, made: Callable[[], pl.DataFrame]) -> None:
     own: dict[str, Any] = {} if name == USERS else {"row_group_size": group}
-    if name == RECOMMENDATIONS:  # each group by a thread; more work hardly packs lists better
-        own = {"row_group_size": -(-group // 4), "compression": "lz4", "statistics": False}
-    made().write_parquet(folder / name, **own)
+    if name == RECOMMENDATIONS:  # each group by a thread
+        own = {"row_group_size": -(-group // 4), "statistics": False}
+    made().write_parquet(folder / name, compression_level=1, **own)
 
 
 def _lift(verdict: Verdict) -> float:

@@ -202,7 +202,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: str, named: list[str]) 
         (HEADER + "a,x,12\na,x,\n", {"time_format": "epoch_s"},
          ["line 3", 'where = { time = { min = 0 } } under [data] leaves such rows out']),
         (HEADER + "a,x,2020-01-01\na,x,\n", {},
-         ["; leave such rows out of the file or frame, with [data] where on another column, or in a"]),
+         ["; leave such rows out of the file or frame, with [data] where on another column, or "]),
         (HEADER + "a,x,12\nb,y,1704067200000\n", {"time_format": "epoch_s"},
          ['line 3, column "time": found "1704067200000", expected', 'time_format = "epoch_ms"']),
         (HEADER + "a,x,-62135596801000\n", {"time_format": "epoch_ms"}, ["line 2", "years 1 to"]),
