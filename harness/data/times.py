@@ -13,6 +13,8 @@ EPOCH_UNITS_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000}
 _CALENDAR_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
 """The first microsecond of the year 1, and that behind the last of 9999, since 1970-01-01."""
 
+_FOUR_DIGITS = 1_000
+"""The first year of four digits."""
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:(?P<sep>[ T])[0-9]{2}:[0-9]{2}"
     r"(?P<seconds>:[0-9]{2}(?:\.[0-9]+)?)?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"
@@ -65,6 +67,8 @@ def from_text(column: str, time_format: str, pattern: str | None) -> pl.Expr:
     parsed = text.str.to_datetime(format=pattern, strict=False)
     if time_format == "iso":  # the parser takes 20-01-06 for a day of the year 20, and spaces
         parsed = pl.when(text.str.contains(f"^(?:{_ISO.pattern})$")).then(parsed)
+    elif "%Y" in time_format:  # here, too
+        parsed = pl.when(parsed.dt.year() >= _FOUR_DIGITS).then(parsed)
     if pattern is not None and "%#z" in pattern:
         parsed = parsed.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     return parsed.cast(pl.Datetime("us")).cast(pl.Int64)
@@ -101,4 +105,5 @@ def expected(time_format: str, pattern: str | None = None) -> str:
         return (
             f"a number of {unit} since 1970-01-01, within the years 1 to 9999; {other}, {written}"
         )
-    return f"a time written as {time_format}"
+    digits = "; %Y is a year of four digits, %y one of two" if "%Y" in time_format else ""
+    return f"a time written as {time_format}{digits}"

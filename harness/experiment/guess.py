@@ -36,9 +36,10 @@ _NAMES = {
     "value": "rating stars score value",
 }
 """What columns are called, in small letters without other signs; the first are preferred."""
+_DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y-%m-%d")
 _PATTERNS = [
     f"{day}{clock}"
-    for day in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y%m%d")
+    for day in (*_DATES, *(day.replace("Y", "y") for day in _DATES), "%Y%m%d")
     for clock in ("", " %H:%M", " %H:%M:%S")
 ]
 _SEPARATORS = ("\t", ";", "|", "::")
@@ -229,7 +230,10 @@ def _guess_time(source: Source, time: str, said: Columns, found: Guessed) -> Non
 
 
 def _formats(texts: pl.Series) -> list[str]:
-    """Return the ways of writing times that most of some texts fit, and none fits more."""
+    """Return the ways of writing times that most of some texts fit, and none fits more.
+
+    The first is the one by which they lie the closest together, as the first rows of a log do.
+    """
     iso = times.pattern_of("iso", texts[0])
     days = bool(texts.str.contains(_COMPACT).all())
     tried: dict[str, str | None] = {"iso": iso} if iso else {}
@@ -237,15 +241,18 @@ def _formats(texts: pl.Series) -> list[str]:
     if not days:
         late = float(texts.cast(pl.Float64, strict=False).median() or 0) >= _MILLISECONDS  # type: ignore[arg-type]
         tried |= dict.fromkeys(["epoch_ms" if late else "epoch_s"])
-    shares = {name: _share(texts, name, pattern) for name, pattern in tried.items()}
-    best = max(shares.values())
-    return [name for name, share in shares.items() if share == best > _MOST]
+    read = {name: _times(texts, name, pattern) for name, pattern in tried.items()}
+    most = max(len(found) for found in read.values())
+    if most <= _MOST * len(texts):
+        return []
+    fit = [name for name, found in read.items() if len(found) == most]
+    return sorted(fit, key=lambda name: np.ptp(read[name].to_numpy()))
 
 
-def _share(texts: pl.Series, time_format: str, pattern: str | None) -> float:
-    """Return the share of texts that are times of a format."""
+def _times(texts: pl.Series, time_format: str, pattern: str | None) -> pl.Series:
+    """Return the texts that are times of a format, as these."""
     found = texts.to_frame().select(times.from_text(texts.name, time_format, pattern))
-    return 1 - found.to_series().null_count() / len(texts)
+    return found.to_series().drop_nulls()
 
 
 def _guess_types(source: Source, names: Sequence[str], found: Guessed) -> None:

@@ -44,6 +44,10 @@ def guessed(folder: Path, name: str, text: str, **said: Any) -> tuple[Any, list[
         ("{day:02}/01/2020 10:30", "%d/%m/%Y %H:%M"),
         ("01/{day:02}/2020", "%m/%d/%Y"),
         ("202001{day:02}", "%Y%m%d"),
+        ("{day:02}.01.20", "%d.%m.%y"),
+        ("01/{day:02}/20 10:30", "%m/%d/%y %H:%M"),
+        ("20-01-{day:02}", "%y-%m-%d"),
+        ("2020.01.{day:02}", "%Y.%m.%d"),
         ("15778368{day:02}", "epoch_s"),
         ("15778368{day:02}000", "epoch_ms"),
     ],
@@ -60,6 +64,37 @@ def test_days_that_may_be_months_are_said_to_be(tmp_path: Path) -> None:
     found, told = guessed(tmp_path, "log.csv", text)
     assert found["data"]["time_format"] == "%d/%m/%Y"
     assert any("%m/%d/%Y would fit as well: --time-format" in line for line in told)
+
+
+@pytest.mark.parametrize("last", ["25.11.99 {} 23.01.00", "99-11-25 {} 00-01-23"])
+def test_a_new_century_comes_after_the_old(tmp_path: Path, last: str) -> None:
+    """What is held out is of January 2000, and not of December 1999."""
+    old, new = last.split(" {} ")
+    text = "user,item,time\n" + "".join(f"u{n},i,{day}\n" for n in range(9) for day in (old, new))
+    found = config_for(write(tmp_path, text), tmp_path / "new.toml")
+    assert any("1999-11-25 … 2000-01-23" in line for line in found.told)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected", "other"),
+    [
+        (["01/02/2020", "01/03/2020", "01/04/2020"], "%m/%d/%Y", "%d/%m/%Y"),
+        (["01/02/2020", "02/02/2020", "03/02/2020"], "%d/%m/%Y", "%m/%d/%Y"),
+    ],
+)
+def test_of_two_readings_the_one_of_fewer_days(
+    tmp_path: Path, rows: list[str], expected: str, other: str
+) -> None:
+    """Three days in a row; the other way these are the second or the first of three months."""
+    text = "user,item,time\n" + "".join(f"u{n},i,{day}\n" for n in range(9) for day in rows)
+    found = config_for(write(tmp_path, text), tmp_path / "new.toml")
+    assert tomllib.loads(found.text)["data"]["time_format"] == expected
+    assert any(f"{other} would fit as well: --time-format" in line for line in found.told)
+
+
+def write(folder: Path, text: str) -> Path:
+    small.write(folder, {"log.csv": text})
+    return folder / "log.csv"
 
 
 @pytest.mark.parametrize(
