@@ -187,9 +187,12 @@ def _groups(solution: Solution) -> dict[str, Bool]:
 def _board(name: str, part: ProfiledUsers, metric: Metric, rules: Rules) -> Board:
     steps = compared_steps(list(part.tables), metric, rules, (), ())
     means, comparison, _, _ = steps_.found(steps, of_one(part))
-    tied = {one: list[str]() for one in part.tables}
+    tied, near = ({one: list[str]() for one in part.tables} for _ in range(2))
     better, worse = dict.fromkeys(tied, 0), dict.fromkeys(tied, 0)
     for pair in comparison.pairs:
+        if pair.borderline:
+            near[pair.one].append(pair.other)
+            near[pair.other].append(pair.one)
         if pair.verdict == "tied":
             tied[pair.one].append(pair.other)
             tied[pair.other].append(pair.one)
@@ -208,6 +211,7 @@ def _board(name: str, part: ProfiledUsers, metric: Metric, rules: Rules) -> Boar
             means[one].mean,
             means[one].ci95,
             tuple(sorted(tied[one], key=order.index)),
+            tuple(sorted(near[one], key=order.index)),
             1 + better[one],
             len(order) - worse[one],
         )

@@ -26,6 +26,8 @@ class Standing:
     ci95 : (float, float), optional
     tied : tuple of str
         The submissions that the paired test cannot tell from it.
+    borderline : tuple of str
+        Those of whom other draws of the test could say otherwise, tied or not.
     best_rank, worst_rank : int
         How far it could move: behind those that are really better alone, or before those that are
         really worse alone.
@@ -36,6 +38,7 @@ class Standing:
     mean: float
     ci95: Interval | None
     tied: tuple[str, ...]
+    borderline: tuple[str, ...]
     best_rank: int
     worst_rank: int
 
@@ -140,8 +143,9 @@ class Ranking(ComparedSubmissions):
         return [
             {
                 "board": board.name,
-                **{n: v for n, v in vars(one).items() if n not in ("ci95", "tied")},
+                **{n: v for n, v in vars(one).items() if n not in ("ci95", "tied", "borderline")},
                 "tied": ", ".join(one.tied),
+                "borderline": ", ".join(one.borderline),
                 **low_high(one.ci95),
             }
             for board in self.boards
@@ -189,15 +193,31 @@ def _ranks(found: Ranking) -> Sheet:
     columns.append(Column("tied with", lambda s: _some(s.tied), "words"))
     pairs = counted(len(last.comparison.pairs), "pair")
     heading = [
-        f"{_board_line(found, last)} · randomization test, "
+        f"{_board_line(found, last)} · randomization test, {last.comparison.flips:,} draws, "
         f"{CORRECTED[last.comparison.correction]} over {pairs} · seed {last.comparison.seed}"
     ]
     footing = [
         "could be   from right behind those that are really better to right before those that are "
         "really worse",
         "tied with  those that the test cannot tell apart from it",
+        *_borderline(found),
     ]
     return Sheet.of(last.standings, columns, heading=heading, footing=footing, kept=4)
+
+
+def _borderline(found: Ranking) -> list[str]:
+    """Return which verdicts other draws could change, on each board."""
+    lines = []
+    for board in found.boards:
+        pairs = [pair for pair in board.comparison.pairs if pair.borderline]
+        if pairs:
+            told = [f"{pair.one} and {pair.other} ({pair.verdict})" for pair in pairs]
+            where = f" on {board.name}" * (len(found.boards) > 1)
+            lines.append(
+                f"borderline{where}  {_some(told)}: other draws could say otherwise; "
+                f"more leave fewer open: --resamples {10 * board.comparison.flips}"
+            )
+    return lines
 
 
 def _range(one: Standing) -> str:

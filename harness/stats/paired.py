@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,7 @@ from harness.metrics import Metric
 from harness.stats import resampling, tests
 from harness.stats.estimates import ScoredUsers, errors, freedom_of
 from harness.stats.fold_means import Folds
-from harness.stats.intervals import LEVEL, Sample, in_turn, sample_steps
+from harness.stats.intervals import Sample, in_turn, sample_steps
 
 _ROUNDING = 1e-12
 
@@ -95,8 +94,7 @@ def compare_steps(
     hits = {name: first[at]["hits"][0] / first[at]["cells"][0] for at, name in enumerate(names)}
     order = sorted(names, key=lambda name: metric.definition.sign * means[name])
     pairs = _pairs(order, rules.baseline)
-    # The smallest p value there can be, times the number of pairs, must lie below the level.
-    flips = max(rules.resamples, math.ceil(2 * len(pairs) / LEVEL))
+    flips = max(rules.resamples, tests.deciding_draws(len(pairs)))
     drawn = _Flips(order, metric, resampling.exponents(size, users), flips, rules.seed)
     given = pairs, metric
     samples, outcomes, flipped = yield from side_by_side(

@@ -62,7 +62,10 @@ class Pair:
         Of several folds, in how many the mean of `one` is the better one, and that of `other`.
     verdict : str
         ``better`` or ``worse`` if the adjusted p value is below 0.05 (``higher`` or ``lower`` where
-        the metric calls neither better); else ``not distinguishable``.
+        the metric calls neither better); else ``tied``.
+    borderline : bool
+        Whether other draws of the randomization test could decide otherwise. With a chance of 99 %
+        all other verdicts are those of all assignments of signs (`harness.stats.tests.bounds`).
     """
 
     one: str
@@ -80,6 +83,7 @@ class Pair:
     losses: NonNegativeInt
     detectable: float | None
     verdict: Word
+    borderline: bool = False  # the first runs wrote none
     better_folds: tuple[NonNegativeInt, NonNegativeInt] | None = None
 
     def folds_of(self, name: str) -> int:
@@ -172,7 +176,9 @@ def comparison_of(
         flips=paired.flips,
         means=paired.means,
         any_hit=paired.any_hit,
-        pairs=tuple(_with_verdicts(several, rules.correction, metric.definition.better)),
+        pairs=tuple(
+            _with_verdicts(several, rules.correction, metric.definition.better, paired.flips)
+        ),
     )
 
 
@@ -197,13 +203,19 @@ def _pair(one: str, other: str, facts: Facts, level: float, bounds: Interval) ->
     )
 
 
-def _with_verdicts(found: Sequence[Pair], correction: str, better: str) -> Iterator[Pair]:
+def _with_verdicts(
+    found: Sequence[Pair], correction: str, better: str, flips: int
+) -> Iterator[Pair]:
     """Yield the pairs with p values corrected for their number, and what follows from them."""
-    adjusted = CORRECTIONS[correction]([pair.p_sign_flip for pair in found])
-    for pair, p in zip(found, map(float, adjusted), strict=True):
+    p = [pair.p_sign_flip for pair in found]
+    adjusted = CORRECTIONS[correction](p).tolist()
+    low, high = (CORRECTIONS[correction](own) for own in tests.bounds(p, flips, len(p)))
+    near = ((low < LEVEL) & (high >= LEVEL)).tolist()
+    for pair, own, borderline in zip(found, adjusted, near, strict=True):
         if better == "lower":  # fewer is a win
             pair = replace(pair, wins=pair.losses, losses=pair.wins)
-        yield replace(pair, p_adjusted=p, verdict=_word(pair.difference, p, better))
+        word = _word(pair.difference, own, better)
+        yield replace(pair, p_adjusted=own, verdict=word, borderline=borderline)
 
 
 def _word(difference: float, adjusted: float, better: str) -> Word:
@@ -250,7 +262,7 @@ def pair_table(
         Column("model", lambda p: printable(p.one), "name"),
         Column("against", lambda p: printable(p.other), "name"),
         Column("difference", lambda p: signed(p.difference, digits)),
-        Column("verdict", lambda p: p.verdict, "name"),
+        Column("verdict", lambda p: p.verdict + ", borderline" * p.borderline, "name"),
         Column(f"p ({corrected})", lambda p: p_value(p.p_adjusted)),
         Column("95 % interval", lambda p: ends(p.ci95, digits)),
         Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),

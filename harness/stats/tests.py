@@ -12,6 +12,8 @@ from harness.core.arrays import Floats
 from harness.stats.intervals import LEVEL, Sample
 
 POWER = 0.8
+RISK = 0.01
+"""The chance that any verdict that is not called borderline would be another by all signs."""
 _TIE = 1e-8  # of all that is summed: sums that differ by less differ as values were rounded
 
 
@@ -65,6 +67,48 @@ def randomization_test(total: float, absolute: float, flipped: Floats) -> float:
     """
     reached = np.abs(flipped) >= abs(total) - _TIE * absolute
     return (int(reached.sum()) + 1) / (len(flipped) + 1)
+
+
+def deciding_draws(pairs: int) -> int:
+    """Return the fewest draws of signs by which a p value can be below its level for certain.
+
+    Where none of them is as far from 0 as the sum of the differences, `bounds` are below 0.05 over
+    the number of pairs, the smallest level that a correction asks for.
+
+    Examples
+    --------
+    Of one pair (1 − 0.05)^104 = 0.0048, at most half of the risk of 0.01.
+
+    >>> deciding_draws(1)
+    104
+    """
+    return math.ceil(math.log(RISK / pairs / 2) / math.log1p(-LEVEL / pairs))
+
+
+def bounds(p: ArrayLike, draws: int, pairs: int) -> tuple[Floats, Floats]:
+    """Return between what the p values of all assignments of signs lie, by those of some draws.
+
+    Parameters
+    ----------
+    p : array_like, (pairs,)
+        What `randomization_test` returns.
+    draws : int
+        B.
+    pairs : int
+        How many there are: any of their intervals misses with a chance of at most 0.01.
+
+    Notes
+    -----
+    Source: Clopper and Pearson 1934, of b of B, at a level of 1 − 0.01/pairs. That a verdict is
+    decided where the interval lies on one side of the level: Gandy 2009.
+    """
+    from scipy import special  # slow to import
+
+    reached = np.round(np.asarray(p, np.float64) * (draws + 1)) - 1
+    tail, missed = RISK / pairs / 2, draws - reached
+    low = np.where(reached > 0, special.betaincinv(np.maximum(reached, 1), missed + 1, tail), 0)
+    high = np.where(missed > 0, special.betaincinv(reached + 1, np.maximum(missed, 1), 1 - tail), 1)
+    return low, high
 
 
 def minimum_detectable_difference(sample: Sample) -> float | None:

@@ -116,6 +116,28 @@ def test_who_is_tied_and_how_far_a_rank_could_move() -> None:
     }
 
 
+def test_what_other_draws_could_decide_is_said() -> None:
+    """13 of 17 signs against 4: by all of 2^17, p is 0.049, too near 0.05 for 10,000 draws."""
+    users = [f"u{n:02}" for n in range(17)]
+    solution = {"user": users, "item": ["a"] * 17}
+    of = {name: {"user": users, "item": ["x"] * 17} for name in ("ann", "bob")}
+    of["ann"]["item"][:13], of["bob"]["item"][13:] = ["a"] * 13, ["a"] * 4
+    frames = {name: pl.DataFrame(own) for name, own in of.items()}
+    found = harness.leaderboard(frames, solution=pl.DataFrame(solution), k=1)
+    (board,) = found.boards
+    assert [(one.submission, one.borderline) for one in board.standings] == [
+        ("ann", ("bob",)),
+        ("bob", ("ann",)),
+    ]
+    assert [one["borderline"] for one in found.records()] == ["bob", "ann"]
+    (verdict,) = {pair.verdict for pair in board.comparison.pairs}
+    line = f"borderline  ann and bob ({verdict}): other draws could say otherwise"
+    assert f"{line}; more leave fewer open: --resamples 100000" in str(found)
+    settled = harness.leaderboard(frames, solution=pl.DataFrame(solution), k=1, resamples=1_000_000)
+    assert [one.borderline for one in settled.boards[0].standings] == [(), ()]
+    assert settled.boards[0].comparison.pairs[0].verdict == "better"
+
+
 def test_a_baseline_is_compared_with_every_other(folder: Path) -> None:
     files = [folder / name for name in LISTS]
     found = harness.compare(*files, solution="solution.csv", metric="MAP@2", baseline="half")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from harness.stats import tests
 from harness.stats.tests import CORRECTIONS, benjamini_hochberg, holm
 
 
@@ -47,3 +48,17 @@ def test_the_input_and_its_order_stay(name: str) -> None:
     found = CORRECTIONS[name](p)
     assert p.tolist() == [0.5, 0.01, 0.2]
     assert found.argsort().tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize("pairs", [1, 66, 378])
+def test_draws_that_can_decide_are_as_few_as_can(pairs: int) -> None:
+    """None of so many is as far from 0: p is below its level for certain; of one less it is not."""
+    draws, risk, level = tests.deciding_draws(pairs), 0.01 / pairs / 2, 0.05 / pairs
+    assert (1 - level) ** draws <= risk < (1 - level) ** (draws - 1)
+
+
+def test_bounds_of_a_p_value_are_those_of_clopper_and_pearson() -> None:
+    """None of 10: 0 to 1 − (0.01/2)^(1/10); 5 of 10, at 99 %: R's binom.test, 0.128 to 0.872."""
+    low, high = tests.bounds(np.array([1 / 11, 6 / 11]), 10, pairs=1)
+    assert low == pytest.approx([0, 0.1283], abs=1e-4)
+    assert high == pytest.approx([1 - 0.005**0.1, 0.8717], abs=1e-4)

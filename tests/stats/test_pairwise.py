@@ -172,11 +172,11 @@ def test_names_and_their_order_change_nothing() -> None:
 
 
 def test_many_pairs_get_more_flips() -> None:
-    """Of 15 models 105 pairs; the smallest p must lie below 0.05/105, with some room."""
+    """Of 15 models 105 pairs: (1 − 0.05/105)^20895 is 0.01/210; of 3, (1 − 0.05/3)^381 0.01/6."""
     rng = np.random.default_rng(2)
     user_scores = {f"m{i}": rng.random(50) for i in range(15)}
-    assert compared(user_scores, resamples=100).flips == 4200
-    assert compared(MANY, resamples=100).flips == 120
+    assert compared(user_scores, resamples=100).flips == 20_895
+    assert compared(MANY, resamples=100).flips == 381
     assert compared(MANY).flips == 10_000
 
 
@@ -195,3 +195,44 @@ def test_what_cannot_be_compared(user_scores: Any, rules: Any, named: list[str])
 def test_a_metric_of_all_lists_compares_no_users() -> None:
     with pytest.raises(UsageError, match="Coverage@2 has one value for all lists"):
         compared({"a": [0.5], "b": [0.1]}, parse("Coverage@2"))
+
+
+CLOSE = np.random.default_rng(7)
+STEPS = {
+    f"m{level}": np.where(
+        CLOSE.random(300) < 0.3 + 0.03 * level, 1 / CLOSE.integers(1, 4, 300), 0.0
+    )
+    for level in range(9)
+}
+"""Models whose means rise by little, so that the verdict of some pairs is close."""
+
+
+def verdicts(seed: int, **rules: Any) -> dict[tuple[str, str], tuple[str, bool]]:
+    pairs = compared(STEPS, seed=seed, **rules).pairs
+    return {(pair.one, pair.other): (pair.verdict, pair.borderline) for pair in pairs}
+
+
+@pytest.mark.parametrize("correction", ["holm", "bh"])
+def test_other_draws_decide_otherwise_in_borderline_pairs_alone(correction: str) -> None:
+    """By 20 seeds some of 36 pairs have two verdicts; never two that are not marked."""
+    found = [verdicts(seed, correction=correction) for seed in range(20)]
+    every = {pair: {one[pair][0] for one in found} for pair in found[0]}
+    certain = {pair: {one[pair][0] for one in found if not one[pair][1]} for pair in found[0]}
+    assert max(len(words) for words in every.values()) == 2
+    assert max(len(words) for words in certain.values()) == 1
+    assert sum(near for _, near in found[0].values()) < len(every) / 3
+
+
+def test_more_draws_leave_fewer_pairs_borderline() -> None:
+    few, many = (
+        sum(near for _, near in verdicts(42, resamples=resamples).values())
+        for resamples in (10_000, 200_000)
+    )
+    assert many < few
+
+
+def test_what_is_certain_is_not_borderline() -> None:
+    """Of 40 users all 40 against none: 2 of 2^40 signs; alike, every sign is as far from 0."""
+    found = compared({"all": [1.0] * 40, "none": [0.0] * 40, "again": [0.0] * 40})
+    told = {(pair.verdict, pair.borderline) for pair in found.pairs}
+    assert told == {("better", False), ("tied", False)}
