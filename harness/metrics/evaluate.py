@@ -29,6 +29,8 @@ def evaluate(
     rank: str | None = None,
     score: str | Literal[False] | None = None,
     grade: str | None = None,
+    truth_user: str | None = None,
+    truth_item: str | None = None,
     train: Any = None,
     candidates: Any = None,
     attributes: Any = None,
@@ -52,6 +54,8 @@ def evaluate(
         Such as ``"MAP@12"``; ``harness list metrics`` shows what there is.
     user, item : str
         Names of the columns.
+    truth_user, truth_item : str, optional
+        Those of the truth, where they are others.
     rank, score : str, optional
         The column that orders a user's rows: ranks from 1, or scores, the highest first and ties
         by item id as text. By default a column of that name, ``rank`` before ``score``; without
@@ -94,7 +98,8 @@ def evaluate(
     """
     asked = metrics_of(metrics, per_user)
     names = user, item, rank, score, grade
-    given = Given(recommendations, truth, *names, train, candidates, attributes)
+    of_truth = truth_user, truth_item
+    given = Given(recommendations, truth, *names, train, candidates, attributes, *of_truth)
     read = read_both(given, asked)
     values = user_scores(read.lists, read.judgments, asked)
     return _result(values, read.users, per_user, read.report)
@@ -109,12 +114,14 @@ def conventions(
     item: str = "item",
     rank: str | None = None,
     score: str | Literal[False] | None = None,
+    truth_user: str | None = None,
+    truth_item: str | None = None,
 ) -> pd.DataFrame:
     """Return MAP@k under every convention, and which tools print which value.
 
     Parameters
     ----------
-    recommendations, truth, user, item, rank, score
+    recommendations, truth, user, item, rank, score, truth_user, truth_item
         As in `evaluate`.
     k : int
         The cut-off.
@@ -134,7 +141,8 @@ def conventions(
     import pandas as pd
 
     metric = parse(f"MAP@{k}")
-    given = Given(recommendations, truth, user, item, rank, score)
+    of_truth = {"truth_user": truth_user, "truth_item": truth_item}
+    given = Given(recommendations, truth, user, item, rank, score, **of_truth)
     read = read_both(given, (metric,), whole=True)
     values = map_by_convention(read.lists, read.judgments, metric.k or 0)
     known = [CONVENTIONS[name] for name in values]

@@ -30,6 +30,7 @@ from harness.metrics.inputs.frame import as_polars
 from harness.metrics.inputs.read import (
     Seen,
     Texts,
+    names_of_truth,
     refuse_strangers,
     refuse_written_lists,
     remarks,
@@ -68,6 +69,8 @@ def evaluate(
     rank: str | None = None,
     score: str | Literal[False] | None = None,
     grade: str | None = None,
+    truth_user: str | None = None,
+    truth_item: str | None = None,
     train: DataFrame | None = None,
     candidates: Any = None,
     attributes: Any = None,
@@ -86,7 +89,7 @@ def evaluate(
     metrics : str, Metric or a sequence of them
         Such as ``"MAP@12"``; a function of one's own, ``module:function``, must be a module that
         workers can import.
-    user, item, rank, score, grade
+    user, item, rank, score, grade, truth_user, truth_item
         As in `harness.evaluate`. Spark keeps no order of rows, so long predictions need a rank or
         a score.
     train : pyspark.sql.DataFrame, optional
@@ -122,8 +125,10 @@ def evaluate(
     """
     asked = metrics_of(metrics, per_user)
     require_pyspark()
-    listed = side_of(predictions, "predictions", user, item, {"rank": rank, "score": score or None})
-    true = side_of(truth, "truth", user, item, {"grade": grade})
+    orders = {"rank": rank, "score": score or None}
+    listed = side_of(predictions, "predictions", orders, user=user, item=item)
+    names = names_of_truth(user, item, truth_user, truth_item)
+    true = side_of(truth, "truth", {"grade": grade}, **names)
     refuse_without_order(listed, score)
     shared = not (listed.table.wide or true.table.wide)
     with spark_errors():
@@ -155,7 +160,7 @@ def _items_of(
         return Items(user, item)
     counted: tuple[bytes | None, int] = (None, 0)
     if train is not None:
-        counted = _counted(side_of(train, "train", user, item, {}), true)
+        counted = _counted(side_of(train, "train", {}, user=user, item=item), true)
     chosen = None if candidates is None else _candidates(candidates)
     table = None if attributes is None else written(_attributes(attributes))
     return Items(user, item, *counted, chosen, table)

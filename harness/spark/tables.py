@@ -126,10 +126,8 @@ def _is_number(column: pl.Series) -> bool:
     return column.dtype.is_numeric() or column.dtype == pl.Boolean
 
 
-def side_of(
-    frame: DataFrame, role: str, user: str, item: str, numbers: Mapping[str, str | None]
-) -> Side:
-    """Return a DataFrame with what its columns are for.
+def side_of(frame: DataFrame, role: str, numbers: Mapping[str, str | None], **names: str) -> Side:
+    """Return a DataFrame with what its columns are for, by the names that `accept` takes.
 
     Raises
     ------
@@ -148,7 +146,7 @@ def side_of(
     if len({column.name for column in held}) < len(held):
         raise DataError(TWO_COLUMNS.format(role))
     empty = pl.DataFrame(schema={column.name: _dtype(column.dataType) for column in held})
-    return Side(frame, accept(empty, role, user=user, item=item, numbers=numbers))
+    return Side(frame, accept(empty, role, numbers=numbers, **names))
 
 
 def _dtype(type_: DataType) -> pl.DataType:

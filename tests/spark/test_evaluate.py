@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import harness
-from harness.core.errors import DataError, UsageError
+from harness.core.errors import DataError, HarnessError, UsageError
 from harness.spark import evaluate
 from spark.conftest import NOISE
 
@@ -76,6 +76,18 @@ def test_users_outside_the_truth_are_left_out_and_told(spark: Any) -> None:
         found = evaluate(frame(spark, LISTS), frame(spark, truth), "MRR")
     assert [one.filename for one in said if one.category is UserWarning] == [__file__]
     assert (found["MRR"], found.attrs["rows_outside"]) == (1 / 2, 3)
+
+
+def test_the_truth_may_have_names_of_its_own(spark: Any) -> None:
+    truth = {"customer": TRUTH["user"], "article": TRUTH["item"]}
+    names = {"truth_user": "customer", "truth_item": "article"}
+    both = frame(spark, LISTS), frame(spark, truth)
+    expected = harness.evaluate(locally(LISTS), locally(TRUTH), "MAP@3")
+    assert evaluate(*both, "MAP@3", **names).to_dict() == expected.to_dict()
+    rows = evaluate(*both, "MRR", **names, per_user=True).collect()
+    assert sorted(tuple(row) for row in rows) == [("ann", 1.0), ("bob", 1 / 2)]
+    with pytest.raises(HarnessError, match='truth_user="…"'):
+        evaluate(*both, "MRR")
 
 
 def test_lists_in_arrays(spark: Any) -> None:

@@ -42,6 +42,8 @@ class Given:
     train: Any = None
     candidates: Any = None
     attributes: Any = None
+    truth_user: str | None = None
+    truth_item: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

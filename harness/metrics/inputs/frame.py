@@ -205,7 +205,13 @@ def _apart(lists: pl.Series) -> tuple[pl.Series, Int64]:
 
 
 def accept(
-    given: Any, role: str, *, user: str, item: str, numbers: Mapping[str, str | None]
+    given: Any,
+    role: str,
+    *,
+    user: str,
+    item: str,
+    numbers: Mapping[str, str | None],
+    prefix: str = "",
 ) -> Table:
     """Return a table of what a person gave.
 
@@ -217,19 +223,21 @@ def accept(
         Column names, where columns have names.
     numbers : mapping of meaning to column name or None
         ``rank``, ``score`` or ``grade``; where none is named, a column of that very name is taken.
+    prefix : str
+        Of the parameters that name its user and item, for messages.
 
     Raises
     ------
     DataError, UsageError
         A form that is not known, a missing column, something that is no list among lists.
     """
-    for parameter, name in {"user": user, "item": item, **numbers}.items():
+    for parameter, name in {f"{prefix}user": user, f"{prefix}item": item, **numbers}.items():
         if not isinstance(name == "", (bool, np.bool_)):  # a column is compared cell by cell
             raise UsageError(
                 f"{role}: {parameter} takes a column's name; found {type(name).__name__}"
             )
     if not isinstance(given, (Mapping, *ROWS)):
-        return _of_frame(frame_of(given, role), role, user, item, numbers)
+        return _of_frame(frame_of(given, role), role, user, item, numbers, prefix)
     for meaning, name in numbers.items():
         if name is not None:
             raise UsageError(f'{role}: {meaning}="{name}" names a column, but this is no frame')
@@ -280,13 +288,18 @@ def frame_of(given: Any, role: str, *, forms: str = _FORMS) -> Frame:
 
 
 def _of_frame(
-    frame: Frame, role: str, user: str, item: str, numbers: Mapping[str, str | None]
+    frame: Frame,
+    role: str,
+    user: str,
+    item: str,
+    numbers: Mapping[str, str | None],
+    prefix: str,
 ) -> Table:
     lists = [n for n in frame.columns if n != user and _holds_lists(frame.get_column(n))]
     if item not in frame.columns and len(lists) == 1:
         item = lists[0]
     named = {meaning: name for meaning, name in numbers.items() if name is not None}
-    for parameter, name in (("user", user), ("item", item)):
+    for parameter, name in ((f"{prefix}user", user), (f"{prefix}item", item)):
         require(frame, role, parameter, name)
     if len(named) > 1:
         raise UsageError(f"{role}: give {' or '.join(named)}, not both")

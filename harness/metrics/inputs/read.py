@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,6 +106,17 @@ class Rows:
         return self.coders.users.ids.head(self.seen.users)
 
 
+def names_of_truth(
+    user: str, item: str, truth_user: str | None, truth_item: str | None
+) -> dict[str, str]:
+    """Return how `accept` is told the truth's columns: by default those of the lists."""
+    return {
+        "user": user if truth_user is None else truth_user,
+        "item": item if truth_item is None else truth_item,
+        "prefix": "truth_",
+    }
+
+
 def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> Read:
     """Return what was given as arrays; warn of rows that are left out.
 
@@ -123,11 +133,12 @@ def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> R
     from harness.metrics.inputs import beyond  # it takes SciPy, which lists and truth do without
 
     orders = _orders(given)
-    named = partial(accept, user=given.user, item=given.item)
-    listed = named(given.recommendations, "recommendations", numbers=orders)
+    names: dict[str, Any] = {"user": given.user, "item": given.item}
+    listed = accept(given.recommendations, "recommendations", numbers=orders, **names)
     if orders:
         check_order(listed)
-    true = named(given.truth, "truth", numbers={"grade": given.grade})
+    names = names_of_truth(**names, truth_user=given.truth_user, truth_item=given.truth_item)
+    true = accept(given.truth, "truth", numbers={"grade": given.grade}, **names)
     check_grades(true)
     _refuse_unequal(given)
     rows = read_rows(listed, true, asked, whole)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from conftest import refusal
 
-from harness import evaluate, score
-from harness.core.errors import UsageError
+from harness import conventions, evaluate, score
+from harness.core.errors import HarnessError, UsageError
 
 LISTS = {"ann": ["a", "x", "b"], "bob": ["y", "c", "z"]}
 TRUTH = {"ann": ["a", "b"], "bob": ["c", "d"]}
@@ -341,3 +341,38 @@ def test_frames_are_read_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> Non
     wide = pd.DataFrame({"user": ["ann", "bob"], "item": [["a", "x"], ["b"]]})
     for lists in (long, wide):
         assert evaluate(lists, long, "MAP@3").iloc[0] == 1
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_the_truth_may_have_names_of_its_own(library: Callable[[Any], Any]) -> None:
+    lists = library({"visitor": ["ann", "ann"], "sku": ["x", "a"]})
+    truth = library({"customer_id": ["ann"], "article_id": ["a"]})
+    names: dict[str, Any] = {"user": "visitor", "item": "sku"}
+    names |= {"truth_user": "customer_id", "truth_item": "article_id"}
+    assert evaluate(lists, truth, "MRR", **names)["MRR"] == 1 / 2
+    assert conventions(lists, truth, 2, **names)["MAP@2"]["kaggle"] == 1 / 2
+    assert evaluate(lists, truth, "MRR", **names, per_user=True).index.to_list() == ["ann"]
+
+
+def test_one_of_the_two_may_have_the_same_name() -> None:
+    lists = pd.DataFrame({"user": ["ann"], "prediction": [["a"]]})
+    truth = pd.DataFrame({"customer": ["ann"], "item": ["a"]})
+    found = evaluate(lists, truth, "MRR", truth_user="customer")
+    assert found["MRR"] == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ({}, 'truth: no column "user"; .*(another is named with truth_user="…")'),
+        ({"truth_user": "customers"}, 'no column "customers"; did you mean "customer"?'),
+        ({"truth_user": 7}, 'truth: no column "7"; allowed: customer, item'),
+    ],
+)
+def test_a_column_that_the_truth_lacks(names: dict[str, Any], words: str) -> None:
+    lists = pd.DataFrame({"user": ["ann"], "item": ["a"]})
+    truth = pd.DataFrame({"customer": ["ann"], "item": ["a"]})
+    with pytest.raises(HarnessError) as told:
+        evaluate(lists, truth, "MRR", **names)
+    for part in words.split(".*"):
+        assert part in str(told.value)
