@@ -28,7 +28,8 @@ def init(
     item_column: Annotated[str | None, typer.Option(help="Default: by its name.")] = None,
     time_column: Annotated[str | None, typer.Option(help="Default: by its name.")] = None,
     time_format: Annotated[
-        str | None, typer.Option(help="iso, epoch_s, epoch_ms or a pattern such as %d.%m.%Y.")
+        str | None,
+        typer.Option(help="iso, epoch_s, _ms, _us or a pattern such as %d.%m.%Y."),
     ] = None,
     header: Annotated[
         str | None,
@@ -46,7 +47,8 @@ def init(
     asked.
     """
     from harness.core.io import exists, refuse_overwriting, whole_file, written
-    from harness.experiment.guess import Columns, config_for
+    from harness.experiment.guess import config_for
+    from harness.experiment.guess_columns import Columns
 
     target = out or Path(f"{log.name.partition('.')[0] or 'config'}.toml")
     refuse_overwriting(target, [log])
@@ -61,7 +63,7 @@ def init(
         print("\n".join(found.told))
         print(f"written to {printable(str(target))}")
     if found.fault:
-        note(f"the log cannot be read so: {found.fault}")
+        note(found.fault)
         return 1
     if not quiet:
         print(f"next  {to_type('run', str(target))}")

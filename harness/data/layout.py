@@ -159,7 +159,7 @@ class EventTable:
     time : str, optional
         None: the events carry no time (allowed for given splits alone).
     time_format : str
-        ``iso``, ``epoch_s``, ``epoch_ms`` or a strptime pattern.
+        ``iso``, ``epoch_s``, ``epoch_ms``, ``epoch_us`` or a strptime pattern.
     kind : str, optional
         The column of event types.
     type : str
@@ -335,7 +335,7 @@ def events(
     user, item, time : str
         The columns; `time` is None where events have no times.
     time_format : str
-        ``iso``, ``epoch_s``, ``epoch_ms`` or a strptime pattern.
+        ``iso``, ``epoch_s``, ``epoch_ms``, ``epoch_us`` or a strptime pattern.
     kind : str, optional
         The column of event types.
     type : str

@@ -6,10 +6,10 @@ import re
 
 import polars as pl
 
-TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
+TIME_FORMATS = ("iso", "epoch_s", "epoch_ms", "epoch_us")
 DATE = "%Y-%m-%d"
 
-EPOCH_UNITS_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000}
+EPOCH_UNITS_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1}
 _CALENDAR_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
 """The first microsecond of the year 1, and that behind the last of 9999, since 1970-01-01."""
 
@@ -99,8 +99,9 @@ def expected(time_format: str, pattern: str | None = None) -> str:
         return f"an ISO time{shown} of a day that exists; {others}"
     if time_format in EPOCH_UNITS_US:
         unit, other = "seconds", 'milliseconds are time_format = "epoch_ms"'
-        if time_format == "epoch_ms":
-            unit, other = "milliseconds", 'seconds are time_format = "epoch_s"'
+        if time_format != "epoch_s":
+            unit = "milliseconds" if time_format == "epoch_ms" else "microseconds"
+            other = 'seconds are time_format = "epoch_s"'
         written = 'times such as 2020-09-16 or 2020-09-16 12:30:00 "iso"'
         return (
             f"a number of {unit} since 1970-01-01, within the years 1 to 9999; {other}, {written}"

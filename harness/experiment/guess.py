@@ -4,84 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from harness.config import Config, parse
-from harness.core.errors import DataError, UsageError, counted, printable
-from harness.data import loading, times
+from harness.core.errors import DataError, HarnessError, UsageError, counted, printable
+from harness.core.progress import Clock
+from harness.data import loading
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.layout import Table
-from harness.data.source import Source
 from harness.data.table_files import sources
 from harness.experiment import memory
+from harness.experiment.guess_columns import Columns, Guessed, guess
+from harness.protocol.task import task_on
 
-_NAMES = {
-    "user": "user userid uid customer customerid clientid visitorid memberid accountid profileid "
-    "buyerid session sessionid useridhash reviewerid",
-    "item": "item itemid iid article articleid product productid movieid movie sku asin "
-    "contentid trackid songid bookid isbn couponid couponidhash viewcouponidhash merchantid",
-    "time": "time timestamp date datetime tdat ts eventtime createdat when day unixtime "
-    "lastwatchdt idate eventtimestamp purchasedate orderdate",
-    "kind": "event eventtype type action behavior behaviour activity eventname",
-    "value": "rating stars score value",
-}
-"""What columns are called, in small letters without other signs; the first are preferred."""
-_DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y-%m-%d")
-_PATTERNS = [
-    f"{day}{clock}"
-    for day in (*_DATES, *(day.replace("Y", "y") for day in _DATES), "%Y%m%d")
-    for clock in ("", " %H:%M", " %H:%M:%S")
-]
 _SEPARATORS = ("\t", ";", "|", "::")
-_COMPACT = r"^(?:19|20)\d{6}(?: |$)"
-_ROWS, _FEW, _MOST = 1_000, 20, 0.9
-"""Rows that are looked at; event types of a column of them; the share of times that must fit."""
-_MILLISECONDS = 1e11
-"""A time from which on it is hardly in seconds: they would be in the year 5138."""
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What a person says of a log; the rest is guessed."""
-
-    user: str | None = None
-    item: str | None = None
-    time: str | None = None
-    time_format: str | None = None
-    header: tuple[str, ...] | None = None
-    separator: str | None = None
-
-
-@dataclass
-class Guessed:
-    """What was found of a log.
-
-    Attributes
-    ----------
-    data : dict
-        The keys of ``[data]``, but for ``path``.
-    told : list of str
-        What was guessed, and by what, a line each.
-    types : list of str
-        The event types of the first rows, most first.
-    value : str, optional
-        A column that may be meant as a value an event.
-    """
-
-    data: dict[str, Any] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
-    types: list[str] = field(default_factory=list)
-    value: str | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +40,7 @@ class NewConfig:
     told : list of str
         What was guessed, a line each.
     fault : str
-        Why the log cannot be read with it as it stands; empty where it can.
+        What is wrong with it as it stands; empty where a run can begin.
     """
 
     text: str
@@ -126,31 +71,48 @@ def config_for(log: Path, target: Path, columns: Columns | None = None) -> NewCo
     found = Guessed()
     table = _table(log, said, found)
     with closing(sources(table)) as files:
-        _guess(next(files), said, found)
+        guess(next(files), said, found)
     found.data |= {"path": _from(log.parent, target.parent), "events": log.name}
     data, fault = _read(found, target)
     if data is not None:
-        found.told.append(_content(data))
-    split = _split(found, data)
-    return NewConfig(_toml(found, split, log), found.told, fault)
+        found.told += _content(data)
+    text = _toml(found, _split(found, data), log)
+    return NewConfig(text, found.told, fault or (_nobody(text, target, data) if data else ""))
 
 
 def _table(log: Path, said: Columns, found: Guessed) -> Table:
-    """Return a log, by the separator that makes the most columns of its first line."""
+    """Return a log, by the separator that makes the most columns of its first line.
+
+    Where a header is named, by one that makes as many as that has.
+    """
     usual = "\t" if ".tsv" in log.name.lower() else ","
-    if said.separator is not None:
-        found.data["separator"] = said.separator
-    if said.header is not None:
-        found.data["header"] = list(said.header)
-    table = Table(log, said.separator or usual, said.header, key="events")
-    if said.separator is None and said.header is None:
+    chosen = said.separator and said.separator.replace("\\t", "\t")  # as a shell leaves it
+    if chosen is None:
         counts = {one: _width(Table(log, one, key="events")) for one in (usual, *_SEPARATORS)}
         best = max(counts, key=lambda one: counts[one])  # of equal ones the first
+        if said.header is not None:
+            best = next((one for one in counts if counts[one] == len(said.header)), best)
+            _require_fields(log, said.header, counts, best)
         if best != usual and counts[best] > 1:
-            found.data["separator"] = best
+            chosen = best
             found.told.append(f"separator  {json.dumps(best)}: the first line has {counts[best]}")
-            table = Table(log, best, key="events")
-    return table
+    if chosen is not None:
+        found.data["separator"] = chosen
+    if said.header is not None:
+        found.data["header"] = list(said.header)
+    return Table(log, chosen or usual, said.header, key="events")
+
+
+def _require_fields(
+    log: Path, header: tuple[str, ...], counts: Mapping[str, int], best: str
+) -> None:
+    """Raise UsageError where no separator makes as many fields as a header names."""
+    is_text = len(set(counts.values())) > 1
+    if is_text and counts[best] != len(header):
+        raise UsageError(
+            f"{log}: line 1 has {counts[best]} fields, and --header names {len(header)}: "
+            f"{', '.join(header)}"
+        )
 
 
 def _width(table: Table) -> int:
@@ -158,118 +120,6 @@ def _width(table: Table) -> int:
     with suppress(DataError), closing(sources(table)) as files:
         return len(next(files).names)
     return 0
-
-
-def _guess(source: Source, said: Columns, found: Guessed) -> None:
-    names = source.names
-    if said.header is None and not source.kinds and all(re.search(r"\d", name) for name in names):
-        raise UsageError(
-            f"{source.shown}: line 1 looks like data, not like a header "
-            f"({', '.join(map(printable, names[:4]))}); name the columns in file order: "
-            "--header user,item,rating,time"
-        )
-    roles = ("user", said.user), ("item", said.item), ("time", said.time)
-    rest = [name for name in names if name not in (said.user, said.item, said.time)]
-    for role, named in roles:
-        found.data[role] = named or _column(role, rest, source)
-        _require(found.data[role], names, source)
-        rest = [name for name in rest if name != found.data[role]]
-    found.told += [f"{role:9}  column {printable(found.data[role])}" for role in ("user", "item")]
-    time = found.data["time"]
-    _guess_time(source, time, said, found)
-    _guess_types(source, rest, found)
-
-
-def _require(name: str, names: Sequence[str], source: Source) -> None:
-    if name not in names:
-        raise UsageError(f'{source.shown}: has no column "{name}"; it has {", ".join(names)}')
-
-
-def _named(role: str, names: Sequence[str]) -> str | None:
-    """Return the column whose name says best that it has a role."""
-    plain = {re.sub(r"[\W_]", "", name.lower()): name for name in reversed(names)}
-    return next((plain[one] for one in _NAMES[role].split() if one in plain), None)
-
-
-def _column(role: str, names: Sequence[str], source: Source) -> str:
-    name = _named(role, names)
-    if name is not None:
-        return name
-    what = "a time" if role == "time" else f"the {role}'s id"
-    given = "; events without times need a split that is given: docs/config.md" * (role == "time")
-    raise UsageError(
-        f"{source.shown}: no column looks like {what}; of "
-        f"{', '.join(map(printable, names)) or 'none that is left'} name one with "
-        f"--{role}-column{given}"
-    )
-
-
-def _guess_time(source: Source, time: str, said: Columns, found: Guessed) -> None:
-    label = f"time       column {printable(time)}"
-    if time in source.kinds and source.kinds[time].is_temporal():
-        found.told.append(f"{label}: a date or time")
-        return
-    texts = source.first(time, _ROWS).cast(pl.String).drop_nulls()
-    if texts.is_empty():
-        raise UsageError(
-            f'{source.shown}: column "{time}": no time in its first rows; name another column with '
-            "--time-column, or a file that has events"
-        )
-    first = texts[0]
-    formats = [said.time_format] if said.time_format else _formats(texts)
-    if not formats:
-        raise UsageError(
-            f'{source.shown}: column "{time}": times such as "{printable(first)}" are not '
-            'understood; say how they are written: --time-format "%d.%m.%Y" (or iso, epoch_s, '
-            "epoch_ms), or name another column: --time-column"
-        )
-    if formats[0] != "iso":
-        found.data["time_format"] = formats[0]
-    other = f"; {formats[1]} would fit as well: --time-format" if len(formats) > 1 else ""
-    found.told.append(f'{label}: {formats[0]}, such as "{printable(first)}"{other}')
-
-
-def _formats(texts: pl.Series) -> list[str]:
-    """Return the ways of writing times that most of some texts fit, and none fits more.
-
-    The first is the one by which they lie the closest together, as the first rows of a log do.
-    """
-    iso = times.pattern_of("iso", texts[0])
-    days = bool(texts.str.contains(_COMPACT).all())
-    tried: dict[str, str | None] = {"iso": iso} if iso else {}
-    tried |= {one: one for one in _PATTERNS if days or "%Y%m" not in one}
-    if not days:
-        late = float(texts.cast(pl.Float64, strict=False).median() or 0) >= _MILLISECONDS  # type: ignore[arg-type]
-        tried |= dict.fromkeys(["epoch_ms" if late else "epoch_s"])
-    read = {name: _times(texts, name, pattern) for name, pattern in tried.items()}
-    most = max(len(found) for found in read.values())
-    if most <= _MOST * len(texts):
-        return []
-    fit = [name for name, found in read.items() if len(found) == most]
-    return sorted(fit, key=lambda name: np.ptp(read[name].to_numpy()))
-
-
-def _times(texts: pl.Series, time_format: str, pattern: str | None) -> pl.Series:
-    """Return the texts that are times of a format, as these."""
-    found = texts.to_frame().select(times.from_text(texts.name, time_format, pattern))
-    return found.to_series().drop_nulls()
-
-
-def _guess_types(source: Source, names: Sequence[str], found: Guessed) -> None:
-    kind, value = _named("kind", names), _named("value", names)
-    if kind is not None:
-        counts = source.first(kind, _ROWS).cast(pl.String).alias(kind).value_counts(sort=True)
-        if 0 < len(counts) <= _FEW and counts[kind].null_count() == 0:
-            found.data["kind"], found.types = kind, counts[kind].to_list()
-            some = ", ".join(map(printable, found.types[:5]))
-            found.told.append(
-                f"kind       column {printable(kind)}, with {some}: all count as hits"
-            )
-    if value is not None:
-        first = source.first(value, _ROWS).cast(pl.String)
-        if first.cast(pl.Float64, strict=False).null_count() == 0:
-            found.value = value
-            found.told.append(f"value      column {printable(value)} may be one; it is not used")
 
 
 def _from(folder: Path, start: Path) -> str:
@@ -298,7 +148,17 @@ def _read(found: Guessed, target: Path) -> tuple[Dataset | None, str]:
         try:
             return loading.cached(layout, lambda rows: None, background)[0], ""
         except DataError as error:
-            return None, str(error)
+            return None, f"the log cannot be read so: {error}"
+
+
+def _nobody(text: str, target: Path, data: Dataset) -> str:
+    """Return why a config evaluates nobody, if it does not."""
+    config = parse(tomllib.loads(text), target.parent, str(target))
+    try:
+        task_on(config, data, Clock())
+    except HarnessError as error:
+        return f"nobody can be evaluated so: {error}"
+    return ""
 
 
 _WEEK, _ENOUGH = 7, 100
@@ -330,11 +190,18 @@ def _evaluated(data: Dataset, days: int) -> int:
     return int(np.count_nonzero(there[0] & there[1]))
 
 
-def _content(data: Dataset) -> str:
+def _content(data: Dataset) -> list[str]:
+    """Return what the log holds, and whether its end is later than today."""
     events = counted(len(data.events), "event")
     users, items = counted(len(data.user_ids), "user"), counted(len(data.item_ids), "item")
     first, last = (np.datetime64(time, "us").astype("datetime64[D]") for time in data.times)
-    return f"found      {events} of {users} and {items}, {first} … {last}"
+    found = [f"found      {events} of {users} and {items}, {first} … {last}, days of UTC"]
+    if last > np.datetime64("today") + 1:
+        found.append(
+            f"note       events up to {last} are later than today; mistakes among them are to be "
+            "left out, as the last days are held out"
+        )
+    return found
 
 
 _SPLIT = {
@@ -349,7 +216,7 @@ _DATA_KEYS = {
     "user": "",
     "item": "",
     "time": "",
-    "time_format": 'or "iso", "epoch_s", "epoch_ms"',
+    "time_format": 'or "iso", "epoch_s", "epoch_ms", "epoch_us"',
     "kind": "event types; [evaluation] hits says which of them are truth",
 }
 

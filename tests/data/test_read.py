@@ -133,6 +133,7 @@ def test_float_ids_are_refused(tmp_path: Path) -> None:
         ("1970-01-01 00:00", "iso", 0),
         ("60", "epoch_s", 60),
         ("60000", "epoch_ms", 60),
+        ("1577836800000000", "epoch_us", 1_577_836_800),
         ("02.01.1970", "%d.%m.%Y", 86_400),
     ],
 )
@@ -291,7 +292,11 @@ def test_milliseconds_in_parquet_are_no_seconds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("written", "unit", "year"),
-    [(253_402_300_799, "epoch_s", 9999), (-62_135_596_800_000, "epoch_ms", 1)],
+    [
+        (253_402_300_799, "epoch_s", 9999),
+        (-62_135_596_800_000, "epoch_ms", 1),
+        (253_402_300_799_000_000, "epoch_us", 9999),
+    ],
 )
 def test_the_first_and_the_last_second_of_the_calendar(
     tmp_path: Path, written: int, unit: str, year: int

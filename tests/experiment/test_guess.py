@@ -10,7 +10,8 @@ import small
 from conftest import Cli, is_refused, refusal, tells
 
 from harness.core.errors import DataError, UsageError
-from harness.experiment.guess import Columns, config_for
+from harness.experiment.guess import config_for
+from harness.experiment.guess_columns import Columns
 
 DAYS = range(1, 31)
 
@@ -50,6 +51,8 @@ def guessed(folder: Path, name: str, text: str, **said: Any) -> tuple[Any, list[
         ("2020.01.{day:02}", "%Y.%m.%d"),
         ("15778368{day:02}", "epoch_s"),
         ("15778368{day:02}000", "epoch_ms"),
+        ("15778368{day:02}000000", "epoch_us"),
+        ("2020-01-{day:02} 10:30:00 UTC", "%Y-%m-%d %H:%M:%S UTC"),
     ],
 )
 def test_how_times_are_written(tmp_path: Path, written: str, expected: str | None) -> None:
@@ -60,7 +63,7 @@ def test_how_times_are_written(tmp_path: Path, written: str, expected: str | Non
 
 
 def test_days_that_may_be_months_are_said_to_be(tmp_path: Path) -> None:
-    text = "user,item,date\n" + "".join(f"u{n},i,0{n}/0{n % 3 + 1}/2020\n" for n in range(1, 9))
+    text = "user,item,date\n" + "".join(f"u,i,0{n}/0{n % 3 + 1}/2020\n" for n in range(1, 9))
     found, told = guessed(tmp_path, "log.csv", text)
     assert found["data"]["time_format"] == "%d/%m/%Y"
     assert any("%m/%d/%Y would fit as well: --time-format" in line for line in told)
@@ -104,6 +107,12 @@ def write(folder: Path, text: str) -> Path:
         ("visitorid,itemid,timestamp", ("visitorid", "itemid", "timestamp")),
         ("userId,movieId,Date", ("userId", "movieId", "Date")),
         ("Session ID,SKU,event_time", ("Session ID", "SKU", "event_time")),
+        ("Kundennummer,Artikelnummer,Datum", ("Kundennummer", "Artikelnummer", "Datum")),
+        ("cliente,producto,fecha", ("cliente", "producto", "fecha")),
+        ("client,article,date_achat", ("client", "article", "date_achat")),
+        ("session,aid,ts", ("session", "aid", "ts")),
+        ("buyer,product_code,ordered_at", ("buyer", "product_code", "ordered_at")),
+        ("user,item,written", ("user", "item", "written")),
     ],
 )
 def test_columns_by_their_names(tmp_path: Path, head: str, columns: tuple[str, ...]) -> None:
@@ -117,6 +126,88 @@ def test_what_stands_between_fields(tmp_path: Path, separator: str) -> None:
     found, told = guessed(tmp_path, "log.csv", text)
     assert found["data"]["separator"] == separator
     assert told[0].startswith("separator")
+
+
+def test_what_is_guessed_by_values_or_stands_for_something_else_is_said(tmp_path: Path) -> None:
+    head = "session_id,item,written,updated_at"
+    text = log(head, "{user},{item},2020-01-{day:02},2020-02-{day:02}")
+    _, told = guessed(tmp_path, "log.csv", text.replace("2020-02-30", "2020-02-29"))
+    assert "user       column session_id: a session counts as a user" in told
+    assert any(line.startswith("time       column updated_at") for line in told)
+    text = log("user,item,written,sent", "{user},{item},2020-01-{day:02},2020-01-01")
+    _, told = guessed(tmp_path, "other.csv", text)
+    (line,) = [line for line in told if line.startswith("time ")]
+    assert line.endswith(", by its values; sent may be one, too: --time-column")
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("438{day:02}", ["438", "1970-01-01", "Excel", "--time-format epoch_s"]),
+        ("438{day:02}.5", ["Excel"]),
+        ("{day}", ["1970-01-01", "only number the events", "--time-format epoch_s"]),
+        ("15778368{day:02}000000000", ["nanoseconds", "divide them by 1,000", "epoch_us"]),
+    ],
+)
+def test_numbers_that_are_hardly_times_are_asked_about(
+    tmp_path: Path, written: str, words: list[str]
+) -> None:
+    """Days since 1899 and counters of rows would all be seconds of January 1970."""
+    small.write(tmp_path, {"log.csv": log("user,item,time", "{user},{item}," + written)})
+    with refusal(UsageError, 'log.csv: column "time"', *words):
+        config_for(tmp_path / "log.csv", tmp_path / "new.toml")
+    if "Excel" not in words:
+        return
+    found = config_for(tmp_path / "log.csv", tmp_path / "new.toml", Columns(time_format="epoch_s"))
+    assert tomllib.loads(found.text)["data"]["time_format"] == "epoch_s"
+
+
+def test_events_in_the_future_are_said(tmp_path: Path) -> None:
+    text = log("user,item,time", "{user},{item},2020-01-{day:02}") + "u1,i1,2920-01-01\n"
+    small.write(tmp_path, {"log.csv": text})
+    found = config_for(tmp_path / "log.csv", tmp_path / "new.toml")
+    (line,) = [line for line in found.told if line.startswith("note ")]
+    assert "2920-01-01" in line
+    assert "later than today" in line
+
+
+def test_a_log_that_leaves_nobody_to_evaluate_is_told(here: Path, cli: Cli) -> None:
+    """Every user has one event."""
+    rows = "".join(f"u{n},i{n % 3},2020-01-{n % 30 + 1:02}\n" for n in range(90))
+    small.write(here, {"log.csv": "user,item,time\n" + rows})
+    status, out, err = cli("init", "log.csv")
+    assert (status, "next" in out) == (1, False)
+    assert err.startswith("nobody can be evaluated so: ")
+    assert "train event" in err
+
+
+@pytest.mark.parametrize(
+    ("row", "names"),
+    [
+        ("1\t2\t2020-01-05", "user,item,time"),
+        ("1\t2\t5\t2020-01-05", "user,item,rating,time"),
+        ("1\t2", "user,item"),
+        ("1\t2\t5\t2020-01-05\t7", "user,item,rating,time,column5"),
+    ],
+)
+def test_names_are_asked_for_as_many_as_there_are(tmp_path: Path, row: str, names: str) -> None:
+    small.write(tmp_path, {"u.data": row + "\n"})
+    with refusal(UsageError, "line 1 looks like data", f"--header {names}"):
+        config_for(tmp_path / "u.data", tmp_path / "new.toml")
+
+
+def test_a_tab_file_without_a_header_needs_no_separator(here: Path, cli: Cli) -> None:
+    """Nor is one refused that is typed as a shell has it."""
+    small.write(here, {"u.data": log("", "{user},{item},{rating},2020-01-{day:02}", "\t")})
+    header = ("--header", "user,item,rating,time")
+    tells(cli("init", "u.data", *header, "-o", "one.toml"), 0, "written to one.toml")
+    typed = ("--separator", "\\t")
+    tells(cli("init", "u.data", *header, *typed, "-o", "two.toml"), 0, "written to two.toml")
+    one, two = (tomllib.loads(Path(f"{name}.toml").read_text()) for name in ("one", "two"))
+    assert one == two
+    assert one["data"]["separator"] == "\t"
+    refused = cli("init", "u.data", "--header", "user,item,time", "-o", "three.toml")
+    is_refused(refused, "u.data: line 1 has 4 fields, and --header names 3")
 
 
 def test_a_file_without_a_header_is_told_and_taken_with_names(tmp_path: Path) -> None:
@@ -146,13 +237,18 @@ def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
     row = "{user},{item},2020-01-{day:02}"
     found, told = guessed(tmp_path, "long.csv", log("user,item,time", row))
     assert found["split"] == {"strategy": "time", "valid_days": 7}
-    assert "found      360 events of 12 users and 5 items, 2020-01-01 … 2020-01-30" in told
+    assert (
+        "found      360 events of 12 users and 5 items, 2020-01-01 … 2020-01-30, days of UTC"
+        in told
+    )
     assert "split      the last 7 days: 12 of their users had events before" in told
     short = "\n".join(log("user,item,time", row).splitlines()[:121]) + "\n"
     assert guessed(tmp_path, "short.csv", short)[0]["split"]["valid_days"] == 1
     apart = (
         "user,item,time\n"
-        + "".join(f"u{n},i{m},2020-0{1 + n // 3}-0{1 + m}\n" for n in range(9) for m in range(2))
+        + "".join(
+            f"u{n},i{(n + m) % 3},2020-0{1 + n // 3}-0{1 + m}\n" for n in range(9) for m in range(2)
+        )
         + "new,i1,2020-05-01\nnew,i2,2020-05-01\n"
     )
     found, told = guessed(tmp_path, "apart.csv", apart)
