@@ -38,7 +38,9 @@ def compare(
     all_pairs: Annotated[
         bool, typer.Option("--all-pairs", help="Every two, whatever baseline the run has.")
     ] = False,
-    metric: Annotated[str | None, typer.Option(help="As MAP@12; the first by default.")] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(help="As MAP@12; the first by default.")
+    ] = None,
     correction: Annotated[
         Literal["holm", "bh"] | None, typer.Option(help="Of p values, for the number of pairs.")
     ] = None,
@@ -76,10 +78,10 @@ def compare(
 
     What is not named is as in the first run's config, or as in --config. CSV has the pairs.
     """
-    beside: dict[str, Any] = locals()
+    beside: dict[str, Any] = locals() | {"metric": options.one_of(metric, "--metric")}
     refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets)
     asked: Asked = {
-        "metric": metric,
+        "metric": beside["metric"],
         "models": model or (),
         "baseline": baseline,
         "all_pairs": all_pairs,

@@ -26,7 +26,7 @@ def leaderboard(
     solution: options.Solution = None,
     config: options.Config = None,
     metric: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             help="As MAP@12; the first of the latest run, or the competition's, by default."
         ),
@@ -65,7 +65,7 @@ def leaderboard(
     Of submissions: their ranks, who is tied with whom by the paired test, and how far a rank could
     move. One that cannot be scored is left out, with the reason, and the exit status is 1.
     """
-    beside: dict[str, Any] = locals()
+    beside: dict[str, Any] = locals() | {"metric": options.one_of(metric, "--metric")}
     if solution is not None or config is not None:
         sorting = {"sort": sort != "score"}
         refuse_given({n: beside[n] for n in _OF_RUNS} | sorting, "goes with runs")
@@ -78,7 +78,7 @@ def leaderboard(
 
     folders = of or [Path("runs")]
     found = leaderboard_of(
-        *folders, metric=metric, sort=sort, model=model, evaluation_set=evaluation_set
+        *folders, metric=beside["metric"], sort=sort, model=model, evaluation_set=evaluation_set
     )
     show(format_, found.to_dict, found.sheets(), found.records())
     return 0

@@ -174,6 +174,19 @@ def refuse_without(engine: str, wanted: str, **options: object) -> None:
         raise UsageError(f"{name} is an option of --engine {wanted}; leave it out, or {change}")
 
 
+def one_of(given: list[str] | None, option: str) -> str | None:
+    """Return the value of an option that is taken once.
+
+    Raises
+    ------
+    UsageError
+        It is given more often.
+    """
+    if given and len(given) > 1:
+        raise UsageError(f"{option}: one is compared by; found {' and '.join(given)}")
+    return given[0] if given else None
+
+
 def refuse_given(options: dict[str, object], why: str) -> None:
     """Raise UsageError where an option is given that goes with something else.
 

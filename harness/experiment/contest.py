@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -73,8 +74,13 @@ class Contest:
         HarnessError
             A file that cannot be used; fewer than two submissions or users.
         """
+        given, notes = self._without_solution(given)
         rules, scorer = self._rules(given), self._scorer()
-        return _compared({n: self._read(scorer, of) for n, of in given.items()}, scorer, rules, {})
+        try:
+            read = {name: self._read(scorer, of) for name, of in given.items()}
+        except SubmissionError as error:
+            raise SubmissionError(error.validation, _refusal(error, self.terms)) from error
+        return _compared(read, scorer, rules, {}, [*notes, *self._competition(scorer)])
 
     def ranked(self, given: Mapping[str, Path | pl.DataFrame]) -> Ranking:
         """Return the same with ranks; a submission that cannot be scored has none.
@@ -84,6 +90,7 @@ class Contest:
         HarnessError
             What they are scored against cannot be used; fewer than two are left.
         """
+        given, notes = self._without_solution(given)
         rules, scorer = self._rules(given), self._scorer()
         read, refused = dict[str, _Read](), dict[str, str]()
         for name, of in given.items():
@@ -94,13 +101,36 @@ class Contest:
         if len(read) < 2 and refused:
             reasons = "".join(f"\n{reason}" for reason in refused.values())
             raise UsageError(f"{_fewer(len(read))}; others cannot be scored:{reasons}")
-        return Ranking(**vars(_compared(read, scorer, rules, refused)))
+        notes += self._competition(scorer)
+        return Ranking(**vars(_compared(read, scorer, rules, refused, notes)))
 
-    def _rules(self, given: Collection[str]) -> Rules:
+    def _without_solution(
+        self, given: Mapping[str, Path | pl.DataFrame]
+    ) -> tuple[dict[str, Path | pl.DataFrame], list[str]]:
+        """Return the submissions but for the solution, which a shell's *.csv names too."""
+        true = self.terms.solution
+        own = [
+            name
+            for name, of in given.items()
+            if isinstance(of, Path) and isinstance(true, Path) and of.resolve() == true.resolve()
+        ]
+        kept = {name: of for name, of in given.items() if name not in own}
+        return kept, [f"{name}: is the solution itself, and left out" for name in own]
+
+    def _competition(self, scorer: Scorer) -> list[str]:
+        """Return a note where the columns of files alone say what they are scored by."""
+        found = scorer.against.format
+        if self.metric or self.k or self.terms.config or found is None or not found.source:
+            return []
+        metric = scorer.solution.metrics[0]
+        return [f"by the columns as {found.source}: {metric}; --metric (metric=) names another"]
+
+    def _rules(self, given: Mapping[str, Path | pl.DataFrame]) -> Rules:
         if len(given) < 2:
             raise UsageError(f"{_fewer(len(given))}; name another")
-        chosen = self.baseline, self.correction, self.resamples, self.seed
-        return rules_of(self.terms.config, *chosen)
+        files = {str(of): name for name, of in given.items() if isinstance(of, Path)}
+        baseline = self.baseline and files.get(self.baseline, self.baseline)
+        return rules_of(self.terms.config, baseline, self.correction, self.resamples, self.seed)
 
     def _scorer(self) -> Scorer:
         """Return what scores submissions by a single metric."""
@@ -119,15 +149,35 @@ class Contest:
         (metric,) = scorer.solution.metrics
         own = {n: count for n, count in of.left_out.items() if n not in scorer.solution.left_out}
         errors = len(found.errors)
-        submitted = Submitted(of.title, own, len(found.problems) - errors, errors)
-        return _Read(submitted, user_scores(of.lists, of.solution.judgments, [metric])[metric])
+        codes = tuple(problem.code for problem in found.problems)
+        submitted = Submitted(of.title, own, len(found.problems) - errors, errors, codes)
+        values = user_scores(of.lists, of.solution.judgments, [metric])[metric]
+        return _Read(submitted, values, hashlib.sha256(of.lists.tobytes()).digest())
 
 
 class _Read(NamedTuple):
-    """A submission, and the score of each user."""
+    """A submission, the score of each user, and what its lists are known again by."""
 
     submitted: Submitted
     values: Floats
+    digest: bytes
+
+
+def _refusal(error: SubmissionError, terms: Terms) -> str:
+    """Return what is said above the errors of a submission, with the next step."""
+    path, errors = error.validation.path, error.validation.errors
+    if any(problem.code == "SUB001" for problem in errors):
+        return "cannot be read"
+    by = _validated_by(terms)
+    step = f"; all of them: harness validate {path} {by}" if by else ""
+    return f"has errors and is not scored; mend it, or force it{step}"
+
+
+def _validated_by(terms: Terms) -> str:
+    """Return the option that a submission is validated by; frames have no name to type."""
+    if terms.config is not None:
+        return f"--config {terms.config.file}"
+    return f"--solution {terms.solution}" if isinstance(terms.solution, Path) else ""
 
 
 def _why(error: HarnessError, terms: Terms) -> str:
@@ -140,23 +190,37 @@ def _why(error: HarnessError, terms: Terms) -> str:
     if not more:
         return told
     told += f"; {counted(len(more), 'more kind of error', 'more kinds of errors')}"
-    if terms.config is None and not isinstance(terms.solution, Path):
-        return told  # a frame has no name to type
-    by = f"--config {terms.config.file}" if terms.config else f"--solution {terms.solution}"
-    return f"{told}: harness validate {error.validation.path} {by}"
+    by = _validated_by(terms)
+    return f"{told}: harness validate {error.validation.path} {by}" if by else told
 
 
 def _fewer(count: int) -> str:
     return f"{counted(count, 'submission')}: two are needed for a comparison"
 
 
+def _same(read: Mapping[str, _Read]) -> Iterator[str]:
+    """Yield which submissions have the same lists, as far as the solution knows their items."""
+    groups: dict[bytes, list[str]] = {}
+    for name, of in read.items():
+        if of.values.any():  # without a hit there may be no known item
+            groups.setdefault(of.digest, []).append(name)
+    for *others, last in groups.values():
+        if others:
+            names = f"{', '.join(others)} and {last}"
+            yield f"{names} have the same items that the solution knows at every rank: one file?"
+
+
 def _compared(
-    read: Mapping[str, _Read], scorer: Scorer, rules: Rules, refused: dict[str, str]
+    read: Mapping[str, _Read],
+    scorer: Scorer,
+    rules: Rules,
+    refused: dict[str, str],
+    told: Sequence[str],
 ) -> ComparedSubmissions:
     solution = scorer.solution
     (metric,) = solution.metrics
     hashes = id_hashes(solution.users)
-    boards, notes = list[Board](), left_out_lines(solution.left_out)
+    boards, notes = list[Board](), [*told, *_same(read), *left_out_lines(solution.left_out)]
     for name, users in _groups(solution).items():
         if users.sum() < 2:
             few = counted(int(users.sum()), "user")

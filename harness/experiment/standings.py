@@ -76,12 +76,15 @@ class Submitted:
         Counts of what was left out, and of users without a list.
     warnings, errors : int
         Of how many kinds are the problems of the file; those with errors were forced.
+    codes : tuple of str
+        These kinds.
     """
 
     file: str
     left_out: Mapping[str, int]
     warnings: int
     errors: int
+    codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,10 +127,21 @@ class ComparedSubmissions(Shown):
     def records(self) -> list[dict[str, object]]:
         """Return one record a leaderboard and pair, in full precision."""
         return [
-            {"board": board.name, **pair}
+            {
+                "board": board.name,
+                **pair,
+                **self._about(board, pair),
+            }
             for board in self.boards
             for pair in board.comparison.records()
         ]
+
+    def _about(self, board: Board, pair: Mapping[str, object]) -> dict[str, object]:
+        """Return what a record of a pair says of its two submissions."""
+        one, other = str(pair["one"]), str(pair["other"])
+        means = {own.submission: own.mean for own in board.standings}
+        forced = [name for name in (one, other) if self.submissions[name].errors]
+        return {"mean": means[one], "mean of other": means[other], "forced": ", ".join(forced)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,18 +153,23 @@ class Ranking(ComparedSubmissions):
         return _with_notes([_ranks(self)], self)
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record a leaderboard and submission, in full precision."""
-        return [
+        """Return one record a leaderboard and submission, in full precision; and of the refused."""
+        ranked: list[dict[str, object]] = [
             {
                 "board": board.name,
                 **{n: v for n, v in vars(one).items() if n not in ("ci95", "tied", "borderline")},
                 "tied": ", ".join(one.tied),
                 "borderline": ", ".join(one.borderline),
                 **low_high(one.ci95),
+                "forced": bool(self.submissions[one.submission].errors),
+                "error": "",
             }
             for board in self.boards
             for one in board.standings
         ]
+        nothing = dict.fromkeys(ranked[0])
+        refused = self.refused.items()
+        return ranked + [nothing | {"submission": name, "error": why} for name, why in refused]
 
 
 def _submissions(found: ComparedSubmissions, board: Board) -> Sheet:
@@ -255,6 +274,8 @@ def _with_notes(sheets: list[Sheet], found: ComparedSubmissions) -> list[Sheet]:
         told = left_out_lines(own.left_out)
         told += [f"{counted(own.errors, 'kind')} of errors, forced"] if own.errors else []
         told += [f"{counted(own.warnings, 'kind')} of warnings"] if own.warnings else []
+        if own.codes:
+            told[-1] += f" ({', '.join(own.codes)})"
         lines += [f"note  {printable(name)}: {'; '.join(told)}"] if told else []
     lines += [f"not ranked  {printable(name)}: {why}" for name, why in found.refused.items()]
     sheets[-1].footing.extend(lines)

@@ -321,3 +321,80 @@ def test_the_command_ranks_and_says_who_is_left_out(folder: Path, cli: Cli) -> N
 )
 def test_the_command_refuses(folder: Path, cli: Cli, line: str, words: list[str]) -> None:
     is_refused(cli(*line.split()), *words)
+
+
+def test_the_solution_among_the_submissions_is_left_out_and_said(folder: Path) -> None:
+    """As a shell's *.csv names it."""
+    files = sorted(folder.glob("*.csv"))
+    found = harness.leaderboard(*files, solution="solution.csv", metric="MAP@2")
+    assert set(ranks(found.boards[0])) == {"good", "half", "poor"}
+    assert "solution: is the solution itself, and left out" in found.notes
+    with refusal(UsageError, "1 submission: two are needed"):
+        harness.compare("good.csv", "solution.csv", solution="solution.csv")
+
+
+def test_the_same_lists_twice_are_said(folder: Path) -> None:
+    small.write(folder, {"twin.csv": LISTS["good.csv"], "other.csv": LISTS["good.csv"]})
+    files = ("good.csv", "twin.csv", "poor.csv", "other.csv")
+    found = harness.leaderboard(*files, solution="solution.csv", metric="MAP@2")
+    told = "have the same items that the solution knows at every rank: one file?"
+    assert f"good, twin and other {told}" in found.notes
+
+
+def test_which_warnings_a_submission_has(folder: Path) -> None:
+    found = harness.compare("good.csv", "poor.csv", solution="solution.csv", metric="MAP@2")
+    assert found.submissions["good"].codes == ("SUB404",)
+    assert "note  good: 1 kind of warnings (SUB404)" in str(found)
+
+
+def test_a_file_that_is_not_there_or_has_errors_is_told_with_the_next_step(folder: Path) -> None:
+    small.write(folder, {"bad.csv": "user,items\nann,a y\nann,b\ncid,c\n"})
+    with refusal(SubmissionError, "gone.csv: cannot be read", "SUB001 there is no such file"):
+        harness.compare("good.csv", "gone.csv", solution="solution.csv")
+    told = "bad.csv: has errors and is not scored; mend it, or force it"
+    step = "all of them: harness validate bad.csv --solution solution.csv"
+    with refusal(SubmissionError, told, "SUB203", step):
+        harness.compare("good.csv", "bad.csv", solution="solution.csv")
+
+
+def test_a_baseline_may_be_named_by_its_file(folder: Path) -> None:
+    given = {"solution": "solution.csv", "metric": "MAP@2"}
+    by_file = harness.compare("good.csv", "half.csv", "poor.csv", baseline="half.csv", **given)
+    by_name = harness.compare("good.csv", "half.csv", "poor.csv", baseline="half", **given)
+    assert by_file.boards == by_name.boards
+
+
+def test_csv_has_the_refused_and_the_means(folder: Path, cli: Cli) -> None:
+    small.write(folder, {"bad.csv": "user,items\nann,a y\nann,b\ncid,c\n"})
+    against = ("--solution", "solution.csv", "--metric", "MAP@2", "--format", "csv")
+    status, out, _ = cli("leaderboard", "good.csv", "bad.csv", "poor.csv", *against)
+    rows = pl.read_csv(out.encode())
+    assert (status, rows.filter(submission="bad")["rank"].to_list()) == (1, [None])
+    (why,) = rows.filter(submission="bad")["error"].to_list()
+    assert "SUB203" in why
+    status, out, _ = cli("compare", "good.csv", "bad.csv", *against, "--force")
+    (row, *_) = pl.read_csv(out.encode()).rows(named=True)
+    assert (row["one"], row["mean"]) == ("good", 3 / 4)
+    assert row["mean of other"] < 3 / 4
+    assert row["forced"] == "bad"
+
+
+def test_what_the_header_says_of_the_competition_is_said(folder: Path) -> None:
+    """KION's columns: its metric and k, unless others are named."""
+    rows = "user_id,item_ids\nu1,1 2\nu2,2 1\n"
+    true = "user_id,item_ids\nu1,1\nu2,2\n"
+    small.write(folder, {"a.csv": rows, "b.csv": rows.replace("1 2", "2 1"), "s.csv": true})
+    found = harness.compare("a.csv", "b.csv", solution="s.csv")
+    (note,) = [note for note in found.notes if "by the columns" in note]
+    assert "KION" in note
+    assert "MAP@10" in note
+    assert "--metric" in note
+    named = harness.compare("a.csv", "b.csv", solution="s.csv", metric="MAP@2")
+    assert not any("by the columns" in note for note in named.notes)
+
+
+@pytest.mark.parametrize("command", ["compare", "leaderboard"])
+def test_a_metric_is_named_once(folder: Path, cli: Cli, command: str) -> None:
+    files = ("good.csv", "half.csv", "--solution", "solution.csv")
+    refused = cli(command, *files, "--metric", "MAP@1", "--metric", "MRR")
+    is_refused(refused, "--metric: one is compared by; found MAP@1 and MRR")
