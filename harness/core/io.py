@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from harness.core import leftovers, unpacking
 from harness.core.errors import DataError, UsageError, printable
@@ -18,6 +18,24 @@ from harness.core.unpacking import SENT, Cap, UnpackingError
 
 PACKED = (".gz", ".zip")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".data", ".parquet", ".jsonl", ".ndjson")
+
+
+def as_path(given: Any, what: str) -> Path:
+    """Return a path that a person gives, for messages of `what`.
+
+    Raises
+    ------
+    UsageError
+        It is something else.
+
+    Examples
+    --------
+    >>> as_path("exam.toml", "a config").name
+    'exam.toml'
+    """
+    if isinstance(given, (str, Path)):
+        return Path(given)
+    raise UsageError(f"found {type(given).__name__} in place of {what}; give its path")
 
 
 def exists(path: Path) -> bool:

@@ -52,7 +52,7 @@ def config_of(
         raise UsageError(
             f"{IN_PYTHON}: a config says it all: leave {' and '.join(said)} out, or the config"
         )
-    if isinstance(models, Mapping | str):
+    if not isinstance(models, list | tuple) or not all(isinstance(one, str) for one in models):
         raise UsageError(
             f"{IN_PYTHON}: models with a config are names of its models, such as "
             f'models=["popular"]; found {type(models).__name__}'
@@ -96,7 +96,7 @@ def _sections(said: Mapping[str, Any], models: Any) -> dict[str, Any]:
 def _require(said: Mapping[str, Any], models: Any) -> None:
     """Raise UsageError where what must be said is not said."""
     there = {"events": "events" in said or "data" in said, "split": "split" in said}
-    there["models"] = bool(models) or not isinstance(models, tuple)
+    there["models"] = not isinstance(models, tuple) or len(models) > 0
     if not any(there.values()):
         raise UsageError(
             f'{IN_PYTHON}: give a config, such as {IN_PYTHON}("exam.toml"), or events=, split= '

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.core.errors import UsageError, counted, printable, suggest
+from harness.core.io import as_path
 from harness.core.once import once
 from harness.core.table import MISSING, Column, Sheet, Shown, digits_of, number, p_value
 from harness.experiment import run_folder
@@ -202,10 +203,15 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     >>> check("runs/one", "MAP@12 of mine >= 0.03").passed  # doctest: +SKIP
     True
     """
-    wanted = [conditions] if isinstance(conditions, str) else list(conditions)
+    wanted = [conditions] if isinstance(conditions, str) else conditions
+    if not isinstance(wanted, (list, tuple)) or not all(isinstance(one, str) for one in wanted):
+        raise UsageError(
+            f"conditions: found {type(conditions).__name__}; give a text, or several, such as "
+            f"{_EXAMPLES}"
+        )
     if not wanted:
         raise UsageError(f"no condition; write one such as {_EXAMPLES}")
-    gate = _Gate(run_folder.read(Path(run)))
+    gate = _Gate(run_folder.read(as_path(run, "a run's folder")))
     found = tuple(gate.checked(text, parse(text)) for text in wanted)
     return Checked(str(run), all(one.holds for one in found), found)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from harness.core.errors import UsageError
+from harness.core.io import as_path
 from harness.experiment.compare import Compared
 from harness.experiment.compare import compare as compare_runs
 from harness.experiment.compare_plan import Asked
@@ -235,7 +236,7 @@ def leaderboard(
             raise UsageError(
                 f"{len(of)} folders of runs; name one, or solution= or config= with files of lists"
             )
-        (folder,) = of or ("runs",)
+        folder = as_path(of[0] if of else "runs", "a folder of runs")
         return leaderboard_of_runs(folder, metric=_text(metric), sort=sort, **runs)
     refuse_beside(runs | {"sort": sort != "score" and sort}, "runs; leave it out")
     given = files | {"solution": solution, "config": config, "named": columns}
@@ -270,6 +271,8 @@ def contest(
         keep_users_without_items=keep_users_without_items,
     )
     asked = parse(metric, terms.folder) if isinstance(metric, str) else metric
+    if asked is not None and not isinstance(asked, Metric):
+        raise UsageError(f'metric: found {type(metric).__name__}; give a text, such as "MAP@12"')
     return Contest(terms, asked, **rules)
 
 

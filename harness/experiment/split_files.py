@@ -18,7 +18,7 @@ from harness import config as config_
 from harness.config import Config
 from harness.core.arrays import Int64
 from harness.core.errors import UsageError
-from harness.core.io import whole_folder, written
+from harness.core.io import as_path, whole_folder, written
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
 from harness.experiment import competition
 from harness.experiment.folds import named, notes_of, require_files, tasks
@@ -148,7 +148,7 @@ def split(
         A config or a file that cannot be used, a folder that is something else, a share that leaves
         a leaderboard empty, ids that a solution or a submission cannot hold.
     """
-    config = config if isinstance(config, Config) else config_.read(Path(config))
+    config = config if isinstance(config, Config) else config_.read(as_path(config, "a config"))
     require_files(config)
     folds = config.folds()
     out, share = Path(out), _share(config, public_share)

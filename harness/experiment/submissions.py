@@ -180,7 +180,8 @@ def by_metrics(
         `k` is no cut-off.
     """
     if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        raise UsageError(f"k is {k!r}; expected a whole number, 1 or more")
+        found = repr(k) if isinstance(k, (str, int, float)) else type(k).__name__
+        raise UsageError(f"k is {found}; expected a whole number, 1 or more")
     cut = k or solution.k or (wanted and wanted.k) or _K
     if not metrics and (k is not None or not solution.metrics):
         solution = replace(solution, metrics=_usual(cut, wanted if k is None else None))
@@ -241,7 +242,7 @@ def score(
     solution: Any = None,
     sample: Path | str | None = None,
     items: Path | str | None = None,
-    metrics: Sequence[str | Metric] = (),
+    metrics: str | Metric | Sequence[str | Metric] = (),
     k: int | None = None,
     conventions: bool = False,
     separator: str | None = None,
@@ -261,7 +262,7 @@ def score(
     submission, config, solution, sample, items, separator, strict, user_column, item_column,
     rank_column, score_column, row_order
         As for `validate`; a config or a solution is needed.
-    metrics : sequence of text or Metric
+    metrics : text, Metric or a sequence of them
         The config's, the competition's or the usual ones by default.
     k : int, optional
         The cut-off where no metric is named.
@@ -285,6 +286,8 @@ def score(
     HarnessError
         What it is checked or scored against cannot be used.
     """
+    from harness.metrics.evaluate import metrics_of  # commands do without
+
     terms = Terms.of(
         config,
         sample=sample,
@@ -294,6 +297,7 @@ def score(
         separator=separator,
         keep_users_without_items=keep_users_without_items,
     )
-    asked = tuple(m if isinstance(m, Metric) else parse(m, terms.folder) for m in metrics)
+    none = isinstance(metrics, (list, tuple)) and not metrics
+    asked = () if none else metrics_of(metrics, folder=terms.folder)
     given = path_or_frame(submission, "submission")
     return score_on(given, terms, asked, k, conventions=conventions, strict=strict, force=force)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
@@ -159,9 +160,11 @@ def conventions(
 
 
 def metrics_of(
-    metrics: str | Metric | Sequence[str | Metric], per_user: bool
+    metrics: str | Metric | Sequence[str | Metric],
+    per_user: bool = False,
+    folder: Path = Path(),
 ) -> tuple[Metric, ...]:
-    """Return the metrics that are asked for, each once.
+    """Return the metrics that are asked for, each once; those of one's own from a folder.
 
     Raises
     ------
@@ -171,8 +174,10 @@ def metrics_of(
     several = [metrics] if isinstance(metrics, (str, Metric)) else metrics
     several = list(several) if isinstance(several, Iterable) else [several]
     if not all(isinstance(m, (str, Metric)) for m in several):
-        raise UsageError(f'metrics: found {metrics!r}; give texts, such as ["MAP@12", "NDCG@12"]')
-    asked = tuple(dict.fromkeys(m if isinstance(m, Metric) else parse(m) for m in several))
+        found = next(m for m in several if not isinstance(m, (str, Metric)))
+        kind = f"{type(found).__name__} in {type(metrics).__name__}"
+        raise UsageError(f'metrics: found {kind}; give texts, such as ["MAP@12", "NDCG@12"]')
+    asked = tuple(dict.fromkeys(m if isinstance(m, Metric) else parse(m, folder) for m in several))
     if not asked:
         raise UsageError('no metric is asked for; name one, such as "MAP@12"')
     for metric in asked:

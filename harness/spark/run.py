@@ -14,7 +14,7 @@ import polars as pl
 
 from harness.config import Config, GivenSplit, read
 from harness.core.errors import DataError, UsageError
-from harness.core.io import whole_folder, written
+from harness.core.io import as_path, whole_folder, written
 from harness.core.progress import Clock, stopwatch
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_parts import (
@@ -214,7 +214,7 @@ def run(
     HarnessError
         Whatever `harness.run` raises, and what is wrong with Spark.
     """
-    settings = config if isinstance(config, Config) else read(Path(config))
+    settings = config if isinstance(config, Config) else read(as_path(config, "a config"))
     with evaluated(settings, master, remote, buckets, tables) as found:
         found.write(folder, tables)
         return found.findings

@@ -20,6 +20,7 @@ from harness.core.errors import (
     printable,
     suggest,
 )
+from harness.core.io import as_path
 from harness.core.progress import steps, stopwatch
 from harness.core.sharing import Workers
 from harness.experiment import memory
@@ -75,7 +76,7 @@ def tune(
         trial failed.
     """
     if not isinstance(config, config_.Config):
-        config = config_.read(Path(config))
+        config = config_.read(as_path(config, "a config"))
     wanted = _wanted(config, models)
     rules = Rules.of(config)
     counts = {model.name: _checked(model, config) for model in wanted}
