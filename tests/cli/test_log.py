@@ -288,6 +288,21 @@ def test_lines_and_bars_do_not_tear_each_other_up(
     assert terminal.screen() == ["a first line", "another", "the end", ""]
 
 
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_bar_is_gone_after_an_error(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr("harness.core.progress._SECONDS_BEFORE_SHOWN", 0)
+    with pytest.raises(error), steps("reading", 4, " rows") as bar:
+        bar.update(2)
+        bar.refresh()
+        assert terminal.screen()[-1].startswith("reading:  50%")
+        raise error
+    assert terminal.screen() == [""]
+
+
 def test_bars_are_for_terminals_and_not_for_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not shows_bars()
     monkeypatch.setattr("sys.stderr", Terminal())
