@@ -111,7 +111,7 @@ def test_the_document(result: Result) -> None:
                 "ci95_bootstrap": ["float"], "relative": "float", "effect_size": "float",
                 "p_t": "float", "p_sign_flip": "float", "p_adjusted": "float",
                 "wins": "int", "ties": "int", "losses": "int", "detectable": "float",
-                "verdict": "str", "better_folds": "NoneType",
+                "verdict": "str", "borderline": "bool", "better_folds": "NoneType",
             }],
             "folds": "int",
         },
