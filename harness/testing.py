@@ -31,11 +31,12 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32, Ragged
-from harness.core.errors import DataError, RecommenderError, UsageError
+from harness.core.errors import RecommenderError, UsageError
 from harness.core.random import Draws, id_hashes
 from harness.core.steps import of_parts
 from harness.data.attributes import read as read_attributes
-from harness.data.dataset import DAY_US, ID, Dataset, Events, positions
+from harness.data.attributes import refuse_strangers
+from harness.data.dataset import DAY_US, ID, Dataset, Events
 from harness.data.layout import Layout
 from harness.data.layouts import faults
 from harness.data.loading import load
@@ -106,24 +107,9 @@ def check_layout(layout: Layout, folder: Path | str) -> None:
         raise UsageError(f"layout: {fault}")
     folder = Path(folder)  # text is the name of a folder that Spark alone can read
     data = load(layout.within(folder))
-    for role, ids, of_table in (
-        ("users", data.user_ids, layout.users),
-        ("items", data.item_ids.gather(np.unique(data.events.item)), layout.items),
-    ):
-        if of_table is None:
-            continue
-        described = read_attributes(replace(of_table, table=of_table.table.placed(folder)))
-        known = described[of_table.id]
-        if positions(ids, known.sort()).max(initial=-1) < 0:
-            raise DataError(
-                f'layout "{layout.name}": {of_table.table.path}, column "{of_table.id}" describes '
-                f"none of the {role} that have events: events have {_some(ids)}, the table has "
-                f"{_some(known)}; name the column of the same ids"
-            )
-
-
-def _some(ids: pl.Series) -> str:
-    return ", ".join(f'"{one}"' for one in ids.head(3)) + (", …" if len(ids) > 3 else "")
+    if (users := layout.users) is not None:
+        described = read_attributes(replace(users, table=users.table.placed(folder)))
+        refuse_strangers(users, "users", described[users.id], data.user_ids)
 
 
 def recommender_checks() -> list[Check]:

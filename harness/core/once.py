@@ -1,8 +1,9 @@
-"""A property worked out once an object; other objects need not wait for it."""
+"""Properties worked out once an object, and attributes of which every reader has a copy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
@@ -43,3 +44,48 @@ class once(Generic[T]):  # noqa: N801 - used as a decorator
         value = self.function(owner)
         owner.__dict__[self.function.__name__] = value
         return value
+
+
+class lent(once[T]):  # noqa: N801 - used as a decorator
+    """A property worked out once, of which every reader has a shallow copy.
+
+    Examples
+    --------
+    >>> class Week:
+    ...     @lent
+    ...     def days(self):
+    ...         return ["Monday"]
+    >>> week = Week()
+    >>> week.days.clear()
+    >>> week.days
+    ['Monday']
+    """
+
+    @overload
+    def __get__(self, owner: None, _class: type) -> lent[T]: ...
+    @overload
+    def __get__(self, owner: object, _class: type) -> T: ...
+    def __get__(self, owner: Any, _class: type) -> Any:
+        """Return a copy of the value."""
+        if owner is None:
+            return self
+        kept, name = owner.__dict__, f"_{self.function.__name__}"
+        if name not in kept:
+            kept[name] = self.function(owner)
+        return copy(kept[name])
+
+
+class Lent(Generic[T]):
+    """An attribute `name` of an object, of which every reader has a shallow copy."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, _class: type) -> T:
+        """Return a copy of the value."""
+        value: T = copy(owner.__dict__[self.name])
+        return value
+
+    def __set__(self, owner: Any, value: T) -> None:
+        """Keep the value."""
+        owner.__dict__[self.name] = value

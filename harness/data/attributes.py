@@ -42,6 +42,21 @@ def refuse_repeated(table: AttributeTable, ids: pl.Series) -> None:
         )
 
 
+def refuse_strangers(table: AttributeTable, role: str, known: pl.Series, ids: pl.Series) -> None:
+    """Raise DataError where none of the ids of a table, `known`, is one of those of events."""
+    if len(known) == 0 or len(ids) == 0 or known.is_in(ids.implode()).any():
+        return
+    raise DataError(
+        f'{table.table.name}: column "{table.id}" describes none of the {role} that have events: '
+        f"events have {_some(ids)}, the table has {_some(known)}; name the column of the same ids"
+    )
+
+
+def _some(ids: pl.Series) -> str:
+    first = ids.unique().sort().head(4)
+    return ", ".join(f'"{one}"' for one in first.head(3)) + (", …" if len(first) > 3 else "")
+
+
 def whole(table: AttributeTable | pl.DataFrame | None) -> pl.DataFrame | None:
     """Return a table, read from its file if need be."""
     return read(table) if isinstance(table, AttributeTable) else table

@@ -274,7 +274,7 @@ class SQLiteSource(_DatabaseSource):
 
     def texts(self, columns: list[str], rules: tuple[FieldRule, ...] = ()) -> pl.DataFrame:
         """Return columns as text; see `Source.texts`."""
-        self._ids = [rule.column for rule in rules if rule.required and rule.parse is None]
+        self._ids = [rule.column for rule in rules if rule.holds_ids]
         return super().texts(columns, rules)
 
     def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
@@ -188,6 +189,7 @@ class Events:
             ends = np.append(np.flatnonzero(self.user[1:] != self.user[:-1]), len(self) - 1)
             starts[self.user[ends] + 1] = np.diff(ends, prepend=-1)
         self._counted = np.cumsum(starts)
+        self._counted.setflags(write=False)
         return self._counted
 
 
@@ -292,6 +294,11 @@ class Dataset:
     span: tuple[int, int] | None = None
     valid_kinds: tuple[int, ...] = ()
     steps: tuple[tuple[str, int], ...] = ()
+
+    def __copy__(self) -> Dataset:
+        """Return the same with ids and tables of its own: others do not see them changed."""
+        own = ("user_ids", "item_ids", "users_table", "items_table")
+        return replace(self, **{name: copy(getattr(self, name)) for name in own})
 
     @once
     def times(self) -> tuple[int, int]:

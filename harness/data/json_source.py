@@ -262,7 +262,7 @@ class JsonLinesSource(FrameSource):
 
     def texts(self, columns: list[str], rules: tuple[FieldRule, ...] = ()) -> pl.DataFrame:
         """Return columns as text; see `Source.texts`."""
-        self._ids = tuple(rule.column for rule in rules if rule.required and rule.parse is None)
+        self._ids = tuple(rule.column for rule in rules if rule.holds_ids)
         self._exact = tuple(columns)  # each as it is written, whatever others there are
         return super().texts(columns, rules)
 

@@ -13,7 +13,7 @@ from harness.core.parquet import UNREADABLE
 from harness.data.conditions import Condition
 from harness.data.layout import EventTable, Table
 from harness.data.source import START, Batch, FieldRule, Mark, Source, nulled
-from harness.data.typed import ROW_INDEX, TypedEvents, bad_value
+from harness.data.typed import ROW_INDEX, TypedEvents, bad_value, refuse_float_ids
 
 BATCH_ROWS = 1_000_000
 
@@ -47,6 +47,9 @@ class LazySource(Source):
 
     def texts(self, columns: list[str], rules: tuple[FieldRule, ...] = ()) -> pl.DataFrame:
         """Return columns as text; see `Source.texts`."""
+        for rule in rules:
+            if rule.holds_ids:
+                refuse_float_ids(str(self.shown), rule.column, self.kinds[rule.column])
         try:
             frame = self.frame.select(pl.col(columns).cast(pl.String)).collect()
         except UNREADABLE as error:

@@ -99,6 +99,8 @@ def items_of(
         notes += zeros.notes(layout, met.unique(), described, width)
         if layout.restore_zeros:
             met, described = met.str.zfill(width), described.str.zfill(width)
+    if layout.items is not None and described is not None:
+        attributes.refuse_strangers(layout.items, "items", described, met)
     ids, at = index_of(met, described)
     catalogue = None if described is None else np.unique(positions(described, ids))
     return Items(ids, catalogue, _times(layout.items, frame, described, ids), tuple(notes)), at

@@ -85,15 +85,7 @@ class TypedEvents:
 
     def _refuse_float_ids(self) -> None:
         for name in (self.table.user, self.table.item):
-            kind = self.kinds[name]
-            if kind.is_float() or kind.is_nested() or kind == pl.Binary:
-                cure = "write ids as text"
-                if isinstance(kind, (pl.List, pl.Array)):
-                    cure = f"where its elements are ids, {rows_key(name)} makes rows of them"
-                raise DataError(
-                    f'{self.shown}: column "{name}" holds {in_words(kind)}, which cannot '
-                    f"keep ids apart; {cure}"
-                )
+            refuse_float_ids(self.shown, name, self.kinds[name])
 
     def _refuse_no_numbers(self) -> None:
         bounded = [one.column for one in self.table.where if not one.among]
@@ -205,6 +197,23 @@ _WORDS: tuple[tuple[type[pl.DataType], str], ...] = (
     (pl.Struct, "records"),
     (pl.Binary, "bytes"),
 )
+
+
+def refuse_float_ids(shown: str, column: str, kind: pl.DataType) -> None:
+    """Raise DataError where a column of ids is of a type whose texts are not those of ids."""
+    if not (kind.is_float() or kind.is_nested() or kind == pl.Binary):
+        return
+    cure = "write ids as text"
+    if kind.is_float():
+        cure = (
+            "a missing value turns whole numbers into floats in pandas: drop such rows, and make "
+            f'them whole again with .astype({{"{column}": "Int64"}})'
+        )
+    elif isinstance(kind, (pl.List, pl.Array)):
+        cure = f"where its elements are ids, {rows_key(column)} makes rows of them"
+    raise DataError(
+        f'{shown}: column "{column}" holds {in_words(kind)}, which cannot keep ids apart; {cure}'
+    )
 
 
 def in_words(kind: pl.DataType) -> str:

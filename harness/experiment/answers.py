@@ -195,7 +195,8 @@ class _Asked:
         seen, exclude = None if of.seen is None else of.seen.rows(start, stop), None
         if seen is not None:
             held, shape = np.ones(len(seen.indices), np.bool_), (len(ids), len(of.candidates))
-            exclude = csr_array((held, seen.indices, seen.indptr), shape=shape)
+            own = seen.indices.copy()  # a model may change what it is given
+            exclude = csr_array((held, own, seen.indptr.copy()), shape=shape)
         answer = self._answer(of.users[start:stop], ids, exclude)
         return checked(self.name, answer, ids, self.length, len(of.candidates), seen)
 

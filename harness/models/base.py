@@ -16,6 +16,7 @@ from harness.core import random
 from harness.core.arrays import Bool, Floats, Int32, Int64, places
 from harness.core.errors import in_toml
 from harness.core.exact_sum import rounded, weight_slices
+from harness.core.once import Lent, lent
 from harness.core.params import ParameterError, require_above, require_flag, require_from
 from harness.data import attributes
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
@@ -67,6 +68,9 @@ class Recommender(Protocol):
 class Train:
     """What a recommender may learn from: the past, and which items are asked for.
 
+    All models of a run read the same memory, and none can change what the next one reads: arrays
+    are read-only, and a matrix, a frame or a series is the reader's own copy, which shares it.
+
     Attributes
     ----------
     dataset : Dataset
@@ -86,7 +90,11 @@ class Train:
 
     def __post_init__(self) -> None:
         # What lies behind the cut-off must not be within a model's reach.
-        object.__setattr__(self, "dataset", replace(self.dataset, events=self.events, span=None))
+        data = replace(self.dataset, events=self.events, span=None)
+        object.__setattr__(self, "dataset", data)
+        for array in (self.candidates, data.catalogue, data.shown_from, data.registered):
+            if array is not None:
+                _kept(array)
 
     @property
     def user_ids(self) -> pl.Series:
@@ -98,7 +106,7 @@ class Train:
         """All item ids (str), in order; an item position is an index into these."""
         return self.dataset.item_ids
 
-    @cached_property
+    @lent
     def candidate_ids(self) -> pl.Series:
         """The candidates' ids (str), in order; answers are positions into these."""
         return self.item_ids.gather(self.candidates)
@@ -113,7 +121,7 @@ class Train:
         """Where each user's events begin in `events`: one offset a user, and the end."""
         return _kept(self.events.user_starts(len(self.user_ids)))
 
-    @cached_property
+    @lent
     def matrix(self) -> csr_array[Any]:
         """Events of each user with each item, a (users, items) CSR matrix of counts (float32)."""
         matrix = count_matrix(self.events, self.user_starts, len(self.item_ids))
@@ -121,7 +129,7 @@ class Train:
             _kept(array)
         return matrix
 
-    @cached_property
+    @lent
     def frame(self) -> pl.DataFrame:
         """The events as a frame: user, item (str), time (datetime), kind (str), value (float).
 
@@ -137,7 +145,7 @@ class Train:
             columns[VALUE] = pl.Series(self.events.value)
         return pl.DataFrame(columns)
 
-    @cached_property
+    @lent
     def users_table(self) -> pl.DataFrame | None:
         """The users' attributes as text, ids first, a row a user; None where there are none."""
         return attributes.whole(self.dataset.users_table)
@@ -159,13 +167,13 @@ class Train:
             )
         if column not in self._user_columns:
             self._user_columns[column] = attributes.column(table, column, self.user_ids)
-        return self._user_columns[column]
+        return self._user_columns[column].clone()
 
     @cached_property
     def _user_columns(self) -> dict[str, pl.Series]:
         return {}  # what has been read
 
-    @cached_property
+    @lent
     def items_table(self) -> pl.DataFrame | None:
         """The items' attributes as text, ids first, a row an item; None where there are none."""
         return attributes.whole(self.dataset.items_table)
@@ -386,6 +394,9 @@ class Train:
         latest = np.full(len(self.item_ids), np.iinfo(np.int64).min)
         np.maximum.at(latest, self.events.item, self.events.time)
         return descending(latest[self.candidates], self._counts[self.candidates] > 0)
+
+
+Train.dataset = Lent("dataset")  # type: ignore[assignment]
 
 
 def _kept(array: Kept) -> Kept:

@@ -21,6 +21,8 @@ from harness.stats.intervals import sample_steps
 
 USER = "user"
 """The column of ids."""
+NO_VALUE = "no value"
+"""The group of users who have none."""
 FEW_USERS = 100
 FEW_HITS = 10
 _BINS = 4
@@ -152,7 +154,7 @@ class _Groups:
         else:
             labels, group_of = _values(known)
         if len(known) < len(values):
-            labels, group_of = [*labels, "no value"], {**group_of, "": len(labels)}
+            labels, group_of = [*labels, NO_VALUE], {**group_of, "": len(labels)}
         return cls(labels, group_of)
 
     def groups(self, values: pl.Series) -> Int64:

@@ -1,6 +1,7 @@
 """Built-in layouts on small files of the shapes that are published; and layouts of one's own."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -309,10 +310,13 @@ def test_the_check_looks_at_tables_that_describe_nobody(tmp_path: Path) -> None:
     )
     with refusal(
         DataError,
-        'layout "shop": items.csv, column "no" describes none of the items',
+        'items.csv: column "no" describes none of the items',
         'events have "a", "b", "c", …, the table has "1", "2"',
     ):
         check_layout(shop, tmp_path)
+    small.write(tmp_path, {"users.csv": "user\nANN\nBOB\n"})
+    with refusal(DataError, 'users.csv: column "user" describes none of the users'):
+        check_layout(replace(shop, items=None, users=attributes("users.csv", id="user")), tmp_path)
     with refusal(UsageError, "layout: is str; expected a harness.layouts.Layout"):
         check_layout("shop", tmp_path)  # type: ignore[arg-type]
 

@@ -142,12 +142,49 @@ def test_tables_of_users_and_items_may_be_frames() -> None:
     assert found.per_user("popular")["MAP@2"].to_dict() == {"ann": 1, "bob": 0.5}
 
 
+IDS = pl.DataFrame(
+    {"user": [1, 1, 2, 1], "item": [7, 10, 7, 10], "time": ["2020-01-01"] * 3 + ["2020-01-08"]}
+)
+STRANGERS: dict[str, tuple[str, Any, list[str]]] = {
+    "users of floats": (
+        "users",
+        pd.DataFrame({"user": [1.0, 2.0], "town": ["x", "y"]}),
+        ['the users frame: column "user" holds floats', '.astype({"user": "Int64"})'],
+    ),
+    "items of floats": (
+        "items",
+        pl.DataFrame({"item": [7.0, 10.0]}),
+        ['the items frame: column "item" holds floats', '.astype({"item": "Int64"})'],
+    ),
+    "other items": (
+        "items",
+        pl.DataFrame({"item": ["7.0", "10.0"]}),
+        [
+            'the items frame: column "item" describes none of the items that have events',
+            'events have "10", "7", the table has "10.0", "7.0"',
+        ],
+    ),
+    "other users": (
+        "users",
+        pl.DataFrame({"user": ["1.0", "2.0"], "town": ["x", "y"]}),
+        ['slices: no evaluated user has a "town"'],
+    ),
+}
+
+
+@pytest.mark.parametrize("about", STRANGERS)
+def test_a_table_of_other_ids_is_refused(about: str) -> None:
+    role, table, named = STRANGERS[about]
+    slices = {"compare": {"slices": ["town"]}} if role == "users" else {}
+    with pytest.raises(HarnessError) as told:
+        run(IDS, **{role: table}, **slices)
+    for words in named:
+        assert words in str(told.value)
+
+
 def test_ids_that_are_numbers_are_their_texts() -> None:
     """As in a file: 7 and 10 in order of text are 10, 7, and the more popular comes first."""
-    log = pl.DataFrame(
-        {"user": [1, 1, 2, 1], "item": [7, 10, 7, 10], "time": ["2020-01-01"] * 3 + ["2020-01-08"]}
-    )
-    found = run(log).recommendations("popular")
+    found = run(IDS).recommendations("popular")
     assert found.to_dict("list") == {"user": ["1", "1"], "rank": [1, 2], "item": ["7", "10"]}
 
 

@@ -184,6 +184,40 @@ def test_a_model_cannot_write_into_the_users_asked_for(tmp_path: Path) -> None:
         run(plug_in(tmp_path, source, "LatestFirst"))
 
 
+CHANGES = """
+import numpy as np
+
+class Changes:
+    def fit(self, train):
+        matrix = train.matrix
+        matrix.data = np.zeros_like(matrix.data)
+        train.frame[0, "item"] = "dee"
+        train.user_ids[0] = "dee"
+        return self
+
+    def recommend(self, users, k, draws, exclude=None):
+        exclude.indices[:] = 0
+        exclude.data[:] = False
+        return np.full((len(users), k), -1)
+"""
+
+
+def test_what_a_model_changes_the_next_one_does_not_see(tmp_path: Path) -> None:
+    """Ann is given d, bob d and cid b, as in the test of `exclude` above; cosines as well."""
+    mine = {"name": "mine", "use": "plugged:LatestFirst"}
+    cosine = {"name": "cosine", "use": "baselines.item_knn:ItemKNN", "params": {"counts": True}}
+    changes = {"name": "changes", "use": "plugged:Changes"}
+    log = LOG.replace("ann,b,2020-01-08", "ann,c,2020-01-08")
+    small.write(tmp_path, {"plugged.py": CHANGES + LATEST_FIRST})
+    given: dict[str, Any] = {"log": log, "evaluation": {"seen_items": "drop"}}
+    before = run(small.config(tmp_path, mine, cosine, **given))
+    after = run(small.config(tmp_path, changes, mine, cosine, **given))
+    assert after.failed == ()
+    assert [model.name for model in after.models] == ["mine", "cosine", "changes"]
+    assert values(before, "MAP@2") == values(after, "MAP@2") == [[1 / 2, 1, 0]]
+    assert values(before, "MAP@2", 1) == values(after, "MAP@2", 1)
+
+
 def test_a_model_may_change_its_own_answer_later(tmp_path: Path) -> None:
     source = """
 import numpy as np

@@ -1,6 +1,7 @@
 """What a recommender is given: the events of `example_train` in every form."""
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -181,7 +182,124 @@ def test_what_events_cannot_be_weighed_by(params: dict[str, Any], words: str) ->
         example_train().interactions(**params)
 
 
-def test_a_column_of_users_is_read_once() -> None:
+def test_a_column_of_users_is_read_once(tmp_path: Path) -> None:
+    file = tmp_path / "users.csv"
+    file.write_text("user,sex\nann,f\nbob,m\n", encoding="utf-8")
     train = example_train()
-    assert train.user_attribute("sex").to_list() == ["f", "m", None, None, "m", "f"]
-    assert train.user_attribute("sex") is train.user_attribute("sex")
+    table = AttributeTable(Table(file), id="user")
+    train = replace(train, dataset=replace(train.dataset, users_table=table))
+    sexes = ["f", "m", None, None, None, None]
+    assert train.user_attribute("sex").to_list() == sexes
+    file.unlink()
+    assert train.user_attribute("sex").to_list() == sexes
+
+
+def _other_counts(train: Train) -> None:
+    matrix = train.matrix
+    matrix.data = np.zeros_like(matrix.data)
+
+
+def _other_items(train: Train) -> None:
+    matrix = train.matrix
+    matrix.indices = matrix.indices[::-1].copy()
+
+
+def _fewer_rows(train: Train) -> None:
+    matrix = train.matrix
+    matrix.indptr = np.zeros_like(matrix.indptr)
+
+
+def _other_frame(train: Train) -> None:
+    train.frame[0, "item"] = "other"
+
+
+def _fewer_columns(train: Train) -> None:
+    train.frame.drop_in_place("kind")
+
+
+def _fewer_attributes(train: Train) -> None:
+    assert train.items_table is not None
+    assert train.users_table is not None
+    train.items_table.drop_in_place("genre")
+    train.users_table.drop_in_place("sex")
+
+
+def _fewer_attributes_of_the_data(train: Train) -> None:
+    table = train.dataset.items_table
+    assert isinstance(table, pl.DataFrame)
+    table.drop_in_place("genre")
+
+
+def _other_ids(train: Train) -> None:
+    train.user_ids[0] = "other"
+    train.item_ids[0] = "other"
+    train.candidate_ids[0] = "other"
+
+
+def _other_ids_of_the_data(train: Train) -> None:
+    train.dataset.user_ids[0] = "other"
+    train.dataset.item_ids[0] = "other"
+
+
+def _other_attribute(train: Train) -> None:
+    train.user_attribute("sex")[0] = "other"
+
+
+def _everything(train: Train) -> list[object]:
+    assert train.items_table is not None
+    assert train.users_table is not None
+    ids = train.user_ids, train.item_ids, train.candidate_ids, train.user_attribute("sex")
+    return [
+        train.matrix.toarray().tolist(),
+        *(frame.to_dict(as_series=False) for frame in (train.frame, train.items_table)),
+        train.users_table.to_dict(as_series=False),
+        *(series.to_list() for series in ids),
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _other_counts,
+        _other_items,
+        _fewer_rows,
+        _other_frame,
+        _fewer_columns,
+        _fewer_attributes,
+        _fewer_attributes_of_the_data,
+        _other_ids,
+        _other_ids_of_the_data,
+        _other_attribute,
+    ],
+)
+@pytest.mark.parametrize("read_before", [False, True])
+def test_what_a_model_changes_is_its_own(
+    change: Callable[[Train], None], read_before: bool
+) -> None:
+    """The next model of a run is given what this one was."""
+    given = example_train()
+    train = Train(given.dataset, given.events, given.candidates, given.cutoff)
+    if read_before:
+        _everything(train)
+    change(train)
+    assert _everything(train) == _everything(example_train())
+    assert given.dataset.user_ids.to_list() == example_train().user_ids.to_list()
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        lambda train: train.matrix.indices,
+        lambda train: train.interactions().indices,
+        lambda train: train.events.user_starts(6),
+        lambda train: train.dataset.shown_from,
+        lambda train: train.dataset.registered,
+        lambda train: train.dataset.catalogue,
+    ],
+)
+def test_arrays_cannot_be_changed(array: Callable[[Train], Any]) -> None:
+    given = example_train()
+    moments = {"shown_from": np.zeros(8, np.int64), "registered": np.zeros(6, np.int64)}
+    dataset = replace(given.dataset, catalogue=np.arange(8, dtype=np.int32), **moments)
+    with pytest.raises(ValueError, match="read-only"):
+        array(replace(given, dataset=dataset))[0] = 1
