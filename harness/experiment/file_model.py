@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from harness.config import Config
     from harness.experiment.submitted_lists import SubmittedLists
     from harness.protocol.evaluation_set import EvaluationSet
+    from harness.submission.validate import Examined
 
 
 class PrecomputedLists:
@@ -81,19 +82,20 @@ class PrecomputedLists:
         DataError
             It has none of the users.
         """
-        found = self._read(users, candidates, k)
+        found, warnings = self._read(users, candidates, k)
         if found.whole.max(initial=EMPTY) >= len(found.items):  # read for their ids once more
             others = items.filter(~items.is_in(candidates.implode())).alias(candidates.name)
-            found = self._read(users, pl.concat([candidates, others]), k, force=True)
+            found, _ = self._read(users, pl.concat([candidates, others]), k, force=True)
         whole = np.ascontiguousarray(found.whole[:, :k])
         strange = found.items[len(candidates) :].cast(pl.String)
         nobodys = int(whole.max(initial=EMPTY)) + 1 - len(found.items)
-        return Recommendations(whole, strange.extend_constant(None, max(nobodys, 0)))
+        strange = strange.extend_constant(None, max(nobodys, 0))
+        return Recommendations(whole, strange, warnings)
 
     def _read(
         self, users: pl.Series, items: pl.Series, k: int | None, *, force: bool = False
-    ) -> SubmittedLists:
-        """Return the file's lists; `force`: whatever errors are found in them."""
+    ) -> tuple[SubmittedLists, tuple[str, ...]]:
+        """Return the file's lists, and what is odd; `force`: whatever errors are found in them."""
         # Slow to import, and for files alone.
         from harness.experiment.submissions import SubmissionError, lists_of_validated
         from harness.experiment.terms import Terms
@@ -115,7 +117,7 @@ class PrecomputedLists:
                 )
             raise SubmissionError(found.validation, refusal, f'model "{self.name}": ')
         try:
-            return lists_of_validated(given, found, solution, k)
+            return lists_of_validated(given, found, solution, k), _warnings(found)
         except DataError as error:
             raise DataError(f'model "{self.name}": {error}') from error
 
@@ -138,8 +140,19 @@ def odd(name: str, found: Recommendations, evaluation_set: EvaluationSet) -> tup
         "position holds an item that is no candidate, and cannot hit",
         "positions hold items that are no candidates, and cannot hit",
     )
+    counts = [counted(n, *words) for n, words in ((without, users), (strange, positions)) if n > 0]
+    return tuple(f'model "{name}": {told}' for told in (*counts, *found.warnings))
+
+
+_OF_PLACES = ("SUB303", "SUB315", "SUB316", "SUB319")
+"""Warnings of rules after which an item stands elsewhere than its file may have meant."""
+
+
+def _warnings(found: Examined) -> tuple[str, ...]:
+    """Return what is odd about the places of items, as `harness score` says it."""
+    words = {"SUB301": "a row has no item"} if found.against.long else {}
     return tuple(
-        f'model "{name}": {counted(count, *words)}'
-        for count, words in ((without, users), (strange, positions))
-        if count > 0
+        f"{p.code} {words.get(p.code, p.message)}" + (f" (× {p.count:,})" if p.count > 1 else "")
+        for p in found.validation.problems
+        if p.code in _OF_PLACES or p.code in words
     )

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from harness.config import Config
-from harness.core.errors import DataError, suggest
+from harness.core.errors import DataError, row_text, suggest
 from harness.core.given import name_of
 from harness.core.given import shown as role_of
 from harness.data.layout import EventTable
+from harness.metrics.inputs.cells import missing, shown
 from harness.metrics.inputs.frame import Table, as_polars, frame_of, type_of
 
 if TYPE_CHECKING:
-    from harness.metrics.inputs.frame import Frame
+    from harness.metrics.inputs.frame import Column, Frame
 
 FORMS = "a pandas, Polars or Arrow frame or a DuckDB relation"
 
@@ -79,9 +80,22 @@ def _typed(frame: Frame, name: str, role: str) -> pl.Series:
         kinds = set(map(type, column)) - {type(None), float}
         # Of both dates and times, Arrow would cut the times to days.
         if len(kinds) == 1 and issubclass(kinds.pop(), date):
+            _refuse_mixed_zones(column, f'{role}: column "{name}"')
             with suppress(ImportError):  # of PyArrow, without which they are read as text
                 return cast(pl.Series, pl.from_arrow(column.to_arrow()))
     return as_polars(frame.select(name), role).to_series()
+
+
+def _refuse_mixed_zones(column: Column, where: str) -> None:
+    """Raise DataError where some times have a zone and others none: Arrow takes these for UTC."""
+    bare = [getattr(time, "tzinfo", None) is None and not missing(time) for time in column]
+    zoned = [getattr(time, "tzinfo", None) is not None for time in column]
+    if any(bare) and any(zoned):
+        at = bare.index(True)
+        raise DataError(
+            f"{where}, {row_text(at)}: found {shown(str(column[at]))}, a time without a zone, "
+            "where others have one; give all of them a zone, or none"
+        )
 
 
 def _require_columns(role: str, table: EventTable, given: Any, columns: Sequence[Any]) -> None:

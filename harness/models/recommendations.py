@@ -27,10 +27,13 @@ class Recommendations:
     strange : polars.Series of str
         The ids of the positions behind the last candidate's, null where nobody knows them.
         Only precomputed recommendations have such items: they use their rank and never hit.
+    warnings : tuple of str
+        What looks odd about the places of items in their file.
     """
 
     items: Int32
     strange: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+    warnings: tuple[str, ...] = ()
 
 
 def checked(

@@ -107,7 +107,31 @@ def test_items_that_cannot_hit_use_their_places(tmp_path: Path) -> None:
     result = run(config(tmp_path, text))
     assert user_scores(result) == [round(value, 12) for value in (1 / 3, 1 / 2, 1 / 6)]
     told = 'model "ready": 4 positions hold items that are no candidates, and cannot hit'
-    assert result.notes == (told,)
+    assert result.notes == (told, 'model "ready": SUB303 "a" stands in the list already')
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "told"),
+    [
+        (
+            "user,rank,item\nann,1,\nann,2,b\nbob,1,a\n",
+            [1 / 2, 1, 0],
+            {"SUB316 no item has the rank before that of"},
+        ),
+        ("user,item\nann,\nann,b\nbob,a\n", [1, 1, 0], {"SUB301 a row has no item"}),
+        ("user,item\nann,b\nbob,a\nann,a\n", [1, 1, 0], {"SUB319 the row of"}),
+        ("user,items\nann,zzz b\nbob,a\ncid,\n", [1 / 2, 1, 0], set()),
+    ],
+)
+def test_what_moves_items_in_a_file_is_told(
+    tmp_path: Path, text: str, expected: list[float], told: set[str]
+) -> None:
+    result = run(config(tmp_path, text))
+    assert user_scores(result) == expected
+    notes = [note for note in result.notes if "SUB" in note]
+    assert len(notes) == len(told)
+    for words in told:
+        assert any(note.startswith(f'model "ready": {words}') for note in notes)
 
 
 def test_seen_items_use_their_places_where_they_are_dropped(tmp_path: Path) -> None:

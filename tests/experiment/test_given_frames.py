@@ -231,6 +231,7 @@ def objects(column: str, values: list[Any]) -> pd.DataFrame:
     return text().to_pandas().assign(**{column: pd.Series(values, dtype=object)})
 
 
+TIMES = [pd.Timestamp("2020-01-01")] * 5 + [pd.Timestamp("2020-01-08")] * 3
 DATES = [date(2020, 1, 1)] * 5 + [date(2020, 1, 8)] * 3
 REFUSED: dict[str, tuple[Any, list[str]]] = {
     "no column": (
@@ -265,6 +266,14 @@ REFUSED: dict[str, tuple[Any, list[str]]] = {
     "times of several kinds": (
         objects("time", [datetime(2020, 1, 1, 5), *DATES[1:]]),
         ["the events frame", "row 1 (the first is 0)"],
+    ),
+    "times with a zone and without": (
+        objects("time", [pd.Timestamp("2020-01-01", tz="UTC"), *TIMES[1:]]),
+        ['the events frame: column "time", row 1 (the first is 0)', "a time without a zone"],
+    ),
+    "times without a zone and with": (
+        objects("time", [*TIMES[:-1], pd.Timestamp("2020-01-08", tz="Asia/Tokyo")]),
+        ['the events frame: column "time", row 0 (the first is 0)', "a time without a zone"],
     ),
     "numbers as times": (changed(time=pl.lit(7)), ["holds numbers", "time_format"]),
     "empty": (text().head(0), ["the events frame: the table has no rows"]),
