@@ -122,7 +122,7 @@ def _checked(whole: type[_Config], values: dict[str, Any], folder: Path, name: s
         return whole.model_validate({**values, "folder": folder})
     except ValidationError as error:
         lines = [_in_words(values, fault) for fault in error.errors()]
-        raise UsageError("\n".join(f"{name}: {line}" for line in lines)) from error
+        raise UsageError("\n".join(f"{name}: {line}" for line in lines)) from None  # it says all
 
 
 def _apply(values: dict[str, Any], override: str) -> None:
@@ -190,6 +190,9 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
         case "model_type" | "model_attributes_type" | "dict_type":
             place = f"{section} {key}".rstrip()
             return f"{place}: found {in_toml(fault['input'])}; expected keys with values"
+        case "list_type" | "tuple_type" if isinstance(fault["input"], str):
+            place, found = f"{section} {key}".rstrip(), in_toml(fault["input"])
+            return f"{place}: found {found}; expected a list, such as [{found}]"
         case _:
             words = fault["msg"][0].lower() + fault["msg"][1:]
             return f"{f'{section} {key}'.rstrip()}: found {in_toml(fault['input'])}; {words}"

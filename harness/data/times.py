@@ -52,13 +52,17 @@ def pattern_of(time_format: str, sample: str) -> str | None:
     return f"%Y-%m-%d{match['sep']}%H:%M{seconds}{zone}"
 
 
-def from_text(column: str, time_format: str, pattern: str | None) -> pl.Expr:
-    """Return the expression that turns a text column into microseconds since 1970 (int64).
+def from_text(
+    column: str, time_format: str, pattern: str | None, *, number: bool = False
+) -> pl.Expr:
+    """Return the expression that turns a column into microseconds since 1970 (int64).
+
+    It holds text, or, if `number`, whole numbers whose digits are such a text.
 
     A value that is no time is null, and so is a number where the calendar from year 1 to 9999 does
     not have it.
     """
-    text = pl.col(column)
+    text = pl.col(column).cast(pl.String) if number else pl.col(column)
     if time_format in EPOCH_UNITS_US:
         scaled = text.cast(pl.Float64, strict=False) * EPOCH_UNITS_US[time_format]
         # Milliseconds read as seconds would be in the year 56,000, and nobody would see it.

@@ -133,6 +133,8 @@ class TypedEvents:
         column, dtype = table.time, self.kinds[table.time]
         if dtype.is_temporal():
             return times.from_dtype(column, dtype)
+        if dtype.is_integer() and "%" in table.time_format:  # as 20240131 is in text
+            return times.from_text(column, table.time_format, self.pattern, number=True)
         if dtype.is_numeric() and table.time_format not in times.EPOCH_UNITS_US:
             raise DataError(
                 f'{self.shown}: column "{column}" holds numbers, not '

@@ -48,6 +48,12 @@ def config_of(
     said = {key: own for key, own in keywords.items() if own is not None}
     if config is None:
         return _of_sections(_sections(said, models)), ()
+    if not isinstance(config, Mapping | Config | str | Path):
+        known = ", ".join(_EXAMPLES.values())
+        raise UsageError(
+            f"{IN_PYTHON}: found {type(config).__name__} in place of a config; give the path of a "
+            f"TOML file or a mapping of its sections, or name what you give: {known}"
+        )
     if said:
         raise UsageError(
             f"{IN_PYTHON}: a config says it all: leave {' and '.join(said)} out, or the config"
@@ -59,11 +65,6 @@ def config_of(
         )
     if isinstance(config, Mapping):
         return _of_sections(config), models
-    if not isinstance(config, Config | str | Path):
-        raise UsageError(
-            f"{IN_PYTHON}: found {type(config).__name__} in place of a config; give the path of a "
-            "TOML file, a mapping of its sections, or events=, split= and models="
-        )
     return config if isinstance(config, Config) else read(Path(config)), models
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from harness.core.errors import UsageError
 from harness.core.io import as_path
+from harness.core.table import Shown
 from harness.experiment.compare import Compared
 from harness.experiment.compare import compare as compare_runs
 from harness.experiment.compare_plan import Asked
@@ -320,6 +321,11 @@ def require_runs(of: Sequence[Any]) -> Sequence[Path | Run]:
     """
     for given in of:
         path = isinstance(given, (str, Path))
+        if isinstance(given, Shown):
+            raise UsageError(
+                f"a {type(given).__name__}: compares the models of one run already; several runs "
+                'are compared by their folders: write each, as in result.write("one")'
+            )
         if not isinstance(given, Run) and (not path or Path(given).is_file()):
             raise UsageError(
                 f"{given if path else f'a {type(given).__name__}'}: is no run; submissions are "

@@ -112,6 +112,8 @@ class EvaluatedModel:
         notes = tuple(dict.fromkeys(_notes(sums, settings)))
         if not random and sums["differ"][0]:
             random, notes = True, (*notes, _REPEATS_DIFFER.format(settings.name))
+        elif not random and settings.repeats > 1:
+            notes = (*notes, _REPEATS_AGREE.format(settings.name, settings.repeats))
         others = sums.get("leaderboard")
         return cls(
             settings.name,
@@ -234,6 +236,10 @@ def _notes(sums: Mapping[Any, Any], settings: ModelConfig) -> Iterator[str]:
         yield _CANNOT_BE_ASKED.format(settings.name, users, min(sums["refused"]))
 
 
+_REPEATS_AGREE = (
+    'model "{}": its {} repeats are all the same: it has no seed and takes nothing from draws; '
+    "leave repeats out, or take random numbers from draws"
+)
 _REPEATS_DIFFER = (
     'model "{}": its repeats differ, though it has no seed and takes nothing from draws; its '
     "scores cannot be repeated: give it a parameter seed, or take random numbers from draws"

@@ -15,7 +15,7 @@ from harness.core.given import name_of
 from harness.core.given import shown as role_of
 from harness.data.layout import EventTable
 from harness.metrics.inputs.cells import missing, shown
-from harness.metrics.inputs.frame import Table, as_polars, frame_of, type_of
+from harness.metrics.inputs.frame import Table, as_polars, frame_of, require_names, type_of
 
 if TYPE_CHECKING:
     from harness.metrics.inputs.frame import Column, Frame
@@ -63,14 +63,36 @@ def _events(table: EventTable, given: Any) -> pl.DataFrame:
     """Return the columns of events; ids of several types are refused, as by `harness.evaluate`."""
     role = table.table.name
     if isinstance(given, pl.LazyFrame):
-        _require_columns(role, table, given, given.collect_schema().names())
+        _require_columns(role, table, given, _names(role, given))
         given = given.select(table.columns)
     frame = frame_of(given, role, forms=FORMS)
     _require_columns(role, table, given, frame.columns)
     ids = Table(role, {"user": table.user, "item": table.item}, "", wide=False, frame=frame)
     others = [name for name in table.columns if name not in (table.user, table.item)]
     columns = {table.user: ids.column("user"), table.item: ids.column("item")}
-    return pl.DataFrame(columns | {name: _typed(frame, name, role) for name in others})
+    columns |= {name: _typed(frame, name, role) for name in others}
+    for name, column in columns.items():
+        _refuse_objects(role, name, frame, column)
+    return pl.DataFrame(columns)
+
+
+def _names(role: str, frame: pl.LazyFrame) -> list[str]:
+    try:
+        return frame.collect_schema().names()
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{role}: the lazy frame cannot be worked out: {error}") from error
+
+
+def _refuse_objects(role: str, name: str, frame: Frame, column: pl.Series) -> None:
+    """Raise DataError where a column holds what is neither text, number, date nor time."""
+    kind = column.dtype
+    if kind in (pl.Object, pl.Duration, pl.Time) or isinstance(kind, pl.datatypes.BaseExtension):
+        own = frame.get_column(name)
+        found = next((type(cell).__name__ for cell in own if not missing(cell)), "nothing")
+        raise DataError(
+            f'{role}: column "{name}" holds {found} values; expected text, numbers, dates or '
+            f'times: frame["{name}"].astype(str) makes texts of them in pandas'
+        )
 
 
 def _typed(frame: Frame, name: str, role: str) -> pl.Series:
@@ -100,6 +122,8 @@ def _refuse_mixed_zones(column: Column, where: str) -> None:
 
 def _require_columns(role: str, table: EventTable, given: Any, columns: Sequence[Any]) -> None:
     """Raise DataError where a frame of events lacks a column."""
+    if set(table.columns) - set(columns):
+        require_names(columns, role)
     keys = {table.user: "user", table.item: "item", table.time: "time"}
     for name in table.columns:
         if name in columns:

@@ -96,8 +96,15 @@ def _of_mapping(
             _refuse_beside_object(name, use, own)
     if "lists" in own:
         own["lists"] = frames.named(f"the lists of {name}", plain(own["lists"]))
+    if isinstance(params := own.get("params"), Mapping):
+        own["params"] = {key: _unboxed(value) for key, value in params.items()}
     _require_writable(name, own.get("params"))
     return {key: one if key == "params" else plain(one) for key, one in own.items()}
+
+
+def _unboxed(value: Any) -> Any:
+    """Return a number of NumPy as Python's own; lists and objects are left as they are."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_import_path(text: str) -> bool:

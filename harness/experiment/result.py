@@ -18,7 +18,7 @@ import polars as pl
 from pydantic import ConfigDict
 
 from harness.core.errors import counted, printable
-from harness.core.io import whole_folder, written
+from harness.core.io import as_path, whole_folder, written
 from harness.core.progress import stopwatch
 from harness.core.table import Column, Sheet, Shown, digits_of, lift, low_high, number
 from harness.experiment import answer
@@ -266,7 +266,7 @@ def write_run(
     group : int
         How many rows are packed together.
     """
-    folder, took = Path(folder), stopwatch()
+    folder, took = as_path(folder, "a folder"), stopwatch()
     check_out(folder)
     with written(folder, "; choose another --out"), whole_folder(folder) as target:
         found.write_records(target)

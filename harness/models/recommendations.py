@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,6 +83,12 @@ def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any
     if isinstance(answer, np.ma.MaskedArray):
         raise RecommenderError(
             f'model "{name}" returned a masked array; write −1 where it is masked'
+        )
+    if answer is None or isinstance(answer, Mapping | str):
+        found = "None" if answer is None else f"a {type(answer).__name__}"
+        raise RecommenderError(
+            f'model "{name}": recommend returned {found}; expected ({len(users)}, {k}) int32, '
+            "positions into train.candidate_ids, −1 where empty"
         )
     try:
         raw = np.asarray(answer)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from harness.core.errors import DataError, UsageError
-from harness.metrics.inputs.frame import TWO_COLUMNS, Table, accept
+from harness.metrics.inputs.frame import Table, accept, two_columns
 from harness.metrics.inputs.order import is_like_grades, order_of
 from harness.spark.failures import spark_errors
 
@@ -144,7 +144,7 @@ def side_of(frame: DataFrame, role: str, numbers: Mapping[str, str | None], **na
     with spark_errors():
         held = frame.schema.fields
     if len({column.name for column in held}) < len(held):
-        raise DataError(TWO_COLUMNS.format(role))
+        raise two_columns(frame, role)
     empty = pl.DataFrame(schema={column.name: _dtype(column.dataType) for column in held})
     return Side(frame, accept(empty, role, numbers=numbers, **names))
 

@@ -327,7 +327,7 @@ READY = {"name": "ready", "lists": "mates.csv"}
          '[[models]] "whole" of: a model cannot be its own base model'),
         ([MODEL, WHOLE | {"of": []}], '[[models]] "whole" of = [] is empty; allowed: popular'),
         ([MODEL, WHOLE | {"of": "popular"}],
-         "[[models]] \"whole\" of: found 'popular'; input should be a valid list"),
+         "[[models]] \"whole\" of: found 'popular'; expected a list, such as ['popular']"),
         ([MODEL, WHOLE | {"params": {"models": ["popular"]}}],
          '[[models]] "whole" gives its parameter "models" twice: leave it to of'),
         ([WHOLE | {"of": ["b"]}, WHOLE | {"name": "b", "of": ["c"]},

@@ -8,6 +8,7 @@ from copy import deepcopy
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -279,7 +280,39 @@ REFUSED: dict[str, tuple[Any, list[str]]] = {
     "empty": (text().head(0), ["the events frame: the table has no rows"]),
     "two columns of one name": (
         pd.concat([text().to_pandas(), text().to_pandas()[["user"]]], axis=1),
-        ["the events frame: two columns"],
+        ['the events frame: two columns have one name "user"'],
+    ),
+    "names that are numbers": (
+        text().to_pandas().set_axis([0, 1, 2], axis=1),
+        ["names of columns are text; found [0, 1, 2]", "frame.columns = ['0', '1', '2']"],
+    ),
+    "names of two levels": (
+        pd.concat({"log": text().to_pandas()}, axis=1),
+        ["names of columns are text", "frame.columns = ['user', 'item', 'time']"],
+    ),
+    "a lazy frame that cannot be worked out": (
+        text().lazy().select("user", "itm"),
+        ["the events frame: the lazy frame cannot be worked out", '"itm"'],
+    ),
+    "a lazy frame of other values": (
+        text().lazy().with_columns(pl.col("item").cast(pl.Int64)),
+        ["the events frame: the lazy frame cannot be worked out", "'item'"],
+    ),
+    "ids that are objects": (
+        objects("user", [UUID(int=n) for n in range(8)]),
+        ['the events frame: column "user" holds UUID values', 'frame["user"].astype(str)'],
+    ),
+    "complex numbers": (
+        text().to_pandas().assign(user=1j),
+        ['the events frame: column "user" holds complex values'],
+    ),
+    "spans of time": (
+        text().to_pandas().assign(time=pd.to_timedelta(range(8), unit="D")),
+        ['the events frame: column "time" holds Timedelta values'],
+    ),
+    "periods": (
+        text().to_pandas().assign(time=pd.period_range("2020-01-01", periods=8)),
+        ['the events frame: column "time" holds Period values', 'frame["time"].astype(str)'],
     ),
     "a class": (pd.DataFrame, ["events: found type", "a pandas, Polars or Arrow frame"]),
     "a dict": (
@@ -328,6 +361,29 @@ def test_frames_of_arrow_need_no_times_where_what_is_held_out_is_given() -> None
     log = text().drop("time").to_arrow()
     split = {"strategy": "given", "valid": log[5:]}
     assert means(run(log[:5], data={"time": False}, split=split)) == {"popular": 0.5}
+
+
+def test_a_relation_that_cannot_be_worked_out_is_refused() -> None:
+    relation = of_duckdb(text()).project("CAST(user AS INTEGER) AS user, item, time")
+    with pytest.raises(DataError, match=r"the events frame: the rows cannot be worked out: .*ann"):
+        run(relation)
+
+
+def test_days_may_be_numbers_of_digits() -> None:
+    """20200108 is the day of the file's 2020-01-08."""
+    numbers = changed(time=pl.col("time").str.replace_all("-", "").cast(pl.Int64))
+    assert means(run(numbers, data={"time_format": "%Y%m%d"})) == {"popular": 0.5}
+    wrong = numbers.with_columns(time=pl.col("time") + 1200)
+    with pytest.raises(
+        DataError, match=r'row 0 .*, column "time": found "20201301", expected a ti'
+    ):
+        run(wrong, data={"time_format": "%Y%m%d"})
+
+
+@pytest.mark.parametrize("own", [pl.DataFrame(), pd.DataFrame({"user": ["a"]})])
+def test_a_frame_in_place_of_a_config_is_told_its_keyword(own: Any) -> None:
+    with pytest.raises(HarnessError, match=r"found DataFrame in place of a config; .*events=frame"):
+        harness.run(own, models=POPULAR)
 
 
 def test_an_error_of_a_frame_is_a_data_error() -> None:

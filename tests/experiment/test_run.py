@@ -85,7 +85,7 @@ class ForgetsSelf(Model):
 
 MESSAGES = {
     "Wide": r'model "mine" returned shape \(3, 4\), expected \(3, 2\)',
-    "Nothing": r'model "mine" returned shape \(\), expected \(3, 2\)',
+    "Nothing": r'model "mine": recommend returned None; expected \(3, 2\) int32',
     "TooFewRows": r'model "mine" returned 2 rows for 3 users; user cid is the first without a row',
     "UnknownPosition": r'model "mine", user bob, rank 2: found 4; .*expected 0 to 3, or −1',
     "Repeats": r'model "mine", user cid, rank 2: found 3; the item stands twice.*1 of 3 users',
@@ -143,6 +143,13 @@ def test_a_strangers_model_obeys_exclude(tmp_path: Path) -> None:
 def test_a_broken_model_is_named_with_the_first_bad_user(tmp_path: Path, name: str) -> None:
     with pytest.raises(RecommenderError, match=MESSAGES[name]):
         run(plug_in(tmp_path, BROKEN, name))
+
+
+def test_repeats_that_are_all_the_same_are_told(tmp_path: Path) -> None:
+    mine = {"name": "mine", "use": "baselines.popular:Popular", "repeats": 3}
+    (told,) = run(config(tmp_path, mine)).notes
+    assert told.startswith('model "mine": its 3 repeats are all the same: it has no seed')
+    assert run(config(tmp_path, RANDOM | {"repeats": 2})).notes == ()
 
 
 def test_a_model_that_lists_seen_items_is_named(tmp_path: Path) -> None:

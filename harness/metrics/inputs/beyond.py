@@ -14,7 +14,7 @@ from harness.core.errors import DataError, UsageError
 from harness.metrics import Metric
 from harness.metrics.inputs.cells import MISMATCH, as_list, ids_of, shown
 from harness.metrics.inputs.codes import Coder, Coders
-from harness.metrics.inputs.frame import TWO_COLUMNS, Table, accept, frame_of, require
+from harness.metrics.inputs.frame import Table, accept, frame_of, require, two_columns
 from harness.metrics.inputs.lists import id_order
 from harness.models.item_stats import (
     Catalogue,
@@ -169,7 +169,7 @@ def _attributes(given: Given, ids: pl.Series, strangers: Strangers) -> dict[str,
     frame = frame_of(given.attributes, "attributes")
     require(frame, "attributes", "item", given.item)
     if len(set(map(str, frame.columns))) < len(frame.columns):
-        raise DataError(TWO_COLUMNS.format("attributes"))
+        raise two_columns(given.attributes, "attributes")
     others = [name for name in frame.columns if name != given.item]
     if not others:
         raise DataError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -34,7 +34,7 @@ _FORMS = (
     "a pandas, Polars or Arrow frame, a dict {user: [item, …]} or {user: {item: number}}, or one "
     "list a row"
 )
-TWO_COLUMNS = "{}: two columns have one name; rename one of them"
+_FRAMES = "a pandas, Polars or Arrow frame"
 
 ROWS = (np.ndarray, list, tuple)
 """What holds one list a row."""
@@ -272,7 +272,7 @@ def frame_of(given: Any, role: str, *, forms: str = _FORMS) -> Frame:
         others: nw.DataFrame[Any] = nw.from_native(given, eager_only=True)
         return others
     except nw.exceptions.DuplicateError as error:
-        raise DataError(TWO_COLUMNS.format(role)) from error
+        raise two_columns(given, role) from error
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{role}: the lazy frame cannot be worked out: {error}") from error
     except TypeError:
@@ -281,10 +281,19 @@ def frame_of(given: Any, role: str, *, forms: str = _FORMS) -> Frame:
         try:
             return pl.DataFrame(given)
         except pl.exceptions.DuplicateError as error:
-            raise DataError(TWO_COLUMNS.format(role)) from error
+            raise two_columns(given, role) from error
         except MISMATCH:  # a single column, as a Series is
             pass
+        except Exception as error:  # a relation is worked out by its own library
+            raise DataError(f"{role}: the rows cannot be worked out: {error}") from error
     raise UsageError(f"{role}: found {type(given).__name__}; give {forms}")
+
+
+def two_columns(given: Any, role: str) -> DataError:
+    """Return what to say of a frame in which two columns have one name."""
+    names = [str(name) for name in getattr(given, "column_names", getattr(given, "columns", ()))]
+    again = [f' "{name}"' for n, name in enumerate(names) if name in names[:n]][:1]
+    return DataError(f"{role}: two columns have one name{''.join(again)}; rename one of them")
 
 
 def _of_frame(
@@ -314,6 +323,21 @@ def _of_frame(
         )
     names = {"user": user, "item": item} | ({"number": number} if meaning else {})
     return Table(role, names, meaning, item in lists, frame)
+
+
+def require_names(columns: Iterable[Any], role: str) -> None:
+    """Raise UsageError where columns have no names of text."""
+    names = list(columns)
+    if any(not isinstance(name, str) for name in names):
+        raise UsageError(
+            f"{role}: names of columns are text; found {shown(names[:5])}; name them, as in "
+            f"frame.columns = {[_as_name(name) for name in names[:5]]}"
+        )
+
+
+def _as_name(name: object) -> str:
+    """Return a text for the name of a column; of several levels, the last."""
+    return str(name[-1]) if isinstance(name, tuple) and name else str(name)
 
 
 def require(frame: Frame, role: str, parameter: str, name: str) -> None:
@@ -404,9 +428,8 @@ def as_polars(given: Any, role: str) -> pl.DataFrame:
     UsageError, DataError
         Something that is no frame, or a frame with two columns of one name.
     """
-    frame = frame_of(given, role)
-    if any(not isinstance(name, str) for name in frame.columns):
-        raise UsageError(f"{role}: names of columns are text; found {shown(frame.columns[:5])}")
+    frame = frame_of(given, role, forms=_FRAMES)
+    require_names(frame.columns, role)
     return pl.DataFrame({name: _readable(frame.get_column(name)) for name in frame.columns})
 
 

@@ -147,7 +147,7 @@ def test_attributes_under_names_that_are_numbers() -> None:
 
 def test_attributes_whose_names_are_alike_as_text() -> None:
     looks = pd.DataFrame({"item": ["a", "b"], 1: [1, 0], "1": [0, 1]})
-    with refusal(DataError, "attributes: two columns have one name; rename one of them"):
+    with refusal(DataError, 'attributes: two columns have one name "1"; rename one of them'):
         evaluate({"ann": ["a", "b"]}, TRUTH, "ILD@2", attributes=looks)
 
 
