@@ -190,12 +190,16 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
         case "model_type" | "model_attributes_type" | "dict_type":
             place = f"{section} {key}".rstrip()
             return f"{place}: found {in_toml(fault['input'])}; expected keys with values"
-        case "list_type" | "tuple_type" if isinstance(fault["input"], str):
-            place, found = f"{section} {key}".rstrip(), in_toml(fault["input"])
-            return f"{place}: found {found}; expected a list, such as [{found}]"
         case _:
-            words = fault["msg"][0].lower() + fault["msg"][1:]
-            return f"{f'{section} {key}'.rstrip()}: found {in_toml(fault['input'])}; {words}"
+            return f"{f'{section} {key}'.rstrip()}: {_not_allowed(fault)}"
+
+
+def _not_allowed(fault: Any) -> str:
+    """Return what was found of one value, and what is allowed."""
+    found, words = in_toml(fault["input"]), fault["msg"][0].lower() + fault["msg"][1:]
+    if fault["type"] in ("list_type", "tuple_type") and isinstance(fault["input"], str):
+        words = f"expected a list, such as [{found}]"
+    return f"found {found}; {words}"
 
 
 def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, str]:
