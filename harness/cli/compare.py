@@ -28,6 +28,8 @@ def compare(
     ],
     solution: options.Solution = None,
     config: options.Config = None,
+    sample: options.Sample = None,
+    items: options.Items = None,
     model: Annotated[
         list[str] | None,
         typer.Option(help="Of runs, only this model and others named so; repeatable."),
@@ -115,8 +117,9 @@ def compare(
 
 _COMMON = ("of", "metric", "baseline", "correction", "resamples", "seed")
 _OF_RUNS = ("model", "all_pairs", "public_share", "slices")
-OF_SUBMISSIONS = ("solution", "config", "k", "keep", "separator", "strict", "force", "user_column",
-                  "item_column", "rank_column", "score_column", "row_order", "set_")  # fmt: skip
+OF_SUBMISSIONS = ("solution", "config", "sample", "items", "k", "keep", "separator", "strict",
+                  "force", "user_column", "item_column", "rank_column", "score_column", "row_order",
+                  "set_")  # fmt: skip
 """Options that go with submissions, and not with runs, by the parameters of commands."""
 
 

@@ -25,6 +25,8 @@ def leaderboard(
     ] = None,
     solution: options.Solution = None,
     config: options.Config = None,
+    sample: options.Sample = None,
+    items: options.Items = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 class _Rules(TypedDict, total=False):
+    sample: Path | str | None
+    items: Path | str | None
     metric: str | Metric | None
     k: int | None
     correction: str | None
@@ -68,6 +70,8 @@ def compare(
     *of: Any,
     solution: Any = None,
     config: Config | Path | str | None = None,
+    sample: Path | str | None = None,
+    items: Path | str | None = None,
     metric: str | Metric | None = None,
     k: int | None = None,
     models: Sequence[str] = (),
@@ -95,8 +99,8 @@ def compare(
     *of : paths, Runs, or a mapping
         The folders of one or more runs. With `solution` or `config`: two or more files of lists,
         or a mapping of names to files or frames (pandas, Polars, Arrow).
-    solution, config, k, separator, keep_users_without_items, strict, force, user_column,
-    item_column, rank_column, score_column, row_order
+    solution, config, sample, items, k, separator, keep_users_without_items, strict, force,
+    user_column, item_column, rank_column, score_column, row_order
         As of `harness.score`, for submissions alone.
     metric : str or Metric, optional
         One of the runs' metrics, by default the first; of submissions the config's first, or the
@@ -140,6 +144,8 @@ def compare(
     }
     columns = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
     files: dict[str, Any] = {
+        "sample": sample,
+        "items": items,
         "k": k,
         "separator": separator,
         "keep_users_without_items": keep_users_without_items,
@@ -176,6 +182,8 @@ def leaderboard(
     *of: Any,
     solution: Any = None,
     config: Config | Path | str | None = None,
+    sample: Path | str | None = None,
+    items: Path | str | None = None,
     metric: str | Metric | None = None,
     k: int | None = None,
     sort: Sort = "score",
@@ -211,8 +219,9 @@ def leaderboard(
         Of runs, only names that hold this text, in whatever case.
     evaluation_set : str, optional
         Of runs, only the evaluation set whose fingerprint begins so.
-    solution, config, k, correction, resamples, seed, separator, keep_users_without_items, strict,
-    force, user_column, item_column, rank_column, score_column, row_order
+    solution, config, sample, items, k, correction, resamples, seed, separator,
+    keep_users_without_items, strict, force, user_column, item_column, rank_column, score_column,
+    row_order
         As of `compare`, for submissions alone.
 
     Raises
@@ -224,6 +233,8 @@ def leaderboard(
     asked: dict[str, Any] = {"correction": correction, "resamples": resamples, "seed": seed}
     columns = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
     files: dict[str, Any] = asked | {
+        "sample": sample,
+        "items": items,
         "k": k,
         "separator": separator,
         "keep_users_without_items": keep_users_without_items,
@@ -259,12 +270,16 @@ def contest(
     separator: str | None,
     keep_users_without_items: bool,
     named: Named,
+    sample: Path | str | None = None,
+    items: Path | str | None = None,
     overrides: Sequence[str] = (),
     **rules: Any,
 ) -> Contest:
     """Return how submissions are compared, of what a person names."""
     terms = Terms.of(
         config,
+        sample=sample,
+        items=items,
         overrides=overrides,
         solution=solution,
         named=named,

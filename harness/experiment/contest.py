@@ -76,10 +76,13 @@ class Contest:
         """
         given, notes = self._without_solution(given)
         rules, scorer = self._rules(given), self._scorer()
-        try:
-            read = {name: self._read(scorer, of) for name, of in given.items()}
-        except SubmissionError as error:
-            raise SubmissionError(error.validation, _refusal(error, self.terms)) from error
+        read, failed = self._read_all(scorer, given)
+        if len(failed) > 1:
+            raise UsageError("\n".join(_why(error, self.terms) for error in failed.values()))
+        for error in failed.values():
+            if isinstance(error, SubmissionError):
+                raise SubmissionError(error.validation, _refusal(error, self.terms)) from error
+            raise error
         return _compared(read, scorer, rules, {}, [*notes, *self._competition(scorer)])
 
     def ranked(self, given: Mapping[str, Path | pl.DataFrame]) -> Ranking:
@@ -92,12 +95,8 @@ class Contest:
         """
         given, notes = self._without_solution(given)
         rules, scorer = self._rules(given), self._scorer()
-        read, refused = dict[str, _Read](), dict[str, str]()
-        for name, of in given.items():
-            try:
-                read[name] = self._read(scorer, of)
-            except HarnessError as error:
-                refused[name] = _why(error, self.terms)
+        read, failed = self._read_all(scorer, given)
+        refused = {name: _why(error, self.terms) for name, error in failed.items()}
         if len(read) < 2 and refused:
             reasons = "".join(f"\n{reason}" for reason in refused.values())
             raise UsageError(f"{_fewer(len(read))}; others cannot be scored:{reasons}")
@@ -144,6 +143,18 @@ class Contest:
         found.solution.require(first)
         return replace(found, solution=replace(found.solution, metrics=(first,)))
 
+    def _read_all(
+        self, scorer: Scorer, given: Mapping[str, Path | pl.DataFrame]
+    ) -> tuple[dict[str, _Read], dict[str, HarnessError]]:
+        """Return what can be scored, and why the others cannot."""
+        read, failed = dict[str, _Read](), dict[str, HarnessError]()
+        for name, of in given.items():
+            try:
+                read[name] = self._read(scorer, of)
+            except HarnessError as error:
+                failed[name] = error
+        return read, failed
+
     def _read(self, scorer: Scorer, given: Path | pl.DataFrame) -> _Read:
         found, of = scorer.lists(given, strict=self.strict, force=self.force)
         (metric,) = scorer.solution.metrics
@@ -174,10 +185,13 @@ def _refusal(error: SubmissionError, terms: Terms) -> str:
 
 
 def _validated_by(terms: Terms) -> str:
-    """Return the option that a submission is validated by; frames have no name to type."""
-    if terms.config is not None:
-        return f"--config {terms.config.file}"
-    return f"--solution {terms.solution}" if isinstance(terms.solution, Path) else ""
+    """Return the options that a submission is validated by; frames have no name to type."""
+    config = None if terms.config is None else terms.config.file
+    solution = terms.solution if isinstance(terms.solution, Path) and config is None else None
+    own = {"config": config, "solution": solution, "sample": terms.sample, "items": terms.items}
+    if config is None and solution is None:
+        return ""
+    return " ".join(f"--{name} {path}" for name, path in own.items() if path is not None)
 
 
 def _why(error: HarnessError, terms: Terms) -> str:

@@ -357,6 +357,40 @@ def test_a_file_that_is_not_there_or_has_errors_is_told_with_the_next_step(folde
         harness.compare("good.csv", "bad.csv", solution="solution.csv")
 
 
+def test_all_that_cannot_be_compared_are_told_at_once(folder: Path) -> None:
+    small.write(folder, {"bad.csv": "user,items\nann\n", "worse.csv": "user,items\nann,nan\n"})
+    with refusal(UsageError, "bad.csv: SUB204", "worse.csv: SUB308", "nowhere.csv: SUB001"):
+        harness.compare("good.csv", "bad.csv", "worse.csv", "nowhere.csv", solution="solution.csv")
+
+
+def test_a_sample_says_who_must_be_there(folder: Path) -> None:
+    """Good has rows of all four; the other has none of cid and dee."""
+    sample = "user,items\nann,a\nbob,a\ncid,a\ndee,a\n"
+    small.write(folder, {"some.csv": "user,items\nann,a\nbob,b\n", "sample.csv": sample})
+    given = {"good": Path("good.csv"), "half": Path("half.csv"), "some": Path("some.csv")}
+    assert harness.leaderboard(given, solution="solution.csv").refused == {}
+    found = harness.leaderboard(given, solution="solution.csv", sample="sample.csv")
+    assert list(found.refused) == ["some"]
+    assert "SUB201" in found.refused["some"]
+
+
+def test_a_table_of_items_says_what_may_be_listed(folder: Path, cli: Cli) -> None:
+    """Only poor has y."""
+    small.write(folder, {"items.csv": "item\na\nb\nc\nd\nx\n"})
+    typed = "good.csv", "half.csv", "poor.csv", "--solution", "solution.csv"
+    assert cli("leaderboard", *typed)[0] == 0
+    status, out, _ = cli("leaderboard", *typed, "--items", "items.csv", "--format", "json")
+    assert status == 1
+    assert {name: "SUB304" in why for name, why in json.loads(out)["refused"].items()} == {
+        "poor": True
+    }
+    status, out, err = cli("compare", *typed, "--items", "items.csv")
+    assert (status, out) == (1, "")
+    assert (
+        "harness validate poor.csv --solution solution.csv --items items.csv\nSUB304 line 4" in err
+    )
+
+
 def test_a_baseline_may_be_named_by_its_file(folder: Path) -> None:
     given = {"solution": "solution.csv", "metric": "MAP@2"}
     by_file = harness.compare("good.csv", "half.csv", "poor.csv", baseline="half.csv", **given)
