@@ -117,7 +117,8 @@ def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
     for column in wanted.columns:
         if column not in places:
             findings.note("SUB101", column, 1)
-    if list(places) != [column for column in wanted.columns if column in places]:
+    ordered = [column for column in places if column != wanted.order]  # which may stand anywhere
+    if ordered != [column for column in wanted.columns if column in ordered]:
         findings.note("SUB104", ", ".join(places), 1)
     return places
 

@@ -230,8 +230,13 @@ def test_repeats_that_differ_without_a_seed_are_told_and_their_spread_is_shown(
 
 
 def test_models_that_hold_still_are_not_told_of(folder: Path) -> None:
-    result = run(config(folder, model("Drawn", 2), model("Fixed", 2), model("ByDraws", 2)))
+    result = run(config(folder, model("Drawn", 2), model("Fixed"), model("ByDraws", 2)))
     assert result.notes == ()
+
+
+def test_repeats_of_what_holds_still_are_told_to_be_one(folder: Path) -> None:
+    (note,) = run(config(folder, model("Fixed", 2))).notes
+    assert "its 2 repeats are all the same" in note
 
 
 ODD = """

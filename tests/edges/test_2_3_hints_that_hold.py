@@ -25,7 +25,7 @@ OF_ROWS: dict[str, str] = {
     "SUB009": LONG.replace(",", ";"),
     "SUB102": "".join(f"{line},x\n" for line in LONG.splitlines()),
     "SUB103": LONG.replace("rank\n", "rank,rank\n").replace("1\n", "1,1\n"),
-    "SUB104": "rank,customer_id,article_id\n1,ann,0706016001\n1,bob,0706016001\n1,cem,0706016002\n",
+    "SUB104": "rank,article_id,customer_id\n1,0706016001,ann\n1,0706016001,bob\n1,0706016002,cem\n",
     "SUB105": LONG.replace(",rank", ", rank"),
     "SUB106": LONG.replace("rank", "Rank"),
     "SUB107": "".join(f"{number},{line}\n" for number, line in enumerate(LONG.splitlines()))[1:],

@@ -189,6 +189,15 @@ def test_ids_that_are_numbers_are_their_texts() -> None:
     assert found.to_dict("list") == {"user": ["1", "1"], "rank": [1, 2], "item": ["7", "10"]}
 
 
+def test_what_a_run_recommends_is_scored_as_it_stands() -> None:
+    """Ann has b, first; a is cid's second: 1, 0 and 1/2."""
+    truth = pl.DataFrame({"user": ["ann", "bob", "cid"], "item": ["b", "d", "a"]})
+    scored = harness.score(run(text()).recommendations("popular"), solution=truth, metrics="MAP@2")
+    assert scored.validation is not None
+    assert [p.code for p in scored.validation.problems] == ["SUB401"]  # all lists are the same
+    assert scored.metrics["MAP@2"].mean == (1 + 0 + 1 / 2) / 3
+
+
 def test_nothing_of_frames_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two logs of one name, one after the other: the second has its own figures."""
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))

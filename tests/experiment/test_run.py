@@ -145,13 +145,6 @@ def test_a_broken_model_is_named_with_the_first_bad_user(tmp_path: Path, name: s
         run(plug_in(tmp_path, BROKEN, name))
 
 
-def test_repeats_that_are_all_the_same_are_told(tmp_path: Path) -> None:
-    mine = {"name": "mine", "use": "baselines.popular:Popular", "repeats": 3}
-    (told,) = run(config(tmp_path, mine)).notes
-    assert told.startswith('model "mine": its 3 repeats are all the same: it has no seed')
-    assert run(config(tmp_path, RANDOM | {"repeats": 2})).notes == ()
-
-
 def test_a_model_that_lists_seen_items_is_named(tmp_path: Path) -> None:
     source = (
         BROKEN + "class Seen(Model):\n    def spoil(self, answer, names):\n        return answer"
