@@ -76,13 +76,15 @@ class lent(once[T]):  # noqa: N801 - used as a decorator
 
 
 class Lent(Generic[T]):
-    """An attribute `name` of an object, of which every reader has a shallow copy."""
+    """A field of a dataclass, of which every reader has a shallow copy."""
 
-    def __init__(self, name: str) -> None:
+    def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     def __get__(self, owner: Any, _class: type) -> T:
         """Return a copy of the value."""
+        if owner is None:
+            raise AttributeError(self.name)  # the field has no default
         value: T = copy(owner.__dict__[self.name])
         return value
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.config import IN_PYTHON, Config, parse, read
 from harness.core.errors import UsageError
 from harness.core.given import Given, is_given
+from harness.core.io import as_path
 
 if TYPE_CHECKING:
     from harness.experiment.given_frames import Frames
@@ -66,6 +67,22 @@ def config_of(
     if isinstance(config, Mapping):
         return _of_sections(config), models
     return config if isinstance(config, Config) else read(Path(config)), models
+
+
+def config_in_place(config: Config | Mapping[str, Any] | str | Path, jobs: int = 1) -> Config:
+    """Return the config that is given, or that a mapping of its sections makes.
+
+    Raises
+    ------
+    HarnessError
+        What cannot be used, or `jobs` of frames.
+    """
+    if isinstance(config, Mapping):
+        config = _of_sections(config)
+    elif not isinstance(config, Config):
+        config = read(as_path(config, "a config"))
+    refuse_with_frames(config, None, jobs)
+    return config
 
 
 def refuse_with_frames(config: Config, memory: str | None, jobs: int) -> None:

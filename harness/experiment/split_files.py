@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 from pydantic import NonNegativeInt
 
-from harness import config as config_
 from harness.config import Config
 from harness.core.arrays import Int64
 from harness.core.errors import UsageError
-from harness.core.io import as_path, whole_folder, written
+from harness.core.io import whole_folder, written
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
 from harness.experiment import competition
+from harness.experiment.arguments import config_in_place
 from harness.experiment.folds import named, notes_of, require_files, tasks
 from harness.experiment.held_out import HeldOut
 from harness.experiment.record import Evaluation, Part, Positive
@@ -119,7 +119,10 @@ class FoldedSplit:
 
 
 def split(
-    config: Config | str | Path, out: str | Path, *, public_share: float | None = None
+    config: Config | Mapping[str, Any] | str | Path,
+    out: str | Path,
+    *,
+    public_share: float | None = None,
 ) -> SplitFolder | FoldedSplit:
     """Write the files of a competition on a config's evaluation set, all or none.
 
@@ -130,7 +133,8 @@ def split(
 
     Parameters
     ----------
-    config : Config or path of a TOML file
+    config : path of a TOML file, or mapping
+        A mapping has the sections of the file, as `harness.run` takes them, with frames for files.
     out : path
         A folder, which is made; one of an earlier split is replaced.
     public_share : float, optional
@@ -148,7 +152,7 @@ def split(
         A config or a file that cannot be used, a folder that is something else, a share that leaves
         a leaderboard empty, ids that a solution or a submission cannot hold.
     """
-    config = config if isinstance(config, Config) else config_.read(as_path(config, "a config"))
+    config = config_in_place(config)
     require_files(config)
     folds = config.folds()
     out, share = Path(out), _share(config, public_share)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +83,10 @@ class Train:
         Microseconds since 1970; every training event is earlier. None: events have no times.
     """
 
-    dataset: Dataset
+    if TYPE_CHECKING:
+        dataset: Dataset
+    else:  # no default, but what keeps the field
+        dataset: Dataset = Lent()
     events: Events
     candidates: Int32
     cutoff: int | None
@@ -394,9 +397,6 @@ class Train:
         latest = np.full(len(self.item_ids), np.iinfo(np.int64).min)
         np.maximum.at(latest, self.events.item, self.events.time)
         return descending(latest[self.candidates], self._counts[self.candidates] > 0)
-
-
-Train.dataset = Lent("dataset")  # type: ignore[assignment]
 
 
 def _kept(array: Kept) -> Kept:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from harness import config as config_
 from harness.config import Config, ModelConfig
 from harness.config.space import Range, TunedRecord, domains
 from harness.core.errors import (
@@ -20,10 +19,10 @@ from harness.core.errors import (
     printable,
     suggest,
 )
-from harness.core.io import as_path
 from harness.core.progress import steps, stopwatch
 from harness.core.sharing import Workers
 from harness.experiment import memory
+from harness.experiment.arguments import config_in_place
 from harness.experiment.build import base_models_first, load
 from harness.experiment.record import Evaluation
 from harness.experiment.side_by_side import processes
@@ -42,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 def tune(
-    config: config_.Config | str | Path,
+    config: Config | Mapping[str, Any] | str | Path,
     *,
     models: Sequence[str] = (),
     fresh: bool = False,
@@ -56,7 +55,8 @@ def tune(
 
     Parameters
     ----------
-    config : Config or path of a TOML file
+    config : path of a TOML file, or mapping
+        A mapping has the sections of the file, as `harness.run` takes them, with frames for files.
     models : sequence of str, optional
         The models to tune; all that have a `space` by default.
     fresh : bool
@@ -75,8 +75,7 @@ def tune(
         Anything a person can mend: the config, a file, an empty inner set, a model of which every
         trial failed.
     """
-    if not isinstance(config, config_.Config):
-        config = config_.read(as_path(config, "a config"))
+    config = config_in_place(config, jobs)
     wanted = _wanted(config, models)
     rules = Rules.of(config)
     counts = {model.name: _checked(model, config) for model in wanted}

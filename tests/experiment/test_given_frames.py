@@ -52,8 +52,8 @@ def run(events: Any, **others: Any) -> Result:
     return found
 
 
-def means(found: Result) -> dict[str, float]:
-    return {model.name: model.metrics["MAP@2"].mean for model in found.models}
+def means(found: Result | FoldedResult, metric: str = "MAP@2") -> dict[str, float]:
+    return {model.name: model.metrics[metric].mean for model in found.models}
 
 
 FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
@@ -102,6 +102,42 @@ def result(found: Result | FoldedResult) -> Any:
     """Return all figures; models and the config differ in what names their lists and files."""
     record = timeless(found.to_dict())
     return {key: own for key, own in record.items() if key not in ("config", "notes")}
+
+
+SPACE = small.POPULAR | {"space": {"window_days": {"low": 1, "high": 5}}}
+
+
+def sections(events: Any) -> dict[str, Any]:
+    """Return what is tuned, on the day before the last, by events in whatever form."""
+    own = {"data": {"events": events}, "split": DAY, "evaluation": {"k": 1}, "tune": {"trials": 3}}
+    return own | {"models": [SPACE]}
+
+
+def test_frames_are_tuned_as_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What wins is the windows in which b leads."""
+    monkeypatch.chdir(tmp_path)
+    small.write(tmp_path, {"log.csv": small.TO_TUNE})
+    found = harness.tune(sections(pl.read_csv(io.StringIO(small.TO_TUNE))))
+    assert timeless(found.to_dict()) == timeless(harness.tune(sections("log.csv")).to_dict())
+    assert found.config.models[0].params["window_days"] <= 4
+    assert means(harness.run(found.config), "MAP@1") == means(
+        harness.run(harness.tune(sections("log.csv")).config), "MAP@1"
+    )
+    with pytest.raises(HarnessError, match="jobs: other processes cannot read a frame"):
+        harness.tune(sections(text()), jobs=2)
+
+
+def test_frames_are_split_as_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    small.write(tmp_path, {"log.csv": LOG})
+    of_frame, of_file = ({**sections(own), "tune": {}} for own in (text(), "log.csv"))
+    harness.split(of_frame, "frame")
+    harness.split(of_file, "file")
+    names = sorted(path.name for path in Path("file").iterdir())
+    assert sorted(path.name for path in Path("frame").iterdir()) == names
+    for name in names:
+        assert Path("frame", name).read_bytes() == Path("file", name).read_bytes()
+    assert means(harness.run("frame/config.toml"), "MAP@1") == means(harness.run(of_frame), "MAP@1")
 
 
 def test_the_frame_is_not_changed_and_its_order_does_not_matter() -> None:

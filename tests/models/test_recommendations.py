@@ -63,7 +63,7 @@ def test_what_is_not_excluded_for_this_user_is_accepted() -> None:
          "a row for each user, k positions wide, −1 where empty"),
         (np.zeros(3, int), 'model "my model" returned shape (3,), expected (3, 3)'),
         (np.zeros((3, 3, 1), int), 'model "my model" returned shape (3, 3, 1), expected (3, 3)'),
-        (None, 'model "my model" returned shape (), expected (3, 3)'),
+        (None, 'model "my model": recommend returned None; expected (3, 3) int32'),
         ([[0, 1, 2], [0, 1], [0]],
          'model "my model" returned rows of different lengths, expected (3, 3)'),
         (GOOD[:2], 'model "my model" returned 2 rows for 3 users; '
