@@ -25,6 +25,8 @@ class Condition:
     ----------
     among : tuple of str
         One of these texts, where there are any.
+    filled : bool
+        Else anything, so that the cell is not empty.
     low, high : float
         Else a number within these, both included.
     """
@@ -33,6 +35,12 @@ class Condition:
     among: tuple[str, ...] = ()
     low: float = -math.inf
     high: float = math.inf
+    filled: bool = False
+
+    @property
+    def bounds(self) -> bool:
+        """Whether the column must hold numbers."""
+        return not self.among and not self.filled
 
     def __str__(self) -> str:
         """Return it as a note tells it.
@@ -41,9 +49,13 @@ class Condition:
         --------
         >>> str(Condition("event", ("view", "sale"))), str(Condition("price", low=0.5))
         ('event = view or sale', 'price >= 0.5')
+        >>> str(Condition("user", filled=True))
+        'user is not empty'
         """
         if self.among:
             return f"{self.column} = {' or '.join(self.among)}"
+        if self.filled:
+            return f"{self.column} is not empty"
         low, high = (repr(bound).removesuffix(".0") for bound in (self.low, self.high))
         if self.high == math.inf:
             return f"{self.column} >= {low}"
@@ -63,6 +75,9 @@ class Condition:
         if self.among:
             return pl.col(self.column).cast(pl.String).is_in(list(self.among)).fill_null(False)
         column = pl.col(self.column)
+        if self.filled:
+            text = column.cast(pl.String)
+            return (text != ("" if is_text else "NaN")).fill_null(False)
         column = column.replace("", None) if is_text else column
         number = column.cast(pl.Float64, strict=strict)
         return (number.is_between(self.low, self.high) & ~number.is_nan()).fill_null(False)
@@ -107,14 +122,16 @@ def _condition(column: str, wanted: object) -> Condition:
     texts = [text for text in given if isinstance(text, str) and text]
     if texts and len(texts) == len(given):
         return Condition(column, tuple(dict.fromkeys(texts)))
+    if wanted == {"empty": False}:
+        return Condition(column, filled=True)
     if isinstance(wanted, dict) and wanted and set(wanted) <= set(_BOUNDS):
         low, high = (wanted.get(name) for name in _BOUNDS)
         if all(bound is None or _is_number(bound) for bound in (low, high)):
             return _between(column, low, high)
     raise ValueError(
         f"where {key(column)}: found {in_toml(wanted)}; expected a text or a list of texts, such "
-        f'as {key(column)} = ["a", "b"], or bounds of a number, such as {key(column)} = '
-        "{ min = 1, max = 5 }"
+        f'as {key(column)} = ["a", "b"], bounds of a number, such as {key(column)} = '
+        "{ min = 1, max = 5 }, or { empty = false }"
     )
 
 

@@ -205,9 +205,14 @@ def id_rule(column: str) -> FieldRule:
     return FieldRule(column, "an id", None, True)
 
 
+def event_id_rule(column: str) -> FieldRule:
+    """Return what a column of ids of events must hold, whose rows may be left out."""
+    return FieldRule(column, "an id", None, True, _without_empty(column))
+
+
 def kind_rule(column: str) -> FieldRule:
     """Return what a column of event types must hold."""
-    return FieldRule(column, "an event type", None, True)
+    return FieldRule(column, "an event type", None, True, _without_empty(column))
 
 
 def number_rule(column: str) -> FieldRule:
@@ -220,11 +225,16 @@ def value_rule(column: str) -> FieldRule:
     """Return what a column of values must hold."""
     number = pl.col(column).cast(pl.Float64, strict=False)
     finite = pl.when(number.is_finite()).then(number)
-    return FieldRule(column, "a number", finite, True, _without_empty(column), _left_out(column))
+    within = _without(column, "min = 0")  # no NaN is, whatever it is written as
+    return FieldRule(column, "a number", finite, True, within, _left_out(column))
 
 
 def _without_empty(column: str) -> str:
-    return f"; where = {{ {key(column)} = {{ min = 0 }} }} under [data] leaves such rows out"
+    return _without(column, "empty = false")
+
+
+def _without(column: str, holds: str) -> str:
+    return f"; where = {{ {key(column)} = {{ {holds} }} }} under [data] leaves such rows out"
 
 
 def _left_out(column: str) -> str:
@@ -236,13 +246,8 @@ def _left_out(column: str) -> str:
 def time_rule(column: str, time_format: str, pattern: str | None, *, required: bool) -> FieldRule:
     """Return what a column of times as text must hold."""
     parse = times.from_text(column, time_format, pattern)
-    hint = (
-        "; leave such rows out of the file or frame, with [data] where on another column, or in a "
-        f"database by a view with WHERE {json.dumps(column, ensure_ascii=False)} IS NOT NULL"
-    )
-    if time_format in times.EPOCH_UNITS_US:
-        hint = _without_empty(column)
-    return FieldRule(column, times.expected(time_format, pattern), parse, required, hint)
+    expected = times.expected(time_format, pattern)
+    return FieldRule(column, expected, parse, required, _without_empty(column))
 
 
 class Source(ABC):

@@ -29,7 +29,7 @@ from harness.data.source import (
     Mark,
     Met,
     Source,
-    id_rule,
+    event_id_rule,
     kind_rule,
     miscounted,
     nulled,
@@ -275,7 +275,7 @@ class _EventReader:
     def __init__(self, source: TextSource, table: EventTable, secret: UInt64) -> None:
         self.source, self.table, self.secret = source, table, secret
         self.columns = table.columns
-        self.rules = [id_rule(table.user), id_rule(table.item)]
+        self.rules = [event_id_rule(table.user), event_id_rule(table.item)]
         if table.time is not None:
             self.pattern = source.pattern(table.time, table.time_format)
             rule = time_rule(table.time, table.time_format, self.pattern, required=True)
@@ -339,6 +339,8 @@ class _EventReader:
             column = self.columns.index(condition.column)
             if condition.among:
                 held = rows.labels(column, condition.among) >= 0
+            elif condition.filled:
+                held = ~rows.is_empty(column)
             else:
                 rule = number_rule(condition.column)
                 numbers, wrong = self._numbers(rows, column)

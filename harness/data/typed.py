@@ -20,7 +20,7 @@ from harness.data.source import (
     Labels,
     Mark,
     Met,
-    id_rule,
+    event_id_rule,
     kind_rule,
     nulled,
     number_rule,
@@ -88,7 +88,7 @@ class TypedEvents:
             refuse_float_ids(self.shown, name, self.kinds[name])
 
     def _refuse_no_numbers(self) -> None:
-        bounded = [one.column for one in self.table.where if not one.among]
+        bounded = [one.column for one in self.table.where if one.bounds]
         for name in dict.fromkeys([self.table.value, *bounded]):
             kind = None if name is None else self.kinds[name]
             if kind is not None and not (
@@ -106,7 +106,7 @@ class TypedEvents:
 
     def _rules(self) -> list[FieldRule]:
         table = self.table
-        rules = [id_rule(table.user), id_rule(table.item)]
+        rules = [event_id_rule(table.user), event_id_rule(table.item)]
         if table.time is not None:
             typed = self.kinds[table.time].is_temporal()  # however numbers are to be read
             written = "iso" if typed else table.time_format
@@ -115,7 +115,7 @@ class TypedEvents:
             rules.append(kind_rule(table.kind))
         if table.value is not None:
             rules.append(value_rule(table.value))
-        bounded = [one.column for one in table.where if not one.among]
+        bounded = [one.column for one in table.where if one.bounds]
         return [*rules, *(number_rule(column) for column in bounded)]
 
     def _described(self) -> Iterator[pl.Expr]:

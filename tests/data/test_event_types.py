@@ -83,6 +83,46 @@ def test_rows_that_do_not_hold_the_conditions_are_left_out_and_counted(
     assert found.notes == (f"{events}: {4 - len(items)} of 4 rows left out (kept: {note})",)
 
 
+EMPTY = """user,item,time,stars
+ann,a,2020-01-01,1
+,b,2020-01-02,2
+bob,,2020-01-03,3
+cid,d,,4
+dee,e,2020-01-05,
+"""
+FILES = ["log.csv", "log.parquet", "log.jsonl"]
+
+
+@pytest.mark.parametrize("events", FILES)
+@pytest.mark.parametrize("column", ["user", "item", "time", "stars"])
+def test_rows_in_which_nothing_stands_are_left_out_where_that_is_said(
+    tmp_path: Path, column: str, events: str
+) -> None:
+    """Each of the rows behind the first lacks one of the columns; its hint helps."""
+    lines = EMPTY.splitlines(keepends=True)
+    row = 2 + ["user", "item", "time", "stars"].index(column)
+    log = "".join([lines[0], lines[1], lines[row]])
+    as_parquet(tmp_path, log)
+    pl.read_csv(log.encode()).write_ndjson(tmp_path / "log.jsonl")
+    own: dict[str, Any] = {"events": events} | ({"value": "stars"} if column == "stars" else {})
+    with pytest.raises(
+        DataError, match=rf'column "{column}": found an empty value.*leaves such ro'
+    ):
+        read(tmp_path, log, **own)
+    found = read(tmp_path, log, where={column: {"empty": False}}, **own)
+    assert [(user, item) for user, item, _, _ in rows(found)] == [("ann", "a")]
+    assert found.notes == (f"{events}: 1 of 2 rows left out (kept: {column} is not empty)",)
+
+
+def test_a_missing_number_is_empty_in_a_column_of_floats(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {"user": ["ann", "bob"], "item": ["a", "b"], "time": ["2020-01-01"] * 2}
+    ).with_columns(stars=pl.Series([1.0, float("nan")]))
+    frame.write_parquet(tmp_path / "log.parquet")
+    found = read(tmp_path, events="log.parquet", where={"stars": {"empty": False}})
+    assert len(found.events) == 1
+
+
 def test_an_event_of_two_values_comes_with_the_lower_one_first_whatever_the_rows(
     tmp_path: Path,
 ) -> None:
