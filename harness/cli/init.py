@@ -10,7 +10,7 @@ import typer
 from harness.cli.log import note
 from harness.cli.options import Quiet
 from harness.cli.show import to_type
-from harness.core.errors import UsageError, printable
+from harness.core.errors import DataError, UsageError, printable
 
 
 def init(
@@ -38,6 +38,9 @@ def init(
         ),
     ] = None,
     separator: Annotated[str | None, typer.Option(help="What stands between fields.")] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="latin-1 or cp1252; UTF-8 by default.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file --out.")] = False,
     quiet: Quiet = False,
 ) -> int:
@@ -55,8 +58,16 @@ def init(
     if exists(target) and not force:
         raise UsageError(f"{target}: is there already; name another --out, or replace it: --force")
     names = None if header is None else tuple(name.strip() for name in header.split(","))
-    said = Columns(user_column, item_column, time_column, time_format, names, separator)
-    found = config_for(log, target.absolute(), said)
+    said = Columns(user_column, item_column, time_column, time_format, names, separator, encoding)
+    try:
+        found = config_for(log, target.absolute(), said)
+    except DataError as error:
+        if "[data]" not in str(error):
+            raise
+        raise DataError(
+            f"{error}\nthere is no config yet; here such keys are --encoding latin-1, "
+            "--header NAMES and --separator SIGN"
+        ) from error
     with written(target, "; choose another --out"), whole_file(target) as temporary:
         temporary.write_text(found.text, encoding="utf-8", newline="\n")
     if not quiet:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,10 @@ from harness.data.dataset import DAY_US, Dataset
 from harness.data.layout import Table
 from harness.data.table_files import sources
 from harness.experiment import memory
-from harness.experiment.guess_columns import Columns, Guessed, guess
+from harness.experiment.guess_columns import MOST_TYPES, Columns, Guessed, guess, lists_of
 from harness.protocol.task import task_on
 
-_SEPARATORS = ("\t", ";", "|", "::")
+_SEPARATORS = ("\t", ";", "|", "::", " ")
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,16 @@ def config_for(log: Path, target: Path, columns: Columns | None = None) -> NewCo
     """
     said = columns or Columns()
     found = Guessed()
-    table = _table(log, said, found)
+    table = _in_rows(_table(log, said, found), found)
     with closing(sources(table)) as files:
         guess(next(files), said, found)
-    found.data |= {"path": _from(log.parent, target.parent), "events": log.name}
+    here = _from(log.parent, target.parent), log.name
+    found.data |= dict(
+        zip(("path", "events"), (one.replace("$", "$$") for one in here), strict=True)
+    )
     data, fault = _read(found, target)
     if data is not None:
+        _tell_types(data, found)
         found.told += _content(data)
     text = _toml(found, _split(found, data), log)
     return NewConfig(text, found.told, fault or (_nobody(text, target, data) if data else ""))
@@ -85,10 +89,16 @@ def _table(log: Path, said: Columns, found: Guessed) -> Table:
 
     Where a header is named, by one that makes as many as that has.
     """
+    encoding = said.encoding or "utf-8"
     usual = "\t" if ".tsv" in log.name.lower() else ","
     chosen = said.separator and said.separator.replace("\\t", "\t")  # as a shell leaves it
     if chosen is None:
-        counts = {one: _width(Table(log, one, key="events")) for one in (usual, *_SEPARATORS)}
+        counts = {
+            one: _width(Table(log, one, encoding=encoding, key="events"))
+            for one in (usual, *_SEPARATORS)
+        }
+        if max(counts[one] for one in counts if one != " ") > 1:
+            counts.pop(" ", None)  # a name may hold blanks
         best = max(counts, key=lambda one: counts[one])  # of equal ones the first
         if said.header is not None:
             best = next((one for one in counts if counts[one] == len(said.header)), best)
@@ -100,7 +110,20 @@ def _table(log: Path, said: Columns, found: Guessed) -> Table:
         found.data["separator"] = chosen
     if said.header is not None:
         found.data["header"] = list(said.header)
-    return Table(log, chosen or usual, said.header, key="events")
+    if said.encoding is not None:
+        found.data["encoding"] = said.encoding
+    return Table(log, chosen or usual, said.header, encoding, key="events")
+
+
+def _in_rows(table: Table, found: Guessed) -> Table:
+    """Return a log in whose lists each element is a row, where these hold what a log needs."""
+    with closing(sources(table)) as files:
+        lists = lists_of(next(files))
+    if not lists:
+        return table
+    found.data["rows"] = lists if len(lists) > 1 else lists[0]
+    found.told.append(f"rows       the elements of {', '.join(map(printable, lists))}")
+    return replace(table, rows=tuple(lists))
 
 
 def _require_fields(
@@ -111,7 +134,7 @@ def _require_fields(
     if is_text and counts[best] != len(header):
         raise UsageError(
             f"{log}: line 1 has {counts[best]} fields, and --header names {len(header)}: "
-            f"{', '.join(header)}"
+            f"{', '.join(map(printable, header))}"
         )
 
 
@@ -196,12 +219,57 @@ def _content(data: Dataset) -> list[str]:
     users, items = counted(len(data.user_ids), "user"), counted(len(data.item_ids), "item")
     first, last = (np.datetime64(time, "us").astype("datetime64[D]") for time in data.times)
     found = [f"found      {events} of {users} and {items}, {first} … {last}, days of UTC"]
+    found += [f"note       {note}" for note in _oddities(data)]
+    if first < _FIRST_LOGS <= last:
+        found.append(
+            f"note       events from {first} on are earlier than any log; times that are missing, "
+            "and written as 0, are to be left out"
+        )
     if last > np.datetime64("today") + 1:
         found.append(
             f"note       events up to {last} are later than today; mistakes among them are to be "
             "left out, as the last days are held out"
         )
     return found
+
+
+def _tell_types(data: Dataset, found: Guessed) -> None:
+    """Say which event types there are in the whole log; too many are no types."""
+    if "kind" not in found.data:
+        return
+    counts = np.bincount(data.events.kind, minlength=len(data.kinds))
+    found.types = [data.kinds[code] for code in np.argsort(-counts, kind="stable")]
+    if len(found.types) > MOST_TYPES:
+        del found.data["kind"]
+        found.types = []
+        return
+    some = ", ".join(map(printable, found.types[:5])) + ", …" * (len(found.types) > 5)
+    found.told.append(
+        f"kind       column {printable(found.data['kind'])}, with {some}: all count as hits"
+    )
+
+
+_FIRST_LOGS = np.datetime64("1990-01-01")
+_WORDS = ("", "na", "n/a", "nan", "null", "none", "unknown", "undefined", "0", "-1")
+"""What stands for a missing id in small letters."""
+
+
+def _oddities(data: Dataset) -> Iterator[str]:
+    """Yield what looks as if a column were another, or as if ids were missing."""
+    for role, ids, own in (
+        ("user", data.user_ids, data.events.user),
+        ("item", data.item_ids, data.events.item),
+    ):
+        if len(ids) == 1:
+            yield f"there is one {role}: is that the column? --{role}-column names another"
+        counts = np.bincount(own, minlength=len(ids))
+        for code in np.flatnonzero(ids.str.to_lowercase().is_in(_WORDS).to_numpy()):
+            if counts[code] * 100 > len(own):
+                share = f"{counts[code]:,} of {len(own):,} events"
+                yield (
+                    f'the {role} "{printable(ids[int(code)])}" has {share}: where it stands for '
+                    "nobody, leave these rows out of the log"
+                )
 
 
 _SPLIT = {
@@ -213,10 +281,12 @@ _DATA_KEYS = {
     "events": "",
     "separator": "",
     "header": "",
+    "encoding": "",
+    "rows": "whose elements are rows",
     "user": "",
     "item": "",
     "time": "",
-    "time_format": 'or "iso", "epoch_s", "epoch_ms", "epoch_us"',
+    "time_format": 'or "iso", "epoch_s", "epoch_ms", "epoch_us", "%d.%m.%Y" and the like',
     "kind": "event types; [evaluation] hits says which of them are truth",
 }
 

@@ -15,32 +15,43 @@ from harness.data import times
 from harness.data.source import Source
 
 _NAMES = {
-    "user": "user userid uid customer customerid customernumber clientid client visitor visitorid "
-    "member memberid accountid account profileid buyer buyerid useridhash reviewerid kunde "
-    "kundennummer kundenid kundennr cliente clienteid utilisateur usuario "
-    "session sessionid sid",
-    "item": "item itemid iid article articleid product productid productcode movieid movie sku "
-    "asin aid contentid track trackid song songid book bookid isbn couponid couponidhash "
-    "viewcouponidhash merchantid artikel artikelid artikelnummer artikelnr produkt produktid "
-    "producto productoid produit articulo",
-    "time": "time timestamp date datetime tdat ts eventtime createdat when day unixtime "
-    "lastwatchdt idate eventtimestamp purchasedate orderdate ordertime orderedat purchasedat "
-    "viewedat datum zeit zeitpunkt zeitstempel bestelldatum fecha hora dateachat data updatedat",
+    "user": "userid user uid customerid custid customer customernumber clientid client visitorid "
+    "visitor memberid memberno member accountid account profileid buyerid buyer useridhash "
+    "reviewerid kundennummer kundenid kundennr kunde käuferid käufer clienteid cliente utilisateur "
+    "usuario sessionid session sid",
+    "item": "itemid item iid articleid article productid product productcode prodid prodnr movieid "
+    "movie skuid sku asin ean aid stockcode contentid trackid track songid song bookid book isbn "
+    "couponid couponidhash coupon viewcouponidhash merchantid businessid artistid artikelid "
+    "artikelnummer artikelnr artikel produktid produkt productoid producto produit articulo",
+    "time": "time timestamp date datetime tdat ts eventtime createdat created when day unixtime "
+    "lastwatchdt idate eventtimestamp eventdate purchasedate orderdate ordertime orderedat "
+    "purchasedat viewedat invoicedate transactiondate unixreviewtime reviewtime tscreated datum "
+    "zeit zeitpunkt zeitstempel bestelldatum fecha hora dateachat data updatedat",
     "kind": "event eventtype type action behavior behaviour activity eventname",
-    "value": "rating stars score value",
+    "value": "rating stars score value overall",
 }
 """What columns are called, in small letters without other signs; the first are preferred."""
+_NO_EVENT = re.compile(r"birth|dob|geburt")
+"""In the names of columns whose dates are of users."""
 _SESSIONS = "session", "sid"
 _DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y-%m-%d")
 _PATTERNS = [
     f"{day}{clock}"
     for day in (*_DATES, *(day.replace("Y", "y") for day in _DATES), "%Y%m%d")
-    for clock in ("", " %H:%M", " %H:%M:%S")
-] + ["%Y-%m-%d %H:%M:%S UTC"]
-_COMPACT = r"^(?:19|20)\d{6}(?: |$)"
+    for clock in ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+] + ["%Y-%m-%d %H:%M:%S UTC", "%Y%m%d%H%M%S", "%d-%b-%Y", "%d %b %Y", "%b %d, %Y", "%B %d, %Y"]
+_COMPACT = r"^(?:19|20)\d{6}(?:\d{6})?(?: |$)"
+_DATUM = re.compile(
+    r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|\d{1,4}([-./])\d{1,2}\1\d{1,4}(?:[ T].*)?"
+)
+"""A number or a date, which no column is called."""
 _DATE_LIKE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}")
-_ROWS, _FEW, _MOST = 1_000, 20, 0.9
-"""Rows that are looked at; event types of a column of them; the share of times that must fit."""
+_ROWS, _MOST = 1_000, 0.9
+"""Rows that are looked at; the share of times that must fit."""
+MOST_TYPES = 20
+"""Event types of a column of them."""
+_WHOLE = 100_000_000
+"""Of so many rows all are looked at, where the first can be read in several ways."""
 _LATEST = {"epoch_s": 1e11, "epoch_ms": 1e14, "epoch_us": 1e17}
 """From which numbers on times are hardly in a unit: they would be in the year 5138."""
 _EARLIEST = 1e8
@@ -57,6 +68,7 @@ class Columns:
     time_format: str | None = None
     header: tuple[str, ...] | None = None
     separator: str | None = None
+    encoding: str | None = None
 
 
 @dataclass
@@ -90,18 +102,19 @@ def guess(source: Source, said: Columns, found: Guessed) -> None:
         It has no column that looks like a user or an item, or its times are not understood.
     """
     names = source.names
-    if said.header is None and not source.kinds and all(re.search(r"\d", name) for name in names):
-        raise UsageError(
-            f"{source.shown}: line 1 looks like data, not like a header "
-            f"({', '.join(map(printable, names[:4]))}); name the columns in file order: "
-            f"--header {_as_many(len(names))}"
-        )
+    _require_header(source, said)
     roles = ("user", said.user), ("item", said.item), ("time", said.time)
     rest = [name for name in names if name not in (said.user, said.item, said.time)]
+    missed = list[str]()
     for role, named in roles:
-        found.data[role] = named or _column(role, rest, source)
-        _require(found.data[role], names, source)
-        rest = [name for name in rest if name != found.data[role]]
+        column = named or _column(role, rest, source)
+        if column is None:
+            missed.append(role)
+            continue
+        _require(column, names, source)
+        found.data[role] = column
+        rest = [name for name in rest if name != column]
+    _refuse_missed(source, missed, rest)
     user, item, time = (found.data[role] for role, _ in roles)
     session = ": a session counts as a user" * _plain(user).startswith(_SESSIONS)
     found.told.append(f"user       column {printable(user)}{session}")
@@ -110,21 +123,82 @@ def guess(source: Source, said: Columns, found: Guessed) -> None:
     _guess_types(source, rest, found)
 
 
-def _as_many(columns: int) -> str:
-    """Return names for so many columns, as ``--header`` takes them.
+def lists_of(source: Source) -> list[str]:
+    """Return the columns of lists whose elements are to be rows, where others are no log.
+
+    Examples are the events of a session in JSON lines, and a user's items and times in Parquet.
+    """
+    lists = [name for name, kind in source.kinds.items() if isinstance(kind, pl.List)]
+    plain = [name for name in source.names if name not in lists]
+    known = all(_named(role, plain) is not None for role in ("user", "item", "time"))
+    return [] if known else lists
+
+
+def _require_header(source: Source, said: Columns) -> None:
+    """Raise UsageError where line 1 is no header, and where one is named that nothing needs."""
+    names = source.names
+    if said.header is not None and source.kinds:
+        raise UsageError(
+            f"{source.shown}: its columns have names, {_shown(names)}; leave --header out"
+        )
+    if said.header is not None or source.kinds:
+        return
+    if names[0].lstrip().startswith(("{", "[")):
+        raise UsageError(
+            f"{source.shown}: line 1 looks like JSON; name a file of JSON lines .jsonl"
+        )
+    if any(map(_DATUM.fullmatch, names)) or all(re.search(r"\d", name) for name in names):
+        raise UsageError(
+            f"{source.shown}: line 1 looks like data, not like a header ({_shown(names[:5])}); "
+            f"name the columns as they stand there, for example --header {_as_many(names)}"
+        )
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(map(printable, names))
+
+
+def _refuse_missed(source: Source, missed: Sequence[str], rest: Sequence[str]) -> None:
+    """Raise UsageError where no column looks like what a log needs; all of them are told."""
+    if not missed:
+        return
+    if len(rest) < len(missed):
+        raise UsageError(
+            f"{source.shown}: has the columns {_shown(source.names)}; a user, an item and a time "
+            "are needed (events without times need a split that is given: docs/config.md)"
+        )
+    what = [f"the {role}'s id" if role != "time" else "a time" for role in missed]
+    how = " ".join(f"--{role}-column" for role in missed)
+    given = "; events without times need a split that is given: docs/config.md"
+    raise UsageError(
+        f"{source.shown}: no column looks like {' or '.join(what)}; of {_shown(rest)} name "
+        f"{'one' if len(missed) == 1 else 'them'} with {how}{given * ('time' in missed)}"
+    )
+
+
+def _as_many(first: Sequence[str]) -> str:
+    """Return names for the fields of a row, as ``--header`` takes them.
 
     Examples
     --------
-    >>> _as_many(3), _as_many(5)
-    ('user,item,time', 'user,item,rating,time,column5')
+    >>> _as_many(["7", "8", "2020-01-02"]), _as_many(["7", "2020-01-02", "8", "3", "x"])
+    ('user,item,time', 'user,time,item,rating,column5')
     """
-    usual = ["user", "item", "rating", "time"] if columns > 3 else ["user", "item", "time"]
-    return ",".join([*usual[:columns], *(f"column{n}" for n in range(5, columns + 1))])
+    dates = [n for n, value in enumerate(first) if _DATE_LIKE.match(value)]
+    others = ["user", "item", "rating"] if len(first) > 3 else ["user", "item"]
+    if not dates:  # as 1709251288, which may be anything
+        others.append("time")
+    names = [
+        "time" if n in dates[:1] else others.pop(0) if others else "" for n in range(len(first))
+    ]
+    return ",".join(name or f"column{n}" for n, name in enumerate(names, 1))
 
 
 def _require(name: str, names: Sequence[str], source: Source) -> None:
     if name not in names:
-        raise UsageError(f'{source.shown}: has no column "{name}"; it has {", ".join(names)}')
+        raise UsageError(
+            f'{source.shown}: has no column "{printable(name)}"; it has {_shown(names)}'
+        )
 
 
 def _plain(name: str) -> str:
@@ -137,19 +211,19 @@ def _named(role: str, names: Sequence[str]) -> str | None:
     return next((plain[one] for one in _NAMES[role].split() if one in plain), None)
 
 
-def _column(role: str, names: Sequence[str], source: Source) -> str:
-    name = _named(role, names)
-    if name is None and role == "time":
-        name = next((one for one in names if _looks_like_times(source, one)), None)
-    if name is not None:
-        return name
-    what = "a time" if role == "time" else f"the {role}'s id"
-    given = "; events without times need a split that is given: docs/config.md" * (role == "time")
-    raise UsageError(
-        f"{source.shown}: no column looks like {what}; of "
-        f"{', '.join(map(printable, names)) or 'none that is left'} name one with "
-        f"--{role}-column{given}"
-    )
+def _column(role: str, names: Sequence[str], source: Source) -> str | None:
+    if role != "time":
+        return _named(role, names)
+    dates = [name for name in names if _looks_like_times(source, name)]
+    dates.sort(key=lambda name: _NO_EVENT.search(_plain(name)) is not None)
+    said = _named(role, names)
+    several = [name for name in ([said] if said else []) + dates if _differ(source, name)]
+    return next(iter([*several, *([said] if said else []), *dates]), None)
+
+
+def _differ(source: Source, column: str) -> bool:
+    """Return whether the first values of a column are not all the same."""
+    return source.first(column, _ROWS).n_unique() > 1
 
 
 def _texts(source: Source, column: str) -> pl.Series:
@@ -185,6 +259,9 @@ def _guess_time(
             "--time-column, or a file that has events"
         )
     formats = [said.time_format] if said.time_format else _formats(texts)
+    if len(formats) > 1 and source.about() <= _WHOLE:
+        whole = source.texts([time])[time].drop_nulls().unique()
+        formats = _formats(whole, formats) or formats
     _require_times(source, time, texts, formats, said)
     if formats[0] != "iso":
         found.data["time_format"] = formats[0]
@@ -224,24 +301,39 @@ def _middle(texts: pl.Series) -> float:
     return float(texts.cast(pl.Float64, strict=False).median() or 0)  # type: ignore[arg-type]
 
 
-def _formats(texts: pl.Series) -> list[str]:
+def _formats(texts: pl.Series, among: Sequence[str] = ()) -> list[str]:
     """Return the ways of writing times that most of some texts fit, and none fits more.
 
-    The first is the one by which they lie the closest together, as the first rows of a log do.
+    Of ways that read all alike only the first is there. They stand in the order of how close
+    together the times then lie, as the events of a log do.
+
+    Parameters
+    ----------
+    among : sequence of str
+        Ways to look at; all that are known by default.
     """
-    iso = times.pattern_of("iso", texts[0])
-    days = bool(texts.str.contains(_COMPACT).all())
-    tried: dict[str, str | None] = {"iso": iso} if iso else {}
-    tried |= {one: one for one in _PATTERNS if days or "%Y%m" not in one}
-    if not days:
-        middle = _middle(texts)
-        tried[next((unit for unit, most in _LATEST.items() if middle < most), "epoch_us")] = None
+    tried = {name: pattern for name, pattern in _ways(texts) if not among or name in among}
     read = {name: _times(texts, name, pattern) for name, pattern in tried.items()}
-    most = max(len(found) for found in read.values())
+    most = max((len(found) for found in read.values()), default=0)
     if most <= _MOST * len(texts):
         return []
-    fit = [name for name, found in read.items() if len(found) == most]
+    fit = list[str]()
+    for name, found in read.items():
+        if len(found) == most and not any(found.equals(read[other]) for other in fit):
+            fit.append(name)
     return sorted(fit, key=lambda name: np.ptp(read[name].to_numpy()))
+
+
+def _ways(texts: pl.Series) -> list[tuple[str, str | None]]:
+    """Return how times may be written, each with its pattern."""
+    iso = times.pattern_of("iso", texts[0])
+    days = bool(texts.str.contains(_COMPACT).all())
+    tried: list[tuple[str, str | None]] = [("iso", iso)] if iso else []
+    tried += [(one, one) for one in _PATTERNS if days or "%Y%m" not in one]
+    if days:
+        return tried
+    middle = _middle(texts)
+    return [*tried, (next((u for u, most in _LATEST.items() if middle < most), "epoch_us"), None)]
 
 
 def _times(texts: pl.Series, time_format: str, pattern: str | None) -> pl.Series:
@@ -254,12 +346,8 @@ def _guess_types(source: Source, names: Sequence[str], found: Guessed) -> None:
     kind, value = _named("kind", names), _named("value", names)
     if kind is not None:
         counts = source.first(kind, _ROWS).cast(pl.String).alias(kind).value_counts(sort=True)
-        if 0 < len(counts) <= _FEW and counts[kind].null_count() == 0:
+        if 0 < len(counts) <= MOST_TYPES and counts[kind].null_count() == 0:
             found.data["kind"], found.types = kind, counts[kind].to_list()
-            some = ", ".join(map(printable, found.types[:5]))
-            found.told.append(
-                f"kind       column {printable(kind)}, with {some}: all count as hits"
-            )
     if value is not None:
         first = source.first(value, _ROWS).cast(pl.String)
         if first.cast(pl.Float64, strict=False).null_count() == 0:

@@ -1,5 +1,6 @@
 """A config for a log of unknown shape: what is guessed, said, written, and what is refused."""
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,154 @@ def test_types_of_events(tmp_path: Path) -> None:
     assert "kind       column event, with view, buy: all count as hits" in told
 
 
+def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
+    """The first thousand rows are views; the others are rare, and not to be lost."""
+    views = log("user,item,time,event", "{user},{item},2020-01-{day:02},view")
+    more = "".join(f"u{n % 12},i1,2020-01-30,view\n" for n in range(1200))
+    found, told = guessed(tmp_path, "log.csv", views + more + "u1,i2,2020-01-30,buy\n")
+    assert found["evaluation"]["hits"] == ["view", "buy"]
+    assert "kind       column event, with view, buy: all count as hits" in told
+
+
+def test_a_column_of_many_words_is_no_type(tmp_path: Path) -> None:
+    """There are 30 in all, one in the first thousand rows."""
+    head = log("user,item,time,type", "{user},{item},2020-01-{day:02},a")
+    more = "".join(f"u{n % 12},i1,2020-01-30,a\n" for n in range(1000))
+    rare = "".join(f"u1,i1,2020-01-30,t{n}\n" for n in range(30))
+    found, _ = guessed(tmp_path, "log.csv", head + more + rare)
+    assert "kind" not in found["data"]
+    assert "hits" not in found["evaluation"]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "expected"),
+    [
+        ("05/06/2020", ["05/07/2020", "05/08/2020"], "%m/%d/%Y"),
+        ("05/06/2020", ["05/07/2020", "05/13/2020"], "%m/%d/%Y"),
+        ("01-02-24", ["02-02-24", "25-02-24"], "%d-%m-%y"),
+    ],
+)
+def test_of_several_readings_the_whole_log_decides(
+    tmp_path: Path, first: str, later: list[str], expected: str
+) -> None:
+    """The first thousand rows are of one day, which says nothing."""
+    rows = [f"u{n % 12},i,{first}" for n in range(1200)]
+    rows += [f"u{n},i,{day}" for n in range(12) for day in later]
+    found, _ = guessed(tmp_path, "log.csv", "\n".join(["user,item,time", *rows]) + "\n")
+    assert found["data"]["time_format"] == expected
+
+
+def test_other_ways_of_the_same_reading_are_not_named(tmp_path: Path) -> None:
+    _, told = guessed(tmp_path, "log.csv", log("user,item,time", "{user},{item},2020-01-{day:02}"))
+    assert not any("would fit as well" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "columns"),
+    [
+        ("user,user_id,track,track_id,ts", "x,{user},y,{item},2020-01-{day:02}",
+         ("user_id", "track_id", "ts")),
+        ("cust_id,prod_nr,date_of_birth,ts_created", "{user},{item},1980-05-05,2020-01-{day:02}",
+         ("cust_id", "prod_nr", "ts_created")),
+        ("cust_id,ean,birthday,sent", "{user},{item},1980-05-{day:02},2020-01-{day:02}",
+         ("cust_id", "ean", "sent")),
+        ("CustomerID,StockCode,date,InvoiceDate", "{user},{item},2020-01-01,2020-01-{day:02}",
+         ("CustomerID", "StockCode", "InvoiceDate")),
+        ("Käufer,Artikel,Datum", "{user},{item},2020-01-{day:02}", ("Käufer", "Artikel", "Datum")),
+    ],
+)  # fmt: skip
+def test_ids_go_before_names_and_times_that_differ_before_others(
+    tmp_path: Path, head: str, row: str, columns: tuple[str, ...]
+) -> None:
+    found, _ = guessed(tmp_path, "log.csv", log(head, row))
+    assert tuple(found["data"][key] for key in ("user", "item", "time")) == columns
+
+
+@pytest.mark.parametrize(
+    ("row", "note"),
+    [
+        ("{user},a,2020-01-{day:02}", "there is one item: is that the column? --item-column"),
+        ("NA,{item},2020-01-{day:02}", 'the user "NA" has 360 of 372 events'),
+    ],
+)
+def test_what_looks_like_a_mistake_is_noted(tmp_path: Path, row: str, note: str) -> None:
+    some = "".join(f"u{n},{'a' if 'item' in note else f'i{n}'},2020-01-30\n" for n in range(12))
+    small.write(tmp_path, {"log.csv": log("user,item,time", row) + some})
+    told = config_for(tmp_path / "log.csv", tmp_path / "new.toml").told
+    assert any(line.startswith("note ") and note in line for line in told)
+
+
+def test_times_that_are_missing_and_written_as_0_are_noted(tmp_path: Path) -> None:
+    text = log("user,item,time", "{user},{item},15778368{day:02}") + "u1,i1,0\n"
+    _, told = guessed(tmp_path, "log.csv", text)
+    assert any("events from 1970-01-01 on are earlier than any log" in line for line in told)
+
+
+def test_the_events_of_a_session_are_rows(here: Path, cli: Cli) -> None:
+    def events(user: int) -> list[dict[str, Any]]:
+        day = 86_400_000
+        return [{"aid": f"a{(user + n) % 5}", "ts": (18_262 + n) * day} for n in range(10)]
+
+    sessions = [{"session": f"s{n}", "events": events(n)} for n in range(12)]
+    small.write(here, {"log.jsonl": "".join(json.dumps(one) + "\n" for one in sessions)})
+    status, out, err = cli("init", "log.jsonl")
+    assert (status, err) == (0, "")
+    assert "rows       the elements of events" in out
+    assert "found      120 events of 12 users and 5 items" in out
+    found = tomllib.loads((here / "log.toml").read_text(encoding="utf-8"))["data"]
+    assert (found["rows"], found["item"], found["time"]) == ("events", "aid", "ts")
+    assert cli("run", "log.toml")[0] == 0
+
+
+def test_lists_side_by_side_are_rows(tmp_path: Path) -> None:
+    days = [[f"2020-01-{day:02}" for day in DAYS]] * 12
+    items = [[f"i{(n + day) % 5}" for day in DAYS] for n in range(12)]
+    users = [f"u{n}" for n in range(12)]
+    frame = pl.DataFrame({"uid": users, "timestamp": days, "item_id": items})
+    frame.write_parquet(tmp_path / "log.parquet")
+    found = tomllib.loads(config_for(tmp_path / "log.parquet", tmp_path / "new.toml").text)
+    assert found["data"]["rows"] == ["timestamp", "item_id"]
+
+
+def test_letters_of_another_encoding(here: Path, cli: Cli) -> None:
+    text = log("user,item,time,größe", "{user},é{item},2020-01-{day:02},1")
+    (here / "log.csv").write_bytes(text.encode("latin-1"))
+    is_refused(cli("init", "log.csv"), "is not UTF-8 text", "--encoding latin-1")
+    assert cli("init", "log.csv", "--encoding", "latin-1")[::2] == (0, "")
+    assert 'encoding = "latin-1"' in (here / "log.toml").read_text(encoding="utf-8")
+
+
+def test_signs_of_a_shell_in_the_name_of_a_log(here: Path, cli: Cli) -> None:
+    text = log("user,item,time", "{user},{item},2020-01-{day:02}")
+    small.write(here, {"a $HOME [1].csv": text})
+    assert cli("init", "a $HOME [1].csv", "-o", "new.toml")[0] == 0
+    assert cli("run", "new.toml")[0] == 0
+
+
+def test_names_for_what_has_names_are_refused(tmp_path: Path) -> None:
+    pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]}).write_parquet(
+        tmp_path / "log.parquet"
+    )
+    with refusal(UsageError, "its columns have names, user, item, time; leave --header out"):
+        config_for(tmp_path / "log.parquet", tmp_path / "new.toml", Columns(header=("a", "b", "c")))
+
+
+def test_blanks_between_fields(tmp_path: Path) -> None:
+    found, _ = guessed(
+        tmp_path, "log.txt", log("user,item,time", "{user},{item},2020-01-{day:02}", " ")
+    )
+    assert found["data"]["separator"] == " "
+
+
+def test_empty_ids_are_told_with_what_leaves_them_out(here: Path, cli: Cli) -> None:
+    text = log("user,item,time", "{user},{item},2020-01-{day:02}") + ",i1,2020-01-30\n"
+    small.write(here, {"log.csv": text})
+    status, _, err = cli("init", "log.csv")
+    assert status == 1
+    assert "where = { user = { empty = false } } under [data] leaves such rows out" in err
+    assert cli("run", "log.toml", "--set", "data.where={ user = { empty = false } }")[0] == 0
+
+
 def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
     """All 12 users are there on the last 7 of 30 days, and on the last 1 of 10."""
     row = "{user},{item},2020-01-{day:02}"
@@ -269,10 +418,25 @@ def test_parquet_has_types(tmp_path: Path) -> None:
     [
         (
             "a,b,c\nx,y,2020-01-01\n",
-            ["no column looks like the user's id", "a, b, c", "--user-column"],
+            [
+                "no column looks like the user's id or the item's id",
+                "of a, b",
+                "--user-column --item-",
+            ],
         ),
-        ("user,b,c\nx,y,2020-01-01\n", ["the item's id", "b, c", "--item-column"]),
-        ("user,item\nx,y\n", ["no column looks like a time", "--time-column", "docs/config.md"]),
+        ("user,b,c\nx,y,2020-01-01\n", ["the item's id", "of b name one", "--item-column"]),
+        ("user,item\nx,y\n", ["has the columns user, item", "a time are needed", "docs/config.md"]),
+        (
+            "user,item,b\nx,y,z\n",
+            ["no column looks like a time", "--time-column", "docs/config.md"],
+        ),
+        ("user\nx\n", ["has the columns user; a user, an item and a time are needed"]),
+        ('{"user": 1, "item": 2}\n', ["line 1 looks like JSON", ".jsonl"]),
+        (
+            "97,9,44,cart,1709251288\n",
+            ["like data", "--header user,item,rating,time,column5"],
+        ),
+        ("2024-04-01,c3,p1\n", ["looks like data", "--header time,user,item"]),
         ("user,item,time\n", ['"time"', "no time in its first rows"]),
         ("user,item,time\nx,y,soon\n", ['"time"', '"soon"', '--time-format "%d.%m.%Y"']),
     ],
