@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.core.errors import HarnessError
     from harness.experiment.check import check
     from harness.experiment.comparing import compare, leaderboard
     from harness.experiment.run import run
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Draws",
+    "HarnessError",
     "Recommender",
     "Train",
     "check",
@@ -40,6 +42,7 @@ __all__ = [
 
 _HOME = {
     "Draws": "harness.models.base",
+    "HarnessError": "harness.core.errors",
     "Recommender": "harness.models.base",
     "Train": "harness.models.base",
     "check": "harness.experiment.check",

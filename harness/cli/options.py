@@ -135,7 +135,7 @@ Quiet = Annotated[
         "--quiet",
         "-q",
         callback=asking_for(logging.ERROR),
-        help="Print the result and errors alone: no bars, notes, warnings or next steps.",
+        help="Print the result, with its notes, and errors alone: no bars, warnings, next steps.",
     ),
 ]
 Verbose = Annotated[

@@ -13,6 +13,7 @@ from harness.experiment import run_folder
 from harness.experiment.run_folder import Run
 from harness.metrics import Metric
 from harness.stats.paired import Rules
+from harness.stats.resampling import MOST_RESAMPLES
 from harness.stats.slices import USER
 from harness.stats.tests import CORRECTIONS
 
@@ -222,7 +223,7 @@ def rules_of(
     seed = own.seed if seed is None else seed
     if correction not in CORRECTIONS:
         raise UsageError(f'no correction "{correction}"; {suggest(correction, list(CORRECTIONS))}')
-    if not isinstance(resamples, int) or not 100 <= resamples <= 1_000_000:
+    if not isinstance(resamples, int) or not 100 <= resamples <= MOST_RESAMPLES:
         raise UsageError(f"resamples = {resamples!r}; expected from 100 to 1,000,000")
     if not isinstance(seed, int) or seed < 0:
         raise UsageError(f"seed = {seed!r}; expected a whole number from 0")

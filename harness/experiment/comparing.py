@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from harness.core.errors import UsageError
-from harness.core.io import as_path
+from harness.core.io import as_path, exists
 from harness.core.table import Shown
 from harness.experiment.compare import Compared
 from harness.experiment.compare import compare as compare_runs
@@ -244,10 +244,11 @@ def leaderboard(
     runs: dict[str, Any] = {"model": model, "evaluation_set": evaluation_set}
     if solution is None and config is None:
         refuse_beside(files | vars(columns), "submissions: name solution= or config= with them")
+        for one in of:
+            if not isinstance(one, (str, Path)) or (exists(Path(one)) and Path(one).is_file()):
+                raise UsageError(_submission_alone(one))
         if len(of) > 1:
-            raise UsageError(
-                f"{len(of)} folders of runs; name one, or solution= or config= with files of lists"
-            )
+            raise UsageError(f"{len(of)} folders of runs; name one in which all of them lie")
         folder = as_path(of[0] if of else "runs", "a folder of runs")
         return leaderboard_of_runs(folder, metric=_text(metric), sort=sort, **runs)
     refuse_beside(runs | {"sort": sort != "score" and sort}, "runs; leave it out")
@@ -300,6 +301,8 @@ def submissions(of: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
     UsageError
         A run's folder, a folder, or a frame without a name.
     """
+    if len(of) == 1 and isinstance(of[0], list | tuple):
+        of = of[0]
     if len(of) == 1 and isinstance(of[0], Mapping):
         given = {
             str(name): path_or_frame(one, f'submission "{name}"') for name, one in of[0].items()
@@ -342,12 +345,17 @@ def require_runs(of: Sequence[Any]) -> Sequence[Path | Run]:
                 'are compared by their folders: write each, as in result.write("one")'
             )
         if not isinstance(given, Run) and (not path or Path(given).is_file()):
-            raise UsageError(
-                f"{given if path else f'a {type(given).__name__}'}: is no run; submissions are "
-                "compared by what they are scored against: name --solution SOLUTION or --config "
-                "CONFIG (in Python, solution= or config=)"
-            )
+            raise UsageError(_submission_alone(given))
     return [given if isinstance(given, Run) else Path(given) for given in of]
+
+
+def _submission_alone(given: Any) -> str:
+    """Return what is said of a file or frame of lists, for which nothing says what is true."""
+    named = given if isinstance(given, (str, Path)) else f"a {type(given).__name__}"
+    return (
+        f"{named}: is no run; submissions are compared by what they are scored against: name "
+        "--solution SOLUTION or --config CONFIG (in Python, solution= or config=)"
+    )
 
 
 def _text(metric: str | Metric | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,8 @@ from harness.protocol.truth import Solution
 from harness.stats.paired import Rules
 from harness.stats.slices import ProfiledUsers
 
+_CHANCE_ENDS = 10
+"""From so many users on a submission that is right for all of them is no accident."""
 ALL = "all"
 """The users of all leaderboards."""
 
@@ -75,7 +78,7 @@ class Contest:
             A file that cannot be used; fewer than two submissions or users.
         """
         given, notes = self._without_solution(given)
-        rules, scorer = self._rules(given), self._scorer()
+        rules, scorer = self._rules(given, notes), self._scorer()
         read, failed = self._read_all(scorer, given)
         if len(failed) > 1:
             raise UsageError("\n".join(_why(error, self.terms) for error in failed.values()))
@@ -94,11 +97,14 @@ class Contest:
             What they are scored against cannot be used; fewer than two are left.
         """
         given, notes = self._without_solution(given)
-        rules, scorer = self._rules(given), self._scorer()
+        rules, scorer = self._rules(given, notes), self._scorer()
         read, failed = self._read_all(scorer, given)
-        refused = {name: _why(error, self.terms) for name, error in failed.items()}
+        refused = {
+            name: _why(error, self.terms).removeprefix(f"{given[name]}: ")
+            for name, error in failed.items()
+        }
         if len(read) < 2 and refused:
-            reasons = "".join(f"\n{reason}" for reason in refused.values())
+            reasons = "".join(f"\n{_why(error, self.terms)}" for error in failed.values())
             raise UsageError(f"{_fewer(len(read))}; others cannot be scored:{reasons}")
         notes += self._competition(scorer)
         return Ranking(**vars(_compared(read, scorer, rules, refused, notes)))
@@ -124,9 +130,9 @@ class Contest:
         metric = scorer.solution.metrics[0]
         return [f"by the columns as {found.source}: {metric}; --metric (metric=) names another"]
 
-    def _rules(self, given: Mapping[str, Path | pl.DataFrame]) -> Rules:
+    def _rules(self, given: Mapping[str, Path | pl.DataFrame], notes: Sequence[str]) -> Rules:
         if len(given) < 2:
-            raise UsageError(f"{_fewer(len(given))}; name another")
+            raise UsageError("\n".join([*notes, f"{_fewer(len(given))}; name another"]))
         files = {str(of): name for name, of in given.items() if isinstance(of, Path)}
         baseline = self.baseline and files.get(self.baseline, self.baseline)
         return rules_of(self.terms.config, baseline, self.correction, self.resamples, self.seed)
@@ -180,7 +186,7 @@ def _refusal(error: SubmissionError, terms: Terms) -> str:
     if any(problem.code == "SUB001" for problem in errors):
         return "cannot be read"
     by = _validated_by(terms)
-    step = f"; all of them: harness validate {path} {by}" if by else ""
+    step = f"; all of them: harness validate {shlex.quote(str(path))} {by}" if by else ""
     return f"has errors and is not scored; mend it, or force it{step}"
 
 
@@ -191,7 +197,7 @@ def _validated_by(terms: Terms) -> str:
     own = {"config": config, "solution": solution, "sample": terms.sample, "items": terms.items}
     if config is None and solution is None:
         return ""
-    return " ".join(f"--{name} {path}" for name, path in own.items() if path is not None)
+    return shlex.join(w for n, path in own.items() if path for w in (f"--{n}", str(path)))
 
 
 def _why(error: HarnessError, terms: Terms) -> str:
@@ -205,7 +211,8 @@ def _why(error: HarnessError, terms: Terms) -> str:
         return told
     told += f"; {counted(len(more), 'more kind of error', 'more kinds of errors')}"
     by = _validated_by(terms)
-    return f"{told}: harness validate {error.validation.path} {by}" if by else told
+    path = shlex.quote(str(error.validation.path))
+    return f"{told}: harness validate {path} {by}" if by else told
 
 
 def _fewer(count: int) -> str:
@@ -221,7 +228,15 @@ def _same(read: Mapping[str, _Read]) -> Iterator[str]:
     for *others, last in groups.values():
         if others:
             names = f"{', '.join(others)} and {last}"
-            yield f"{names} have the same items that the solution knows at every rank: one file?"
+            yield f"{names} have the same known items at the same ranks: copies?"
+
+
+def _perfect(read: Mapping[str, _Read], solution: Solution) -> Iterator[str]:
+    """Yield which submissions have all that there is to have, as the solution itself does."""
+    for name, of in read.items():
+        values = of.values[solution.counted]
+        if len(values) >= _CHANCE_ENDS and values.min() == 1:
+            yield f"{name}: every user has the value 1: is it the solution?"
 
 
 def _compared(
@@ -234,7 +249,8 @@ def _compared(
     solution = scorer.solution
     (metric,) = solution.metrics
     hashes = id_hashes(solution.users)
-    boards, notes = list[Board](), [*told, *_same(read), *left_out_lines(solution.left_out)]
+    boards, notes = list[Board](), [*told, *_perfect(read, solution), *_same(read)]
+    notes += left_out_lines(solution.left_out)
     for name, users in _groups(solution).items():
         if users.sum() < 2:
             few = counted(int(users.sum()), "user")

@@ -11,6 +11,7 @@ from harness.core.table import Column, Sheet, Shown, digits_of, ends, low_high, 
 from harness.experiment.score import left_out_lines
 from harness.stats.intervals import Interval
 from harness.stats.pairwise import CORRECTED, Comparison, pair_table
+from harness.stats.resampling import MOST_RESAMPLES
 
 
 @dataclass(frozen=True)
@@ -174,12 +175,17 @@ class Ranking(ComparedSubmissions):
 
 def _submissions(found: ComparedSubmissions, board: Board) -> Sheet:
     columns: list[Column[Standing]] = [
-        Column("submission", lambda s: printable(s.submission), "name"),
+        Column("submission", partial(_name, found), "name"),
         Column(found.metric, lambda s: number(s.mean, _digits(board))),
         Column("95 % interval", lambda s: ends(s.ci95, _digits(board))),
         Column("file", lambda s: printable(found.submissions[s.submission].file), "words"),
     ]
     return Sheet.of(board.standings, columns, heading=[_board_line(found, board)], kept=3)
+
+
+def _name(found: ComparedSubmissions, one: Standing) -> str:
+    forced = " (forced)" if found.submissions[one.submission].errors else ""
+    return f"{printable(one.submission)}{forced}"
 
 
 def _digits(board: Board) -> int:
@@ -197,7 +203,7 @@ def _ranks(found: Ranking) -> Sheet:
     last = boards.get("Private", found.boards[0])
     columns: list[Column[Standing]] = [
         Column("rank", lambda s: str(s.rank)),
-        Column("submission", lambda s: printable(s.submission), "name"),
+        Column("submission", partial(_name, found), "name"),
         Column(found.metric, lambda s: number(s.mean, _digits(last))),
         Column("could be", _range),
         Column("95 % interval", lambda s: ends(s.ci95, _digits(last))),
@@ -219,24 +225,20 @@ def _ranks(found: Ranking) -> Sheet:
         "could be   from right behind those that are really better to right before those that are "
         "really worse",
         "tied with  those that the test cannot tell apart from it",
-        *_borderline(found),
+        *_borderline(last),
     ]
     return Sheet.of(last.standings, columns, heading=heading, footing=footing, kept=4)
 
 
-def _borderline(found: Ranking) -> list[str]:
-    """Return which verdicts other draws could change, on each board."""
-    lines = []
-    for board in found.boards:
-        pairs = [pair for pair in board.comparison.pairs if pair.borderline]
-        if pairs:
-            told = [f"{pair.one} and {pair.other} ({pair.verdict})" for pair in pairs]
-            where = f" on {board.name}" * (len(found.boards) > 1)
-            lines.append(
-                f"borderline{where}  {_some(told)}: other draws could say otherwise; "
-                f"more leave fewer open: --resamples {10 * board.comparison.flips}"
-            )
-    return lines
+def _borderline(board: Board) -> list[str]:
+    """Return which verdicts of the board that ranks other draws could change."""
+    pairs = [pair for pair in board.comparison.pairs if pair.borderline]
+    if not pairs:
+        return []
+    told = _some([f"{pair.one} and {pair.other} ({pair.verdict})" for pair in pairs])
+    more = min(10 * board.comparison.flips, MOST_RESAMPLES)
+    hint = f"; more leave fewer open: --resamples {more}" if more > board.comparison.flips else ""
+    return [f"borderline  {told}: other draws could say otherwise{hint}"]
 
 
 def _range(one: Standing) -> str:
@@ -270,13 +272,16 @@ def _some(names: Sequence[str]) -> str:
 def _with_notes(sheets: list[Sheet], found: ComparedSubmissions) -> list[Sheet]:
     """Return tables, the last with what was left out below it."""
     lines = [f"note  {note}" for note in found.notes]
+    names: dict[str, list[str]] = {}
     for name, own in found.submissions.items():
         told = left_out_lines(own.left_out)
         told += [f"{counted(own.errors, 'kind')} of errors, forced"] if own.errors else []
         told += [f"{counted(own.warnings, 'kind')} of warnings"] if own.warnings else []
         if own.codes:
             told[-1] += f" ({', '.join(own.codes)})"
-        lines += [f"note  {printable(name)}: {'; '.join(told)}"] if told else []
+        if told:
+            names.setdefault("; ".join(told), []).append(name)
+    lines += [f"note  {_some(of)}: {told}" for told, of in names.items()]
     lines += [f"not ranked  {printable(name)}: {why}" for name, why in found.refused.items()]
     sheets[-1].footing.extend(lines)
     return sheets

@@ -25,6 +25,7 @@ from harness.stats import _kernels
 
 RESAMPLES = 10_000
 """How many resamples there are unless a person asks for another number."""
+MOST_RESAMPLES = 1_000_000
 _BITS = 48  # of a value: times a weight, up to 8, a product stays exact
 _BITS_OF_SUMS = 59  # of a value times the users: times a weight, a sum stays below 2^63
 _LANES = 64  # resamples whose sums are updated by one step: as many as a number has bits

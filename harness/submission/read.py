@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -44,6 +44,7 @@ class File:
             A Usage that is none, or a user with two.
         """
         if "Usage" not in self.frame.columns:
+            _refuse_spelling(self.path, self.frame.columns)
             return {}
         user_column = pl.col(self.table.names["user"]).cast(pl.String)
         if self.frame["Usage"].dtype not in (pl.String, pl.Null):
@@ -67,6 +68,16 @@ class File:
         return {
             name: (held["usage"] == name).to_numpy() for name in USAGES if name in held["usage"]
         }
+
+
+def _refuse_spelling(path: Path, columns: Sequence[str]) -> None:
+    """Raise DataError where a column is called Usage in other letters: it would be passed over."""
+    for name in columns:
+        if name.strip().lower() == "usage":
+            raise DataError(
+                f'{path}: column "{printable(name)}": leaderboards are said by a column "Usage"; '
+                "call it so, or drop it"
+            )
 
 
 def read(

@@ -11,7 +11,7 @@ from conftest import Cli, exactly, is_refused, refusal, tells
 from small import POPULAR, RANDOM
 
 import harness
-from harness.core.errors import HarnessError, UsageError
+from harness.core.errors import DataError, HarnessError, UsageError
 from harness.experiment.contest import named
 from harness.experiment.standings import Board
 from harness.experiment.submissions import SubmissionError
@@ -133,6 +133,8 @@ def test_what_other_draws_could_decide_is_said() -> None:
     (verdict,) = {pair.verdict for pair in board.comparison.pairs}
     line = f"borderline  ann and bob ({verdict}): other draws could say otherwise"
     assert f"{line}; more leave fewer open: --resamples 100000" in str(found)
+    nearly = harness.leaderboard(frames, solution=pl.DataFrame(solution), k=1, resamples=200_000)
+    assert "2000000" not in str(nearly)
     settled = harness.leaderboard(frames, solution=pl.DataFrame(solution), k=1, resamples=1_000_000)
     assert [one.borderline for one in settled.boards[0].standings] == [(), ()]
     assert settled.boards[0].comparison.pairs[0].verdict == "better"
@@ -175,8 +177,8 @@ def test_one_that_cannot_be_scored_is_not_ranked(folder: Path) -> None:
     files = ["good.csv", "faulty.csv", "half.csv", "odd.csv", "gone.csv"]
     found = harness.leaderboard(*files, solution="solution.csv", metric="MAP@2")
     assert ranks(found.boards[0]) == {"good": 1, "half": 2}
-    assert {name: why.partition(":")[0] for name, why in found.refused.items()} == {
-        "faulty": "faulty.csv", "odd": "odd.csv", "gone": "gone.csv"
+    assert {name: why.split()[0] for name, why in found.refused.items()} == {
+        "faulty": "SUB203", "odd": "SUB101", "gone": "SUB001"
     }  # fmt: skip
     assert "line 3" in found.refused["faulty"]
     assert "validate" not in found.refused["faulty"]
@@ -238,8 +240,10 @@ def test_files_without_what_they_are_scored_against_are_told_so(folder: Path) ->
         harness.compare("good.csv", "half.csv")
     with refusal(UsageError, "k goes with submissions", "solution="):
         harness.compare("run", k=3)
-    with refusal(UsageError, "2 folders of runs"):
+    with refusal(UsageError, "good.csv: is no run", "--solution SOLUTION"):
         harness.leaderboard("good.csv", "half.csv")
+    with refusal(UsageError, "2 folders of runs"):
+        harness.leaderboard("runs", "more")
 
 
 def test_ranks_are_those_of_everyone_where_nobody_can_be_compared_on_the_private_board(
@@ -297,7 +301,7 @@ def test_the_command_ranks_and_says_who_is_left_out(folder: Path, cli: Cli) -> N
     done = cli(*given, "--metric", "MAP@2")
     tells(done, 0, "rank", "could be", "tied with", "Private  3 users")
     small.write(folder, {"faulty.csv": "user,items\nann,a b\nann,b\n"})
-    tells(cli(*given, "faulty.csv"), 1, "not ranked  faulty: faulty.csv: SUB203 line 3")
+    tells(cli(*given, "faulty.csv"), 1, "not ranked  faulty: SUB203 line 3")
 
 
 @pytest.mark.parametrize(
@@ -329,15 +333,49 @@ def test_the_solution_among_the_submissions_is_left_out_and_said(folder: Path) -
     found = harness.leaderboard(*files, solution="solution.csv", metric="MAP@2")
     assert set(ranks(found.boards[0])) == {"good", "half", "poor"}
     assert "solution: is the solution itself, and left out" in found.notes
-    with refusal(UsageError, "1 submission: two are needed"):
+    with refusal(UsageError, "solution: is the solution itself", "1 submission: two are needed"):
         harness.compare("good.csv", "solution.csv", solution="solution.csv")
+
+
+@pytest.mark.parametrize(("users", "said"), [(9, False), (10, True)])
+def test_a_submission_that_is_right_for_all_is_asked_about(users: int, said: bool) -> None:
+    given = many({"best": users, "other": users - 1}, users)
+    solution = given.pop("solution")
+    found = harness.leaderboard(given, solution=solution, metric="MAP@1")
+    told = "best: every user has the value 1: is it the solution?"
+    assert (told in found.notes) == said
+
+
+def test_a_usage_in_other_letters_is_refused(folder: Path) -> None:
+    """Its leaderboards would be none, and those who are ignored be averaged."""
+    small.write(folder, {"other.csv": SOLUTION.replace("Usage", "usage")})
+    with refusal(DataError, 'other.csv: column "usage": leaderboards are said by a column "Usage"'):
+        harness.leaderboard("good.csv", "half.csv", solution="other.csv")
+
+
+def test_a_list_of_files_is_taken(folder: Path) -> None:
+    found = harness.leaderboard(sorted(LISTS), solution="solution.csv", metric="MAP@2")
+    assert set(ranks(found.boards[0])) == {"good", "half", "poor"}
+
+
+def test_equal_notes_are_one(folder: Path) -> None:
+    more = {f"more{n}.csv": LISTS["good.csv"] + "zed,a\n" for n in range(5)}
+    small.write(folder, more)
+    shown = str(harness.leaderboard(*sorted(more), solution="solution.csv", metric="MAP@2"))
+    assert "note  more0, more1, more2 and 2 more: users of the file who are not eval" in shown
+
+
+def test_names_are_quoted_where_a_shell_would_cut_them(folder: Path) -> None:
+    small.write(folder, {"my file.csv": "user,items\nann,nan\n", "my solution.csv": SOLUTION})
+    with refusal(SubmissionError, "harness validate 'my file.csv' --solution 'my solution.csv'"):
+        harness.compare("good.csv", "my file.csv", solution="my solution.csv")
 
 
 def test_the_same_lists_twice_are_said(folder: Path) -> None:
     small.write(folder, {"twin.csv": LISTS["good.csv"], "other.csv": LISTS["good.csv"]})
     files = ("good.csv", "twin.csv", "poor.csv", "other.csv")
     found = harness.leaderboard(*files, solution="solution.csv", metric="MAP@2")
-    told = "have the same items that the solution knows at every rank: one file?"
+    told = "have the same known items at the same ranks: copies?"
     assert f"good, twin and other {told}" in found.notes
 
 
