@@ -216,7 +216,8 @@ def _why(error: HarnessError, terms: Terms) -> str:
 
 
 def _fewer(count: int) -> str:
-    return f"{counted(count, 'submission')}: two are needed for a comparison"
+    found = counted(count, "submission")
+    return f"{found}: two are needed for a comparison (harness score scores one)"
 
 
 def _same(read: Mapping[str, _Read]) -> Iterator[str]:

@@ -87,7 +87,7 @@ def shaped(wanted: Format, columns: Sequence[str], named: Named | None = None) -
     that is left.
     """
     if named is not None and named.row_order:
-        return wanted
+        return replace(wanted, items=_items(wanted, columns))
     asked = {} if named is None else {"rank": named.rank, "score": named.score}
     own = [column for column in columns if column not in (wanted.user, wanted.items)]
     own += [column for column in asked.values() if column == wanted.items]  # it holds no items
@@ -95,13 +95,19 @@ def shaped(wanted: Format, columns: Sequence[str], named: Named | None = None) -
     for order in _ORDERS:
         column = asked.get(order) or plain.get(order)
         if column is not None and not any(asked.get(o) for o in _ORDERS if o != order):
-            left = [c for c in own if c not in (column, *INDEX)]
-            others = [c for c in left if c.strip().casefold() != "usage"]
-            kept = wanted.items in columns and wanted.items != column
-            items = wanted.items if kept or len(others) != 1 else others[0].strip()
+            items = _items(wanted, columns, column)
             name, highest = asked.get(order) or order, order == "score"
             return replace(wanted, items=items, order=name, descending=highest, long=True)
     return wanted
+
+
+def _items(wanted: Format, columns: Sequence[str], order: str | None = None) -> str:
+    """Return the column of items: the format's, or else the only one that is left."""
+    others = [c for c in columns if c not in (wanted.user, order, *INDEX)]
+    if wanted.items in others:
+        return wanted.items
+    left = [c for c in others if c.strip().casefold() != "usage"]
+    return left[0].strip() if len(left) == 1 else wanted.items
 
 
 _HEX = digits + "abcdef"

@@ -13,6 +13,7 @@ from harness.experiment.submissions import SubmissionError, score_on
 from harness.experiment.submitted_lists import lists_on_terms
 from harness.experiment.terms import Terms
 from harness.metrics import parse
+from harness.submission.format import Named
 
 METRICS = tuple(parse(text) for text in ("MAP@3", "NDCG@3", "Recall@2", "MRR"))
 SOLUTION = "user,items,Usage\nann,a b,Public\nbob,c,Private\ncem,d,Private\ndee,a,Ignored\n"
@@ -77,6 +78,26 @@ def test_a_sample_says_who_must_be_there(solution: Path) -> None:
     codes = [(p.code, p.value, p.count) for p in found.validation.errors]
     assert codes == [("SUB201", "bob", 4), ("SUB202", "yan", 1)]
     assert found.metrics["MAP@3"].mean == 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("id,item\nann,b\nann,a\nbob,c\n", Named(row_order=True)),
+        ("id,item,votes\nann,a,1\nann,b,2\nbob,c,1\n", Named(score="votes")),
+        ("id,item,rank\nann,a,2\nann,b,1\nbob,c,1\n", Named()),
+    ],
+)
+def test_a_row_an_item_where_the_solution_has_a_row_a_user(
+    tmp_path: Path, text: str, named: Named
+) -> None:
+    """The items stand in the column that is left: b a and c, of which a and c are true."""
+    (tmp_path / "solution.csv").write_text("id,prediction\nann,a\nbob,c\n")
+    (tmp_path / "long.csv").write_text(text)
+    found = score_on(
+        tmp_path / "long.csv", Terms(solution=tmp_path / "solution.csv", named=named), METRICS
+    )
+    assert found.metrics["MAP@3"].mean == (1 / 2 + 1) / 2
 
 
 def test_terms_that_go_apart() -> None:
