@@ -69,7 +69,7 @@ def config_for(log: Path, target: Path, columns: Columns | None = None) -> NewCo
     """
     said = columns or Columns()
     found = Guessed()
-    table = _in_rows(_table(log, said, found), found)
+    table = _in_rows(_table(log, said, found), said, found)
     with closing(sources(table)) as files:
         guess(next(files), said, found)
     here = _from(log.parent, target.parent), log.name
@@ -115,10 +115,10 @@ def _table(log: Path, said: Columns, found: Guessed) -> Table:
     return Table(log, chosen or usual, said.header, encoding, key="events")
 
 
-def _in_rows(table: Table, found: Guessed) -> Table:
+def _in_rows(table: Table, said: Columns, found: Guessed) -> Table:
     """Return a log in whose lists each element is a row, where these hold what a log needs."""
     with closing(sources(table)) as files:
-        lists = lists_of(next(files))
+        lists = lists_of(next(files), said)
     if not lists:
         return table
     found.data["rows"] = lists if len(lists) > 1 else lists[0]

@@ -123,15 +123,16 @@ def guess(source: Source, said: Columns, found: Guessed) -> None:
     _guess_types(source, rest, found)
 
 
-def lists_of(source: Source) -> list[str]:
+def lists_of(source: Source, said: Columns) -> list[str]:
     """Return the columns of lists whose elements are to be rows, where others are no log.
 
     Examples are the events of a session in JSON lines, and a user's items and times in Parquet.
     """
     lists = [name for name, kind in source.kinds.items() if isinstance(kind, pl.List)]
     plain = [name for name in source.names if name not in lists]
-    known = all(_named(role, plain) is not None for role in ("user", "item", "time"))
-    return [] if known else lists
+    named = {"user": said.user, "item": said.item, "time": said.time}
+    known = [own in plain if own else _named(role, plain) for role, own in named.items()]
+    return [] if all(known) else lists
 
 
 def _require_header(source: Source, said: Columns) -> None:

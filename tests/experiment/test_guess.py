@@ -342,6 +342,17 @@ def test_lists_side_by_side_are_rows(tmp_path: Path) -> None:
     assert found["data"]["rows"] == ["timestamp", "item_id"]
 
 
+def test_lists_beside_columns_that_are_named_are_no_rows(tmp_path: Path) -> None:
+    """Tags of an item, say."""
+    rows = {"who": [f"u{n % 12}" for n in range(360)], "what": [f"i{n % 5}" for n in range(360)]}
+    days = [f"2020-01-{n // 12 + 1:02}" for n in range(360)]
+    frame = pl.DataFrame(rows | {"day": days, "tags": [["x", "y"]] * 360})
+    frame.write_parquet(tmp_path / "log.parquet")
+    said = Columns(user="who", item="what")
+    found = tomllib.loads(config_for(tmp_path / "log.parquet", tmp_path / "new.toml", said).text)
+    assert "rows" not in found["data"]
+
+
 def test_letters_of_another_encoding(here: Path, cli: Cli) -> None:
     text = log("user,item,time,größe", "{user},é{item},2020-01-{day:02},1")
     (here / "log.csv").write_bytes(text.encode("latin-1"))

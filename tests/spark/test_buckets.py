@@ -273,7 +273,7 @@ def test_float_ids_are_refused(spark: Any, tmp_path: Path) -> None:
         tmp_path / "log.parquet"
     )
     name = (tmp_path / "log.parquet").as_uri()
-    told = refusal(DataError, name, 'column "user" holds floats', "as text")
+    told = refusal(DataError, name, 'column "user" holds floats', "Int64")
     with told, prepared(spark, table(tmp_path, events=name).layout()):
         pass
 
