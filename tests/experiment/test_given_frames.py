@@ -447,3 +447,15 @@ def test_the_example_of_the_docs_runs(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     found = runpy.run_path("notebook.py")["result"]
     assert {model.name for model in found.models} == {"latest", "popular", "random"}
+
+
+def test_the_notebook_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of its section, one block after the other, on the sample that it names."""
+    root = Path(harness.__file__).parents[1]
+    page = (root / "README.md").read_text(encoding="utf-8")
+    section = page.partition("## In a notebook\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"^```python\n(.*?)^```", section, re.M | re.S)
+    (tmp_path / "notebook.py").write_text("".join(blocks), encoding="utf-8")
+    monkeypatch.chdir(root)
+    found = runpy.run_path(str(tmp_path / "notebook.py"))["result"]
+    assert {model.name for model in found.models} == {"mine", "popular"}
