@@ -64,9 +64,7 @@ def config_of(
             f"{IN_PYTHON}: models with a config are names of its models, such as "
             f'models=["popular"]; found {type(models).__name__}'
         )
-    if isinstance(config, Mapping):
-        return _of_sections(config), models
-    return config if isinstance(config, Config) else read(Path(config)), models
+    return config_in_place(config), models
 
 
 def config_in_place(config: Config | Mapping[str, Any] | str | Path, jobs: int = 1) -> Config:

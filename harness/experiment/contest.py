@@ -234,6 +234,8 @@ def _same(read: Mapping[str, _Read]) -> Iterator[str]:
 
 def _perfect(read: Mapping[str, _Read], solution: Solution) -> Iterator[str]:
     """Yield which submissions have all that there is to have, as the solution itself does."""
+    if solution.metrics[0].definition.better != "higher":  # else 1 is not the best
+        return
     for name, of in read.items():
         values = of.values[solution.counted]
         if len(values) >= _CHANCE_ENDS and values.min() == 1:

@@ -72,10 +72,8 @@ def config_for(log: Path, target: Path, columns: Columns | None = None) -> NewCo
     table = _in_rows(_table(log, said, found), said, found)
     with closing(sources(table)) as files:
         guess(next(files), said, found)
-    here = _from(log.parent, target.parent), log.name
-    found.data |= dict(
-        zip(("path", "events"), (one.replace("$", "$$") for one in here), strict=True)
-    )
+    folder = _from(log.parent, target.parent)
+    found.data |= {"path": folder.replace("$", "$$"), "events": log.name.replace("$", "$$")}
     data, fault = _read(found, target)
     if data is not None:
         _tell_types(data, found)
@@ -93,12 +91,7 @@ def _table(log: Path, said: Columns, found: Guessed) -> Table:
     usual = "\t" if ".tsv" in log.name.lower() else ","
     chosen = said.separator and said.separator.replace("\\t", "\t")  # as a shell leaves it
     if chosen is None:
-        counts = {
-            one: _width(Table(log, one, encoding=encoding, key="events"))
-            for one in (usual, *_SEPARATORS)
-        }
-        if max(counts[one] for one in counts if one != " ") > 1:
-            counts.pop(" ", None)  # a name may hold blanks
+        counts = _widths(log, usual, encoding)
         best = max(counts, key=lambda one: counts[one])  # of equal ones the first
         if said.header is not None:
             best = next((one for one in counts if counts[one] == len(said.header)), best)
@@ -136,6 +129,17 @@ def _require_fields(
             f"{log}: line 1 has {counts[best]} fields, and --header names {len(header)}: "
             f"{', '.join(map(printable, header))}"
         )
+
+
+def _widths(log: Path, usual: str, encoding: str) -> dict[str, int]:
+    """Return how many columns each separator makes; blanks count where no other makes two."""
+    tables = {
+        one: Table(log, one, encoding=encoding, key="events") for one in (usual, *_SEPARATORS)
+    }
+    counts = {one: _width(table) for one, table in tables.items()}
+    if any(count > 1 for one, count in counts.items() if one != " "):
+        del counts[" "]  # a name may hold blanks
+    return counts
 
 
 def _width(table: Table) -> int:

@@ -346,6 +346,15 @@ def test_a_submission_that_is_right_for_all_is_asked_about(users: int, said: boo
     assert (told in found.notes) == said
 
 
+def test_a_1_of_everybody_is_nothing_where_less_is_better(here: Path) -> None:
+    worst = "def worst(hits, n_relevant, k):\n    return 1\n\nworst.better = 'lower'\n"
+    small.write(here, {"plugged.py": worst})
+    given = many({"one": 30, "other": 20})
+    solution = given.pop("solution")
+    found = harness.leaderboard(given, solution=solution, metric="plugged:worst@1")
+    assert not any("is it the solution" in note for note in found.notes)
+
+
 def test_a_usage_in_other_letters_is_refused(folder: Path) -> None:
     """Its leaderboards would be none, and those who are ignored be averaged."""
     small.write(folder, {"other.csv": SOLUTION.replace("Usage", "usage")})
