@@ -67,8 +67,7 @@ PAIRS = (
     SCORES
     + """
 import polars as pl
-from harness.core import steps
-from harness.experiment.compare import compared_steps
+from harness.experiment.compare import compare_users
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.paired import Rules
@@ -76,8 +75,8 @@ from harness.stats.slices import ProfiledUsers
 metric = parse("MAP@12")
 
 def compare(tables, users, resamples):
-    own = compared_steps(list(tables), metric, Rules(resamples=resamples), (), ())
-    return steps.found(own, steps.of_one(ProfiledUsers(users, tables, pl.DataFrame())))[1]
+    scored = ProfiledUsers(users, tables, pl.DataFrame())
+    return compare_users(scored, list(tables), metric, Rules(resamples=resamples))[1]
 
 x = scores({users}, {columns}, {share})
 tables = {{f"m{{i}}": ScoreTable({{metric: column[None, :]}}) for i, column in enumerate(x.T)}}

@@ -33,6 +33,7 @@ from harness.cli import (
 )
 from harness.cli.log import logged, shows_bars
 from harness.cli.options import Quiet, say_value
+from harness.cli.removed import say_removed
 from harness.cli.streams import guard_streams
 from harness.core.errors import INTERRUPTED, HarnessError, printable
 
@@ -184,6 +185,7 @@ def guarded(command: Callable[[], Any]) -> int:
         if show is None:
             raise
         say_value(error)
+        say_removed(error)
         show()  # a wrong option or argument: the option parser words it, but for values
         return int(getattr(error, "exit_code", 2))
     except BaseException as error:  # Polars panics where it imports, and is interrupted

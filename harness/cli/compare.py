@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from harness.cli import options
-from harness.cli.options import refuse_given, refuse_without
+from harness.cli.options import refuse_given
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 
@@ -68,10 +68,6 @@ def compare(
     score_column: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
     set_: options.Set = None,
-    engine: options.Engine = "local",
-    master: options.Master = None,
-    remote: options.Remote = None,
-    buckets: options.Buckets = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     format_: FormatOption = "table",
@@ -81,7 +77,6 @@ def compare(
     What is not named is as in the first run's config, or as in --config. CSV has the pairs.
     """
     beside: dict[str, Any] = locals() | {"metric": options.one_of(metric, "--metric")}
-    refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets)
     asked: Asked = {
         "metric": beside["metric"],
         "models": model or (),
@@ -94,24 +89,16 @@ def compare(
     }
     if solution is not None or config is not None:
         refuse_given({name: beside[name] for name in _OF_RUNS}, "goes with runs")
-        refuse_without(engine, "local", solution=solution, config=config)
         found = _submissions(**{name: beside[name] for name in (*_COMMON, *OF_SUBMISSIONS)})
         show(format_, found.to_dict, found.sheets(), found.records())
         return
     given = {name: beside[name] for name in OF_SUBMISSIONS}
     refuse_given(given, "goes with submissions and their --solution or --config")
-    if engine == "spark":
-        from harness.spark.compare import compare as compare_on_spark  # slow to import
+    from harness.experiment.compare import compare as compare_runs
+    from harness.experiment.comparing import require_runs
 
-        compared = compare_on_spark(
-            *of, slices=slices or (), master=master, remote=remote, buckets=buckets, **asked
-        )
-    else:
-        from harness.experiment.compare import compare as compare_runs
-        from harness.experiment.comparing import require_runs
-
-        with stdout_to_stderr():  # what a metric prints must not mix with the results
-            compared = compare_runs(*require_runs(of), slices=slices or (), **asked)
+    with stdout_to_stderr():  # what a metric prints must not mix with the results
+        compared = compare_runs(*require_runs(of), slices=slices or (), **asked)
     show(format_, compared.to_dict, compared.sheets(), compared.records())
 
 

@@ -32,20 +32,13 @@ Set = Annotated[
         help="Override a key, as evaluation.k=5; repeatable. Paths start at the config's folder.",
     ),
 ]
-Lists = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE",
-        help="Lists in CSV (.gz, .zip) or Parquet; with --engine spark also a folder of Parquet, a "
-        "URI, or table:NAME.",
-    ),
-]
+Lists = Annotated[Path, typer.Argument(metavar="FILE", help="Lists in CSV (.gz, .zip) or Parquet.")]
 Solution = Annotated[
-    str | None,
+    Path | None,
     typer.Option(
         "--solution",
         metavar="FILE",
-        help="True items: the users' ids, and lists of items; a file, or as FILE.",
+        help="True items: the users' ids, and lists of items.",
     ),
 ]
 Sample = Annotated[

@@ -12,7 +12,6 @@ import typer
 
 from harness.cli import options
 from harness.cli.log import note
-from harness.cli.options import refuse_without
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.cli.validate import leave_processors, tell
@@ -56,10 +55,6 @@ def score(
     score_: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
     set_: options.Set = None,
-    engine: options.Engine = "local",
-    master: options.Master = None,
-    remote: options.Remote = None,
-    buckets: options.Buckets = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     format_: FormatOption = "table",
@@ -69,7 +64,7 @@ def score(
     leave_processors()
     if _is_run(file):
         beside = locals()
-        return _of_run(Path(file), metric, format_, [name for name in _BESIDE if beside[name]])
+        return _of_run(file, metric, format_, [name for name in _BESIDE if beside[name]])
     from harness.core.io import refuse_overwriting
     from harness.experiment import export
     from harness.experiment.submissions import SubmissionError, score_on
@@ -80,9 +75,6 @@ def score(
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     if k is not None and k < 1:
         raise UsageError(f"--k is {k}; expected 1 or more")
-    refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets)
-    own = {"conventions": conventions or None, "row_order": row_order or None}
-    refuse_without(engine, "local", **own)
     try:
         with stdout_to_stderr():  # what a metric prints must not mix with the table
             asked = tuple(
@@ -93,42 +85,26 @@ def score(
                 overrides=set_ or (),
                 sample=sample,
                 items=items,
-                solution=None if engine == "spark" else solution,
+                solution=solution,
                 named=Named(user, item, rank, score_, row_order=row_order),
                 separator=separator,
                 keep_users_without_items=keep,
             )
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
                 refuse_overwriting(out, [file, config, sample, items, solution, *terms.files])
-            if engine == "spark":
-                from harness.spark.score import score_on as score_on_spark
-                from harness.spark.submission import SparkOptions
-
-                scored = score_on_spark(
-                    file,
-                    terms,
-                    asked,
-                    k,
-                    solution=solution,
-                    strict=strict,
-                    force=force,
-                    options=SparkOptions(master, remote, buckets),
-                )
-            else:
-                scored = score_on(
-                    Path(file),
-                    terms,
-                    asked,
-                    k,
-                    conventions=conventions,
-                    strict=strict,
-                    force=force,
-                )
+            scored = score_on(
+                file,
+                terms,
+                asked,
+                k,
+                conventions=conventions,
+                strict=strict,
+                force=force,
+            )
     except SubmissionError as error:
-        fix = "" if engine == "spark" else "harness validate FILE --fix OUT"
         if terms.fold:
             note(f"note  {terms.fold}")
-        return _refused(error.validation, format_, fix)
+        return _refused(error.validation, format_)
     show(format_, scored.to_dict, scored.sheets(), scored.records())
     if codabench is not None:
         export.write_codabench(scored, codabench)
@@ -139,15 +115,15 @@ def score(
 
 _BESIDE = ("config", "solution", "sample", "items", "k", "conventions", "keep", "separator",
            "strict", "force", "codabench", "evalai", "user", "item", "rank", "score_", "row_order",
-           "set_", "master", "remote", "buckets")  # fmt: skip
+           "set_")  # fmt: skip
 """What goes with a file, and not with a run, by the parameters of `score`."""
 
 
-def _is_run(file: str) -> bool:
+def _is_run(file: Path) -> bool:
     """Return whether a run's folder is named, not a file or a folder of Parquet."""
     from harness.core.io import exists
 
-    return exists(Path(file)) and (Path(file) / "result.json").is_file()
+    return exists(file) and (file / "result.json").is_file()
 
 
 def _of_run(folder: Path, metric: list[str] | None, format_: Format, also: list[str]) -> int:
@@ -169,12 +145,12 @@ def _of_run(folder: Path, metric: list[str] | None, format_: Format, also: list[
     return 0
 
 
-def _refused(found: Validation, format_: Format, fix: str) -> int:
-    """Print what is wrong with a file that is not scored; `fix` is what mends it."""
+def _refused(found: Validation, format_: Format) -> int:
+    """Print what is wrong with a file that is not scored."""
     from harness.core.table import document
 
     nothing: dict[str, Any] = {"evaluation": None, "metrics": {}, "usage": {}}
     record = nothing | {"problems": found.summary(forced=False)}
-    tell(found, partial(document, record), format_, fix=fix)
+    tell(found, partial(document, record), format_, fix="harness validate FILE --fix OUT")
     print("not scored: the file has errors; mend it, or score it with --force", file=sys.stderr)
     return 1

@@ -15,7 +15,6 @@ import typer
 
 from harness.cli import options
 from harness.cli.log import note
-from harness.cli.options import refuse_without
 from harness.cli.show import Format, FormatOption, show
 
 if TYPE_CHECKING:
@@ -48,10 +47,6 @@ def validate(
     score: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
     set_: options.Set = None,
-    engine: options.Engine = "local",
-    master: options.Master = None,
-    remote: options.Remote = None,
-    buckets: options.Buckets = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     format_: FormatOption = "table",
@@ -66,38 +61,27 @@ def validate(
     from harness.submission.format import Named
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
-    refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets)
-    refuse_without(engine, "local", fix=fix, row_order=row_order or None)
     began = time.perf_counter()
     terms = Terms.of(
         config,
         overrides=set_ or (),
         sample=sample,
         items=items,
-        solution=None if engine == "spark" else solution,
+        solution=solution,
         named=Named(user, item, rank, score, row_order=row_order),
         separator=separator,
     )
     if terms.fold:
         note(f"note  {terms.fold}")
-    if engine == "spark":
-        from harness.spark.submission import SparkOptions
-        from harness.spark.validate import validate_on
-
-        on = SparkOptions(master, remote, buckets)
-        found = validate_on(file, terms, k, solution=solution, strict=strict, options=on)
-        tell(found, found.to_dict, format_, time.perf_counter() - began, fix="")
-        return 0 if found.valid else 1
-    path = Path(file)
     if fix is not None:
-        refuse_overwriting(fix, [path, config, sample, items, solution, *terms.files])
-    examined = examine_on(path, terms, k, strict=strict)
+        refuse_overwriting(fix, [file, config, sample, items, solution, *terms.files])
+    examined = examine_on(file, terms, k, strict=strict)
     found = examined.validation
     tell(found, found.to_dict, format_, time.perf_counter() - began)
     if fix is not None:
         from harness.submission.fix import fix as mend
 
-        fixed = mend(path, examined.against, fix)
+        fixed = mend(file, examined.against, fix)
         left = examine_on(fix, terms, k, strict=strict).validation
         if not (quiet and left.valid):  # else it says why the status is 1
             print(problems.mended(found, fixed, left), file=sys.stderr)

@@ -146,7 +146,10 @@ class Table:
                 f'name that file in place of "{name_of(self.name)}"'
             )
         if self.remote:
-            raise UsageError(f"{self.remote}: is read by Spark alone; add --engine spark")
+            raise UsageError(
+                f"{self.remote}: is read by Spark alone: harness run CONFIG --engine spark; other "
+                "commands need a copy of it in files of this machine"
+            )
         return self.path
 
 

@@ -15,7 +15,7 @@ from harness.core import steps as steps_
 from harness.core.errors import UsageError, counted, printable
 from harness.core.progress import stopwatch
 from harness.core.random import id_hashes
-from harness.core.steps import Steps, Total, of_one, side_by_side
+from harness.core.steps import of_one, side_by_side
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.experiment import run_folder
 from harness.experiment.compare_plan import Plan, columns_by, opened_runs, planned, versions
@@ -156,7 +156,7 @@ def compare(
         columns = columns_by(first, first.users.columns, slices) if slices else []
         profile = first.users.select(columns) if slices else pl.DataFrame()
         one = ProfiledUsers(parts[0].hashes, parts[0].tables, profile)
-        return compared(plan, evaluation, columns, of_one(one))
+        return _compared(plan, evaluation, columns, one)
     if slices:
         raise UsageError(
             f"{opened[0].folder}: has {counted(len(folds), 'fold')}, and users are in other slices "
@@ -188,7 +188,7 @@ def _over_folds(plan: Plan, evaluation: Evaluation, folds: Sequence[ScoredFold])
     of = steps_.found(fold_steps(), of_one(folds))
     users = folded(of, folds)
     part = ProfiledUsers(users.hashes, users.tables, pl.DataFrame(), there=users.there)
-    found = compared(plan, evaluation, (), of_one(part), of)
+    found = _compared(plan, evaluation, (), part, of)
     means = [of.means_of(plan.models, plan.metric, fold) for fold in range(len(folds))]
     models = [
         replace(model, metrics={m: replace(e, mean=of.mean((model.name, plan.metric)))})
@@ -209,54 +209,46 @@ def _equal_in(one: ScoreTable, another: ScoreTable) -> bool:
     return bool(common) and all(np.array_equal(one.values[m], another.values[m]) for m in common)
 
 
-def compared(
+def _compared(
     plan: Plan,
     evaluation: Evaluation,
     columns: Sequence[str],
-    total: Total[ProfiledUsers],
+    users: ProfiledUsers,
     folds: Folds | None = None,
 ) -> Compared:
-    """Return what sums over all parts of the users tell, whoever holds them.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Of the parts' profiles, to slice users by.
-    folds : Folds, optional
-        Where parts are of `harness.stats.folds.FoldedUsers`.
-    """
-    steps = compared_steps(list(plan.models), plan.metric, plan.rules, plan.shares, columns, folds)
-    took = stopwatch()
-    means, comparison, shaken, parts = steps_.found(steps, total)
+    """Return a comparison over some users, sliced by `columns` of their profile."""
+    took, metric = stopwatch(), plan.metric
+    estimates, comparison, shaken, slices = compare_users(
+        users, list(plan.models), metric, plan.rules, plan.shares, columns, folds
+    )
     _log.info("compared %s, %s", counted(len(comparison.pairs), "pair"), took())
-    metric = str(plan.metric)
     return Compared(
         evaluation=evaluation,
-        metric=metric,
+        metric=str(metric),
         models=tuple(
-            ComparedModel(name, ", ".join(plan.models[name].folders), {metric: means[name]})
+            ComparedModel(
+                name, ", ".join(plan.models[name].folders), {str(metric): estimates[name]}
+            )
             for name in comparison.means
         ),
         comparison=comparison,
         shake_up=shaken,
-        slices=parts,
+        slices=slices,
     )
 
 
-def compared_steps(
+def compare_users(
+    users: ProfiledUsers,
     names: Sequence[str],
     metric: Metric,
     rules: Rules,
-    shares: Sequence[float],
-    columns: Sequence[str],
+    shares: Sequence[float] = (),
+    columns: Sequence[str] = (),
     folds: Folds | None = None,
-) -> Steps[
-    ProfiledUsers,
-    tuple[dict[str, ModelEstimate], Comparison, tuple[ShakeUp, ...], tuple[Slice, ...]],
-]:
-    """Yield steps; return estimates by model, all pairs, shake-ups and slices."""
+) -> tuple[dict[str, ModelEstimate], Comparison, tuple[ShakeUp, ...], tuple[Slice, ...]]:
+    """Return estimates by model, all pairs, a shake-up for each share, and slices by columns."""
     keys = keys_of(names, [metric])
-    estimates, resampled, paired, slices, *shaken = yield from side_by_side(
+    computations = side_by_side(
         [
             estimate_steps(keys, folds),
             bootstrap_steps(keys, rules.resamples, rules.seed, folds),
@@ -266,6 +258,7 @@ def compared_steps(
         ],
         threads=True,
     )
+    estimates, resampled, paired, slices, *shaken = steps_.found(computations, of_one(users))
     means = {
         name: with_bootstrap(estimates[name, metric], resampled[name, metric]) for name in names
     }

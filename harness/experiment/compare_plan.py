@@ -51,7 +51,7 @@ class Asked(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is compared, and how, wherever the scores are.
+    """What is compared, and how.
 
     Attributes
     ----------

@@ -39,33 +39,17 @@ def of_config(config: Config) -> Against:
     DataError
         A file that cannot be read.
     """
-    found = like_config(config, items_of(config.layout()))
-    others = users_table(config)
-    return found.asking() if others is None else found.asking_for(_texts(others))
-
-
-def like_config(config: Config, items: Known) -> Against:
-    """Return what the competition of a config looks like; its users' ids are not read.
-
-    Parameters
-    ----------
-    items : Known
-        Those of the config's table.
-    """
     layout, sample = config.layout(), sample_of(config)
-    found = Against(items=items, format=_format(config, sample))
+    users = layout.users
+    found = Against(items=items_of(layout), format=_format(config, sample))
+    found = _with_zeros(found.separated(*separator(config)), layout).cut_at(config.evaluation.k)
     if sample is not None:
-        found = replace(found, ids=sample, user=_user_of(sample, found.format))
-    elif layout.users is not None and users_table(config) is None:
-        found = replace(found, ids=find(layout.users.table.path), user=layout.users.id)
-    found = found.separated(*separator(config))
-    return _with_zeros(found, layout).cut_at(config.evaluation.k)
-
-
-def users_table(config: Config) -> AttributeTable | None:
-    """Return the table that the users' ids are from, where no plain file has them."""
-    users = config.layout().users
-    return users if sample_of(config) is None and users and not _is_plain(users) else None
+        return replace(found, ids=sample, user=_user_of(sample, found.format)).asking()
+    if users is None:
+        return found
+    if _is_plain(users):
+        return replace(found, ids=find(users.table.path), user=users.id).asking()
+    return found.asking_for(_texts(users))
 
 
 def separator(config: Config) -> tuple[str | None, str]:

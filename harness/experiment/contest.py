@@ -11,12 +11,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from harness.core import steps as steps_
 from harness.core.arrays import Bool, Floats
 from harness.core.errors import HarnessError, UsageError, counted
 from harness.core.random import id_hashes
-from harness.core.steps import of_one
-from harness.experiment.compare import compared_steps
+from harness.experiment.compare import compare_users
 from harness.experiment.compare_plan import rules_of
 from harness.experiment.score import left_out_lines
 from harness.experiment.standings import Board, ComparedSubmissions, Ranking, Standing, Submitted
@@ -282,8 +280,7 @@ def _groups(solution: Solution) -> dict[str, Bool]:
 
 
 def _board(name: str, part: ProfiledUsers, metric: Metric, rules: Rules) -> Board:
-    steps = compared_steps(list(part.tables), metric, rules, (), ())
-    means, comparison, _, _ = steps_.found(steps, of_one(part))
+    means, comparison, _, _ = compare_users(part, list(part.tables), metric, rules)
     tied, near = ({one: list[str]() for one in part.tables} for _ in range(2))
     better, worse = dict.fromkeys(tied, 0), dict.fromkeys(tied, 0)
     for pair in comparison.pairs:

@@ -165,7 +165,7 @@ class Run:
 
     def _not_all(self, model: str, repeats: str) -> DataError:
         return DataError(
-            f'{self.name_of(PER_USER)}: has not all scores of model "{model}": expected one row '
+            f'{self.folder / PER_USER}: has not all scores of model "{model}": expected one row '
             f"for each of {self.record.evaluation.users:,} users and {repeats}"
         )
 
@@ -226,7 +226,7 @@ class Run:
 
     def other_users(self, name: str) -> DataError:
         """Return the error where a table has other users than the evaluation set."""
-        return DataError(f"{self.name_of(name)}: holds other users than its evaluation set")
+        return DataError(f"{self.folder / name}: holds other users than its evaluation set")
 
     def table(self, name: str) -> Path:
         """Return a table of the folder.
@@ -234,12 +234,12 @@ class Run:
         Raises
         ------
         UsageError
-            It is elsewhere, where Spark reads it.
+            It is where Spark wrote it.
         """
         if not (self.folder / name).exists() and self.elsewhere is not None:
             raise UsageError(
-                f"{self.folder}: holds no {name}: its tables are at {printable(self.elsewhere)}, "
-                f"where Spark reads them: harness compare {self.folder} --engine spark"
+                f"{self.folder}: holds no {name}: Spark wrote its tables to "
+                f"{printable(self.elsewhere)}; copy {name} from there into {self.folder}"
             )
         return part(self.folder, name)
 
@@ -248,13 +248,6 @@ class Run:
         """Where Spark wrote the tables, such as ``hdfs://…/run-1``; None: into the folder."""
         there = (self.folder / "environment.json").is_file()
         return self.environment.get("tables") if there else None
-
-    def name_of(self, name: str) -> str:
-        """Return where a table is, as a person is told."""
-        inside = self.folder / name
-        if self.elsewhere is None or inside.exists():
-            return str(inside)
-        return f"{self.elsewhere.rstrip('/')}/{name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +284,7 @@ class _Fold(Run):
 
     def _own(self, name: str, rows: pl.DataFrame) -> pl.DataFrame:
         if FOLD not in rows.columns:
-            raise DataError(f"{self.name_of(name)}: has no column {FOLD}; {self.again}")
+            raise DataError(f"{self.folder / name}: has no column {FOLD}; {self.again}")
         return rows.filter(pl.col(FOLD) == self.number).drop(FOLD)
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from harness.core.arrays import Bool, Floats
 from harness.core.errors import counted, printable
-from harness.core.exact_sum import Sums
-from harness.core.steps import Steps, found, of_one
+from harness.core.steps import found, of_one
 from harness.core.table import Column, Sheet, Shown, ends, low_high, number, signed
 from harness.experiment.submitted_lists import SubmittedLists
 from harness.experiment.terms import last_of
@@ -20,7 +17,7 @@ from harness.metrics import Metric, value_of
 from harness.metrics.conventions import CONVENTIONS, map_by_convention
 from harness.metrics.scores import sums_of_lists, user_scores
 from harness.stats.estimates import Estimate, estimate_of
-from harness.stats.intervals import Sample, sample_steps
+from harness.stats.intervals import sample_steps
 from harness.submission.problems import Validation
 
 
@@ -142,15 +139,13 @@ def score(
     solution = submitted.solution
     for metric in (*metrics, *([Metric("MAP", k)] if conventions else [])):
         solution.require(metric)
-    part = ScoredUsers.of(submitted, metrics)
-    weights = solution.judgments.weights
-    users, estimates = found(score_steps(metrics, weights), of_one(part))
+    estimates = estimates_of(submitted, metrics)
     return Scored(
         submitted.title,
         k,
         estimates.pop(ALL),
         estimates,
-        users,
+        int(solution.counted.sum()),
         solution.fingerprint,
         submitted.left_out,
         "ml_metrics" if solution.averaged is None else "kaggle",
@@ -163,92 +158,31 @@ ALL = "all"
 """Everyone who is averaged; leaderboards are some of them."""
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredUsers:
-    """Users of a part of a solution, and what their lists score.
-
-    Attributes
-    ----------
-    groups : mapping of text to bool array, (n,)
-        Who is averaged, and who of them is on which leaderboard.
-    values : mapping of Metric to float64 array, (n,)
-        Of metrics of users.
-    sums : Sums
-        By group: how many users, and what metrics of all lists add up.
-    """
-
-    groups: Mapping[str, Bool]
-    values: Mapping[Metric, Floats]
-    sums: Sums
-
-    @classmethod
-    def of(cls, submitted: SubmittedLists, metrics: Sequence[Metric]) -> ScoredUsers:
-        """Return what lists score."""
-        solution, lists = submitted.solution, submitted.lists
-        counted = solution.counted
-        boards = {name: users & counted for name, users in solution.leaderboards.items()}
-        groups = {ALL: counted, **boards}
-        of_users, of_set = _apart(metrics)
-        sums: dict[str, Sums] = {}
-        for name, users in groups.items():
-            judgments = solution.judgments.pick(users) if of_set else solution.judgments
-            own = sums_of_lists(lists[users] if of_set else lists, judgments, of_set)
-            sums[name] = {_USERS: np.array([int(users.sum())]), **own}
-        return cls(groups, user_scores(lists, solution.judgments, of_users), sums)
-
-    def of_group(self, metric: Metric, group: str) -> Floats:
-        """Return the values of the users of a group."""
-        users = self.groups.get(group)
-        if users is None:
-            return np.empty(0)
-        return self.values[metric] if users.all() else self.values[metric][users]
-
-
-_USERS = "users"
-Estimates = dict[str, dict[str, Estimate]]
-"""By group and metric."""
-
-
-def _apart(metrics: Sequence[Metric]) -> tuple[list[Metric], list[Metric]]:
-    """Return metrics of users, and those of all lists together."""
+def estimates_of(
+    submitted: SubmittedLists, metrics: Sequence[Metric]
+) -> dict[str, dict[str, Estimate]]:
+    """Return the estimates of `ALL` and of each leaderboard that has users, by metric."""
+    solution, lists, judgments = submitted.solution, submitted.lists, submitted.solution.judgments
+    counted = solution.counted
+    boards = {name: users & counted for name, users in solution.leaderboards.items()}
+    groups = {ALL: counted} | {name: users for name, users in boards.items() if users.any()}
     of_users = [metric for metric in metrics if metric.definition.of == "user"]
-    return of_users, [metric for metric in metrics if metric not in of_users]
+    of_lists = [metric for metric in metrics if metric.definition.of != "user"]
+    scores = user_scores(lists, judgments, of_users)
+    keys = [(group, metric) for group in groups for metric in of_users]
+    columns = [partial(_picked, scores[metric], groups[group]) for group, metric in keys]
+    samples = found(sample_steps(lambda _: columns), of_one(None))
+    values = {key: estimate_of(key[1], sample) for key, sample in zip(keys, samples, strict=True)}
+    for group, users in groups.items() if of_lists else ():
+        sums = sums_of_lists(lists[users], judgments.pick(users), of_lists)
+        for place, metric in enumerate(of_lists):
+            value = value_of(metric, sums[place], judgments.weights)
+            values[group, metric] = Estimate(value, None)
+    return {group: {str(m): values[group, m] for m in metrics} for group in groups}
 
 
-def score_steps(
-    metrics: Sequence[Metric], weights: Sequence[float]
-) -> Steps[ScoredUsers, tuple[int, Estimates]]:
-    """Yield steps; return how many users are averaged, and the estimates of each group.
-
-    Parameters
-    ----------
-    weights : sequence of float
-        Of the kinds of users, for metrics of all lists.
-    """
-    sums: Any = yield _sums_of
-    groups = [name for name in sums if name == ALL or sums[name][_USERS][0] > 0]
-    of_users, of_set = _apart(metrics)
-    keys = [(name, metric) for name in groups for metric in of_users]
-    samples = yield from sample_steps(partial(_columns, keys))
-    estimates = dict(zip(keys, map(_estimate_of, keys, samples), strict=True))
-    for name in groups:
-        for at, metric in enumerate(of_set):
-            value = value_of(metric, sums[name][at], weights)
-            estimates[name, metric] = Estimate(value, None)
-    found = {name: {str(m): estimates[name, m] for m in metrics} for name in groups}
-    return int(sums[ALL][_USERS][0]), found
-
-
-def _sums_of(part: ScoredUsers) -> Sums:
-    return part.sums
-
-
-def _estimate_of(key: tuple[str, Metric], sample: Sample) -> Estimate:
-    return estimate_of(key[1], sample)
-
-
-def _columns(keys: Sequence[tuple[str, Metric]], part: ScoredUsers) -> list[Callable[[], Floats]]:
-    return [partial(part.of_group, metric, group) for group, metric in keys]
+def _picked(scores: Floats, users: Bool) -> Floats:
+    return scores if users.all() else scores[users]
 
 
 _DIGITS = 6

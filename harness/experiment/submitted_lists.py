@@ -78,7 +78,6 @@ def lists_of_file(
     *,
     between: str = " ",
     asks: bool = False,
-    none_known: bool = False,
 ) -> SubmittedLists:
     """Return a file or frame of lists, of any shape, with a solution.
 
@@ -90,8 +89,6 @@ def lists_of_file(
         What stands between the items of a list that is one text.
     asks : bool
         Whether a column that may order the rows of a user, though nobody says so, is refused.
-    none_known : bool
-        Whether lists may be of nobody whom the solution has.
 
     Raises
     ------
@@ -108,7 +105,7 @@ def lists_of_file(
         refuse_unsaid(read_file, named)
     found = read_lists(read_file.table, of, longest)
     title = str(read_file.path)
-    if found.outside_users > 0 and not found.known_users and not none_known:
+    if found.outside_users > 0 and not found.known_users:
         refuse_users(title, evaluated + len(solution.ignored), of.users.ids)
     left_out = {"users_outside": found.outside_users, "rows_outside": found.outside_rows}
     return lists_of_positions(title, solution, found.items[:evaluated], of.items.ids, left_out)

@@ -57,23 +57,23 @@ def _with_evaluated(
     from harness.metrics import parse
     from harness.protocol import truth  # it takes Polars
 
-    others = open_checks(config)
+    others = _open_checks(config)
     if not others & {problem.code for problem in found.validation.problems}:
         return found
     try:
         evaluated = truth.of_config(config, (parse("MAP@1"),))  # any that is cheap
     except HarnessError as error:
-        return replace(found, validation=untold(found.validation, others, error))
+        return replace(found, validation=_untold(found.validation, others, error))
     return examine(path, against.admitting(evaluated), strict=strict)
 
 
-def open_checks(config: Config) -> frozenset[str]:
+def _open_checks(config: Config) -> frozenset[str]:
     """Return the checks whose ids the evaluation set may have, though no table has them."""
     rule = config.evaluation.candidates or config.layout().candidates
     return _USERS | _ITEMS if rule == "train" else _USERS
 
 
-def untold(found: Validation, others: frozenset[str], error: HarnessError) -> Validation:
+def _untold(found: Validation, others: frozenset[str], error: HarnessError) -> Validation:
     """Return the same, the checks of such ids saying that the evaluation set cannot be read."""
     why = f"whether the evaluation set has it cannot be told: {str(error).splitlines()[0]}"
     told = tuple(

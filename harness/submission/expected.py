@@ -131,12 +131,8 @@ class Against:
         """Return the same where a solution's users, and items if others are wrong, may be there."""
         fixed = self.damaged is not None or not self.items.complete
         items = self.items if fixed else self.items.more(solution.items)
-        return replace(self.with_users_of(solution), items=items)
-
-    def with_users_of(self, solution: Solution) -> Against:
-        """Return the same where a solution's users may be there."""
         others = solution.known_users
-        return replace(self, users=self.users.more(others), others=others)
+        return replace(self, users=self.users.more(others), others=others, items=items)
 
     def separated(self, between: str | None, as_: str = "") -> Against:
         """Return the same where it is known what stands between items, if it was not before."""

@@ -115,14 +115,11 @@ class Learning:
     ----------
     known : Known, optional
         Ids that are known before.
-    secret : uint64 array, (2,), optional
-        What keys are made with; drawn by default.
     """
 
-    def __init__(self, known: Known | None = None, secret: UInt64 | None = None) -> None:
+    def __init__(self, known: Known | None = None) -> None:
         self._table = KeyTable() if known is None else KeyTable(known.table.copy(), len(known))
-        own = fields.secret() if secret is None else secret
-        self._secret = own if known is None else known.secret
+        self._secret = fields.secret() if known is None else known.secret
         self._digits, self._width = True, -1
         self._lower = known is not None and known.lower
         self._upper = known is not None and known.upper
@@ -143,14 +140,6 @@ class Learning:
         self._digits = self._digits and digits
         self._lower, self._upper = self._lower or lower, self._upper or upper
         return self._table.codes(keys)
-
-    @property
-    def keys(self) -> UInt64:
-        """A number of each id, (n,): where secrets and ids are the same, so are they."""
-        keys, seconds = self._table.rows[self._table.rows[:, 1] > 0].T
-        found = np.empty(len(self._table), np.uint64)
-        found[(seconds & np.uint64(0xFFFFFFFF)).astype(np.int64) - 1] = keys
-        return found
 
     def known(self, *, complete: bool) -> Known:
         """Return what has been told."""

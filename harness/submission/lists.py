@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from harness.core.arrays import Bool, Floats, Int32, Int64, UInt64
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.delimited import _lines
 from harness.delimited._lines import NO_ROW
 from harness.delimited.blocks import Block
@@ -63,7 +62,7 @@ class WideLists:
 
     def finish(self) -> tuple[Int32 | None, list[Fault], Common]:
         """Return the lists, −1 = empty, no fault, and what all have in common."""
-        return self._lists, [], Common(self._held, self._same, self._single, self._first)
+        return self._lists, [], Common(self._held, self._same, self._single)
 
     def _place(self, found: Scanned) -> None:
         """Put lists into their rows; the first of a user's stands."""
@@ -167,7 +166,7 @@ class LongLists:
 
     def __init__(self, items: Known, rows: Int32, k: int | None, kept: int, order: str) -> None:
         self._rows, self._k, self._kept, self._order = rows, k, kept, order
-        self._known_items, self._items = len(items), Learning(secret=items.secret)
+        self._known_items, self._items = len(items), Learning()
         self._strangers = 0
         self._parts: list[_Rows] = []
 
@@ -202,8 +201,7 @@ class LongLists:
             **self._of_order(number, first, tied),
         }
         told = apart + [_fault(code, line[rows]) for code, rows in wrong.items()]
-        keys = np.concatenate((np.arange(self._known_items, dtype=np.uint64), self._items.keys))
-        common = _common(item, first, keys)
+        common = _common(item, first)
         if self._order == "score" and tied.any():
             return None, told, common
         # Of two on a rank the first stands.
@@ -258,21 +256,14 @@ def _fault(code: str, lines: Int64) -> Fault:
     return Fault(code, len(lines), tuple(np.sort(lines)[:EXAMPLES].tolist()))
 
 
-def _common(item: Int32, first: Bool, keys: UInt64) -> Common:
-    """Return what all lists have in common, by their items and which row is the first of each.
-
-    Parameters
-    ----------
-    keys : uint64 array
-        A number for each item, which is the same in all parts of a file.
-    """
+def _common(item: Int32, first: Bool) -> Common:
+    """Return what all lists have in common, by their items and which row is the first of each."""
     n, sizes = int(first.sum()), np.diff(np.flatnonzero(first), append=len(first))
     if n == 0:
         return Common()
     own = item[: sizes[0]]
     alike = bool((sizes == sizes[0]).all()) and bool((item.reshape(n, -1) == own).all())
-    number = int.from_bytes(blake2b(keys[own].tobytes(), digest_size=8).digest())
-    return Common(n, n if alike else 0, n if int(sizes.max()) == 1 else 0, number)
+    return Common(n, n if alike else 0, n if int(sizes.max()) == 1 else 0)
 
 
 def _before(number: Floats, first: Bool) -> Floats:

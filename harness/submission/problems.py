@@ -27,8 +27,6 @@ class Problem:
         ``error`` or ``warning``.
     line : int, optional
         The first physical line, from 1.
-    user : str, optional
-        Whose row it is, where rows of a table have no lines.
     column : str, optional
     value : str
         What stands there, cut and printable.
@@ -45,7 +43,6 @@ class Problem:
     code: str
     severity: Severity
     line: int | None
-    user: str | None
     column: str | None
     value: str
     count: int
@@ -58,7 +55,6 @@ class Problem:
     def where(self, unit: str = "line") -> str:
         """Return its line and column as the beginning of a sentence, empty where it has none."""
         parts = [] if self.line is None else [f"{unit} {self.line:,}"]
-        parts += [] if self.user is None else [f'user "{self.user}"']
         parts += [] if self.column is None else [self.column]
         return f"{', '.join(parts)}: " if parts else ""
 
@@ -206,7 +202,6 @@ def _problem(
         code,
         "error" if strict else rule.severity,
         first.line,
-        first.user,
         columns.get(rule.column),
         first.value,
         finding.count,
@@ -299,9 +294,7 @@ def _more(problem: Problem) -> list[str]:
     if problem.count != problem.lines:
         held += f" in {counted(problem.lines, 'line')}"
     others = [f"{place.line:,}" for place in problem.places[1:] if place.line is not None]
-    users = dict.fromkeys(place.user for place in problem.places[1:] if place.user is not None)
-    also = ", ".join(others or users)
-    return [held + (f"; also {'line' if others else 'user'} {also}" if also else "")]
+    return [held + (f"; also line {', '.join(others)}" if others else "")]
 
 
 @dataclass(frozen=True)

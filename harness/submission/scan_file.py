@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,23 +12,20 @@ from harness.delimited.blocks import Block, Blocks, Survey, in_order, survey
 from harness.submission.findings import MOST_BYTES, Findings, Place, shown
 from harness.submission.scan import Expected, Form, Scanned, scan
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, eq=False)
-class PlacedBlock:
-    """A block of so many lines, and how many physical lines stand before it."""
+class ScannedBlock:
+    """A block, what its lines hold, and how many physical lines stand before it."""
 
     block: Block
-    count: int
-    before: int = 0
+    found: Scanned
+    before: int
 
     @property
     def last(self) -> int:
         """The physical line that it ends with, from 1."""
         ended = self.block.ended
-        return self.before + (self.count if ended is None else ended)
+        return self.before + (len(self.found.users) if ended is None else ended)
 
     def line_of(self, row: int) -> int:
         """Return the physical line, from 1, of one of its lines."""
@@ -53,19 +49,6 @@ class PlacedBlock:
         for code, of in lines.items():
             odd = [Place(int(line), "") for line in of]
             findings.add(code, len(odd), odd)
-
-
-@dataclass(frozen=True, eq=False)
-class ScannedBlock(PlacedBlock):
-    """A block, and what its lines hold."""
-
-    found: Scanned = field(kw_only=True)
-
-    @classmethod
-    def of(cls, block: Block, form: Form, expected: Expected) -> ScannedBlock:
-        """Return a block that is scanned."""
-        found = scan(block, form, expected)
-        return cls(block, len(found.users), found=found)
 
     def places(self, examples: Int64) -> list[Place]:
         """Return the places of examples, (n, 3): a line, its first byte, the byte behind the last.
@@ -95,14 +78,14 @@ def scan_file(
         Looks at each block first, and may raise.
     """
 
-    def work(block: Block) -> tuple[ScannedBlock, Survey]:
+    def work(block: Block) -> tuple[Block, Scanned, Survey]:
         refuse(block)
-        found = ScannedBlock.of(block, form, expected)
-        return found, survey(block.buffer, block.size, block.end)
+        found = scan(block, form, expected)
+        return block, found, survey(block.buffer, block.size, block.end)
 
     before = reader.header_lines
-    for scanned, seen in in_order(reader, work):
-        placed = replace(scanned, before=before)
-        placed.note_bytes(seen, findings)
-        yield placed
-        before = placed.last
+    for block, found, seen in in_order(reader, work):
+        scanned = ScannedBlock(block, found, before)
+        scanned.note_bytes(seen, findings)
+        yield scanned
+        before = scanned.last

@@ -55,18 +55,15 @@ class Source:
         form = Form.of(self.head, self.places, self.wanted)
         return form if self.between is None else replace(form, between=self.between)
 
-    def cells(self, wanted: list[int], column: int = LIST) -> dict[int, str]:
-        """Return the items, or what another column has, of some physical lines.
-
-        They are read from the first row.
-        """
+    def cells(self, wanted: list[int]) -> dict[int, str]:
+        """Return the items of some physical lines, which are read from the first row."""
         found: dict[int, str] = {}
         before = self.reader.header_lines
         for block in self.reader.blocks():
             starts, stops, _ = fields.fields(block, self.form.wanted)
             own = np.arange(len(starts)) if block.lines is None else block.lines
             for row in np.flatnonzero(np.isin(own + before + 1, wanted)).tolist():
-                text = block.text(int(starts[row, column]), int(stops[row, column]))
+                text = block.text(int(starts[row, LIST]), int(stops[row, LIST]))
                 found[int(own[row]) + before + 1] = text.decode("utf-8", "replace")
             before += len(starts) if block.ended is None else block.ended
         return found

@@ -1,9 +1,9 @@
-"""What the rows of a submission tell: of some of its users, and added up of all."""
+"""What the rows of a submission tell: counts, and what lists have in common."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,26 +22,11 @@ class Common:
     ----------
     lists, same, single : int
         How many there are, are the same as the first, and have one item at most.
-    first : int, optional
-        A number for the first: where two are the same, so are the lists. None without any.
     """
 
     lists: int = 0
     same: int = 0
     single: int = 0
-    first: int | None = None
-
-    def __add__(self, other: Common) -> Common:
-        """Return what the lists of both have in common."""
-        if self.lists == 0 or other.lists == 0:
-            return other if self.lists == 0 else self
-        alike = self.first is not None and self.first == other.first
-        return Common(
-            self.lists + other.lists,
-            self.same + (other.same if alike else 0),
-            self.single + other.single,
-            self.first,
-        )
 
 
 @dataclass(frozen=True)
@@ -72,12 +57,6 @@ class Hits:
             0 if history is None else int(_held(lists, history).sum()),
         )
 
-    def __add__(self, other: Hits) -> Hits:
-        """Return the counts of both."""
-        return Hits(
-            *(one + two for one, two in zip(vars(self).values(), vars(other).values(), strict=True))
-        )
-
 
 def _held(lists: Int32, rows: Ragged) -> Int32:
     """Return how many positions of each list hold an item of the user's row."""
@@ -89,7 +68,7 @@ def _held(lists: Int32, rows: Ragged) -> Int32:
 
 @dataclass(frozen=True)
 class Told:
-    """What the rows of some users tell, which adds up.
+    """What the rows of a submission tell.
 
     Attributes
     ----------
@@ -117,20 +96,3 @@ class Told:
     def rows_outside(self) -> int:
         """How many rows are of users whom the solution does not evaluate."""
         return self.rows - self.evaluated
-
-    def __add__(self, other: Told) -> Told:
-        """Return what the rows of both tell."""
-        names = [of.name for of in fields(self)]
-        return Told(**{name: getattr(self, name) + getattr(other, name) for name in names})
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the same as values that JSON has."""
-        own = {"findings": self.findings.to_json()}
-        parts = {"common": vars(self.common), "hits": vars(self.hits)}
-        return {**vars(self), **own, **parts}
-
-    @classmethod
-    def of_json(cls, told: dict[str, Any]) -> Told:
-        """Return what `to_json` gave."""
-        parts = {"common": Common(**told["common"]), "hits": Hits(**told["hits"])}
-        return cls(**{**told, **parts, "findings": Findings.of_json(told["findings"])})

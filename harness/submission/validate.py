@@ -118,19 +118,19 @@ def _examined(
     try:
         with source(path, against, findings) as opened:
             wanted = opened.wanted
-            refuse_no_header(opened.head.columns, against, findings)
+            _refuse_no_header(opened.head.columns, against, findings)
             if against.zeros:
                 findings.note("SUB318", against.zeros)
             if opened.readable:
-                checked = checked_as(wanted, against)
+                checked = _checked_as(wanted, against)
                 found = _read(path, opened, against, solution, places, findings, one_item)
     except Refused as refused:
         findings.note(OF_FAULT[refused.fault], refused.value)
     told = Told(findings) if found is None else found.told
     if wanted is not None and found is not None:
-        ask_order(path, wanted, against, findings)
+        _ask_order(path, wanted, against, findings)
     name = path if isinstance(path, Path) else Path("submission")
-    validation = concluded(name, told, against, wanted, checked, strict=strict)
+    validation = _concluded(name, told, against, wanted, checked, strict=strict)
     if found is None:
         return Examined(validation, against)
     return Examined(validation, against, found.lists, told)
@@ -142,7 +142,7 @@ _HARDLY = 0.001
 _MOST = 0.5
 
 
-def concluded(
+def _concluded(
     path: Path, told: Told, against: Against, wanted: Format | None, checked: str, *, strict: bool
 ) -> Validation:
     """Return everything that is wrong with a submission, of whose rows all is told."""
@@ -161,7 +161,7 @@ def concluded(
     return Validation(path, told.rows, problems(findings, wanted, strict, all_items), checked)
 
 
-def ask_order(
+def _ask_order(
     path: Path | pl.DataFrame, wanted: Format, against: Against, findings: Findings
 ) -> None:
     """Ask for each column that may order users' rows; it is no longer said to be unknown.
@@ -178,7 +178,7 @@ def ask_order(
             findings.forget("SUB102", shown(column))
 
 
-def checked_as(wanted: Format, against: Against) -> str:
+def _checked_as(wanted: Format, against: Against) -> str:
     """Return as what a submission is read, and against which ids."""
     items = against.items_of(wanted)
     longest = "" if wanted.k is None else f", up to {counted(wanted.k, 'item')}"
@@ -201,7 +201,7 @@ def _ordered(wanted: Format, against: Against) -> str:
     return ", in the order of rows" if against.in_row_order else ""
 
 
-def refuse_no_header(columns: Sequence[str], against: Against, findings: Findings) -> None:
+def _refuse_no_header(columns: Sequence[str], against: Against, findings: Findings) -> None:
     """Note a first line that holds a user."""
     if len(against.users) > 0 and columns:
         known = against.users.has(columns)
@@ -227,23 +227,18 @@ def _read(
     for scanned in scan_file(*given):
         gathering.take(scanned)
         last = scanned.last
-    note_lines(opened, last, findings)
-
-    def cells(lines: list[int]) -> dict[int, str]:
-        with source(path, against, Findings()) as again:
-            return again.cells(lines)
-
-    return gathering.finish(cells)
-
-
-def note_lines(opened: Source, last: int, findings: Findings) -> None:
-    """Note what is wrong with the ends of lines, of which the `last` is known when all are read."""
     if opened.head.returns:
         findings.add("SUB010", last, [])
     if last == opened.reader.header_lines:
         findings.note("SUB004")
     if not opened.reader.ends:
         findings.note("SUB012")
+
+    def cells(lines: list[int]) -> dict[int, str]:
+        with source(path, against, Findings()) as again:
+            return again.cells(lines)
+
+    return gathering.finish(cells)
 
 
 def _note_strangers(findings: Findings, against: Against) -> None:

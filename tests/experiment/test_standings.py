@@ -317,10 +317,6 @@ def test_the_command_ranks_and_says_who_is_left_out(folder: Path, cli: Cli) -> N
         ("leaderboard runs --seed 0", ["--seed goes with submissions"]),
         ("leaderboard runs --seed 3", ["--seed goes with submissions"]),
         ("leaderboard good.csv half.csv --solution gone.csv", ["gone.csv"]),
-        (
-            "compare good.csv half.csv --solution solution.csv --engine spark",
-            ["--solution is an option of --engine local"],
-        ),
     ],
 )
 def test_the_command_refuses(folder: Path, cli: Cli, line: str, words: list[str]) -> None:

@@ -1,6 +1,7 @@
 """`harness run` on Spark: the record, the scores and the lists of a run in memory."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,11 @@ def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
     assert {p.name for p in (tmp_path / "far" / "run-1").iterdir()} == {*run_folder.TABLES}
     assert not {*run_folder.TABLES} & {path.name for path in (tmp_path / "run").iterdir()}
     assert run_folder.read(tmp_path / "run").environment["tables"] == place
+    with refusal(UsageError, f"Spark wrote its tables to {place}; copy per_user.parquet"):
+        _ = run_folder.read(tmp_path / "run").user_scores
+    table = "per_user.parquet"
+    shutil.copytree(tmp_path / "far" / "run-1" / table, tmp_path / "run" / table)
+    assert len(run_folder.read(tmp_path / "run").user_scores) == 3
 
 
 def test_tables_that_are_there_are_told_before_anything_is_read(spark: Any, tmp_path: Path) -> None:

@@ -1,0 +1,26 @@
+"""Options that commands had once, and what to do instead."""
+
+from __future__ import annotations
+
+_ONE_MACHINE = (
+    "leave it out: a file of 1.4 million rows takes two seconds on one machine; lists that Spark "
+    "holds are scored in Python, by harness.spark.evaluate(lists, truth, metrics)"
+)
+_RUN_FOLDERS = (
+    "leave it out: run folders that Spark wrote are read here; where their tables are elsewhere, "
+    "copy these into the folder"
+)
+_SPARK = ("--engine", "--master", "--remote", "--buckets")
+_INSTEAD = {
+    **{("validate", option): _ONE_MACHINE for option in _SPARK},
+    **{("score", option): _ONE_MACHINE for option in _SPARK},
+    **{("compare", option): _RUN_FOLDERS for option in _SPARK},
+}
+
+
+def say_removed(error: Exception) -> None:
+    """Say what to use in place of a removed option, where the option parser knows it no more."""
+    context, option = getattr(error, "ctx", None), getattr(error, "option_name", "")
+    hint = None if context is None else _INSTEAD.get((context.command.name, option))
+    if hint is not None:
+        error.message, error.possibilities = f"{option} was removed; {hint}", []  # type: ignore[attr-defined]
