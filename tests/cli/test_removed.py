@@ -1,9 +1,9 @@
 """Options that are gone: each is answered with what to do instead."""
 
 import pytest
+from conftest import Cli, is_refused, refusal
 
 import harness
-from conftest import Cli, is_refused, refusal
 from harness.core.errors import UsageError
 
 
