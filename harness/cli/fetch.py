@@ -28,8 +28,8 @@ def fetch(
 ) -> None:
     """Download a public data set, check its SHA-256, and write a config that runs on it.
 
-    The terms of use are shown first. A download that was cut goes on where it stopped, and nothing
-    that is there is replaced.
+    The terms of use are shown first. A download that was cut begins anew. Nothing that is there is
+    replaced.
     """
     from harness.data import datasets, fetching
 

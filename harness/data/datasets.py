@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from importlib.resources import files
 from typing import Any
 
 from harness.core.errors import UsageError, suggest
@@ -48,8 +49,8 @@ class PublicDataset:
         The publisher's description, which is kept beside them: at most `README_BYTES`.
     events, users, items : int
         Ratings, those who gave them, and the films in the table of films.
-    data : mapping
-        ``[data]`` of a config that reads the files, beside which it stands.
+    layout : str
+        ``[data] layout`` of a config that reads the files.
     """
 
     name: str
@@ -65,7 +66,7 @@ class PublicDataset:
     events: int
     users: int
     items: int
-    data: Mapping[str, Any]
+    layout: str
 
     @property
     def archive(self) -> str:
@@ -79,123 +80,21 @@ class PublicDataset:
         return {f"{self.folder}/{name}": size for name, size in sizes.items()}
 
 
-_RESEARCH = (
-    "For research: no commercial use without GroupLens' permission, {copies}, no word of "
-    "endorsement by the university. Publications cite F. M. Harper and J. A. Konstan (2015), The "
-    "MovieLens Datasets: History and Context, ACM TiiS 5, 4, Article 19, doi:10.1145/2827872."
-)
-NO_COPIES = Licence(
-    "research only, not to be passed on",
-    _RESEARCH.format(copies="not to be passed on without it either"),
-)
-SAME_TERMS = Licence(
-    "research only, passed on under the same terms",
-    _RESEARCH.format(copies="to be passed on under these same terms alone"),
-)
+def _read_registry() -> dict[str, PublicDataset]:
+    text = files("harness.data").joinpath("datasets.toml").read_text(encoding="utf-8")
+    registry = tomllib.loads(text)
+    licences = {
+        key: Licence(short=licence["short"], text=licence["text"])
+        for key, licence in registry["licences"].items()
+    }
+    return {
+        name: PublicDataset(name=name, licence=licences[facts.pop("licence")], **facts)
+        for name, facts in registry["datasets"].items()
+    }
 
 
-def _movielens(
-    size: str,
-    bytes_: int,
-    sha256: str,
-    files: Mapping[str, int],
-    counts: tuple[int, int, int],
-    data: Mapping[str, Any],
-    readme: str = "README.txt",
-    page: str = "README.html",
-    folder: str = "",
-    licence: Licence = NO_COPIES,
-) -> PublicDataset:
-    name = f"ml-{size.lower()}"
-    events, users, items = counts
-    return PublicDataset(
-        name=name,
-        title=f"MovieLens {size}",
-        url=f"https://files.grouplens.org/datasets/movielens/{name}.zip",
-        size=bytes_,
-        sha256=sha256,
-        licence=licence,
-        terms=f"https://files.grouplens.org/datasets/movielens/{name}-{page}",
-        folder=folder or name,
-        files=MappingProxyType(dict(files)),
-        readme=readme,
-        events=events,
-        users=users,
-        items=items,
-        data=MappingProxyType({"path": ".", **data, "where": {"rating": {"min": 4}}}),
-    )
-
-
-_RATINGS_CSV = {"layout": "ml-20m"}
-"""How the files of the later editions are read."""
-
-
-def _by_name(datasets: Iterable[PublicDataset]) -> Mapping[str, PublicDataset]:
-    return MappingProxyType({dataset.name: dataset for dataset in datasets})
-
-
-# Each sum is given alike by sources that do not know of each other: TensorFlow Datasets (100K, 1M,
-# 20M, 25M) and OmniRec (1M, 10M, 20M, 25M); for 10M and 32M also what several people computed.
-DATASETS = _by_name(
-    [
-        _movielens(
-            "100K",
-            4_924_029,
-            "50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229",
-            {"u.data": 1_979_173, "u.item": 236_344, "u.user": 22_628, "u.genre": 202},
-            (100_000, 943, 1_682),
-            {"layout": "ml-100k"},
-            readme="README",
-            page="README.txt",
-        ),
-        _movielens(
-            "1M",
-            5_917_549,
-            "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
-            {"ratings.dat": 24_594_131, "movies.dat": 171_308, "users.dat": 134_368},
-            (1_000_209, 6_040, 3_883),
-            {"layout": "ml-1m"},
-            readme="README",
-            page="README.txt",
-        ),
-        _movielens(
-            "10M",
-            65_566_137,
-            "813c411ccb6122564edfe752e7f80c4dcc5aa25fa94c93622f6877a7ba252862",
-            {"ratings.dat": 265_105_635, "movies.dat": 522_197},
-            (10_000_054, 69_878, 10_681),
-            {"layout": "ml-10m"},
-            readme="README.html",
-            folder="ml-10M100K",
-        ),
-        _movielens(
-            "20M",
-            198_702_078,
-            "96f243c338a8665f6bcc89c53edf6ee39162a846940de6b7c8c48aeada765ff3",
-            {"ratings.csv": 533_444_411, "movies.csv": 1_397_542},
-            (20_000_263, 138_493, 27_278),
-            _RATINGS_CSV,
-        ),
-        _movielens(
-            "25M",
-            261_978_986,
-            "8b21cfb7eb1706b4ec0aac894368d90acf26ebdfb6aced3ebd4ad5bd1eb9c6aa",
-            {"ratings.csv": 678_260_987, "movies.csv": 3_038_099},
-            (25_000_095, 162_541, 62_423),
-            _RATINGS_CSV,
-        ),
-        _movielens(
-            "32M",
-            238_950_008,
-            "e4a68655d7386b8f95f2f2424b2ff975dfdd15ffd59e0d864a14dca43e99d6ee",
-            {"ratings.csv": 877_076_222, "movies.csv": 4_242_926},
-            (32_000_204, 200_948, 87_585),
-            _RATINGS_CSV,
-            licence=SAME_TERMS,
-        ),
-    ]
-)
-"""By name, the smallest first. ml-latest and ml-latest-small change, so no sum of theirs lasts."""
+DATASETS: Mapping[str, PublicDataset] = _read_registry()
+"""By name, the smallest first."""
 
 
 def known(name: str) -> PublicDataset:

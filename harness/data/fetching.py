@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import BinaryIO, cast
 
-from harness.core import unpacking
-from harness.core.errors import DataError, UsageError
+from harness.core.errors import DataError, UsageError, printable
 from harness.core.io import exists, scratch_folder, whole_file
-from harness.core.unpacking import UnpackingError
 from harness.data.datasets import PublicDataset, megabytes
-from harness.data.download import Download, Patience
 
 CONFIG = "config.toml"
-_COPIED = 1 << 20
+TIMEOUT = 30.0
+"""Seconds in which something must come from the server."""
+_RETRIES = 3
+_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,11 @@ class Place:
     ----------
     dataset : PublicDataset
     folder : Path
-        Of its files and their config; the archive stands beside it while it is fetched.
-    patience : Patience
-        How long the server is waited for.
+        Of its files and their config.
     """
 
     dataset: PublicDataset
     folder: Path
-    patience: Patience = field(default_factory=Patience)
 
     @property
     def files(self) -> list[Path]:
@@ -49,11 +46,6 @@ class Place:
     def archive(self) -> Path:
         """Where a person may put the archive; it is taken from there, and never touched."""
         return self.folder.with_name(self.dataset.archive)
-
-    @property
-    def part(self) -> Path:
-        """What is downloaded so far."""
-        return self.folder.with_name(f"{self.dataset.archive}.part")
 
     def is_filled(self) -> bool:
         """Return whether the files are there already; a config that is not is written.
@@ -71,7 +63,9 @@ class Place:
             names = sorted(path.name for path in self.folder.iterdir())
             if names:
                 self._refuse_other(names)
-                self._complete()
+                if not exists(self.folder / CONFIG):
+                    with whole_file(self.folder / CONFIG) as temporary:
+                        temporary.write_text(config_of(self.dataset), encoding="utf-8")
         except OSError as error:  # a file, a closed folder, a name that nothing can have
             raise UsageError(
                 f"{self.folder}: cannot be used: {error.strerror}; name another --out"
@@ -80,22 +74,17 @@ class Place:
 
     def _refuse_other(self, names: list[str]) -> None:
         """Raise UsageError where the folder has not every file of the data set."""
-        wrong = [name for name in self.dataset.files if not self._is_whole(name)]
+        wrong = [
+            name
+            for name, size in self.dataset.files.items()
+            if not (self.folder / name).is_file() or (self.folder / name).stat().st_size != size
+        ]
         if wrong:
             raise UsageError(
                 f"{self.folder}: has {', '.join(names[:3])}, but not {wrong[0]} of "
                 f"{self.dataset.name} with its {self.dataset.files[wrong[0]]:,} bytes; nothing of "
                 "yours is replaced: name another --out, or move the folder away"
             )
-
-    def _complete(self) -> None:
-        if not exists(self.folder / CONFIG):
-            with whole_file(self.folder / CONFIG) as temporary:
-                temporary.write_text(config_of(self.dataset), encoding="utf-8")
-
-    def _is_whole(self, name: str) -> bool:
-        path = self.folder / name
-        return path.is_file() and path.stat().st_size == self.dataset.files[name]
 
     def fill(self, progress: Callable[[int], object]) -> None:
         """Download, check and unpack the data set; the folder is there as a whole or not at all.
@@ -110,28 +99,30 @@ class Place:
         DataError
             It cannot be had, or is not what it should be; the message says what to do.
         """
-        download = Download(self.dataset.url, self.dataset.size, self.part, self.patience)
-        self._refuse_without_room(download)
+        self._refuse_without_room()
         try:
             with _folders_unless_empty(self.folder.parent), scratch_folder(self.folder) as scratch:
-                made = scratch / "files"
-                made.mkdir()
-                self._unpack(self._fetched(download, scratch, progress), made)
-                (made / CONFIG).write_text(config_of(self.dataset), encoding="utf-8")
-                made.replace(self.folder)
+                if exists(self.archive):
+                    archive = self._check_archive()
+                    progress(self.dataset.size)
+                else:
+                    archive = self._download(scratch, progress)
+                self._unpack(archive, scratch)
+                unpacked = scratch / self.dataset.folder
+                (unpacked / CONFIG).write_text(config_of(self.dataset), encoding="utf-8")
+                unpacked.replace(self.folder)
         except OSError as error:
             raise DataError(
                 f"{self.folder}: cannot be written: {error.strerror or error}; mend that, or name "
-                "another --out; what was downloaded is kept"
+                "another --out"
             ) from error
-        download.discard()
 
-    def _refuse_without_room(self, download: Download) -> None:
+    def _refuse_without_room(self) -> None:
         """Raise DataError where the disk has no room for the archive and its files."""
         there = self.folder.absolute()
         while not exists(there):
             there = there.parent
-        missing = 0 if exists(self.archive) else self.dataset.size - download.there
+        missing = 0 if exists(self.archive) else self.dataset.size
         needed = missing + sum(self.dataset.files.values())
         free = shutil.disk_usage(there).free
         if free < needed:
@@ -140,71 +131,94 @@ class Place:
                 f"{megabytes(needed)}; make room, or name a folder on another disk with --out"
             )
 
-    def _fetched(
-        self, download: Download, scratch: Path, progress: Callable[[int], object]
-    ) -> Path:
-        """Return the archive, whose sum is right: the one that is there, or a download."""
+    def _check_archive(self) -> Path:
+        """Return the archive that a person has put there; raise DataError where it is another."""
         import pooch  # an extra
 
-        if exists(self.archive):
-            found = pooch.file_hash(str(self.archive), alg="sha256")
-            if found != self.dataset.sha256:
-                raise DataError(
-                    f"{self.archive}: is not the archive of {self.dataset.name}: its SHA-256 is "
-                    f"{found}, expected {self.dataset.sha256}; move it away and try again"
-                )
-            progress(self.dataset.size)
-            return self.archive
+        sha256 = pooch.file_hash(str(self.archive), alg="sha256")
+        if sha256 != self.dataset.sha256:
+            raise DataError(
+                f"{self.archive}: is not the archive of {self.dataset.name}: its SHA-256 is "
+                f"{sha256}, expected {self.dataset.sha256}; move it away and try again"
+            )
+        return self.archive
+
+    def _download(self, folder: Path, progress: Callable[[int], object]) -> Path:
+        """Return the archive, whose SHA-256 is right; pooch tries again where a try fails."""
+        import pooch  # an extra
+        import requests
+
         pooch.get_logger().setLevel("WARNING")  # a bar shows what it would say
+        name, url = self.dataset.archive, self.dataset.url
+        source = pooch.create(
+            path=folder.absolute(),  # pooch would expand a ~
+            base_url="",
+            registry={name: self.dataset.sha256},
+            urls={name: url},
+            retry_if_failed=_RETRIES,
+        )
         try:
-            path = pooch.retrieve(
-                self.dataset.url,
-                known_hash=f"sha256:{self.dataset.sha256}",
-                fname=self.dataset.archive,
-                path=scratch,
-                downloader=lambda _url, output, _pooch: self._bring(download, output, progress),
-            )
-        except DataError as error:
+            return Path(source.fetch(name, downloader=_Downloader(self.dataset.size, progress)))
+        except (requests.RequestException, ValueError) as error:
             raise DataError(
-                f"{error}\nthe archive may be brought otherwise, too: put it at {self.archive}"
-            ) from error.__cause__
-        return Path(path)
+                f"{url}: {printable(_reason(error))}; try again, from another network if need be, "
+                f"or bring the archive yourself: put it at {self.archive}"
+            ) from error
 
-    def _bring(self, download: Download, output: str, progress: Callable[[int], object]) -> None:
-        """Download to the file that pooch asks for; what is there of it outlives this process."""
-        import pooch
-
-        download.run(progress)
-        found = pooch.file_hash(str(download.part), alg="sha256")
-        if found != self.dataset.sha256:
-            download.discard()
-            raise DataError(
-                f"{download.url}: what came is not {self.dataset.name}: its SHA-256 is {found}, "
-                f"expected {self.dataset.sha256}; the server, or a proxy before it, has changed "
-                "it. It is removed; try again, from another network if need be"
-            )
-        Path(output).unlink()
+    def _unpack(self, archive: Path, folder: Path) -> None:
+        """Unpack the wanted files, and no others, where each is there once and not too large."""
         try:
-            Path(output).hardlink_to(download.part)
-        except OSError:  # a file system without links
-            shutil.copyfile(download.part, output)
+            with zipfile.ZipFile(archive) as content:
+                for name, most in self.dataset.members.items():
+                    sizes = [m.file_size for m in content.infolist() if m.filename == name]
+                    if len(sizes) != 1 or sizes[0] > most:
+                        raise zipfile.BadZipFile(
+                            f"expected {name} once, of at most {most:,} bytes; found {sizes}"
+                        )
+                content.extractall(folder, self.dataset.members)
+        except (zipfile.BadZipFile, zlib.error) as error:
+            raise DataError(
+                f"{self.dataset.archive}: cannot be unpacked: {error}; the archive's SHA-256 is "
+                "right, so please report this"
+            ) from error
 
-    def _unpack(self, archive: Path, target: Path) -> None:
-        """Write the wanted files, and no others, into a folder under names of our own."""
-        for name, most in self.dataset.members.items():
-            plain = target / name.rpartition("/")[2]
-            try:
-                with (
-                    archive.open("rb", buffering=0) as raw,
-                    unpacking.member(cast(BinaryIO, raw), name, most) as stream,
-                    plain.open("wb") as file,
-                ):
-                    shutil.copyfileobj(stream, file, _COPIED)
-            except UnpackingError as error:
-                raise DataError(
-                    f"{self.dataset.archive}: {name} cannot be unpacked: {_SAYS[error.fault]} "
-                    f"({error.value}); the archive's SHA-256 is right, so please report this"
-                ) from error
+
+@dataclass
+class _Downloader:
+    """Brings an archive to a file, as pooch asks for it: each try begins anew."""
+
+    size: int
+    progress: Callable[[int], object]
+    received: int = 0
+
+    def __call__(self, url: str, output: str, _pooch: object) -> None:
+        import requests
+
+        self.progress(-self.received)
+        self.received = 0
+        with (
+            requests.get(url, stream=True, timeout=TIMEOUT) as response,
+            Path(output).open("wb") as file,
+        ):
+            response.raise_for_status()
+            for chunk in response.iter_content(_CHUNK):
+                self.received += len(chunk)
+                self.progress(len(chunk))
+                if self.received > self.size:
+                    raise ValueError(f"the server sends more than {self.size:,} bytes")
+                file.write(chunk)
+
+
+def _reason(error: BaseException) -> str:
+    """Return in a few words why a download failed."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"the server answers {response.status_code} {response.reason}"
+    if not isinstance(error, OSError):  # pooch has removed what came
+        return f"this is another file ({str(error).partition('. ')[0]})"
+    while error.__context__ is not None:  # each library wraps what the system says
+        error = error.__context__
+    return f"the connection failed ({getattr(error, 'strerror', None) or error})"
 
 
 @contextmanager
@@ -217,14 +231,6 @@ def _folders_unless_empty(folder: Path) -> Iterator[None]:
         with suppress(OSError):  # one that holds something ends it
             for path in made:
                 path.rmdir()
-
-
-_SAYS = {
-    "members": "it must be there once",
-    "large": "it is larger than is known",
-    "damaged": "it is damaged",
-    "kind": "it is of another kind",
-}
 
 
 def require() -> None:
@@ -244,19 +250,6 @@ def config_of(dataset: PublicDataset) -> str:
         f"# {dataset.title}: {dataset.events:,} ratings by {dataset.users:,} users, "
         f"{dataset.items:,} films ({dataset.url}).\n# Terms: {dataset.terms}\n"
     )
-    data = "".join(f"{key} = {_toml(value)}\n" for key, value in dataset.data.items())
+    data = f'path = "."\nlayout = "{dataset.layout}"\nwhere = {{ rating = {{ min = 4 }} }}\n'
     evaluation = files("harness.data").joinpath("movielens.toml").read_text(encoding="utf-8")
     return f"{head}[data]\n{data}\n{evaluation}"
-
-
-def _toml(value: object) -> str:
-    """Return a value of a declaration as TOML, in one line.
-
-    Examples
-    --------
-    >>> _toml({"rating": {"min": 4}})
-    '{ rating = { min = 4 } }'
-    """
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key} = {_toml(held)}' for key, held in value.items())} }}"
-    return json.dumps(value)
