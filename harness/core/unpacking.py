@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import stat
 import struct
 import zipfile
 import zlib
@@ -152,63 +151,23 @@ def _refuse_swelling(raw: BinaryIO, cap: Cap) -> None:
 
 
 @contextmanager
-def member(raw: BinaryIO, name: str, most: int) -> Iterator[io.RawIOBase]:
-    """Yield what a zip archive has under one exact name; its other members are not looked at.
-
-    Parameters
-    ----------
-    raw : binary file
-        The archive.
-    most : int
-        How many bytes the member may have.
-
-    Raises
-    ------
-    UnpackingError
-        It is not there or there twice, no regular file, larger, or damaged; reading it raises, too.
-    """
-    cap = Cap(most, most, "")
-    archive, members = _opened(raw)
-    found = [member for member in members if member.filename == name]
-    if len(found) != 1:
-        raise UnpackingError("members", f"{len(found)} of that name")
-    if stat.S_IFMT(found[0].external_attr >> 16) not in (0, stat.S_IFREG):
-        raise UnpackingError("kind", "no regular file")
-    with _stream(archive, found[0], lambda: cap.check(found[0].file_size, 0)) as stream:
-        yield _Capped(stream, cap, lambda: 0)
-
-
-@contextmanager
 def _member(raw: BinaryIO, size: int, cap: Cap) -> Iterator[BinaryIO]:
-    archive, members = _opened(raw)
+    """Yield the content of a zip archive's one member, once the size it tells is within the cap."""
+    try:
+        archive = zipfile.ZipFile(cast(BinaryIO, _Bounded(raw)))
+        members = [member for member in archive.infolist() if not member.is_dir()]
+    except _UNREADABLE as error:
+        raise UnpackingError("damaged", str(error)) from error
     names = [member.filename for member in members]
     if any(name.startswith("xl/") for name in names):
         raise UnpackingError("kind", "a workbook of Excel")
     if len(names) != 1:
         raise UnpackingError("members", ", ".join(names[:5]) or "none")
-    with _stream(archive, members[0], lambda: cap.check(members[0].file_size, size)) as stream:
-        yield stream
-
-
-def _opened(raw: BinaryIO) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
-    """Return a zip archive and its members that are no folders."""
-    try:
-        archive = zipfile.ZipFile(cast(BinaryIO, _Bounded(raw)))
-        return archive, [m for m in archive.infolist() if not m.is_dir()]
-    except _UNREADABLE as error:
-        raise UnpackingError("damaged", str(error)) from error
-
-
-@contextmanager
-def _stream(
-    archive: zipfile.ZipFile, member: zipfile.ZipInfo, check: Callable[[], object]
-) -> Iterator[BinaryIO]:
-    """Yield a member's content, once its size is found right by `check`."""
-    if member.compress_type in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+    if members[0].compress_type in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         raise UnpackingError("kind", "a zip archive packed by bzip2 or LZMA")  # without bounds
-    check()
+    cap.check(members[0].file_size, size)
     try:
-        stream = archive.open(member)
+        stream = archive.open(members[0])
     except _UNREADABLE as error:  # a password, a method of compression
         raise UnpackingError("damaged", str(error)) from error
     with stream:
