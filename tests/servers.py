@@ -1,8 +1,10 @@
 """A server on this machine that answers as it is told, and what it serves."""
 
+import gc
 import hashlib
 import io
 import threading
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -94,6 +96,9 @@ def serving() -> Iterator[Server]:
         yield served
         server.shutdown()
         thread.join()
+    with warnings.catch_warnings():  # pooch leaves a response open where a download fails
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 RATINGS = "userId,movieId,rating,timestamp\n" + "".join(
@@ -107,10 +112,10 @@ FILES = {"ratings.csv": RATINGS, "movies.csv": MOVIES, "README.txt": "cite us\n"
 IN_ARCHIVE = {f"ml-20m/{name}": text for name, text in FILES.items()}
 
 
-def zipped(members: Mapping[str, str] = IN_ARCHIVE, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zipped(members: Mapping[str, str] = IN_ARCHIVE) -> bytes:
     """Return a zip archive of some members."""
     raw = io.BytesIO()
-    with zipfile.ZipFile(raw, "w", method) as archive:
+    with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in members.items():
             archive.writestr(name, text)
     return raw.getvalue()

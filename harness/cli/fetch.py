@@ -62,4 +62,4 @@ def _fill(place: Place) -> None:
         f"{dataset.url}: {megabytes(dataset.size)}, unpacked {megabytes(unpacked)}"
     )
     with steps("downloading", dataset.size, "B", shows_bars()) as bar:
-        place.fill(bar.update)
+        place.fill(bar)

@@ -11,9 +11,6 @@ from typing import Any
 from harness.core.errors import UsageError, suggest
 from harness.core.table import Column, Sheet
 
-README_BYTES = 1 << 16
-"""What a data set's own description may have at most."""
-
 
 @dataclass(frozen=True)
 class Licence:
@@ -46,7 +43,7 @@ class PublicDataset:
     files : mapping of str to int
         The wanted files, and the bytes of each when unpacked.
     readme : str
-        The publisher's description, which is kept beside them: at most `README_BYTES`.
+        The publisher's description, which is kept beside them.
     events, users, items : int
         Ratings, those who gave them, and the films in the table of films.
     layout : str
@@ -74,10 +71,9 @@ class PublicDataset:
         return self.url.rpartition("/")[2]
 
     @property
-    def members(self) -> dict[str, int]:
-        """The wanted members of the archive by their names in it, and the most bytes of each."""
-        sizes = {**self.files, self.readme: README_BYTES}
-        return {f"{self.folder}/{name}": size for name, size in sizes.items()}
+    def members(self) -> list[str]:
+        """The wanted members of the archive by their names in it."""
+        return [f"{self.folder}/{name}" for name in (*self.files, self.readme)]
 
 
 def _read_registry() -> dict[str, PublicDataset]:

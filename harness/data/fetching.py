@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shutil
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import DataError, UsageError, printable
 from harness.core.io import exists, scratch_folder, whole_file
 from harness.data.datasets import PublicDataset, megabytes
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 CONFIG = "config.toml"
 TIMEOUT = 30.0
@@ -86,28 +88,31 @@ class Place:
                 "yours is replaced: name another --out, or move the folder away"
             )
 
-    def fill(self, progress: Callable[[int], object]) -> None:
+    def fill(self, bar: tqdm[Any]) -> None:
         """Download, check and unpack the data set; the folder is there as a whole or not at all.
 
         Parameters
         ----------
-        progress : callable
-            Told how many bytes more of the archive are there.
+        bar : tqdm
+            Shows how many bytes of the archive are there.
 
         Raises
         ------
         DataError
             It cannot be had, or is not what it should be; the message says what to do.
         """
+        import pooch  # an extra
+
         self._refuse_without_room()
         try:
             with _folders_unless_empty(self.folder.parent), scratch_folder(self.folder) as scratch:
+                scratch = scratch.absolute()  # pooch would expand a ~
+                unzip = pooch.Unzip(members=self.dataset.members, extract_dir=str(scratch))
                 if exists(self.archive):
-                    archive = self._check_archive()
-                    progress(self.dataset.size)
+                    self._check_archive()
+                    unzip(str(self.archive), "download", None)
                 else:
-                    archive = self._download(scratch, progress)
-                self._unpack(archive, scratch)
+                    self._download(scratch, unzip, bar)
                 unpacked = scratch / self.dataset.folder
                 (unpacked / CONFIG).write_text(config_of(self.dataset), encoding="utf-8")
                 unpacked.replace(self.folder)
@@ -131,9 +136,9 @@ class Place:
                 f"{megabytes(needed)}; make room, or name a folder on another disk with --out"
             )
 
-    def _check_archive(self) -> Path:
-        """Return the archive that a person has put there; raise DataError where it is another."""
-        import pooch  # an extra
+    def _check_archive(self) -> None:
+        """Raise DataError where the archive that a person has put there is another."""
+        import pooch
 
         sha256 = pooch.file_hash(str(self.archive), alg="sha256")
         if sha256 != self.dataset.sha256:
@@ -141,72 +146,29 @@ class Place:
                 f"{self.archive}: is not the archive of {self.dataset.name}: its SHA-256 is "
                 f"{sha256}, expected {self.dataset.sha256}; move it away and try again"
             )
-        return self.archive
 
-    def _download(self, folder: Path, progress: Callable[[int], object]) -> Path:
-        """Return the archive, whose SHA-256 is right; pooch tries again where a try fails."""
-        import pooch  # an extra
+    def _download(self, folder: Path, unzip: Any, bar: tqdm[Any]) -> None:
+        """Download the archive and unpack it when its SHA-256 is right."""
+        import pooch
         import requests
 
-        pooch.get_logger().setLevel("WARNING")  # a bar shows what it would say
+        pooch.get_logger().setLevel("WARNING")  # the bar shows what it would say
         name, url = self.dataset.archive, self.dataset.url
         source = pooch.create(
-            path=folder.absolute(),  # pooch would expand a ~
+            path=folder,
             base_url="",
             registry={name: self.dataset.sha256},
             urls={name: url},
             retry_if_failed=_RETRIES,
         )
+        download = pooch.HTTPDownloader(progressbar=bar, chunk_size=_CHUNK, timeout=TIMEOUT)
         try:
-            return Path(source.fetch(name, downloader=_Downloader(self.dataset.size, progress)))
+            source.fetch(name, processor=unzip, downloader=download)
         except (requests.RequestException, ValueError) as error:
             raise DataError(
                 f"{url}: {printable(_reason(error))}; try again, from another network if need be, "
                 f"or bring the archive yourself: put it at {self.archive}"
             ) from error
-
-    def _unpack(self, archive: Path, folder: Path) -> None:
-        """Unpack the wanted files, and no others, where each is there once and not too large."""
-        try:
-            with zipfile.ZipFile(archive) as content:
-                for name, most in self.dataset.members.items():
-                    sizes = [m.file_size for m in content.infolist() if m.filename == name]
-                    if len(sizes) != 1 or sizes[0] > most:
-                        raise zipfile.BadZipFile(
-                            f"expected {name} once, of at most {most:,} bytes; found {sizes}"
-                        )
-                content.extractall(folder, self.dataset.members)
-        except (zipfile.BadZipFile, zlib.error) as error:
-            raise DataError(
-                f"{self.dataset.archive}: cannot be unpacked: {error}; the archive's SHA-256 is "
-                "right, so please report this"
-            ) from error
-
-
-@dataclass
-class _Downloader:
-    """Brings an archive to a file, as pooch asks for it: each try begins anew."""
-
-    size: int
-    progress: Callable[[int], object]
-    received: int = 0
-
-    def __call__(self, url: str, output: str, _pooch: object) -> None:
-        import requests
-
-        self.progress(-self.received)
-        self.received = 0
-        with (
-            requests.get(url, stream=True, timeout=TIMEOUT) as response,
-            Path(output).open("wb") as file,
-        ):
-            response.raise_for_status()
-            for chunk in response.iter_content(_CHUNK):
-                self.received += len(chunk)
-                self.progress(len(chunk))
-                if self.received > self.size:
-                    raise ValueError(f"the server sends more than {self.size:,} bytes")
-                file.write(chunk)
 
 
 def _reason(error: BaseException) -> str:
@@ -214,7 +176,7 @@ def _reason(error: BaseException) -> str:
     response = getattr(error, "response", None)
     if response is not None:
         return f"the server answers {response.status_code} {response.reason}"
-    if not isinstance(error, OSError):  # pooch has removed what came
+    if not isinstance(error, OSError):  # pooch has compared the sums, and removed what came
         return f"this is another file ({str(error).partition('. ')[0]})"
     while error.__context__ is not None:  # each library wraps what the system says
         error = error.__context__
