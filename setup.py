@@ -9,7 +9,6 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 MODULES = [
-    "harness/core/_blake2b.pyx",
     "harness/core/_kernels.pyx",
     "harness/data/_events.pyx",
     "harness/delimited/_bytes.pyx",

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from compiled import uncompiled
 
-from harness.core import _blake2b
 from harness.core import _kernels as core
 from harness.delimited import _bytes, _lines
 from harness.delimited.blocks import padded
@@ -245,48 +244,3 @@ def test_a_table_of_ids_is_a_power_of_two_long() -> None:
         _keys.Ids(
             np.zeros((3, 2), np.uint64), *(np.zeros(2, np.uint64), 0), *[False] * 2, 0, *[False] * 3
         )
-
-
-BYTES, PLACES_OF = np.zeros(9, np.uint8), np.array([0, 4, 9])
-
-
-@pytest.mark.parametrize("starts", [[0, 4, 10], [-1, 4, 9], [0, 5, 4], [0, 1 << 40, 1 << 40]])
-def test_bytes_outside_a_text_have_no_digest(starts: list[int]) -> None:
-    with pytest.raises(IndexError):
-        _blake2b.digests(BYTES, np.array(starts), np.zeros((2, 8), np.uint8))
-
-
-@pytest.mark.parametrize("shape", [(2, 0), (2, 65), (1, 8), (3, 8)])
-def test_digests_of_no_size_or_another_number_of_rows_are_refused(shape: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match=r"digest|starts"):
-        _blake2b.digests(BYTES, PLACES_OF, np.zeros(shape, np.uint8))
-
-
-@pytest.mark.parametrize(
-    ("starts", "items", "ends", "room"),
-    [
-        ([0, 4, 9], [0, 1], [0, 2], 32),
-        ([0, 4, 9], [0, 2], [0, 2], 99),
-        ([0, 4, 9], [0, -1], [0, 2], 99),
-        ([0, 4, 9], [0, 1], [0, 3], 99),
-        ([0, 4, 10], [0, 1], [0, 2], 99),
-        ([0, 4, 3], [0, 1], [0, 2], 99),
-        ([-4, 4, 9], [0, 1], [0, 2], 99),
-    ],
-    ids=["room", "item", "item before", "list", "text", "turned", "text before"],
-)
-def test_texts_that_do_not_fit_are_not_written(
-    starts: list[int], items: list[int], ends: list[int], room: int
-) -> None:
-    """The two texts need 8 + 8 + 4 + 8 + 5 = 33 bytes."""
-    given = np.array(starts), np.array(items, np.int32), np.array(ends)
-    with pytest.raises(IndexError):
-        _blake2b.write(BYTES, *given, np.zeros(1, np.int64), np.zeros(room, np.uint8))
-
-
-def test_texts_have_the_room_that_they_need() -> None:
-    found = np.zeros(1, np.int64)
-    given = np.array([0, 4, 9]), np.array([0, 1], np.int32), np.array([0, 2])
-    _blake2b.lengths(*given, found)
-    assert found.tolist() == [33]
-    _blake2b.write(BYTES, *given, np.zeros(1, np.int64), np.zeros(33, np.uint8))

@@ -242,53 +242,6 @@ cdef extern from *:
         }
     }
 
-    #define BLAKE_TURN(number, bits) ((number) >> (bits) | (number) << (64 - (bits)))
-    #define BLAKE_MIX(a, b, c, d, x, y) do { \
-        a += b + words[x][i]; d ^= a; d = BLAKE_TURN(d, 32); c += d; b ^= c; b = BLAKE_TURN(b, 24); \
-        a += b + words[y][i]; d ^= a; d = BLAKE_TURN(d, 16); c += d; b ^= c; b = BLAKE_TURN(b, 63); \
-        } while (0)
-    #define BLAKE_ROUND(a, b, c, d, e, f, g, h, i1, j, k, l, m, n, o, p) do { \
-        BLAKE_MIX(v0, v4, v8, v12, a, b); BLAKE_MIX(v1, v5, v9, v13, c, d); \
-        BLAKE_MIX(v2, v6, v10, v14, e, f); BLAKE_MIX(v3, v7, v11, v15, g, h); \
-        BLAKE_MIX(v0, v5, v10, v15, i1, j); BLAKE_MIX(v1, v6, v11, v12, k, l); \
-        BLAKE_MIX(v2, v7, v8, v13, m, n); BLAKE_MIX(v3, v4, v9, v14, o, p); } while (0)
-
-    /* BLAKE2b's F (RFC 7693, 3.2) of a block of each of 8 rows: word w of row i is at [w][i]. */
-    FOR_WIDE_ONES_TOO static void blake_blocks(
-        uint64_t states[8][8], uint64_t words[16][8],
-        const uint64_t *__restrict counts, const uint64_t *__restrict lasts,
-        const uint64_t *__restrict there)
-    {
-        for (int i = 0; i < 8; i++) {
-            uint64_t v0 = states[0][i], v1 = states[1][i], v2 = states[2][i], v3 = states[3][i];
-            uint64_t v4 = states[4][i], v5 = states[5][i], v6 = states[6][i], v7 = states[7][i];
-            uint64_t v8 = 0x6A09E667F3BCC908u, v9 = 0xBB67AE8584CAA73Bu;
-            uint64_t v10 = 0x3C6EF372FE94F82Bu, v11 = 0xA54FF53A5F1D36F1u;
-            uint64_t v12 = 0x510E527FADE682D1u ^ counts[i], v13 = 0x9B05688C2B3E6C1Fu;
-            uint64_t v14 = 0x1F83D9ABFB41BD6Bu ^ lasts[i], v15 = 0x5BE0CD19137E2179u;
-            BLAKE_ROUND(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-            BLAKE_ROUND(14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3);
-            BLAKE_ROUND(11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4);
-            BLAKE_ROUND(7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8);
-            BLAKE_ROUND(9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13);
-            BLAKE_ROUND(2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9);
-            BLAKE_ROUND(12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11);
-            BLAKE_ROUND(13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10);
-            BLAKE_ROUND(6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5);
-            BLAKE_ROUND(10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0);
-            BLAKE_ROUND(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-            BLAKE_ROUND(14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3);
-            states[0][i] ^= (v0 ^ v8) & there[i];
-            states[1][i] ^= (v1 ^ v9) & there[i];
-            states[2][i] ^= (v2 ^ v10) & there[i];
-            states[3][i] ^= (v3 ^ v11) & there[i];
-            states[4][i] ^= (v4 ^ v12) & there[i];
-            states[5][i] ^= (v5 ^ v13) & there[i];
-            states[6][i] ^= (v6 ^ v14) & there[i];
-            states[7][i] ^= (v7 ^ v15) & there[i];
-        }
-    }
-
     /* How many of n bytes are returns in front of no line end; one more byte can be read. */
     FOR_EVERY_PROCESSOR static ptrdiff_t count_returns(const uint8_t *bytes, ptrdiff_t n)
     {
@@ -357,10 +310,6 @@ cdef extern from *:
     void short_keys(
         const uint64_t* first, const uint64_t* last, Py_ssize_t n,
         uint64_t low, uint64_t high, uint64_t* keys, uint64_t* others
-    ) noexcept nogil
-    void blake_blocks(
-        uint64_t[8]* states, uint64_t[8]* words,
-        const uint64_t* counts, const uint64_t* lasts, const uint64_t* there
     ) noexcept nogil
     Py_ssize_t count_returns(const uint8_t* bytes, Py_ssize_t n) noexcept nogil
     int odd_bytes(const uint8_t* bytes, Py_ssize_t n) noexcept nogil

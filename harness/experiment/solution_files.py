@@ -10,7 +10,7 @@ import polars as pl
 
 from harness.core.arrays import Bool
 from harness.core.errors import DataError, UsageError
-from harness.core.random import id_hashes, mixed
+from harness.core.random import mixed
 from harness.data.dataset import ITEM, USER
 from harness.experiment.submit import form_of, refuse_held
 from harness.experiment.validate import validate
@@ -36,7 +36,7 @@ def is_public(evaluation_set: EvaluationSet, share: float) -> Bool:
     """
     n = len(evaluation_set.user_ids)
     key = np.array([int(evaluation_set.fingerprint[:16], 16)], np.uint64)
-    order = np.argsort(mixed(id_hashes(evaluation_set.user_ids) ^ mixed(key)), kind="stable")
+    order = np.argsort(mixed(evaluation_set.user_hashes ^ mixed(key)), kind="stable")
     found = np.zeros(n, np.bool_)
     found[order[: public_users(n, share)]] = True
     return found

@@ -17,12 +17,14 @@ from harness.core.arrays import (
     Int32,
     Int64,
     Ragged,
+    UInt64,
     distinct,
     places,
     stacked,
 )
 from harness.core.errors import EmptyEvaluationSetError, UsageError
 from harness.core.exact_sum import Sums, add
+from harness.core.random import id_hashes
 from harness.data.dataset import NO_TIME, Dataset, Events
 from harness.data.layout import CandidateRule
 from harness.metrics import Judgments
@@ -120,12 +122,26 @@ class EvaluationSet:
         return Judgments(self.truth, self.relevant, *grades, catalogue=catalogue)
 
     @cached_property
+    def user_hashes(self) -> UInt64:
+        """`id_hashes` of its users, (n,)."""
+        return id_hashes(self.user_ids)
+
+    @cached_property
     def leaves(self) -> Leaves:
         """The digests of its users, as parts of an evaluation set merge them."""
         if self.of_parts is not None:
             return self.of_parts
-        own = self.user_ids, self.candidate_ids, self.truth, self.relevant, self.outside_ids
-        return leaves_of(*own, self.seen, self.grades, self.outside_grades)
+        return leaves_of(
+            self.user_ids,
+            self.user_hashes,
+            self.candidate_ids,
+            self.truth,
+            self.relevant,
+            self.outside_ids,
+            self.seen,
+            self.grades,
+            self.outside_grades,
+        )
 
     @cached_property
     def fields(self) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The fingerprint of an evaluation set: a tree of digests, whose leaves parts of users make alone.
 
 A user has a digest for each of four fields, BLAKE2b of 32 bytes over lists of ids
-(`harness.core.digests.list_digests` says how lists are written):
+(`list_digests` says how lists are written):
 
 - users: the user's id;
 - truth: the user's id; the true candidates in id order; the other true items in id order. The
@@ -18,7 +18,7 @@ leaves. So neither the order of users nor how they are divided by leaves changes
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
@@ -27,10 +27,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from harness.core.arrays import Bool, Bytes, Floats, Int64, Ragged
-from harness.core.digests import Lists, Texts, list_digests, written
+from harness.core.arrays import Bool, Bytes, Floats, Int64, Ragged, UInt64
 from harness.core.exact_sum import Sums
-from harness.core.random import LEAVES, id_hashes, leaf_of
+from harness.core.random import LEAVES, leaf_of
 
 FORMAT = 2
 """Raised whenever equal evaluation sets get another fingerprint; runs record it."""
@@ -55,6 +54,7 @@ class Leaves:
 
 def leaves_of(
     user_ids: pl.Series,
+    user_hashes: UInt64,
     candidate_ids: pl.Series,
     truth: Ragged,
     relevant: Int64,
@@ -64,29 +64,53 @@ def leaves_of(
     outside_grades: Floats | None = None,
 ) -> Leaves:
     """Return the leaves of some users; parameters are the attributes of `EvaluationSet`."""
-    of = leaf_of(id_hashes(user_ids))
-    users, candidates = Lists.of_one(user_ids), Texts.of(candidate_ids)
+    leaf = leaf_of(user_hashes)
+    candidates, outside = _texts(candidate_ids), _texts(outside_ids)
     ends = np.append(0, np.cumsum(relevant - truth.sizes))
-    true = [users, Lists(candidates, truth), Lists.apart(outside_ids, ends)]
+    outside_rows = Ragged(ends, np.arange(len(outside), dtype=np.int32))
+    users = [_number(1) + text for text in _texts(user_ids)]
     return Leaves(
-        users=_leaves([users], of),
-        truth=_leaves(true, of),
-        seen=_none() if seen is None else _leaves([users, Lists(candidates, seen)], of),
+        users=_leaves([users], leaf),
+        truth=_leaves([users, _lists(candidates, truth), _lists(outside, outside_rows)], leaf),
+        seen=_none() if seen is None else _leaves([users, _lists(candidates, seen)], leaf),
         grades=(
             _none()
             if grades is None or outside_grades is None
             else _leaves(
-                [users, _written(grades, truth.indptr), _written(outside_grades, ends)], of
+                [users, _graded(grades, truth.indptr), _graded(outside_grades, ends)], leaf
             )
         ),
     )
 
 
-def _written(grades: Floats, ends: Int64) -> Lists:
-    """Return the grades of users' items as lists of texts."""
+def list_digests(lists: Sequence[Iterable[bytes]], size: int) -> Bytes:
+    """Return the BLAKE2b digest of every row, (n, size): its lists, one after the other.
+
+    A list is the number of its texts, and then each text's length and its UTF-8 bytes; numbers have
+    8 bytes, the lowest first. So rows with different lists have different bytes.
+    """
+    rows = zip(*lists, strict=True)
+    digests = [hashlib.blake2b(b"".join(row), digest_size=size).digest() for row in rows]
+    return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, size)
+
+
+def _lists(texts: Sequence[bytes], rows: Ragged) -> Iterator[bytes]:
+    for start, stop in pairwise(rows.indptr.tolist()):
+        listed = [texts[place] for place in rows.indices[start:stop].tolist()]
+        yield _number(stop - start) + b"".join(listed)
+
+
+def _texts(ids: Iterable[str]) -> list[bytes]:
+    return [_number(len(text)) + text for text in map(str.encode, ids)]
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(8, "little")
+
+
+def _graded(grades: Floats, ends: Int64) -> Iterator[bytes]:
     values, codes = np.unique(grades, return_inverse=True)
-    texts = pl.Series([repr(value) for value in values.tolist()], dtype=pl.String)
-    return Lists(Texts.of(texts), Ragged(ends, codes.astype(np.int32)))
+    return _lists(_texts(map(repr, values.tolist())), Ragged(ends, codes.astype(np.int32)))
 
 
 def leaf_sums(leaves: Leaves) -> Sums:
@@ -127,11 +151,10 @@ def fields_of(leaves: Leaves, candidate_ids: pl.Series, k: int) -> dict[str, str
 
     That of the candidates is of one list of their ids in id order, that of k of its digits.
     """
-    listed = written([Lists.apart(candidate_ids, np.array([0, len(candidate_ids)]))]).bytes
     contents = {
         "k": str(k).encode(),
         "users": leaves.users.tobytes(),
-        "candidates": listed.tobytes(),
+        "candidates": _number(len(candidate_ids)) + b"".join(_texts(candidate_ids)),
         "truth": leaves.truth.tobytes(),
         "seen": leaves.seen.tobytes(),
     }
@@ -145,30 +168,30 @@ def fingerprint_of(digests: dict[str, str]) -> str:
     whole = hashlib.sha256()
     for name, value in digests.items():
         text = f"{name}={value}".encode()
-        whole.update(len(text).to_bytes(8, "little") + text)
+        whole.update(_number(len(text)) + text)
     return whole.hexdigest()
 
 
-def _leaves(lists: list[Lists], of: npt.NDArray[np.uint16]) -> Bytes:
+def _leaves(lists: Sequence[Iterable[bytes]], leaf: npt.NDArray[np.uint16]) -> Bytes:
     digests = list_digests(lists, _SIZE)
-    ordered = digests[_order(digests, of)].tobytes()
-    sizes = np.bincount(of, minlength=LEAVES) * _SIZE
+    ordered = digests[_order(digests, leaf)].tobytes()
+    sizes = np.bincount(leaf, minlength=LEAVES) * _SIZE
     held = sizes > 0
     ends = np.append(0, np.cumsum(sizes[held])).tolist()
-    own = [hashlib.sha256(ordered[start:stop]).digest() for start, stop in pairwise(ends)]
-    found = _none()
-    found[held] = np.frombuffer(b"".join(own), np.uint8).reshape(-1, _SIZE)
-    return found
+    hashes = [hashlib.sha256(ordered[start:stop]).digest() for start, stop in pairwise(ends)]
+    leaves = _none()
+    leaves[held] = np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, _SIZE)
+    return leaves
 
 
-def _order(digests: Bytes, of: npt.NDArray[np.uint16]) -> Int64:
+def _order(digests: Bytes, leaf: npt.NDArray[np.uint16]) -> Int64:
     """Return the order by leaf and digest; one number tells nearly all of them apart."""
     words = digests.view(">u8").astype(np.uint64)
-    first = of.astype(np.uint64) << np.uint64(52) | words[:, 0] >> np.uint64(12)
+    first = leaf.astype(np.uint64) << np.uint64(52) | words[:, 0] >> np.uint64(12)
     order = np.argsort(first)
     ascending = first[order]
     if (ascending[1:] == ascending[:-1]).any():
-        return np.lexsort((*words.T[::-1], of))
+        return np.lexsort((*words.T[::-1], leaf))
     return order
 
 

@@ -15,7 +15,6 @@ from harness.config import Config, ModelConfig, SplitConfig
 from harness.core.arrays import UInt64
 from harness.core.errors import HarnessError, UsageError, counted, suggest
 from harness.core.progress import Clock, steps, stopwatch
-from harness.core.random import id_hashes
 from harness.data import loading
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
@@ -48,7 +47,7 @@ class Task:
     def hashes(self) -> UInt64:
         """What each evaluated user's draws start from, one entry a user of the data set."""
         hashes = np.zeros(len(self.data.user_ids), np.uint64)
-        hashes[self.evaluation_set.users] = id_hashes(self.evaluation_set.user_ids)
+        hashes[self.evaluation_set.users] = self.evaluation_set.user_hashes
         hashes.setflags(write=False)
         return hashes
 

@@ -111,7 +111,7 @@ def test_a_set_has_the_fingerprint_of_the_definition(users: list[User]) -> None:
 
 
 def test_many_users_have_it_too() -> None:
-    """20,000 are two blocks, and about five to a leaf."""
+    """About five to a leaf."""
     users = [User(str(n), ("a",) if n % 3 else (), ("x", "y")[: n % 3]) for n in range(20_000)]
     assert set_of(users, ["a"]).fields == plain(users, ["a"])
 
