@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,8 @@ def leaves_of(
     candidates, outside = _texts(candidate_ids), _texts(outside_ids)
     ends = np.append(0, np.cumsum(relevant - truth.sizes))
     outside_rows = Ragged(ends, np.arange(len(outside), dtype=np.int32))
-    users = [_number(1) + text for text in _texts(user_ids)]
+    alone = _number(1)
+    users = [alone + text for text in _texts(user_ids)]
     return Leaves(
         users=_leaves([users], leaf),
         truth=_leaves([users, _lists(candidates, truth), _lists(outside, outside_rows)], leaf),
@@ -95,9 +96,9 @@ def list_digests(lists: Sequence[Iterable[bytes]], size: int) -> Bytes:
 
 
 def _lists(texts: Sequence[bytes], rows: Ragged) -> Iterator[bytes]:
-    for start, stop in pairwise(rows.indptr.tolist()):
-        listed = [texts[place] for place in rows.indices[start:stop].tolist()]
-        yield _number(stop - start) + b"".join(listed)
+    listed = map(texts.__getitem__, memoryview(rows.indices))
+    for size in rows.sizes.tolist():
+        yield _number(size) + b"".join(islice(listed, size))
 
 
 def _texts(ids: Iterable[str]) -> list[bytes]:
