@@ -142,62 +142,6 @@ cdef extern from *:
         }
     }
 
-    /* Of up to 16 numbers: in bits 0 to 15 where each of m others stands first, from bit 16 on how
-     * many are not negative, and bit 32 if one is below -1. */
-    static uint64_t facts_of_any(const int *numbers, ptrdiff_t n, const int *wanted, ptrdiff_t m)
-    {
-        uint64_t hits = 0, filled = 0, unknown = 0;
-        for (ptrdiff_t i = 0; i < n; i++) {
-            filled += numbers[i] >= 0;
-            unknown |= numbers[i] < -1;
-        }
-        for (ptrdiff_t one = 0; one < m; one++) {
-            uint64_t equal = 0;
-            for (ptrdiff_t i = 0; i < n; i++) equal |= (uint64_t)(numbers[i] == wanted[one]) << i;
-            hits |= equal & (0 - equal);
-        }
-        return hits | filled << 16 | unknown << 32;
-    }
-
-    #if defined(__GNUC__) && defined(__x86_64__)
-    #include <immintrin.h>
-    static const int first_lanes[32] = {
-        -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-    };
-    #define LANES(low, high) ((uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(low)) \
-        | (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(high)) << 8)
-    __attribute__((target("avx2,popcnt"))) static uint64_t facts_of_few(
-        const int *numbers, ptrdiff_t n, const int *wanted, ptrdiff_t m)
-    {
-        const int *lanes = first_lanes + 16 - n;  /* those beyond n are not read */
-        const __m256i one = _mm256_loadu_si256((const __m256i *)lanes);
-        const __m256i two = _mm256_loadu_si256((const __m256i *)(lanes + 8));
-        const __m256i low = _mm256_maskload_epi32(numbers, one);
-        const __m256i high = _mm256_maskload_epi32(numbers + 8, two);
-        const __m256i empty = _mm256_set1_epi32(-1);
-        const uint32_t all = LANES(one, two);
-        uint32_t hits = 0;
-        for (ptrdiff_t at = 0; at < m; at++) {
-            const __m256i number = _mm256_set1_epi32(wanted[at]);
-            uint32_t equal = all & LANES(_mm256_cmpeq_epi32(low, number), _mm256_cmpeq_epi32(high, number));
-            hits |= equal & (0 - equal);
-        }
-        const uint32_t filled = all & LANES(_mm256_cmpgt_epi32(low, empty), _mm256_cmpgt_epi32(high, empty));
-        const uint32_t below = LANES(_mm256_cmpgt_epi32(empty, low), _mm256_cmpgt_epi32(empty, high));
-        return hits | (uint64_t)_mm_popcnt_u32(filled) << 16 | (uint64_t)(below != 0) << 32;
-    }
-    static uint64_t facts_of(const int *numbers, ptrdiff_t n, const int *wanted, ptrdiff_t m)
-    {
-        static int wide = -1;
-        if (wide < 0) wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
-        return wide ? facts_of_few(numbers, n, wanted, m) : facts_of_any(numbers, n, wanted, m);
-    }
-    static int lowest_bit(uint64_t bits) { return __builtin_ctzll(bits); }
-    #else
-    #define facts_of facts_of_any
-    static int lowest_bit(uint64_t bits) { int at = 0; while (!(bits >> at & 1)) at++; return at; }
-    #endif
-
     FOR_EVERY_PROCESSOR static ptrdiff_t count_byte(const uint8_t *bytes, ptrdiff_t n, uint8_t byte)
     {
         ptrdiff_t found = 0, at = 0;
@@ -298,10 +242,6 @@ cdef extern from *:
     int flag_ints(
         const int* numbers, Py_ssize_t n, const int* wanted, Py_ssize_t m, uint8_t* flags
     ) noexcept nogil
-    uint64_t facts_of(
-        const int* numbers, Py_ssize_t n, const int* wanted, Py_ssize_t m
-    ) noexcept nogil
-    int lowest_bit(uint64_t bits) noexcept nogil
     void draw_weights(
         const uint64_t* users, uint64_t key, Py_ssize_t n, const uint16_t* below,
         uint16_t* weights, uint16_t* drawn
@@ -337,17 +277,3 @@ cdef inline int flag(
     """Flag where numbers stand first in the first n of a row; return how many do."""
     with cython.boundscheck(False):  # a row of nothing too
         return flag_ints(&lists[row, 0], n, &wanted[low], high - low, &flags[0])
-
-
-cdef inline long long facts(
-    const int[:, ::1] lists, Py_ssize_t row, Py_ssize_t n,
-    const int[::1] wanted, Py_ssize_t low, Py_ssize_t high
-) noexcept nogil:
-    """Tell where wanted numbers stand first in the first n of a row, 16 at most, and what it holds."""
-    with cython.boundscheck(False):
-        return <long long>facts_of(&lists[row, 0], n, &wanted[low], high - low)
-
-
-cdef inline int lowest(long long bits) noexcept nogil:
-    """Return which is the lowest bit of those that are set."""
-    return lowest_bit(<uint64_t>bits)

@@ -7,7 +7,7 @@ import cython
 
 if cython.compiled:
     from cython.cimports.harness.core._kernels import search
-    from cython.cimports.harness.core._vector import facts, flag, lowest
+    from cython.cimports.harness.core._vector import flag
 else:
     from bisect import bisect_left
 
@@ -23,16 +23,6 @@ else:
         for at in found:
             flags[at] = True
         return len(found)
-
-    def facts(lists, row, n, wanted, low, high):
-        """Tell where wanted numbers stand first in the first n of a row, and what it holds."""
-        row = list(lists[row, :n])
-        hits = sum(1 << row.index(number) for number in wanted[low:high] if number in row)
-        return hits | sum(i >= 0 for i in row) << 16 | any(i < -1 for i in row) << 32
-
-    def lowest(bits):
-        """Return which is the lowest bit of those that are set."""
-        return int(bits & -bits).bit_length() - 1
 
 
 def tally(
@@ -68,18 +58,11 @@ def tally(
         for user in range(items.shape[0]):
             filled: cython.int = 0
             unknown: cython.int = False
-            left: cython.int
-            bits: cython.longlong = 0
             row, end = indptr[user], indptr[user + 1]
-            few: cython.bint = 0 < cut <= 16 and end - row <= scanned  # one look at the list
-            if few:
-                bits = facts(items, user, cut, indices, row, end)
-                filled, unknown = bits >> 16 & 31, bits >> 32
-            else:
-                for i in range(cut):
-                    item = items[user, i]
-                    filled += item >= 0
-                    unknown |= item < -1
+            for i in range(cut):
+                item = items[user, i]
+                filled += item >= 0
+                unknown |= item < -1
             last: cython.int = -1
             ascending: cython.bint = True
             for t in range(row, end):
@@ -89,24 +72,18 @@ def tally(
             if unknown or not ascending:
                 faulty = user
                 break
-            if few:
-                bits &= 0xFFFF
-                left = 0
-                while bits != 0:
-                    hit[lowest(bits)] = True
-                    bits &= bits - 1
-                    left += 1
-            elif end - row > scanned:
-                left = _flag_by_search(items, user, indices, row, end, found, hit)
+            n_hits: cython.int
+            if end - row > scanned:
+                n_hits = _flag_by_search(items, user, indices, row, end, found, hit)
             else:
-                left = flag(items, user, cut, indices, row, end, hit)
+                n_hits = flag(items, user, cut, indices, row, end, hit)
             seen: cython.int = 0
             early: cython.int = 0
             first: cython.int = 0
             precision: cython.double = 0.0
             gain: cython.double = 0.0
             at: cython.int = 0
-            while seen < left:
+            while seen < n_hits:
                 if hit[at]:
                     hit[at] = False
                     seen += 1
