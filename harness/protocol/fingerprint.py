@@ -96,7 +96,7 @@ def list_digests(lists: Sequence[Iterable[bytes]], size: int) -> Bytes:
 
 
 def _lists(texts: Sequence[bytes], rows: Ragged) -> Iterator[bytes]:
-    listed = map(texts.__getitem__, memoryview(rows.indices))
+    listed = map(texts.__getitem__, rows.indices.data)
     for size in rows.sizes.tolist():
         yield _number(size) + b"".join(islice(listed, size))
 
