@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
-from scipy.sparse import csr_array
-
-from harness.core.arrays import Int32
-from harness.models.base import Draws, Train
-from harness.models.bases import InteractionWeights
-from harness.models.neighbours import ItemNeighbours, Voters
+from harness.models.base import Train
+from harness.models.bases import InteractionWeights, ItemVotes
+from harness.models.neighbours import ItemNeighbours, LeastSimilarity
 from harness.models.similarity import SETTINGS, documents
 
 
 @dataclass(eq=False)
-class ItemKNN(ItemNeighbours, Voters, InteractionWeights):
+class ItemKNN(ItemVotes, ItemNeighbours, LeastSimilarity, InteractionWeights):
     """Σ over the user's items of their similarity with the candidate, neighbours alone.
 
     Item-based top-N recommendation (Deshpande and Karypis 2004), with the variants that Ferrari
@@ -39,19 +36,14 @@ class ItemKNN(ItemNeighbours, Voters, InteractionWeights):
         tversky alone: what users count who have the candidate alone; 1 (jaccard) by default.
     k1, b : float, optional
         bm25 alone; 1.2 and 0.75 by default.
-    neighbours_of : {"item", "candidate", "both"}
+    neighbours_of : {"item", "candidate"}
         item: each item votes for the `neighbours` candidates most like it. candidate: the
-        `neighbours` items most like a candidate vote for it. both: first the one, and of what is
-        left the other. Ties go by item id.
+        `neighbours` items most like a candidate vote for it. Ties go by item id.
     normalize : bool
         What an item says of candidates is divided by its sum, so that all items say as much: after
-        neighbours are chosen, with "both" before those of candidates are.
+        neighbours are chosen.
     min_similarity : float, optional
         Items less alike than that are no neighbours.
-    max_voters, min_voters : int, optional
-        A score is the sum of the `max_voters` largest votes (what the item weighs for the user,
-        times the similarity), of all by default; candidates with fewer than `min_voters` are not
-        listed. With `max_voters` a list takes three to ten times as long.
     window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
@@ -66,16 +58,10 @@ class ItemKNN(ItemNeighbours, Voters, InteractionWeights):
 
     def fit(self, train: Train) -> Self:
         """Find the neighbours of every item."""
-        self.require_voters()
+        self.require_least()
         self.users_ = self.interactions(train)
         settings = {name: getattr(self, name) for name in SETTINGS}
         items = documents(self.users_.T, self.similarity, settings)
         least = self.min_similarity or 0.0
         self.votes_ = self.item_votes(items, train.candidates, self.neighbours, least)
         return self
-
-    def recommend(
-        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
-    ) -> Int32:
-        """Return the candidates with the most votes of the users' items."""
-        return self.count_votes(self.users_[users], self.votes_, k, exclude)

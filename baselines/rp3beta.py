@@ -31,13 +31,13 @@ class RP3beta(ItemVotes, ItemNeighbours, InteractionWeights):
         How much popularity is taken back; 0 is Cooper's P³α (2014).
     neighbours : int
         How many neighbours each item has, or each candidate: `neighbours_of`.
-    neighbours_of : {"item", "candidate", "both"}
+    neighbours_of : {"item", "candidate"}
         item: from each item a walk comes to the `neighbours` candidates that it likeliest ends at.
-        candidate: to each candidate it comes from the `neighbours` likeliest items. both: first the
-        one, and of what is left the other. Ties go by item id.
+        candidate: to each candidate it comes from the `neighbours` likeliest items. Ties go by
+        item id.
     normalize : bool
         The chances of an item are divided by their sum, so that all items say as much: after
-        neighbours are chosen, with "both" before those of candidates are.
+        neighbours are chosen.
     window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """

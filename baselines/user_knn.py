@@ -12,12 +12,13 @@ from harness.core.arrays import Int32
 from harness.core.params import require_choice, require_whole
 from harness.models.base import Draws, Train
 from harness.models.bases import InteractionWeights
-from harness.models.neighbours import Voters, from_least
+from harness.models.neighbours import LeastSimilarity, from_least
+from harness.models.products import largest_products
 from harness.models.similarity import SETTINGS, documents
 
 
 @dataclass(eq=False)
-class UserKNN(Voters, InteractionWeights):
+class UserKNN(LeastSimilarity, InteractionWeights):
     """Σ over the most similar users of the similarity, for what they have.
 
     Sarwar, Karypis, Konstan and Riedl (2000), on implicit data. Neighbours are looked for when a
@@ -37,10 +38,6 @@ class UserKNN(Voters, InteractionWeights):
         by user id.
     min_similarity : float, optional
         Users less alike than that are no neighbours.
-    max_voters, min_voters : int, optional
-        A score is the sum of the `max_voters` largest votes (similarity times what the candidate
-        weighs for the neighbour), of all by default; candidates with fewer than `min_voters` are
-        not listed. With `max_voters` a list takes three to ten times as long.
     window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
@@ -58,7 +55,7 @@ class UserKNN(Voters, InteractionWeights):
         """Weigh what every user has; neighbours are found when they are asked for."""
         require_whole(1, neighbours=self.neighbours)
         require_choice(("user", "voter"), neighbours_of=self.neighbours_of)
-        self.require_voters()
+        self.require_least()
         users = self.interactions(train)
         settings = {name: getattr(self, name) for name in SETTINGS}
         self.users_ = documents(users, self.similarity, settings)
@@ -76,4 +73,5 @@ class UserKNN(Voters, InteractionWeights):
             votes = self.votes_[users]
         else:
             votes = self.users_.nearest(self.neighbours, users)
-        return self.count_votes(from_least(votes, self.min_similarity), self.have_, k, exclude)
+        votes = from_least(votes, self.min_similarity)
+        return largest_products(votes, self.have_, k, exclude=exclude)[0]

@@ -1,4 +1,4 @@
-"""Time neighbours chosen by item and by candidate, and scores of few voters.
+"""Time neighbours chosen by item and by candidate.
 
 ``python benchmarks/neighbours.py``; a random matrix of users × items, cosines, in all threads.
 """
@@ -10,11 +10,10 @@ from measure import Bound, announce, bounds, interleaved, once, sized, spread, t
 from scipy.sparse import csr_array
 
 from harness.models.neighbours import ItemNeighbours
-from harness.models.products import largest_of_best, largest_products
 from harness.models.similarity import Documents, documents
 
 USERS, ITEMS, ENTRIES = sized((100_000, 20_000, 5_000_000), (500, 100, 5_000))
-NEIGHBOURS, ASKED, K, VOTERS = 100, 2_000, 10, 20
+NEIGHBOURS = 100
 ROUNDS = sized(5, 1)
 
 
@@ -24,12 +23,11 @@ def main() -> None:
     print(f"{USERS:,} users × {ITEMS:,} items, {matrix.nnz:,} entries; {NEIGHBOURS} neighbours.")
     print(f"Medians of {ROUNDS} rounds in turn.\n")
     chosen = neighbours(documents(matrix.T, "cosine", {}))
-    counted = lists(matrix)
     table(
         ("", "seconds", "between"),
         [
             (name, f"{statistics.median(seconds):.2f}", spread(seconds))
-            for name, seconds in (chosen | counted).items()
+            for name, seconds in chosen.items()
         ],
     )
     by_item, by_candidate = (statistics.median(chosen[of]) for of in ("by item", "by candidate"))
@@ -53,27 +51,10 @@ def neighbours(items: Documents) -> dict[str, list[float]]:
                 items, every, NEIGHBOURS
             )
         )
-        for of in ("item", "candidate", "both")
+        for of in ("item", "candidate")
         for normalize in (False, True)
     }
     return interleaved(calls, ROUNDS)
-
-
-def lists(matrix: csr_array) -> dict[str, list[float]]:
-    """List candidates by all votes and by the largest, with few neighbours and with all."""
-    users, found = matrix[:ASKED], {}
-    for kept in (NEIGHBOURS, ITEMS):
-        votes = documents(matrix.T, "cosine", {}).nearest(kept)
-        calls = {
-            f"{ASKED:,} lists, {kept:,} neighbours, all votes": lambda votes=votes: once(
-                lambda: largest_products(users, votes, K)
-            ),
-            f"{ASKED:,} lists, {kept:,} neighbours, the {VOTERS} largest": lambda votes=votes: once(
-                lambda: largest_of_best(users, votes, K, VOTERS)
-            ),
-        }
-        found |= interleaved(calls, ROUNDS)
-    return found
 
 
 if __name__ == "__main__":

@@ -32,11 +32,7 @@ SIMILARITIES = {
     "tversky": (similaripy.tversky, {"alpha": 0.3, "beta": 1.2, "shrink": 3}),
     "rp3beta": (similaripy.rp3beta, {"alpha": 0.6, "beta": 0.4}),
 }
-VOTERS = {
-    "3": {"max_nbrs": 3},
-    "20, at least 2": {"max_nbrs": 20, "min_nbrs": 2},
-    "5, not below 0.23": {"max_nbrs": 5, "min_sim": 0.23},
-}
+LEAST = 0.23
 
 
 def of_similaripy(items: csr_matrix) -> dict:
@@ -61,12 +57,12 @@ def of_recbole(matrix: csr_matrix) -> dict:
 def of_lenskit(matrix: csr_matrix) -> dict:
     user, item = matrix.nonzero()
     data = from_interactions_df(pd.DataFrame({"user_id": user, "item_id": item}))
+    every = max(matrix.shape)
     found = {}
-    for name, settings in VOTERS.items():
-        for kind, scorer in (("item", ItemKNNScorer), ("user", UserKNNScorer)):
-            model = scorer(feedback="implicit", **settings)
-            model.train(data)
-            found[f"lenskit {kind} {name}"] = scores_of(model, data, matrix.shape)
+    for kind, scorer in (("item", ItemKNNScorer), ("user", UserKNNScorer)):
+        model = scorer(feedback="implicit", max_nbrs=every, min_sim=LEAST)
+        model.train(data)
+        found[f"lenskit {kind}"] = scores_of(model, data, matrix.shape)
     return found
 
 

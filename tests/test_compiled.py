@@ -84,11 +84,6 @@ def of_models(draw: np.random.Generator) -> dict[str, list[Any]]:
             *(0, 6, *given, True, np.zeros(9), np.empty(10, np.int32)),
             *(lists.copy(), np.zeros((6, 4))),
         ],
-        "largest_of_best": [
-            *(0, 6, *given[:6], int(draw.integers(1, 3)), *given[11:]),
-            *(np.full(9, -1, np.int32), np.zeros((2, 9), np.int32), 2, np.zeros((9, 3))),
-            *(np.zeros(3), lists.copy(), np.zeros((6, 4))),
-        ],
         "largest_scores": [
             *(0, 6, given[0], given[1], given[2].astype(right), dense, barred, *held, *scratch),
             *(np.zeros((6, 4), right), lists.copy()),

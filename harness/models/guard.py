@@ -151,8 +151,13 @@ def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) 
             raise UsageError(
                 f'model "{name}": {use} needs the parameter "{param}"; set it under params'
             )
+    removed = getattr(factory, "removed", None)
     for param in params:
         if param not in accepted:
+            if isinstance(removed, Mapping) and param in removed:
+                raise UsageError(
+                    f'model "{name}": {use} no longer has the parameter "{param}"; {removed[param]}'
+                )
             raise UsageError(
                 f'model "{name}": {use} has no parameter "{param}"; {suggest(param, accepted)}'
             )

@@ -1,12 +1,13 @@
-"""Which neighbours vote for a candidate, and how their votes are counted."""
+"""Which neighbours vote for a candidate."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32
 from harness.core.params import (
@@ -16,7 +17,6 @@ from harness.core.params import (
     require_from,
     require_whole,
 )
-from harness.models.products import as_matrix, largest_of_best, largest_products
 from harness.models.similarity import Documents
 
 
@@ -54,60 +54,36 @@ class ItemNeighbours:
         """
         require_whole(1, neighbours=neighbours)
         require_flag(normalize=self.normalize)
-        require_choice(("item", "candidate", "both"), neighbours_of=self.neighbours_of)
+        if self.neighbours_of == "both":
+            raise ParameterError(
+                'neighbours_of no longer has the choice "both"; take "item", which makes the first '
+                'of its two choices alone, or "candidate"'
+            )
+        require_choice(("item", "candidate"), neighbours_of=self.neighbours_of)
         choose = items.nearest_to if self.neighbours_of == "candidate" else items.nearest
         votes = from_least(choose(neighbours, among=among), least)
-        if self.normalize:
-            votes = of_sum_one(votes)
-        return largest_by_column(votes, neighbours) if self.neighbours_of == "both" else votes
+        return of_sum_one(votes) if self.normalize else votes
 
 
 @dataclass(eq=False, kw_only=True)
-class Voters:
-    """Parameters that say how many votes a candidate may have, and needs."""
+class LeastSimilarity:
+    """The parameter that says how alike neighbours are at least."""
 
     min_similarity: float | None = None
-    max_voters: int | None = None
-    min_voters: int | None = None
 
-    def require_voters(self) -> None:
-        """Raise ParameterError where a parameter cannot be."""
+    removed: ClassVar[Mapping[str, str]] = {
+        "max_voters": 'set a lower "neighbours", so that fewer neighbours vote',
+        "min_voters": (
+            "no parameter replaces it; to leave out candidates with few votes, write a model of "
+            'your own and name it in "use"'
+        ),
+    }
+    """Parameters that there were, and what to use instead."""
+
+    def require_least(self) -> None:
+        """Raise ParameterError where the parameter cannot be."""
         if self.min_similarity is not None:
             require_from(0, min_similarity=self.min_similarity)
-        if self.max_voters is not None:
-            require_whole(1, max_voters=self.max_voters)
-        if self.min_voters is not None:
-            require_whole(1, min_voters=self.min_voters)
-            if self.max_voters is None:
-                raise ParameterError("min_voters needs max_voters, the most that are counted")
-            if self.min_voters > self.max_voters:
-                raise ParameterError(
-                    f"min_voters is {self.min_voters} and max_voters {self.max_voters}: "
-                    "no candidate could have enough; take a min_voters up to max_voters"
-                )
-
-    def count_votes(
-        self,
-        left: csr_array[Any],
-        right: csr_array[Any],
-        k: int,
-        exclude: csr_array[Any] | None = None,
-    ) -> Int32:
-        """Return the candidates of the highest sums of votes, which are terms of a product.
-
-        Parameters
-        ----------
-        left, right : csr_array, (users, voters) and (voters, candidates)
-        k, exclude : as in `Recommender.recommend`
-
-        Returns
-        -------
-        int32 array, (users, k)
-        """
-        if self.max_voters is None:
-            return largest_products(left, right, k, exclude=exclude)[0]
-        least = self.min_voters or 1
-        return largest_of_best(left, right, k, self.max_voters, least, exclude=exclude)[0]
 
 
 def from_least(similar: csr_array[Any], least: float | None) -> csr_array[Any]:
@@ -136,17 +112,3 @@ def of_sum_one(votes: csr_array[Any]) -> csr_array[Any]:
     """
     sums = np.repeat(votes.sum(axis=1), np.diff(votes.indptr))
     return csr_array((votes.data / sums, votes.indices, votes.indptr), shape=votes.shape)
-
-
-def largest_by_column(votes: csr_array[Any], k: int) -> csr_array[Any]:
-    """Return a matrix with the `k` largest entries of each column alone, of equal ones the first.
-
-    Examples
-    --------
-    >>> largest_by_column(csr_array(np.array([[1.0, 3.0], [2.0, 3.0]])), 1).toarray().tolist()
-    [[0.0, 3.0], [2.0, 0.0]]
-    """
-    n, width = votes.shape
-    one = csr_array(eye_array(width, format="csr"))
-    found = largest_products(one, votes.T.tocsr(), min(k, n), ordered=False)
-    return as_matrix(*found, n).T.tocsr()

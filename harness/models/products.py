@@ -101,68 +101,6 @@ def largest_products(
     return columns, values
 
 
-def largest_of_best(
-    left: csr_array[Any],
-    right: csr_array[Any],
-    k: int,
-    most: int,
-    least: int = 1,
-    *,
-    exclude: csr_array[Any] | None = None,
-) -> tuple[Int32, Floats]:
-    """Return the `k` largest entries of each row of a product whose sums are of few terms alone.
-
-    Entry (i, j) is the sum of the `most` largest terms of ``Σ left[i, m] · right[m, j]``, in the
-    order of `left`'s columns, of equal terms the first; it is none where there are fewer than
-    `least`, which is no more than `most`.
-
-    Parameters
-    ----------
-    left : csr_array, (n, m)
-    right : csr_array, (m, N)
-    k, most, least : int
-    exclude : csr_array, (n, N), optional
-        Entries that are not to be given.
-
-    Returns
-    -------
-    columns, values : arrays, (n, k)
-        As `largest_products` gives them, largest first, ties by column.
-
-    Raises
-    ------
-    ValueError
-        Shapes that do not fit.
-
-    Examples
-    --------
-    Of the terms 3, 2 and 1 of the first column the two largest count; the second has but one.
-
-    >>> left = csr_array(np.array([[1.0, 1.0, 1.0]]))
-    >>> right = csr_array(np.array([[3.0, 9.0], [1.0, 0.0], [2.0, 0.0]]))
-    >>> columns, values = largest_of_best(left, right, 2, most=2, least=2)
-    >>> columns.tolist(), values.tolist()
-    ([[0, -1]], [[5.0, 0.0]])
-    """
-    n, width = left.shape[0], right.shape[1]
-    _require_shape("right", right, (left.shape[1], width))
-    columns, values = np.full((n, k), EMPTY, np.int32), np.zeros((n, k))
-    given = (*_parts(left), *_parts(right), least, *_excluded(exclude, (n, width)))
-    longest = int(np.diff(left.indptr).max(initial=0))
-    held = max(1, min(2 * most, longest))  # of twice as many as count half are dropped at once
-    ends = np.append(0, np.cumsum(np.diff(right.indptr)[left.indices]))
-    room = min(width, int(np.diff(ends[left.indptr]).max(initial=0)))
-
-    def block(first: int, last: int) -> None:
-        slots, met = np.full(width, -1, np.int32), np.empty((2, room), np.int32)
-        own = slots, met, min(most, held), np.empty((room, held)), np.empty(held)
-        _kernels.largest_of_best(first, last, *given, *own, columns, values)
-
-    if k > 0:
-        in_threads(block, n, _step(n))
-    return columns, values
-
-
 def largest_scores(
     left: csr_array[Any],
     right: npt.NDArray[Any],

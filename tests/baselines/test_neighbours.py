@@ -60,7 +60,6 @@ def test_item_knn_neighbours_of_an_item_or_of_a_candidate() -> None:
 
     assert votes("item") == {"ab": 3, "ba": 3, "ca": 2, "db": 1}
     assert votes("candidate") == {"ba": 3, "ab": 3, "ac": 2, "bd": 1}
-    assert votes("both") == {"ab": 3, "ba": 3}
 
 
 def test_equal_neighbours_of_a_candidate_go_by_item_id() -> None:
@@ -74,9 +73,6 @@ def test_normalized_all_items_say_as_much() -> None:
     train = train_of(words("ab", "ab", "ac"))
     votes = ItemKNN(similarity="dot", normalize=True).fit(train).votes_.toarray()
     assert votes.tolist() == [[0, 2 / 3, 1 / 3], [1, 0, 0], [1, 0, 0]]
-    # with both: shares before candidates choose, so b (1) and c (1) tie for a, and b stands first
-    both = ItemKNN(1, "dot", neighbours_of="both", normalize=True).fit(train)
-    assert both.votes_.toarray().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
 
 
 def test_items_that_are_hardly_alike_are_no_neighbours() -> None:
@@ -86,30 +82,6 @@ def test_items_that_are_hardly_alike_are_no_neighbours() -> None:
     assert lists(UserKNN(min_similarity=1.0), train, "3", 3) == ["---"]
     # users 0 and 3: 1/√2; 1 and 3: 1/√3
     assert lists(UserKNN(min_similarity=0.7), train, "3", 3) == ["ab-"]
-
-
-def test_item_knn_counts_the_largest_votes_alone() -> None:
-    # user 0 has a, b and c; with d: a 1, b 1, c 1; with e: a 2
-    train = train_of(words("abc", "ad", "bd", "cd", "ae", "ae"))
-
-    def of(**voters: int) -> list[str]:
-        exclude = csr_array(np.array([[1, 1, 1, 0, 0]], bool))
-        return lists(ItemKNN(similarity="dot", **voters), train, "0", 2, exclude)
-
-    assert of() == ["de"], "3 to 2"
-    assert of(max_voters=1) == ["ed"], "1 to 2"
-    assert of(max_voters=2) == ["de"], "2 to 2, and d stands first"
-    assert of(max_voters=2, min_voters=2) == ["d-"], "a alone speaks for e"
-
-
-def test_user_knn_counts_the_likest_users_who_have_the_candidate() -> None:
-    # user 0 has a, b; user 1 shares both and has c, users 2 and 3 share one and have d
-    train = train_of(words("ab", "abc", "ad", "bd"))
-    exclude = csr_array(np.array([[1, 1, 0, 0]], bool))
-    # c: 2/√6 = 0.82; d: ½ + ½
-    assert lists(UserKNN(), train, "0", 2, exclude) == ["dc"]
-    assert lists(UserKNN(max_voters=1), train, "0", 2, exclude) == ["cd"]
-    assert lists(UserKNN(max_voters=2, min_voters=2), train, "0", 2, exclude) == ["d-"]
 
 
 def test_user_knn_neighbours_of_the_user_or_of_the_voter() -> None:
@@ -158,9 +130,6 @@ def test_rp3beta_neighbours_and_shares() -> None:
     assert share == pytest.approx(np.array([[0, 2 / 3, 1 / 3], [1, 0, 0], [1, 0, 0]]))
     of = votes(neighbours=1, neighbours_of="candidate")
     assert of == pytest.approx(np.array([[0, 1 / 3, 1 / 6], [0, 0, 0], [1 / 2, 0, 0]]))
-    # both, with shares between: a → b 1, b → a 1 and c → a 1, of which b's stands first
-    both = votes(neighbours=1, neighbours_of="both", normalize=True)
-    assert both.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
 
 
 def test_alpha_flattens_the_steps() -> None:
@@ -182,14 +151,12 @@ def test_who_has_nothing_gets_nothing(model: Any) -> None:
         (RP3beta(alpha=0), "alpha is 0; expected a number above 0"),
         (RP3beta(beta=-1), "beta is -1; expected a number from 0 up"),
         (ItemKNN(similarity="pearson"), "similarity is 'pearson'; allowed: cosine"),
-        (ItemKNN(neighbours_of="user"), "is 'user'; allowed: item, candidate, both"),
+        (ItemKNN(neighbours_of="user"), "is 'user'; allowed: item, candidate"),
         (UserKNN(neighbours_of="item"), "is 'item'; allowed: user, voter"),
-        (RP3beta(neighbours_of="all"), "is 'all'; allowed: item, candidate, both"),
+        (RP3beta(neighbours_of="all"), "is 'all'; allowed: item, candidate"),
         (ItemKNN(normalize=1), "normalize is 1; expected true or false"),  # type: ignore
         (ItemKNN(min_similarity=-1), "min_similarity is -1; expected a number from 0"),
-        (UserKNN(max_voters=0), "max_voters is 0; expected a whole number from 1"),
-        (UserKNN(min_voters=2), "min_voters needs max_voters"),
-        (ItemKNN(max_voters=2, min_voters=3), "min_voters is 3 and max_voters 2: no candidate"),
+        (RP3beta(neighbours_of="both"), 'no longer has the choice "both"; take "item", which'),
     ],
 )
 def test_parameters_that_cannot_be(model: Any, message: str) -> None:
@@ -237,8 +204,7 @@ def shares(rows: Any) -> Any:
 def chosen(alike: Any, k: int, of: str, normalize: bool) -> Any:
     """Return what items say of candidates, as the parameters are defined."""
     votes = largest(alike.T, k).T if of == "candidate" else largest(alike, k)
-    votes = shares(votes) if normalize else votes
-    return largest(votes.T, k).T if of == "both" else votes
+    return shares(votes) if normalize else votes
 
 
 def walks(x: Any) -> Any:
@@ -254,7 +220,7 @@ def walks(x: Any) -> Any:
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 6),
-    st.sampled_from(["item", "candidate", "both"]),
+    st.sampled_from(["item", "candidate"]),
     st.booleans(),
 )
 def test_votes_as_numpy_says(seed: int, k: int, of: str, normalize: bool) -> None:
@@ -276,7 +242,7 @@ def test_votes_as_numpy_says(seed: int, k: int, of: str, normalize: bool) -> Non
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 6),
-    st.sampled_from(["item", "candidate", "both"]),
+    st.sampled_from(["item", "candidate"]),
     st.booleans(),
 )
 def test_walks_as_numpy_says(seed: int, k: int, of: str, normalize: bool) -> None:
@@ -291,28 +257,6 @@ def test_walks_as_numpy_says(seed: int, k: int, of: str, normalize: bool) -> Non
     model = RP3beta(0.7, 0.4, k, half_life_days=1, **given_)
     walked = model.fit(train_of(rows, users="0123456")).votes_.toarray()
     assert walked == pytest.approx(chosen(walks(x), k, of, normalize), rel=1e-9)
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 3), st.booleans())
-def test_voters_as_numpy_says(seed: int, most: int, least: int, of_users: bool) -> None:
-    has = np.random.default_rng(seed).random((7, 5)) < 0.5
-    has[0] = True
-    rows = [(f"{u}", "abcde"[i], 1.0) for u, i in zip(*np.nonzero(has), strict=True)]
-    train, x = train_of(rows, users="0123456"), has.astype(float)
-    both = x @ x.T if of_users else x.T @ x
-    np.fill_diagonal(both, 0)
-    voters = {"max_voters": most, "min_voters": min(least, most)}
-    model: Any = UserKNN if of_users else ItemKNN
-    found = (
-        model(9, "dot", **voters).fit(train).recommend(np.arange(7, dtype=np.int32), 5, NO_DRAWS)
-    )
-    for user, listed in enumerate(found):
-        terms = both[user][:, None] * x if of_users else x[user][:, None] * both
-        terms = np.sort(terms, axis=0)[::-1]
-        enough = np.count_nonzero(terms, axis=0) >= min(least, most)
-        scores = np.where(enough, terms[:most].sum(axis=0), 0)
-        best = sorted(np.flatnonzero(scores), key=lambda j: (-scores[j], j))
-        assert listed.tolist() == best + [-1] * (5 - len(best))
 
 
 @pytest.mark.parametrize("model", [ItemKNN(half_life_days=0.1), UserKNN(half_life_days=0.1)])

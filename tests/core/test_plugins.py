@@ -83,6 +83,7 @@ def test_any_parameter_where_the_class_takes_any(tmp_path: Path) -> None:
 NO_PATH = 'is no import path; expected "module:Class", such as "my_model:Model"'
 WRITE = "write that file or install the module"
 POPULAR, RANDOM = "baselines.popular:Popular", "baselines.random_items:RandomItems"
+ITEM_KNN, USER_KNN = "baselines.item_knn:ItemKNN", "baselines.user_knn:UserKNN"
 
 
 @pytest.mark.parametrize(
@@ -111,6 +112,12 @@ POPULAR, RANDOM = "baselines.popular:Popular", "baselines.random_items:RandomIte
          'my_model has no class "model"; did you mean "Model"?'),
         (POPULAR, {"window_day": 7}, "",
          f'{POPULAR} has no parameter "window_day"; did you mean "window_days"?'),
+        (ITEM_KNN, {"max_voters": 20}, "",
+         f'{ITEM_KNN} no longer has the parameter "max_voters"; '
+         'set a lower "neighbours", so that fewer neighbours vote'),
+        (USER_KNN, {"min_voters": 2}, "",
+         f'{USER_KNN} no longer has the parameter "min_voters"; no parameter replaces it; to leave '
+         'out candidates with few votes, write a model of your own and name it in "use"'),
         (RANDOM, {"seed": 7}, "", f'{RANDOM} has no parameter "seed"; none is allowed here'),
         ("my_model:Model", {}, GOOD.replace("depth=1", "depth"),
          'my_model:Model needs the parameter "depth"; set it under params'),

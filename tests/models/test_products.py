@@ -11,7 +11,6 @@ from scipy.sparse import csr_array
 
 from harness.models.products import (
     as_matrix,
-    largest_of_best,
     largest_products,
     largest_scores,
     rows_where,
@@ -53,40 +52,6 @@ def test_norms_are_added_where_there_is_an_overlap() -> None:
     assert columns.tolist() == [[0, 3, 2], [-1, -1, -1], [1, 2, -1]]
     assert values[0].tolist() == [3 / 4, 4 / 8, 2 / 6]
     assert values[2].tolist() == [5 / 6, 5 / 7, 0.0]
-
-
-def test_sums_of_the_largest_terms_alone() -> None:
-    left = csr_array(np.array([[1.0, 2.0, 1.0], [0.0, 1.0, 0.0]]))
-    right = csr_array(np.array([[1.0, 4.0, 9.0], [3.0, 1.0, 0.0], [2.0, 3.0, 0.0]]))
-    # terms: 1 6 2, 4 2 3 and 9; then 3, 1
-    columns, values = largest_of_best(left, right, 3, most=2)
-    assert (columns[0].tolist(), values[0].tolist()) == ([2, 0, 1], [9, 6 + 2, 4 + 3])
-    assert largest_of_best(left, right, 3, most=2, least=2)[0].tolist() == [[0, 1, -1], [-1] * 3]
-    assert largest_of_best(left, right, 2, most=1)[1].tolist() == [[9, 6], [3, 1]]
-    exclude = csr_array(np.array([[0, 0, 1], [1, 1, 1]], bool))
-    assert largest_of_best(left, right, 2, most=9, exclude=exclude)[1].tolist() == [[9, 9], [0, 0]]
-    assert largest_of_best(left, right, 2, most=9, exclude=exclude)[0].tolist() == [
-        [0, 1],
-        [-1, -1],
-    ]
-    assert largest_of_best(left, right, 0, most=1)[0].shape == (2, 0)
-    with refusal(ValueError, "right has shape (2, 3), expected (3, 3)"):
-        largest_of_best(left, right[:2], 1, most=1)
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 4), st.integers(1, 8))
-def test_sums_of_the_largest_terms_as_numpy_says(seed: int, most: int, least: int, k: int) -> None:
-    draw = np.random.default_rng(seed)
-    left, right = draw.integers(0, 3, (4, 15)), draw.integers(0, 4, (15, 7))
-    held, least = draw.random((4, 7)) < 0.2, min(least, most)
-    terms = np.sort(left[:, :, None] * right[None], axis=1)[:, ::-1]
-    sums = np.where(np.count_nonzero(terms, axis=1) >= least, terms[:, :most].sum(axis=1), 0)
-    columns, values = largest_of_best(
-        *(csr_array(m.astype(np.float64)) for m in (left, right)), k, most, least,
-        exclude=csr_array(held),
-    )  # fmt: skip
-    assert columns.tolist() == reference(sums, k, (sums > 0) & ~held)
-    assert values.sum() == sum(sums[i, j] for i, row in enumerate(columns) for j in row if j >= 0)
 
 
 def test_excluded_entries_are_not_given() -> None:
@@ -198,12 +163,10 @@ def test_rows_do_not_depend_on_others(rows: int) -> None:
     sparse = csr_array(right * (right < 0.1))
     together = largest_products(left, sparse, 9)
     dense = largest_scores(left, right.astype(np.float32), 9)
-    few = largest_of_best(left, sparse, 9, most=2)[0]
     for row in {0, rows // 2, rows - 1}:
         alone = largest_products(left[[row]], sparse, 9)
         assert np.array_equal(alone[0][0], together[0][row])
         assert np.array_equal(alone[1][0], together[1][row])
-        assert np.array_equal(largest_of_best(left[[row]], sparse, 9, most=2)[0][0], few[row])
         assert np.array_equal(
             largest_scores(left[[row]], right.astype(np.float32), 9)[0], dense[row]
         )
