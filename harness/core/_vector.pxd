@@ -19,22 +19,18 @@ cdef extern from *:
     /* glibc chooses; AddressSanitizer is not ready when it does. */
     #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) \\
         && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
-    #define HARNESS_CLONES
-    #define FOR_EVERY_PROCESSOR __attribute__((unused, target_clones("avx2", "default")))
-    #define FOR_WIDE_ONES_TOO __attribute__((unused, target_clones("avx512f", "avx2", "default")))
+    #define CLONES(...) __attribute__((unused, target_clones(__VA_ARGS__)))
     #elif defined(__GNUC__)
-    #define FOR_EVERY_PROCESSOR __attribute__((unused))
-    #define FOR_WIDE_ONES_TOO FOR_EVERY_PROCESSOR
+    #define CLONES(...) __attribute__((unused))
     #else
-    #define FOR_EVERY_PROCESSOR
-    #define FOR_WIDE_ONES_TOO
+    #define CLONES(...)
     #endif
+    #define FOR_EVERY_PROCESSOR CLONES("avx2", "default")
     /* AVX-512 multiplies whole numbers of 64 bits; gcc can ask for it by this name since 12. */
-    #if defined(HARNESS_CLONES) && __GNUC__ >= 12
-    #define FOR_WIDE_PRODUCTS \\
-        __attribute__((unused, target_clones("arch=x86-64-v4", "avx2", "default")))
+    #if defined(__GNUC__) && __GNUC__ >= 12
+    #define FOR_WIDE_ONES_TOO CLONES("arch=x86-64-v4", "avx2", "default")
     #else
-    #define FOR_WIDE_PRODUCTS FOR_EVERY_PROCESSOR
+    #define FOR_WIDE_ONES_TOO FOR_EVERY_PROCESSOR
     #endif
 
     FOR_EVERY_PROCESSOR static void add_scaled_double(
@@ -65,7 +61,7 @@ cdef extern from *:
 
     /* Each of n whole numbers times 64 weights, to the sums of its column. A product p is 2^51 at
      * most; 1.5 * 2^52 + p holds it in its lowest bits. */
-    FOR_WIDE_PRODUCTS static void add_weighed(
+    FOR_WIDE_ONES_TOO static void add_weighed(
         uint64_t *__restrict sums, const uint16_t *__restrict weights,
         const int32_t *columns, const double *numbers, ptrdiff_t n)
     {
@@ -121,7 +117,7 @@ cdef extern from *:
 
     /* How often each of n users is drawn in 64 resamples, of 16 random bits each: `below` is 65,536
      * times the chance of 1, 2, … or more. */
-    FOR_WIDE_PRODUCTS static void draw_weights(
+    FOR_WIDE_ONES_TOO static void draw_weights(
         const uint64_t *users, uint64_t key, ptrdiff_t n, const uint16_t *below,
         uint16_t *__restrict weights, uint16_t *__restrict drawn)
     {

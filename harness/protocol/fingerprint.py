@@ -84,15 +84,15 @@ def leaves_of(
     )
 
 
-def list_digests(lists: Sequence[Iterable[bytes]], size: int) -> Bytes:
-    """Return the BLAKE2b digest of every row, (n, size): its lists, one after the other.
+def list_digests(lists: Sequence[Iterable[bytes]]) -> Bytes:
+    """Return the BLAKE2b digest of every row, (n, 32): its lists, one after the other.
 
     A list is the number of its texts, and then each text's length and its UTF-8 bytes; numbers have
     8 bytes, the lowest first. So rows with different lists have different bytes.
     """
     rows = zip(*lists, strict=True)
-    digests = [hashlib.blake2b(b"".join(row), digest_size=size).digest() for row in rows]
-    return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, size)
+    digests = [hashlib.blake2b(b"".join(row), digest_size=_SIZE).digest() for row in rows]
+    return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, _SIZE)
 
 
 def _lists(texts: Sequence[bytes], rows: Ragged) -> Iterator[bytes]:
@@ -174,7 +174,7 @@ def fingerprint_of(digests: dict[str, str]) -> str:
 
 
 def _leaves(lists: Sequence[Iterable[bytes]], leaf: npt.NDArray[np.uint16]) -> Bytes:
-    digests = list_digests(lists, _SIZE)
+    digests = list_digests(lists)
     ordered = digests[_order(digests, leaf)].tobytes()
     sizes = np.bincount(leaf, minlength=LEAVES) * _SIZE
     held = sizes > 0

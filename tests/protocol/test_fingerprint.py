@@ -167,7 +167,7 @@ def test_digests_that_begin_alike_are_ordered_to_their_end(
     alike = np.zeros((200, 32), np.uint8)
     alike[:, 31] = np.arange(200)[::-1]
 
-    def same(lists: object, size: int) -> Bytes:
+    def same(lists: object) -> Bytes:
         return alike
 
     monkeypatch.setattr(fingerprint, "list_digests", same)
