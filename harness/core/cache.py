@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from harness.core.errors import printable
-from harness.core.io import alone, put_in_place, whole_file, whole_folder
+from harness.core.io import alone, exchange, scratch_folder, whole_folder
 
 _log = logging.getLogger(__name__)
 
 _RECENT_NS = 2_000_000_000
 _CHUNK = 1 << 22
-_META, _SUMS, _CONTENT = "meta.json", "sums.json", "content"
+_META, _SUMS = "meta.json", "sums.json"
 
 T = TypeVar("T")
 
@@ -140,35 +140,24 @@ class Entry:
 
     @contextmanager
     def making(self) -> Iterator[Path]:
-        """Yield the folder where this process makes the entry, and no other does meanwhile.
+        """Yield a folder to fill, which then becomes the entry.
 
-        What a killed process has made of the same files is there. The folder above it stays, as
-        whoever waits for it has it open.
+        Where another process has made the entry meanwhile, that one stays, as it may be in use.
         """
-        with alone(self._making):
-            stamp = self._making / _META
-            if not _same(stamp, self.files):
-                clear(self._making)
-                with whole_file(stamp) as target:
-                    target.write_text(json.dumps(self.files), encoding="utf-8")
-            (self._making / _CONTENT).mkdir(mode=0o700, exist_ok=True)
-            yield self._making / _CONTENT
-
-    @property
-    def _making(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.making")
+        with scratch_folder(self.path) as target:
+            target.chmod(0o700)
+            yield target
+            self._seal(target, {})
+            with alone(self.path.parent):
+                if self.read(lambda *_: True) is None:
+                    exchange(target, self.path)
 
     @property
     def can_be_made(self) -> bool:
-        """Whether there is a folder to make it in that only this user can write to."""
-        if private(self.path.parent) is None or self._making.is_symlink():
+        """Whether it has a place: a folder that only this user can write to, and no file there."""
+        if private(self.path.parent) is None or self.path.is_symlink() or self.path.is_file():
             return False
-        return private(self._making) is not None and os.access(self._making, os.W_OK)
-
-    def adopt(self, made: Path) -> None:
-        """Take over a folder that `making` yielded."""
-        self._seal(made, {})
-        put_in_place(made, self.path)
+        return os.access(self.path.parent, os.W_OK)
 
     def _seal(self, folder: Path, notes: dict[str, Any]) -> None:
         """Write notes and checksums beside what was written."""
@@ -180,22 +169,6 @@ class Entry:
         (folder / _SUMS).write_text(json.dumps(sums), encoding="utf-8")
         for path in folder.iterdir():  # what ids are hashed with is nobody else's to know
             path.chmod(0o600)
-
-
-def _same(stamp: Path, files: list[list[Any]]) -> bool:
-    try:
-        return bool(json.loads(stamp.read_text(encoding="utf-8")) == files)
-    except (OSError, ValueError, RecursionError):
-        return False
-
-
-def clear(folder: Path) -> None:
-    """Remove what is in a folder of ours; links are removed, and not followed."""
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
 
 
 def entry(what: object, paths: Iterable[Path]) -> Entry:

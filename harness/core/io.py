@@ -230,7 +230,8 @@ def whole_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside `path` that replaces it only when all went well."""
     with scratch_folder(path) as temporary:
         yield temporary
-        put_in_place(temporary, path)
+        with alone(path.parent):
+            exchange(temporary, path)
 
 
 @contextmanager
@@ -292,13 +293,8 @@ def alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def put_in_place(temporary: Path, path: Path) -> None:
-    """Give a folder the name `path`, and remove the one that had it."""
-    with alone(path.parent):
-        _exchange(temporary, path)
-
-
-def _exchange(temporary: Path, path: Path) -> None:
+def exchange(temporary: Path, path: Path) -> None:
+    """Give a folder the name `path`, and remove the one that had it; call it within `alone`."""
     if path.is_file() or path.is_symlink():
         raise FileExistsError(f"{path} is no folder")
     if path.exists():

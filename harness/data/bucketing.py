@@ -1,7 +1,4 @@
-"""Parts in, buckets of users out: the users of some leaves, in canonical order, as Parquet.
-
-What a killed process has finished is used by the next one.
-"""
+"""Parts in, buckets of users out: the users of some leaves, in canonical order, as Parquet."""
 
 from __future__ import annotations
 
@@ -14,16 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from harness.core import cache
 from harness.core.arrays import Int32
-from harness.core.io import whole_file
 from harness.core.random import LEAVES
 from harness.data import dataset, loading, parts
 from harness.data.dataset import Events, no_events
 from harness.data.event_types import EventType, in_order
 from harness.data.layout import Layout
 from harness.data.ordering import merged
-from harness.data.parts import PARTS, Part, note, noted
+from harness.data.parts import Part
 
 BUCKET_EVENTS = 1 << 23
 """A bucket has about so many events at most."""
@@ -59,28 +54,19 @@ class Known(NamedTuple):
 
 
 def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> None:
-    """Write the buckets of a layout's events into a folder, and take up what is there of them.
+    """Write the buckets of a layout's events into an empty folder.
 
     Parameters
     ----------
     progress : callable
         Told the rows of each batch that is read, then the events of each bucket that is written.
     """
-    if not _is_done(folder):
-        read, notes = parts.read(layout, folder, progress)
-        made = _gather(layout, folder, read, notes, progress)
-        # Last: from here on no part is needed.
-        note(folder / _KNOWN, made._asdict(), [items_file(folder), *folder.glob("bucket-*")])
-    shutil.rmtree(folder / PARTS, ignore_errors=True)
-
-
-def _is_done(folder: Path) -> bool:
-    """Return whether all buckets are there; remove what is left of some that are damaged."""
-    if noted(folder / _KNOWN) is not None:
-        return True
-    if (folder / _KNOWN).exists():  # parts that it was made of may be gone
-        cache.clear(folder)
-    return False
+    scratch = folder / "parts"
+    scratch.mkdir()
+    read, notes = parts.read(layout, scratch, progress)
+    made = _gather(layout, folder, read, notes, progress)
+    (folder / _KNOWN).write_text(json.dumps(made._asdict()), encoding="utf-8")
+    shutil.rmtree(scratch)
 
 
 def known(folder: Path) -> Known:
@@ -105,7 +91,7 @@ def _gather(
         sizes.append(merging.bucket(bucket, buckets))
         progress(sizes[-1][0])
     _write(items_file(folder), items.frame())
-    lows, highs = zip(*(part.notes["span"] for part in read), strict=True)
+    lows, highs = zip(*(part.span for part in read), strict=True)
     events, users = zip(*sizes, strict=True)
     return Known(events, users, (min(lows), max(highs)), (*notes, *items.notes), types)
 
@@ -153,20 +139,14 @@ class _Merging:
         self.registered = loading.users_of(layout)
 
     def bucket(self, at: int, count: int) -> tuple[int, int]:
-        """Write one of so many buckets unless it is there; return its events and users."""
-        files = events_file(self.folder, at), users_file(self.folder, at)
-        done = self.folder / f"done-{at:04}.json"
-        notes = noted(done)
-        if notes is None:
-            ids, events = self._gathered(LEAVES * at // count, LEAVES * (at + 1) // count)
-            sizes = np.diff(events.user_starts(len(ids))).astype(np.uint32)
-            times = loading.registered(self.layout, self.registered, ids)
-            users = loading.known_of(ids, {EVENTS: sizes, dataset.REGISTERED: times})
-            for path, frame in zip(files, (self._columns(events), users), strict=True):
-                _write(path, frame)
-            notes = {EVENTS: len(events), "users": len(ids)}
-            note(done, notes, files)
-        return notes[EVENTS], notes["users"]
+        """Write one of so many buckets; return its events and users."""
+        ids, events = self._gathered(LEAVES * at // count, LEAVES * (at + 1) // count)
+        sizes = np.diff(events.user_starts(len(ids))).astype(np.uint32)
+        times = loading.registered(self.layout, self.registered, ids)
+        users = loading.known_of(ids, {EVENTS: sizes, dataset.REGISTERED: times})
+        _write(events_file(self.folder, at), self._columns(events))
+        _write(users_file(self.folder, at), users)
+        return len(events), len(ids)
 
     def _gathered(self, first: int, behind: int) -> tuple[pl.Series, Events]:
         users, code_of_number = self._users(first, behind)
@@ -212,7 +192,5 @@ def gathered(
 
 
 def _write(path: Path, frame: pl.DataFrame) -> None:
-    with whole_file(path) as target:  # a group of rows is a chunk, and one chunk is not copied
-        frame.write_parquet(
-            target, compression="lz4", statistics=False, row_group_size=max(len(frame), 1)
-        )
+    rows = max(len(frame), 1)  # a group of rows is a chunk, and one chunk is not copied
+    frame.write_parquet(path, compression="lz4", statistics=False, row_group_size=rows)

@@ -28,7 +28,7 @@ from harness.data.table_files import sources
 
 _log = logging.getLogger(__name__)
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever buckets would be made or kept differently."""
 _BYTES_A_ROW = 40
 """Of disk: sixteen of a part, its users' ids, and what a bucket keeps."""
@@ -149,17 +149,21 @@ def prepared(
 
 
 def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object]) -> Buckets:
-    """Make the buckets of an entry, or wait for the process that does."""
+    """Make the buckets of an entry."""
+    _remove_earlier(entry.path.parent, layout)
     with entry.making() as folder:
-        found = entry.read(lambda folder, _: _opened(folder, layout))
-        if found is not None:
-            return found
         _write(layout, folder, progress, "HARNESS_CACHE_DIR")
         if not entry.settled:
             names = ", ".join(path.name for path in entry.paths)
             raise DataError(f"{names}: changed while events were read; run the command again")
-        entry.adopt(folder)
-        return _opened(entry.path, layout)
+    return _opened(entry.path, layout)
+
+
+def _remove_earlier(folder: Path, layout: Layout) -> None:
+    """Remove buckets of the format before, and the folder beside them where they were made."""
+    name = cache.entry((FORMAT - 1, layout, "buckets"), loading.files(layout)).path.name
+    for earlier in (name, f"{name}.making"):
+        shutil.rmtree(folder / earlier, ignore_errors=True)
 
 
 @contextmanager
@@ -182,19 +186,18 @@ def more_room(variable: str) -> str:
 
 def _write(layout: Layout, folder: Path, progress: Callable[[int], object], variable: str) -> None:
     """Write the buckets; raise DataError where the disk is too small, before that or meanwhile."""
-    needed = estimated_rows(layout) * _BYTES_A_ROW
-    held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    free = shutil.disk_usage(folder).free
+    needed, place = estimated_rows(layout) * _BYTES_A_ROW, folder.parent
+    free = shutil.disk_usage(place).free
     told = f"the buckets of users need about {_size(needed)}; {more_room(variable)}"
-    if held + free < needed:
-        raise DataError(f"{folder}: the disk has {_size(free)} free; {told}")
+    if free < needed:
+        raise DataError(f"{place}: the disk has {_size(free)} free; {told}")
     try:
-        with told_if_full(folder, told):
+        with told_if_full(place, told):
             bucketing.write(layout, folder, progress)
     except OSError as error:
         why = error.strerror or error
         cure = "run the command again, and leave the folder alone meanwhile"
-        raise DataError(f"{folder}: buckets cannot be made there: {why}; {cure}") from error
+        raise DataError(f"{place}: buckets cannot be made there: {why}; {cure}") from error
 
 
 def _size(bytes_: int) -> str:

@@ -16,7 +16,7 @@ from harness.core.errors import DataError, suggest
 from harness.data.frame_source import FrameSource, Piece
 from harness.data.layout import EventTable, Table
 from harness.data.naming import INSIDE, Part
-from harness.data.source import START, Batch, FieldRule, Mark
+from harness.data.source import Batch, FieldRule
 
 if TYPE_CHECKING:
     import duckdb
@@ -277,10 +277,10 @@ class SQLiteSource(_DatabaseSource):
         self._ids = [rule.column for rule in rules if rule.holds_ids]
         return super().texts(columns, rules)
 
-    def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:
+    def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
         """Yield the rows as events; see `FrameSource.events`."""
         self._ids = [table.user, table.item]
-        return super().events(table, secret, start)
+        return super().events(table, secret)
 
 
 def _in_columns(rows: sqlite3.Cursor, count: int) -> Iterator[list[list[Any]]]:

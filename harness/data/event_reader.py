@@ -1,26 +1,16 @@
-"""The events of a layout, read batch by batch, from any place on; what is left out is counted."""
+"""The events of a layout, read batch by batch; what is left out is counted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 
 from harness.core.errors import DataError, counted, printable, suggest
 from harness.data import zeros
 from harness.data.layout import EventTable, Layout
-from harness.data.source import START, Batch, Mark, Source
+from harness.data.source import Batch, Source
 from harness.data.table_files import sources
 from harness.delimited import fields
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the reading of a layout's events stands: in which table, which of its files, where."""
-
-    table: int = 0
-    file: int = 0
-    mark: Mark = START
 
 
 class EventReader:
@@ -33,26 +23,13 @@ class EventReader:
 
     Attributes
     ----------
-    at : Place
-        Where the next batch begins.
     rows, left_out : list of int
         Of each table, so far.
-    bytes : int
-        Of text that this reader has read.
     """
 
-    def __init__(
-        self,
-        layout: Layout,
-        progress: Callable[[int], object],
-        at: Place = Place(),
-        rows: Sequence[int] = (),
-        left_out: Sequence[int] = (),
-    ) -> None:
-        none = [0] * len(layout.events)
-        self.layout, self.progress, self.at = layout, progress, at
-        self.rows, self.left_out = list(rows or none), list(left_out or none)
-        self.bytes, self._secret = 0, fields.secret()
+    def __init__(self, layout: Layout, progress: Callable[[int], object]) -> None:
+        self.layout, self.progress, self._secret = layout, progress, fields.secret()
+        self.rows, self.left_out = [0] * len(layout.events), [0] * len(layout.events)
 
     def batches(self) -> Iterator[tuple[int, Batch]]:
         """Yield the events, with the number of the table that they are of.
@@ -62,26 +39,20 @@ class EventReader:
         DataError
             A file, column or value that cannot be used; a table without events.
         """
-        for number in range(self.at.table, len(self.layout.events)):
-            table = self.layout.events[number]
-            for file, source in enumerate(sources(table.table)):
-                if file >= self.at.file:
-                    yield from self.of(number, table, source)
-                    self.at = Place(number, file + 1)
+        for number, table in enumerate(self.layout.events):
+            for source in sources(table.table):
+                yield from self.of(number, table, source)
             self.refuse_none(number, table)
-            self.at = Place(number + 1)
 
     def of(self, number: int, table: EventTable, source: Source) -> Iterator[tuple[int, Batch]]:
         """Yield the events of one file."""
         try:
             source.require(table.columns)
-            for batch in source.events(table, self._secret, self.at.mark):
+            for batch in source.events(table, self._secret):
                 read = len(batch.time) + batch.left_out
                 self.rows[number] += read
                 self.left_out[number] += batch.left_out
                 self.progress(read)
-                self.bytes += batch.behind.bytes - self.at.mark.bytes
-                self.at = replace(self.at, mark=batch.behind)
                 yield number, batch
         except DataError as error:
             raise zeros.also_told(error, self.layout, table, source) from error

@@ -14,7 +14,7 @@ from harness.core.errors import DataError
 from harness.core.parquet import UNREADABLE
 from harness.data.conditions import Condition
 from harness.data.layout import EventTable, Table
-from harness.data.source import START, Batch, FieldRule, Mark, Source, nulled
+from harness.data.source import Batch, FieldRule, Source, nulled
 from harness.data.text_source import TextSource
 from harness.data.typed import ROW_INDEX, TypedEvents, bad_value
 
@@ -86,24 +86,22 @@ class FrameSource(Source):
             before += frame.height
         return pl.concat(frames)
 
-    def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:
-        """Yield the rows as events; those before `start` are read again."""
+    def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
+        """Yield the rows as events, in batches; `secret` is not needed, as Polars has its own."""
         pattern = None if table.time is None else self.pattern(table.time, table.time_format)
         before = 0
         for piece in self.pieces(table.columns):
             typed = TypedEvents(str(self.shown), table, self.kinds_in(piece), pattern)
-            left = max(start.rows - before, 0)
-            places = None if piece.places is None else piece.places[left:]
-            rows, before = Piece(piece.frame.slice(left), places), before + piece.frame.height
-            if rows.frame.height > 0:
-                yield self._batch(typed, rows, before)
+            if piece.frame.height > 0:
+                yield self._batch(typed, piece, before)
+            before += piece.frame.height
 
-    def _batch(self, typed: TypedEvents, rows: Piece, behind: int) -> Batch:
-        frame, before = rows.frame, behind - rows.frame.height
+    def _batch(self, typed: TypedEvents, rows: Piece, before: int) -> Batch:
+        frame = rows.frame
         if typed.table.numbered:
             frame = frame.with_row_index(ROW_INDEX, before)
         try:
-            found = typed.batch(frame.select(typed.columns).with_columns(typed.keys), Mark(behind))
+            found = typed.batch(frame.select(typed.columns).with_columns(typed.keys))
         except UNREADABLE as error:
             self._refuse_bad(rows, typed.rules, before, typed.table.where)
             raise self._unreadable(error) from error
@@ -179,9 +177,9 @@ class PartitionedText(FrameSource):
             given = frame.with_columns(constants(self.partition, columns)).select(columns)
             yield Piece(given, lines)
 
-    def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:
+    def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
         """Yield the rows as events; as of any text where no name of a folder is needed."""
         said = {column for column, _ in self.partition}
         if said.isdisjoint(table.columns):
-            return self.text.events(table, secret, start)
-        return super().events(table, secret, start)
+            return self.text.events(table, secret)
+        return super().events(table, secret)

@@ -23,7 +23,7 @@ from harness.data.frame_source import FrameSource, Piece, constants, refuse_know
 from harness.data.layout import EventTable, Table
 from harness.data.lists import UnequalError, in_rows, kinds_of
 from harness.data.naming import Part
-from harness.data.source import START, Batch, FieldRule, Mark
+from harness.data.source import Batch, FieldRule
 from harness.data.text_source import opened_text
 from harness.delimited.blocks import LONGEST
 
@@ -266,13 +266,13 @@ class JsonLinesSource(FrameSource):
         self._exact = tuple(columns)  # each as it is written, whatever others there are
         return super().texts(columns, rules)
 
-    def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:
+    def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
         """Yield the rows as events; see `FrameSource.events`."""
         self._ids = (table.user, table.item)
         among = [condition.column for condition in table.where if condition.among]
         texts = (*self._ids, table.kind, *among)
         self._exact = tuple(column for column in texts if column is not None)
-        return super().events(table, secret, start)
+        return super().events(table, secret)
 
 
 def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

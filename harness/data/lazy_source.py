@@ -12,7 +12,7 @@ from harness.core.errors import DataError, row_text
 from harness.core.parquet import UNREADABLE
 from harness.data.conditions import Condition
 from harness.data.layout import EventTable, Table
-from harness.data.source import START, Batch, FieldRule, Mark, Source, nulled
+from harness.data.source import Batch, FieldRule, Source, nulled
 from harness.data.typed import ROW_INDEX, TypedEvents, bad_value, refuse_float_ids
 
 BATCH_ROWS = 1_000_000
@@ -92,16 +92,15 @@ class LazySource(Source):
         except UNREADABLE:
             return 0  # told when the rows are read
 
-    def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:
+    def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
         """Yield the rows as events, in batches; `secret` is not needed, as Polars has its own."""
         pattern = None if table.time is None else self.pattern(table.time, table.time_format)
-        typed, before = TypedEvents(str(self.shown), table, self.kinds, pattern), start.rows
+        typed = TypedEvents(str(self.shown), table, self.kinds, pattern)
         frame = self.frame.with_row_index(ROW_INDEX) if table.numbered else self.frame
         try:
             query = frame.slice(*self.range).select(typed.columns).with_columns(typed.keys)
-            for batch in query.slice(start.rows).collect_batches(chunk_size=BATCH_ROWS):
-                before += batch.height
-                found = typed.batch(batch, Mark(before))
+            for batch in query.collect_batches(chunk_size=BATCH_ROWS):
+                found = typed.batch(batch)
                 if found is None:
                     self._fail(typed.rules, "an empty value", where=table.where)
                 yield found

@@ -56,24 +56,6 @@ class Labels(NamedTuple):
     names: list[str]
 
 
-class Mark(NamedTuple):
-    """A place in a file between two rows: how many rows, lines and bytes of text lie before it.
-
-    Attributes
-    ----------
-    quoted : bool
-        Whether there is a quote in the text before it: lines are read otherwise from there on.
-    """
-
-    rows: int = 0
-    lines: int = 0
-    bytes: int = 0
-    quoted: bool = False
-
-
-START = Mark()
-
-
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Some rows of a file, as events.
@@ -86,8 +68,8 @@ class Batch:
         The row in the file, from 0, where the table is to be numbered.
     left_out : int
         Rows that do not hold the conditions, which the others do not have.
-    behind : Mark
-        Where the next rows begin.
+    bytes : int
+        Of text that they were read from.
     kind : Labels, optional
         The event types, where the table has a column of them.
     value : float64 array, optional
@@ -99,7 +81,7 @@ class Batch:
     time: Int64
     row: Int64 | None
     left_out: int
-    behind: Mark = START
+    bytes: int = 0
     kind: Labels | None = None
     value: Floats | None = None
 
@@ -335,8 +317,8 @@ class Source(ABC):
         """
 
     @abstractmethod
-    def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:
-        """Yield the rows from `start` on as events, in batches; keys are made with a secret.
+    def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
+        """Yield the rows as events, in batches; keys are made with a secret.
 
         Raises
         ------

@@ -22,11 +22,9 @@ from harness.data import _events, times
 from harness.data.layout import EventTable, Table
 from harness.data.source import (
     MOST_LABELS,
-    START,
     Batch,
     FieldRule,
     Labels,
-    Mark,
     Met,
     Source,
     event_id_rule,
@@ -181,7 +179,7 @@ class TextSource(Source):
         return f"{says}; save the file as UTF-8, or set {allowed} {self.table.place}"
 
     def _read(
-        self, columns: tuple[str, ...], work: Callable[[Rows], Found], start: Mark = START
+        self, columns: tuple[str, ...], work: Callable[[Rows], Found]
     ) -> Iterator[tuple[Rows, Found]]:
         """Yield the rows of each block, with what `work` makes of them; what is wrong is raised."""
         with opened_text(self.shown, self.table) as stream:
@@ -190,8 +188,8 @@ class TextSource(Source):
                 rows = rows_of(block, self.names, columns)
                 return rows, work(rows)
 
-            before = self._before + start.lines
-            for rows, found in in_order(self._reader(stream, start), read):
+            before = self._before
+            for rows, found in in_order(self._reader(stream), read):
                 if rows.faults:
                     first = min(rows.faults, key=lambda fault: (fault.line, fault.rank))
                     raise DataError(
@@ -200,10 +198,9 @@ class TextSource(Source):
                 yield rows, found
                 before += rows.ended
 
-    def _reader(self, stream: BinaryIO, start: Mark = START) -> Reader:
-        skip(stream, self._skipped + start.bytes)
-        separator = self.table.separator.encode()
-        return Reader(stream, separator, returns=self._returns, quoted=start.quoted)
+    def _reader(self, stream: BinaryIO) -> Reader:
+        skip(stream, self._skipped)
+        return Reader(stream, self.table.separator.encode(), returns=self._returns)
 
     def first(self, column: str, rows: int) -> pl.Series:
         """Return the first values of a column as text; none where they cannot be read."""
@@ -252,21 +249,14 @@ class TextSource(Source):
                 return rows * packed * self.shown.stat().st_size // max(block.consumed, 1)
         return 0
 
-    def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:
+    def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
         """Yield the rows as events, in batches; see `Source.events`."""
-        read, at = _EventReader(self, table, secret), start
-        for rows, found in self._read(table.columns, read.batch, start):
-            before, at = at, _behind(at, rows)
-            if found is not None:
-                row = None if found.row is None else found.row + before.rows
-                yield replace(found, row=row, behind=at)
-
-
-def _behind(at: Mark, rows: Rows) -> Mark:
-    """Return the mark behind some rows that begin at another."""
-    quoted = at.quoted or rows.block.end == _lines.RECORD
-    read = at.rows + len(rows), at.lines + rows.ended, at.bytes + rows.block.consumed
-    return Mark(*read, quoted)
+        reader, before = _EventReader(self, table, secret), 0
+        for rows, batch in self._read(table.columns, reader.batch):
+            if batch is not None:
+                row = None if batch.row is None else batch.row + before
+                yield replace(batch, row=row, bytes=rows.block.consumed)
+            before += len(rows)
 
 
 class _EventReader:

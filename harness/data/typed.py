@@ -18,7 +18,6 @@ from harness.data.source import (
     Batch,
     FieldRule,
     Labels,
-    Mark,
     Met,
     event_id_rule,
     kind_rule,
@@ -144,7 +143,7 @@ class TypedEvents:
         # What cannot be read is null: it matters in rows that are kept alone.
         return times.from_text(column, table.time_format, self.pattern)
 
-    def batch(self, rows: pl.DataFrame, behind: Mark) -> Batch | None:
+    def batch(self, rows: pl.DataFrame) -> Batch | None:
         """Return rows as events; None where a value is empty.
 
         Parameters
@@ -168,7 +167,6 @@ class TypedEvents:
             time=kept[dataset.TIME].to_numpy(),
             row=row,
             left_out=rows.height - kept.height,
-            behind=behind,
             kind=self._labels(kept) if self.table.kind is not None else None,
             value=None if value is None else value.to_numpy() + 0.0,  # no zero below zero
         )

@@ -121,13 +121,10 @@ class Reader:
 
     header_lines = 1
 
-    def __init__(
-        self, stream: BinaryIO, separator: bytes, *, returns: bool = False, quoted: bool = False
-    ) -> None:
+    def __init__(self, stream: BinaryIO, separator: bytes, *, returns: bool = False) -> None:
         self.stream, self.separator, self.returns = stream, separator, returns
-        self.ends = True
+        self.ends, self._quoted = True, False
         self._free: list[Bytes] = []
-        self._quoted = quoted
 
     def give_back(self, block: Block) -> None:
         """Let a block's buffer be used again."""

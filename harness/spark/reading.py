@@ -25,7 +25,7 @@ from harness.data.event_types import EventType, in_order
 from harness.data.layout import Layout
 from harness.data.naming import Part, absolute, parts_of
 from harness.data.parquet_source import ParquetSource
-from harness.data.source import START, Batch
+from harness.data.source import Batch
 from harness.data.table_files import opened
 from harness.data.typed import TypedEvents
 from harness.spark import remote, users
@@ -263,7 +263,7 @@ def _rows(
         frame = pl.DataFrame(pl.from_arrow(arrow))
         typed = TypedEvents(table.table.name, table, frame.schema, pattern)
         try:
-            batch = typed.batch(frame.select(typed.columns).with_columns(typed.keys), START)
+            batch = typed.batch(frame.select(typed.columns).with_columns(typed.keys))
         except UNREADABLE as error:
             remote.refuse_bad(table.table.name, frame, typed.rules, table.where)
             why = str(error).strip().splitlines()[0]
@@ -286,7 +286,7 @@ def _parts(layout: Layout, division: Division, at: int, number: int, given: _Eve
             for key, content in _divided(division, read):
                 yield from rows(key, content, source=source)
             events = len(read.columns[dataset.TIME])
-            facts = {_EVENTS: events, _SPAN: parts.span_of(read), KINDS: read.kinds}
+            facts = {_EVENTS: events, _SPAN: read.span, KINDS: read.kinds}
             yield from rows(at, None, facts)
         counted = {_ROWS: reader.rows[number], _LEFT_OUT: reader.left_out[number]}
         yield from rows(at, None, counted)

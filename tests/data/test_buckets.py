@@ -1,12 +1,16 @@
-"""Buckets of users: every event once, whatever is packed, killed, damaged or full meanwhile."""
+"""Buckets of users: every event once, whatever is packed, broken off, damaged or full meanwhile."""
 
 import errno
 import gzip
 import io
 import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +23,9 @@ from harness.config import Config
 from harness.core import cache
 from harness.core.errors import DataError
 from harness.core.random import id_hashes
-from harness.data import bucketing, buckets, loading, parts
+from harness.data import bucketing, buckets, database_source, loading, parts
 from harness.data.buckets import Buckets, prepared
 from harness.data.dataset import Dataset
-from harness.data.layout import Layout
 from harness.delimited import blocks
 
 LOG = """user,item,time,stars
@@ -66,9 +69,9 @@ def in_parts_of(monkeypatch: pytest.MonkeyPatch, lines: int) -> None:
     monkeypatch.setattr(parts, "PART_ROWS", lines)
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 64])
-@pytest.mark.parametrize("part", [1, 2, 100])
-@pytest.mark.parametrize("ids", [1, 100])
+@pytest.mark.parametrize(
+    ("count", "part", "ids"), [(1, 100, 100), (2, 2, 1), (7, 1, 1), (7, 1, 100), (64, 2, 100)]
+)
 def test_every_event_is_in_one_bucket(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, part: int, ids: int
 ) -> None:
@@ -130,13 +133,8 @@ def test_a_part_ends_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.Monkey
     layout = config(tmp_path, events="logs").layout()
     logs = dict.fromkeys(("a.csv", "b.csv"), "user,item,time\n" + 3 * row)
     small.write(tmp_path / "logs", logs)
-    with monkeypatch.context() as patch:
-        patch.setattr(bucketing._Merging, "bucket", _killed)
-        assert _is_killed(layout)
-    (left,) = cache.folder().glob("*.making/content/parts")
-    assert [len(np.load(part / "time.npy")) for part in sorted(left.iterdir())] == [2, 2, 2]
-    with prepared(layout) as found:
-        assert len(all_rows(found)) == 6
+    written, _ = parts.read(layout, tmp_path, lambda rows: None)
+    assert [part.n_rows for part in written] == [2, 2, 2]
 
 
 def test_rows_at_the_end_that_are_all_left_out_make_no_part(
@@ -168,92 +166,59 @@ STORED: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-class Killed(BaseException):
-    """What ends the process of a test, which no code expects."""
-
-
-def _until(monkeypatch: pytest.MonkeyPatch, writes: int) -> None:
-    """Let the process be killed when it has written so many files."""
-    left = [writes]
-
-    def counting(write: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*given: Any, **named: Any) -> Any:
-            left[0] -= 1
-            if left[0] < 0:
-                raise Killed
-            return write(*given, **named)
-
-        return counted
-
-    monkeypatch.setattr(np, "save", counting(np.save))
-    monkeypatch.setattr(pl.DataFrame, "write_ipc", counting(pl.DataFrame.write_ipc))
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", counting(pl.DataFrame.write_parquet))
-
-
-@pytest.mark.parametrize("name", STORED)
-def test_what_a_killed_process_has_finished_is_used_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    in_buckets(monkeypatch, 2)
-    in_parts_of(monkeypatch, 2)
-    monkeypatch.setattr("harness.data.lazy_source.BATCH_ROWS", 1)
-    layout = config(tmp_path, events=name).layout()
-    (tmp_path / "log.csv").unlink()
-    (tmp_path / name).write_bytes(STORED[name](LOG.encode()))
-    whole = sorted(rows(loading.load(layout)))
-    for writes in range(1000):
-        monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / f"cache{writes}"))
-        with monkeypatch.context() as patch:
-            _until(patch, writes)
-            killed = _is_killed(layout)
-        with prepared(layout) as found:
-            assert all_rows(found) == whole
-            assert not list(cache.folder().rglob("*.part"))
-        if not killed:
-            break
-    assert writes > 15
-
-
-def _is_killed(layout: Layout) -> bool:
-    try:
-        with prepared(layout):
-            return False
-    except Killed:
-        return True
-
-
-def test_rows_that_were_read_are_not_read_again(
+def test_a_conversion_that_is_broken_off_starts_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_parts_of(monkeypatch, 1)
-    layout = config(tmp_path).layout()
+    """This view has its rows in another order each time: none of the first try may be kept."""
+    monkeypatch.setattr(database_source, "ROWS", 10)
+    monkeypatch.setattr(parts, "PART_ROWS", 10)
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
+        connection.execute("CREATE TABLE sales (user, item, time)")
+        sales = [(f"user{n}", "a", "2020-01-01") for n in range(100)]
+        connection.executemany("INSERT INTO sales VALUES (?, ?, ?)", sales)
+        connection.execute("CREATE VIEW log AS SELECT * FROM sales ORDER BY random()")
+        connection.commit()
+    layout = config(tmp_path, events="shop.sqlite::log").layout()
     read: list[int] = []
-    with monkeypatch.context() as patch:
-        patch.setattr(bucketing._Merging, "bucket", _killed)
-        with pytest.raises(Killed), prepared(layout, read.append):
-            pass
-    assert sum(read) == 5
-    again: list[int] = []
-    with prepared(layout, again.append) as found:
-        assert len(all_rows(found)) == 5
-    assert again == [5, 5]  # told at once, as none of them was read; then the bucket's
+
+    def break_off(count: int) -> None:
+        read.append(count)
+        if sum(read) == 50:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), prepared(layout, break_off):
+        pass
+    read.clear()
+    with prepared(layout, read.append) as found:
+        assert all_rows(found) == sorted(rows(loading.load(layout)))
+    assert read == [*[10] * 10, 100]  # the rows from the first on, then the events of the bucket
+    assert list(cache.folder().iterdir()) == [found.folder]
 
 
-def _killed(*_: object, **__: object) -> None:
-    raise Killed
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from harness import config
+from harness.core import cache
+from harness.data.buckets import prepared
+
+cache._RECENT_NS = 0
+layout = config.read(Path(sys.argv[1])).layout()
+with prepared(layout, lambda rows: os.kill(os.getpid(), signal.SIGKILL)):
+    pass
+"""
 
 
-def test_a_file_that_changed_meanwhile_is_read_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    in_parts_of(monkeypatch, 1)
+def test_what_a_killed_conversion_left_is_removed(tmp_path: Path) -> None:
     layout = config(tmp_path).layout()
-    with monkeypatch.context() as patch:
-        patch.setattr(bucketing._Merging, "bucket", _killed)
-        assert _is_killed(layout)
-    (tmp_path / "log.csv").write_text("user,item,time,stars\nzoe,z,2020-01-01,1\n")
+    small.write(tmp_path, {"shop.toml": small.toml()})
+    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "shop.toml"], check=False)
+    assert done.returncode == -signal.SIGKILL
+    (half,) = cache.folder().iterdir()
     with prepared(layout) as found:
-        assert [row[:2] for row in all_rows(found)] == [("zoe", "z")]
+        assert half.name.startswith(f".{found.folder.name}.")
+        assert len(all_rows(found)) == 5
+    assert list(cache.folder().iterdir()) == [found.folder]
 
 
 def test_buckets_are_made_once_and_anew_when_damaged(tmp_path: Path) -> None:
@@ -289,44 +254,32 @@ def test_a_file_that_changes_while_it_is_read_is_told(
         assert len(all_rows(found)) == 6
 
 
-def test_a_process_that_is_killed_while_it_tidies_up_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Parts are removed file by file: some are half there then."""
+def test_a_run_beside_another_leaves_the_buckets_of_that_alone(tmp_path: Path) -> None:
+    """While the first run reads, a second one converts the whole log and uses it."""
     layout = config(tmp_path).layout()
+    with ExitStack() as stack:
+        second: list[tuple[Buckets, int]] = []
 
-    def half(folder: Path, **_: object) -> None:
-        if folder.name == "parts":
-            next(folder.rglob("notes.json")).unlink()
-            raise Killed
+        def convert_too(_: int) -> None:
+            if not second:
+                made = stack.enter_context(prepared(layout))
+                second.append((made, made.folder.stat().st_ino))
 
-    with monkeypatch.context() as patch:
-        patch.setattr(bucketing.shutil, "rmtree", half)
-        with pytest.raises(Killed), prepared(layout):
-            pass
-    read: list[int] = []
-    with prepared(layout, read.append) as found:
-        assert len(all_rows(found)) == 5
-    assert read == []
+        first = stack.enter_context(prepared(layout, convert_too))
+        ((other, inode),) = second
+        assert first.folder == other.folder
+        assert first.folder.stat().st_ino == inode
+        assert all_rows(first) == all_rows(other) == sorted(rows(loading.load(layout)))
+    assert list(cache.folder().iterdir()) == [first.folder]
 
 
-def test_two_processes_make_them_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_buckets_of_the_format_before_are_removed(tmp_path: Path) -> None:
     layout = config(tmp_path).layout()
-    written, write = [], bucketing.write
-
-    def counted(*given: Any) -> None:
-        written.append(1)
-        write(*given)
-
-    monkeypatch.setattr(bucketing, "write", counted)
-
-    def read(_: int) -> int:
-        with prepared(layout) as found:
-            return len(all_rows(found))
-
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(read, range(4))) == [5] * 4
-    assert len(written) == 1
+    earlier = cache.entry((buckets.FORMAT - 1, layout, "buckets"), loading.files(layout)).path
+    small.write(earlier, {"known.json": "{}"})
+    small.write(earlier.with_name(f"{earlier.name}.making"), {"meta.json": "[]"})
+    with prepared(layout) as found:
+        assert list(cache.folder().iterdir()) == [found.folder]
 
 
 def test_without_the_cache_they_go_afterwards(tmp_path: Path) -> None:
@@ -389,7 +342,7 @@ def _full_for_numpy(*_: object, **__: object) -> None:
         (pl.DataFrame, "write_parquet", _full),
     ],
 )
-def test_a_disk_that_gets_full_is_told_and_the_next_command_goes_on(
+def test_a_disk_that_gets_full_is_told_and_the_next_command_starts_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of: Any, name: str, full: Any
 ) -> None:
     layout = config(tmp_path).layout()
@@ -414,75 +367,6 @@ def test_another_fault_of_the_disk_is_not_called_full(
         pass
 
 
-def _left(layout: Layout, monkeypatch: pytest.MonkeyPatch, gathered: int) -> Path:
-    """Return what is left where a process is killed when it has gathered some buckets."""
-    bucket, done = bucketing._Merging.bucket, [0]
-
-    def counted(self: Any, *given: int) -> Any:
-        done[0] += 1
-        return _killed() if done[0] > gathered else bucket(self, *given)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(bucketing._Merging, "bucket", counted)
-        assert _is_killed(layout)
-    (folder,) = cache.folder().glob("*.making")
-    return folder / "content"
-
-
-def _flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
-
-
-DAMAGE: dict[str, Callable[[Path], object]] = {
-    "a bit of a column": lambda left: _flip(left / "parts/000001/item.npy"),
-    "a column that is gone": lambda left: (left / "parts/000000/user.npy").unlink(),
-    "empty notes": lambda left: (left / "parts/000002/notes.json").write_text(""),
-    "other notes": lambda left: (left / "parts/000002/notes.json").write_text("[[]]"),
-    "the first part is gone": lambda left: shutil.rmtree(left / "parts/000000"),
-    "the last part is gone": lambda left: shutil.rmtree(max((left / "parts").iterdir())),
-    "a stranger among parts": lambda left: (left / "parts/000009").write_text("x"),
-    "a file in place of parts": lambda left: (
-        shutil.rmtree(left / "parts"), (left / "parts").write_text("x"),
-    ),
-    "a bit of a bucket": lambda left: _flip(left / "bucket-0000-events.parquet"),
-    "users of a bucket that are gone": lambda left: (
-        (left / "bucket-0000-users.parquet").unlink()
-    ),
-    "notes of a bucket": lambda left: (left / "done-0000.json").write_text("{"),
-    "a link in place of a part": lambda left: (
-        shutil.rmtree(left / "parts/000001"), (left / "parts/000001").symlink_to(left.parent),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_damage_of_what_a_killed_process_has_left_is_mended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
-) -> None:
-    in_buckets(monkeypatch, 3)
-    in_parts_of(monkeypatch, 1)
-    layout = config(tmp_path).layout()
-    whole = sorted(rows(loading.load(layout)))
-    DAMAGE[damage](_left(layout, monkeypatch, 2))
-    with prepared(layout) as found:
-        assert all_rows(found) == whole
-
-
-def test_buckets_that_are_damaged_after_parts_went_are_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    layout = config(tmp_path).layout()
-    with monkeypatch.context() as patch:
-        patch.setattr(cache.Entry, "adopt", _killed)
-        assert _is_killed(layout)
-    (folder,) = cache.folder().glob("*.making")
-    _flip(folder / "content" / "bucket-0000-events.parquet")
-    with prepared(layout) as found:
-        assert len(all_rows(found)) == 5
-
-
 def test_a_link_in_place_of_our_folder_is_not_followed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -492,24 +376,11 @@ def test_a_link_in_place_of_our_folder_is_not_followed(
     with prepared(layout) as found:
         name = found.folder.name
     shutil.rmtree(found.folder)
-    shutil.rmtree(cache.folder() / f"{name}.making")
-    (cache.folder() / f"{name}.making").symlink_to(victim)
+    (cache.folder() / name).symlink_to(victim)
     with prepared(layout) as found:
         assert len(all_rows(found)) == 5
     assert (victim / "letter.txt").read_text() == "dear"
     assert "cannot be used; buckets are made in" in caplog.text
-
-
-def test_quotes_that_were_met_are_remembered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Behind a quote, lines hold no control characters; so it is where reading goes on."""
-    in_parts_of(monkeypatch, 1)
-    layout = config(tmp_path, LOG + "eve,a\x1f,2020-01-03,5\n").layout()
-    for _ in range(2):  # the second time it begins behind what was read before
-        told = pytest.raises(DataError, match="line 7 holds a control character")
-        with told, prepared(layout):
-            pass
 
 
 @pytest.mark.parametrize(("name", "stored"), STORED.items())
@@ -532,10 +403,9 @@ def test_what_is_wrong_in_a_part_that_is_read_later_has_its_line(
 ) -> None:
     in_parts_of(monkeypatch, 1)
     layout = config(tmp_path, LOG + "eve,a,2020-13-01,5\n").layout()
-    for _ in range(2):  # the second time it begins behind what was read before
-        told = pytest.raises(DataError, match=r'log.csv: line 7, column "time": found "2020-13-01"')
-        with told, prepared(layout):
-            pass
+    told = pytest.raises(DataError, match=r'log.csv: line 7, column "time": found "2020-13-01"')
+    with told, prepared(layout):
+        pass
 
 
 def test_types_rows_and_registrations_are_kept(

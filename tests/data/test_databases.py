@@ -20,7 +20,6 @@ from test_text_source import FOLDER, log
 from harness.core.errors import DataError, UsageError
 from harness.data import attributes, database_source, loading
 from harness.data.conditions import Condition
-from harness.data.event_reader import EventReader
 from harness.data.layout import AttributeTable, Table
 from harness.data.loading import load
 from harness.data.naming import is_in_database
@@ -335,22 +334,6 @@ def test_what_is_not_written_yet_belongs_to_the_file(tmp_path: Path) -> None:
         connection.commit()
         assert [path.name for path in loading.files(layout)] == [name, f"{name}-wal"]
         assert ("zoe", "1", 1) in rows(layout)
-
-
-@KINDS
-def test_reading_goes_on_at_any_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    monkeypatch.setattr(database_source, "ROWS", 2)
-    layout = log(tmp_path, events=f"{write(tmp_path, kind)}::log")
-    reader = EventReader(layout, lambda rows: None)
-    batches = reader.batches()
-    taken = len(next(batches)[1].time)
-    at = reader.at
-    left = [t for _, batch in batches for t in batch.time.tolist()]
-    again = EventReader(layout, lambda rows: None, at, [taken], [0])
-    assert [t for _, b in again.batches() for t in b.time.tolist()] == left
-    assert taken + len(left) == 3
 
 
 ID = st.text(

@@ -17,7 +17,6 @@ from test_text_source import FOLDER, log
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
 from harness.data import attributes, json_source, lists
-from harness.data.event_reader import EventReader
 from harness.data.layout import AttributeTable, Table
 from harness.data.loading import load
 
@@ -278,20 +277,6 @@ def test_the_key_of_a_config(tmp_path: Path, given_: Any, rows_: tuple[str, ...]
 def test_the_key_is_checked(tmp_path: Path) -> None:
     with refusal(UsageError, "[data] rows: found 5"):
         config(tmp_path, rows=5)
-
-
-@pytest.mark.parametrize("size", [30, 1 << 22])
-def test_reading_goes_on_at_any_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    monkeypatch.setattr(json_source, "SIZE", size)
-    monkeypatch.setattr(lists, "_EVENTS", 1)
-    layout = log(tmp_path, events=lines(tmp_path, SESSIONS), **OTTO)
-    reader = EventReader(layout, lambda rows: None)
-    first = next(reader.batches())[1]
-    again = EventReader(layout, lambda rows: None, reader.at, reader.rows)
-    left = [t for _, batch in again.batches() for t in batch.time.tolist()]
-    assert [*first.time.tolist(), *left] == [0, DAY * 1000, 2 * DAY * 1000]
 
 
 def test_lists_are_cut_where_they_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,16 +1,14 @@
 """Separators of several bytes, as the older MovieLens archives have them."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import refusal
 from hypothesis import given
 from hypothesis import strategies as st
-from test_text_source import FOLDER, events, log
+from test_text_source import FOLDER, events
 
 from harness.core.errors import DataError
-from harness.data.event_reader import EventReader
 from harness.delimited import blocks
 
 COLUMNS = {"header": ["user", "item", "stars", "time"], "time_format": "epoch_s"}
@@ -115,21 +113,3 @@ def test_other_separators_that_fit_the_header_are_named(
 ) -> None:
     with refusal(DataError, said):
         events(tmp_path, f"{line}\n", **COLUMNS, separator=separator)
-
-
-def test_reading_goes_on_at_any_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mark counts bytes of the file: 14 a row here, two of each separator."""
-    monkeypatch.setattr(blocks, "SIZE", 64)
-    rows = [f"u{n}::x{n}::5::{n + 10}\n" for n in range(9)] * 4
-    (tmp_path / "log.csv").write_text("".join(rows))
-    layout = log(tmp_path, **DOUBLE)
-
-    def read(**at: Any) -> list[tuple[int, int]]:
-        reader = EventReader(layout, lambda rows: None, **at)
-        return [(time, reader.at.mark.bytes) for _, b in reader.batches() for time in b.time]
-
-    whole, reader = read(), EventReader(layout, lambda rows: None)
-    next(reader.batches())
-    taken = reader.at.mark
-    assert taken.bytes == 14 * taken.rows
-    assert read(at=reader.at) == whole[taken.rows :]
