@@ -23,7 +23,7 @@ from harness.data.loading import load
 from harness.data.table_files import sources
 from harness.data.table_layout import table as table_layout
 from harness.data.text_source import _FORMS
-from harness.delimited import blocks
+from harness.delimited import blocks, fields
 from harness.delimited.blocks import padded
 
 EPOCH = datetime(1970, 1, 1)
@@ -226,6 +226,15 @@ def test_lines_are_counted_over_blocks(tmp_path: Path, monkeypatch: pytest.Monke
     rows = '"a\n\n",x,1970-01-01,n\n' * 40
     with refusal(DataError, 'log.csv: line 122, column "time": found "never"'):
         events(tmp_path, HEADER + rows + "a,x,never,n\n")
+
+
+def test_rows_are_counted_over_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "SIZE", 64)
+    (tmp_path / "log.csv").write_text(HEADER + "a,x,1970-01-01,n\n" * 40)
+    (table,) = log(tmp_path).events
+    (source,) = sources(table.table)
+    batches = source.events(replace(table, numbered=True), fields.secret())
+    assert [row for batch in batches for row in batch.row] == list(range(40))
 
 
 def test_bytes_that_are_no_utf_8_matter_in_columns_that_are_read(tmp_path: Path) -> None:
