@@ -251,13 +251,10 @@ def check_whole(found: dict[str, object], older: dict[str, object], usual: Usual
 
 
 def check_cache(folder: Path) -> None:
-    """Every entry is whole, as its own sums say; what entries are made in is empty."""
+    """Every entry is whole, as its own sums say."""
     parts = ("models", "trials")  # each of what they hold is an entry
     for entry in [*folder.iterdir(), *(own for part in parts for own in folder.glob(f"{part}/*"))]:
         if entry.name in parts:
-            continue
-        if entry.suffix == ".making":
-            assert [path.name for path in entry.iterdir()] == ["meta.json"]
             continue
         sums = json.loads((entry / "sums.json").read_text())
         assert {path.name for path in entry.iterdir()} == {"sums.json", *sums}
