@@ -209,7 +209,7 @@ def contents_of_run(folder: Path) -> dict[str, object]:
 
 
 def content(path: Path) -> object:
-    """Return a file without what tells the time."""
+    """Return a file without the times, and without which models the killed run had finished."""
     held = path.read_bytes()
     if path.suffix == ".gz":
         return gzip.decompress(held)
@@ -217,8 +217,8 @@ def content(path: Path) -> object:
         return held
     document = json.loads(held)
     for part in (document, *document.get("models", [])):
-        part.pop("seconds", None)
-        part.pop("written", None)
+        for key in ("seconds", "written", "reused"):
+            part.pop(key, None)
     return document
 
 
