@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -56,13 +56,6 @@ def run(
             metavar="SIZE",
             help="How much may be used, such as 4GB, at least 1GB; what is free by default. Where "
             "all events need more, users are evaluated in buckets that are kept on disk.",
-        ),
-    ] = None,
-    whole: Annotated[
-        Literal["refuse", "keep"] | None,
-        typer.Option(
-            help="Models that learn from all events at once, where users are in buckets: an "
-            "error (refuse), or they alone have all events in memory."
         ),
     ] = None,
     engine: Engine = "local",
@@ -129,8 +122,7 @@ def run(
     settings = config_.read(config_of(config, config_option), set_ or [])
     check_out(out or Path("runs/any"))
     refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets, tables=tables)
-    local = {"memory": memory, "whole": whole, "fresh": fresh or None, "model": model}
-    refuse_without(engine, "local", **local, jobs=jobs)
+    refuse_without(engine, "local", memory=memory, fresh=fresh or None, model=model, jobs=jobs)
 
     folder = _Folder(Path.cwd(), out)  # a model may go elsewhere
 
@@ -147,10 +139,16 @@ def run(
     else:
         bars = shows_bars()
         with stdout_to_stderr():  # what a model prints must not mix with the results
-            allowed: dict[str, Any] = {"memory": memory, "whole": whole or "refuse"}
-            allowed |= {"fail_fast": fail_fast, "fresh": fresh, "progress": bars}
             try:
-                own = run_(settings, **allowed, models=model or (), jobs=jobs or 1)
+                own = run_(
+                    settings,
+                    models=model or (),
+                    memory=memory,
+                    fail_fast=fail_fast,
+                    fresh=fresh,
+                    jobs=jobs or 1,
+                    progress=bars,
+                )
             except RecommenderError as error:
                 error.args = (f"{error}{'' if debug else _DEBUG}",)
                 raise

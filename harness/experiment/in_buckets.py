@@ -11,7 +11,6 @@ import logging
 from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -30,8 +29,6 @@ from harness.data.dataset import Dataset
 from harness.experiment import memory
 from harness.experiment.answers import Answers, ask
 from harness.experiment.build import itself
-from harness.experiment.evaluate_model import asked_in_turn
-from harness.experiment.expected import require_memory
 from harness.experiment.failures import Failures
 from harness.experiment.file_model import PrecomputedLists
 from harness.experiment.in_parts import (
@@ -43,14 +40,14 @@ from harness.experiment.in_parts import (
     plan_steps,
     unseen,
 )
-from harness.experiment.memory import Limit
+from harness.experiment.memory import Limit, require_memory
 from harness.models import item_stats
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, TrainCounts
 from harness.models.recommendations import Recommendations
 from harness.protocol import evaluation_set, users
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.task import Task, make_task, noted, of_users, refuse_rows_without_order
+from harness.protocol.task import Task, noted, refuse_rows_without_order
 
 _log = logging.getLogger(__name__)
 
@@ -70,10 +67,7 @@ class InBuckets:
     Parameters
     ----------
     models : sequence of mapping of name to Recommender
-        Of each repeat.
-    kept : sequence of str
-        Those that learn from all events at once, and have them in memory; the others fit in parts
-        or are files of lists.
+        Of each repeat; they fit in parts or are files of lists.
     folder : Path
         Where lists wait; the caller's.
     failures : Failures
@@ -104,13 +98,12 @@ class InBuckets:
         config: Config,
         buckets: Buckets,
         models: Models,
-        kept: Sequence[str],
         folder: Path,
         clock: Clock,
         failures: Failures,
         progress: bool,
     ) -> None:
-        self.config, self.buckets, self.models, self.kept = config, buckets, models, kept
+        self.config, self.buckets, self.models = config, buckets, models
         self._folder, self._failures, self._progress = folder, failures, progress
         self._clocks = {model.name: Clock() for model in config.models}
         self._parts: dict[tuple[str, int], list[Answers]] = {}
@@ -119,7 +112,7 @@ class InBuckets:
             self._plan = steps_.found(plan_steps(config, data), self._total)
         self._in_parts: list[tuple[int, str, Recommender]] = []
         if len(self._plan.candidates) > 0:  # else it is told when the users are known, too
-            self._in_parts = [m for m in in_parts(models, kept) if m[1] not in failures.found]
+            self._in_parts = [m for m in in_parts(models) if m[1] not in failures.found]
             took = stopwatch()
             with clock.step("fit"):
                 fit(self._plan, self._in_parts, self._total, self._clocks, failures)
@@ -140,22 +133,12 @@ class InBuckets:
     def answers(self, settings: ModelConfig) -> tuple[list[Answers], Clock]:
         """Return every repeat's answers for all users, in the order of the evaluation set."""
         name, clock = settings.name, self._clocks[settings.name]
-        if name in self.kept:  # taken out: a model's memory is free again when it was asked
-            own = (models.pop(name) for _, models in self._with(name))
-            return asked_in_turn(own, settings, *self._whole, clock, self._progress), clock
-        repeats = [self._of_all(name, models[name], r, clock) for r, models in self._with(name)]
+        repeats = [
+            self._of_all(name, models[name], repeat, clock)
+            for repeat, models in enumerate(self.models)
+            if name in models
+        ]
         return repeats, clock
-
-    @cached_property
-    def _whole(self) -> tuple[Task, Task]:
-        """The task with all events in memory, and that of the users whom it leaves out."""
-        task = make_task(self.config, progress=self._progress)
-        rules = self.config.evaluation
-        others = evaluation_set.left_out(task.evaluation_set, task.data, task.split, rules)
-        return task, of_users(task, others)
-
-    def _with(self, name: str) -> Iterator[tuple[int, dict[str, Recommender]]]:
-        return ((r, models) for r, models in enumerate(self.models) if name in models)
 
     def _datasets(self) -> Iterator[Dataset]:
         """Yield the buckets, one at a time."""
@@ -234,27 +217,28 @@ _NONE = Recommendations(np.empty((0, 0), np.int32))
 
 @contextmanager
 def opened(
-    config: Config, models: Models, limit: Limit, whole: str, clock: Clock, progress: bool
+    config: Config, models: Models, limit: Limit, clock: Clock, progress: bool
 ) -> Iterator[Buckets]:
     """Yield the buckets of a config's events, which are made, or kept from before.
 
     Parameters
     ----------
-    whole : str
-        Whether models that must learn from all events at once are to ``keep``, or ``refuse``.
+    models : sequence of mapping of name to Recommender
+        Of all folds.
 
     Raises
     ------
     HarnessError
-        Such a model, a bucket that is larger than the memory, a full disk.
+        A model that learns from all events at once, a bucket that is larger than the memory, a
+        full disk.
     """
-    layout, kept = config.layout(), of_all_events(models)
+    layout, refused = config.layout(), of_all_events(models)
     needed = f"all events need about {memory.shown(memory.needed(layout))} of memory; {limit.says}"
-    if kept and whole == "refuse":
+    if refused:
         raise UsageError(
-            f"{needed}, and {counted(len(kept), 'model learns', 'models learn')} from all events "
-            f"at once: {', '.join(kept)}; leave out such models, allow more (--memory), or let "
-            'them alone have all events in memory: --whole keep (in Python, whole="keep")'
+            f"{needed}, and {counted(len(refused), 'model learns', 'models learn')} from all "
+            f"events at once: {', '.join(refused)}; allow more (--memory, in Python memory=), "
+            "leave out such models, or use ones that learn by sums"
         )
     refuse_rows_without_order(layout, config.split)
     total = 2 * estimated_rows(layout)  # each is read, and then put into a bucket
@@ -281,8 +265,7 @@ def evaluated(
 ) -> Iterator[InBuckets]:
     """Yield the models of a config, fitted and asked on buckets; raises what `InBuckets` does."""
     with scratch_folder(buckets.folder.with_name("lists")) as folder:
-        kept = of_all_events(models)
-        found = InBuckets(config, buckets, models, kept, folder, clock, failures, progress)
+        found = InBuckets(config, buckets, models, folder, clock, failures, progress)
         users, events = len(found.task.evaluation_set.users), max(buckets.known.events)
         require_memory(config, users, events, limit)
         yield found

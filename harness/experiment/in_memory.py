@@ -89,12 +89,6 @@ class FoldModels:
         self.finished.keep(model.name, found.task, answers, clock)
         return answers, clock
 
-    @property
-    def unasked(self) -> list[ModelConfig]:
-        """The models that have not failed, and that no earlier run finished."""
-        done = {*self.finished.found, *self.failures.found}
-        return [model for model in self.config.models if model.name not in done]
-
     def answers(
         self, found: InMemory | InBuckets, beside: SideBySide
     ) -> Iterator[tuple[ModelConfig, Callable[[], Asked]]]:
@@ -102,7 +96,8 @@ class FoldModels:
 
         First those that an earlier run finished, then the others, as soon as they can be asked.
         """
-        unasked = self.unasked
+        done = {*self.finished.found, *self.failures.found}
+        unasked = [model for model in self.config.models if model.name not in done]
         for model in self.config.models:
             if model.name in self.finished.found and model.name not in self.failures.found:
                 yield model, partial(self.finished.found[model.name], found.task)

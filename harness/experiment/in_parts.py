@@ -193,11 +193,11 @@ def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
     return {"split": split.sums(own), "items": items, "highest": highest}
 
 
-def in_parts(models: Models, kept: Sequence[str] = ()) -> Iterator[tuple[int, str, Recommender]]:
+def in_parts(models: Models) -> Iterator[tuple[int, str, Recommender]]:
     """Yield the models that are fitted and asked part by part, with their repeat."""
     for repeat, of_repeat in enumerate(models):
         for name, model in of_repeat.items():
-            if name not in kept and not isinstance(itself(model), PrecomputedLists):
+            if not isinstance(itself(model), PrecomputedLists):
                 yield repeat, name, model
 
 

@@ -7,9 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core.errors import UsageError
+from harness.config import Config
+from harness.core.errors import UsageError, counted
 from harness.data.buckets import estimated_rows
 from harness.data.layout import Layout
+from harness.protocol.task import asked
 
 BASE, AN_EVENT = 300_000_000, 42
 """Bytes that a run holds: at its start, and of every event while all are in memory."""
@@ -67,14 +69,29 @@ def parse(text: str) -> int:
 def needed(layout: Layout) -> int:
     """Return how many bytes a run needs that holds all events of a layout, more or less.
 
-    The evaluated users, of whom nobody knows yet how many there are, need more: see `of_users`.
+    The evaluated users need more, and are counted later: see `require_memory`.
     """
     return BASE + AN_EVENT * estimated_rows(layout)
 
 
-def of_users(users: int, lists: int, k: int, metrics: int) -> int:
-    """Return how many bytes evaluated users need, more or less, whose `lists` of k are scored."""
-    return users * (_A_USER + lists * (2 * 4 * k + _A_VALUE * metrics))
+def require_memory(config: Config, users: int, events: int, limit: Limit | None) -> None:
+    """Raise UsageError where a run needs more memory than there is: the system would swap.
+
+    Parameters
+    ----------
+    users, events : int
+        How many are evaluated, and held at once.
+    """
+    lists, n_metrics = sum(model.repeats for model in config.models), len(asked(config))
+    a_list = 2 * 4 * config.evaluation.k + _A_VALUE * n_metrics
+    needed = BASE + AN_EVENT * events + users * (_A_USER + lists * a_list)
+    if limit is not None and needed > limit.size:
+        raise UsageError(
+            f"{counted(users, 'evaluated user')} with {counted(lists, 'list')} each, and "
+            f"{counted(events, 'event')}, need about {shown(needed)} of memory; "
+            f"{limit.says}: ask for fewer repeats or metrics, evaluate some of the models "
+            "(--model, in Python models=), or allow more (--memory, memory=)"
+        )
 
 
 def free() -> int | None:

@@ -8,14 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from harness.config import Config
 from harness.core import steps as steps_
-from harness.core.errors import UsageError, counted, printable
+from harness.core.errors import counted, printable
 from harness.core.progress import Clock
+from harness.core.removed import removed
 from harness.core.sharing import Workers
 from harness.core.steps import of_one
 from harness.experiment import in_buckets
@@ -24,7 +25,6 @@ from harness.experiment.arguments import config_of, refuse_with_frames
 from harness.experiment.build import only
 from harness.experiment.competition import sample_of_users
 from harness.experiment.evaluate_model import EvaluatedModel, describing, scored
-from harness.experiment.expected import require_memory, say_expected
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
@@ -57,6 +57,10 @@ from harness.stats.slices import USER
 _log = logging.getLogger(__name__)
 
 
+@removed(
+    whole="where events are in buckets, a model that learns from all of them at once is refused: "
+    "allow more (memory=), leave it out (models=), or use one that learns by sums"
+)
 def run(
     config: Config | Mapping[str, Any] | str | Path | None = None,
     *,
@@ -69,7 +73,6 @@ def run(
     compare: Mapping[str, Any] | None = None,
     models: Sequence[str] | Mapping[str, Any] = (),
     memory: str | None = None,
-    whole: Literal["refuse", "keep"] = "refuse",
     fail_fast: bool = False,
     fresh: bool = False,
     jobs: int = 1,
@@ -102,10 +105,8 @@ def run(
     memory : str, optional
         How much may be used, such as ``4GB``: where all events need more, they are read once into
         buckets of users on disk, and these are evaluated one after the other, with the same
-        results. By default what the system has free.
-    whole : {"refuse", "keep"}
-        What becomes then of models that must learn from all events at once: the run is refused,
-        or they are kept, and have all events in memory.
+        results. Models that must learn from all events at once are refused then. By default what
+        the system has free.
     fail_fast : bool
         Raise what the first model raises that fails. By default the others are evaluated as if it
         were not there, and ``failed`` of the result says why it has no scores.
@@ -149,8 +150,6 @@ def run(
     keywords |= {"data": data, "split": split, "evaluation": evaluation, "compare": compare}
     config, names = config_of(config, keywords, models)
     refuse_with_frames(config, memory, jobs)
-    if whole not in ("refuse", "keep"):
-        raise UsageError(f'whole is {whole!r}; expected "refuse" or "keep"')
     config = only(config, names) if names else config
     with ThreadPoolExecutor(1) as keeping:  # leaving waits until finished models are kept
         made = list[Finished]()
@@ -159,8 +158,15 @@ def run(
             made.append(Finished(fold, fresh=fresh, background=keeping))
             return made[-1]
 
-        given = config, asked(config), Failures(fail_fast), finished
-        found = evaluate(*given, memory=memory, whole=whole, jobs=jobs, progress=progress)
+        found = evaluate(
+            config,
+            asked(config),
+            Failures(fail_fast),
+            finished,
+            memory=memory,
+            jobs=jobs,
+            progress=progress,
+        )
     _say_unkept({name: why for one in made for name, why in one.unkept.items()})
     return found
 
@@ -183,7 +189,6 @@ def evaluate(
     finished: Callable[[Config], KnownModels],
     *,
     memory: str | None = None,
-    whole: Literal["refuse", "keep"] = "refuse",
     jobs: int = 1,
     progress: bool = False,
 ) -> Result | FoldedResult:
@@ -200,8 +205,7 @@ def evaluate(
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)
     with Workers(WORKER, count - 1) as workers:
         beside = SideBySide(config, workers)
-        given = config, folds, limit, whole, beside, progress
-        with closing(_evaluations(*given)) as asked_of:
+        with closing(_evaluations(config, folds, limit, beside, progress)) as asked_of:
             for fold, found in zip(folds, asked_of, strict=True):
                 with fold.named():
                     held_out.add(found.task.evaluation_set)
@@ -279,7 +283,6 @@ def _evaluations(
     config: Config,
     folds: Sequence[FoldModels],
     limit: memory_.Limit | None,
-    whole: str,
     beside: SideBySide,
     progress: bool,
 ) -> Generator[InMemory | InBuckets, None, None]:
@@ -287,12 +290,11 @@ def _evaluations(
 
     Events that several folds have in common are read once.
     """
-    for layout, own in groupby(folds, key=lambda fold: fold.config.layout()):
-        given = config, list(own)
+    for layout, same in groupby(folds, key=lambda fold: fold.config.layout()):
         if limit is None or layout.has_frames or memory_.needed(layout) <= limit.size:
-            yield from _in_memory(*given, limit, beside, progress)
+            yield from _in_memory(config, list(same), limit, beside, progress)
         else:
-            yield from _in_buckets(*given, limit, whole, progress)
+            yield from _in_buckets(config, list(same), limit, progress)
 
 
 def _in_memory(
@@ -311,9 +313,7 @@ def _in_memory(
             with fold.named():
                 found = InMemory(fold, data, progress)
             users = len(found.task.evaluation_set.users) * fold.of  # values of all folds are held
-            needed = require_memory(config, users, len(data.events), limit)
-            if fold.number == 1:
-                say_expected(fold.unasked, found.task, needed, beside.processes, fold.of)
+            memory_.require_memory(config, users, len(data.events), limit)
             # Its fingerprint is asked for last, when nothing is left to do beside.
             background.submit(lambda of: of.fields, found.task.evaluation_set)
             yield found
@@ -321,15 +321,18 @@ def _in_memory(
 
 
 def _in_buckets(
-    config: Config, folds: Sequence[FoldModels], limit: memory_.Limit, whole: str, progress: bool
+    config: Config, folds: Sequence[FoldModels], limit: memory_.Limit, progress: bool
 ) -> Iterator[InBuckets]:
-    first = folds[0]
-    given = first.config, first.models, limit, whole, first.clock, progress
-    with in_buckets.opened(*given) as buckets:
+    first, models = folds[0], [made for fold in folds for made in fold.models]
+    with in_buckets.opened(first.config, models, limit, first.clock, progress) as buckets:
         require_windows(config, buckets.empty())
         for fold in folds:
-            own = fold.config, buckets, fold.models, fold.clock, fold.failures, progress
-            with fold.named(), in_buckets.evaluated(*own, limit) as found:
+            with (
+                fold.named(),
+                in_buckets.evaluated(
+                    fold.config, buckets, fold.models, fold.clock, fold.failures, progress, limit
+                ) as found,
+            ):
                 yield found
 
 

@@ -54,15 +54,12 @@ class SideBySide:
 
     Attributes
     ----------
-    processes : int
-        This one and the workers that there may be.
     ready : function
         Returns when the files can be read by others, too: when the cache is written.
     """
 
     def __init__(self, config: Config, workers: Workers) -> None:
         self._config, self._workers = _of_files(config), workers
-        self.processes = 1 + workers.count
         folds = config.folds() if workers.count else ()
         self._stamps = [stamps_of(fold.layout()) for fold in folds]
         self._source = source_of(self._config) if workers.count else None

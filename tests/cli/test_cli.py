@@ -279,7 +279,7 @@ MISTAKES = {
     "wrong option": (["run", "exam.toml", "--nope"], "--nope"),
     "no size": (["run", "exam.toml", "--memory", "4 gigs"], "memory is '4 gigs'; write a number"),
     "little memory": (["run", "exam.toml", "--memory", "20MB"], "need 1 GB or more"),
-    "no choice": (["run", "exam.toml", "--whole", "maybe"], "maybe"),
+    "no choice": (["run", "exam.toml", "--engine", "maybe"], "maybe"),
     "wrong format": (["run", "exam.toml", "--format", "yaml"], "yaml"),
     "no argument": (["run"], "config"),
     "unknown command": (["runn"], "runn"),

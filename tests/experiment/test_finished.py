@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -376,6 +377,19 @@ def test_a_finished_model_needs_no_memory_for_all_events(
     run(whole, memory="1TB")
     monkeypatch.setattr(memory, "needed", lambda layout: 10**15)
     assert reused(run(whole)) == ["als", "popular"]
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_model_that_one_fold_alone_must_learn_is_refused_in_buckets(
+    tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch, lost: int
+) -> None:
+    model = {"name": "knn", "use": "baselines.item_knn:ItemKNN"}
+    split = {"strategy": "time", "valid_days": 2, "folds": 2}
+    run(config(tmp_path, model, split=split))
+    shutil.rmtree(sorted(kept.iterdir())[lost])
+    monkeypatch.setattr(memory, "needed", lambda layout: 10**15)
+    with pytest.raises(UsageError, match="1 model learns from all events at once: knn; allow"):
+        run(config(tmp_path, model, split=split))
 
 
 def test_each_fold_has_its_own(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import small
 from hypothesis import given
 from hypothesis import strategies as st
-from small import CONFIGS, LATEST_FIRST, LOG, MODELS, POPULAR, RANDOM, timeless
+from small import CONFIGS, LATEST_FIRST, LOG, MODELS, POPULAR, timeless
 
 from harness import config as config_
 from harness.config import Config
@@ -157,15 +157,14 @@ def test_no_candidate_is_told_with_all_users(tmp_path: Path, buckets: int) -> No
         run(settings)
 
 
-def test_a_file_of_lists_that_is_part_of_an_ensemble_is_refused_and_kept(
+def test_a_file_of_lists_that_is_part_of_an_ensemble_is_refused(
     tmp_path: Path, large: None
 ) -> None:
     small.write(tmp_path, {"mine.csv": "user,items\nann,b a\nbob,d\ncid,c\n"})
     fill = {"name": "fill", "use": "baselines.fill:Fill", "of": ["mine", "popular"]}
     settings = small.config(tmp_path, {"name": "mine", "lists": "mine.csv"}, POPULAR, fill)
-    with pytest.raises(UsageError, match="1 model learns from all events at once: fill; leave"):
+    with pytest.raises(UsageError, match="1 model learns from all events at once: fill; allow"):
         run(settings)
-    assert figures(run(settings, whole="keep")) == figures(in_memory_without(settings))
 
 
 LATEST = {"name": "latest", "use": "latest:LatestFirst"}
@@ -182,21 +181,9 @@ def test_a_model_that_needs_all_events_is_refused_before_any_is_read(
         run(settings, memory="4GB")
     assert str(error.value) == (
         "all events need about 1,000,000 GB of memory; --memory allows 4 GB, and 2 models learn "
-        "from all events at once: latest, both; leave out such models, allow more (--memory), or "
-        'let them alone have all events in memory: --whole keep (in Python, whole="keep")'
+        "from all events at once: latest, both; allow more (--memory, in Python memory=), leave "
+        "out such models, or use ones that learn by sums"
     )
-
-
-@pytest.mark.parametrize("whole", ["drop", None, True])
-def test_what_becomes_of_such_models_is_one_of_two_words(tmp_path: Path, whole: Any) -> None:
-    with pytest.raises(UsageError, match=f'whole is {whole!r}; expected "refuse" or "keep"'):
-        run(small.config(tmp_path), whole=whole)
-
-
-def test_a_model_that_needs_all_events_may_be_kept(tmp_path: Path, large: None) -> None:
-    small.write(tmp_path, {"latest.py": LATEST_FIRST})
-    settings = small.config(tmp_path, POPULAR, LATEST, BLEND, {**RANDOM, "repeats": 2})
-    assert figures(run(settings, whole="keep")) == figures(in_memory_without(settings))
 
 
 def test_a_bucket_that_is_larger_than_the_memory_is_refused(

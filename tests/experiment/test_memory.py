@@ -55,6 +55,24 @@ def test_what_a_log_needs_grows_with_its_rows(tmp_path: Path) -> None:
     assert rows == pytest.approx(1_000, rel=0.02)
 
 
+def test_a_run_that_needs_more_than_there_is_is_refused(tmp_path: Path) -> None:
+    """0.3 GB + 10⁷ · 42 bytes + 10⁶ users · (400 + 4 lists · (8 · 2 + 40 · 2 metrics))."""
+    models = small.POPULAR, {**small.RANDOM, "repeats": 3}
+    settings = small.config(tmp_path, *models, evaluation={"metrics": ["MAP@2", "Recall@2"]})
+    needed = 300_000_000 + 420_000_000 + 1_000_000 * (400 + 4 * (16 + 80))
+    assert needed == 1_504_000_000
+    enough, less = (memory.Limit(size, "1.5 GB is free") for size in (needed, needed - 1))
+    memory.require_memory(settings, 1_000_000, 10_000_000, None)
+    memory.require_memory(settings, 1_000_000, 10_000_000, enough)
+    with pytest.raises(UsageError) as refused:
+        memory.require_memory(settings, 1_000_000, 10_000_000, less)
+    assert str(refused.value) == (
+        "1,000,000 evaluated users with 4 lists each, and 10,000,000 events, need about 1.5 GB of "
+        "memory; 1.5 GB is free: ask for fewer repeats or metrics, evaluate some of the models "
+        "(--model, in Python models=), or allow more (--memory, memory=)"
+    )
+
+
 def test_memory_that_is_free_is_what_the_system_or_its_container_has(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -162,7 +162,6 @@ def test_the_command_prints_what_it_prints_here(spark: Any, cli: Cli, here: Path
         (["--master", "local[2]"], "--master is an option of --engine spark"),
         (["--tables", "x"], "--tables is an option of --engine spark"),
         (["--engine", "spark", "--memory", "2GB"], "--memory is an option of --engine local"),
-        (["--engine", "spark", "--whole", "keep"], "--whole is an option of --engine local"),
     ],
 )
 def test_options_of_the_other_engine_are_refused(
