@@ -34,6 +34,7 @@ PARTS = {
     "frames": "Frames in place of files",
     "folds": "Four folds and one",
     "resume": "A run taken up again",
+    "full_cache": "A run beside thousands of finished models",
     "jobs": "Models side by side",
     "growth_run": "Growth of the run",
     "scale": "Logs larger than memory",

@@ -5,8 +5,8 @@ What makes a model the same is said in `identity`.
 
 from __future__ import annotations
 
+import hashlib
 import os
-import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
@@ -30,7 +30,8 @@ from harness.protocol.task import Task
 
 FOLDER = "models"
 """Of the cache, where they lie."""
-_NOTED = {"described", "events", "users", "candidates", "seconds", "of", "kept", "files"}
+_LAST = "models.last"
+"""Of the cache: a file for each model of each config, with the name of the entry kept last."""
 _MOST = 10_000_000_000
 """Bytes that are kept; the models that were not used for longest go first."""
 
@@ -106,19 +107,23 @@ class Finished(KnownModels):
             "sources": sources,
             "candidates": len(task.evaluation_set.candidates),
             "users": len(task.evaluation_set.users),
-            "events": len(task.split.train.user),
             "described": described(task.config, name),
-            "of": _place(self._config, name),
-            "kept": time.time_ns(),
             "seconds": clock.seconds,
             "repeats": [answer.told for answer in answers],
         }
         self._background.submit(self._write, name, answers, notes)
 
     def _write(self, name: str, answers: Sequence[Answers], notes: dict[str, Any]) -> None:
-        why = _keep(self._entries[name], answers, notes)
+        entry = self._entries[name]
+        why = _keep(entry, answers, notes)
         if why is not None:
             self.unkept[name] = why
+            return
+        cache.make_room_for(entry.path, _MOST)
+        with suppress(OSError):
+            last = self._last(name)
+            if cache.private(last.parent) is not None:
+                last.write_text(entry.path.name, encoding="ascii")
 
     def _take(self) -> None:
         """Take what is kept of the models that are the same."""
@@ -132,16 +137,15 @@ class Finished(KnownModels):
                 self.changed[name] = taken
             elif taken is not None:
                 self.found[name] = partial(taken.of, name)
-        others = self._entries.keys() - self.found.keys() - self.changed.keys()
-        before = list(kept_notes()) if others else []
-        for name in sorted(others):
-            self._explain(name, before)
+        for name in sorted(self._entries.keys() - self.found.keys() - self.changed.keys()):
+            self._explain(name)
 
-    def _explain(self, name: str, before: Sequence[dict[str, Any]]) -> None:
+    def _explain(self, name: str) -> None:
         """Say why a model is not there, if it was ever kept of this config."""
-        entry = self._entries[name]
-        own = [notes for notes in before if notes["of"] == _place(self._config, name)]
-        last = max(own, key=lambda notes: notes["kept"], default=None)
+        entry, last = self._entries[name], None
+        with suppress(OSError, ValueError):
+            kept = self._last(name).read_text(encoding="ascii")
+            last = cache.notes_of(entry.path.with_name(kept))
         same_files = last is not None and last["files"] == entry.files
         if entry.path.is_dir() and (same_files or cache.notes_of(entry.path) is None):
             self.changed[name] = "what was kept of it is damaged"
@@ -153,6 +157,13 @@ class Finished(KnownModels):
             self.changed[name] = "the data has changed"
         else:
             self.changed[name] = "the evaluation, the seed, our code or packages have changed"
+
+    def _last(self, name: str) -> Path:
+        """Return the file that says which entry of this model of this config was kept last."""
+        config = self._config
+        place = str(config.folder.resolve() / Path(config.file).name), config.fold, name
+        digest = hashlib.sha256(repr(place).encode()).hexdigest()[:32]
+        return cache.folder() / _LAST / digest
 
 
 def _taken(entry: Entry, sources: Sources) -> Taken | str | None:
@@ -230,25 +241,7 @@ def _keep(entry: Entry, answers: Sequence[Answers], notes: dict[str, Any]) -> st
                 np.save(folder / f"others-{repeat}.npy", answer.others.items, allow_pickle=False)
         return notes
 
-    why = entry.keep_settled(write)
-    cache.make_room(entry.path.parent, _MOST)
-    return why
-
-
-def _place(config: Config, name: str) -> list[Any]:
-    """Return what model of what config and fold this is."""
-    return [str(config.folder.resolve() / Path(config.file).name), config.fold, name]
-
-
-def kept_notes() -> Iterator[dict[str, Any]]:
-    """Yield what is noted with all finished models that are kept."""
-    folder = cache.folder() / FOLDER
-    if not cache.is_private(folder):
-        return
-    for path in sorted(folder.glob("[!.]*")):
-        found = cache.notes_of(path)
-        if found is not None and found.keys() >= _NOTED:
-            yield found
+    return entry.keep_settled(write)
 
 
 def _asked(config: Config) -> Iterator[str]:

@@ -101,7 +101,8 @@ def kept_trials(
     """
     shared = _shared(config, metric) if config.data.cache else None
     if shared is not None:
-        cache.make_room(shared.path.parent / _FOLDER, _MOST)
+        with suppress(OSError):
+            cache.make_room(shared.path.parent / _FOLDER, _MOST)
     sources = sources_of({name: [*uses(config, name), metric.name] for name in names}, config)
     return {name: KeptTrials(name, shared, own, fresh=fresh) for name, own in sources.items()}
 

@@ -1,0 +1,40 @@
+"""Room in the cache: a sum beside a folder of entries says when the oldest go."""
+
+import os
+from pathlib import Path
+
+from harness.core.cache import make_room_for
+
+
+def entry(folder: Path, number: int) -> Path:
+    """Write an entry of ten bytes, each used later than those before."""
+    path = folder / str(number)
+    path.mkdir(parents=True)
+    (path / "lists").write_bytes(b"x" * 10)
+    os.utime(path, (number, number))
+    return path
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_oldest_entries_go_until_a_tenth_is_free(tmp_path: Path) -> None:
+    """Of 50 bytes 45 are kept: four entries of the six."""
+    models, noted = tmp_path / "models", tmp_path / "models.size"
+    for number in range(4):
+        make_room_for(entry(models, number), 50)
+    assert (names(models), noted.read_text()) == (["0", "1", "2", "3"], "40")
+    make_room_for(entry(models, 4), 50)
+    assert (len(names(models)), noted.read_text()) == (5, "50")
+    make_room_for(entry(models, 5), 50)
+    assert (names(models), noted.read_text()) == (["2", "3", "4", "5"], "40")
+
+
+def test_entries_are_counted_anew_where_no_sum_is_noted(tmp_path: Path) -> None:
+    models, noted = tmp_path / "models", tmp_path / "models.size"
+    for number in range(3):
+        path = entry(models, number)
+    noted.write_text("x")
+    make_room_for(path, 50)
+    assert noted.read_text() == "30"
