@@ -50,8 +50,6 @@ _ROWS, _MOST = 1_000, 0.9
 """Rows that are looked at; the share of times that must fit."""
 MOST_TYPES = 20
 """Event types of a column of them."""
-_WHOLE = 100_000_000
-"""Of so many rows all are looked at, where the first can be read in several ways."""
 _LATEST = {"epoch_s": 1e11, "epoch_ms": 1e14, "epoch_us": 1e17}
 """From which numbers on times are hardly in a unit: they would be in the year 5138."""
 _EARLIEST = 1e8
@@ -260,14 +258,17 @@ def _guess_time(
             "--time-column, or a file that has events"
         )
     formats = [said.time_format] if said.time_format else _formats(texts)
-    if len(formats) > 1 and source.about() <= _WHOLE:
-        whole = source.texts([time])[time].drop_nulls().unique()
-        formats = _formats(whole, formats) or formats
     _require_times(source, time, texts, formats, said)
     if formats[0] != "iso":
         found.data["time_format"] = formats[0]
-    other = f"; {formats[1]} would fit as well: --time-format" if len(formats) > 1 else ""
-    found.told.append(f'{label}: {formats[0]}, such as "{printable(texts[0])}"{other}{by}{also}')
+    found.told.append(f'{label}: {formats[0]}, such as "{printable(texts[0])}"{by}{also}')
+    if len(formats) > 1:
+        parts = "day, month and year" if "%y" in formats[0] else "day and month"
+        chosen, *alternatives = (f'time_format = "{name}"' for name in formats)
+        found.told.append(
+            f"ambiguous  the order of {parts} in the first rows: the config has {chosen}; "
+            f"if that is wrong, write {' or '.join(alternatives)} in [data]"
+        )
 
 
 def _require_times(
@@ -302,19 +303,13 @@ def _middle(texts: pl.Series) -> float:
     return float(texts.cast(pl.Float64, strict=False).median() or 0)  # type: ignore[arg-type]
 
 
-def _formats(texts: pl.Series, among: Sequence[str] = ()) -> list[str]:
+def _formats(texts: pl.Series) -> list[str]:
     """Return the ways of writing times that most of some texts fit, and none fits more.
 
     Of ways that read all alike only the first is there. They stand in the order of how close
     together the times then lie, as the events of a log do.
-
-    Parameters
-    ----------
-    among : sequence of str
-        Ways to look at; all that are known by default.
     """
-    tried = {name: pattern for name, pattern in _ways(texts) if not among or name in among}
-    read = {name: _times(texts, name, pattern) for name, pattern in tried.items()}
+    read = {name: _times(texts, name, pattern) for name, pattern in _ways(texts)}
     most = max((len(found) for found in read.values()), default=0)
     if most <= _MOST * len(texts):
         return []
