@@ -15,6 +15,12 @@ _INSTEAD = {
     **{("validate", option): _ONE_MACHINE for option in _SPARK},
     **{("score", option): _ONE_MACHINE for option in _SPARK},
     **{("compare", option): _RUN_FOLDERS for option in _SPARK},
+    (
+        "run",
+        "--whole",
+    ): "leave it out: where events are in buckets, a model that learns from all of "
+    "them at once is refused; allow more (--memory), name the other models (--model), or use one "
+    "that learns by sums",
 }
 
 

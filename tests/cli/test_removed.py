@@ -15,6 +15,7 @@ from harness.core.errors import UsageError
         ("score lists.csv --master local[2]", "harness.spark.evaluate(lists, truth, metrics)"),
         ("score lists.csv --engine=spark", "--engine was removed; leave it out"),
         ("compare run --remote sc://host", "--remote was removed; leave it out: run folders"),
+        ("run config.toml --whole keep", "--whole was removed; leave it out: where events are"),
     ],
 )
 def test_a_removed_option_is_answered_with_what_to_do_instead(
