@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 from measure import ROOT, Bound, announce, bounds, full_hm, interleaved, once, sized, spread, table
 
-from harness.data.layouts import HM
+from harness.data.layouts import BUILT_IN
 from harness.data.loading import load
 from harness.protocol.k_core import core_of
 
@@ -84,7 +84,7 @@ def read(path: Path, side: str) -> float:
 
 def cores(data: Path) -> float:
     """Return the seconds of the slowest of some k-cores."""
-    log, rows = load(HM.within(data)), []
+    log, rows = load(BUILT_IN["hm"].within(data)), []
     for least in sized((2, 5, 20), (2, 5)):
         call = partial(core_of, log, least, least)
         seconds = statistics.median(once(call) for _ in range(ROUNDS))

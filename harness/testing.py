@@ -31,14 +31,14 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32, Ragged
-from harness.core.errors import RecommenderError, UsageError
+from harness.core.errors import RecommenderError
 from harness.core.random import Draws, id_hashes
 from harness.core.steps import of_parts
 from harness.data.attributes import read as read_attributes
 from harness.data.attributes import refuse_strangers
 from harness.data.dataset import DAY_US, ID, Dataset, Events
 from harness.data.layout import Layout
-from harness.data.layouts import faults
+from harness.data.layouts import require_layout
 from harness.data.loading import load
 from harness.data.ordering import canonical
 from harness.models import guard
@@ -103,8 +103,7 @@ def check_layout(layout: Layout, folder: Path | str) -> None:
         A file, column or value that is not as the layout says; tables of users or items that
         describe nobody who has events.
     """
-    for fault in faults(layout):
-        raise UsageError(f"layout: {fault}")
+    require_layout(layout, "layout")
     folder = Path(folder)  # text is the name of a folder that Spark alone can read
     data = load(layout.within(folder))
     if (users := layout.users) is not None:

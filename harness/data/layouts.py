@@ -1,11 +1,13 @@
-"""Layouts that are built in: data sets as they are published, each a declaration.
+"""Layouts that are built in, as built_in.toml declares them, and those that a config imports.
 
-One of your own is declared in the same way, in a file beside the config: docs/layouts.md.
+You declare your own in the same way, in a file beside the config: docs/layouts.md.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,238 +25,32 @@ from harness.data.layout import (
 )
 from harness.data.times import require_time_format
 
-_GENRES = (
-    *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime"),
-    *("Documentary", "Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance"),
-    *("Sci-Fi", "Thriller", "War", "Western"),
+_DECLARED: Mapping[str, dict[str, Any]] = tomllib.loads(
+    files("harness.data").joinpath("built_in.toml").read_text(encoding="utf-8")
 )
 
-HM = Layout(
-    name="hm",
-    events=(
-        events(
-            "transactions_train.csv",
-            user="customer_id",
-            item="article_id",
-            time="t_dat",
-            type="purchase",
-        ),
-    ),
-    users=attributes("customers.csv", id="customer_id"),
-    items=attributes("articles.csv", id="article_id"),
-    candidates="catalogue",
-    id_width=10,
-)
-"""H&M Personalized Fashion Recommendations (Kaggle 2022); every article may be recommended."""
 
-KION = Layout(
-    name="kion",
-    events=(
-        events(
-            "interactions.csv",
-            user="user_id",
-            item="item_id",
-            time="last_watch_dt",
-            type="watch",
-        ),
-    ),
-    users=attributes("users.csv", id="user_id"),
-    items=attributes("items.csv", id="item_id"),
-)
-"""The films and series of KION (MTS 2021)."""
-
-PONPARE = Layout(
-    name="ponpare",
-    events=(
-        events(
-            "coupon_detail_train.csv",
-            user="USER_ID_hash",
-            item="COUPON_ID_hash",
-            time="I_DATE",
-            type="purchase",
-        ),
-        events(
-            "coupon_visit_train.csv",
-            user="USER_ID_hash",
-            item="VIEW_COUPON_ID_hash",
-            time="I_DATE",
-            type="visit",
-        ),
-    ),
-    users=attributes("user_list.csv", id="USER_ID_hash", since="REG_DATE"),
-    items=attributes("coupon_list_train.csv", id="COUPON_ID_hash", since="DISPFROM"),
-    candidates="shown",
-)
-"""Coupon Purchase Prediction (Kaggle 2015); coupons shown in the window are candidates."""
-
-RETAILROCKET = Layout(
-    name="retailrocket",
-    events=(
-        events(
-            "events.csv",
-            user="visitorid",
-            item="itemid",
-            time="timestamp",
-            time_format="epoch_ms",
-            kind="event",
-        ),
-    ),
-)
-"""RetailRocket's views, additions to the cart and transactions (Kaggle 2017)."""
-
-ML_100K = Layout(
-    name="ml-100k",
-    events=(
-        events(
-            "u.data",
-            user="user",
-            item="item",
-            time="timestamp",
-            time_format="epoch_s",
-            value="rating",
-            separator="\t",
-            header=("user", "item", "rating", "timestamp"),
-        ),
-    ),
-    users=attributes(
-        "u.user",
-        id="user",
-        separator="|",
-        header=("user", "age", "gender", "occupation", "zip"),
-    ),
-    items=attributes(
-        "u.item",
-        id="item",
-        separator="|",
-        header=("item", "title", "released", "video", "url", *_GENRES),
-        encoding="latin-1",
-    ),
-)
-"""MovieLens 100K: ratings from 1 to 5."""
-
-ML_1M = Layout(
-    name="ml-1m",
-    events=(
-        events(
-            "ratings.dat",
-            user="user",
-            item="item",
-            time="timestamp",
-            time_format="epoch_s",
-            value="rating",
-            separator="::",
-            header=("user", "item", "rating", "timestamp"),
-        ),
-    ),
-    users=attributes(
-        "users.dat",
-        id="user",
-        separator="::",
-        header=("user", "gender", "age", "occupation", "zip"),
-    ),
-    items=attributes(
-        "movies.dat",
-        id="item",
-        separator="::",
-        header=("item", "title", "genres"),
-        encoding="latin-1",
-    ),
-)
-"""MovieLens 1M: ratings from 1 to 5."""
-
-ML_10M = Layout(
-    name="ml-10m",
-    events=ML_1M.events,
-    items=attributes("movies.dat", id="item", separator="::", header=("item", "title", "genres")),
-)
-"""MovieLens 10M: ratings from 0.5 to 5; of its users nothing is known."""
-
-ML_20M = Layout(
-    name="ml-20m",
-    events=(
-        events(
-            "ratings.csv",
-            user="userId",
-            item="movieId",
-            time="timestamp",
-            time_format="epoch_s",
-            value="rating",
-        ),
-    ),
-    items=attributes("movies.csv", id="movieId"),
-)
-"""MovieLens 20M, and 25M, 32M and the latest ones, which are written alike."""
-
-OTTO = Layout(
-    name="otto",
-    events=(
-        events(
-            "train.jsonl",
-            user="session",
-            item="aid",
-            time="ts",
-            time_format="epoch_ms",
-            kind="type",
-            rows=("events",),
-        ),
-    ),
-)
-"""OTTO's sessions as JSON lines: clicks, carts and orders (Kaggle 2022)."""
-
-YAMBDA = Layout(
-    name="yambda",
-    events=(
-        events(
-            "multi_event.parquet",
-            user="uid",
-            item="item_id",
-            time="timestamp",
-            time_format="epoch_s",
-            kind="event_type",
-        ),
-    ),
-)
-"""Yambda's flat files: listens, likes and dislikes of tracks (Yandex 2025)."""
-
-BUILT_IN: Mapping[str, Layout] = {
-    layout.name: layout
-    for layout in (
-        *(HM, PONPARE, KION, RETAILROCKET),
-        *(ML_100K, ML_1M, ML_10M, ML_20M, OTTO, YAMBDA),
+def _layout(name: str, declared: Mapping[str, Any]) -> Layout:
+    return Layout(
+        name=name,
+        events=tuple(events(**table) for table in declared["events"]),
+        users=attributes(**declared["users"]) if "users" in declared else None,
+        items=attributes(**declared["items"]) if "items" in declared else None,
+        candidates=declared.get("candidates", "train"),
+        id_width=declared.get("id_width"),
     )
-}
-_ABOUT: Mapping[str, str] = {
-    "hm": "H&M Personalized Fashion Recommendations (Kaggle 2022)",
-    "ponpare": "Coupon Purchase Prediction (Kaggle 2015)",
-    "kion": "films and series of KION (MTS 2021)",
-    "retailrocket": "views, additions to the cart, transactions (Kaggle 2017)",
-    "ml-100k": "MovieLens 100K",
-    "ml-1m": "MovieLens 1M",
-    "ml-10m": "MovieLens 10M",
-    "ml-20m": "MovieLens 20M, 25M, 32M, latest",
-    "otto": "sessions of clicks, carts, orders (Kaggle 2022)",
-    "yambda": "Yambda, flat: listens, likes, dislikes (Yandex 2025)",
-}
 
 
-def sheet() -> Sheet:
-    """Return the built-in layouts as a table."""
-    columns: list[Column[Layout]] = [
-        Column("layout", lambda of: of.name, "name"),
-        Column("data", lambda of: _ABOUT[of.name], "words"),
-        Column("events", lambda of: ", ".join(str(t.table.path) for t in of.events), "words"),
-        Column("event types and values", lambda of: ", ".join(_columns(of)), "words"),
-    ]
-    footing = ['any other log: layout = "table", or one of your own: docs/layouts.md']
-    return Sheet.of(BUILT_IN.values(), columns, footing=footing)
+BUILT_IN: Mapping[str, Layout] = {name: _layout(name, _DECLARED[name]) for name in _DECLARED}
+"""By name."""
 
 
 def document() -> dict[str, Any]:
-    """Return them as the JSON document of ``harness list layouts``."""
+    """Return the built-in layouts as the JSON document of ``harness list layouts``."""
     facts = [
         {
             "name": name,
-            "data": _ABOUT[name],
+            "data": _DECLARED[name]["about"],
             "events": [str(table.table.path) for table in layout.events],
             "columns": list(_columns(layout)),
         }
@@ -268,6 +64,18 @@ def _columns(layout: Layout) -> Iterator[str]:
         yield table.type if table.kind is None else f"{table.kind} (column)"
         if table.value is not None:
             yield f"{table.value} (value)"
+
+
+def sheet() -> Sheet:
+    """Return them as a table."""
+    columns: list[Column[dict[str, Any]]] = [
+        Column("layout", lambda facts: facts["name"], "name"),
+        Column("data", lambda facts: facts["data"], "words"),
+        Column("events", lambda facts: ", ".join(facts["events"]), "words"),
+        Column("event types and values", lambda facts: ", ".join(facts["columns"]), "words"),
+    ]
+    footing = ['any other log: layout = "table", or one of your own: docs/layouts.md']
+    return Sheet.of(document()["layouts"], columns, footing=footing)
 
 
 def plugged_in(name: str, folder: Path) -> Layout:
@@ -284,70 +92,84 @@ def plugged_in(name: str, folder: Path) -> Layout:
         No such module or name, or one that is no layout.
     """
     owner = f'[data] layout "{name}"'
-    found = plugins.load(owner, name, folder, "layout")
-    if callable(found):
+    layout = plugins.load(owner, name, folder, "layout")
+    if callable(layout):
         try:
-            found = found()
+            layout = layout()
         except BaseException as error:  # a stranger's code may raise anything
             plugins.raise_interrupt(error)
             raise UsageError(f"{owner}: cannot be made: {plugins.told(error)}") from error
-    for fault in faults(found):
+    return require_layout(layout, owner)
+
+
+def require_layout(layout: Any, owner: str) -> Layout:
+    """Return what should be a layout; `owner` names it in the message.
+
+    Raises
+    ------
+    UsageError
+        It is no layout, or does not say what it must.
+    """
+    for fault in _faults(layout):
         raise UsageError(f"{owner}: {fault}")
-    layout: Layout = found
-    return layout
+    checked: Layout = layout
+    return checked
 
 
-def faults(found: Any) -> Iterator[str]:
-    """Yield what is wrong with what should be a layout."""
-    if not isinstance(found, Layout):
-        yield f"is {type(found).__name__}; expected a harness.layouts.Layout"
+def _faults(layout: Any) -> Iterator[str]:
+    if not isinstance(layout, Layout):
+        yield f"is {type(layout).__name__}; expected a harness.layouts.Layout"
         return
-    if not isinstance(found.name, str) or not found.name:
-        yield f"name is {found.name!r}; expected a text"
-    if not isinstance(found.events, tuple) or not found.events:
-        shown = "()" if found.events == () else type(found.events).__name__
+    if not _is_filled(layout.name):
+        yield f"name is {layout.name!r}; expected a text"
+    if not isinstance(layout.events, tuple) or not layout.events:
+        shown = "()" if layout.events == () else type(layout.events).__name__
         yield f"events is {shown}; expected a tuple of events(…), one or more"
         return
-    for table in found.events:
-        yield from _faults_of_events(table)
-    for role in ("users", "items"):
-        table = getattr(found, role)
-        if table is not None and not isinstance(table, AttributeTable):
-            yield f"{role} is {table!r}; expected attributes(…)"
+    for log in layout.events:
+        yield from _faults_of_events(log)
+    for role, table in (("users", layout.users), ("items", layout.items)):
+        if isinstance(table, AttributeTable):
+            yield from _faults_of_text(table)
         elif table is not None:
-            yield from _faults_of_text(table.table.path, table)
-    yield from _faults_of_candidates(found)
-    if found.id_width is not None and not isinstance(found.id_width, int):
-        yield f"id_width is {found.id_width!r}; expected a whole number"
+            yield f"{role} is {table!r}; expected attributes(…)"
+    yield from _faults_of_candidates(layout)
+    if layout.id_width is not None and not isinstance(layout.id_width, int):
+        yield f"id_width is {layout.id_width!r}; expected a whole number"
 
 
-def _faults_of_candidates(found: Layout) -> Iterator[str]:
-    items = found.items
-    if found.candidates not in get_args(CandidateRule):
-        allowed = ", ".join(get_args(CandidateRule))
-        yield f"candidates is {found.candidates!r}; allowed: {allowed}"
-    elif found.candidates != "train" and items is None:
-        yield f'candidates is "{found.candidates}", which needs items=attributes(…)'
-    elif found.candidates == "shown" and isinstance(items, AttributeTable) and items.since is None:
+def _faults_of_candidates(layout: Layout) -> Iterator[str]:
+    rules = get_args(CandidateRule)
+    if layout.candidates not in rules:
+        yield f"candidates is {layout.candidates!r}; allowed: {', '.join(rules)}"
+    elif layout.items is None:
+        if layout.candidates != "train":
+            yield f'candidates is "{layout.candidates}", which needs items=attributes(…)'
+    elif layout.candidates == "shown" and layout.items.since is None:
         yield 'candidates is "shown", which needs items=attributes(…, since="…")'
 
 
-def _faults_of_events(table: Any) -> Iterator[str]:
-    if not isinstance(table, EventTable):
-        yield f"events holds {table!r}; expected events(…)"
+def _faults_of_events(log: Any) -> Iterator[str]:
+    if not isinstance(log, EventTable):
+        yield f"events holds {log!r}; expected events(…)"
         return
+    path = log.table.path
+    for role, column in (("user", log.user), ("item", log.item), ("time", log.time)):
+        if not _is_filled(column):
+            yield f"{path}: {role} is {column!r}; expected a column"
+    if log.user == log.item:
+        yield f'{path}: user and item are both the column "{log.user}"'
+    if not _is_filled(log.type):
+        yield f"{path}: type is {log.type!r}; expected a text"
+    yield from _faults_of_text(log)
+
+
+def _is_filled(text: object) -> bool:
+    return isinstance(text, str) and text != ""
+
+
+def _faults_of_text(table: EventTable | AttributeTable) -> Iterator[str]:
     path = table.table.path
-    for role in ("user", "item", "time"):
-        if not isinstance(getattr(table, role), str) or not getattr(table, role):
-            yield f"{path}: {role} is {getattr(table, role)!r}; expected a column"
-    if table.user == table.item:
-        yield f'{path}: user and item are both the column "{table.user}"'
-    if not isinstance(table.type, str) or not table.type:
-        yield f"{path}: type is {table.type!r}; expected a text"
-    yield from _faults_of_text(path, table)
-
-
-def _faults_of_text(path: Path, table: EventTable | AttributeTable) -> Iterator[str]:
     try:
         require_time_format(table.time_format)
     except (TypeError, ValueError) as error:
