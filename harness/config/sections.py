@@ -18,14 +18,16 @@ from harness.config.splits import GivenSplit, InnerSplit, SplitConfig, TimeSplit
 from harness.core.errors import UsageError, counted, suggest
 from harness.core.given import Given, is_given
 from harness.core.unpacking import OWN, Cap
-from harness.data import table_layout
 from harness.data.conditions import conditions
 from harness.data.layout import (
     AttributeTable,
     CandidateRule,
     Encoding,
+    EventTable,
     Layout,
+    Table,
     is_remote,
+    require_separator,
 )
 from harness.data.layouts import BUILT_IN, plugged_in
 from harness.data.times import require_time_format
@@ -39,6 +41,34 @@ class TableConfig(Section):
     separator: str | None = None
     header: list[str] | None = None
     encoding: Encoding = "utf-8"
+
+    def attributes(self, folder: Path | str, key: str, id: str) -> AttributeTable:
+        """Return the table, which is `key` under ``[data]``; `id` is the column of the events."""
+        table = replace(Table.within(folder, self.file), key=key)
+        header = True if self.header is None else self.header
+        table = _as_written(table, self.file, self.separator, header, self.encoding)
+        return AttributeTable(table, id if self.id is None else self.id)
+
+
+def _as_written(
+    table: Table, file: str, separator: str | None, header: bool | list[str], encoding: Encoding
+) -> Table:
+    """Return a table with what a config says of how its text is written."""
+    if separator is None:
+        separator = "\t" if ".tsv" in file.lower() else ","
+    try:
+        require_separator(separator)
+    except ValueError as error:
+        raise UsageError(f"{table.named('separator')}: {error}") from error
+    if not header:
+        raise UsageError(
+            f"{table.named('header')}: a file without a header line needs the names of its "
+            'columns, such as header = ["user", "item", "rating", "time"]'
+        )
+    if table.is_frame:
+        return table
+    names = None if header is True else tuple(header)
+    return replace(table, separator=separator, header=names, encoding=encoding)
 
 
 def _kind(given: Any) -> str:
@@ -119,6 +149,36 @@ class DataConfig(Section):
         if is_remote(self.path):
             return self.path
         return Path(os.path.normpath(of_config / self.path))
+
+    def table_layout(self, of_config: Path, valid: str | None = None) -> Layout:
+        """Return the layout of any log; `valid` names a second one, with the events to evaluate on.
+
+        Raises
+        ------
+        UsageError
+            What stands between fields cannot, or a file without a header line has no names.
+        """
+        folder = self.folder(of_config)
+        users = self._attributes(folder, "users", self.users, self.user)
+        items = self._attributes(folder, "items", self.items, self.item)
+        events = [self._log(folder, paths_of(self.events or "")[-1])]
+        if valid is not None:
+            events.append(replace(self._log(folder, valid), valid=True))
+        return Layout(name=TABLE, events=tuple(events), users=users, items=items)
+
+    def _log(self, folder: Path | str, file: str) -> EventTable:
+        rows = (self.rows,) if isinstance(self.rows, str) else tuple(self.rows or ())
+        table = replace(Table.within(folder, file), rows=rows, key="events")
+        table = _as_written(table, file, self.separator, self.header, self.encoding)
+        time, time_format = self.time or None, self.time_format or "iso"
+        return EventTable(table, self.user, self.item, time, time_format=time_format)
+
+    def _attributes(
+        self, folder: Path | str, key: str, table: str | TableConfig | None, id: str
+    ) -> AttributeTable | None:
+        if isinstance(table, str):
+            table = TableConfig.model_construct(file=table)  # "$$" in a path counts once
+        return None if table is None else table.attributes(folder, key, id)
 
 
 _KEYS_OF_ALL = {
@@ -348,10 +408,12 @@ class Config(Section):
         return found.with_events(**own).with_conditions(conditions(self.data.where))
 
     def _layout(self) -> Layout:
-        folder, name = self.data.folder(self.folder), self.data.layout
+        name = self.data.layout
         if name == TABLE:
-            return self._table(folder)
-        found = (BUILT_IN.get(name) or plugged_in(name, self.folder)).within(folder)
+            valid = paths_of(self.split.valid)[-1] if isinstance(self.split, GivenSplit) else None
+            return self.data.table_layout(self.folder, valid)
+        layout = BUILT_IN.get(name) or plugged_in(name, self.folder)
+        found = layout.within(self.data.folder(self.folder))
         if self.data.time_format is not None:
             found = found.with_times(self.data.time_format)
         if not self.data.restore_zeros:
@@ -359,27 +421,6 @@ class Config(Section):
         if found.id_width is None:
             raise UsageError(f'[data] restore_zeros: layout "{name}" does not say how long ids are')
         return replace(found, restore_zeros=True)
-
-    def _table(self, folder: Path | str) -> Layout:
-        keys = ("user", "item", "separator", "header", "encoding", "rows")
-        given = paths_of(self.split.valid)[-1] if isinstance(self.split, GivenSplit) else None
-        return table_layout.table(
-            folder,
-            time_format=self.data.time_format or "iso",
-            events=paths_of(self.data.events or "")[-1],
-            time=self.data.time or None,
-            users=self._attributes(folder, "users", self.data.user),
-            items=self._attributes(folder, "items", self.data.item),
-            valid=given,
-            **{key: getattr(self.data, key) for key in keys},
-        )
-
-    def _attributes(self, folder: Path | str, key: str, id: str) -> str | AttributeTable | None:
-        given: str | TableConfig | None = getattr(self.data, key)
-        if not isinstance(given, TableConfig):
-            return given  # a name, or none
-        own = given.model_dump(exclude={"file"}, exclude_none=True)
-        return table_layout.attributes(folder, key, given.file, **{"id": id, **own})
 
     def resolved(self) -> dict[str, Any]:
         """Return plain values that repeat the run from any folder: defaults in, paths absolute."""

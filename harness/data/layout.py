@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from unicodedata import category
 
 from harness.core.errors import UsageError
 from harness.core.given import is_given, name_of, shown
@@ -77,26 +77,21 @@ class Table:
     frame: pl.DataFrame | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def within(
-        cls,
-        folder: Path | str,
-        name: str,
-        separator: str = ",",
-        header: tuple[str, ...] | None = None,
-        encoding: str = "utf-8",
-    ) -> Table:
+    def within(cls, folder: Path | str, name: str) -> Table:
         """Return the table of a name in a folder, whose own name is text where it is remote."""
         if is_given(name):
             return cls(Path(shown(name)), is_frame=True)
-        if is_remote(name) or (isinstance(folder, str) and not name.startswith("/")):
-            remote = name if is_remote(name) else f"{str(folder).rstrip('/')}/{name}"
-            return cls(Path(remote), separator, header, encoding, remote=remote)
-        return cls(Path(folder, name), separator, header, encoding)
+        if is_remote(name):
+            return cls(Path(name), remote=name)
+        if isinstance(folder, str) and not name.startswith("/"):
+            remote = f"{folder.rstrip('/')}/{name}"
+            return cls(Path(remote), remote=remote)
+        return cls(Path(folder, name))
 
     def placed(self, folder: Path | str) -> Table:
         """Return the same in a folder."""
-        own = Table.within(folder, str(self.path))
-        return replace(self, path=own.path, remote=own.remote)
+        located = Table.within(folder, str(self.path))
+        return replace(self, path=located.path, remote=located.remote)
 
     @property
     def place(self) -> str:
@@ -192,8 +187,8 @@ class EventTable:
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, each once."""
-        given = (self.user, self.item, self.time, self.kind, self.value)
-        every = (*given, *(condition.column for condition in self.where))
+        declared = (self.user, self.item, self.time, self.kind, self.value)
+        every = (*declared, *(condition.column for condition in self.where))
         return tuple(dict.fromkeys(column for column in every if column is not None))
 
 
@@ -259,21 +254,11 @@ class Layout:
 
     def within(self, folder: Path | str) -> Layout:
         """Return the same for the files in a folder, whose name is text where it is remote."""
-
-        def own(table: AttributeTable | None) -> AttributeTable | None:
-            return table and replace(table, table=table.table.placed(folder))
-
-        events = tuple(replace(e, table=e.table.placed(folder)) for e in self.events)
-        return replace(self, events=events, users=own(self.users), items=own(self.items))
+        return self._with_tables(lambda table: table.placed(folder))
 
     def with_times(self, time_format: str) -> Layout:
         """Return the same with all times written in one way."""
-
-        def own(table: AttributeTable | None) -> AttributeTable | None:
-            return table and replace(table, time_format=time_format)
-
-        found = self.with_events(time_format=time_format)
-        return replace(found, users=own(self.users), items=own(self.items))
+        return self._with_each(lambda declared: replace(declared, time_format=time_format))
 
     def with_events(self, **changes: Any) -> Layout:
         """Return the same with other attributes of every table of events."""
@@ -282,13 +267,11 @@ class Layout:
     def with_conditions(self, more: Sequence[Condition]) -> Layout:
         """Return the same with more conditions; of those on one column the new one holds."""
         columns = {condition.column for condition in more}
-        return replace(
-            self,
-            events=tuple(
-                replace(e, where=(*(c for c in e.where if c.column not in columns), *more))
-                for e in self.events
-            ),
+        events = tuple(
+            replace(e, where=(*(c for c in e.where if c.column not in columns), *more))
+            for e in self.events
         )
+        return replace(self, events=events)
 
     def capped(self, cap: Cap) -> Layout:
         """Return the same with tables that may unpack to so much."""
@@ -296,20 +279,23 @@ class Layout:
 
     def holding(self, frames: Mapping[str, pl.DataFrame]) -> Layout:
         """Return the same with the frames, by name, that its tables are."""
-        if not frames or not self.has_frames:
-            return self
-        return self._with_tables(
-            lambda table: (
-                replace(table, frame=frames.get(name_of(table.name))) if table.is_frame else table
-            )
-        )
+
+        def with_frame(table: Table) -> Table:
+            frame = frames.get(name_of(table.name)) if table.is_frame else table.frame
+            return replace(table, frame=frame)
+
+        return self._with_tables(with_frame) if frames else self
 
     def _with_tables(self, change: Callable[[Table], Table]) -> Layout:
-        def own(table: AttributeTable | None) -> AttributeTable | None:
-            return table and replace(table, table=change(table.table))
+        return self._with_each(lambda declared: replace(declared, table=change(declared.table)))
 
-        events = tuple(replace(e, table=change(e.table)) for e in self.events)
-        return replace(self, events=events, users=own(self.users), items=own(self.items))
+    def _with_each(self, change: Callable[[Any], Any]) -> Layout:
+        return replace(
+            self,
+            events=tuple(map(change, self.events)),
+            users=self.users and change(self.users),
+            items=self.items and change(self.items),
+        )
 
 
 def events(
@@ -395,15 +381,15 @@ _LONGEST_SEPARATOR = 8
 
 def require_separator(separator: str) -> None:
     """Raise ValueError where a text cannot stand between fields."""
-    long = len(separator.encode()) > 1
-    wrong = any(sign in '"\r\n' or (long and _is_control(sign)) for sign in separator)
-    if wrong or not 1 <= len(separator.encode()) <= _LONGEST_SEPARATOR:
+    size = len(separator.encode())
+    controls = (sign for sign in separator if sign != "\t" and category(sign) == "Cc")
+    if (
+        not 1 <= size <= _LONGEST_SEPARATOR
+        or not set(separator).isdisjoint('"\r\n')
+        or (size > 1 and any(controls))
+    ):
         raise ValueError(
             f"found {separator!r}, expected one character, such as "
             f'"," or ";" or "\\t", or a text such as "::" of up to {_LONGEST_SEPARATOR} bytes, '
             "without quotes, ends of lines and control characters"
         )
-
-
-def _is_control(sign: str) -> bool:
-    return sign != "\t" and unicodedata.category(sign) == "Cc"

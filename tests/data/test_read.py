@@ -9,28 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import refusal
+from test_text_source import log
 
 from harness.core.errors import DataError
-from harness.data.conditions import conditions
 from harness.data.dataset import Dataset
-from harness.data.layout import Layout
 from harness.data.layouts import BUILT_IN
 from harness.data.loading import load
-from harness.data.table_layout import table as table_layout
 
 DAY = 86_400_000_000
 HEADER = "user,item,time\n"
-
-
-def log(folder: Path, name: str = "log.csv", **changes: object) -> Layout:
-    settings = {
-        "events": name, "user": "user", "item": "item", "time": "time", "time_format": "iso",
-        "separator": None, "header": True, "users": None, "items": None,
-        "valid": None,
-    }  # fmt: skip
-    where = conditions(changes.pop("where", {}))  # type: ignore[arg-type]
-    found = table_layout(folder, **{**settings, **changes})  # type: ignore[arg-type]
-    return found.with_events(where=where)
 
 
 def text(folder: Path, content: str, name: str = "log.csv") -> Path:
@@ -213,7 +200,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: str, named: list[str]) 
         (HEADER + "a,x,2020-02-30\n", {}, ['found "2020-02-30", expected an ISO time',
                                            "(%Y-%m-%d, all written alike) of a day that exists"]),
         ("sep=;\nuser;item;time\na;x;2020-01-01\n", {"separator": ";"}, ["'sep=;': remove it"]),
-        ("a,x,2020-01-01\n", {"header": ["user", "item"], "time": None},
+        ("a,x,2020-01-01\n", {"header": ["user", "item"], "time": False},
          ["line 1 has 3 fields, but [data] header names 2"]),
     ],
 )  # fmt: skip

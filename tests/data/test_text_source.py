@@ -14,6 +14,7 @@ from conftest import refusal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness.config import DataConfig
 from harness.core.errors import DataError, UsageError
 from harness.data import _events, ordering, times
 from harness.data.conditions import conditions
@@ -21,7 +22,6 @@ from harness.data.layout import Layout, Table
 from harness.data.layouts import BUILT_IN
 from harness.data.loading import load
 from harness.data.table_files import sources
-from harness.data.table_layout import table as table_layout
 from harness.data.text_source import _FORMS
 from harness.delimited import blocks, fields
 from harness.delimited.blocks import padded
@@ -30,15 +30,10 @@ EPOCH = datetime(1970, 1, 1)
 FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
-def log(folder: Path, **changes: object) -> Layout:
-    settings_ = {
-        "events": "log.csv", "user": "user", "item": "item", "time": "time", "time_format": "iso",
-        "separator": None, "header": True, "users": None, "items": None,
-        "valid": None,
-    }  # fmt: skip
-    where = conditions(changes.pop("where", {}))  # type: ignore[arg-type]
-    found = table_layout(folder, **{**settings_, **changes})  # type: ignore[arg-type]
-    return found.with_events(where=where)
+def log(folder: Path, events: str = "log.csv", **keys: Any) -> Layout:
+    where = conditions(keys.pop("where", {}))
+    data = DataConfig(layout="table", path=".", events=events, **keys)
+    return data.table_layout(folder).with_events(where=where)
 
 
 def events(folder: Path, content: str | bytes, **changes: object) -> list[tuple[str, str, int]]:

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from mutation import TOKENS, batches, chances, mutated
 
+from harness.config import DataConfig
 from harness.core.errors import DataError
 from harness.data import json_source
 from harness.data.conditions import Condition
 from harness.data.layout import Layout
 from harness.data.loading import load
-from harness.data.table_layout import table
 from harness.delimited import blocks
 
 SEEDS = [
@@ -32,11 +32,9 @@ EPOCH = datetime(1970, 1, 1)
 
 
 def layout(folder: Path, name: str, numbered: bool) -> Layout:
-    settings = {"header": True, "users": None}
-    columns = {"user": "user", "item": "item", "time": "time", "time_format": "iso"}
-    others = {"separator": None, "items": None, "valid": None}
-    found = table(folder, events=name, **columns, **settings, **others)  # type: ignore[arg-type]
-    return found.with_events(where=(Condition("stars", low=2),) if numbered else ())
+    data = DataConfig(layout="table", path=".", events=name)
+    where = (Condition("stars", low=2),) if numbered else ()
+    return data.table_layout(folder).with_events(where=where)
 
 
 def expected(content: bytes, minimum: bool) -> list[tuple[str, str, int]]:
