@@ -18,22 +18,6 @@ def lost(ids: pl.Series, width: int) -> pl.Series:
     return ids.filter(ids.str.len_chars() == width - 1)
 
 
-def _told(layout: Layout, items: pl.Series, described: pl.Series, width: int) -> str:
-    """Return where a layout's ids lost their zero: in the events, and in the table of items."""
-    places = {layout.events[0].table.path.name: items}
-    if layout.items is not None:
-        places[layout.items.table.path.name] = described
-    short = {name: lost(ids, width) for name, ids in places.items()}
-    first = next(ids for ids in short.values() if len(ids) > 0).sort()[0]
-    counts = [
-        f"{len(short[name]):,} of {len(places[name]):,} item ids in {name}" for name in places
-    ]
-    return (
-        f'{" and ".join(counts)} have {width - 1} digits (such as "{first}"): the leading zero was '
-        "lost when the file was saved as numbers"
-    )
-
-
 def also_told(error: DataError, layout: Layout, events: EventTable, source: Source) -> DataError:
     """Return an error that also tells of lost zeros, which the same spreadsheet took."""
     width = layout.id_width
@@ -48,19 +32,29 @@ def also_told(error: DataError, layout: Layout, events: EventTable, source: Sour
     )
 
 
-def _both_forms(items: pl.Series, catalogue: pl.Series, width: int) -> bool:
-    """Return whether an id stands there with and without its leading zero."""
-    every = pl.concat([items.alias(dataset.ID), catalogue.alias(dataset.ID)])
-    return bool(lost(every, width).str.zfill(width).is_in(every.implode()).any())
-
-
 def notes(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:
     """Return a note on item ids that lost their leading zero, or raise where nothing matches."""
     short = [len(lost(ids, width)) for ids in (items, catalogue)]
     if not any(short) or layout.restore_zeros:
         padded = sum(short)
         return [f"{counted(padded, 'item id')} padded to {width} digits"] if padded else []
-    what = _told(layout, items, catalogue, width)
-    if (short[0] > 0) != (short[1] > 0) or _both_forms(items, catalogue, width):
+    what = _losses(layout, items, catalogue, width)
+    every = pl.concat([items.alias(dataset.ID), catalogue.alias(dataset.ID)])
+    in_both_forms = lost(every, width).str.zfill(width).is_in(every.implode()).any()
+    if 0 in short or in_both_forms:
         raise DataError(f"{layout.events[0].table.path.parent}: {what}\n{CURE}")
     return [f"LOST ZEROS: {what}; an upload with such ids would hit nothing and score 0; {CURE}"]
+
+
+def _losses(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> str:
+    """Return where ids lost their zero: in the events, and in the table of items."""
+    ids = {layout.events[0].table.path.name: items}
+    if layout.items is not None:
+        ids[layout.items.table.path.name] = catalogue
+    short = {file: lost(ids[file], width) for file in ids}
+    first = next(texts for texts in short.values() if len(texts) > 0).sort()[0]
+    counts = [f"{len(short[file]):,} of {len(ids[file]):,} item ids in {file}" for file in ids]
+    return (
+        f'{" and ".join(counts)} have {width - 1} digits (such as "{first}"): the leading zero was '
+        "lost when the file was saved as numbers"
+    )
