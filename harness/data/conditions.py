@@ -8,13 +8,13 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from harness.core.errors import in_toml
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_BOUNDS = ("min", "max")
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Condition:
     ----------
     among : tuple of str
         One of these texts, where there are any.
-    filled : bool
-        Else anything, so that the cell is not empty.
     low, high : float
         Else a number within these, both included.
+    filled : bool
+        Anything in their place, so that the cell is not empty.
     """
 
     column: str
@@ -62,25 +62,18 @@ class Condition:
         least = "" if self.low == -math.inf else f"{low} <= "
         return f"{least}{self.column} <= {high}"
 
-    def holds(self, *, is_text: bool, strict: bool = True) -> pl.Expr:
-        """Return the expression for the rows that hold it.
-
-        Parameters
-        ----------
-        is_text : bool
-            Whether the column is of text, where an empty one is an empty cell.
-        strict : bool
-            Whether another text that is no number raises.
-        """
-        if self.among:
-            return pl.col(self.column).cast(pl.String).is_in(list(self.among)).fill_null(False)
+    def holds(self, *, is_text: bool, strict: bool) -> pl.Expr:
+        """Return the expression for the rows that hold it; see `all_hold`."""
         column = pl.col(self.column)
-        if self.filled:
-            text = column.cast(pl.String)
-            return (text != ("" if is_text else "NaN")).fill_null(False)
-        column = column.replace("", None) if is_text else column
-        number = column.cast(pl.Float64, strict=strict)
-        return (number.is_between(self.low, self.high) & ~number.is_nan()).fill_null(False)
+        if self.among:
+            held = column.cast(pl.String).is_in(list(self.among))
+        elif self.filled:
+            held = column.cast(pl.String) != ("" if is_text else "NaN")
+        else:
+            filled = column.replace("", None) if is_text else column
+            number = filled.cast(pl.Float64, strict=strict)
+            held = number.is_between(self.low, self.high) & ~number.is_nan()
+        return held.fill_null(False)
 
 
 def all_hold(
@@ -91,8 +84,11 @@ def all_hold(
     Parameters
     ----------
     kinds : mapping of column to Polars type
+        In a column of text an empty one is an empty cell.
+    strict : bool
+        Whether bounds raise where another text is no number.
     """
-    held = (one.holds(is_text=kinds[one.column] == pl.String, strict=strict) for one in conditions)
+    held = (c.holds(is_text=kinds[c.column] == pl.String, strict=strict) for c in conditions)
     return pl.all_horizontal(pl.lit(True), *held)
 
 
@@ -117,35 +113,27 @@ def conditions(where: Mapping[str, object]) -> tuple[Condition, ...]:
     return tuple(_condition(column, where[column]) for column in sorted(where))
 
 
-def _condition(column: str, wanted: object) -> Condition:
-    given = wanted if isinstance(wanted, list) else [wanted]
-    texts = [text for text in given if isinstance(text, str) and text]
-    if texts and len(texts) == len(given):
+def _condition(column: str, wanted: Any) -> Condition:
+    texts = wanted if isinstance(wanted, list) else [wanted]
+    if texts and all(isinstance(text, str) and text for text in texts):
         return Condition(column, tuple(dict.fromkeys(texts)))
     if wanted == {"empty": False}:
         return Condition(column, filled=True)
-    if isinstance(wanted, dict) and wanted and set(wanted) <= set(_BOUNDS):
-        low, high = (wanted.get(name) for name in _BOUNDS)
-        if all(bound is None or _is_number(bound) for bound in (low, high)):
-            return _between(column, low, high)
+    if isinstance(wanted, dict) and wanted and wanted.keys() <= {"min", "max"}:
+        bounds = {name: bound for name, bound in wanted.items() if bound is not None}
+        if all(map(_is_number, bounds.values())):
+            low, high = float(bounds.get("min", -math.inf)), float(bounds.get("max", math.inf))
+            if low > high:
+                raise ValueError(
+                    f"where {key(column)}: min = {low:g} is above max = {high:g}, so no row would "
+                    "be left"
+                )
+            return Condition(column, low=low, high=high)
     raise ValueError(
         f"where {key(column)}: found {in_toml(wanted)}; expected a text or a list of texts, such "
         f'as {key(column)} = ["a", "b"], bounds of a number, such as {key(column)} = '
         "{ min = 1, max = 5 }, or { empty = false }"
     )
-
-
-def _between(column: str, low: float | None, high: float | None) -> Condition:
-    found = Condition(
-        column,
-        low=-math.inf if low is None else float(low),
-        high=math.inf if high is None else float(high),
-    )
-    if found.low > found.high:
-        raise ValueError(
-            f"where {key(column)}: min = {low:g} is above max = {high:g}, so no row would be left"
-        )
-    return found
 
 
 def _is_number(bound: object) -> bool:
