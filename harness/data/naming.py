@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -90,18 +91,17 @@ def _cut(path: Path) -> tuple[Path, tuple[str, ...]]:
         return path, ()
     root = Path(path.anchor)
     names = path.parts[len(root.parts) :]
-    for at, name in enumerate(names):
+    for position, name in enumerate(names):
         if _WILD.search(name) and not exists(root / name):
-            return root, names[at:]
+            return root, names[position:]
         root /= name
     return path, ()
 
 
 def _matching(root: Path, pattern: Sequence[str]) -> list[Path]:
-    found = []
-    for path in dict.fromkeys(_fitting(root, pattern)):
-        found += parts(path) if path.is_dir() else [path]
-    files = sorted(set(found))
+    fitting = dict.fromkeys(_fitting(root, pattern))
+    tables = (parts(path) if path.is_dir() else [path] for path in fitting)
+    files = sorted(set(chain.from_iterable(tables)))
     refuse_twice(files)
     if not files:
         raise DataError(
@@ -112,44 +112,42 @@ def _matching(root: Path, pattern: Sequence[str]) -> list[Path]:
 
 
 def _fitting(folder: Path, pattern: Sequence[str]) -> Iterator[Path]:
-    """Yield what fits, but for hidden names; links to folders are followed where one is named."""
+    """Yield what fits, but for hidden names; links to folders are followed where one is named.
+
+    `Path.glob` leaves out a broken link whose name is no pattern; such a file must not go missing.
+    """
     first, rest = pattern[0], pattern[1:]
     if first == _ANY_FOLDERS:
         yield from _fitting(folder, rest or ["*"])
-        for path in _inside(folder):
+    try:
+        inside = sorted(path for path in folder.iterdir() if not is_hidden(path.name))
+    except OSError:  # no folder, or one that is closed
+        return
+    for path in inside:
+        if first == _ANY_FOLDERS:
             if path.is_dir() and not path.is_symlink():  # which may lead in circles
                 yield from _fitting(path, pattern)
-        return
-    for path in _inside(folder):
-        if not fnmatchcase(path.name, first):
-            continue
-        if not rest:
-            yield path
-        elif path.is_dir():
-            yield from _fitting(path, rest)
-
-
-def _inside(folder: Path) -> list[Path]:
-    try:
-        return sorted(path for path in folder.iterdir() if not is_hidden(path.name))
-    except OSError:  # no folder, or one that is closed
-        return []
+        elif fnmatchcase(path.name, first):
+            if not rest:
+                yield path
+            elif path.is_dir():
+                yield from _fitting(path, rest)
 
 
 def _partition(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
     """Return what the names of the folders between a table's own and a file say."""
-    found: dict[str, str | None] = {}
-    for name in file.relative_to(root).parts[:-1] if file != root and root in file.parents else ():
+    values: dict[str, str | None] = {}
+    for name in file.relative_to(root).parts[:-1] if root in file.parents else ():
         column, equals, value = name.partition("=")
         if not column or not equals:
             continue
         column = unquote(column)
-        if column in found:
+        if column in values:
             raise DataError(
                 f'{file}: two of its folders say "{column}"; name each column of a path once'
             )
-        found[column] = None if value == _NULL else unquote(value)
-    return tuple(found.items())
+        values[column] = None if value == _NULL else unquote(value)
+    return tuple(values.items())
 
 
 def absolute(part: Part) -> Part:

@@ -119,6 +119,13 @@ def test_links_in_circles_and_out_of_a_folder_end(tmp_path: Path) -> None:
     assert names(tmp_path, "logs/**/*.csv") == names(tmp_path, "logs")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
+def test_a_broken_link_does_not_go_missing(tmp_path: Path) -> None:
+    write(tmp_path, {"1/log.csv": HEADER, "2/other.csv": HEADER})
+    (tmp_path / "2" / "log.csv").symlink_to("gone.csv")
+    assert names(tmp_path, "*/log.csv") == ["1/log.csv", "2/log.csv"]
+
+
 @pytest.mark.parametrize("events", ["log*.csv", "logs"])
 def test_rows_of_several_files_have_no_order(tmp_path: Path, events: str) -> None:
     write(tmp_path, {"logs/a.csv": small.LOG})
