@@ -106,8 +106,9 @@ class Table:
         """
         if not self.key:
             return "in its events(…) or attributes(…), where the layout is your own"
-        within = f'within {self.key} = {{ file = "{self.path.name}", … }} '
-        return f"{within if self.key != 'events' else ''}under [data]"
+        if self.key == "events":
+            return "under [data]"
+        return f'within {self.key} = {{ file = "{self.path.name}", … }} under [data]'
 
     def named(self, key: str) -> str:
         """Return a key that says how its text is written, for messages.
@@ -150,22 +151,10 @@ class Table:
 
 @dataclass(frozen=True)
 class EventTable:
-    """A table whose rows are events, and which of its columns say so.
+    """A table whose rows are events; its attributes are the parameters of `events`, and these.
 
     Attributes
     ----------
-    time : str, optional
-        None: the events carry no time (allowed for given splits alone).
-    time_format : str
-        ``iso``, ``epoch_s``, ``epoch_ms``, ``epoch_us`` or a strptime pattern.
-    kind : str, optional
-        The column of event types.
-    type : str
-        The event type of all rows, where no column tells it.
-    value : str, optional
-        The column of a number an event.
-    where : tuple of Condition
-        Rows that do not hold all of them are counted and left out.
     valid : bool
         Whether these are the events to be evaluated on, of a split that is given.
     numbered : bool
@@ -194,13 +183,7 @@ class EventTable:
 
 @dataclass(frozen=True)
 class AttributeTable:
-    """A table with one row per user or item.
-
-    Attributes
-    ----------
-    since : str, optional
-        The column with the time a user registered or an item was first shown.
-    """
+    """A table with one row per user or item; its attributes are the parameters of `attributes`."""
 
     table: Table
     id: str
@@ -322,7 +305,7 @@ def events(
         Its name in the folder of the data: a file, a folder of files, a pattern such as
         ``logs/*.csv``, or a table of a database, ``shop.duckdb::orders``.
     user, item, time : str
-        The columns; `time` is None where events have no times.
+        The columns; `time` is None where events have no times (allowed for given splits alone).
     time_format : str
         ``iso``, ``epoch_s``, ``epoch_ms``, ``epoch_us`` or a strptime pattern.
     kind : str, optional
@@ -332,12 +315,9 @@ def events(
     value : str, optional
         The column of a number an event.
     where : mapping of column to condition, optional
-        Which rows are events, as ``where`` in a config.
-    separator, header, encoding
-        Of delimited text; `header` names the columns of a file without a header line.
-    rows : sequence of str
-        The columns whose lists hold the rows, as in JSON lines: one of records, or several of
-        equal lengths.
+        Which rows are events, as ``where`` in a config; others are counted and left out.
+    separator, header, encoding, rows
+        As of `Table`.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from harness.core import plugins
 from harness.core.errors import UsageError
@@ -112,8 +112,7 @@ def require_layout(layout: Any, owner: str) -> Layout:
     """
     for fault in _faults(layout):
         raise UsageError(f"{owner}: {fault}")
-    checked: Layout = layout
-    return checked
+    return cast(Layout, layout)
 
 
 def _faults(layout: Any) -> Iterator[str]:
