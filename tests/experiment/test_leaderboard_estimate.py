@@ -75,40 +75,83 @@ def test_a_model_is_asked_for_users_it_has_never_seen(write: Write) -> None:
     }
 
 
-def test_a_model_that_cannot_be_asked_has_at_least_so_much(write: Write) -> None:
-    result = ran(write(log=LOG), KNOWS_WHOM)
-    assert estimates(result)["models"] == {
-        "knows whom": {"window": 3 / 8, "sample": None, "at_least": True}
-    }
+CANDIDATES = {"truth": "candidates"}
+EVERYONE = {"users": "all", "require_hit": False}
+SEEN = {"seen_items": "drop", "users": "all"}
+
+
+@pytest.mark.parametrize(
+    ("more", "rules", "mean", "with_items", "estimate"),
+    [
+        # nia has no true item then: (1/2 + 1 + 1)/3, evaluated or not.
+        ("", CANDIDATES, 3 / 4, 3, 5 / 6),
+        ("", CANDIDATES | EVERYONE, 5 / 8, 3, 5 / 6),
+        # cid z has no true item and is evaluated, new a is not: as many users, not the same.
+        ("cid,z,2020-01-09\n", CANDIDATES | {"require_hit": False}, 1 / 2, 3, 5 / 6),
+        # ann and bob had all that they touch; new: "a b", a is true: 1; nia: 0.
+        ("", SEEN, 1, 2, 1 / 2),
+        ("", SEEN | EVERYONE, 1 / 4, 2, 1 / 2),
+    ],
+)
+def test_users_with_true_items_are_averaged_evaluated_or_not(
+    write: Write, more: str, rules: dict[str, Any], mean: float, with_items: int, estimate: float
+) -> None:
+    result = ran(write(log=LOG + more), POPULAR, evaluation=rules)
+    assert result.models[0].metrics["MAP@2"].mean == mean
+    found = estimates(result)
+    assert (found["with_items"], found["models"]["popular"]["window"]) == (with_items, estimate)
+    shown = "leaderboard estimate  popular: 0.8333 over the 3 users with true items"
+    assert (shown in repr(result)) == (estimate == 5 / 6)
+
+
+@pytest.mark.parametrize(
+    ("lists", "estimate"), [("ann,a b\nbob,b\nnew,a\n", 3 / 8), ("ann,a b\nbob,b\n", 1 / 8)]
+)
+def test_precomputed_lists_are_looked_up(write: Write, lists: str, estimate: float) -> None:
+    """Of 4 users ann has 1/2, bob 0, new 1 where the file has a list, nia 0."""
+    folder = write(log=LOG, mates="user,items\n" + lists)
+    mates = {"name": "mates", "lists": "mates.csv"}
+    result = ran(folder, mates)
+    assert estimates(result)["models"]["mates"] == {
+        "window": estimate, "sample": None, "at_least": False
+    }  # fmt: skip
+    assert result.notes == ()
+    assert ran(folder, mates, evaluation=EVERYONE).models[0].metrics["MAP@2"].mean == estimate
+
+
+@pytest.mark.parametrize(
+    ("ids", "mean"),
+    [
+        ("ann bob new nia", 5 / 8),
+        ("ann bob", 3 / 4),
+        ("ann zoe", 1 / 4),
+        ("ann bob new zoe", 5 / 8),
+        ("", None),
+    ],
+)
+def test_over_a_sample_its_users_alone_are_averaged(
+    write: Write, ids: str, mean: float | None
+) -> None:
+    """Earned are ann 1/2, bob 1, new 1, nia 0; with two ids of four, 5/4 was said of a MAP."""
+    rows = "".join(f"{user},a\n" for user in ids.split())
+    folder = write(log=LOG, sample=f"ncodpers,added_products\n{rows}")
+    found = estimates(ran(folder, POPULAR, submission={"sample": "sample.csv"}))
+    assert found["sample"] == (len(ids.split()) or None)
+    assert found["models"]["popular"] == {"window": 5 / 8, "sample": mean, "at_least": False}
+
+
+def test_a_model_that_cannot_be_asked_has_at_least_so_much(write: Write, tmp_path: Path) -> None:
+    result = ran(write(log=LOG), KNOWS_WHOM, POPULAR)
+    assert estimates(result)["models"]["knows whom"] == {
+        "window": 3 / 8, "sample": None, "at_least": True
+    }  # fmt: skip
     assert "at least 0.375" in repr(result)
     [note] = [note for note in result.notes if "knows whom" in note]
-    assert "2 users" in note
-    assert "KeyError" in note
-    assert "leaderboard estimate" in note
-
-
-def test_only_users_with_true_items_are_averaged(write: Write) -> None:
-    """With truth = "candidates" nia has none: (1/2 + 1 + 1)/3 = 5/6."""
-    found = estimates(ran(write(log=LOG), POPULAR, evaluation={"truth": "candidates"}))
-    assert (found["window"], found["with_items"]) == (4, 3)
-    assert found["models"]["popular"]["window"] == 5 / 6
-
-
-def test_evaluated_users_without_true_items_are_not_averaged_either(write: Write) -> None:
-    """Everybody is evaluated, and nia scores 0 there: 5/8; a leaderboard leaves her out: 5/6."""
-    rules = {"truth": "candidates", "users": "all", "require_hit": False}
-    result = ran(write(log=LOG), POPULAR, evaluation=rules)
-    assert result.models[0].metrics["MAP@2"].mean == 5 / 8
-    assert estimates(result)["models"]["popular"]["window"] == 5 / 6
-
-
-def test_items_of_training_are_dropped_for_them_too(write: Write) -> None:
-    """ann and bob had all that they touch; new: "a b", a is true: 1; nia: 0."""
-    rules = {"seen_items": "drop", "require_hit": False, "users": "all"}
-    everyone = ran(write(log=LOG), POPULAR, evaluation=rules)
-    some = ran(write(log=LOG), POPULAR, evaluation={"seen_items": "drop", "users": "all"})
-    assert estimates(some)["models"]["popular"]["window"] == 1 / 2
-    assert estimates(everyone)["models"] == estimates(some)["models"]
+    assert [w for w in ("2 users", "KeyError", "leaderboard estimate") if w not in note] == []
+    result.write(tmp_path / "run")
+    text = page(run_folder.read(tmp_path / "run"))
+    assert "at least 0.3750" in text
+    assert ">0.6250<" in text
 
 
 @pytest.mark.parametrize("name", ["demo.toml", "demo-ponpare.toml"])
@@ -136,21 +179,6 @@ def test_a_sample_that_a_competition_counts_whole_has_its_figure_beside() -> Non
     hm = run(config_.read(ROOT / "configs" / "demo.toml", ["compare.resamples=100"]))
     assert estimates(hm)["sample"] is None
     assert "ids of the sample submission" not in repr(hm)
-
-
-def test_precomputed_lists_are_looked_up(write: Write) -> None:
-    """The file has new's list too: ann 1/2, bob 0, new 1, nia 0 of 4 users."""
-    folder = write(log=LOG)
-    (folder / "mates.csv").write_text("user,items\nann,a b\nbob,b\nnew,a\n")
-    found = estimates(ran(folder, {"name": "mates", "lists": "mates.csv"}))
-    assert found["models"]["mates"] == {"window": 3 / 8, "sample": None, "at_least": False}
-
-
-def test_the_page_says_it(write: Write, tmp_path: Path) -> None:
-    ran(write(log=LOG), POPULAR, KNOWS_WHOM).write(tmp_path / "run")
-    text = page(run_folder.read(tmp_path / "run"))
-    assert "at least 0.3750" in text
-    assert ">0.6250<" in text
 
 
 LATER = """
@@ -183,50 +211,3 @@ def test_nothing_is_said_of_an_estimate_that_a_metric_has_not(write: Write) -> N
     result = ran(write(log=LOG), KNOWS_WHOM, evaluation=metrics)
     assert estimates(result)["models"] == {}
     assert not [note for note in result.notes if "leaderboard estimate" in note]
-
-
-def test_it_is_shown_where_as_many_users_are_averaged_though_not_the_same(write: Write) -> None:
-    """cid z has no true item and is averaged, new a is not: (1/2 + 1 + 0)/3 and (1/2 + 1 + 1)/3."""
-    rules = {"truth": "candidates", "require_hit": False}
-    result = ran(write(log=LOG + "cid,z,2020-01-09\n"), POPULAR, evaluation=rules)
-    assert result.models[0].metrics["MAP@2"].mean == 1 / 2
-    assert "leaderboard estimate  popular: 0.8333 over the 3 users with true items" in repr(result)
-
-
-@pytest.mark.parametrize(
-    ("ids", "mean"),
-    [
-        ("ann bob new nia", 5 / 8),
-        ("ann bob", 3 / 4),
-        ("ann zoe", 1 / 4),
-        ("ann bob new zoe", 5 / 8),
-    ],
-)
-def test_users_who_are_not_in_the_sample_are_not_counted_over_it(
-    write: Write, ids: str, mean: float
-) -> None:
-    """Earned are ann 1/2, bob 1, new 1, nia 0; with two ids of four, 5/4 was said of a MAP."""
-    rows = "".join(f"{user},a\n" for user in ids.split())
-    folder = write(log=LOG, sample=f"ncodpers,added_products\n{rows}")
-    found = estimates(ran(folder, POPULAR, submission={"sample": "sample.csv"}))
-    assert found["sample"] == len(ids.split())
-    assert found["models"]["popular"] == {"window": 5 / 8, "sample": mean, "at_least": False}
-
-
-def test_a_sample_without_a_row_has_no_figure(write: Write) -> None:
-    folder = write(log=LOG, sample="ncodpers,added_products\n")
-    found = estimates(ran(folder, POPULAR, submission={"sample": "sample.csv"}))
-    assert (found["sample"], found["models"]["popular"]["sample"]) == (None, None)
-
-
-def test_precomputed_lists_of_the_evaluated_users_alone_leave_the_others_at_0(write: Write) -> None:
-    """As a run over all users says: ann 1/2, bob 0, new and nia without a list."""
-    folder = write(log=LOG)
-    (folder / "mates.csv").write_text("user,items\nann,a b\nbob,b\n")
-    mates = {"name": "mates", "lists": "mates.csv"}
-    some = ran(folder, mates)
-    everyone = ran(folder, mates, evaluation={"users": "all", "require_hit": False})
-    assert everyone.models[0].metrics["MAP@2"].mean == 1 / 8
-    found = estimates(some)["models"]["mates"]
-    assert found == {"window": 1 / 8, "sample": None, "at_least": False}
-    assert some.notes == ()

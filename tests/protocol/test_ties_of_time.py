@@ -1,4 +1,4 @@
-"""Per-user splits whose cut falls among events of equal time: the order there is said, not ids'."""
+"""Per-user splits whose cut falls among events of equal time: `ties` decides, not item ids."""
 
 from collections import Counter
 from pathlib import Path
@@ -51,14 +51,17 @@ def three_each(users: int) -> list[str]:
 
 def test_shuffle_favours_no_item_where_id_takes_the_highest(write: Write) -> None:
     folder = write(log=log_of(*three_each(900)))
-    shuffled = Counter(held_out(make_task(config_of(folder))).values())
+    by_count = held_out(make_task(config_of(folder)))
+    shuffled = Counter(by_count.values())
     # A third of 900 each; five standard deviations (14.1) are 71.
     assert all(abs(shuffled[item] - 300) < 71 for item in "abc"), shuffled
+    by_share = {"strategy": "fraction", "fraction": 1 / 3}
+    assert held_out(make_task(config_of(folder, by_share))) == by_count
     by_id = Counter(held_out(make_task(config_of(folder, {"ties": "id"}))).values())
     assert by_id == {"c": 900}
 
 
-def test_neither_the_order_of_rows_nor_other_users_and_items_move_what_is_held_out(
+def test_only_equal_times_are_shuffled_and_nothing_else_moves_what_is_held_out(
     write: Write,
 ) -> None:
     rows = three_each(40)
@@ -66,9 +69,11 @@ def test_neither_the_order_of_rows_nor_other_users_and_items_move_what_is_held_o
     turned = held_out(make_task(config_of(write("two", log=log_of(*rows[::-1])))))
     more = ["aaa z", "aaa y", *rows, "u000 earlier", "zzz y", "zzz z"]
     text = log_of(*more).replace(f"u000,earlier,{ONE_DAY}", "u000,earlier,2019-01-01")
-    wider = held_out(make_task(config_of(write("three", log=text))))
+    folder = write("three", log=text + "aaa,x,2020-01-02\n")
+    wider = held_out(make_task(config_of(folder)))
     assert turned == one
     assert {user: item for user, item in wider.items() if user in one} == one
+    assert {held_out(make_task(config_of(folder, {"seed": n})))["aaa"] for n in range(8)} == {"x"}
 
 
 def test_the_split_has_a_seed_of_its_own(write: Write) -> None:
@@ -77,19 +82,6 @@ def test_the_split_has_a_seed_of_its_own(write: Write) -> None:
     assert make_task(config_of(folder, evaluation={"seed": 7})).evaluation_set.fingerprint == plain
     assert make_task(config_of(folder, {"seed": 7})).evaluation_set.fingerprint != plain
     assert make_task(config_of(folder, {"seed": 0})).evaluation_set.fingerprint == plain
-
-
-def test_only_equal_times_are_shuffled(write: Write) -> None:
-    text = HEAD + "ann,z,2020-01-01\nann,y,2020-01-02\nann,x,2020-01-03\nbob,x,2020-01-01\n"
-    for seed in range(8):
-        task = make_task(config_of(write(log=text), {"seed": seed}))
-        assert held_out(task)["ann"] == "x"
-
-
-def test_a_fraction_breaks_ties_alike(write: Write) -> None:
-    folder = write(log=log_of(*three_each(900)))
-    share = {"strategy": "fraction", "fraction": 1 / 3}
-    assert held_out(make_task(config_of(folder, share))) == held_out(make_task(config_of(folder)))
 
 
 @pytest.mark.parametrize("minimum", [{}, {"where": {"rating": {"min": 1}}}])
@@ -108,13 +100,12 @@ def test_file_order_is_kept_in_the_cache_too(write: Write, monkeypatch: pytest.M
     folder = write(log=log_of("ann b", "ann c", "ann a", "bob a", "bob b"))
     monkeypatch.setattr("harness.core.cache._RECENT_NS", 0)  # else files just written are not kept
     read = make_task(config_of(folder, {"ties": "file"}))
-
-    def not_again(*_: object) -> None:
-        raise AssertionError("the files were read again")
-
-    monkeypatch.setattr("harness.data.loading.load", not_again)
+    monkeypatch.setattr("harness.data.loading.load", lambda *_: pytest.fail("read again"))
     again = make_task(config_of(folder, {"ties": "file"}))
     assert held_out(again) == held_out(read) == {"ann": "a", "bob": "b"}
+
+
+OWN_INNER = {"split": LAST_ONE | {"ties": "file"}}
 
 
 def test_file_is_refused_where_rows_have_no_common_order(write: Write) -> None:
@@ -122,6 +113,10 @@ def test_file_is_refused_where_rows_have_no_common_order(write: Write) -> None:
     config = config_of(folder.parent, {"ties": "file"}, data={"events": "log"})
     with refusal(UsageError, '[split] ties = "file"', str(folder), 'ties = "shuffle"'):
         make_task(config)
+    config = config_of(folder.parent, data={"events": "log"}, tune=OWN_INNER)
+    make_task(config)  # a run takes no notice of [tune]
+    with refusal(UsageError, "[tune] split", 'ties = "file"', 'set ties = "shuffle"'):
+        inner_tasks(config)[0]
 
 
 def test_file_is_refused_where_events_come_from_several_tables() -> None:
@@ -133,33 +128,28 @@ def test_file_is_refused_where_events_come_from_several_tables() -> None:
         make_task(config)
 
 
+# ann is cut among equal times, bob between two days, and all of cid is held out.
+ONE_OF_TWO = log_of("ann a", "ann b", "bob a", "cid a") + "bob,b,2020-01-02\n"
+NONE_OF_TWO = log_of("ann a", "bob b") + "ann,b,2020-01-02\nbob,a,2020-01-02\n"
+
+
 @pytest.mark.parametrize(
-    ("split", "words"),
+    ("log", "split", "words"),
     [
-        ({}, 'ties = "shuffle", seed 0'),
-        ({"seed": 3}, 'ties = "shuffle", seed 3'),
-        ({"ties": "id"}, 'ties = "id": the highest item ids are held out'),
-        ({"ties": "file"}, 'ties = "file": the order of rows matters'),
+        (ONE_OF_TWO, {}, ["1 of 2 users", 'ties = "shuffle", seed 0']),
+        (ONE_OF_TWO, {"seed": 3}, ["1 of 2 users", 'ties = "shuffle", seed 3']),
+        (ONE_OF_TWO, {"ties": "id"}, ["1 of 2 users", '"id": the highest item ids are held out']),
+        (ONE_OF_TWO, {"ties": "file"}, ["1 of 2 users", '"file": the order of rows matters']),
+        (NONE_OF_TWO, {}, ["0 of 2 users are cut among events of equal time"]),
     ],
 )
 def test_a_run_notes_how_many_cuts_fall_among_equal_times(
-    write: Write, split: dict[str, Any], words: str
+    write: Write, log: str, split: dict[str, Any], words: list[str]
 ) -> None:
-    # ann is cut among equal times, bob between two days, and all of cid is held out.
-    text = log_of("ann a", "ann b") + "bob,a,2020-01-01\nbob,b,2020-01-02\ncid,a,2020-01-01\n"
-    notes = run(config_of(write(log=text), split)).notes
+    notes = run(config_of(write(log=log), split)).notes
     [note] = [note for note in notes if "equal time" in note]
-    assert "1 of 2 users" in note
-    assert words in note
-
-
-def test_a_split_by_time_has_no_such_keys(write: Write) -> None:
-    split = {"strategy": "time", "valid_days": 1, "ties": "shuffle"}
-    with pytest.raises(UsageError, match=r'\[split\] has no key "ties"'):
-        config_of(write(log=log_of("ann a")), split)
-
-
-OWN_INNER = {"split": LAST_ONE | {"ties": "file"}}
+    assert [word for word in words if word not in note] == []
+    assert log == ONE_OF_TWO or note == words[0]
 
 
 def test_an_inner_split_keeps_the_order_of_rows_where_the_outer_one_does_not(write: Write) -> None:
@@ -168,20 +158,6 @@ def test_an_inner_split_keeps_the_order_of_rows_where_the_outer_one_does_not(wri
     outer = {"strategy": "time", "valid_days": 1}
     config = config_of(write(log=text), outer, tune=OWN_INNER)
     assert held_out(inner_tasks(config)[0]) == {"ann": "a", "bob": "c"}
-
-
-def test_an_inner_split_is_refused_where_rows_have_no_common_order(write: Write) -> None:
-    folder = write("data/log", one=log_of("ann a", "ann b"), two=log_of("bob a", "bob b"))
-    config = config_of(folder.parent, data={"events": "log"}, tune=OWN_INNER)
-    make_task(config)  # a run takes no notice of [tune]
-    with pytest.raises(UsageError, match=r'\[tune\] split.* ties = "file".*set ties = "shuffle"'):
-        inner_tasks(config)[0]
-
-
-def test_where_no_cut_falls_among_equal_times_nothing_is_said_to_decide(write: Write) -> None:
-    text = HEAD + "ann,a,2020-01-01\nann,b,2020-01-02\nbob,b,2020-01-01\nbob,a,2020-01-02\n"
-    notes = run(config_of(write(log=text))).notes
-    assert "0 of 2 users are cut among events of equal time" in notes
 
 
 def test_a_run_of_before_there_was_a_choice_is_explained_by_id(write: Write) -> None:

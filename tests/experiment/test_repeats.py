@@ -9,7 +9,6 @@ import small
 from conftest import Write
 
 from harness import config as config_
-from harness.experiment.build import Factories
 from harness.experiment.explain import of_run
 from harness.experiment.result import ModelResult, Result
 from harness.experiment.run import run
@@ -97,6 +96,23 @@ class Entropy(Drawn):
     def __init__(self):
         Entropy.made += 1
         super().__init__(Entropy.made, "entropy")
+
+class Positional(Drawn):
+    def __init__(self, seed=7, /):
+        super().__init__(seed)
+
+
+class Numpys(Drawn):
+    def __init__(self, seed=np.int64(7)):
+        super().__init__(seed)
+
+
+class ByPlace(Fixed):
+    '''The same numbers in every call, dealt out by a user's place in it.'''
+
+    def recommend(self, users, k, draws, exclude=None):
+        rng = np.random.default_rng(0)
+        return np.argsort(rng.random((4, len(users))), axis=0)[:k].T
 """
 
 
@@ -138,14 +154,18 @@ def test_a_random_start_shows_its_spread(folder: Path) -> None:
     assert spread == pytest.approx(statistics.stdev(found), abs=1e-15)
 
 
-@pytest.mark.parametrize(("kind", "own"), [("Drawn", 7), ("State", 3)])
+@pytest.mark.parametrize(
+    ("kind", "seed", "distinct"),
+    [("Drawn", 7, 4), ("State", 3, 4), ("Numpys", 7, 4), ("Positional", 7, 1)],
+)
 def test_the_first_repeat_has_the_seed_itself_and_the_others_their_own(
-    folder: Path, kind: str, own: int
+    folder: Path, kind: str, seed: int, distinct: int
 ) -> None:
+    """Where a name can set it."""
     run(config(folder, model(kind, 4)))
     seeds = [int(line.split()[1]) for line in learnt(folder)]
-    assert seeds[0] == own
-    assert len(set(seeds)) == 4
+    assert seeds[0] == seed
+    assert len(set(seeds)) == distinct
     assert all(0 <= seed < 2**31 for seed in seeds)  # what every library takes
     (folder / "notes.txt").unlink()
     run(config(folder, model(kind, 2)))
@@ -177,16 +197,6 @@ def test_a_base_model_is_made_anew_and_shared_within_a_repeat(folder: Path) -> N
     assert only(result, "two").metrics["MAP@3"].sd_repeats is not None, "the seed is its part's"
 
 
-@pytest.mark.parametrize(("kind", "spread"), [("Fixed", False), ("ByDraws", True)])
-def test_no_spread_is_shown_of_what_has_neither_seed_nor_draws(
-    folder: Path, kind: str, spread: bool
-) -> None:
-    found = only(run(config(folder, model(kind, 3))), kind)
-    assert found.repeats == 3
-    assert (found.metrics["MAP@3"].sd_repeats is not None) == spread
-    assert found.metrics["MAP@3"].ci95 is not None
-
-
 def test_a_later_repeat_is_explained_and_submitted_as_it_was_run(folder: Path) -> None:
     settings = config(folder, model("Drawn", 3))
     run(settings).write(folder / "run")
@@ -196,86 +206,36 @@ def test_a_later_repeat_is_explained_and_submitted_as_it_was_run(folder: Path) -
     assert line == "a," + " ".join(lists.items.gather(lists.lists[0]).to_list())
 
 
-def test_make_takes_a_repeat(folder: Path) -> None:
-    settings = config(folder, model("Drawn", 3))
-    first, second = (Factories(settings, "Drawn").made(r)["Drawn"] for r in (0, 1))
-    assert vars(first)["seed"] == 7
-    assert vars(second)["seed"] != 7
-
-
-def test_a_model_that_answers_otherwise_when_asked_again_is_told(folder: Path) -> None:
-    result = run(config(folder, model("Restless"), model("Fixed")))
-    [note] = [note for note in result.notes if "asked again" in note]
-    assert note.startswith('model "Restless": asked again, ')
-    assert "of 10 users" in note
-    assert "cannot be repeated" in note
-    assert "draws" in note
-
-
-def test_a_model_that_cannot_be_asked_again_is_told(folder: Path) -> None:
-    result = run(config(folder, model("OnceOnly")))
-    [note] = [note for note in result.notes if "asked again" in note]
-    assert 'model "OnceOnly"' in note
-    assert "RuntimeError: asked before" in note
-
-
-def test_repeats_that_differ_without_a_seed_are_told_and_their_spread_is_shown(
-    folder: Path,
+@pytest.mark.parametrize(
+    ("kind", "repeats", "spread", "words"),
+    [
+        ("Restless", 1, False, ["asked again, ", "of 10 users", "cannot be repeated", "draws"]),
+        ("OnceOnly", 1, False, ["asked again", "RuntimeError: asked before"]),
+        ("Entropy", 3, True, ["repeats differ", "cannot be repeated"]),
+        ("Fixed", 3, False, ["its 3 repeats are all the same"]),
+        ("Fixed", 1, False, []),
+        ("Drawn", 2, True, []),
+        ("ByDraws", 3, True, []),
+    ],
+)
+def test_what_cannot_be_repeated_is_told_and_what_differs_has_a_spread(
+    folder: Path, kind: str, repeats: int, spread: bool, words: list[str]
 ) -> None:
-    result = run(config(folder, model("Entropy", 3)))
-    assert only(result, "Entropy").metrics["MAP@3"].sd_repeats is not None
-    [note] = [note for note in result.notes if "Entropy" in note]
-    assert "repeats differ" in note
-    assert "cannot be repeated" in note
-
-
-def test_models_that_hold_still_are_not_told_of(folder: Path) -> None:
-    result = run(config(folder, model("Drawn", 2), model("Fixed"), model("ByDraws", 2)))
-    assert result.notes == ()
-
-
-def test_repeats_of_what_holds_still_are_told_to_be_one(folder: Path) -> None:
-    (note,) = run(config(folder, model("Fixed", 2))).notes
-    assert "its 2 repeats are all the same" in note
-
-
-ODD = """
-
-class Positional(Drawn):
-    def __init__(self, seed=7, /):
-        super().__init__(seed)
-
-
-class Numpys(Drawn):
-    def __init__(self, seed=np.int64(7)):
-        super().__init__(seed)
-
-
-class ByPlace(Fixed):
-    '''The same numbers in every call, dealt out by a user's place in it.'''
-
-    def recommend(self, users, k, draws, exclude=None):
-        rng = np.random.default_rng(0)
-        return np.argsort(rng.random((4, len(users))), axis=0)[:k].T
-"""
-
-
-@pytest.mark.parametrize(("kind", "learns"), [("Positional", 1), ("Numpys", 3)])
-def test_seeds_of_any_whole_number_are_found_where_a_name_can_set_them(
-    folder: Path, kind: str, learns: int
-) -> None:
-    (folder / "plugged.py").write_text(PLUGGED + ODD)
-    run(config(folder, model(kind, 3)))
-    seeds = [int(line.split()[1]) for line in learnt(folder)]
-    assert seeds[0] == 7
-    assert len(set(seeds)) == learns
+    result = run(config(folder, model(kind, repeats)))
+    (one,) = result.models
+    assert one.repeats == repeats
+    assert (one.metrics["MAP@3"].sd_repeats is not None) == spread
+    assert one.metrics["MAP@3"].ci95 is not None
+    assert len(result.notes) == bool(words)
+    for note in result.notes:
+        assert note.startswith(f'model "{kind}": ')
+        assert [word for word in words if word not in note] == []
 
 
 def test_lists_that_depend_on_who_is_asked_for_together_are_told(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.experiment.answers._ASKED_AGAIN", 5)
-    (folder / "plugged.py").write_text(PLUGGED + ODD)
     [note] = run(config(folder, model("ByPlace"))).notes
     assert 'model "ByPlace": asked for the first 5 users alone' in note
     assert "who is asked for together" in note

@@ -11,7 +11,6 @@ from conftest import refusal
 
 from harness import conventions, evaluate
 from harness.core.errors import UsageError
-from harness.metrics.inputs.order import SCORE_NAMES, order_of
 
 ROWS = pd.DataFrame({"user": ["ann", "ann"], "item": ["x", "a"]})
 TRUTH = {"ann": ["a"]}
@@ -41,16 +40,22 @@ def test_a_column_of_predictions_is_refused_and_both_ways_out_work(frame: Any) -
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "values"),
     [
-        *("Prediction", "pred", "PREDICTIONS", "Score", "scores", "pred_score", "Predicted Rating"),
-        *("rating", "est", "probability", "Proba", "relevance", "weight", "y_pred", "y-score"),
+        *((name, WORTH) for name in ("Prediction", "pred", "PREDICTIONS", "Score", "scores")),
+        *((name, WORTH) for name in ("pred_score", "Predicted Rating", "rating", "est", "Proba")),
+        *((name, WORTH) for name in ("probability", "relevance", "weight", "y_pred", "y-score")),
+        ("prediction", pd.Series(WORTH, dtype=object)),
+        ("prediction", pd.Series([1, 2], dtype="Int8")),
+        ("prediction", pd.Series(["0.1", "9e-1"])),
+        ("prediction", pd.Series([None, 0.9], dtype=object)),
     ],
 )
-def test_every_usual_spelling_is_refused(name: str) -> None:
-    lists = pd.DataFrame(rows(name))
+def test_every_usual_spelling_and_type_is_refused(name: str, values: Any) -> None:
+    lists = pd.DataFrame(rows(name, values))
     refused(lists, f'score="{name}"')
-    assert evaluate(lists, TRUTH, MAP, score=name)[MAP] == 1
+    if values is WORTH:
+        assert evaluate(lists, TRUTH, MAP, score=name)[MAP] == 1
 
 
 def test_a_rank_in_another_case_is_a_rank() -> None:
@@ -63,19 +68,6 @@ def test_several_are_all_named() -> None:
     lists = pd.DataFrame(rows("prediction") | {"rating": [1, 2], "price": [3, 4]})
     words = ['columns "prediction" and "rating"', 'score="prediction" or score="rating"']
     assert "price" not in refused(lists, *words)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        pd.Series(WORTH, dtype=object),
-        pd.Series([1, 2], dtype="Int8"),
-        pd.Series(["0.1", "9e-1"]),
-        pd.Series([None, 0.9], dtype=object),
-    ],
-)
-def test_numbers_in_other_types_are_numbers_too(values: Any) -> None:
-    refused(pd.DataFrame(rows("prediction", values)), 'score="prediction"')
 
 
 @FRAMES
@@ -149,10 +141,3 @@ def test_conventions_ask_too() -> None:
     with pytest.warns(UserWarning, match='"price"') as told:
         conventions(pd.DataFrame(rows("price")), TRUTH, 2)
     assert told[0].filename == __file__
-
-
-def test_the_names_are_one_list() -> None:
-    assert {"prediction", "pred", "score", "rating", "est", "probability"} <= SCORE_NAMES
-    assert {"relevance", "weight"} <= SCORE_NAMES
-    found = [order_of(name) for name in ("Pred_Score", "RANK", "item", 3)]
-    assert found == ["score", "rank", None, None]

@@ -1,6 +1,8 @@
-"""Case 2.1: a column that may order rows is asked for, and ``--fix`` never drops it unasked."""
+"""A column that may order rows is asked for, and ``--fix`` never drops it unasked."""
 
+import csv
 import io
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +30,27 @@ def errors(content: str, **given: Any) -> list[tuple[str, str]]:
     return [(problem.code, problem.value) for problem in found.errors]
 
 
-@pytest.mark.parametrize("column", ["prediction", "pred_rating", "relevance score", "Unnamed: 7"])
-def test_it_is_asked_for(column: str) -> None:
-    assert errors(f"user,item,{column}\n{ROWS}") == [("SUB111", column)]
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        *(
+            (f"user,item,{column}\n{ROWS}", [("SUB111", column)])
+            for column in ("prediction", "pred_rating", "relevance score", "Unnamed: 7")
+        ),
+        ("user,item,note\nann,a,x\nann,b,y\nbob,d,z\n", [("SUB102", "note")]),  # no numbers
+        ("user,item,rank,prediction\nann,a,1,0\nann,b,2,9\n", [("SUB102", "prediction")]),
+        ("user,items,n\nann,a b,2\nbob,d,1\n", [("SUB102", "n")]),  # a row a user: no order of rows
+        ("user,item,n\nann,a,2\nbob,d,1\n", [("SUB102", "n")]),
+        (",user,item\n0,ann,a\n1,ann,b\n2,bob,d\n", [("SUB107", "")]),  # the index of a frame
+    ],
+)  # fmt: skip
+def test_what_may_order_rows_is_asked_for_and_nothing_else(
+    content: str, expected: list[tuple[str, str]]
+) -> None:
+    assert errors(content) == expected
+    asked_for = expected[0][0] == "SUB111"
+    with pytest.raises(SubmissionError, match="SUB111") if asked_for else nullcontext():
+        harness.score("long.csv", solution="truth.csv", force=not asked_for)
 
 
 def test_the_message_names_the_column_and_what_to_type(cli: Cli) -> None:
@@ -41,6 +61,8 @@ def test_the_message_names_the_column_and_what_to_type(cli: Cli) -> None:
         assert 'the column "my pred" holds numbers, which may order the rows of a user' in told
         for option in ("--score-column 'my pred'", "--rank-column 'my pred'", "--row-order"):
             assert option in told
+    options = ("--score-column 'my pred'", "--rank-column 'my pred'", "--row-order")
+    is_refused(cli("explain", "long.csv", "--solution", "truth.csv", "--user", "ann"), *options)
     assert "--fix" not in out
     assert "out.csv: is not written" in err
     assert not Path("out.csv").exists()
@@ -93,13 +115,6 @@ def test_what_is_mended_scores_what_the_file_does(cli: Cli) -> None:
     tells(cli("score", "out.csv", *options, "--metric", "MAP@10"), 0, "1.000000")
 
 
-def test_without_an_answer_nothing_is_scored(cli: Cli) -> None:
-    Path("long.csv").write_text(f"user,item,prediction\n{ROWS}")
-    tells(cli("score", "long.csv", "--solution", "truth.csv"), 1, "SUB111")
-    with pytest.raises(SubmissionError, match="SUB111"):
-        harness.score("long.csv", solution="truth.csv")
-
-
 def test_frames_are_asked_too() -> None:
     frame = pl.read_csv(io.StringIO(f"user,item,prediction\n{ROWS}"))
     assert [p.code for p in harness.validate(frame, solution="truth.csv").errors] == ["SUB111"]
@@ -126,19 +141,37 @@ def test_a_column_of_scores_where_the_sample_has_its_lists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "expected"),
+    ("answer", "items"),
     [
-        ("user,item,note\nann,a,x\nann,b,y\nbob,d,z\n", [("SUB102", "note")]),  # no numbers
-        ("user,item,rank,prediction\nann,a,1,0\nann,b,2,9\n", [("SUB102", "prediction")]),
-        ("user,items,n\nann,a b,2\nbob,d,1\n", [("SUB102", "n")]),  # a row a user: no order of rows
-        ("user,item,n\nann,a,2\nbob,d,1\n", [("SUB102", "n")]),
-        (",user,item\n0,ann,a\n1,ann,b\n2,bob,d\n", [("SUB107", "")]),  # the index of a frame
+        (["--score-column", "my pred"], ["a", "b", "c"]),
+        (["--rank-column", "place"], ["c", "b", "a"]),
+        (["--row-order"], ["c", "b", "a"]),
     ],
-)  # fmt: skip
-def test_what_orders_no_rows_is_not_asked_for(
-    content: str, expected: list[tuple[str, str]]
-) -> None:
-    assert errors(content) == expected
+)
+def test_explain_takes_every_answer(cli: Cli, answer: list[str], items: list[str]) -> None:
+    column = "place" if "--rank-column" in answer else "my pred"
+    rows = "ann,c,1\nann,b,2\nann,a,3\nbob,a,1\nbob,d,2\n" if column == "place" else ROWS
+    Path("long.csv").write_text(f"user,item,{column}\n{rows}")
+    options = ("--solution", "truth.csv", "--user", "ann", "--format", "csv")
+    status, out, _ = cli("explain", "long.csv", *options, *answer)
+    assert status == 0
+    assert [row["item"] for row in csv.DictReader(io.StringIO(out))] == items
+
+
+@pytest.mark.parametrize(
+    ("head", "rows"),
+    [
+        ("customer_id,prediction,score", "ann,b,1\nann,a,1\nbob,c,1\n"),
+        ("customer_id,score,prediction", "ann,1,b\nann,1,a\nbob,1,c\n"),
+        ("prediction,customer_id,score", "b,ann,1\na,ann,1\nc,bob,1\n"),
+    ],
+)
+def test_where_scores_are_tied_columns_are_still_told_by_their_names(head: str, rows: str) -> None:
+    """Tied items go by id: a, which is true, before b; and c for bob."""
+    Path("truth.csv").write_text("customer_id,prediction\nann,a\nbob,c\n")
+    Path("long.csv").write_text(f"{head}\n{rows}")
+    result = harness.score("long.csv", solution="truth.csv", metrics=["HitRate@1"])
+    assert result.metrics["HitRate@1"].mean == 1.0
 
 
 def test_two_answers_are_one_too_many(cli: Cli) -> None:

@@ -76,33 +76,30 @@ def order(found: Leaderboard) -> list[str]:
     return [entry.model for entry in group.entries]
 
 
-@pytest.mark.parametrize(
-    ("name", "better"),
-    [
-        ("mine:misses@1", "lower"),
-        ("mine:width@1", "neither"),
-        ("mine:found@1", "higher"),
-        ("MAP@1", "higher"),
-        (GINI, "lower"),
-        ("Novelty@1", "neither"),
-    ],
-)
-def test_the_record_says_which_way_a_metric_is_better(
-    tmp_path: Path, name: str, better: str
+BETTER = {
+    "mine:misses@1": "lower",
+    "mine:width@1": "neither",
+    "mine:found@1": "higher",
+    "MAP@1": "higher",
+    GINI: "lower",
+    "Novelty@1": "neither",
+}
+
+
+def test_the_record_says_which_way_a_metric_is_better_and_ranks_so_everywhere(
+    tmp_path: Path,
 ) -> None:
-    found = document(ran(tmp_path, "one", "MAP@1", name))
-    assert found["metrics"][name] == {"better": better}
-
-
-def test_an_own_metric_where_lower_is_better_ranks_so_everywhere(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "one", "mine:misses@1")
-    found = document(folder)
-    assert [model["name"] for model in found["models"]] == ["good", "bad"]
-    assert [m["metrics"]["mine:misses@1"]["mean"] for m in found["models"]] == [0, 1]
+    folder = ran(tmp_path, "one", *BETTER)
+    record = document(folder)
+    assert record["metrics"] == {name: {"better": better} for name, better in BETTER.items()}
+    assert [model["name"] for model in record["models"]] == ["good", "bad"]
+    assert [m["metrics"]["mine:misses@1"]["mean"] for m in record["models"]] == [0, 1]
     compared = compare(folder).comparison
     assert list(compared.means) == ["good", "bad"]
     (pair,) = compared.pairs
     assert (pair.one, pair.difference, pair.verdict, pair.wins) == ("good", -1, "better", 8)
+    # No code of the run is read for its leaderboard.
+    (tmp_path / "mine.py").write_text("raise SystemExit('imported')")
     board = leaderboard(tmp_path / "runs")
     assert order(board) == ["good", "bad"]
     assert board.groups[0].better == "lower"
@@ -121,12 +118,6 @@ def test_a_path_that_looks_like_a_metric_is_a_path(tmp_path: Path, place: str) -
     here = tmp_path / place
     ran(here, "one", f"{here / 'mine.py'}:found@1", "MAP@1")
     assert order(leaderboard(here / "runs")) == ["good", "bad"]
-
-
-def test_no_code_of_the_run_is_read_for_its_leaderboard(tmp_path: Path) -> None:
-    ran(tmp_path, "one", "mine:misses@1")
-    (tmp_path / "mine.py").write_text("raise SystemExit('imported')")
-    assert order(leaderboard(tmp_path / "runs")) == ["good", "bad"]
 
 
 def test_an_earlier_run_without_the_record_is_ranked_where_the_metric_is_ours(
