@@ -9,7 +9,6 @@ import pytest
 from test_imports import LAYERS, ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("*/README.md")])
-PAGES.append(ROOT / "tests" / "edges" / "README.md")
 NOT_OURS = {"config.toml", "module.py", "my_metrics.py", "my_model.py", "path/to/module.py"}
 NOT_OURS |= {"setup.py", "shop/shop.toml", "my_layout.py"}
 """What a user or another project writes, or a run leaves."""

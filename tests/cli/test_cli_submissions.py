@@ -206,6 +206,25 @@ def test_explain_a_file(harness: Cli) -> None:
     assert sum(p["contribution"] for p in ann["places"]) == exactly(1)
 
 
+@pytest.mark.parametrize(
+    ("rows", "code"),
+    [
+        ("ann,x A1\nbob,b\n", "SUB317"),  # another case: a1 is true
+        ('ann,"x,a1"\nbob,b\n', "SUB309"),  # read as one item
+        ("ann,x a1\nbob,b\nbob,b\n", "SUB211"),
+        ("ann,x a1\nbob,b\n", ""),
+    ],
+)
+def test_explain_says_what_score_refuses(harness: Cli, rows: str, code: str) -> None:
+    small.write(Path(), {"truth.csv": "user,items\nann,a1\nbob,b\n"})
+    small.write(Path(), {"file.csv": "user,items\n" + rows})
+    by = ("file.csv", "--solution", "truth.csv")
+    assert harness("score", *by)[0] == bool(code)
+    status, _, err = harness("explain", *by, "--user", "bob")
+    assert (status, code in err, "harness validate" in err) == (0, True, bool(code))
+    assert code or err == ""
+
+
 def test_the_cut_off_is_that_of_the_metric_or_of_the_config(harness: Cli) -> None:
     one = ("--user", "ann", "--metric", "MAP@1")
     assert document(harness, "explain", *BY_SOLUTION, *one)["users"][0]["k"] == 1

@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 import small
-from conftest import Cli, is_refused, tells
+from conftest import Cli, is_refused
 
 import harness
 from harness.core.errors import HarnessError, UsageError
@@ -26,27 +27,28 @@ def folder(here: Path) -> Path:
     return here
 
 
-def figure(cli: Cli, *arguments: str) -> float:
-    status, out, err = cli("score", "lists.csv", *arguments, "--format", "json")
-    assert (status, err) == (0, ""), out + err
-    found: float = json.loads(out)["metrics"]["MAP@12"]["mean"]
-    return found
+def figure(**options: Any) -> float:
+    return harness.score("lists.csv", **options).metrics["MAP@12"].mean
 
 
-BY = ("--solution", "solution.csv")
+def checked(**options: Any) -> tuple[set[str], str]:
+    """Return the codes of what is wrong, and what was checked."""
+    found = harness.validate("lists.csv", **options)
+    return {problem.code for problem in found.errors}, found.checked
 
 
-def test_it_is_plain_in_the_solution(folder: Path, cli: Cli) -> None:
-    assert figure(cli, *BY) == MAP
-    told = "lists, a semicolon between them as in the solution"
-    tells(cli("validate", "lists.csv", *BY), 0, told)
+BY: dict[str, Any] = {"solution": "solution.csv"}
+SEMICOLON = "lists, a semicolon between them as "
 
 
-def test_it_is_plain_in_the_sample(folder: Path, cli: Cli) -> None:
-    told = "lists, a semicolon between them as in sample.csv"
-    tells(cli("validate", "lists.csv", "--sample", "sample.csv"), 0, told)
+def test_it_is_plain_in_the_solution_or_in_the_sample(folder: Path) -> None:
+    assert figure(**BY) == MAP
+    errors, said = checked(**BY)
+    assert (errors, SEMICOLON + "in the solution" in said) == (set(), True), said
+    errors, said = checked(sample="sample.csv")
+    assert (errors, SEMICOLON + "in sample.csv" in said) == (set(), True), said
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))  # each is read as it is
-    assert figure(cli, *BY, "--sample", "sample.csv") == MAP
+    assert figure(**BY, sample="sample.csv") == MAP
 
 
 @pytest.mark.parametrize(
@@ -57,66 +59,58 @@ def test_it_is_plain_in_the_sample(folder: Path, cli: Cli) -> None:
         ([{"q": 1}, {"q": 2}], False),
     ],
 )
-def test_it_is_plain_in_a_sample_in_parquet(
-    folder: Path, cli: Cli, lists: list[object], told: bool
-) -> None:
+def test_it_is_plain_in_a_sample_in_parquet(folder: Path, lists: list[object], told: bool) -> None:
     pl.DataFrame({"user": ["ann", "bob"], "items": lists}).write_parquet("sample.parquet")
-    status, out, _ = cli("validate", "lists.csv", "--sample", "sample.parquet")
-    assert (status == 0, "as in sample.parquet" in out) == (told, told), out
+    errors, said = checked(sample="sample.parquet")
+    assert (not errors, "as in sample.parquet" in said) == (told, told), said
 
 
-def test_it_is_named(folder: Path, cli: Cli) -> None:
+def test_it_is_named(folder: Path) -> None:
     Path("sample.csv").write_text("user,items\nann,\nbob,\n")
-    arguments = ("validate", "lists.csv", "--sample", "sample.csv")
-    status, out, _ = cli(*arguments)
-    assert status == 1
-    assert "SUB309" in out
-    assert "between them" not in out
-    told = "lists, a semicolon between them as named"
-    tells(cli(*arguments, "--separator", ";"), 0, told)
+    errors, said = checked(sample="sample.csv")
+    assert ("SUB309" in errors, "between them" in said) == (True, False)
+    errors, said = checked(sample="sample.csv", separator=";")
+    assert (errors, SEMICOLON + "named" in said) == (set(), True), said
     for solution in (SOLUTION, SOLUTION.replace(";", " ")):
         Path("solution.csv").write_text(solution)
-        assert figure(cli, *BY, "--separator", ";") == MAP
+        assert figure(**BY, separator=";") == MAP
     Path("lists.csv").write_text(LISTS.replace(";", "|"))
-    tells(cli(*arguments, "--separator", ";"), 1, "put a semicolon between items")
+    (problem,) = harness.validate("lists.csv", sample="sample.csv", separator=";").errors
+    assert problem.hint == "put a semicolon between items"
 
 
-def test_commas_within_quotes(folder: Path, cli: Cli) -> None:
+def test_commas_within_quotes(folder: Path) -> None:
     Path("solution.csv").write_text('user,items\nann,"a,b"\nbob,b\n')
     Path("lists.csv").write_text('user,items\nann,"a,x"\nbob,"x,b"\n')
-    assert figure(cli, *BY) == MAP
-    assert figure(cli, *BY, "--separator", ",") == MAP
+    assert figure(**BY) == figure(**BY, separator=",") == MAP
 
 
 def test_fix_writes_what_is_named(folder: Path, cli: Cli) -> None:
     Path("lists.csv").write_text("user,items\nann,a b\nbob,b\n")
     for between, row in ((";", "ann,a;b"), (",", 'ann,"a,b"')):
-        arguments = ("validate", "lists.csv", *BY, "--separator", between, "--fix", "out.csv")
-        assert cli(*arguments)[0] == 0
+        options = ("--solution", "solution.csv", "--separator", between, "--fix", "out.csv")
+        assert cli("validate", "lists.csv", *options)[0] == 0
         assert row in Path("out.csv").read_text().splitlines()
 
 
 def test_rows_of_one_item_have_none(folder: Path) -> None:
     Path("lists.csv").write_text("user,item,rank\nann,a,1\nann,x,2\nbob,x,1\nbob,b,2\n")
-    found = harness.score("lists.csv", solution="solution.csv", separator=";")
-    assert found.metrics["MAP@12"].mean == MAP
+    assert figure(**BY, separator=";") == MAP
 
 
-def test_a_config_of_submission_alone(folder: Path, cli: Cli) -> None:
+def test_a_config_of_submission_alone(folder: Path) -> None:
     Path("own.toml").write_text(
         '[submission]\nuser = "who"\nitems = "what"\nseparator = ";"\nsample = "asked.csv"\n'
     )
     Path("asked.csv").write_text("who,what\nann,\nbob,\n")
+    Path("lists.csv").write_text(LISTS.replace("user,items", "who,what"))
     for solution in (SOLUTION, SOLUTION.replace(";", " ")):
         Path("solution.csv").write_text(solution)
-        Path("lists.csv").write_text(LISTS.replace("user,items", "who,what"))
-        assert figure(cli, *BY, "--config", "own.toml") == MAP
-        found = harness.score("lists.csv", config="own.toml", solution="solution.csv")
-        assert found.metrics["MAP@12"].mean == MAP
-    told = "a semicolon between them as the config says; 2 ids must be there"
-    tells(cli("validate", "lists.csv", "--config", "own.toml"), 0, told)
+        assert figure(**BY, config="own.toml") == MAP
+    _, said = checked(config="own.toml")
+    assert "a semicolon between them as the config says; 2 ids must be there" in said
     Path("lists.csv").write_text("who,what\nann,a;x\n")
-    tells(cli("validate", "lists.csv", "--config", "own.toml", *BY), 1, "SUB201")
+    assert checked(**BY, config="own.toml")[0] == {"SUB201"}
 
 
 def test_what_such_a_config_cannot_do(folder: Path, cli: Cli) -> None:
@@ -126,7 +120,7 @@ def test_what_such_a_config_cannot_do(folder: Path, cli: Cli) -> None:
     is_refused(cli("run", "own.toml"), "[data] is missing")
     Path("own.toml").write_text('[submission]\nseparator = "/"\n')
     told = "[submission] separator = '/'; allowed:"
-    is_refused(cli("score", "lists.csv", *BY, "--config", "own.toml"), told)
+    is_refused(cli("score", "lists.csv", "--solution", "solution.csv", "--config", "own.toml"), told)
 
 
 def test_explain_reads_lists_in_the_same_way(folder: Path, cli: Cli) -> None:
@@ -135,14 +129,11 @@ def test_explain_reads_lists_in_the_same_way(folder: Path, cli: Cli) -> None:
         return [place["item"] for place in json.loads(out)["users"][0]["places"]]
 
     log = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-01\nann,b,2020-01-09\n"
-    own = {"separator": ";"}
-    small.write(folder, {"log.csv": log, "shop.toml": small.toml(submission=own)})
-    Path("own.toml").write_text('[submission]\nseparator = ";"\n')
+    toml = small.toml(submission={"separator": ";"})
+    small.write(folder, {"log.csv": log, "shop.toml": toml})
     assert items("--config", "shop.toml") == ["a", "x"]
-    assert items(*BY) == ["a", "x"]
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))
-    assert items(*BY, "--separator", ";") == ["a", "x"]
-    assert items(*BY, "--config", "own.toml") == ["a", "x"]
+    assert items("--solution", "solution.csv", "--separator", ";") == ["a", "x"]
 
 
 def test_a_config_with_data_says_it_itself(folder: Path, cli: Cli) -> None:

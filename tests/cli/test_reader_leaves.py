@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,44 +11,15 @@ import pytest
 import small
 from small import POPULAR
 
-CONFIG = small.toml(
-    POPULAR | {"space": {"window_days": [1, 2]}},
-    {"name": "again", "use": "baselines.repurchase:Repurchase"},
-    compare={"resamples": 100},
-)
+CONFIG = small.toml(POPULAR, compare={"resamples": 100})
 COMMANDS = {
     "validate bad.csv": 1,
-    "validate bad.csv --format json": 1,
-    "validate good.csv --solution good.csv": 0,
     "score good.csv --solution good.csv": 0,
-    "score bad.csv --solution good.csv": 1,
     "run shop.toml --out again": 0,
-    "compare one": 0,
-    "leaderboard one": 0,
-    "explain good.csv --solution good.csv --user ann": 0,
-    "report one": 0,
-    "submit shop.toml --model popular --out made.csv": 0,
-    "tune shop.toml --trials 1 --out tuned.toml --force": 0,
     "list metrics": 0,
-    "synth kion --out kion --users 20 --items 20 --events 200": 0,
     "--help": 0,
-    "--version": 0,
     "run none.toml": 2,
-    "run --none": 2,
 }
-TOLD = (
-    "validate bad.csv",
-    "score good.csv --solution good.csv",
-    "run shop.toml --out again",
-    "report one",
-    "list metrics",
-    "--help",
-)
-
-
-def slow_but(quick: set[str], commands: Iterable[str]) -> list[Any]:
-    """Mark all commands but some as slow: each is a process of its own."""
-    return [c if c in quick else pytest.param(c, marks=pytest.mark.slow) for c in commands]
 
 
 FULL = "standard output cannot be written: No space left on device"
@@ -66,19 +36,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with all that the commands above need."""
     folder = tmp_path_factory.mktemp("made")
     files = {
-        "log.csv": small.TO_TUNE,
+        "log.csv": small.LOG,
         "shop.toml": CONFIG,
         "good.csv": "user,items\nann,a b\nbob,b\n",
         "bad.csv": "user,items\nann,a a\nann,b b\n,a\n",
     }
     small.write(folder, files)
-    assert harness(folder, "run shop.toml --out one", capture_output=True).returncode == 0
     return folder
 
 
-@pytest.mark.parametrize(
-    "command", slow_but({"validate bad.csv", "run shop.toml --out again", "--help"}, COMMANDS)
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_reader_that_has_gone_changes_nothing(made: Path, command: str) -> None:
     read, write = os.pipe()
     os.close(read)
@@ -89,12 +56,10 @@ def test_a_reader_that_has_gone_changes_nothing(made: Path, command: str) -> Non
     assert "standard output" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "trial", [0, 1, *(pytest.param(trial, marks=pytest.mark.slow) for trial in range(2, 6))]
-)
-def test_a_reader_that_leaves_after_a_line_changes_nothing(made: Path, trial: int) -> None:
-    """By the shell's own pipe: who is first, command or reader, differs from trial to trial."""
-    line = f"{sys.executable} -m harness validate bad.csv | head -{trial % 2 + 1} > head.txt"
+@pytest.mark.parametrize("lines", [1, 2])
+def test_a_reader_that_leaves_after_a_line_changes_nothing(made: Path, lines: int) -> None:
+    """By the shell's own pipe: command or reader may be first."""
+    line = f"{sys.executable} -m harness validate bad.csv | head -{lines} > head.txt"
     script = f'{line}; exit "${{PIPESTATUS[0]}}"'
     done = subprocess.run(["/bin/bash", "-c", script], cwd=made, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (1, b"")
@@ -109,19 +74,16 @@ def test_what_a_command_writes_is_written_though_the_reader_has_gone(made: Path)
     assert (made / "mended.csv").exists()
 
 
-@pytest.mark.parametrize("command", slow_but({"validate bad.csv", "list metrics"}, TOLD))
+@pytest.mark.parametrize("command", ["validate bad.csv", "list metrics"])
 def test_a_full_device_is_told_and_is_status_2(made: Path, command: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = harness(made, command, stdout=full, stderr=subprocess.PIPE)
     assert "Traceback" not in done.stderr
     assert done.returncode == 2
-    assert (FULL in done.stderr) == (COMMANDS[command] != 2)
+    assert FULL in done.stderr
 
 
-@pytest.mark.parametrize(
-    "command",
-    slow_but({"--version"}, ["validate bad.csv", "run shop.toml --out two", "--version"]),
-)
+@pytest.mark.parametrize("command", ["run shop.toml --out two", "--version"])
 def test_a_closed_output_is_told_and_is_status_2(made: Path, command: str) -> None:
     line = f"{sys.executable} -m harness {command} >&-"
     done = subprocess.run(

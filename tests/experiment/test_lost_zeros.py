@@ -1,4 +1,4 @@
-"""Files whose article ids lost their leading zero are nobody's to upload without being told."""
+"""Files whose article ids lost their leading zero: every command says so."""
 
 from pathlib import Path
 
@@ -83,12 +83,12 @@ def test_what_is_said_of_files_by_such_data(
     assert [words for words in untold if words in done[1]] == []
 
 
-@pytest.mark.parametrize("command", ["validate", "score"])
-def test_the_cure_works(folder: Path, cli: Cli, command: str) -> None:
+def test_the_cure_works(folder: Path, cli: Cli) -> None:
     write(folder, "restore_zeros = true")
-    status, out, _ = cli(command, "ten.csv", "--config", "hm.toml")
-    assert (status, "SUB318" in out) == (0, False)
-    tells(cli(command, "nine.csv", "--config", "hm.toml"), 1, "SUB305")
+    for command in ("validate", "score"):
+        status, out, _ = cli(command, "ten.csv", "--config", "hm.toml")
+        assert (status, "SUB318" in out) == (0, False)
+        tells(cli(command, "nine.csv", "--config", "hm.toml"), 1, "SUB305")
 
 
 def test_one_row_of_another_length_does_not_hide_it(folder: Path, cli: Cli) -> None:
@@ -98,20 +98,14 @@ def test_one_row_of_another_length_does_not_hide_it(folder: Path, cli: Cli) -> N
     tells(done, 1, "SUB305", "3 of 4 in articles.csv")
 
 
-@pytest.mark.parametrize("command", ["run", "submit", "score"])
-def test_times_of_a_spreadsheet_do_not_hide_it(folder: Path, cli: Cli, command: str) -> None:
+def test_times_of_a_spreadsheet_do_not_hide_it(folder: Path, cli: Cli) -> None:
     path = Path("transactions_train.csv")
     path.write_text(path.read_text().replace("2020-09-", "9/").replace(",c", "/2020,c"))
     rows = path.read_text().splitlines()
     path.write_text("\n".join([rows[0].replace("/2020", ""), *rows[1:], ""]))
-    options = {
-        "run": ["hm.toml", "--out", "run"],
-        "submit": ["hm.toml", "--model", "popular", "--out", "out.csv"],
-        "score": ["nine.csv", "--config", "hm.toml"],
-    }
-    done = cli(command, *options[command])
     digits = 'item ids, such as "706016001", have 9 digits'
-    is_refused(done, 'column "t_dat": found "9/10/2020"', digits, CURE)
+    for line in ("run hm.toml --out run", "score nine.csv --config hm.toml"):
+        is_refused(cli(*line.split()), 'column "t_dat": found "9/10/2020"', digits, CURE)
     write(folder, 'restore_zeros = true\ntime_format = "%m/%d/%Y"')  # what the two hints say
     assert cli("run", "hm.toml", "--out", "run")[0] == 0
 

@@ -14,7 +14,6 @@ from harness.experiment import answer
 from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.stats.chance import Verdict
-from harness.stats.pairwise import Comparison, Pair
 from harness.stats.shakeup import RankFlip, ShakeUp
 
 POPULAR = "baselines.popular:Popular"
@@ -84,16 +83,51 @@ def test_best_tied_behind_and_chance(make: Make) -> None:
     }
 
 
-def test_it_stands_before_anything_else(make: Make) -> None:
-    result = replace(make("first", "second"), notes=("7 rows left out",))
-    for text in (repr(result), result.to_markdown()):
-        lines = [line.rstrip() for line in text.splitlines()]
-        assert lines[0].startswith("BEST  first: MAP@2 0.5000")
-        assert lines.index("note  7 rows left out") < next(
-            i for i, line in enumerate(lines) if "lift" in line and "95 %" in line
-        )
-    assert "BEST  first" in result._repr_html_()
-    assert "note  7 rows left out" in result._repr_html_()
+MANY = [f"m{i}" for i in range(11)]
+
+
+@pytest.mark.parametrize(
+    ("names", "metric", "lines"),
+    [
+        # Three users cannot tell models apart: all pairs are tied.
+        ("first second", "MAP@2", ["      tied with second"]),
+        ("first kNN,tf-idf kNN,cosine", "MAP@2", ['      tied with "kNN,tf-idf", "kNN,cosine"']),
+        (" ".join(["first", *MANY]), "MAP@2",
+         ["      tied with m0, m1, m2, m3, m4, m5, m6, m7 and 3 more"]),
+        ("first", "MAP@2", ["      the only model"]),
+        ("first second", "Coverage@2", ["BEST  first: Coverage@2 0.5000",
+         "      not compared: Coverage@2 is one value for all lists"]),
+        ("first second", "Gini@2", ["BEST  first: Gini@2 0.5000, the lower the better"]),
+    ],
+)  # fmt: skip
+def test_what_a_small_run_says_first(make: Make, names: str, metric: str, lines: list[str]) -> None:
+    result = make(*names.split(), metrics=[metric])
+    assert [line for line in lines if line not in answer.lines(result)] == []
+    text = repr(result).splitlines()
+    assert [line.rstrip() for line in text[: len(answer.lines(result))]] == answer.lines(result)
+    assert answer.lines(result)[0] in result._repr_html_()
+    if metric == "Coverage@2":
+        assert column(result) == {"first": "", "second": ""}
+    if names == "first":
+        alone = against_chance(result, first=BETTER)
+        assert (answer.title(alone), column(alone)) == ("against chance", {"first": "better"})
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "baseline", "line"),
+    [
+        # Equal means, and the comparison may have ordered them otherwise.
+        ({("second", "first"): "worse"}, None, "      better than second"),
+        # A baseline that is best was compared with all.
+        ({("second", "first"): "worse", ("third", "first"): "tied"}, "first",
+         "      tied with third; better than second"),
+    ],
+)  # fmt: skip
+def test_a_pair_may_name_the_best_second(
+    make: Make, verdicts: dict[tuple[str, str], str], baseline: str | None, line: str
+) -> None:
+    names = sorted({name for pair in verdicts for name in pair})
+    assert line in answer.lines(told(make(*names), verdicts, baseline=baseline))
 
 
 @pytest.mark.parametrize(
@@ -109,23 +143,6 @@ def test_a_best_that_is_no_more_than_chance_says_so(
     assert column(result)["second"] == "tied, worse than chance"
 
 
-def test_the_pairs_of_harness_compare_decide(make: Make) -> None:
-    """Three users cannot tell models apart: all pairs are tied, whatever their means."""
-    result = make("first", "second")
-    assert isinstance(result.comparison, Comparison)
-    (pair,) = result.comparison.pairs
-    assert isinstance(pair, Pair)
-    assert pair.verdict == "tied"
-    assert "      tied with second" in answer.lines(result)
-    assert " tied " in repr(result.comparison)
-
-
-def test_a_pair_may_name_the_best_second(make: Make) -> None:
-    """Equal means, and the comparison may have ordered them otherwise."""
-    result = told(make("first", "second"), {("second", "first"): "worse"})
-    assert "      better than second" in answer.lines(result)
-
-
 def test_beside_a_baseline_nothing_else_is_claimed(make: Make) -> None:
     verdicts = {
         ("first", "third"): "better",
@@ -139,32 +156,6 @@ def test_beside_a_baseline_nothing_else_is_claimed(make: Make) -> None:
     ]
     assert answer.title(result) == "against the baseline"
     assert list(column(result).values()) == ["better", "tied", "baseline", "worse"]
-
-
-def test_a_baseline_that_is_best_was_compared_with_all(make: Make) -> None:
-    verdicts = {("second", "first"): "worse", ("third", "first"): "tied"}
-    result = told(make("first", "second", "third"), verdicts, baseline="first")
-    assert "      tied with third; better than second" in answer.lines(result)
-
-
-def test_a_single_model_is_tested_against_chance_alone(make: Make) -> None:
-    result = against_chance(make("first"), first=BETTER)
-    assert answer.lines(result)[1:] == ["      the only model"]
-    assert (answer.title(result), column(result)) == ("against chance", {"first": "better"})
-
-
-def test_a_figure_of_all_lists_compares_nothing(make: Make) -> None:
-    result = make("first", "second", metrics=["Coverage@2"])
-    assert answer.lines(result) == [
-        "BEST  first: Coverage@2 0.5000",
-        "      not compared: Coverage@2 is one value for all lists",
-    ]
-    assert column(result) == {"first": "", "second": ""}
-
-
-def test_fewer_may_be_better(make: Make) -> None:
-    result = make("first", "second", metrics=["Gini@2"])
-    assert answer.lines(result)[0] == "BEST  first: Gini@2 0.5000, the lower the better"
 
 
 def test_a_metric_that_calls_nothing_good_has_a_highest(make: Make) -> None:
@@ -190,16 +181,6 @@ def test_repeats_show_their_spread_and_z(make: Make) -> None:
     assert "      no better than chance: last × 10" in answer.lines(beside)
     assert column(against_chance(beside, last=BETTER))["last"] == "behind, z +9.0"
     assert column(against_chance(alone, last=BETTER))["last"] == "better, z +9.0"
-
-
-def test_names_with_commas_end_where_they_end(make: Make) -> None:
-    result = make("first", "kNN, tf-idf", "kNN, cosine")
-    assert '      tied with "kNN, tf-idf", "kNN, cosine"' in answer.lines(result)
-
-
-def test_many_are_counted(make: Make) -> None:
-    result = make("first", *(f"m{i}" for i in range(11)))
-    assert "      tied with m0, m1, m2, m3, m4, m5, m6, m7 and 3 more" in answer.lines(result)
 
 
 def test_times_pairs_and_leaderboards_follow_with_verbose(make: Make, cli: Cli) -> None:
