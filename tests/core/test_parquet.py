@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import Cli, tells
+from conftest import Cli, is_refused, tells
 
 from harness.core import parquet
 from harness.core.errors import DataError
@@ -105,29 +105,48 @@ def told(path: Path) -> list[tuple[str, str]]:
 LARGE = [("SUB014", "the file unpacks to more than 16,777,216 bytes")]
 
 
-def test_a_long_cell_is_refused(tmp_path: Path) -> None:
-    path = written(repeated("a" * (65 << 20), 1), tmp_path / "lists.parquet")
+BOMBS = {
+    "a long cell": repeated("a" * (65 << 20), 1),
+    "many rows": pl.DataFrame({"user": pl.repeat("u", 5_000_000, eager=True), "items": "a b"}),
+    # 70 texts of one million letters, of which the file holds one.
+    "a text in a dictionary counts in every row": repeated("a" * 1_000_000, 70),
+    "a list of such texts": pl.DataFrame({"user": ["u"], "items": [["a" * 1_000_000] * 70]}),
+    # Eight bytes for each of 3,000,000 places; the file says that there is one value.
+    **{
+        f"a missing list of fixed size {depth}": pl.DataFrame(
+            {"user": ["ann"], "items": pl.Series([None], dtype=kind)}
+        )
+        for depth, kind in enumerate(
+            [pl.Array(pl.Int8, 3_000_000), pl.Array(pl.Array(pl.Int8, 3_000), 1_000)]
+        )
+    },
+    # `^us..$` would be the column beside it, whose texts are short.
+    "a name that is a pattern": pl.DataFrame(
+        {"^us..$": ["a" * 100_000] * 200, "user": [str(n) for n in range(200)]}
+    ),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_what_unpacks_to_too_much_is_refused_by_every_reader(bomb: str, tmp_path: Path) -> None:
+    path = written(BOMBS[bomb], tmp_path / "lists.parquet")
     assert path.stat().st_size < 100_000
     assert told(path) == LARGE
+    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
+        lists_of(path)
+    if "dictionary" in bomb:  # the pages have little more than one million
+        parquet.check(path, SENT)
 
 
-def test_many_rows_are_refused(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"user": pl.repeat("u", 5_000_000, eager=True), "items": "a b"})
-    path = written(frame, tmp_path / "lists.parquet")
-    assert path.stat().st_size < 100_000
-    assert told(path) == LARGE
-
-
-def test_a_text_that_stands_once_in_a_dictionary_counts_in_every_row(tmp_path: Path) -> None:
-    """70 rows of one million letters: the pages have little more than one million."""
-    path = written(repeated("a" * 1_000_000, 70), tmp_path / "lists.parquet")
-    parquet.check(path, SENT)
-    assert told(path) == LARGE
-
-
-def test_a_list_of_such_texts_too(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"user": ["u"], "items": [["a" * 1_000_000] * 70]})
-    assert told(written(frame, tmp_path / "lists.parquet")) == LARGE
+def test_a_command_refuses_what_unpacks_to_too_much(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "two.csv").write_text("user,items\nu1,i1 i2\nu2,i2\n")
+    written(BOMBS["many rows"], tmp_path / "bomb.parquet")
+    words = "unpacks to more than 16,777,216 bytes"
+    for option in ("--solution", "--sample", "--items"):
+        is_refused(cli("validate", "two.csv", option, "bomb.parquet"), words)
+    out = ("--fix", "out.csv")
+    tells(cli("validate", "bomb.parquet", *out), 1, words)
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_a_row_is_no_longer_than_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +162,9 @@ def test_blocks_hold_so_much_text_and_all_rows_in_order(monkeypatch: pytest.Monk
     for _ in range(2):  # as often as wanted
         found = [block.text(0, block.size) for block in rows.blocks()]
         assert found == [b"a,1\x1e", b"b," + b"2" * 20 + b"\x1e", b"c,3\x1ed,4\x1e"]
+    frame = pl.DataFrame({"user": ["ann"], "^us..$": ["x"]})  # a name that is a pattern is a name
+    (block,) = Rows(frame.lazy(), dict(frame.schema), set(frame.columns)).blocks()
+    assert block.buffer[: block.size].tobytes() == b"ann\x1fx\x1e"
 
 
 def test_blocks_can_be_left(tmp_path: Path) -> None:
@@ -332,42 +354,6 @@ def test_so_many_columns_are_no_table(tmp_path: Path) -> None:
         parquet.check(path, ANY)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [pl.Array(pl.Int8, 3_000_000), pl.Array(pl.Array(pl.Int8, 3_000), 1_000)],
-)
-def test_lists_of_a_fixed_size_count_where_they_are_missing(tmp_path: Path, kind: Any) -> None:
-    """Eight bytes for each of 3,000,000 places; the file says that there is one value."""
-    lists = pl.Series([None], dtype=kind)
-    path = written(pl.DataFrame({"user": ["ann"], "items": lists}), tmp_path / "a.parquet")
-    assert path.stat().st_size < 5_000
-    assert told(path) == LARGE
-    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
-        lists_of(path)
-
-
-def test_texts_of_a_solution_count_in_every_row(tmp_path: Path) -> None:
-    """200 texts of 100,000 letters, of which the file holds one."""
-    path = written(repeated("a" * 100_000, 200), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
-        lists_of(path)
-    nested = pl.DataFrame({"user": ["ann"], "item": [["a" * 100_000] * 200]})
-    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
-        lists_of(written(nested, tmp_path / "b.parquet"))
-
-
-def test_a_name_that_is_a_pattern_is_a_name(tmp_path: Path) -> None:
-    """`^us..$` would be the column beside it, whose texts are short."""
-    lists = {"^us..$": ["a" * 100_000] * 200, "user": [str(n) for n in range(200)]}
-    path = written(pl.DataFrame(lists), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
-        lists_of(path)
-    assert told(path) == LARGE
-    frame = pl.DataFrame({"user": ["ann"], "^us..$": ["x"]})
-    (block,) = Rows(frame.lazy(), dict(frame.schema), set(frame.columns)).blocks()
-    assert block.buffer[: block.size].tobytes() == b"ann\x1fx\x1e"
-
-
 @pytest.mark.parametrize("encoding", [5, 6, 7])
 def test_delta_encodings_claim_what_is_not_seen(tmp_path: Path, encoding: int) -> None:
     """A block of 17 thousand million numbers in 20 bytes: who sends such a page is refused."""
@@ -411,62 +397,24 @@ def test_notes_that_are_none(data: bytes, says: str) -> None:
         read(data, {2: (INT,)})
 
 
-BOMBS = {
-    "a long cell": repeated("a" * (65 << 20), 2),
-    "many rows": pl.DataFrame({"user": pl.repeat("u", 5_000_000, eager=True), "items": "a b"}),
-}
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "validate bomb.parquet",
-        "validate bomb.parquet --fix out.csv",
-        "score bomb.parquet --solution sol.csv --force",
-        "explain bomb.parquet --solution sol.csv --worst 1",
-        "score two.csv --solution bomb.parquet",
-        "validate two.csv --sample bomb.parquet",
-        "validate two.csv --items bomb.parquet",
-    ],
-)
-@pytest.mark.parametrize("bomb", BOMBS)
-def test_every_command_refuses_a_bomb(command: str, bomb: str, tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "two.csv").write_text("user,items\nu1,i1 i2\nu2,i2\n")
-    (tmp_path / "sol.csv").write_text("user,items\nu1,i1\nu2,i2\n")
-    written(BOMBS[bomb], tmp_path / "bomb.parquet")
-    status, out, err = cli(*command.split())
-    assert status in (1, 2)
-    assert "unpacks to more than 16,777,216 bytes" in out + err
-
-
+@pytest.mark.parametrize("user", ["", "u" * 100_000])
 def test_a_run_folder_that_swells_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    user: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        run_tables, "_CAP", replace(run_tables._CAP, free=1_000_000, most=1_000_000)
-    )
-    frame = pl.DataFrame({"MAP@12": pl.repeat(0.0, 100_000, eager=True)})
-    path = written(frame, tmp_path / "per_user.parquet")
+    """Many values, or a long id that counts for every value, of which the file holds one."""
+    cap = replace(run_tables._CAP, free=1_000_000, most=1_000_000)
+    monkeypatch.setattr(run_tables, "_CAP", cap)
+    frame = pl.DataFrame({"MAP@12": pl.repeat(0.0, 100 if user else 100_000, eager=True)})
+    columns = [pl.lit(user).alias("user")] if user else []
+    path = written(frame.with_columns(columns), tmp_path / "per_user.parquet")
+    if user:
+        parquet.check(path, cap)
     with pytest.raises(DataError) as error:
         run_tables.rows_of(path)
     assert str(error.value) == (
         f"{path}: unpacks to more than 1,000,000 bytes; harness run writes the folder again, "
         "from its config.toml"
     )
-
-
-def test_a_long_id_counts_for_every_score_of_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """100 values of a user whose id has 100,000 letters, of which the file holds one."""
-    monkeypatch.setattr(
-        run_tables, "_CAP", replace(run_tables._CAP, free=1_000_000, most=1_000_000)
-    )
-    frame = pl.DataFrame({"user": ["u" * 100_000] * 100, "MAP@12": 0.0})
-    path = written(frame, tmp_path / "per_user.parquet")
-    parquet.check(path, run_tables._CAP)
-    with pytest.raises(DataError, match="unpacks to more than 1,000,000 bytes"):
-        run_tables.rows_of(path)
 
 
 @pytest.mark.parametrize("damage", [b"\xff" * 8, bytes(8)])
