@@ -266,22 +266,6 @@ def test_worst_and_best(harness: Cli) -> None:
     assert names("--worst", "1", "--metric", "HitRate@1") == ["bob"]
 
 
-@pytest.mark.parametrize(
-    ("model", "repeat"), [("popular", 0), ("random", 0), ("random", 1), ("random", 2)]
-)
-def test_explain_a_model_of_a_run(ran: Cli, model: str, repeat: int) -> None:
-    users = [argument for user in ("ann", "bob", "cid") for argument in ("--user", user)]
-    which = ("--model", model, "--repeat", str(repeat))
-    found = document(ran, "explain", "run", *which, *users)
-    written = pl.read_parquet("run/per_user.parquet").filter(
-        (pl.col("model") == model) & (pl.col("repeat") == repeat)
-    )
-    for user, row in zip(found["users"], written.iter_rows(named=True), strict=True):
-        assert user["user"] == row["user"]
-        for name in ("MAP@2", "Recall@2", "NDCG@2"):
-            assert user["metrics"][name] == row[name]
-
-
 def test_a_model_that_prints_does_not_spoil_the_json(ran: Cli) -> None:
     talks = ("--set", "models.0.use=talking:Talks", "--set", "models.0.name=talks")
     assert ran("run", "exam.toml", *talks, "--out", "run", "--no-recommendations")[0] == 0
@@ -292,14 +276,6 @@ def test_a_model_that_prints_does_not_spoil_the_json(ran: Cli) -> None:
     assert json.loads(out)["users"][0]["places"] == []
     assert "epoch 1" in err
     assert "asked" in err
-
-
-def test_a_metric_that_prints_does_not_spoil_the_json_of_explain(harness: Cli) -> None:
-    arguments = ("--worst", "1", "--metric", "talking:early@2")
-    status, out, err = harness("explain", *BY_SOLUTION, *arguments, "--format", "json")
-    assert status == 0
-    assert json.loads(out)["users"][0]["user"] == "bob"  # b, the first of ann's list, is a hit
-    assert "marking" in err
 
 
 def test_explain_as_csv_has_a_line_a_place(harness: Cli) -> None:
@@ -376,28 +352,11 @@ MISTAKES: dict[str, tuple[list[str], list[str]]] = {
     "both config and solution": (
         ["score", *BY_CONFIG, "--solution", "solution.csv"], ["--config", "--solution"]
     ),
-    "explain: neither": (
-        ["explain", "lists.csv", "--user", "ann"],
-        ["scored against what?", "--config", "--solution"],
-    ),
-    "explain: both": (
-        ["explain", *BY_CONFIG, "--solution", "solution.csv", "--best", "1"],
-        ["--config", "--solution"],
-    ),
     "no such solution": (
         ["score", "lists.csv", "--solution", "sol.csv"], ["sol.csv: no such file"]
     ),
-    "no such config": (
-        ["score", "lists.csv", "--config", "x.toml"], ["x.toml: no such file"]
-    ),
-    "a config by another name": (
-        ["score", "lists.csv", "--config", "exm.toml"], ['no such file; did you mean "exam.toml"?']
-    ),
     "k = 0": (["score", *BY_SOLUTION, "--k", "0"], ["--k is 0", "1 or more"]),
     "k below 0": (["score", *BY_CONFIG, "--k", "-2"], ["--k is -2", "1 or more"]),
-    "k = 0 beside a metric": (
-        ["score", *BY_SOLUTION, "--metric", "MAP@2", "--k", "0"], ["--k is 0", "1 or more"]
-    ),
     "k beyond counting": (
         ["score", *BY_SOLUTION, "--k", "99999999999"], ["the cut-off must be from 1 to 2147483647"]
     ),
@@ -410,23 +369,12 @@ MISTAKES: dict[str, tuple[list[str], list[str]]] = {
     "unknown metric": (
         ["score", *BY_SOLUTION, "--metric", "MPA@3"], ['"MPA"', 'did you mean "MAP"']
     ),
-    "unknown metric of explain": (
-        ["explain", *BY_SOLUTION, "--user", "ann", "--metric", "MPA@3"],
-        ['"MPA"', 'did you mean "MAP"'],
-    ),
     "metric without cut-off": (
         ["score", *BY_SOLUTION, "--metric", "MAP"], ['did you mean "MAP@10"']
-    ),
-    "own metric that is not there": (
-        ["score", *BY_SOLUTION, "--metric", "nowhere:early@3"], ['no module "nowhere"']
     ),
     "metric that needs train": (
         ["score", *BY_SOLUTION, "--metric", "Novelty@2"],
         ["Novelty@2", "the training events", "use --config"],
-    ),
-    "metric that needs candidates": (
-        ["score", *BY_SOLUTION, "--metric", "Coverage@2"],
-        ["Coverage@2", "the candidates", "use --config"],
     ),
     "metric that needs attributes": (
         ["score", *BY_CONFIG, "--metric", "ILD@2"], ["ILD", "[data] items"]
@@ -434,10 +382,6 @@ MISTAKES: dict[str, tuple[list[str], list[str]]] = {
     "explain by a metric of all": (
         ["explain", *BY_CONFIG, "--worst", "1", "--metric", "Coverage@2"],
         ["Coverage@2", "no value for a user", "--metric"],
-    ),
-    "explain by what is not known": (
-        ["explain", *BY_SOLUTION, "--worst", "1", "--metric", "Novelty@2"],
-        ["Novelty@2", "the training events"],
     ),
     "column that is not there": (
         ["score", *BY_SOLUTION, "--rank-column", "usr"], ['lists.csv: no column "usr"', "rank"]
@@ -448,9 +392,6 @@ MISTAKES: dict[str, tuple[list[str], list[str]]] = {
     ),
     "nobody to explain": (
         ["explain", *BY_SOLUTION], ["nobody to explain", "--user", "--worst", "--best"]
-    ),
-    "unknown user": (
-        ["explain", *BY_SOLUTION, "--user", "an"], ['no user "an"', 'did you mean "ann"?']
     ),
     "a user outside": (["explain", *BY_SOLUTION, "--user", "zed"], ['no user "zed"', "3"]),
     "so many below 0": (["explain", *BY_SOLUTION, "--worst", "-1"], ["--worst"]),
@@ -508,13 +449,6 @@ def test_a_file_with_errors_is_not_scored_and_status_is_1(
 
 OF_A_RUN: dict[str, tuple[list[str], list[str]]] = {
     "no model": (["--user", "ann"], ["run: which model?", "--model; allowed: popular, random"]),
-    "unknown model": (
-        ["--user", "ann", "--model", "popula"], ['no model "popula"', 'did you mean "popular"?']
-    ),
-    "repeat that was not": (
-        ["--user", "ann", "--model", "random", "--repeat", "3"],
-        ['"random" has no repeat 3', "the last is 2"],
-    ),
     "a config beside": (
         ["--user", "ann", "--model", "random", "--config", "exam.toml"],
         ["a run knows its evaluation set", "leave --config and --solution out"],
@@ -527,9 +461,6 @@ OF_A_RUN: dict[str, tuple[list[str], list[str]]] = {
     "unknown user": (
         ["--user", "bobb", "--model", "random"], ['no user "bobb"', 'did you mean "bob"?']
     ),
-    "a metric beyond the evaluation set": (
-        ["--best", "1", "--model", "popular", "--metric", "MAP@9"], ["MAP@9", "k = 2"]
-    ),
 }  # fmt: skip
 
 
@@ -539,12 +470,6 @@ def test_a_mistake_about_a_run_is_a_message_and_status_2(ran: Cli, mistake: str)
     is_refused(ran("explain", "run", *arguments), *named)
 
 
-def test_changed_data_are_told_with_the_next_step(ran: Cli) -> None:
-    Path("log.csv").write_text(LOG + "ann,c,2020-01-08\n")
-    told = ["data has changed since this run (it differs in truth", "harness run run/config.toml"]
-    is_refused(ran("explain", "run", "--model", "popular", "--user", "ann"), *told)
-
-
 def test_a_run_of_an_earlier_version_is_to_be_run_again(ran: Cli) -> None:
     """Its fingerprint is made otherwise, which is no change of the data."""
     record = json.loads(Path("run/result.json").read_text())
@@ -552,16 +477,6 @@ def test_a_run_of_an_earlier_version_is_to_be_run_again(ran: Cli) -> None:
     Path("run/result.json").write_text(json.dumps(record))
     told = ["run: was written by another version", "nothing tells", "harness run run/config.toml"]
     is_refused(ran("explain", "run", "--model", "popular", "--user", "ann"), *told)
-
-
-@pytest.mark.parametrize(
-    "rows",
-    ["ann,a,Ignored\n", "ann,a,public\n", ""],
-    ids=["all are ignored", "Usage that is none", "no rows"],
-)
-def test_a_solution_that_cannot_be_used_is_named(harness: Cli, rows: str) -> None:
-    Path("other.csv").write_text("user,items,Usage\n" + rows)
-    is_refused(harness("score", "lists.csv", "--solution", "other.csv"), "other.csv")
 
 
 def test_the_options_of_columns_are_named_as_they_are_written(harness: Cli) -> None:

@@ -415,16 +415,3 @@ def test_a_run_folder_that_swells_is_refused(
         f"{path}: unpacks to more than 1,000,000 bytes; harness run writes the folder again, "
         "from its config.toml"
     )
-
-
-@pytest.mark.parametrize("damage", [b"\xff" * 8, bytes(8)])
-def test_pages_that_are_damaged_are_told(damage: bytes, tmp_path: Path, cli: Cli) -> None:
-    """The notes are whole, and the text of the first page is none."""
-    (tmp_path / "two.csv").write_text("user,items\nu1,i1 i2\nu2,i2\n")
-    path = written(repeated("a b", 3), tmp_path / "bad.parquet", compression="snappy")
-    whole = path.read_bytes()
-    at = whole.index(b"a b")
-    path.write_bytes(whole[: at - 6] + damage + whole[at + 2 :])
-    status, out, err = cli("score", "two.csv", "--solution", "bad.parquet")
-    assert (status, err.startswith("bad.parquet: cannot be read")) == (2, True), out + err
-    tells(cli("validate", "bad.parquet"), 1, "SUB015")

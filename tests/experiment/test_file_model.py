@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import tomllib
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -153,33 +151,6 @@ def test_a_valid_file_is_not_refused_when_its_ids_are_looked_up(tmp_path: Path) 
     found = of_run(tmp_path / "run", "ready")
     names = found.items.gather(found.lists[0]).to_list()
     assert names == ["(an item that nobody knows)", "17", "2"]
-
-
-LONG = "user,item,{order}\nann,c,{first}\nann,b,{second}\nbob,a,{first}\n"
-
-
-@pytest.mark.parametrize("kind", ["wide", "rank", "score", "gz", "zip", "parquet", "lists"])
-def test_files_of_every_kind(kind: str, tmp_path: Path) -> None:
-    """ann has c, then b, her only true item; bob a; and cid no list."""
-    text = "user,items\nann,c b\nbob,a\n"
-    if kind in ("rank", "score"):
-        text = LONG.format(order=kind, first=1 if kind == "rank" else 9, second=2)
-    model, frame = dict(PRECOMPUTED), pl.DataFrame({"user": ["ann", "bob"], "items": ["c b", "a"]})
-    settings = config(tmp_path, text, model)
-    if kind not in ("wide", "rank", "score"):
-        model["lists"] = "lists.parquet" if kind == "lists" else f"lists.{kind}"
-        if kind == "gz":
-            (tmp_path / "lists.gz").write_bytes(gzip.compress(text.encode()))
-        elif kind == "zip":
-            with zipfile.ZipFile(tmp_path / "lists.zip", "w") as archive:
-                archive.writestr("lists.csv", text)
-        elif kind == "parquet":
-            frame.write_parquet(tmp_path / "lists.parquet")
-        else:
-            listed = frame.with_columns(pl.col("items").str.split(" "))
-            listed.write_parquet(tmp_path / "lists.parquet")
-        settings = config(tmp_path, text, model)
-    assert user_scores(run(settings)) == [1 / 2, 1, 0]
 
 
 def test_a_part_answers_with_candidates_alone(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from conftest import refusal
 from small import POPULAR, RANDOM
 
 from harness.config import Config
-from harness.core.errors import DataError, HarnessError, UsageError
+from harness.core.errors import DataError, UsageError
 from harness.experiment.explain import explain, of_run
 from harness.experiment.run import run
 from harness.experiment.submitted_lists import SubmittedLists, lists_on_terms
@@ -73,15 +73,6 @@ def test_a_solution_says_who_counts(lists: Path, solution: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("kind", ["rank", "score"])
-def test_the_order_comes_from_ranks_or_scores(lists: Path, solution: Path, kind: str) -> None:
-    lists.write_text(f"who,what,{kind}\nann,x,1\nann,a,2\n")
-    solution.write_text("user,items\nann,a\n")
-    assert value(of_solution(lists, solution), "MRR") == (1 / 2 if kind == "rank" else 1)
-    lists.write_text("who,what,place\nann,x,2\nann,a,1\n")
-    assert value(of_solution(lists, solution, Named(rank="place")), "MRR") == 1
-
-
 def test_a_true_item_that_stands_again_counts_once(lists: Path, solution: Path) -> None:
     lists.write_text("user,items\nann,a\n")
     for text in ("user,items\nann,a b a a\n", "user,item\nann,a\nann,b\nann,a\nann,a\n"):
@@ -89,17 +80,6 @@ def test_a_true_item_that_stands_again_counts_once(lists: Path, solution: Path) 
         submitted = of_solution(lists, solution)
         assert value(submitted, "Recall@1") == 1 / 2
         assert submitted.left_out["true_items_repeated"] == 2
-
-
-def test_a_user_without_true_items_counts_where_that_is_asked_for(
-    lists: Path, solution: Path
-) -> None:
-    lists.write_text("user,items\nann,a\nbob,b\n")
-    solution.write_text("user,items\nann,a\nbob,\n")
-    assert of_solution(lists, solution).solution.counted.tolist() == [True, False]
-    kept = of_solution(lists, solution, keep_users_without_items=True)
-    assert kept.solution.counted.tolist() == [True, True]
-    assert value(kept, "MAP@1") == 1 / 2
 
 
 def test_users_stand_on_boards_and_the_ignored_on_none(lists: Path, solution: Path) -> None:
@@ -248,25 +228,17 @@ BEYOND = {
 }
 
 
-@pytest.mark.parametrize("name", BEYOND)
 def test_beyond_accuracy_an_unknown_item_has_a_place_and_no_properties(
-    tmp_path: Path, lists: Path, name: str
+    tmp_path: Path, lists: Path
 ) -> None:
-    lists.write_text(LISTS)
-    submitted = of_config(lists, config(tmp_path), metrics=(parse(name),))
-    submitted.solution.require(parse(name))
-    assert value(submitted, name) == pytest.approx(BEYOND[name], rel=0, abs=1e-12)
-
-
-def test_all_metrics_at_once_have_the_values_they_have_alone(tmp_path: Path, lists: Path) -> None:
     lists.write_text(LISTS)
     metrics = tuple(map(parse, BEYOND))
     submitted = of_config(lists, config(tmp_path), metrics=metrics)
     values = user_scores(submitted.lists, submitted.solution.judgments, metrics)
     assert {str(m): mean(v) for m, v in values.items()} == pytest.approx(BEYOND, rel=0, abs=1e-12)
-
-
-def test_known_items_are_as_like_as_their_attributes(tmp_path: Path, lists: Path) -> None:
+    for metric in metrics:
+        submitted.solution.require(metric)
+    # Known items are as like as their attributes.
     lists.write_text("user,items\nann,a b\nbob,c d\n")
     submitted = of_config(lists, config(tmp_path), metrics=(parse("ILD@2"),))
     found = user_scores(submitted.lists, submitted.solution.judgments, submitted.solution.metrics)
@@ -284,15 +256,6 @@ def test_grades_of_a_solution_count(lists: Path, solution: Path) -> None:
     solution.write_text("user,item\nann,a\n")
     with pytest.raises(UsageError, match="needs grades"):
         of_solution(lists, solution).solution.require(parse("NDCG(gain=linear)@4"))
-
-
-@pytest.mark.parametrize("header", ["user,Usage,items", "Usage,user,items", "user,items,Usage"])
-def test_the_usage_may_stand_anywhere(lists: Path, solution: Path, header: str) -> None:
-    lists.write_text("user,items\nann,a\n")
-    row = {"user": "ann", "items": "a", "Usage": "Public"}
-    solution.write_text(header + "\n" + ",".join(row[name] for name in header.split(",")) + "\n")
-    submitted = of_solution(lists, solution)
-    assert (value(submitted, "MAP@1"), list(submitted.solution.leaderboards)) == (1, ["Public"])
 
 
 def test_categories_in_parquet_are_texts(tmp_path: Path, solution: Path) -> None:
@@ -420,29 +383,6 @@ def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
     words = ["is no run folder", "result.json", "harness run makes one"]
     with refusal(UsageError, str(tmp_path), *words):
         of_run(tmp_path, "popular")
-
-
-def test_a_run_without_its_result(folder: Path) -> None:
-    (folder / "result.json").unlink()
-    with refusal(UsageError, str(folder), "is no run folder", "result.json"):
-        of_run(folder, "popular")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        "{}",
-        '{"evaluation": {"fields": {}}, "models": []}',
-        '{"evaluation": 3}',
-        '{"evaluation": {"fields": []}}',
-    ],
-)
-def test_a_result_that_is_none(folder: Path, text: str) -> None:
-    (folder / "result.json").write_text(text)
-    with refusal(HarnessError, f"{folder}/result.json", "is no result of harness run"):
-        of_run(folder, "popular")
 
 
 @pytest.mark.parametrize(

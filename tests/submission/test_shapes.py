@@ -129,13 +129,6 @@ def test_the_order_of_rows_where_nothing_else_says_it(tmp_path: Path, solution: 
     assert positions(lists(path.with_suffix(".parquet"), solution)) == [[1, 0], [2]]
 
 
-def test_columns_may_be_named(tmp_path: Path, solution: Path) -> None:
-    path = tmp_path / "long.csv"
-    path.write_text("place,what,who\n2,b,ann\n1,a,ann\n")
-    named = Named("who", "what", rank="place")
-    assert positions(lists(path, solution, named)) == [[0, 1], []]
-
-
 def test_ties_are_left_to_the_ids(tmp_path: Path, solution: Path) -> None:
     path = tmp_path / "long.csv"
     path.write_text("user,item,score\nann,b,1\nann,a,1\n")

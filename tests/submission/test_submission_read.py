@@ -87,15 +87,6 @@ def test_named_columns_count_before_those_that_are_found(path: Path) -> None:
     assert read_text(path, text, **names) == {"ann": ["b", "a"]}  # by rank
 
 
-def test_ranks_are_taken_before_scores(path: Path) -> None:
-    text = "user,item,score,rank\nann,a,1,1\nann,b,2,2\n"
-    assert read_text(path, text) == {"ann": ["a", "b"]}
-
-
-def test_equal_scores_stand_in_the_order_of_ids(path: Path) -> None:
-    assert read_text(path, "user,item,score\nann,10,1\nann,9,1\n") == {"ann": ["10", "9"]}
-
-
 def test_large_whole_scores_are_not_rounded(path: Path) -> None:
     """2^53 and 2^53 + 1 are the same as decimals."""
     text = "user,item,score\nann,a,9007199254740992\nann,b,9007199254740993\n"
@@ -246,11 +237,6 @@ def test_a_parquet_file_with_damaged_pages(tmp_path: Path, damaged: int, words: 
     content[damaged:60] = bytes(60 - damaged)
     path.write_bytes(content)
     refused(path, words)
-
-
-def test_a_damaged_parquet_file(tmp_path: Path) -> None:
-    (tmp_path / "lists.parquet").write_bytes(b"PAR1 no more")
-    refused(tmp_path / "lists.parquet", "is damaged")
 
 
 @pytest.mark.parametrize("column", ["rank", "score"])
