@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import refusal
 
-from harness.config import FractionSplit, GivenSplit, LastNSplit, TimeSplit, parse, read
+from harness.config import TimeSplit, parse, read
 from harness.core.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -79,19 +79,6 @@ def test_defaults() -> None:
     assert (found.k, found.users, found.require_hit, found.truth) == (12, "seen", True, "all")
     assert (found.seen_items, found.candidates, found.seed) == ("keep", None, 42)
     assert (config.models[0].repeats, config.models[0].params) == (1, {})
-
-
-@pytest.mark.parametrize(
-    ("section", "kind"),
-    [
-        ({"strategy": "last_n", "n": 3}, LastNSplit),
-        ({"strategy": "fraction", "fraction": 0.2}, FractionSplit),
-        ({"strategy": "given", "valid": "exam.csv"}, GivenSplit),
-    ],
-)
-def test_strategies(section: dict[str, Any], kind: type) -> None:
-    given = {**deepcopy(VALUES), "split": section}
-    assert isinstance(parse(given, Path()).split, kind)
 
 
 def test_a_relative_path_starts_at_the_configs_folder(tmp_path: Path) -> None:
@@ -288,18 +275,6 @@ def test_a_strategys_own_key_is_needed(name: str, key: str, wanted: str) -> None
 )  # fmt: skip
 def test_keys_of_another_layout_are_refused(data: dict[str, Any], start: str) -> None:
     assert refused({**VALUES, "data": data}).startswith(f"configs/hm.toml: {start}")
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"layout": "hm", "path": "x", "restore_zeros": True},
-        {"layout": "kion", "path": "x", "where": {"watched_pct": {"min": 10}}, "cache": False},
-        {"layout": "table", "path": "x", "events": "y", "header": ["a", "b"], "separator": ";"},
-    ],
-)
-def test_keys_of_the_layout_are_allowed(data: dict[str, Any]) -> None:
-    assert parse({**VALUES, "data": data}, Path()).data.layout == data["layout"]
 
 
 @pytest.mark.parametrize(
