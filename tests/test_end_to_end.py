@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
+from small import timeless
 
 from harness import config as config_
 from harness.experiment.result import Result
@@ -225,13 +225,6 @@ def test_movielens_agrees_with_plain_python(
     assert shape(result) == (expected.funnel, len(expected.candidates))
     found = figures(result, "popular")
     assert found == pytest.approx(expected.scores(expected.popular_for()), abs=1e-12)
-
-
-def timeless(document: Any) -> Any:
-    """Return a JSON document without its times."""
-    if isinstance(document, dict):
-        return {k: timeless(v) for k, v in document.items() if k != "seconds"}
-    return [timeless(v) for v in document] if isinstance(document, list) else document
 
 
 def document(result: Result) -> str:

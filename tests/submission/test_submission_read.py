@@ -175,9 +175,26 @@ REFUSED: list[tuple[str, list[str]]] = [
     ('user,item\nann,a\n"",b\nann,c\n', ['column "user"', *MISSING_ID]),
     ("user,item\nann,a\nann,\nbob,c\n", ['column "item"', *MISSING_ID]),
     ('user,item\nann,a\nann,""\nbob,c\n', ['column "item"', *MISSING_ID]),
+    *((f"user,item,{column}\nann,a,1\nann,b,first\n",
+       [f'column "{column}"', "line 3", '"first"', "a number; write one, or drop the row"])
+      for column in ("rank", "score")),
+    *((f"user,item,rank\nann,a,1\nann,b,{cell}\n", ["line 3", *words])
+      for cell, words in (
+          ("0", ["found 0", "whole number from 1", "add 1 to all"]),
+          ("-1", ["found -1", "whole number from 1"]),
+          ("1.5", ["found 1.5", "whole number from 1"]),
+          ("inf", ["found inf", "whole number from 1"]),
+          ("", ["found a missing value", "a number"]),
+          ("1", ["'ann'", "rank 1 twice", "give a rank one item"]),
+      )),
+    *((f"user,item,score\nann,a,1\nann,b,{cell}\n",
+       ['column "score"', "line 3", "'ann'", "a score is a number"]) for cell in ("nan", "")),
+    *((f"user,item,{column}\nann,a b,1\nbob,c,1\n",
+       [f'column "{column}" says nothing of the items of the lists', "drop it"])
+      for column in ("rank", "score")),
     # Read as rows, a b would be one item that never hits, and everyone would score 0.
     ("customer_id,prediction\nann,a b\nbob,c d\nann,e f\n", ["ann", "customer_id"]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "words"), REFUSED)
@@ -239,39 +256,11 @@ def test_a_parquet_file_with_damaged_pages(tmp_path: Path, damaged: int, words: 
     refused(path, words)
 
 
-@pytest.mark.parametrize("column", ["rank", "score"])
-def test_a_number_that_is_none(path: Path, column: str) -> None:
-    path.write_text(f"user,item,{column}\nann,a,1\nann,b,first\n")
-    refused(path, f'column "{column}"', "line 3", '"first"', "a number; write one, or drop the row")
-
-
-@pytest.mark.parametrize(
-    ("cell", "words"),
-    [
-        ("0", ["found 0", "whole number from 1", "add 1 to all"]),
-        ("-1", ["found -1", "whole number from 1"]),
-        ("1.5", ["found 1.5", "whole number from 1"]),
-        ("inf", ["found inf", "whole number from 1"]),
-        ("", ["found a missing value", "a number"]),
-        ("1", ["'ann'", "rank 1 twice", "give a rank one item"]),
-    ],
-)
-def test_a_rank_that_is_none(path: Path, cell: str, words: list[str]) -> None:
-    path.write_text(f"user,item,rank\nann,a,1\nann,b,{cell}\n")
-    refused(path, "line 3", *words)
-
-
 def test_a_row_of_text_is_named_by_its_line(path: Path) -> None:
     path.write_text('user,item,"no\nte"\n"an\nn",a,\n,b,\n')
     refused(path, "line 5: the id is missing; drop such rows, or give them an id")
     pl.DataFrame({"user": ["ann", None], "item": ["a", "b"]}).write_parquet(path)
     refused(path, "row 1 (the first is 0): the id is missing")
-
-
-@pytest.mark.parametrize("cell", ["nan", ""])
-def test_a_score_that_is_none(path: Path, cell: str) -> None:
-    path.write_text(f"user,item,score\nann,a,1\nann,b,{cell}\n")
-    refused(path, 'column "score"', "line 3", "'ann'", "a score is a number")
 
 
 @pytest.mark.parametrize("parameter", ["user", "item", "rank", "score"])
@@ -284,12 +273,6 @@ def test_columns_named_for_two_things(path: Path) -> None:
     path.write_text("user,item,rank,score\nann,a,1,1\n")
     refused(path, "rank or score, not both", rank="rank", score="score")
     refused(path, 'column "item" holds the users', user="item", item="item")
-
-
-@pytest.mark.parametrize("number", ["rank", "score"])
-def test_a_number_beside_a_whole_list(path: Path, number: str) -> None:
-    path.write_text(f"user,item,{number}\nann,a b,1\nbob,c,1\n")
-    refused(path, f'column "{number}" says nothing of the items of the lists', "drop it")
 
 
 def test_a_number_that_is_not_asked_for_may_be_anything(path: Path) -> None:
