@@ -1,6 +1,5 @@
 """Values that Python, pandas, Polars and Arrow hold and that are no ids, numbers or lists."""
 
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -8,7 +7,6 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from conftest import refusal
 
@@ -22,16 +20,6 @@ TRUTH = {"ann": ["a", "b"]}
 def objects(values: list[Any]) -> pd.Series:
     """Return a column of Python objects."""
     return pd.Series(values, dtype=object)
-
-
-@pytest.mark.parametrize(
-    "score",
-    [[1, 2], [], np.array([1, 2]), timedelta(1), "1", b"1", 1j, {"x": 1}, object()],
-    ids=lambda score: type(score).__name__,
-)
-def test_a_score_of_a_dict_that_is_no_number(score: Any) -> None:
-    with refusal(DataError, "recommendations: score, row 1", "expected a number"):
-        evaluate({"ann": {"a": 1.0, "b": score}}, TRUTH, "MAP@2")
 
 
 def test_numbers_that_a_float_does_not_hold() -> None:
@@ -53,17 +41,6 @@ def test_whole_numbers_of_several_widths_in_any_order(ids: list[int]) -> None:
         assert evaluate(lists, {7: ids}, "Recall@3").iloc[0] == 1
 
 
-def test_scores_of_70_bits_are_refused_in_any_order() -> None:
-    for scores in ({"a": 2**70, "b": 1}, {"b": 1, "a": 2**70}):
-        with refusal(DataError, "found 1180591620717411303424; a score is a number of 64 bits"):
-            evaluate({"ann": scores}, TRUTH, "MRR")
-
-
-def test_true_is_not_the_id_1() -> None:
-    with refusal(DataError, "found True (bool) among values of type int"):
-        evaluate({"ann": [5, True]}, {"ann": [1]}, "MRR")
-
-
 @pytest.mark.parametrize("nothing", [None, float("nan")])
 def test_a_user_without_a_list_among_dicts_of_scores(nothing: Any) -> None:
     for lists in ({"ann": nothing, "bob": {"c": 1}}, {"bob": {"c": 1}, "ann": nothing}):
@@ -79,12 +56,6 @@ def test_lists_behind_many_missing_ones(nothing: Any) -> None:
     assert evaluate(lists, truth, "HitRate@1").iloc[0] == 50 / 200
 
 
-def test_lists_of_lists_of_one_length() -> None:
-    nested = pl.Series([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], dtype=pl.Array(pl.Int64, (2, 2)))
-    with pytest.raises(DataError, match="item"):
-        evaluate(pl.DataFrame({"user": ["u", "v"], "item": nested}), {"u": [1], "v": [5]}, "MRR")
-
-
 @pytest.mark.parametrize("option", ["rank", "score"])
 def test_a_column_of_what_has_none(option: str) -> None:
     for lists in ({"ann": {"a": 1}}, {"ann": ["a"]}, [["a"]]):
@@ -98,30 +69,6 @@ def test_a_column_of_what_has_none(option: str) -> None:
 def test_metrics_may_come_one_after_another() -> None:
     found = evaluate({"ann": ["a"]}, TRUTH, (f"HitRate@{k}" for k in (1, 2)))  # type: ignore[arg-type]
     assert found.to_dict() == {"HitRate@1": 1, "HitRate@2": 1}
-
-
-@pytest.mark.parametrize(
-    "lists",
-    [
-        np.array([[1]], "timedelta64[s]"),
-        np.array(None, dtype=object),
-        np.array([[1 + 1j]]),
-        pl.LazyFrame({"user": ["ann"]}).select("gone"),
-        pd.DataFrame({"user": ["ann"], "item": [1 + 1j]}),
-        pa.table({"user": ["ann"], "item": pa.array([[]], pa.list_(pa.string(), 0))}),
-    ],
-    ids=lambda given: type(given).__name__,
-)
-def test_what_no_column_holds_is_refused(lists: Any) -> None:
-    truth: Any = [[1]] if isinstance(lists, np.ndarray) else TRUTH
-    with pytest.raises(HarnessError, match="recommendations"):
-        evaluate(lists, truth, "MRR")
-
-
-def test_two_columns_of_one_name_in_an_arrow_batch() -> None:
-    batch = pa.RecordBatch.from_arrays([pa.array(["a"])] * 3, names=["user", "item", "item"])
-    with refusal(DataError, "recommendations: two columns have one name"):
-        evaluate(batch, TRUTH, "MRR")
 
 
 def test_frames_of_narwhals_are_what_they_hold() -> None:
@@ -188,13 +135,6 @@ def test_numbers_that_polars_has_no_column_for_are_numbers() -> None:
         assert evaluate(lists, {"ann": [2]}, "MRR").iloc[0] == 1
 
 
-def test_a_text_that_is_none_is_what_is_named() -> None:
-    items = pd.Series(["a", "b\ud800"], dtype=object)
-    for lists in ({"ann": list(items)}, pd.DataFrame({"user": "ann", "item": items})):
-        with refusal(DataError, "values of type str that cannot be read", r"'b\ud800'"):
-            evaluate(lists, TRUTH, "MRR")
-
-
 def test_the_row_of_a_mistake_in_a_later_slice() -> None:
     items = pd.Series(["a"] * 1_100_000 + [1], dtype=object)
     lists = pd.DataFrame({"user": ["ann"] * len(items), "item": items})
@@ -211,12 +151,6 @@ def test_the_row_of_a_mistake_within_lists() -> None:
         evaluate(lists, {"u1": ["a"]}, "MAP@2")
 
 
-def test_a_rank_that_is_a_time_is_too_far() -> None:
-    lists = pd.DataFrame({"user": ["ann"], "item": ["a"], "rank": [1_600_000_000]})
-    with pytest.raises(DataError, match="a rank that is far too high"):
-        evaluate(lists, TRUTH, "MRR")
-
-
 def test_a_long_list_by_score_is_sorted_as_a_short_one_is() -> None:
     n = 1000
     ids = [f"i{i:04}" for i in range(n)]
@@ -231,3 +165,8 @@ def test_a_long_list_by_score_is_sorted_as_a_short_one_is() -> None:
     assert found["MAP@1000"] == pytest.approx((1 / 301 + 2 / 778) / 2)
     floats = lists.assign(score=lists["score"] / 2)
     assert evaluate(floats, truth, ["MRR", "MAP@1000"]).tolist() == found.tolist()
+
+
+def test_a_lazy_frame_that_cannot_be_worked_out() -> None:
+    with pytest.raises(HarnessError, match="recommendations"):
+        evaluate(pl.LazyFrame({"user": ["ann"]}).select("gone"), TRUTH, "MRR")

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections import deque
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,8 @@ def objects(*values: object) -> pd.Series:
 TWO = pd.DataFrame({"user": ["ann"] * 2, "item": ["a"] * 2})
 HOLES = pl.DataFrame({"user": ["ann", "bob"], "item": [["a", "x"], ["b", None]]})
 TEXTS = "a list of items was expected"
+NO_TEXT = ["a", "b\ud800"]
+NESTED = pl.Series([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], dtype=pl.Array(pl.Int64, (2, 2)))
 A_GRADE = 'truth: column "grade", row 1 (the first is 0)'
 MIXED = "5 (int) among values of type str"
 TWICE = {"user": ["ann", "bob", "ann"], "item": [["a"], ["c"], ["b"]]}
@@ -103,6 +106,13 @@ RECOMMENDATIONS: list[tuple[type[HarnessError], str, Any, dict[str, Any]]] = [
      ROWS.assign(rank=[2, 2, 1]), {}),
     (DataError, "2 users|rank that is far too high|a cut-off", ROWS.assign(rank=[1, 2, 10**12]),
      {"metrics": "MRR"}),
+    (DataError, "a rank that is far too high", ROWS.assign(rank=[1, 2, 1_600_000_000]),  # a time
+     {"metrics": "MRR"}),
+    *((DataError, "recommendations: score, row 1|expected a number",
+       {"ann": {"a": 1.0, "b": score}}, {})
+      for score in ([1, 2], [], np.array([1, 2]), timedelta(1), "1", b"1", 1j, {"x": 1}, object())),
+    *((DataError, "found 1180591620717411303424; a score is a number of 64 bits",
+       {"ann": scores}, {}) for scores in ({"a": 2**70, "b": 1}, {"b": 1, "a": 2**70})),
     # Text here and whole numbers there, and other types of ids.
     *((DataError, f"whole numbers (first {n})|text (first '{n}')", lists, {"truth": truth})
       for n, one, other in ((5, {"ann": [5]}, {"ann": ["5"]}), (1, {1: ["a"]}, {"1": ["a"]}))
@@ -111,6 +121,20 @@ RECOMMENDATIONS: list[tuple[type[HarnessError], str, Any, dict[str, Any]]] = [
        NUMBERS.astype({column: float}), {"truth": NUMBERS}) for column in ("user", "item")),
     (DataError, f"recommendations: item|found 5|{MIXED}", {"ann": ["a", 5]}, {}),
     (DataError, f"recommendations: user|found 5|{MIXED}", {"ann": ["a"], 5: ["b"]}, {}),
+    (DataError, "found True (bool) among values of type int", {"ann": [5, True]},
+     {"truth": {"ann": [1]}}),
+    *((DataError, f"values of type str that cannot be read|{NO_TEXT[1]!r}", lists, {})
+      for lists in ({"ann": NO_TEXT}, pd.DataFrame({"user": "ann", "item": objects(*NO_TEXT)}))),
+    # What no column holds.
+    (DataError, "two columns have one name", pa.RecordBatch.from_arrays(
+        [pa.array(["a"])] * 3, names=["user", "item", "item"]), {}),
+    *((HarnessError, "recommendations", lists, {"truth": [[1]]}) for lists in (
+        np.array([[1]], "timedelta64[s]"), np.array(None, dtype=object), np.array([[1 + 1j]]))),
+    *((HarnessError, "recommendations", lists, {}) for lists in (
+        pd.DataFrame({"user": ["ann"], "item": [1 + 1j]}),
+        pa.table({"user": ["ann"], "item": pa.array([[]], pa.list_(pa.string(), 0))}))),
+    (DataError, "item", pl.DataFrame({"user": ["u", "v"], "item": NESTED}),
+     {"truth": {"u": [1], "v": [5]}}),
     # What is no list of items.
     (DataError, f"column \"item\", row 1|.str.split|{TEXTS}|'b c'|str",
      ending(["a", "x"], "b c"), {}),
