@@ -352,6 +352,14 @@ MISTAKES: dict[str, tuple[list[str], list[str]]] = {
     "both config and solution": (
         ["score", *BY_CONFIG, "--solution", "solution.csv"], ["--config", "--solution"]
     ),
+    "explain: neither": (
+        ["explain", "lists.csv", "--user", "ann"],
+        ["scored against what?", "--config", "--solution"],
+    ),
+    "explain: both": (
+        ["explain", *BY_CONFIG, "--solution", "solution.csv", "--best", "1"],
+        ["--config", "--solution"],
+    ),
     "no such solution": (
         ["score", "lists.csv", "--solution", "sol.csv"], ["sol.csv: no such file"]
     ),

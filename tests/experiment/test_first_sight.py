@@ -106,6 +106,7 @@ def test_what_a_small_run_says_first(make: Make, names: str, metric: str, lines:
     text = repr(result).splitlines()
     assert [line.rstrip() for line in text[: len(answer.lines(result))]] == answer.lines(result)
     assert answer.lines(result)[0] in result._repr_html_()
+    assert result.comparison is None or " tied " in repr(result.comparison)
     if metric == "Coverage@2":
         assert column(result) == {"first": "", "second": ""}
     if names == "first":

@@ -135,7 +135,9 @@ def test_explain_reads_lists_in_the_same_way(folder: Path, cli: Cli) -> None:
     small.write(folder, {"log.csv": log, "shop.toml": toml})
     assert items("--config", "shop.toml") == ["a", "x"]
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))
-    assert items("--solution", "solution.csv", "--separator", ";") == ["a", "x"]
+    Path("own.toml").write_text('[submission]\nseparator = ";"\n')
+    for named in (("--separator", ";"), ("--config", "own.toml")):
+        assert items("--solution", "solution.csv", *named) == ["a", "x"]
 
 
 def test_a_config_with_data_says_it_itself(folder: Path, cli: Cli) -> None:

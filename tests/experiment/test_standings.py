@@ -263,6 +263,12 @@ def test_ranks_are_those_of_everyone_where_nobody_can_be_compared_on_the_private
     assert "note  Private: 1 user, and at least two are needed for a comparison" in out
 
 
+def test_lists_of_another_competition_are_refused(folder: Path) -> None:
+    small.write(folder, {"other.csv": "user,items\n1,a\n2,b\n"})
+    with refusal(HarnessError, "other.csv"):
+        harness.compare("good.csv", "other.csv", solution="solution.csv")
+
+
 # On the command line.
 
 
