@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -144,10 +143,8 @@ def unpacked(path: Path, cap: Cap = SENT) -> Iterator[Path]:
     if path.suffix not in PACKED:
         yield path
         return
-    for left in leftovers.temporary_of_dead():
-        shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=leftovers.temporary_prefix()) as folder:
-        plain = Path(folder) / path.with_suffix("").name
+    with leftovers.temporary_folder() as folder:
+        plain = folder / path.with_suffix("").name
         try:
             _copy(path, plain, cap)
         except UnpackingError as error:

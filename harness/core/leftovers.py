@@ -7,9 +7,10 @@ import os
 import platform
 import re
 import secrets
+import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -27,14 +28,13 @@ def of_dead(path: Path, end: str) -> list[Path]:
     return list(_of_dead(path.parent, pattern))
 
 
-def temporary_prefix() -> str:
-    """Return how a temporary folder of this process is called."""
-    return f"harness-{owner()}-"
-
-
-def temporary_of_dead() -> list[Path]:
-    """Return the temporary folders that processes which are gone have left."""
-    return list(_of_dead(Path(tempfile.gettempdir()), rf"harness-{_MARK}-\w+"))
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Yield a temporary folder; remove those that killed processes left first."""
+    for left in _of_dead(Path(tempfile.gettempdir()), rf"harness-{_MARK}-\w+"):
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"harness-{owner()}-") as folder:
+        yield Path(folder)
 
 
 def owner() -> str:

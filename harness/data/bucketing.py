@@ -140,19 +140,19 @@ class _Merging:
 
     def bucket(self, at: int, count: int) -> tuple[int, int]:
         """Write one of so many buckets; return its events and users."""
-        ids, events = self._gathered(LEAVES * at // count, LEAVES * (at + 1) // count)
+        first, behind = LEAVES * at // count, LEAVES * (at + 1) // count
+        ids, code_of_number = self._users(first, behind)
+        batches = [
+            part.events(first, behind, code_of_number, self.items, self.types)
+            for part in self.parts
+        ]
+        ids, events = gathered(ids, batches, len(self.every_item), len(self.types))
         sizes = np.diff(events.user_starts(len(ids))).astype(np.uint32)
         times = loading.registered(self.layout, self.registered, ids)
         users = loading.known_of(ids, {EVENTS: sizes, dataset.REGISTERED: times})
         _write(events_file(self.folder, at), self._columns(events))
         _write(users_file(self.folder, at), users)
         return len(events), len(ids)
-
-    def _gathered(self, first: int, behind: int) -> tuple[pl.Series, Events]:
-        users, code_of_number = self._users(first, behind)
-        given = first, behind, code_of_number, self.items, self.types
-        events = [part.events(*given) for part in self.parts]
-        return gathered(users, events, len(self.every_item), len(self.types))
 
     def _users(self, first: int, behind: int) -> tuple[pl.Series, Int32]:
         """Return the users of some leaves, and the place among them of each number of theirs."""

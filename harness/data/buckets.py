@@ -140,7 +140,7 @@ def prepared(
         _log.warning(told, printable(str(entry.path.parent)), where)
         kept = False
     if not kept or not entry.settled:
-        with _temporary() as folder:
+        with leftovers.temporary_folder() as folder:
             _write(layout, folder, progress, "TMPDIR")
             yield replace(_opened(folder, layout), variable="TMPDIR")
     else:
@@ -164,14 +164,6 @@ def _remove_earlier(folder: Path, layout: Layout) -> None:
     name = cache.entry((FORMAT - 1, layout, "buckets"), loading.files(layout)).path.name
     for earlier in (name, f"{name}.making"):
         shutil.rmtree(folder / earlier, ignore_errors=True)
-
-
-@contextmanager
-def _temporary() -> Iterator[Path]:
-    for left in leftovers.temporary_of_dead():
-        shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=leftovers.temporary_prefix()) as folder:
-        yield Path(folder)
 
 
 def _opened(folder: Path, layout: Layout) -> Buckets:

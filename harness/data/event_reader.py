@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 from harness.core.errors import DataError, counted, printable, suggest
@@ -89,16 +89,10 @@ def _there(table: EventTable) -> Iterator[str]:
             there = source.first(one.column, _LOOKED_AT).drop_nulls().unique(maintain_order=True)
             names = [name for name in there.to_list() if name]
             if names and set(names).isdisjoint(one.among):
-                yield f'column "{one.column}" holds {_first_of(names)}{_meant(one.among, names)}'
-
-
-def _first_of(names: Sequence[str]) -> str:
-    return ", ".join(map(printable, names[:_SHOWN])) + ", …" * (len(names) > _SHOWN)
-
-
-def _meant(wanted: Sequence[str], names: Sequence[str]) -> str:
-    hints = [suggest(name, names) for name in wanted]
-    return next((f"; {hint}" for hint in hints if hint.startswith("did")), "")
+                shown = ", ".join(map(printable, names[:_SHOWN])) + ", …" * (len(names) > _SHOWN)
+                hints = [suggest(name, names) for name in one.among]
+                hint = next((f"; {hint}" for hint in hints if hint.startswith("did")), "")
+                yield f'column "{one.column}" holds {shown}{hint}'
 
 
 def _told(table: EventTable) -> str:

@@ -152,13 +152,10 @@ class JsonLinesSource(FrameSource):
             return self._by_line(chunk, before, wanted)
         own = frame.columns if wanted is None else [n for n in frame.columns if n in wanted]
         places = np.arange(before + 1, before + 1 + lines)
-        none = [] if wanted is None else self._no_lists(frame)
-        return Piece(frame.select(own).with_columns(none), places)
-
-    def _no_lists(self, frame: pl.DataFrame) -> list[pl.Expr]:
-        """Return columns for lists that no line has."""
-        none = [name for name in self.rows if frame.schema.get(name, pl.Null()) == pl.Null]
-        return [pl.lit(None, pl.List(pl.String)).alias(name) for name in none]
+        absent = [name for name in self.rows if frame.schema.get(name, pl.Null()) == pl.Null]
+        no_lists = [pl.lit(None, pl.List(pl.String)).alias(name) for name in absent]
+        frame = frame.select(own).with_columns([] if wanted is None else no_lists)
+        return Piece(frame, places)
 
     def _is_odd(self, chunk: bytes, name: str, kind: Any) -> bool:
         """Return whether a column has to be looked at by line."""

@@ -92,20 +92,11 @@ def in_rows(piece: Piece, rows: Sequence[str]) -> Iterator[Piece]:
         stop = max(int(np.searchsorted(ends, before + _EVENTS, side="right")), start + 1)
         some = frame[start:stop].filter(pl.col(rows[0]).list.len() > 0)
         if some.height > 0:
-            yield _told_apart(_exploded(some, rows))
+            some = some.explode(rows)
+            some = some.unnest([name for name in rows if isinstance(some.schema[name], pl.Struct)])
+            numbered = _PLACE in some.columns
+            yield Piece(some.drop(_PLACE), some[_PLACE].to_numpy()) if numbered else Piece(some)
         start = stop
-
-
-def _exploded(frame: pl.DataFrame, rows: Sequence[str]) -> pl.DataFrame:
-    found = frame.explode(rows)
-    records = [name for name in rows if isinstance(found.schema[name], pl.Struct)]
-    return found.unnest(records)
-
-
-def _told_apart(frame: pl.DataFrame) -> Piece:
-    if _PLACE not in frame.columns:
-        return Piece(frame)
-    return Piece(frame.drop(_PLACE), frame[_PLACE].to_numpy())
 
 
 class ParquetLists(FrameSource):
@@ -138,16 +129,12 @@ class ParquetLists(FrameSource):
         try:
             for batch in self.file.frame.select(own).collect_batches(chunk_size=_ROWS):
                 places = np.arange(before, before + batch.height)
-                for piece in in_rows(Piece(_with_lists(batch), places), self.rows):
+                fixed = {n: k for n, k in batch.schema.items() if isinstance(k, pl.Array)}
+                lists = batch.cast({name: pl.List(kind.inner) for name, kind in fixed.items()})
+                for piece in in_rows(Piece(lists, places), self.rows):
                     yield Piece(piece.frame.select(columns), piece.places)
                 before += batch.height
         except UnequalError as error:
             raise DataError(f"{self.shown}: row {before + error.row}: {error}") from error
         except UNREADABLE as error:
             raise self._unreadable(error) from error
-
-
-def _with_lists(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame with lists for those of a fixed size."""
-    fixed = {name: kind for name, kind in frame.schema.items() if isinstance(kind, pl.Array)}
-    return frame.cast({name: pl.List(kind.inner) for name, kind in fixed.items()})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -191,7 +191,9 @@ def _unpacked(
         columns = item[own], kind[own], row[own], value[own]
         _events.unpack(grouped[own], *packing.own, *columns)
 
-    _in_parts(finish, len(starts) - 1)
+    ends = np.linspace(0, len(starts) - 1, _PARTS * (os.cpu_count() or 1) + 1).astype(int).tolist()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(finish, ends[:-1], ends[1:]))
     kinds = kind if packing.kind > 0 else one_kind(n)
     others = row if numbered else None, partial(np.take, packing.values, value) if valued else None
     return Events(of_starts(starts), item, grouped, kinds, *others, starts=starts)
@@ -229,13 +231,6 @@ def _places(sizes: Int64, users: Int32) -> tuple[Int64, Int64]:
     free[order] = ends - sizes[order]
     behind = np.searchsorted(users[order], np.arange(n), side="right")
     return np.concatenate(([0], ends))[np.concatenate(([0], behind))], free
-
-
-def _in_parts(work: Callable[[int, int], None], n: int) -> None:
-    """Work on the numbers below `n` in parts, first and last + 1, side by side."""
-    ends = np.linspace(0, n, _PARTS * (os.cpu_count() or 1) + 1).astype(int).tolist()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(work, ends[:-1], ends[1:]))
 
 
 def _sorted_by_columns(

@@ -67,7 +67,8 @@ class TypedEvents:
         pattern: str | None,
     ) -> None:
         self.shown, self.table, self.kinds, self.pattern = shown, table, kinds, pattern
-        self._refuse_float_ids()
+        for name in (table.user, table.item):
+            refuse_float_ids(shown, name, kinds[name])
         self._refuse_no_numbers()
         self.rules = tuple(self._rules())
         self.columns = [
@@ -81,10 +82,6 @@ class TypedEvents:
         self.keys = [
             h.alias(f"{column}_{i}") for column in _IDS for i, h in enumerate(hashes_of(column), 1)
         ]
-
-    def _refuse_float_ids(self) -> None:
-        for name in (self.table.user, self.table.item):
-            refuse_float_ids(self.shown, name, self.kinds[name])
 
     def _refuse_no_numbers(self) -> None:
         bounded = [one.column for one in self.table.where if one.bounds]

@@ -53,7 +53,7 @@ def read(folder: Path, **data: object) -> tuple[Dataset, bool]:
 
 
 def only_entry() -> Path:
-    (entry,) = (path for path in cache.folder().iterdir() if path.name != "models")
+    (entry,) = (path for path in cache.folder().iterdir() if not path.name.startswith("models"))
     return entry
 
 
