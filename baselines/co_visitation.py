@@ -79,7 +79,13 @@ class CoVisitation(FromSums):
 
     def fit_steps(self, train: Train) -> Steps:
         """Weigh the pairs of all items, of as many at a time as fit into memory."""
-        self._require_parameters()
+        require_whole(1, neighbours=self.neighbours)
+        require_above(
+            0,
+            within_days=self.within_days,
+            gap_half_life_days=self.gap_half_life_days,
+            basket_days=self.basket_days,
+        )
         n_items, width = len(train.item_ids), len(train.candidates)
         prepare = _Preparing(self, train)
         total: Any = yield lambda part: _sizes(prepare(part))
@@ -102,17 +108,15 @@ class CoVisitation(FromSums):
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
         """Return the candidates of the highest scores above 0."""
-        baskets = _baskets(self.train_, users, self.basket_days)
+        train = self.train_
+        events = train.events.of_users(users, len(train.user_ids))
+        starts = events.user_starts(len(users))
+        last = events.time[starts[events.user + 1] - 1]
+        keep = events.time > last - float(self.basket_days) * dataset.DAY_US
+        user, item = events.user[keep], events.item[keep]
+        shape = (len(users), len(train.item_ids))
+        baskets = pair_matrix(user, item, np.ones(len(user), np.float32), shape, counts=False)
         return largest_products(baskets, self.votes_, k, exclude=exclude)[0]
-
-    def _require_parameters(self) -> None:
-        require_whole(1, neighbours=self.neighbours)
-        require_above(
-            0,
-            within_days=self.within_days,
-            gap_half_life_days=self.gap_half_life_days,
-            basket_days=self.basket_days,
-        )
 
     @property
     def _span(self) -> float:
@@ -236,14 +240,3 @@ def _keep_heaviest(total: Mapping[str | int, Any], columns: Int32, values: Float
     in_threads(
         lambda *rows: _pair_kernels.heaviest(*rows, *given, columns, values), pairs.shape[0], _BLOCK
     )
-
-
-def _baskets(train: Train, users: Int32, days: float) -> csr_array[Any]:
-    """Return what users had last, a (users, items) matrix of ones."""
-    events = train.events.of_users(users, len(train.user_ids))
-    starts = events.user_starts(len(users))
-    last = events.time[starts[events.user + 1] - 1]
-    keep = events.time > last - float(days) * dataset.DAY_US
-    user, item = events.user[keep], events.item[keep]
-    shape = (len(users), len(train.item_ids))
-    return pair_matrix(user, item, np.ones(len(user), np.float32), shape, counts=False)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from baselines import _kernels
-from harness.core.arrays import Bool, Floats, Int32, Int64
+from harness.core.arrays import Floats, Int32
 from harness.core.params import ParameterError, require_above
 from harness.models.base import Draws, Train
 from harness.models.bases import InteractionWeights
@@ -54,7 +53,14 @@ class EASE(InteractionWeights):
         self.allowed_ = there[train.candidates]
         inverse = _inverse(gram(self.users_), self.regularization)
         place = np.cumsum(there) - 1
-        self.weights_ = _weights(inverse, place[train.candidates], self.allowed_)
+        # −P[i, j] / P[j, j] for every candidate j, 0 for itself and for unknown ones.
+        weights = np.zeros((len(inverse), len(train.candidates)), np.float32)
+        columns, items = np.flatnonzero(self.allowed_), place[train.candidates][self.allowed_]
+        divisor = -inverse.diagonal()[items]
+        for at in range(0, len(inverse), _BLOCK):
+            weights[at : at + _BLOCK, columns] = inverse[at : at + _BLOCK, items] / divisor
+        weights[items, columns] = 0.0
+        self.weights_ = weights
         return self
 
     def recommend(
@@ -107,14 +113,3 @@ def _inverse(gram: Floats, regularization: float) -> Floats:
         gram[rows, rows] = np.triu(gram[rows, rows]) + np.triu(gram[rows, rows], 1).T
         gram[at + _BLOCK :, rows] = gram[rows, at + _BLOCK :].T
     return gram
-
-
-def _weights(inverse: Floats, place: Int64, allowed: Bool) -> npt.NDArray[np.float32]:
-    """Return −P[i, j] / P[j, j] for every candidate j, 0 for itself and for unknown ones."""
-    weights = np.zeros((len(inverse), len(place)), np.float32)
-    columns, items = np.flatnonzero(allowed), place[allowed]
-    divisor = -inverse.diagonal()[items]
-    for at in range(0, len(inverse), _BLOCK):
-        weights[at : at + _BLOCK, columns] = inverse[at : at + _BLOCK, items] / divisor
-    weights[items, columns] = 0.0
-    return weights

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Floats, Int32, Int64, distinct
+from harness.core.arrays import Int32, distinct
 from harness.core.errors import in_toml
 from harness.core.exact_sum import Sums, rounded, weight_slices
 from harness.core.params import ParameterError, is_number, require_from
@@ -59,7 +59,11 @@ class PopularBySegment(EventWeights, FromSums):
         overall = rounded(total["all"], len(train.item_ids))[train.candidates]
         share = overall / (overall.sum() or 1.0)
         found = _rounded(total["segments"], (self._n_segments, len(train.candidates)))
-        self.starts_, self.orders_ = _orders(found, self.prior * share)
+        row = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
+        scores = found.data + (self.prior * share)[found.indices]
+        order = np.lexsort((found.indices, -scores, row))
+        self.starts_ = found.indptr.astype(np.int64)
+        self.orders_ = found.indices[order].astype(np.int32)
 
     def for_users(self, train: Train) -> Self:
         """Find the users' segments."""
@@ -142,10 +146,3 @@ def _rounded(slices: dict[str | int, Any], shape: tuple[int, int]) -> csr_array[
     for key, of in entries.items():
         dense[key][np.searchsorted(pairs, codes[key])] = of.data
     return csr_array((rounded(dense, len(pairs)), np.divmod(pairs, shape[1])), shape=shape)
-
-
-def _orders(found: csr_array[Any], prior: Floats) -> tuple[Int64, Int32]:
-    """Return each row's columns with entries, the best score first, ties by column."""
-    row = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
-    order = np.lexsort((found.indices, -(found.data + prior[found.indices]), row))
-    return found.indptr.astype(np.int64), found.indices[order].astype(np.int32)

@@ -77,7 +77,13 @@ class RepurchaseGaps(FromSums):
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
         """Return each user's own items, the likeliest to return first, then the popular ones."""
-        starts, own, ages = _last_days(self.train_, users)
+        train = self.train_
+        events = train.events.of_users(users, len(train.user_ids))
+        begins, starts = events.user_starts(len(users)), np.zeros(len(users) + 1, np.int64)
+        own, ages = np.empty((2, len(events)), np.int32)  # ages are in days; the last day is 1
+        given = begins, events.item, events.time, _cutoff(train), dataset.DAY_US
+        _kernels.last_days(*given, train.candidate_of_item, *_scratch(begins), starts, own, ages)
+        own, ages = own[: starts[-1]], ages[: starts[-1]]
         ordered = np.empty_like(own)
         _kernels.order_by(self.places_[ages], starts, *_scratch(starts), own, ordered)
         rows = np.arange(len(users), dtype=np.int32)
@@ -88,23 +94,6 @@ def _cutoff(train: Train) -> int:
     if train.cutoff is None:
         raise ParameterError("the events carry no time, so there are no gaps between them")
     return train.cutoff
-
-
-def _last_days(train: Train, users: Int32) -> tuple[Int64, Int32, Int32]:
-    """Return which candidates users had, and how many days ago they last did; the last day is 1.
-
-    Returns
-    -------
-    starts : int64 array, (n users + 1,)
-    own, ages : int32 arrays
-        In id order for each user.
-    """
-    events = train.events.of_users(users, len(train.user_ids))
-    begins, starts = events.user_starts(len(users)), np.zeros(len(users) + 1, np.int64)
-    own, ages = np.empty((2, len(events)), np.int32)
-    given = begins, events.item, events.time, _cutoff(train), dataset.DAY_US
-    _kernels.last_days(*given, train.candidate_of_item, *_scratch(begins), starts, own, ages)
-    return starts, own[: starts[-1]], ages[: starts[-1]]
 
 
 def _scratch(starts: Int64) -> tuple[Int64, Int64]:

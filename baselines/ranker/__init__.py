@@ -136,18 +136,13 @@ class Ranker:
             places = self.pairs_.shortlist(
                 users[rows], self.shortlist, None if exclude is None else exclude[rows]
             )
-            best = self._ranked(users[rows], places)[:, :k]
-            lists[rows, : best.shape[1]] = best
+            score = np.full(places.shape, -np.inf)
+            if (places >= 0).any():
+                features = self.pairs_.features(users[rows], places)
+                score[places >= 0] = self.trees_.decision_function(features)
+            order = np.argsort(-score, axis=1, kind="stable")[:, :k]
+            lists[rows, : order.shape[1]] = np.take_along_axis(places, order, axis=1)
         return lists
-
-    def _ranked(self, users: Int32, places: Int32) -> Int32:
-        """Return each row of candidates, likeliest first, empty positions last."""
-        score = np.full(places.shape, -np.inf)
-        if (places >= 0).any():
-            features = self.pairs_.features(users, places)
-            score[places >= 0] = self.trees_.decision_function(features)
-        order = np.argsort(-score, axis=1, kind="stable")
-        return np.take_along_axis(places, order, axis=1)
 
     def _learnt(self, past: Pairs, train: Train) -> Any:
         """Return trees that tell what was touched in the window from what was drawn, or None."""
@@ -172,8 +167,11 @@ class Ranker:
         """Return features and weights of what was touched, and of what was drawn against it: 0."""
         users = np.flatnonzero(np.diff(touched.indptr)).astype(np.int32)
         row, place, weight = self._with_drawn(past.shortlist(users, self.shortlist), touched[users])
-        places = _rows(row, place, len(users))
-        blocks = [past.features(users[b], places[b]) for b in _blocks(*places.shape)]
+        size = np.bincount(row, minlength=len(users))
+        slots = np.arange(size.max(initial=0)) < size[:, None]
+        places: Int32 = np.full(slots.shape, EMPTY, np.int32)
+        places[slots] = place  # rows are ascending
+        blocks = [past.features(users[b], places[b]) for b in _blocks(len(users), places.shape[1])]
         features = np.concatenate(blocks)
         features[:, np.isnan(features).all(axis=0)] = 0.0  # the trees' bins need some number
         return features, weight
@@ -190,15 +188,6 @@ class Ranker:
         weight = np.zeros(len(every))
         weight[np.searchsorted(every, pairs)] = touched.data
         return every // width, (every % width).astype(np.int32), weight
-
-
-def _rows(row: Int64, place: Int32, n: int) -> Int32:
-    """Return candidates as a matrix of `n` rows, −1 behind the last; `row` is ascending."""
-    size = np.bincount(row, minlength=n)
-    slots = np.arange(size.max(initial=0)) < size[:, None]
-    places = np.full(slots.shape, EMPTY, np.int32)
-    places[slots] = place
-    return places
 
 
 def _blocks(n: int, width: int) -> list[slice]:
@@ -234,18 +223,12 @@ def rehearsal(train: Train, days: float) -> Train:
     if train.cutoff is None:
         raise ParameterError("the events carry no time, so there are no last days to learn from")
     start = train.cutoff - round(days * dataset.DAY_US)
-    began = _began(train)
+    began = train.dataset.shown_from
+    if began is None:  # when an item was first met; never: after everything
+        began = np.full(len(train.item_ids), np.iinfo(np.int64).max)
+        np.minimum.at(began, train.events.item, train.events.time)
     there = began < train.cutoff
     if np.mean(began[train.candidates] >= train.cutoff) > 0.5:
         there &= began >= start
     candidates = np.flatnonzero(there).astype(np.int32)
     return Train(train.dataset, train.events.where(~train.last_days(days)), candidates, start)
-
-
-def _began(train: Train) -> Int64:
-    """Return when each item was first shown, or else met; never: after everything."""
-    if train.dataset.shown_from is not None:
-        return train.dataset.shown_from
-    first = np.full(len(train.item_ids), np.iinfo(np.int64).max)
-    np.minimum.at(first, train.events.item, train.events.time)
-    return first

@@ -204,7 +204,10 @@ class Pairs:
     def _columns(self, users: Int32, places: Int32) -> list[tuple[str, Floats]]:
         """Return each feature's name and its values, (n, s)."""
         item = self.train.candidates[places] if places.size else places
-        of_pair = [*self._products(users, places), *self._distances(users, item)]
+        of_pair = self._products(users, places)
+        for name, value in self.known.numbers.items():
+            distance = value[item] - self._means[name][users][:, None]
+            of_pair.append((f"{name} above the user's mean", distance))
         of_user = {"activity": self._activity, **self.known.users}
         of_candidate = {name: values[places] for name, values in self._item_features.items()}
         of_item = {name: values[item] for name, values in self.known.items.items()}
@@ -230,12 +233,6 @@ class Pairs:
             found.append((f"share of {name}", share))
         found.append(("own events", pair_products(history, self._own, places)))
         return [*found, ("own last event", pair_products(self._latest[users], self._own, places))]
-
-    def _distances(self, users: Int32, item: Int32) -> list[tuple[str, Floats]]:
-        return [
-            (f"{name} above the user's mean", value[item] - self._means[name][users][:, None])
-            for name, value in self.known.numbers.items()
-        ]
 
     @cached_property
     def _rows(self) -> csr_array[Any]:
@@ -276,15 +273,12 @@ class Pairs:
             "popularity": popularity[train.candidates],
             "recent popularity": _shares(train.item_sums(recent, weight))[train.candidates],
         }
-        return found | self._shown()
-
-    def _shown(self) -> dict[str, Floats]:
-        shown, cutoff = self.train.dataset.shown_from, self.train.cutoff
-        if shown is None or cutoff is None:
-            return {}
-        since = shown[self.train.candidates]
-        days = np.where(since == NO_TIME, np.nan, (cutoff - since) / dataset.DAY_US)
-        return {"days since shown": days}
+        shown, cutoff = train.dataset.shown_from, train.cutoff
+        if shown is not None and cutoff is not None:
+            since = shown[train.candidates]
+            days = np.where(since == NO_TIME, np.nan, (cutoff - since) / dataset.DAY_US)
+            found["days since shown"] = days
+        return found
 
     def shortlist(self, users: Int32, size: int, exclude: csr_array[Any] | None = None) -> Int32:
         """Return the candidates that are worth a look: those like the user's, and popular ones.
@@ -308,18 +302,17 @@ class Pairs:
         size = min(size, n_candidates)
         lists = np.full((len(users), size), EMPTY, np.int32)
         if size < n_candidates:
-            lists[:, : size // 2] = self._alike(users, size // 2, exclude)
+            history = self.history[users]
+            # An item itself adds its share of the history to a cosine, which is 1 at most.
+            likeness, held = unit_rows(history @ self._rows), unit_rows(history) * 2.0
+            left = csr_array(hstack([likeness, held], format="csr"))
+            alike = largest_products(left, self._targets, size // 2, exclude=exclude)[0]
+            lists[:, : size // 2] = alike
         full = fill(lists, self._popular_first, exclude)
         full[full == EMPTY] = n_candidates
         full.sort(axis=1)
         full[full == n_candidates] = EMPTY
         return full
-
-    def _alike(self, users: Int32, size: int, exclude: csr_array[Any] | None) -> Int32:
-        history = self.history[users]
-        # An item itself adds its share of the history to a cosine, which is 1 at most.
-        left = hstack([unit_rows(history @ self._rows), unit_rows(history) * 2.0], format="csr")
-        return largest_products(csr_array(left), self._targets, size, exclude=exclude)[0]
 
     @cached_property
     def _targets(self) -> csr_array[Any]:
