@@ -14,7 +14,6 @@ from harness.core.arrays import Floats
 from harness.core.exact_sum import Exact, Sums
 from harness.core.steps import Steps, side_by_side
 from harness.metrics import Metric
-from harness.metrics.scores import ScoreTable
 from harness.stats.chance_law import Law, LawOfAll
 from harness.stats.estimates import Tables, freedom_of
 from harness.stats.fold_means import Folds
@@ -103,11 +102,10 @@ def chance_steps(
 def _differences(
     models: Sequence[str], metric: Metric, part: JudgedUsers
 ) -> list[Callable[[], Floats]]:
-    return [partial(_above, part.tables[name], metric, part.law) for name in models]
+    def above(name: str) -> Floats:
+        return part.tables[name].of_users(metric) - part.law.mean
 
-
-def _above(table: ScoreTable, metric: Metric, law: Law) -> Floats:
-    return table.of_users(metric) - law.mean
+    return [partial(above, name) for name in models]
 
 
 def _verdict_steps(
@@ -205,13 +203,9 @@ def _verdict(one: _Standing, wider: bool, sample: Sample) -> Verdict:
     if wider:
         p = max(p, _of_spread(sample))
     lift = one.total / one.law.users / floor if floor > 0 else None
-    return Verdict(lift, z, p, _word(one.difference, p))
-
-
-def _word(difference: float, p: float) -> Word:
     if p >= LEVEL:
-        return "no better than chance"
-    return "better" if difference > 0 else "worse than chance"
+        return Verdict(lift, z, p, "no better than chance")
+    return Verdict(lift, z, p, "better" if one.difference > 0 else "worse than chance")
 
 
 def _two_sided(z: float, skewness: float, none: float) -> float:

@@ -114,14 +114,13 @@ def has_moments(metric: Metric, *, graded: bool = False) -> bool:
     graded : bool
         Whether true items have grades.
     """
-    if metric.name not in _MOMENTS or _depends_on_list(metric.settings):
+    settings = metric.settings
+    if metric.name not in _MOMENTS:
+        return False
+    # What a hit adds depends on how many others the list has.
+    if settings.get("divisor") == "hits" or settings.get("ideal") == "retrieved":
         return False
     return graded or not metric.graded if metric.name != "pFound" else not graded
-
-
-def _depends_on_list(settings: Mapping[str, Any]) -> bool:
-    """Return whether what a hit adds depends on how many others the list has."""
-    return settings.get("divisor") == "hits" or settings.get("ideal") == "retrieved"
 
 
 def moment_sums(moments: Moments) -> Sums:

@@ -151,8 +151,10 @@ def fold_steps() -> Steps[Part, Folds]:
 def _sums(part: Part) -> Sums:
     held = {
         number: {
-            key: {repeat: Exact.of(values) for repeat, values in enumerate(own)}
-            for key, own in _columns(fold)
+            (name, metric): {repeat: Exact.of(row) for repeat, row in enumerate(values)}
+            for name, table in fold.tables.items()
+            for metric, values in table.values.items()
+            if metric.definition.of == "user"
         }
         for number, fold in enumerate(part)
     }
@@ -161,15 +163,6 @@ def _sums(part: Part) -> Sums:
     for fold, at in zip(there, rows, strict=True):
         fold[at] = 1
     return {"users": np.array([n]), "common": there @ there.T, "folds": held}
-
-
-def _columns(fold: ScoredFold) -> list[tuple[tuple[str, Metric], Floats]]:
-    return [
-        ((name, metric), values)
-        for name, table in fold.tables.items()
-        for metric, values in table.values.items()
-        if metric.definition.of == "user"
-    ]
 
 
 def shares_of(users: int, sizes: Sequence[int]) -> list[float]:

@@ -66,10 +66,23 @@ def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUs
     hashes, there = np.zeros(n, np.uint64), np.zeros((len(part), n))
     for fold, at, own in zip(part, rows, there, strict=True):
         hashes[at], own[at] = fold.hashes, 1.0
-    names = list(part[0].tables)
-    tables = {name: _table(of, [fold.tables[name] for fold in part], rows, n) for name in names}
-    law = None if laws is None else _law(of, laws, rows, n)
-    return FoldedUsers(hashes, tables, law, there=there)
+    shares, tables = of.shares(), {}
+    for name, first in part[0].tables.items():
+        values = {}
+        for metric in first.values:
+            if metric.definition.of == "user":
+                several = [fold.tables[name].values[metric] for fold in part]
+                values[metric] = _summed(several, rows, shares, n)
+        tables[name] = ScoreTable(values)
+    if laws is None:
+        return FoldedUsers(hashes, tables, None, there=there)
+    sums = Law(np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
+    for law, row, share in zip(laws, rows, shares, strict=True):  # draws of folds are independent
+        sums.mean[row] += share * law.mean
+        sums.var[row] += share**2 * law.var
+        sums.third[row] += share**3 * law.third
+        sums.none[row] *= law.none
+    return FoldedUsers(hashes, tables, sums, there=there)
 
 
 def values_of(several: Sequence[Floats], ids: Sequence[pl.Series]) -> Floats:
@@ -118,15 +131,6 @@ def over_folds(metric: Metric, tables: Sequence[ScoreTable], ids: Sequence[pl.Se
     return replace(estimate_of(metric, own), mean=of.mean(("", metric)))
 
 
-def _table(of: Folds, tables: Sequence[ScoreTable], rows: Sequence[Int64], n: int) -> ScoreTable:
-    values = {}
-    for metric in tables[0].values:
-        if metric.definition.of == "user":
-            several = [table.values[metric] for table in tables]
-            values[metric] = _summed(several, rows, of.shares(), n)
-    return ScoreTable(values)
-
-
 def _summed(
     several: Sequence[Floats], rows: Sequence[Int64], shares: Sequence[float], n: int
 ) -> Floats:
@@ -135,14 +139,3 @@ def _summed(
     for own, at, share in zip(several, rows, shares, strict=True):
         found[..., at] += share * own
     return found
-
-
-def _law(of: Folds, laws: Sequence[Law], rows: Sequence[Int64], n: int) -> Law:
-    """Return the law of a user's value: draws of different folds are independent."""
-    all_folds = Law(np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
-    for law, at, share in zip(laws, rows, of.shares(), strict=True):
-        all_folds.mean[at] += share * law.mean
-        all_folds.var[at] += share**2 * law.var
-        all_folds.third[at] += share**3 * law.third
-        all_folds.none[at] *= law.none
-    return all_folds

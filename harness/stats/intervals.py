@@ -214,18 +214,14 @@ def skewed(sample: Sample, low: float = -math.inf, high: float = math.inf) -> In
     if sample.freedom <= 0:
         return None
     if sample.error == 0:
-        return _of_one_value(sample, low, high)
+        reach = (high - low) * (1 - (LEVEL / 2) ** (1 / sample.n))
+        if sample.mean not in (low, high) or not math.isfinite(reach):
+            return None
+        return (float(low), low + reach) if sample.mean == low else (high - reach, float(high))
     quantile = _t_quantile(1 - LEVEL / 2, sample.freedom)
-    ends = (sample.mean - sample.error * back(z, sample.skewness) for z in (quantile, -quantile))
-    first, last = ends
+    first = sample.mean - sample.error * back(quantile, sample.skewness)
+    last = sample.mean - sample.error * back(-quantile, sample.skewness)
     return max(first, low), min(last, high)
-
-
-def _of_one_value(sample: Sample, low: float, high: float) -> Interval | None:
-    reach = (high - low) * (1 - (LEVEL / 2) ** (1 / sample.n))
-    if sample.mean not in (low, high) or not math.isfinite(reach):
-        return None
-    return (float(low), low + reach) if sample.mean == low else (high - reach, float(high))
 
 
 def forth(t: float, skewness: float) -> float:

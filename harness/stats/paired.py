@@ -93,14 +93,16 @@ def compare_steps(
     means = {name: first[at]["sum"].total / users for at, name in enumerate(names)}
     hits = {name: first[at]["hits"][0] / first[at]["cells"][0] for at, name in enumerate(names)}
     order = sorted(names, key=lambda name: metric.definition.sign * means[name])
-    pairs = _pairs(order, rules.baseline)
+    if rules.baseline is None:
+        pairs = list(combinations(order, 2))
+    else:
+        pairs = [(name, rules.baseline) for name in order if name != rules.baseline]
     flips = max(rules.resamples, tests.deciding_draws(len(pairs)))
     drawn = _Flips(order, metric, resampling.exponents(size, users), flips, rules.seed)
-    given = pairs, metric
     samples, outcomes, flipped = yield from side_by_side(
         [
-            sample_steps(partial(_columns, *given, folds), freedom_of(folds)),
-            one_step(partial(in_turn, _outcomes, partial(_columns, *given, None))),
+            sample_steps(partial(_columns, pairs, metric, folds), freedom_of(folds)),
+            one_step(partial(in_turn, _outcomes, partial(_columns, pairs, metric, None))),
             one_step(drawn),
         ],
         threads=True,
@@ -158,12 +160,6 @@ class _Flips:
         values = np.column_stack([part.tables[name].of_users(self.metric) for name in self.names])
         sums = resampling.randomized_sums(values, part.hashes, self.grid, self.times, self.seed)
         return {"sums": sums}
-
-
-def _pairs(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
-    if baseline is None:
-        return list(combinations(names, 2))
-    return [(name, baseline) for name in names if name != baseline]
 
 
 def _columns(

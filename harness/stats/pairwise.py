@@ -147,7 +147,25 @@ class Comparison(Shown):
 
     def records(self, shaken: Sequence[ShakeUp] = ()) -> list[dict[str, object]]:
         """Return one record a pair, with all digits."""
-        return [_record(pair, shaken, self.folds) for pair in self.pairs]
+        records = []
+        for pair in self.pairs:
+            record: dict[str, object] = {}
+            for name, value in vars(pair).items():
+                if name == "better_folds":
+                    better = None if value is None else pair.folds_of(pair.one)
+                    record |= {name: better, "folds": self.folds}
+                elif name.startswith("ci95"):
+                    record |= low_high(value, f"{name} ")
+                else:
+                    record[name] = value
+            for one in shaken:
+                flip = _flip_of(pair, one)
+                record |= {
+                    f"swaps at {one.share:g}": flip.changes,
+                    f"level at {one.share:g}": flip.ties,
+                }
+            records.append(record)
+        return records
 
 
 def comparison_of(
@@ -214,16 +232,13 @@ def _with_verdicts(
     for pair, own, borderline in zip(found, adjusted, near, strict=True):
         if better == "lower":  # fewer is a win
             pair = replace(pair, wins=pair.losses, losses=pair.wins)
-        word = _word(pair.difference, own, better)
+        if own >= LEVEL:
+            word: Word = "tied"
+        elif better == "neither":
+            word = "higher" if pair.difference > 0 else "lower"
+        else:
+            word = "better" if (pair.difference > 0) == (better == "higher") else "worse"
         yield replace(pair, p_adjusted=own, verdict=word, borderline=borderline)
-
-
-def _word(difference: float, adjusted: float, better: str) -> Word:
-    if adjusted >= LEVEL:
-        return "tied"
-    if better == "neither":
-        return "higher" if difference > 0 else "lower"
-    return "better" if (difference > 0) == (better == "higher") else "worse"
 
 
 STYLES = {
@@ -311,18 +326,3 @@ def _rank_flips(shaken: ShakeUp, pair: Pair) -> str:
 
 def _flip_of(pair: Pair, shaken: ShakeUp) -> RankFlip:
     return next(s for s in shaken.pairs if {s.one, s.other} == {pair.one, pair.other})
-
-
-def _record(pair: Pair, shaken: Sequence[ShakeUp], folds: int) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for name, value in vars(pair).items():
-        if name == "better_folds":
-            found |= {name: None if value is None else pair.folds_of(pair.one), "folds": folds}
-        elif name.startswith("ci95"):
-            found |= low_high(value, f"{name} ")
-        else:
-            found[name] = value
-    for one in shaken:
-        flip = _flip_of(pair, one)
-        found[f"swaps at {one.share:g}"], found[f"level at {one.share:g}"] = flip.changes, flip.ties
-    return found

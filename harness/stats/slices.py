@@ -29,8 +29,6 @@ _BINS = 4
 _VALUES = 8
 """A column of text shows its most frequent values, so many; the others together."""
 
-_TITLES = {"repeats": "repeats (buyers of known items)"}
-
 
 @dataclass(frozen=True)
 class Slice:
@@ -67,8 +65,12 @@ class ProfiledUsers(ScoredUsers):
     @once
     def texts(self) -> Mapping[str, pl.Series]:
         """Each column of the profile as text; an empty one stands for nothing."""
-        columns = [name for name in self.profile.columns if name != USER]
-        return {name: _texts(self.profile[name]) for name in columns}
+        texts = {}
+        for name in self.profile.columns:
+            if name != USER:
+                text = self.profile[name].cast(pl.String).fill_null("").alias("value")
+                texts[name] = text.set(text.str.strip_chars() == "", "")
+        return texts
 
 
 def slice_steps(
@@ -108,12 +110,6 @@ def _counts(columns: Sequence[str], part: ProfiledUsers) -> Sums:
     return found
 
 
-def _texts(column: pl.Series) -> pl.Series:
-    """Return values as text; an empty one where there is none."""
-    text = column.cast(pl.String).fill_null("").alias("value")
-    return text.set(text.str.strip_chars() == "", "")
-
-
 def _columns(
     models: Sequence[str], metric: Metric, groups: Mapping[str, _Groups], part: ProfiledUsers
 ) -> list[Callable[[], Floats]]:
@@ -149,8 +145,8 @@ class _Groups:
         known = values.filter(pl.col("value") != "")
         numbers = known["value"].cast(pl.Float64, strict=False)
         if numbers.is_finite().fill_null(False).all():
-            given = known["value"], numbers.to_numpy(), known["users"].to_numpy()
-            labels, group_of = _bins(*given)
+            users = known["users"].to_numpy()
+            labels, group_of = _bins(known["value"], numbers.to_numpy(), users)
         else:
             labels, group_of = _values(known)
         if len(known) < len(values):
@@ -173,7 +169,7 @@ def column_title(by: str) -> str:
     >>> column_title("repeats"), column_title("town")
     ('repeats (buyers of known items)', 'town')
     """
-    return _TITLES.get(by, by)
+    return "repeats (buyers of known items)" if by == "repeats" else by
 
 
 def _bins(values: pl.Series, numbers: Floats, users: Int64) -> tuple[list[str], dict[str, int]]:
