@@ -169,7 +169,13 @@ def category_columns(train: Train, of: Owner, columns: Sequence[str]) -> Floats:
     ValueError
         As in `feature_matrix`.
     """
-    return _of_ids(train, of, pl.DataFrame(map(_codes, _columns(train, of, columns)))).to_numpy()
+    codes = []
+    for column in _columns(train, of, columns):
+        counts = column.drop_nulls().alias("value").value_counts(name="times")
+        values = counts.sort("times", "value", descending=[True, False])["value"]
+        code = np.minimum(np.arange(len(values)), _MOST_CODES - 1).astype(np.float64)
+        codes.append(column.replace_strict(values, code, default=np.nan))
+    return _of_ids(train, of, pl.DataFrame(codes)).to_numpy()
 
 
 def _of_ids(train: Train, of: Owner, columns: pl.DataFrame) -> pl.DataFrame:
@@ -193,7 +199,11 @@ def _columns(train: Train, of: Owner, names: Sequence[str]) -> pl.DataFrame:
     others = table.columns[1:]
     for name in names:
         if name not in others:
-            raise ParameterError(_no_column(name, of, others))
+            hint = suggest(name, others)
+            near = f"; {hint}" if hint.startswith("did you mean") else ""
+            raise ParameterError(
+                f'the table of {of} has no column "{name}"; there are {", ".join(others)}{near}'
+            )
     found = table.select(pl.col(name).str.strip_chars().replace("", None) for name in names)
     for column in found:
         if column.null_count() == len(column):
@@ -211,12 +221,6 @@ def _table(train: Train, of: Owner) -> pl.DataFrame:
     return table
 
 
-def _no_column(name: str, of: Owner, others: list[str]) -> str:
-    hint = suggest(name, others)
-    near = f"; {hint}" if hint.startswith("did you mean") else ""
-    return f'the table of {of} has no column "{name}"; there are {", ".join(others)}{near}'
-
-
 def _numbers(columns: pl.DataFrame) -> pl.DataFrame:
     """Return columns as numbers, NaN where they are null; anything else must be finite."""
     values = columns.cast(pl.Float64, strict=False)
@@ -228,13 +232,6 @@ def _numbers(columns: pl.DataFrame) -> pl.DataFrame:
                 "cell empty where there is none, or name the column among the categories"
             )
     return values.fill_null(np.nan)
-
-
-def _codes(column: pl.Series) -> pl.Series:
-    counts = column.drop_nulls().alias("value").value_counts(name="times")
-    values = counts.sort("times", "value", descending=[True, False])["value"]
-    code = np.minimum(np.arange(len(values)), _MOST_CODES - 1).astype(np.float64)
-    return column.replace_strict(values, code, default=np.nan)
 
 
 def _one_hot(columns: pl.DataFrame) -> OneHotEncoder:

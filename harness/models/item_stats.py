@@ -31,7 +31,11 @@ def of_train(train: Train, needs: Set[str]) -> Catalogue | None:
     UsageError
         A metric needs attributes and the layout has no table of items.
     """
-    return of_candidates(train, needs, lambda: _train_counts(train))
+    return of_candidates(
+        train,
+        needs,
+        lambda: candidate_counts(train.item_sums(), train.candidates, lambda: users_having(train)),
+    )
 
 
 def of_candidates(
@@ -49,11 +53,6 @@ def of_candidates(
         attributes = attribute_columns(train.items_table, train.candidate_ids)
     counted = counts() if "train" in needs else None
     return Catalogue(np.ones(len(train.candidates), np.bool_), counted, attributes)
-
-
-def _train_counts(train: Train) -> TrainCounts:
-    """Return the counts of the candidates among all training events."""
-    return candidate_counts(train.item_sums(), train.candidates, lambda: users_having(train))
 
 
 def users_having(train: Train) -> tuple[Int64, int]:
@@ -118,18 +117,20 @@ def attribute_columns(table: pl.DataFrame, ids: pl.Series) -> dict[str, csr_arra
         Of the type of the first column.
     """
     rows = of_ids(table, ids)
-    return {name: _vectors(rows[name]) for name in table.columns[1:]}
-
-
-def _vectors(column: pl.Series) -> csr_array[Any]:
-    if column.dtype.is_numeric():
-        return csr_array(column.cast(pl.Float64).fill_null(0.0).to_numpy()[:, None])
-    text = column.cast(pl.String)
-    values = text.drop_nulls().unique().sort()
-    held = np.flatnonzero(text.is_not_null().to_numpy())
-    place = values.search_sorted(text.drop_nulls()).to_numpy()
-    shape = (len(column), max(len(values), 1))
-    return csr_array((np.ones(len(held)), (held, place)), shape=shape)
+    vectors = {}
+    for name in table.columns[1:]:
+        column = rows[name]
+        if column.dtype.is_numeric():
+            numbers = column.cast(pl.Float64).fill_null(0.0).to_numpy()
+            vectors[name] = csr_array(numbers[:, None])
+            continue
+        text = column.cast(pl.String)
+        values = text.drop_nulls().unique().sort()
+        held = np.flatnonzero(text.is_not_null().to_numpy())
+        place = values.search_sorted(text.drop_nulls()).to_numpy()
+        shape = (len(column), max(len(values), 1))
+        vectors[name] = csr_array((np.ones(len(held)), (held, place)), shape=shape)
+    return vectors
 
 
 @dataclass(frozen=True, eq=False)

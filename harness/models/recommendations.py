@@ -63,16 +63,24 @@ def checked(
     """
     raw = _matrix(name, answer, users, k)
     items = _whole(name, raw, users, n_candidates)
-    if len(items) == 0 or _all_good(items, n_candidates, exclude):
+    indptr, indices = np.zeros(len(items) + 1, np.int64), np.zeros(0, np.int64)
+    if exclude is not None:
+        indptr, indices = exclude.indptr, exclude.indices.astype(np.int64)
+    whole = np.ascontiguousarray(items, np.int32 if items.dtype == np.int32 else np.int64)
+    if len(items) == 0 or _kernels.are_good(whole, n_candidates, indptr, indices):
         return np.ascontiguousarray(items, np.int32)
+    # What is wrong, and where, is worked out at leisure.
     _refuse_unknown(name, users, items, n_candidates)
     _refuse(name, users, items, repeats(items), "the item stands twice in the list")
     if exclude is not None:
+        rows = np.arange(len(items), dtype=np.int64)
+        held = np.repeat(rows, exclude.sizes) * n_candidates + exclude.indices
+        asked = rows[:, None] * n_candidates + items
         _refuse(
             name,
             users,
             items,
-            _excluded(items, exclude, n_candidates),
+            np.isin(asked, held) & (items != EMPTY),
             ("the item is excluded for this user (seen_items); leave out what exclude holds"),
         )
     raise AssertionError("the compiled check and the explaining one disagree")
@@ -114,15 +122,6 @@ def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any
     return raw
 
 
-def _all_good(items: Any, n_candidates: int, exclude: Ragged | None) -> bool:
-    """Return whether nothing is wrong; what is, and where, is then worked out at leisure."""
-    nothing = Ragged(np.zeros(len(items) + 1, np.int64), np.zeros(0, np.int32))
-    held = nothing if exclude is None else exclude
-    dtype = np.int32 if items.dtype == np.int32 else np.int64
-    whole = np.ascontiguousarray(items, dtype)
-    return bool(_kernels.are_good(whole, n_candidates, held.indptr, held.indices.astype(np.int64)))
-
-
 def _whole(name: str, raw: Any, users: pl.Series, n_candidates: int) -> Any:
     """Return the same values in a type that fits int64, or say why there is none."""
     if raw.dtype.kind not in "iuf":
@@ -154,11 +153,3 @@ def _refuse(name: str, users: pl.Series, items: Any, bad: Bool, reason: str) -> 
         f'model "{name}", user {users[row]}, rank {rank + 1}: found {items[row, rank]}; {reason}'
         f" ({int(rows.sum()):,} of {len(users):,} users in this batch)"
     )
-
-
-def _excluded(items: Any, exclude: Ragged, n_candidates: int) -> Bool:
-    rows = np.arange(len(items), dtype=np.int64)
-    held = np.repeat(rows, exclude.sizes) * n_candidates + exclude.indices
-    asked = rows[:, None] * n_candidates + items
-    found: Bool = np.isin(asked, held) & (items != EMPTY)
-    return found

@@ -156,7 +156,9 @@ def documents(
         weights = _bm25(rows, chosen["k1"], chosen["b"]) if similarity == "bm25" else rows
         ones = np.ones(matrix.shape[0])
         return Documents(weights, columns if weights is rows else weights.T.tocsr(), ones, ones)
-    weights = _tfidf(rows) if similarity == "tfidf" else rows
+    weights = rows
+    if similarity == "tfidf":
+        weights = _with(rows, np.sqrt(rows.data.astype(np.float64)) * _idf(rows)[rows.indices])
     terms = columns if weights is rows else weights.T.tocsr()
     norms: Floats = np.sqrt(weights.multiply(weights).sum(axis=1, dtype=np.float64))
     norms[norms == 0] = 1.0
@@ -199,11 +201,6 @@ def _idf(matrix: csr_array[Any]) -> Floats:
     with_term = np.bincount(matrix.indices, minlength=matrix.shape[1])
     idf: Floats = np.log(np.float64(max(rows, 1))) - np.log1p(with_term)
     return idf
-
-
-def _tfidf(matrix: csr_array[Any]) -> csr_array[Any]:
-    weights = np.sqrt(matrix.data.astype(np.float64)) * _idf(matrix)[matrix.indices]
-    return _with(matrix, weights)
 
 
 def _bm25(matrix: csr_array[Any], k1: float, b: float) -> csr_array[Any]:
