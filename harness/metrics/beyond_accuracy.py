@@ -48,8 +48,14 @@ def diversity(b: Block, settings: Settings) -> Floats:
 
     With x the items' unit vectors: Σ_{i<j} cos(i, j) = (|Σ x|² - Σ |x|²) / 2.
     """
+    from scipy.sparse import csr_array  # slow to import
+
     unit, given = _unit_vectors(_catalogue(b), settings["attributes"])
-    lists, length = _indicators(b, len(given))
+    row, place = np.nonzero(b.lists >= 0)
+    length = np.bincount(row, minlength=len(b))
+    ends = np.concatenate(([0], np.cumsum(length)))
+    shape = (len(b), len(given))
+    lists = csr_array((np.ones(len(row)), b.lists[row, place], ends), shape=shape)
     total = lists @ unit
     together = np.asarray(total.multiply(total).sum(axis=1)).ravel()
     alone = lists @ given.astype(np.float64)
@@ -107,17 +113,6 @@ def _mean_over_list(b: Block, values: Floats) -> Floats:
         total += values.take(items)  # −1, an empty position, takes the last: 0
     length = np.count_nonzero(b.lists >= 0, axis=1)
     return np.asarray(total / np.maximum(length, 1), np.float64)
-
-
-def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], Int64]:
-    """Return how often each item is in each list, (n, items), and the lists' lengths."""
-    from scipy.sparse import csr_array  # slow to import
-
-    user, place = np.nonzero(b.lists >= 0)
-    length = np.bincount(user, minlength=len(b))
-    ends = np.concatenate(([0], np.cumsum(length)))
-    counts = csr_array((np.ones(len(user)), b.lists[user, place], ends), shape=(len(b), n_items))
-    return counts, length
 
 
 def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], Bool]:

@@ -209,17 +209,21 @@ def map_by_convention(items: Int32, judgments: Judgments, k: int) -> dict[str, f
         _of_users(Block(items[start : start + _USERS], judgments.rows(start, start + _USERS), k))
         for start in range(0, len(items), _USERS)
     ]
-    return {name: _mean([part[name] for part in parts]) for name in CONVENTIONS}
-
-
-def _mean(parts: list[tuple[Floats, Bool]]) -> float | None:
-    values, counted = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return math.fsum(values[counted].tolist()) / int(counted.sum()) if counted.any() else None
+    means: dict[str, float | None] = {}
+    for name in CONVENTIONS:
+        values = np.concatenate([part[name][0] for part in parts])
+        counted = np.concatenate([part[name][1] for part in parts])
+        total = math.fsum(values[counted].tolist())
+        means[name] = total / int(counted.sum()) if counted.any() else None
+    return means
 
 
 def _of_users(b: Block) -> dict[str, tuple[Floats, Bool]]:
     """Return, for every convention, each user's value and whether the user is averaged."""
-    lists = {"again": b.lists, "once": b.lists, "dropped": _without_repeats(b)}
+    kept = np.where(repeats(b.items), -1, b.items)  # what follows a repeated item moves up
+    order = np.argsort(kept < 0, axis=1, kind="stable")
+    dropped = np.take_along_axis(kept, order, axis=1)[:, : b.k]
+    lists = {"again": b.lists, "once": b.lists, "dropped": dropped}
     hits = {name: _in_truth(places, b.judgments) for name, places in lists.items()}
     hits["once"] &= ~repeats(b.lists)
     everyone = np.ones(len(b), np.bool_)
@@ -243,18 +247,14 @@ def _average_precision(
     precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
     if convention.divisor == "places":
         # Behind the list there are no hits: P(i) = hits / i.
-        beyond = hits.sum(axis=1) * _harmonic(hits.shape[1], b.k)
+        chunks = range(hits.shape[1], b.k, _CHUNK)
+        harmonic = ((1.0 / np.arange(i + 1, min(i + _CHUNK, b.k) + 1)).sum() for i in chunks)
+        beyond = hits.sum(axis=1) * math.fsum(harmonic)
         return np.asarray((precision.sum(axis=1) + beyond) / b.k, np.float64)
     relevant = np.asarray(b.judgments.relevant) + (extra if convention.grows else 0)
     length, found = (lists >= 0).sum(axis=1), hits.sum(axis=1)
     divisor = DIVISORS[convention.divisor].value(relevant, b.k, length, found)
     return np.asarray((precision * hits).sum(axis=1) / np.maximum(divisor, 1), np.float64)
-
-
-def _harmonic(after: int, k: int) -> float:
-    """Return 1/(after + 1) + … + 1/k."""
-    chunks = range(after, k, _CHUNK)
-    return math.fsum((1.0 / np.arange(i + 1, min(i + _CHUNK, k) + 1)).sum() for i in chunks)
 
 
 def _in_truth(lists: Int32, judgments: Judgments) -> Bool:
@@ -264,10 +264,3 @@ def _in_truth(lists: Int32, judgments: Judgments) -> Bool:
     true = np.repeat(rows, judgments.truth.sizes) * most + judgments.truth.indices
     asked = np.where(lists >= 0, rows[:, None] * most + lists, -1)
     return np.isin(asked, true)
-
-
-def _without_repeats(b: Block) -> Int32:
-    """Return the lists with only the first of equal items, cut when what follows has moved up."""
-    kept = np.where(repeats(b.items), -1, b.items)
-    order = np.argsort(kept < 0, axis=1, kind="stable")
-    return np.take_along_axis(kept, order, axis=1)[:, : b.k]

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import polars as pl
-
-from harness.core.arrays import Floats, Int64
+from harness.core.arrays import Int64
 from harness.core.errors import UsageError
 from harness.metrics import Metric, parse
 from harness.metrics.conventions import CONVENTIONS, map_by_convention
@@ -103,7 +101,18 @@ def evaluate(
     given = Given(recommendations, truth, *names, train, candidates, attributes, *of_truth)
     read = read_both(given, asked)
     values = user_scores(read.lists, read.judgments, asked)
-    return _result(values, read.users, per_user, read.report)
+    import pandas as pd
+
+    result: pd.Series | pd.DataFrame
+    if per_user:
+        order: Int64 = read.users.arg_sort().to_numpy()
+        index = pd.Index(read.users.gather(order).to_list(), name="user")
+        columns = {str(metric): value[order] for metric, value in values.items()}
+        result = pd.DataFrame(columns, index=index)
+    else:
+        result = pd.Series({str(metric): mean(value) for metric, value in values.items()})
+    result.attrs.update(read.report)
+    return result
 
 
 def conventions(
@@ -187,20 +196,3 @@ def metrics_of(
                 "ask for it with per_user=False"
             )
     return asked
-
-
-def _result(
-    values: dict[Metric, Floats], users: pl.Series, per_user: bool, report: dict[str, str | int]
-) -> pd.Series | pd.DataFrame:
-    import pandas as pd
-
-    result: pd.Series | pd.DataFrame
-    if per_user:
-        order: Int64 = users.arg_sort().to_numpy()
-        index = pd.Index(users.gather(order).to_list(), name="user")
-        columns = {str(metric): value[order] for metric, value in values.items()}
-        result = pd.DataFrame(columns, index=index)
-    else:
-        result = pd.Series({str(metric): mean(value) for metric, value in values.items()})
-    result.attrs.update(report)
-    return result

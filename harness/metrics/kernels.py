@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core.arrays import Bytes, Counts, Floats, Int32, Int64
+from harness.core.arrays import Counts, Floats, Int32, Int64
 from harness.metrics import _kernels
 
 LARGEST = 2**31 - 1  # cut-offs and counts are int32
@@ -174,17 +174,29 @@ def tally(
     k = _count("k", k)
     given = _checked(items, truth_indptr, truth_indices)
     rows = np.diff(given[1])
-    found = _blank(k, _relevant(relevant, rows))
+    sizes = _relevant(relevant, rows)
+    # Rows of two arrays, not six arrays: large memory comes in large pages, which is faster.
+    precision_sum, dcg = np.empty((2, len(sizes)), np.float64)
+    hits, early_hits, first_hit, length = np.empty((4, len(sizes)), np.int32)
     discount = discounts(min(k, items.shape[1]))
-    sums = found.precision_sum, found.dcg
-    counts = found.hits, found.early_hits, found.first_hit, found.length
-
-    scratch = _scratch(len(discount), rows)
-    known = *given, found.relevant, discount, SCANNED_TRUTH
-    faulty = _kernels.tally(*known, *scratch, *sums, *counts)
+    longest = int(rows.max(initial=0))
+    faulty = _kernels.tally(
+        *given,
+        sizes,
+        discount,
+        SCANNED_TRUTH,
+        np.zeros(len(discount), np.uint8),
+        np.zeros(longest if longest > SCANNED_TRUTH else 0, np.uint8),
+        precision_sum,
+        dcg,
+        hits,
+        early_hits,
+        first_hit,
+        length,
+    )
     if faulty >= 0:
         raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
-    return found
+    return Tally(k, precision_sum, dcg, hits, early_hits, first_hit, length, sizes)
 
 
 def ranks(
@@ -215,7 +227,16 @@ def _checked(items: Any, indptr: Any, indices: Any) -> list[NDArray[Any]]:
     """Return lists and truth as the loops take them."""
     _require_int32("items", items, dimensions=2)
     _require_int32("truth_indices", indices, dimensions=1)
-    _require_offsets(indptr, len(items), len(indices))
+    _require_integers("truth_indptr", indptr, (len(items) + 1,))
+    if indptr[0] != 0 or indptr[-1] != len(indices):
+        raise ValueError(
+            f"truth_indptr must run from 0 to {len(indices)}, the length of truth_indices; "
+            f"it runs from {indptr[0]} to {indptr[-1]}"
+        )
+    # Compared, not subtracted: a difference of unsigned numbers is never negative.
+    falling = indptr[1:] < indptr[:-1]
+    if falling.any():
+        raise ValueError(f"truth_indptr must not fall, it does at user {falling.argmax()}")
     given = (items, np.int32), (indptr, np.int64), (indices, np.int32)
     return [np.ascontiguousarray(array, dtype) for array, dtype in given]
 
@@ -246,19 +267,6 @@ def _seen(thing: object) -> str:
     return type(thing).__name__
 
 
-def _require_offsets(indptr: Counts, users: int, entries: int) -> None:
-    _require_integers("truth_indptr", indptr, (users + 1,))
-    if indptr[0] != 0 or indptr[-1] != entries:
-        raise ValueError(
-            f"truth_indptr must run from 0 to {entries}, the length of truth_indices; "
-            f"it runs from {indptr[0]} to {indptr[-1]}"
-        )
-    # Compared, not subtracted: a difference of unsigned numbers is never negative.
-    falling = indptr[1:] < indptr[:-1]
-    if falling.any():
-        raise ValueError(f"truth_indptr must not fall, it does at user {falling.argmax()}")
-
-
 def _relevant(relevant: Counts | None, rows: Counts) -> Int32:
     """Return R of every user, never below the true items that have a position."""
     if relevant is None:
@@ -272,21 +280,6 @@ def _relevant(relevant: Counts | None, rows: Counts) -> Int32:
             f"for user {user}, got {relevant[user]}"
         )
     return relevant.astype(np.int32)
-
-
-def _blank(k: int, relevant: Int32) -> Tally:
-    """Return a tally whose arrays, R apart, are still to be written."""
-    # Rows of two arrays, not six arrays: large memory comes in large pages, which is faster.
-    precision_sum, dcg = np.empty((2, len(relevant)), np.float64)
-    hits, early_hits, first_hit, length = np.empty((4, len(relevant)), np.int32)
-    return Tally(k, precision_sum, dcg, hits, early_hits, first_hit, length, relevant)
-
-
-def _scratch(cut: int, rows: Int64) -> tuple[Bytes, Bytes]:
-    """Return the memory that `_kernels.tally` works in."""
-    longest = int(rows.max(initial=0))
-    found = np.zeros(longest if longest > SCANNED_TRUTH else 0, np.uint8)
-    return np.zeros(cut, np.uint8), found
 
 
 def _describe_fault(user: int, items: Int32, indptr: Int64, indices: Int32) -> str:

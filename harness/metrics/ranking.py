@@ -105,10 +105,20 @@ def r_precision(b: Block, _: Settings) -> Floats:
 
 def ndcg(b: Block, settings: Settings) -> Floats:
     """NDCG@k = Σ_{i≤k} gain(i)/log2(i+1) / the same of the ideal list."""
-    if b.judgments.grades is not None and settings["gain"] != "binary":
-        return _graded_ndcg(b, settings["gain"], settings["ideal"])
-    best = b.tally.relevant if settings["ideal"] == "relevant" else b.tally.hits
-    return b.tally.dcg / ideal_dcg(best, b.k)
+    grades, gain, ideal = b.judgments.grades, settings["gain"], settings["ideal"]
+    if grades is None or gain == "binary":
+        best = b.tally.relevant if ideal == "relevant" else b.tally.hits
+        return b.tally.dcg / ideal_dcg(best, b.k)
+    found = b.found
+    gained = gains_of(grades, gain)[found.entry]
+    if ideal == "retrieved":
+        ideal_sum = ideal_gains(found.user, gained, len(b), b.k)
+    else:
+        user, of_all = b.judgments.all_grades
+        ideal_sum = ideal_gains(user, gains_of(of_all, gain), len(b), b.k)
+    weight = discounts(int(found.rank.max(initial=0)))
+    dcg = b.sum_by_user(found.user, gained * weight[found.rank - 1])
+    return np.asarray(dcg / np.where(ideal_sum > 0, ideal_sum, 1.0), np.float64)
 
 
 def p_found(b: Block, settings: Settings) -> Floats:
@@ -132,18 +142,6 @@ def gains_of(grades: Floats, gain: str) -> Floats:
         return grades
     # 2^g − 1 of a tiny g keeps its digits only by expm1; exp2 is exact where g is whole.
     return np.where(grades < 1.0, np.expm1(grades * np.log(2.0)), np.exp2(grades) - 1.0)
-
-
-def _graded_ndcg(b: Block, gain: str, ideal: str) -> Floats:
-    found, grades = b.found, b.judgments.grades
-    assert grades is not None, "asked for where there are grades"  # noqa: S101
-    gained = gains_of(grades, gain)[found.entry]
-    user, of_all = b.judgments.all_grades
-    best = (found.user, gained) if ideal == "retrieved" else (user, gains_of(of_all, gain))
-    ideal_sum = ideal_gains(*best, len(b), b.k)
-    weight = discounts(int(found.rank.max(initial=0)))
-    dcg = b.sum_by_user(found.user, gained * weight[found.rank - 1])
-    return np.asarray(dcg / np.where(ideal_sum > 0, ideal_sum, 1.0), np.float64)
 
 
 def ideal_gains(user: Int64, gains: Floats, users: int, k: int) -> Floats:

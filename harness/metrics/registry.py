@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from harness.core.arrays import Bool, Floats, Int32, Int64
+from harness.core.arrays import Floats, Int64
 from harness.core.errors import UsageError, printable, suggest
 from harness.metrics.definition import Better, Definition
 from harness.metrics.definitions import DEFINITIONS
@@ -60,7 +60,9 @@ class Metric:
             raise UsageError(f"a metric is a name and a cut-off, got {self.name!r} and {self.k!r}")
         if self.definition is None:
             object.__setattr__(self, "definition", _defined(self.name))
-        _check_cut_off(self.name, self.k, self.definition)
+        whole = isinstance(self.k, (int, np.integer)) and 1 <= self.k <= LARGEST
+        if not whole and (self.k is not None or self.definition.cut != "optional"):
+            raise UsageError(_cut_off_message(self.name, self.k))
         if len(dict(self.params)) < len(self.params):
             raise UsageError(f"metric {self.name}: a parameter is given twice")
         values = {p: _value(self.name, self.definition, p, text) for p, text in self.params}
@@ -116,7 +118,13 @@ def parse(text: str, folder: Path | None = None) -> Metric:
     if k is None and definition.cut == "required":
         raise UsageError(f'metric "{text}" has no cut-off; did you mean "{text.strip()}@10"?')
     cut = None if k is None else int(k)
-    return Metric(name, cut, tuple(_split_params(text, params or "")), definition)
+    settings = []
+    for part in (params or "").split(",") if (params or "").strip() else ():
+        param, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (param and equals and value):
+            raise UsageError(f'metric "{text}": "{part.strip()}" is not of the form name=value')
+        settings.append((param, value))
+    return Metric(name, cut, tuple(settings), definition)
 
 
 def needs(metrics: Iterable[Metric]) -> Set[str]:
@@ -191,26 +199,10 @@ def _parts(text: str) -> tuple[str, str | None, str | None]:
     return name, params, k
 
 
-def _split_params(text: str, params: str) -> Iterable[tuple[str, str]]:
-    """Yield the name and value of every ``name=value`` between the brackets."""
-    for part in params.split(",") if params.strip() else ():
-        param, equals, value = (piece.strip() for piece in part.partition("="))
-        if not (param and equals and value):
-            raise UsageError(f'metric "{text}": "{part.strip()}" is not of the form name=value')
-        yield param, value
-
-
 def _defined(name: str) -> Definition:
     if name not in DEFINITIONS:
         raise UsageError(f'unknown metric "{name}"; {suggest(name, DEFINITIONS)}')
     return DEFINITIONS[name]
-
-
-def _check_cut_off(name: str, k: int | None, definition: Definition) -> None:
-    if k is None and definition.cut == "optional":
-        return
-    if not isinstance(k, (int, np.integer)) or not 1 <= k <= LARGEST:
-        raise UsageError(_cut_off_message(name, k))
 
 
 def _cut_off_message(name: str, k: object) -> str:
@@ -251,42 +243,28 @@ def own_definition(name: str, folder: Path) -> Definition:
     function = plugins.load(f'metric "{name}"', name, folder, "function")
     summary = (function.__doc__ or "").strip().partition("\n")[0]
     formula, endless = _formula(name, function), (-math.inf, math.inf)
-    better = _better(name, function)
-    return Definition(formula, summary, name, (), range=endless, better=better)
-
-
-def _better(name: str, function: Callable[..., Any]) -> Better:
     better: Better = getattr(function, "better", "higher")
     if better not in get_args(Better):
         raise UsageError(
             f'metric "{name}": its attribute better is "{printable(str(better))}"; allowed: '
             f"{', '.join(get_args(Better))}"
         )
-    return better
+    return Definition(formula, summary, name, (), range=endless, better=better)
 
 
 def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settings], Floats]:
     def formula(b: Block, _: Settings) -> Floats:
         ends = np.cumsum(np.bincount(b.found.user, minlength=len(b)))[:-1]
         ranks = np.split(b.found.rank, ends)
-        relevant = b.judgments.relevant.tolist()
-        return np.array(
-            [
-                _call(name, function, _hits(own, b.k), r, b.k)
-                for own, r in zip(ranks, relevant, strict=True)
-            ],
-            np.float64,
-        )
+        values = []
+        for own, relevant in zip(ranks, b.judgments.relevant.tolist(), strict=True):
+            hits = np.zeros(b.k, np.bool_)
+            hits[own - 1] = True
+            hits.setflags(write=False)
+            values.append(_call(name, function, hits, relevant, b.k))
+        return np.array(values, np.float64)
 
     return formula
-
-
-def _hits(ranks: Int32, k: int) -> Bool:
-    """Return which of k ranks hit."""
-    hits = np.zeros(k, np.bool_)
-    hits[ranks - 1] = True
-    hits.setflags(write=False)
-    return hits
 
 
 def _call(name: str, function: Callable[..., Any], hits: Any, relevant: int, k: int) -> float:

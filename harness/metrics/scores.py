@@ -191,15 +191,14 @@ def curve(sums: Mapping[Any, Any], metric: Metric, users: int) -> dict[int, floa
     """
     if metric.k is None or not sums:
         return {}
-    return {k: _mean_at(k, sums, users) for k in _cut_offs(metric.k)}
-
-
-def _mean_at(k: int, sums: Mapping[Any, Any], users: int) -> float:
-    found = 0.0
-    for repeat in range(len(sums)):
-        hits = int(sums[repeat]["hits"][0])
-        found += sums[repeat][str(k)].total / hits * hits / users if hits > 0 else 0.0
-    return found / len(sums)
+    means = {}
+    for k in _cut_offs(metric.k):
+        total = 0.0
+        for repeat in range(len(sums)):
+            hits = int(sums[repeat]["hits"][0])
+            total += sums[repeat][str(k)].total / hits * hits / users if hits > 0 else 0.0
+        means[k] = total / len(sums)
+    return means
 
 
 def _cut_offs(k: int) -> list[int]:

@@ -329,15 +329,12 @@ def require_names(columns: Iterable[Any], role: str) -> None:
     """Raise UsageError where columns have no names of text."""
     names = list(columns)
     if any(not isinstance(name, str) for name in names):
+        # Of several levels, the last.
+        lowest = [name[-1] if isinstance(name, tuple) and name else name for name in names[:5]]
         raise UsageError(
             f"{role}: names of columns are text; found {shown(names[:5])}; name them, as in "
-            f"frame.columns = {[_as_name(name) for name in names[:5]]}"
+            f"frame.columns = {list(map(str, lowest))}"
         )
-
-
-def _as_name(name: object) -> str:
-    """Return a text for the name of a column; of several levels, the last."""
-    return str(name[-1]) if isinstance(name, tuple) and name else str(name)
 
 
 def require(frame: Frame, role: str, parameter: str, name: str) -> None:

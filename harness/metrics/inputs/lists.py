@@ -132,18 +132,13 @@ def _matrix(table: Table, cells: pl.DataFrame, n: int, longest: int | None) -> I
         lists[(user.cast(pl.Int64) * width + rank - 1).to_numpy()] = item
         put += len(item)
     if np.count_nonzero(lists >= 0) < put:
-        raise _repeated(
-            table,
-            cells.with_row_index("row").filter((cells["user"] < n) & (cells["rank"] <= width)),
+        seen = (cells["user"] < n) & (cells["rank"] <= width)
+        again = ~pl.struct("user", "rank").is_first_distinct()
+        rank, row = (
+            cells.with_row_index("row").filter(seen).filter(again).select("rank", "row").row(0)
         )
+        raise _fault(table, row, f"has rank {rank} twice; give a rank one item")
     return lists.reshape(n, width)
-
-
-def _repeated(table: Table, cells: pl.DataFrame) -> DataError:
-    """Return what to say of the first row whose rank its user has already."""
-    again = cells.filter(~pl.struct("user", "rank").is_first_distinct())
-    rank, row = again.select("rank", "row").row(0)
-    return _fault(table, row, f"has rank {rank} twice; give a rank one item")
 
 
 def id_order(ids: pl.Series) -> Int32:
@@ -181,19 +176,15 @@ def read_truth(table: Table, coders: Coders) -> tuple[Judgments, int]:
     if graded:
         once = pl.DataFrame([pairs, *grades]).unique().sort("pair", "grade")
         if len(once) > len(pairs) - repeated:
-            raise _contradiction(table, coders, once)
+            (pair, low), (_, high) = once.filter(pl.col("pair").is_duplicated()).rows()[:2]
+            user, item = divmod(pair, len(coders.items))
+            raise DataError(
+                f"{table.role}: user {shown(coders.users.ids[user])}, item "
+                f"{shown(coders.items.ids[item])} has two grades, {number_text(low)} and "
+                f"{number_text(high)}; give it one"
+            )
         once = once.filter(pl.col("grade") > 0)
     user, item = np.divmod(once["pair"].to_numpy(), n_items)
     sizes = np.bincount(user, minlength=len(coders.users))
     true = Ragged(np.concatenate(([0], np.cumsum(sizes))), item.astype(np.int32))
     return Judgments(true, sizes, once["grade"].to_numpy() if graded else None), repeated
-
-
-def _contradiction(table: Table, coders: Coders, held: pl.DataFrame) -> DataError:
-    (pair, low), (_, high) = held.filter(pl.col("pair").is_duplicated()).rows()[:2]
-    user, item = divmod(pair, len(coders.items))
-    return DataError(
-        f"{table.role}: user {shown(coders.users.ids[user])}, item "
-        f"{shown(coders.items.ids[item])} has two grades, {number_text(low)} and "
-        f"{number_text(high)}; give it one"
-    )

@@ -71,7 +71,14 @@ def check_order(table: Table) -> None:
     others = [table.frame.get_column(name) for name in table.frame.columns if name not in used]
     telling = [column for column in others if order_of(column.name) and _holds_numbers(column)]
     if telling:
-        raise UsageError(_refusal(table.role, telling))
+        names = [column.name for column in telling]
+        ways = " or ".join(f"{order_of(name)}={_quoted(name)}" for name in names[:_NAMED])
+        text = [_quoted(column.name) for column in telling if type_of(column) == "String"]
+        before = f" ({text[0]} holds text: make it numbers first)" if text else ""
+        raise UsageError(
+            f"{table.role}: {_columns(names)} numbers, and nothing says whether they order the "
+            f"rows; give {ways}{before}, or score=False where the order of rows is meant"
+        )
     numeric = [column.name for column in others if column.dtype.is_numeric()]
     if numeric:
         first = _quoted(numeric[0])
@@ -89,12 +96,15 @@ def check_grades(table: Table) -> None:
         return
     for name in table.frame.columns:
         column = table.frame.get_column(name)
+        numeric = column.dtype.is_numeric()
         may_grade = name not in table.names.values() and is_like_grades(name)
-        if may_grade and _holds_zeros(column):
+        if not may_grade or not (numeric or type_of(column) == "Boolean"):
+            continue
+        if (column == 0 if numeric else ~column).any():
             warnings.warn(
                 f"{table.role}: column {_quoted(name)} holds zeros, but every row counts as a true "
                 f"item; where 0 says that it is none, name it: grade={_quoted(name)}"
-                + ("" if column.dtype.is_numeric() else " (it holds no numbers: make it 0 and 1)"),
+                + ("" if numeric else " (it holds no numbers: make it 0 and 1)"),
                 stacklevel=CALLER,
             )
 
@@ -102,23 +112,6 @@ def check_grades(table: Table) -> None:
 def is_like_grades(name: object) -> bool:
     """Return whether a column of this name may say which items of a truth are relevant."""
     return _plain(name) in GRADE_NAMES
-
-
-def _holds_zeros(column: Column) -> bool:
-    if not (column.dtype.is_numeric() or type_of(column) == "Boolean"):
-        return False
-    return bool((column == 0 if column.dtype.is_numeric() else ~column).any())
-
-
-def _refusal(role: str, columns: list[Column]) -> str:
-    names = [column.name for column in columns]
-    ways = " or ".join(f"{order_of(name)}={_quoted(name)}" for name in names[:_NAMED])
-    text = [_quoted(column.name) for column in columns if type_of(column) == "String"]
-    first = f" ({text[0]} holds text: make it numbers first)" if text else ""
-    return (
-        f"{role}: {_columns(names)} numbers, and nothing says whether they order the rows; give "
-        f"{ways}{first}, or score=False where the order of rows is meant"
-    )
 
 
 def _columns(names: list[str]) -> str:

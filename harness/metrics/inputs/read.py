@@ -22,7 +22,6 @@ from harness.metrics.inputs.order import CALLER, check_grades, check_order
 
 if TYPE_CHECKING:
     from harness.metrics.inputs.beyond import Given
-    from harness.models.item_stats import Catalogue
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,9 @@ def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> R
             warnings.warn(beyond.of_strangers(role, *ids), stacklevel=CALLER - 1)
     report = report_of(rows.seen, rows.lists.order)
     if any(metric.definition.needs == "candidates" for metric in asked) and catalogue:
-        report["items_no_candidates"] = _no_candidates(rows.lists.items, catalogue)
+        items, recommended = rows.lists.items, np.zeros(len(catalogue.candidate), np.bool_)
+        recommended[items[items >= 0]] = True  # coverage leaves out those that are no candidates
+        report["items_no_candidates"] = int((recommended & ~catalogue.candidate).sum())
     judgments = replace(rows.judgments, catalogue=catalogue)
     return Read(rows.lists.items, judgments, rows.users, report)
 
@@ -235,13 +236,6 @@ def refuse_strangers(role: str, seen: Seen) -> None:
         raise DataError("truth: there are no rows, so there is nobody to evaluate")
     if seen.users_outside > 0 and not seen.known_users:
         refuse_users(role, 1, (seen.examples["user"], seen.examples["outside user"]))
-
-
-def _no_candidates(items: Int32, catalogue: Catalogue) -> int:
-    """Return how many recommended items may not be recommended; coverage leaves them out."""
-    listed = np.zeros(len(catalogue.candidate), np.bool_)
-    listed[items[items >= 0]] = True
-    return int(np.count_nonzero(listed & ~catalogue.candidate))
 
 
 def remarks(seen: Seen) -> list[str]:
