@@ -186,8 +186,21 @@ def of_candidates(
     hits = of_types(dataset, split.valid, config)
     active = distinct(hits.user)
     true, seen = true_pairs(dataset, split, config, hits, active, position)
-    users, funnel = _funnel(dataset, split, config, active, with_candidates(true, position))
-    return _set(dataset, candidates, users, true, seen, config.k, funnel)
+    users = active
+    rule = ACTIVE if config.hits is None else f"with {' or '.join(config.hits)} in the window"
+    steps = [*(Step(*of) for of in dataset.steps), Step(rule, len(users))]
+    if config.users == "seen":
+        known = np.diff(split.train.user_starts(len(dataset.user_ids))) > 0
+        if dataset.registered is not None and split.cutoff is not None:
+            in_table = dataset.registered != NO_TIME
+            known &= in_table & (dataset.registered < split.cutoff)
+        users = users[known[users]]
+        name = SEEN if dataset.registered is None else REGISTERED
+        steps.append(Step(name, len(users)))
+    if config.require_hit:
+        users = np.intersect1d(users, with_candidates(true, position), assume_unique=True)
+        steps.append(Step(HIT, len(users)))
+    return _set(dataset, candidates, users, true, seen, config.k, tuple(steps))
 
 
 def without_seen(part: EvaluationSet) -> EvaluationSet:
@@ -251,8 +264,16 @@ def refuse_empty(
     funnel: tuple[Step, ...], n_candidates: int, rule: CandidateRule, split: Split
 ) -> None:
     """Raise EmptyEvaluationSetError where no user or no candidate is left."""
-    if n_candidates == 0 or funnel[-1].users == 0:
-        raise EmptyEvaluationSetError(_why_empty(funnel, rule, n_candidates, split))
+    if n_candidates > 0 and funnel[-1].users > 0:
+        return
+    steps = "\n".join(f"  {s.users:>12,}  {s.step}" for s in funnel)
+    if n_candidates == 0:
+        cause = f'no item is a candidate: candidates = "{rule}" leaves none'
+    else:
+        emptied = next(s.step for s in funnel if s.users == 0)
+        cure = _cure(emptied, split)
+        cause = f'no user is left: the rule "{emptied}" emptied the evaluation set; {cure}'
+    raise EmptyEvaluationSetError(f"{cause}\nusers\n{steps}\n  {n_candidates:>12,}  candidates")
 
 
 def sums(part: EvaluationSet) -> Sums:
@@ -353,35 +374,6 @@ def candidates_of(
     return distinct(dataset.catalogue[(shown >= split.cutoff) & (shown < split.until)])
 
 
-def _funnel(
-    dataset: Dataset, split: Split, config: EvaluationConfig, active: Int32, hit: Int32
-) -> tuple[Int32, tuple[Step, ...]]:
-    users = active
-    steps = [*(Step(*of) for of in dataset.steps), Step(_active(config), len(users))]
-    if config.users == "seen":
-        users = users[_known(dataset, split)[users]]
-        name = SEEN if dataset.registered is None else REGISTERED
-        steps.append(Step(name, len(users)))
-    if config.require_hit:
-        users = np.intersect1d(users, hit, assume_unique=True)
-        steps.append(Step(HIT, len(users)))
-    return users, tuple(steps)
-
-
-def _active(config: EvaluationConfig) -> str:
-    if config.hits is None:
-        return ACTIVE
-    return f"with {' or '.join(config.hits)} in the window"
-
-
-def _known(dataset: Dataset, split: Split) -> Bool:
-    known: Bool = np.diff(split.train.user_starts(len(dataset.user_ids))) > 0
-    if dataset.registered is not None and split.cutoff is not None:
-        in_table = dataset.registered != NO_TIME
-        known &= in_table & (dataset.registered < split.cutoff)
-    return known
-
-
 def _lists(pairs: Int64, users: Int32, position: Int32) -> tuple[Ragged, Ragged]:
     """Return the pairs of `users` as rows: candidate positions, and other items' positions."""
     user, item = np.divmod(pairs, len(position))
@@ -397,19 +389,6 @@ def _lists(pairs: Int64, users: Int32, position: Int32) -> tuple[Ragged, Ragged]
 
 def _grouped(row: Int32, values: Int32, n_rows: int) -> Ragged:
     return Ragged(np.append(0, np.cumsum(np.bincount(row, minlength=n_rows))), values)
-
-
-def _why_empty(
-    funnel: tuple[Step, ...], rule: CandidateRule, n_candidates: int, split: Split
-) -> str:
-    steps = "\n".join(f"  {s.users:>12,}  {s.step}" for s in funnel)
-    if n_candidates == 0:
-        cause = f'no item is a candidate: candidates = "{rule}" leaves none'
-    else:
-        emptied = next(s.step for s in funnel if s.users == 0)
-        cure = _cure(emptied, split)
-        cause = f'no user is left: the rule "{emptied}" emptied the evaluation set; {cure}'
-    return f"{cause}\nusers\n{steps}\n  {n_candidates:>12,}  candidates"
 
 
 def _cure(emptied: str, split: Split) -> str:

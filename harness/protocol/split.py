@@ -226,7 +226,12 @@ def _last(
         at, group, kept = _equal_times(events, tied)
         order = np.lexsort((_order(dataset, at, config), group))
         held[at[order]] = kept
-    met = Cuts(len(inside), len(tied), _decided(config))
+    decided = {
+        "shuffle": f'ties = "shuffle", seed {config.seed}, drew which are held out',
+        "file": 'ties = "file": the order of rows matters, those that stand last are held out',
+        "id": 'ties = "id": the highest item ids are held out',
+    }[config.ties]
+    met = Cuts(len(inside), len(tied), decided)
     return replace(_per_user(dataset, held), cuts=met)
 
 
@@ -262,15 +267,6 @@ def _order(dataset: Dataset, at: Int64, config: LastNSplit | FractionSplit) -> n
         id_hashes(dataset.user_ids.gather(users)) ^ mixed(np.array([config.seed], np.uint64))
     )
     return mixed(own[user] ^ id_hashes(dataset.item_ids.gather(items))[item])
-
-
-def _decided(config: LastNSplit | FractionSplit) -> str:
-    """Return what decides where times do not."""
-    return {
-        "shuffle": f'ties = "shuffle", seed {config.seed}, drew which are held out',
-        "file": 'ties = "file": the order of rows matters, those that stand last are held out',
-        "id": 'ties = "id": the highest item ids are held out',
-    }[config.ties]
 
 
 def _per_user(dataset: Dataset, valid: Bool) -> Split:
@@ -313,15 +309,11 @@ def refuse_empty(found: Split, dataset: Dataset) -> None:
     """Raise DataError where one side of a split of `dataset` is empty."""
     for name, size in zip(("train", "validation"), found.n_events, strict=True):
         if size == 0:
+            window = "" if found.until is None else f", and the window is {found.summary()}"
             raise DataError(
                 f"the split leaves no {name} event of {sum(found.n_events) + found.held_back:,}"
-                f"{_range(dataset)}{_when(found)}; change [split]"
+                f"{_range(dataset)}{window}; change [split]"
             )
-
-
-def _when(found: Split) -> str:
-    """Return the window of a time split."""
-    return "" if found.until is None else f", and the window is {found.summary()}"
 
 
 def _range(dataset: Dataset) -> str:
@@ -330,14 +322,10 @@ def _range(dataset: Dataset) -> str:
     first, last = (
         str(np.datetime64(t, "us").astype("datetime64[s]")).replace("T", " ") for t in dataset.times
     )
-    return f" (they run from {first} to {last}{_doubt(first, last)})"
-
-
-def _doubt(first: str, last: str) -> str:
-    """Return what may be wrong with times that begin with 1970."""
-    if last >= "1970-03" or first < "1970":
-        return ""
-    if last < "1970-01-02":  # such as ratings
-        return ": is [data] time the column of times?"
-    # Today's seconds since 1970, read as milliseconds, are three weeks.
-    return ': are they seconds, "epoch_s"?'
+    doubt = ""
+    if first >= "1970" and last < "1970-01-02":  # such as ratings
+        doubt = ": is [data] time the column of times?"
+    elif first >= "1970" and last < "1970-03":
+        # Today's seconds since 1970, read as milliseconds, are three weeks.
+        doubt = ': are they seconds, "epoch_s"?'
+    return f" (they run from {first} to {last}{doubt})"

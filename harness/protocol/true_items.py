@@ -58,24 +58,20 @@ def true_pairs(
 ) -> tuple[TruePairs, Int64 | None]:
     """Return the true pairs of `users`, and their seen ones where these are dropped."""
     seen = pairs_of(dataset, split.train, users) if config.seen_items == "drop" else None
-    true = _graded(dataset, hits, users)
+    if hits.value is None:
+        true = TruePairs(pairs_of(dataset, hits, users), None)
+    else:  # the grade of a pair is its highest value, above 0
+        keep = among(users, len(dataset.user_ids))[hits.user] & (hits.value > 0)
+        pairs = hits.user[keep].astype(np.int64) * len(dataset.item_ids) + hits.item[keep]
+        order = np.lexsort((hits.value[keep], pairs))
+        pairs, grades = pairs[order], hits.value[keep][order]
+        highest = np.append(pairs[1:] != pairs[:-1], True)[: len(pairs)]
+        true = TruePairs(pairs[highest], grades[highest])
     if seen is not None:
         true = true.where(np.isin(true.pairs, seen, assume_unique=True, invert=True))
     if config.truth == "candidates":
         true = true.where(position[true.pairs % len(position)] >= 0)
     return true, seen
-
-
-def _graded(dataset: Dataset, hits: Events, users: Int32) -> TruePairs:
-    """Return the true pairs of `users`; the grade of each is its highest value, above 0."""
-    if hits.value is None:
-        return TruePairs(pairs_of(dataset, hits, users), None)
-    keep = among(users, len(dataset.user_ids))[hits.user] & (hits.value > 0)
-    pairs = hits.user[keep].astype(np.int64) * len(dataset.item_ids) + hits.item[keep]
-    order = np.lexsort((hits.value[keep], pairs))
-    pairs, grades = pairs[order], hits.value[keep][order]
-    highest = np.append(pairs[1:] != pairs[:-1], True)[: len(pairs)]
-    return TruePairs(pairs[highest], grades[highest])
 
 
 def pairs_of(dataset: Dataset, events: Events, users: Int32) -> Int64:

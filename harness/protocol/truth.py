@@ -151,27 +151,22 @@ def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
     HarnessError
         A file or a config that cannot be used, an empty evaluation set.
     """
+    from harness.data import loading
     from harness.protocol.task import asked, make_task
 
     metrics = metrics or asked(config)
     if any(metric.definition.needs for metric in metrics) or not config.data.cache:
         return of_task(make_task(config), metrics)
-    entry = _entry(config)
+    layout = config.layout()
+    rules = config.evaluation.model_dump(exclude={"metrics", "seed"})
+    key = FORMAT, loading.FORMAT, layout, config.split, rules, config.data.least
+    entry = cache.entry(key, loading.files(layout))
     found = entry.read(_read)
     if found is None:
         found = of_task(make_task(config), metrics)
         if entry.settled:
             entry.keep(partial(_write, found))
     return replace(found, metrics=metrics, folds=config.n_folds)
-
-
-def _entry(config: Config) -> cache.Entry:
-    from harness.data import loading
-
-    layout = config.layout()
-    rules = config.evaluation.model_dump(exclude={"metrics", "seed"})
-    key = FORMAT, loading.FORMAT, layout, config.split, rules, config.data.least
-    return cache.entry(key, loading.files(layout))
 
 
 def of_task(task: Task, metrics: tuple[Metric, ...] = ()) -> Solution:
@@ -220,22 +215,21 @@ def _read(folder: Path, notes: dict[str, Any]) -> Solution:
     users, items, outside = (
         pl.read_ipc(folder / f"{name}.arrow")["id"] for name in ("users", "items", "outside")
     )
+    grades: list[Any] = [
+        _array(folder, name) if (folder / f"{name}.npy").exists() else None for name in _GRADES
+    ]
     truth, history = (
         Ragged(_array(folder, f"{name}-ends"), _array(folder, name)) for name in _ROWS
     )
     return Solution(
         users,
         items,
-        Judgments(truth, _array(folder, "relevant"), *(_held(folder, name) for name in _GRADES)),
+        Judgments(truth, _array(folder, "relevant"), *grades),
         outside=outside,
         history=history,
         k=notes["k"],
         fingerprint=notes["fingerprint"],
     )
-
-
-def _held(folder: Path, name: str) -> Any:
-    return _array(folder, name) if (folder / f"{name}.npy").exists() else None
 
 
 def _array(folder: Path, name: str) -> Any:

@@ -11,8 +11,6 @@ from harness.core.arrays import Counts
 from harness.core.errors import UsageError, suggest
 from harness.data.attributes import of_ids
 from harness.metrics import _kernels
-from harness.models.base import Train
-from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task
 from harness.stats.slices import USER
 
@@ -56,7 +54,22 @@ def with_attributes(profile: pl.DataFrame, task: Task, columns: Sequence[str]) -
     asked = list(dict.fromkeys(columns))
     if not asked:
         return profile
-    return profile.hstack(_attributes(task.evaluation_set, task.train, asked))
+    table = task.train.users_table
+    if table is None:
+        raise UsageError(
+            f'[compare] slices: no table of users, so no column "{asked[0]}"; leave it out, or '
+            "name a table with [data] users"
+        )
+    others = table.columns[1:]
+    for column in asked:
+        if column in (USER, *OWN):
+            raise UsageError(f'[compare] slices: every evaluation set has "{column}"; leave it out')
+        if column not in others:
+            raise UsageError(
+                f'[compare] slices: the table of users has no column "{column}"; '
+                f"{suggest(column, others)}"
+            )
+    return profile.hstack(of_ids(table, task.evaluation_set.user_ids).select(asked))
 
 
 def _had_before(task: Task) -> Counts:
@@ -75,24 +88,3 @@ def _had_before(task: Task) -> Counts:
         found,
     )
     return found
-
-
-def _attributes(
-    evaluation_set: EvaluationSet, train: Train, columns: Sequence[str]
-) -> pl.DataFrame:
-    table = train.users_table
-    if table is None:
-        raise UsageError(
-            f'[compare] slices: no table of users, so no column "{columns[0]}"; leave it out, or '
-            "name a table with [data] users"
-        )
-    others = table.columns[1:]
-    for column in columns:
-        if column in (USER, *OWN):
-            raise UsageError(f'[compare] slices: every evaluation set has "{column}"; leave it out')
-        if column not in others:
-            raise UsageError(
-                f'[compare] slices: the table of users has no column "{column}"; '
-                f"{suggest(column, others)}"
-            )
-    return of_ids(table, evaluation_set.user_ids).select(columns)
