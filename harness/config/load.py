@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -133,28 +134,21 @@ def _apply(values: dict[str, Any], override: str) -> None:
         raise UsageError(f'--set {override}: expected key=value, such as "evaluation.k=5"')
     target: Any = values
     for part in parts[:-1]:
-        target = _step(target, part, override)
+        if isinstance(target, dict):
+            target = target.setdefault(part, {})
+        elif isinstance(target, list) and part.isdecimal() and int(part) < len(target):
+            target = target[int(part)]
+        else:
+            there = f"; there are 0 to {len(target) - 1}" if isinstance(target, list) else ""
+            raise UsageError(f'--set {override}: there is no "{part}" to set a key of{there}')
     if isinstance(target, list):
         raise UsageError(f"--set {override}: name a key of one model, such as models.0.repeats=3")
     if not isinstance(target, dict):
         raise UsageError(f'--set {override}: "{parts[-2]}" is a value and has no keys')
-    target[parts[-1]] = _value(text.strip())
-
-
-def _step(target: Any, part: str, override: str) -> Any:
-    if isinstance(target, dict):
-        return target.setdefault(part, {})
-    if isinstance(target, list) and part.isdecimal() and int(part) < len(target):
-        return target[int(part)]
-    there = f"; there are 0 to {len(target) - 1}" if isinstance(target, list) else ""
-    raise UsageError(f'--set {override}: there is no "{part}" to set a key of{there}')
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
-        return text
+    value: Any = text.strip()
+    with suppress(tomllib.TOMLDecodeError, RecursionError, ValueError):
+        value = tomllib.loads(f"value = {value}")["value"]
+    target[parts[-1]] = value
 
 
 def _section_names() -> list[str]:

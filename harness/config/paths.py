@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
@@ -63,19 +63,11 @@ PathText = Annotated[str, AfterValidator(expanded)]
 """A path of a config, or another name that a table may have."""
 
 
-def _path_or_false(given: Any) -> str:
-    return "false" if given is False else "path"
-
-
 PathOrFalse = Annotated[
     Annotated[PathText, Tag("path")] | Annotated[Literal[False], Tag("false")],
-    Discriminator(_path_or_false),
+    Discriminator(lambda given: "false" if given is False else "path"),
 ]
 """The same, or that there is none."""
-
-
-def _one_or_several(given: Any) -> str:
-    return "several" if isinstance(given, list) else "one"
 
 
 def _of_list(given: str | list[str]) -> str | list[str]:
@@ -85,8 +77,10 @@ def _of_list(given: str | list[str]) -> str | list[str]:
 PathTexts = Annotated[
     Annotated[PathText, Tag("one")]
     | Annotated[list[PathText], Field(min_length=1), Tag("several")],
-    Discriminator(_one_or_several),
-    AfterValidator(_of_list),
+    Discriminator(lambda given: "several" if isinstance(given, list) else "one"),
+    AfterValidator(
+        lambda given: given[0] if isinstance(given, list) and len(given) == 1 else given
+    ),
 ]
 """The same, or one a fold; a list of one is that one."""
 

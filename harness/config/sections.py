@@ -71,12 +71,9 @@ def _as_written(
     return replace(table, separator=separator, header=names, encoding=encoding)
 
 
-def _kind(given: Any) -> str:
-    return "name" if isinstance(given, str) else "table"
-
-
 _TableName = Annotated[
-    Annotated[PathText, Tag("name")] | Annotated[TableConfig, Tag("table")], Discriminator(_kind)
+    Annotated[PathText, Tag("name")] | Annotated[TableConfig, Tag("table")],
+    Discriminator(lambda given: "name" if isinstance(given, str) else "table"),
 ]
 IN_PYTHON = "harness.run"
 """What a config is called that was made in Python."""
@@ -369,22 +366,21 @@ class Config(Section):
         """Return one config a fold, as a run of its own takes it; the earliest first."""
         if self.n_folds == 1 and not isinstance(self.split, GivenSplit):
             return (self,)
-        return tuple(self._of_fold(back) for back in reversed(range(self.n_folds)))
-
-    def _of_fold(self, back: int) -> Config:
-        at = self.n_folds - 1 - back
-        update: dict[str, Any] = {"fold": back}
-        if isinstance(self.split, TimeSplit):
-            update["split"] = self.split.earlier(back)
-        elif isinstance(self.split, GivenSplit):
-            valid, events = paths_of(self.split.valid)[at], paths_of(self.data.events or "")[at]
-            update["split"] = self.split.model_copy(update={"valid": valid})
-            update["data"] = self.data.model_copy(update={"events": events})
-        update["models"] = [
-            m.model_copy(update={"lists": paths_of(m.lists)[at]}) if m.lists else m
-            for m in self.models
-        ]
-        return self.model_copy(update=update)
+        folds = []
+        for at, back in enumerate(reversed(range(self.n_folds))):
+            update: dict[str, Any] = {"fold": back}
+            if isinstance(self.split, TimeSplit):
+                update["split"] = self.split.earlier(back)
+            elif isinstance(self.split, GivenSplit):
+                valid, events = paths_of(self.split.valid)[at], paths_of(self.data.events or "")[at]
+                update["split"] = self.split.model_copy(update={"valid": valid})
+                update["data"] = self.data.model_copy(update={"events": events})
+            update["models"] = [
+                m.model_copy(update={"lists": paths_of(m.lists)[at]}) if m.lists else m
+                for m in self.models
+            ]
+            folds.append(self.model_copy(update=update))
+        return tuple(folds)
 
     @property
     def graded(self) -> bool:
@@ -448,20 +444,18 @@ class Config(Section):
             if "use" in model:
                 model["use"] = self.from_anywhere(model["use"])
             else:
-                model["lists"] = self._absolute(model["lists"])
+                lists = model["lists"]
+                whole = [
+                    path if is_given(path) else str((self.folder / path).resolve())
+                    for path in paths_of(lists)
+                ]
+                model["lists"] = whole if isinstance(lists, list) else whole[0]
         evaluation, tune = values.get("evaluation", {}), values.get("tune", {})
         if "metrics" in evaluation:
             evaluation["metrics"] = [self.from_anywhere(text) for text in evaluation["metrics"]]
         if "metric" in tune:
             tune["metric"] = self.from_anywhere(tune["metric"])
         return values
-
-    def _absolute(self, lists: str | list[str]) -> str | list[str]:
-        whole = [
-            path if is_given(path) else str((self.folder / path).resolve())
-            for path in paths_of(lists)
-        ]
-        return whole if isinstance(lists, list) else whole[0]
 
     def from_anywhere(self, use: str) -> str:
         """Return ``module:name…`` with the path of a file beside the config written out."""

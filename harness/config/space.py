@@ -45,24 +45,25 @@ def domains(space: Mapping[str, Any]) -> dict[str, Domain]:
     ValueError
         A value is neither a list nor a range, or no parameter could be drawn from it.
     """
-    return {name: _domain(f"space.{name}", value) for name, value in space.items()}
-
-
-def _domain(where: str, value: Any) -> Domain:
-    if isinstance(value, dict):
-        return _range(where, value)
-    if not isinstance(value, list):
-        raise ValueError(
-            f"{where} is {in_toml(value)}; expected a list of values, or a range such as "
-            "{ low = 1, high = 100 }"
-        )
-    if not value:
-        raise ValueError(f"{where} is an empty list; give it at least one value")
-    seen = [in_toml(one) for one in value]
-    for one in seen:
-        if seen.count(one) > 1:
-            raise ValueError(f"{where} holds {one} twice; name each value once")
-    return tuple(value)
+    domain_of: dict[str, Domain] = {}
+    for name, value in space.items():
+        where = f"space.{name}"
+        if isinstance(value, dict):
+            domain_of[name] = _range(where, value)
+            continue
+        if not isinstance(value, list):
+            raise ValueError(
+                f"{where} is {in_toml(value)}; expected a list of values, or a range such as "
+                "{ low = 1, high = 100 }"
+            )
+        if not value:
+            raise ValueError(f"{where} is an empty list; give it at least one value")
+        seen = [in_toml(one) for one in value]
+        for one in seen:
+            if seen.count(one) > 1:
+                raise ValueError(f"{where} holds {one} twice; name each value once")
+        domain_of[name] = tuple(value)
+    return domain_of
 
 
 def _range(where: str, value: Mapping[str, Any]) -> Range:
@@ -72,8 +73,10 @@ def _range(where: str, value: Mapping[str, Any]) -> Range:
     for key in ("low", "high"):
         if key not in value:
             raise ValueError(f'{where} needs the key "{key}"; or write a list of values')
-        if not _is_number(value[key]):
-            raise ValueError(f"{where}.{key} is {in_toml(value[key])}; expected a number")
+        end = value[key]
+        is_number = isinstance(end, int | float) and not isinstance(end, bool)
+        if not is_number or not math.isfinite(end):
+            raise ValueError(f"{where}.{key} is {in_toml(end)}; expected a number")
     low, high, log = value["low"], value["high"], value.get("log", False)
     if not isinstance(log, bool):
         raise ValueError(f"{where}.log is {in_toml(log)}; expected true or false")
@@ -82,11 +85,6 @@ def _range(where: str, value: Mapping[str, Any]) -> Range:
     if log and low <= 0:
         raise ValueError(f"{where}: log = true needs low above 0, found low = {low}")
     return Range(low, high, log)
-
-
-def _is_number(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value)
 
 
 def _checked(space: dict[str, Any]) -> dict[str, Any]:

@@ -33,24 +33,21 @@ def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
     rule, first = inner_split(config), config.folds()[0]
     known, end = _known(config, rule, progress)
     folds = first.model_copy(update={"split": rule, "fold": 0}).folds()
+    tasks = []
     try:
-        return tuple(_inner(fold, known, end) for fold in folds)
+        for fold in folds:
+            clock = Clock()
+            with clock.step("evaluation set"):
+                if isinstance(fold.split, TimeSplit) and end is not None:
+                    parts = by_time(known, fold.split, end)
+                    refuse_empty(parts, known)
+                else:
+                    parts = split(known, fold.split)
+                tasks.append(task_of(fold, known, parts))
+            log_evaluation_set(tasks[-1].evaluation_set, clock, "inner ")
     except (DataError, EmptyEvaluationSetError) as error:
         raise type(error)(f"the inner split of train: {error}\n[tune] split sets another") from None
-
-
-def _inner(config: Config, known: Dataset, end: int | None) -> Task:
-    """Return the task of one inner fold; `end` is the outer cut-off."""
-    clock = Clock()
-    with clock.step("evaluation set"):
-        if isinstance(config.split, TimeSplit) and end is not None:
-            parts = by_time(known, config.split, end)
-            refuse_empty(parts, known)
-        else:
-            parts = split(known, config.split)
-        task = task_of(config, known, parts)
-    log_evaluation_set(task.evaluation_set, clock, "inner ")
-    return task
+    return tuple(tasks)
 
 
 def inner_split(config: Config) -> InnerSplit:

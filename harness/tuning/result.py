@@ -212,9 +212,16 @@ def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
             Column(printable(name), partial(_drawn, model, name), _kind(domain))
             for name, domain in model.space.items()
         ),
-        Column(str(tuned.metric), lambda row: _mean(row[1], digits), firm=True),
+        Column(
+            str(tuned.metric),
+            lambda row: "failed" if row[1].value is None else number(row[1].value, digits),
+            firm=True,
+        ),
         Column("95 % interval", lambda row: ends(row[1].user_attrs.get("ci95"), digits), firm=True),
-        Column("time", lambda row: _seconds(row[1])),
+        Column(
+            "time",
+            lambda row: "" if row[1].value is None else f"{row[1].user_attrs['seconds']:.1f} s",
+        ),
     ]
     return Sheet.of(
         [*rows, ("untuned", model.untuned)],
@@ -236,14 +243,6 @@ def _kind(domain: Domain) -> Kind:
 def _drawn(model: TunedModel, name: str, row: _Ranked) -> str:
     params = model.params(row[1])
     return shown(params[name]) if name in params else MISSING
-
-
-def _mean(trial: FrozenTrial, digits: int) -> str:
-    return "failed" if trial.value is None else number(trial.value, digits)
-
-
-def _seconds(trial: FrozenTrial) -> str:
-    return "" if trial.value is None else f"{trial.user_attrs['seconds']:.1f} s"
 
 
 def _made(tuned: Tuned, model: TunedModel) -> str:
@@ -326,20 +325,18 @@ def _model(model: TunedModel) -> dict[str, Any]:
         "reused": len([trial for trial in model.searched if _is_reused(trial)]),
         "best": model.trials.index(model.best),
         "at_the_edge": model.at_the_edge,
-        "results": [_result(model, at, trial) for at, trial in enumerate(model.trials)],
-    }
-
-
-def _result(model: TunedModel, at: int, trial: FrozenTrial) -> dict[str, Any]:
-    noted = trial.user_attrs
-    return {
-        "trial": at,
-        "params": json_value(model.params(trial)),
-        "mean": trial.value,
-        "ci95": noted.get("ci95"),
-        "seconds": noted["seconds"],
-        "error": noted.get("error"),
-        "reused": _is_reused(trial),
+        "results": [
+            {
+                "trial": at,
+                "params": json_value(model.params(trial)),
+                "mean": trial.value,
+                "ci95": trial.user_attrs.get("ci95"),
+                "seconds": trial.user_attrs["seconds"],
+                "error": trial.user_attrs.get("error"),
+                "reused": _is_reused(trial),
+            }
+            for at, trial in enumerate(model.trials)
+        ],
     }
 
 

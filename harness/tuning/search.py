@@ -123,7 +123,14 @@ def written(params: Params) -> str:
 
 def chosen(space: Space, trial: Trial | FrozenTrial) -> dict[str, Any]:
     """Return what a trial draws, as the model is given it; nothing of a trial without draws."""
-    return {n: _value(space[n], drawn) for n, drawn in trial.params.items()}
+    values = dict(trial.params)
+    for name, drawn in trial.params.items():
+        domain = space[name]
+        if isinstance(domain, tuple):
+            values[name] = domain[drawn]
+        elif not domain.whole:  # four digits, as it is shown
+            values[name] = float(min(max(float(f"{drawn:.4g}"), domain.low), domain.high))
+    return values
 
 
 def require() -> None:
@@ -166,12 +173,3 @@ def _distribution(domain: Domain) -> BaseDistribution:
     if domain.whole:
         return distributions.IntDistribution(int(domain.low), int(domain.high), log=domain.log)
     return distributions.FloatDistribution(domain.low, domain.high, log=domain.log)
-
-
-def _value(domain: Domain, found: Any) -> Any:
-    """Return a drawn value, of a range of fractions with four digits, as it is shown."""
-    if isinstance(domain, tuple):
-        return domain[found]
-    if domain.whole:
-        return found
-    return float(min(max(float(f"{found:.4g}"), domain.low), domain.high))

@@ -113,31 +113,21 @@ class TrialSetup:
     def _evaluated(self, params: Params) -> Scored:
         """Evaluate the model with these parameters on the inner set."""
         settings = self.model.model_copy(update={"params": dict(params)})
-        metric, clock = self.rules.metric, Clock()
+        metric, clock, tables = self.rules.metric, Clock(), list[ScoreTable]()
         try:
-            tables = [
-                self._scored(settings, fold, base_models, clock)
-                for fold, base_models in zip(self.folds, self.base_models, strict=True)
-            ]
+            for fold, base_models in zip(self.folds, self.base_models, strict=True):
+                model = load(fold.task.config, settings, base_models)
+                answers = asked_in_turn(model, settings, fold.task, None, clock, progress=False)
+                with clock.step("score"):
+                    judgments = fold.task.evaluation_set.judgments(fold.catalogue)
+                    lists = [answer.lists for answer in answers]
+                    tables.append(score(lists, judgments, [metric]))
         except (RecommenderError, UsageError) as error:
             # Such parameters may not go together.
             return None, {"seconds": 0.0, "error": str(error)}
         ids = [fold.task.evaluation_set.user_ids for fold in self.folds]
         own = over_folds(metric, tables, ids)
         return own.mean, {"seconds": sum(clock.seconds.values()), "ci95": own.ci95}
-
-    def _scored(
-        self,
-        settings: ModelConfig,
-        fold: InnerFold,
-        base_models: Sequence[Sequence[Recommender]],
-        clock: Clock,
-    ) -> ScoreTable:
-        made = load(fold.task.config, settings, base_models)
-        answers = asked_in_turn(made, settings, fold.task, None, clock, progress=False)
-        with clock.step("score"):
-            judgments = fold.task.evaluation_set.judgments(fold.catalogue)
-            return score([answer.lists for answer in answers], judgments, [self.rules.metric])
 
 
 def base_models_of(model: ModelConfig, config: Config) -> list[list[Recommender]]:

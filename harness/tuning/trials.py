@@ -58,16 +58,26 @@ class KeptTrials:
         """
         if self._shared is None:
             return score(params)
-        model = _with_params(config, self._name, params)
-        entry = of_model(self._shared, _FOLDER, model, self._name)
+        models = [
+            model.model_copy(update={"params": dict(params)}) if model.name == self._name else model
+            for model in config.models
+        ]
+        config = config.model_copy(update={"models": models})
+        entry = of_model(self._shared, _FOLDER, config, self._name)
         found = None if self._fresh else entry.read(self._taken)
         if found is not None:
             with suppress(OSError):
                 os.utime(entry.path)
             return found
         value, noted = score(params)
-        if value is not None:
-            self._keep(entry, {"value": value, "noted": noted})
+        if value is None:
+            return value, noted
+        try:
+            notes = {"value": value, "noted": noted, "sources": self._sources.known()}
+        except UnknownSourceError as error:
+            self.unkept = str(error)
+            return value, noted
+        self.unkept = entry.keep_settled(lambda _: notes) or self.unkept
         return value, noted
 
     def _taken(self, _: Path, notes: dict[str, Any]) -> Scored | None:
@@ -78,15 +88,6 @@ class KeptTrials:
         noted = notes["noted"]
         ci95 = None if noted["ci95"] is None else tuple(noted["ci95"])
         return notes["value"], {**noted, "ci95": ci95, "reused": True}
-
-    def _keep(self, entry: Entry, notes: dict[str, Any]) -> None:
-        try:
-            sources = self._sources.known()
-        except UnknownSourceError as error:
-            self.unkept = str(error)
-            return
-        why = entry.keep_settled(lambda _: {**notes, "sources": sources})
-        self.unkept = why or self.unkept
 
 
 def kept_trials(
@@ -113,11 +114,3 @@ def _shared(config: Config, metric: Metric) -> Entry | None:
     with suppress(OSError):  # told by whoever reads it
         return common(config.folds()[0], _FORMAT, rule, str(metric))
     return None
-
-
-def _with_params(config: Config, name: str, params: Params) -> Config:
-    models = [
-        model.model_copy(update={"params": dict(params)}) if model.name == name else model
-        for model in config.models
-    ]
-    return config.model_copy(update={"models": models})

@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -33,9 +33,6 @@ from harness.tuning.search import run_search, trials_of
 from harness.tuning.side_by_side import WORKER, SideBySide
 from harness.tuning.trial import Rules, TrialSetup, base_models_of, inner_folds
 from harness.tuning.trials import kept_trials
-
-if TYPE_CHECKING:
-    from optuna.trial import FrozenTrial
 
 _log = logging.getLogger(__name__)
 
@@ -153,28 +150,24 @@ def _tuned(beside: SideBySide, count: int, progress: bool) -> TunedModel:
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
         trials = run_search(*given, beside.scores(given, bar.update))
     _log.info("%s: %s, %s", printable(model.name), counted(len(trials), "trial"), took())
+    searched = trials[1:] or trials
+    if all(trial.value is None for trial in searched):
+        raise RecommenderError(
+            f'model "{model.name}": every trial failed ({len(searched):,}), the first with: '
+            f"{searched[0].user_attrs['error']}"
+        )
+    sign = rules.metric.definition.sign  # of equally good trials the earliest is the best
+    best = min(trials, key=lambda t: math.inf if t.value is None else sign * t.value)
     return TunedModel(
         name=model.name,
         given=model.params,
         space=space,
         trials=trials,
         again=count + 1 - len(trials),
-        best=_best(model.name, trials, rules),
+        best=best,
         changed=setup.kept.changed,
         unkept=setup.kept.unkept,
     )
-
-
-def _best(name: str, trials: Sequence[FrozenTrial], rules: Rules) -> FrozenTrial:
-    """Return the best trial, of equally good ones the earliest."""
-    searched = trials[1:] or trials
-    if all(trial.value is None for trial in searched):
-        raise RecommenderError(
-            f'model "{name}": every trial failed ({len(searched):,}), the first with: '
-            f"{searched[0].user_attrs['error']}"
-        )
-    sign = rules.metric.definition.sign
-    return min(trials, key=lambda t: math.inf if t.value is None else sign * t.value)
 
 
 def _with_best(config: Config, found: TunedModel, rules: Rules, fingerprint: str) -> Config:
