@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.core import table
 from harness.core.table import Sheet
-from harness.metrics import DEFINITIONS, DIVISORS, Definition, Example
+from harness.metrics import DEFINITIONS, DIVISORS, Definition
 from harness.metrics.conventions import CONVENTIONS, EXAMPLE
 
 
@@ -174,7 +174,7 @@ peers`); for the others their sources were read.
 
 
 def _facts(name: str, d: Definition) -> list[str]:
-    return [
+    facts = [
         f"formula: {d.text}",
         *(
             f"parameter `{p}`: {param.allowed}; default {param.default}"
@@ -185,8 +185,15 @@ def _facts(name: str, d: Definition) -> list[str]:
         *([f"`{name}` without `@k` looks at whole lists"] if d.cut == "optional" else []),
         *([f"needs {_NEEDS[d.needs]}"] if d.needs else []),
         f"source: {d.source}",
-        *(_example(example) for example in d.examples),
     ]
+    for e in d.examples:
+        given = [f"list {_lists(e.recommendations)}", f"truth {_lists(e.truth)}"]
+        if e.train is not None:
+            given.append(f"training {_lists(e.train)}")
+        if e.attributes is not None:
+            given += [f"{column} {' '.join(values)}" for column, values in e.attributes.items()]
+        facts.append(f"example: {'; '.join(given)}; `{e.metric}` = {e.steps} = {e.value:.6g}")
+    return facts
 
 
 _BETTER = {
@@ -201,25 +208,15 @@ _NEEDS = {
 }
 
 
-def _example(e: Example) -> str:
-    given = [f"list {_lists(e.recommendations)}", f"truth {_lists(e.truth)}"]
-    if e.train is not None:
-        given.append(f"training {_lists(e.train)}")
-    if e.attributes is not None:
-        given += [f"{column} {' '.join(values)}" for column, values in e.attributes.items()]
-    return f"example: {'; '.join(given)}; `{e.metric}` = {e.steps} = {e.value:.6g}"
-
-
 def _lists(lists: Any) -> str:
     """Return lists as text; a single user's name says nothing."""
-    shown = {user: " ".join(_items(items)) for user, items in lists.items()}
+    shown = {
+        user: " ".join([f"{i}:{items[i]}" for i in items] if isinstance(items, dict) else items)
+        for user, items in lists.items()
+    }
     if len(shown) == 1:
         return f"`{next(iter(shown.values()))}`"
     return " and ".join(f"{user} `{items}`" for user, items in shown.items())
-
-
-def _items(items: Any) -> list[str]:
-    return [f"{i}:{items[i]}" for i in items] if isinstance(items, dict) else list(items)
 
 
 def _range(d: Definition) -> str:

@@ -59,45 +59,36 @@ def models(package: str = "baselines") -> Iterator[ModelFacts]:
             module = importlib.import_module(path)
         except ModuleNotFoundError as error:
             yield ModelFacts(path, "", "", (), str(error))
-        else:
-            yield _facts(path, module)
-
-
-def _facts(path: str, module: Any) -> ModelFacts:
-    own = [c for c in vars(module).values() if inspect.isclass(c)]
-    (model,) = [c for c in own if c.__module__ == module.__name__ and hasattr(c, "recommend")]
-    text, _, rest = (inspect.getdoc(model) or "").partition("\nParameters\n")
-    defaults = {n: p.default for n, p in inspect.signature(model).parameters.items()}
-    parameters = tuple(
-        Parameter(name, defaults[name], meaning or kind)
-        for names, kind, meaning in described(rest)
-        for name in names
-    )
-    summary = text.strip().partition("\n\n")[0].replace("\n", " ")
-    return ModelFacts(f"{path}:{model.__name__}", summary, text.strip(), parameters)
+            continue
+        own = [c for c in vars(module).values() if inspect.isclass(c)]
+        (model,) = [c for c in own if c.__module__ == path and hasattr(c, "recommend")]
+        text, _, rest = (inspect.getdoc(model) or "").partition("\nParameters\n")
+        defaults = {n: p.default for n, p in inspect.signature(model).parameters.items()}
+        parameters = tuple(
+            Parameter(name, defaults[name], meaning or kind)
+            for names, kind, meaning in described(rest)
+            for name in names
+        )
+        summary = text.strip().partition("\n\n")[0].replace("\n", " ")
+        yield ModelFacts(f"{path}:{model.__name__}", summary, text.strip(), parameters)
 
 
 def document() -> dict[str, Any]:
     """Return the baselines as the JSON document of ``harness list baselines``."""
-    return {"schema": SCHEMA, "baselines": [_record(model) for model in models()]}
-
-
-def _record(model: ModelFacts) -> dict[str, Any]:
-    parameters = [
-        {
-            "name": p.name,
-            "required": p.default is inspect.Parameter.empty,
-            "default": _plain(p.default),
-            "meaning": p.meaning,
-        }
-        for p in model.parameters
-    ]
-    own = {"use": model.use, "summary": model.summary, "missing": model.missing}
-    return own | {"parameters": parameters}
-
-
-def _plain(value: Any) -> Any:
-    return None if value is inspect.Parameter.empty else json_value(value)
+    baselines = []
+    for model in models():
+        parameters = [
+            {
+                "name": p.name,
+                "required": p.default is inspect.Parameter.empty,
+                "default": None if p.default is inspect.Parameter.empty else json_value(p.default),
+                "meaning": p.meaning,
+            }
+            for p in model.parameters
+        ]
+        own = {"use": model.use, "summary": model.summary, "missing": model.missing}
+        baselines.append(own | {"parameters": parameters})
+    return {"schema": SCHEMA, "baselines": baselines}
 
 
 def sheet() -> Sheet:
@@ -119,22 +110,16 @@ Written by `make docs` from the docstrings; what they are for is in [{name}.md](
 
 def page(package: str) -> str:
     """Return Markdown on every class of a package."""
-    head = _HEAD.format(title=package.capitalize(), name=package)
-    return "\n".join([head, *(_section(model, package) for model in models(package))])
-
-
-def _section(model: ModelFacts, package: str) -> str:
-    lines = [f"## `{model.use.removeprefix(f'{package}.')}`", "", model.text, ""]
-    rows = [
-        f"| `{p.name}` | {_default(p.default)} | {_cell(p.meaning)} |" for p in model.parameters
-    ]
-    if rows:
-        lines += ["| parameter | default | meaning |", "|---|---|---|", *rows, ""]
+    lines = [_HEAD.format(title=package.capitalize(), name=package)]
+    for model in models(package):
+        lines += [f"## `{model.use.removeprefix(f'{package}.')}`", "", model.text, ""]
+        if model.parameters:
+            lines += ["| parameter | default | meaning |", "|---|---|---|"]
+            for p in model.parameters:
+                meaning = p.meaning.replace("|", "\\|").replace("``", "`")
+                lines.append(f"| `{p.name}` | {_default(p.default)} | {meaning} |")
+            lines.append("")
     return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("``", "`")
 
 
 def _default(value: Any) -> str:

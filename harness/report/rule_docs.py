@@ -9,7 +9,6 @@ from typing import Any
 from harness.core.table import Column, Sheet
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import FORMATS
-from harness.submission.problems import Problem
 from harness.submission.rules import RULES
 from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE, Rule
 from harness.submission.validate import validate
@@ -20,10 +19,9 @@ _LONGEST = 400
 
 def checks_document() -> dict[str, Any]:
     """Return the checks of submissions as the JSON document of ``harness list checks``."""
-    return {
-        "schema": 1,
-        "checks": [_check_facts(rule) for rule in RULES.values()],
-    }
+    names = ("code", "name", "severity", "says", "hint", "of", "column", "fixed")
+    checks = [{name: getattr(rule, name) for name in names} for rule in RULES.values()]
+    return {"schema": 1, "checks": checks}
 
 
 def checks_sheet() -> Sheet:
@@ -36,11 +34,6 @@ def checks_sheet() -> Sheet:
         Column("mended by", lambda rule: "--fix" if rule.fixed else "", "name"),
     ]
     return Sheet.of(RULES.values(), columns, kept=4)
-
-
-def _check_facts(rule: Rule) -> dict[str, Any]:
-    names = ("code", "name", "severity", "says", "hint", "of", "column", "fixed")
-    return {name: getattr(rule, name) for name in names}
 
 
 def checks_page() -> str:
@@ -96,22 +89,25 @@ def _checks_section(rule: Rule, folder: Path) -> str:
         "",
         f"{rule.severity}; to mend it: {_plain(rule.hint)}{_BY_ITSELF * rule.fixed}",
     ]
-    if rule.example is not None:
-        problem = _found(rule.code, rule.example, folder)
-        place = "" if problem.line is None else f"line {problem.line}: "
-        lines += ["", *_shown(rule.example), "", f"> {place}{problem.message}"]
-    return "\n".join(lines)
-
-
-def _found(code: str, example: bytes, folder: Path) -> Problem:
+    example = rule.example
+    if example is None:
+        return "\n".join(lines)
     (folder / "sample.csv").write_text(SAMPLE, encoding="utf-8")
     (folder / "articles.csv").write_text(ITEMS, encoding="utf-8")
     path = folder / "submission.csv"
     path.write_bytes(example)
     known = of_tables(folder / "sample.csv", folder / "articles.csv")
     # Where nobody says which ids there are, their shape alone can be looked at.
-    against = Against(format=FORMATS["hm"]) if code in ("SUB210", "SUB312") else known
-    return next(p for p in validate(path, against).problems if p.code == code)
+    against = Against(format=FORMATS["hm"]) if rule.code in ("SUB210", "SUB312") else known
+    problem = next(p for p in validate(path, against).problems if p.code == rule.code)
+    place = "" if problem.line is None else f"line {problem.line}: "
+    lines.append("")
+    is_text = example[:2] not in (b"PK", b"\x1f\x8b", b"\xff\xfe", b"Ra")
+    if is_text and len(example) < _LONGEST:  # the lines that the good file has not
+        good = GOOD.encode().splitlines(keepends=True)
+        odd = [line for line in example.splitlines(keepends=True) if line not in good]
+        lines.append(_block(b"".join(odd) or example))
+    return "\n".join([*lines, "", f"> {place}{problem.message}"])
 
 
 def _plain(hint: str) -> str:
@@ -124,15 +120,6 @@ def _plain(hint: str) -> str:
         apart="put one space between items",
         joined="join the items: ' '.join(items)",
     )
-
-
-def _shown(content: bytes) -> list[str]:
-    """Return the lines of a bad file that the good one has not, as a block."""
-    if len(content) >= _LONGEST or content[:2] in (b"PK", b"\x1f\x8b", b"\xff\xfe", b"Ra"):
-        return []  # too long, or no text
-    good = GOOD.encode().splitlines(keepends=True)
-    odd = [line for line in content.splitlines(keepends=True) if line not in good]
-    return [_block(b"".join(odd) or content)]
 
 
 def _block(content: bytes) -> str:

@@ -138,9 +138,11 @@ def _code(charts: Mapping[str, base.Figure]) -> dict[str, Any]:
     plotly = files("plotly").joinpath("package_data", "plotly.min.js").read_text("utf-8")
     own = here.joinpath("page.js").read_text("utf-8")
     scripts = [script.replace("</script", r"<\/script") for script in (plotly, own)]
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()) for script in scripts]
+    hashes = " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
-        f"style-src 'unsafe-inline'; script-src {' '.join(map(_digest, scripts))}"
+        f"style-src 'unsafe-inline'; script-src {hashes}"
     )
     style = here.joinpath("style.css").read_text("utf-8")
     return {
@@ -149,11 +151,6 @@ def _code(charts: Mapping[str, base.Figure]) -> dict[str, Any]:
         "scripts": [Markup(script) for script in scripts],  # noqa: S704 - ours, and the library's
         "figures": Markup(embedded(charts)),  # noqa: S704 - see there
     }
-
-
-def _digest(script: str) -> str:
-    digest = hashlib.sha256(script.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def embedded(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -12,9 +12,8 @@ from harness.experiment.answer import better_folds
 from harness.experiment.record import RunRecord, lift_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimate
 from harness.report.page.view import View, decimals, shown, spread
-from harness.stats.pairwise import CORRECTED, Pair, in_folds
+from harness.stats.pairwise import CORRECTED, in_folds
 from harness.stats.shakeup import FEW, ShakeUp
-from harness.stats.slices import Slice
 
 
 def models(view: View) -> Table:
@@ -34,16 +33,12 @@ def models(view: View) -> Table:
         Column("time", "fitting, recommending and scoring"),
     ]
     rows = [Row(_cells(view, i), (i,)) for i in range(len(view.models))]
-    return Table(columns, rows, [*_failed(view, len(columns)), *_floor(view, len(columns))])
-
-
-def _failed(view: View, columns: int) -> list[Row]:
-    """Return a row a model that failed; why is among the notes."""
-    dashes = [Cell(MISSING)] * (columns - 5)
-    blank = [Cell(MISSING), words(""), Cell(MISSING)]
-    return [
-        Row([words(failed.name), *blank, words("failed"), *dashes]) for failed in view.record.failed
+    dash = Cell(MISSING)
+    failed = [  # why is among the notes
+        Row([words(one.name), dash, words(""), dash, words("failed"), *[dash] * (len(columns) - 5)])
+        for one in view.record.failed
     ]
+    return Table(columns, rows, [*failed, *_floor(view, len(columns))])
 
 
 def _folds(view: View) -> Iterator[tuple[int, RunRecord]]:
@@ -76,16 +71,6 @@ def folds(view: View) -> Table | None:
     return Table(columns, rows)
 
 
-def _of_folds(view: View, name: str) -> list[Cell]:
-    """Return in how many folds the best is better, and a model's score in each."""
-    if not view.record.folds:
-        return []
-    count = len(view.record.folds)
-    better = in_folds(better_folds(view.names[0], name, view.record.comparison), count)
-    means = [fold.metric_of(name, view.metric) for _, fold in _folds(view)]
-    return [words(better or MISSING), *(figure(mean, view.decimals) for mean in means)]
-
-
 _HINTS = {
     "Coverage": "share of the candidates that are in any list",
     "Popularity": "mean training events of the items listed",
@@ -101,21 +86,23 @@ def _cells(view: View, i: int) -> list[Cell]:
     mean, ends, against = view.mean(found), view.ends(found), found.vs_random
     times = lift_of(found, view.record.chance)
     columns = {name: [m.metrics[name].mean for m in view.models] for name in view.metrics[1:]}
+    seconds, of_folds = sum(found.seconds.values()), list[Cell]()
+    if view.record.folds:
+        better = better_folds(view.names[0], found.name, view.record.comparison)
+        of_folds.append(words(in_folds(better, len(view.record.folds)) or MISSING))
+        for _, fold in _folds(view):
+            of_folds.append(figure(fold.metric_of(found.name, view.metric), view.decimals))
     return [
         model(view, i),
         figure(mean, view.decimals, spread(ends, view.decimals) if ends else ""),
         Cell("", kind="bar", bar=_bar(view, mean, ends)),
         Cell(lift(times), times),
         Cell(MISSING if against is None else against.verdict, kind="verdict"),
-        *_of_folds(view, found.name),
+        *of_folds,
         *(figure(found.metrics[n].mean, decimals(all_)) for n, all_ in columns.items()),
         *(_description(n, found.described.get(n)) for n in _described(view)),
-        _seconds(sum(found.seconds.values())),
+        Cell(f"{shown(seconds, 2 if seconds < 10 else 0)} s", seconds),
     ]
-
-
-def _seconds(value: float) -> Cell:
-    return Cell(f"{shown(value, 2 if value < 10 else 0)} s", value)
 
 
 def _description(name: str, value: float | None) -> Cell:
@@ -137,7 +124,11 @@ def _bar(view: View, mean: float, ends: tuple[float, float] | None) -> dict[str,
 def _floor(view: View, columns: int) -> list[Row]:
     if not view.record.chance:
         return []
-    own = [_exact(view, name) for name in view.metrics]
+    own = []
+    for name in view.metrics:
+        exact = view.record.chance.get(name)
+        places = decimals([m.metrics[name].mean for m in view.models])
+        own.append(figure(None if exact is None else exact.mean, places))
     if view.chance and view.chance.sd is not None:
         own[0] = replace(own[0], note=f"± {shown(view.chance.sd, view.decimals)}")
     by_chance = Cell("1.0" if view.chance else MISSING)
@@ -148,12 +139,6 @@ def _floor(view: View, columns: int) -> list[Row]:
         found = fold.chance.get(view.metric)
         head.append(figure(None if found is None else found.mean, view.decimals))
     return [Row([*head, *own[1:], *[dash] * (columns - len(head) - len(own) + 1)])]
-
-
-def _exact(view: View, name: str) -> Cell:
-    means = [m.metrics[name].mean for m in view.models]
-    found = view.record.chance.get(name)
-    return figure(None if found is None else found.mean, decimals(means))
 
 
 def pairs(view: View) -> Table | None:
@@ -171,29 +156,27 @@ def pairs(view: View) -> Table | None:
         Column("wins / ties / losses", "users; sorted by wins less losses"),
         Column("min. detectable", "the smallest true difference found with a chance of 80 %"),
     ]
-    return Table(columns, [_pair(view, pair) for pair in view.comparison.pairs])
+    rows, places = [], view.decimals
+    for pair in view.comparison.pairs:
+        tally = f"{pair.wins:,} / {pair.ties:,} / {pair.losses:,}"
+        both = view.at[pair.one], view.at[pair.other]
+        cells = [
+            Cell(pair.one, kind="pair", note=f"− {pair.other}"),
+            figure(pair.difference, places, spread(pair.ci95, places)),
+            Cell(pair.verdict, kind="verdict"),
+            *(Cell(p_value(p), p) for p in (pair.p_adjusted, pair.p_sign_flip, pair.p_t)),
+            figure(pair.effect_size, 2),
+            Cell(tally, pair.wins - pair.losses),
+            figure(pair.detectable, places),
+        ]
+        rows.append(Row(cells, both, ("all", *map(str, both))))
+    return Table(columns, rows)
 
 
 def correction(view: View) -> str:
     """Return the name of the correction for the number of pairs."""
     name = view.comparison.correction if view.comparison else ""
     return CORRECTED.get(name, name)
-
-
-def _pair(view: View, pair: Pair) -> Row:
-    places = view.decimals
-    tally = f"{pair.wins:,} / {pair.ties:,} / {pair.losses:,}"
-    both = view.at[pair.one], view.at[pair.other]
-    cells = [
-        Cell(pair.one, kind="pair", note=f"− {pair.other}"),
-        figure(pair.difference, places, spread(pair.ci95, places)),
-        Cell(pair.verdict, kind="verdict"),
-        *(Cell(p_value(p), p) for p in (pair.p_adjusted, pair.p_sign_flip, pair.p_t)),
-        figure(pair.effect_size, 2),
-        Cell(tally, pair.wins - pair.losses),
-        figure(pair.detectable, places),
-    ]
-    return Row(cells, both, ("all", *map(str, both)))
 
 
 def slice_columns(view: View) -> list[str]:
@@ -203,21 +186,20 @@ def slice_columns(view: View) -> list[str]:
 
 def slices(view: View) -> list[Table]:
     """Return a table for each column, with a row a model and a column a slice."""
-    grouped = groupby(view.record.slices, key=lambda part: part.by)
-    return [_sliced(view, list(parts)) for _, parts in grouped]
-
-
-def _sliced(view: View, parts: Sequence[Slice]) -> Table:
-    columns = [Column("model", words=True)]
-    for part in parts:
-        few = ", few users" if part.small else ""
-        columns.append(Column(part.label, f"n = {part.users:,}{few}"))
-    rows = []
-    for i, name in enumerate(view.names):
-        found = [part.models[name] for part in parts]
-        cells = [figure(f.mean, view.decimals, spread(f.ci95, view.decimals)) for f in found]
-        rows.append(Row([model(view, i), *cells], (i,)))
-    return Table(columns, rows)
+    tables = []
+    for _, group in groupby(view.record.slices, key=lambda part: part.by):
+        parts = list(group)
+        columns = [Column("model", words=True)]
+        for part in parts:
+            few = ", few users" if part.small else ""
+            columns.append(Column(part.label, f"n = {part.users:,}{few}"))
+        rows = []
+        for i, name in enumerate(view.names):
+            found = [part.models[name] for part in parts]
+            cells = [figure(f.mean, view.decimals, spread(f.ci95, view.decimals)) for f in found]
+            rows.append(Row([model(view, i), *cells], (i,)))
+        tables.append(Table(columns, rows))
+    return tables
 
 
 def leaderboard_estimates(view: View) -> Table | None:
@@ -278,8 +260,21 @@ class RankFlips:
 
 def rank_flips(view: View) -> list[RankFlips]:
     """Return every public share that was tried and has users enough to show anything."""
-    tried = view.record.shake_up
-    return [_rank_flips(view, found) for found in tried if found.pairs and not found.few]
+    flips = []
+    for tried in view.record.shake_up:
+        if not tried.pairs or tried.few:
+            continue
+        order = list(dict.fromkeys(view.at[name] for p in tried.pairs for name in (p.one, p.other)))
+        cells = {
+            (view.at[pair.one], view.at[pair.other]): (pair.changes, percent(pair.changes))
+            for pair in tried.pairs
+        }
+        words = (
+            f"In {percent(tried.leader_falls)} of {tried.times:,} random divisions, no model is "
+            "first on both leaderboards."
+        )
+        flips.append(RankFlips(_title(tried), words, order, cells))
+    return flips
 
 
 def few(view: View) -> list[str]:
@@ -289,19 +284,6 @@ def few(view: View) -> list[str]:
         for found in view.record.shake_up
         if found.few
     ]
-
-
-def _rank_flips(view: View, found: ShakeUp) -> RankFlips:
-    order = list(dict.fromkeys(view.at[name] for p in found.pairs for name in (p.one, p.other)))
-    cells = {
-        (view.at[pair.one], view.at[pair.other]): (pair.changes, percent(pair.changes))
-        for pair in found.pairs
-    }
-    words = (
-        f"In {percent(found.leader_falls)} of {found.times:,} random divisions, no model is first "
-        "on both leaderboards."
-    )
-    return RankFlips(_title(found), words, order, cells)
 
 
 def _title(found: ShakeUp) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.core.errors import UsageError, printable
 from harness.core.once import once
 from harness.core.table import MISSING, digits_of
-from harness.experiment.record import Chance, ModelRecord, Part
+from harness.experiment.record import Chance, ModelRecord
 from harness.experiment.run_folder import Run
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.stats.pairwise import Comparison
@@ -74,7 +74,12 @@ def _refuse_older(run: Run) -> LeaderboardEstimates | None:
 
     None of a run of several folds: each has its own.
     """
-    lacks = [key for part in (run.record, *run.record.models) for key in _lacking(part)]
+    lacks = [
+        key
+        for part in (run.record, *run.record.models)
+        for key in type(part).model_fields
+        if key not in part.model_fields_set | _MAY_LACK
+    ]
     found = run.record.bridge
     if found is None and run.record.folds and not lacks:
         return None
@@ -85,11 +90,6 @@ def _refuse_older(run: Run) -> LeaderboardEstimates | None:
         f"{run.folder}: was made by an earlier version (no {lacking} in its result.json); "
         f"run it again: harness run {run.folder / 'config.toml'}"
     )
-
-
-def _lacking(part: Part) -> list[str]:
-    keys = type(part).model_fields
-    return [key for key in keys if key not in part.model_fields_set | _MAY_LACK]
 
 
 def decimals(values: Sequence[float]) -> int:

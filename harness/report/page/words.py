@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from harness.core import table
 from harness.core.errors import in_toml, printable
-from harness.experiment.record import ModelRecord, lift_of
+from harness.experiment.record import lift_of
 from harness.report.page.view import View, cut, shown, spread
-from harness.stats.pairwise import Comparison
 
 _NAMED = 3
 """More models than these are counted, not named."""
@@ -37,7 +34,11 @@ def _against_others(view: View) -> list[str]:
     if view.comparison is None:
         return []
     if view.comparison.baseline is not None:
-        return [_against_baseline(view.comparison, view.comparison.baseline)]
+        verdicts = [pair.verdict for pair in view.comparison.pairs]
+        words = ("better", "higher", "lower", "worse", "tied")
+        counts = [f"{verdicts.count(word)} {word}" for word in words if word in verdicts]
+        baseline = name(view.comparison.baseline)
+        return [f"Of the others, compared with {baseline}: {', '.join(counts)}."]
     own = [p for p in view.comparison.pairs if p.one == view.names[0]]
     even = [p.other for p in own if p.verdict == "tied"]
     beaten = len(own) - len(even)
@@ -46,43 +47,32 @@ def _against_others(view: View) -> list[str]:
         return [f"It is {word} than {_each(beaten)}."]
     if not beaten:
         return [f"It is tied with {_each(len(even))}."]
-    return [f"It is tied with {_named(even)}, and {word} than the other {beaten}."]
-
-
-def _against_baseline(found: Comparison, baseline: str) -> str:
-    verdicts = [pair.verdict for pair in found.pairs]
-    words = ("better", "higher", "lower", "worse", "tied")
-    counts = [f"{verdicts.count(word)} {word}" for word in words if word in verdicts]
-    return f"Of the others, compared with {name(baseline)}: {', '.join(counts)}."
+    *most, last = map(name, even)
+    named = f"{', '.join(most)} and {last}" if most else last
+    if len(even) > _NAMED:
+        named = f"{len(even)} others"
+    return [f"It is tied with {named}, and {word} than the other {beaten}."]
 
 
 def _each(count: int) -> str:
     return "the other model" if count == 1 else f"each of the {count} others"
 
 
-def _named(names: Sequence[str]) -> str:
-    if len(names) > _NAMED:
-        return f"{len(names)} others"
-    *most, last = map(name, names)
-    return f"{', '.join(most)} and {last}" if most else last
-
-
 def made_of(view: View) -> list[tuple[str, str]]:
     """Return names of models, and what each is; runs of earlier versions do not say it."""
-    found = [(cut(model.name, 240), printable(_made_of(model))) for model in view.models]
-    return [(model, text) for model, text in found if text]
-
-
-def _made_of(model: ModelRecord) -> str:
-    """Return a model's class with its parameters and base models, or its files of lists."""
-    if model.use is None:
-        return f"lists of {', '.join(model.lists)}" if model.lists else ""
-    given = [
-        f"{key} = {'none' if value is None else in_toml(value)}"
-        for key, value in model.params.items()
-    ]
-    base_models = f", made of {' and '.join(map(name, model.of))}" if model.of else ""
-    return f"{model.use}({', '.join(given)}){base_models}"
+    made = []
+    for model in view.models:
+        text = f"lists of {', '.join(model.lists)}" if model.lists else ""
+        if model.use is not None:
+            params = [
+                f"{key} = {'none' if value is None else in_toml(value)}"
+                for key, value in model.params.items()
+            ]
+            base_models = f", made of {' and '.join(map(name, model.of))}" if model.of else ""
+            text = f"{model.use}({', '.join(params)}){base_models}"
+        if text:
+            made.append((cut(model.name, 240), printable(text)))
+    return made
 
 
 def name(text: str) -> str:

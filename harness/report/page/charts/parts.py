@@ -77,7 +77,13 @@ def slices(view: View, columns: list[str]) -> Figure | None:
     parts = view.record.slices
     if not parts:
         return None
-    names, small = ([_slice(part, longest) for part in parts] for longest in (30, 14))
+    names, small = (
+        [
+            f"{label(part.label, longest)}<br>n = {part.users:,}{'<br>few users' * part.small}"
+            for part in parts
+        ]
+        for longest in (30, 14)
+    )
     x = {"title": base.title(view.metric), "rangemode": "tozero"}
     group = {"scattermode": "group", "scattergap": 0.2}
     return {
@@ -91,11 +97,6 @@ def slices(view: View, columns: list[str]) -> Figure | None:
         "narrow": {"yaxis": small},
         "filter": "slices",
     }
-
-
-def _slice(part: Slice, longest: int) -> str:
-    few = "<br>few users" if part.small else ""
-    return f"{label(part.label, longest)}<br>n = {part.users:,}{few}"
 
 
 def _point(view: View, i: int, place: int, pick: str, part: Slice) -> Figure:
@@ -125,31 +126,34 @@ def coverage(view: View) -> Figure | None:
         return None
     top = 100 * max(covered for covered, _ in points.values()) or 100
     log = all(popularity > 0 for _, popularity in points.values())
-    axis = _axis([popularity for _, popularity in points.values()], log)
+    low, high = (end(popularity for _, popularity in points.values()) for end in (min, max))
+    if log:
+        ratio = max(high / low, 2.0) ** 0.12
+        axis = base.log_axis(low / ratio, high * ratio)
+    else:
+        axis = {"range": [low - 0.1 * (high - low) - 1, high + 0.1 * (high - low) + 1]}
     x = {"title": base.title("mean training events of the items listed")} | axis
     y: Figure = {
         "title": base.title("coverage"),
         "ticksuffix": " %",
         "range": [-0.08 * top, 1.12 * top],
     }
+    data = []
+    for i, (covered, popularity) in points.items():
+        text = (
+            f"<b>{full(view.names[i])}</b><br>coverage {percent(covered)}"
+            f"<br>popularity {popularity:,.1f}"
+        )
+        place: Figure = {"x": [popularity], "y": [100 * covered]}
+        marker = base.marker(i, size=11)
+        data.append(base.trace([i], **place, hovertext=[text], marker=marker, cliponaxis=False))
     return {
-        "data": [_item(view, i, *point) for i, point in points.items()],
+        "data": data,
         "layout": base.layout(x, y, annotations=_labels(view, points, (axis["range"], y["range"]))),
         "labels": list(points),
         "narrow": {"xaxis": base.thinned(axis["ticktext"])} if log else {},
         "grow": {"base": 400},
     }
-
-
-def _item(view: View, i: int, covered: float, popularity: float) -> Figure:
-    text = (
-        f"<b>{full(view.names[i])}</b><br>coverage {percent(covered)}"
-        f"<br>popularity {popularity:,.1f}"
-    )
-    place: Figure = {"x": [popularity], "y": [100 * covered]}
-    return base.trace(
-        [i], **place, hovertext=[text], marker=base.marker(i, size=11), cliponaxis=False
-    )
 
 
 def described(view: View) -> list[tuple[int, tuple[float, float]]]:
@@ -160,14 +164,6 @@ def described(view: View) -> list[tuple[int, tuple[float, float]]]:
         if {"Coverage", "Popularity"} <= figures.keys():
             found.append((i, (figures["Coverage"], figures["Popularity"])))
     return found
-
-
-def _axis(values: list[float], log: bool) -> Figure:
-    low, high = min(values), max(values)
-    if log:
-        ratio = max(high / low, 2.0) ** 0.12
-        return base.log_axis(low / ratio, high * ratio)
-    return {"range": [low - 0.1 * (high - low) - 1, high + 0.1 * (high - low) + 1]}
 
 
 def _labels(

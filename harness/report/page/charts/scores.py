@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.core.table import percent
-from harness.experiment.run_folder import Run
 from harness.report.page.charts import base
 from harness.report.page.charts.base import Figure, full, label
 from harness.report.page.view import View, shown, spread
@@ -31,27 +30,27 @@ def distributions(user_scores: list[Floats]) -> list[Figure]:
     edges = np.linspace(low, high, _BINS + 1)
     counts = [np.histogram(values[values != 0], edges)[0] for values in user_scores]
     top = max(float((c / len(v)).max()) for c, v in zip(counts, user_scores, strict=True))
-    return [_bars(i, c, len(user_scores[i]), edges, top) for i, c in enumerate(counts)]
-
-
-def _bars(i: int, counts: Any, users: int, edges: Any, top: float) -> Figure:
-    texts = [
-        f"{low:.3g} to {high:.3g}: {percent(count / users)} of users ({count:,})"
-        for low, high, count in zip(edges[:-1], edges[1:], counts.tolist(), strict=True)
-    ]
-    bars = base.trace(
-        [i],
-        type="bar",
-        x=((edges[:-1] + edges[1:]) / 2).round(9).tolist(),
-        y=(100 * counts / users).round(7).tolist(),
-        hovertext=texts,
-        marker={"color": base.look(i)[0]},
-    )
-    del bars["mode"]
     x = {"range": [float(edges[0]), float(edges[-1])], "showgrid": False, "nticks": 6}
     y = {"range": [0, 105 * top], "ticksuffix": " %", "nticks": 4}
     small = {"margin": {"l": 8, "r": 12, "t": 6, "b": 24}, "bargap": 0.12}
-    return {"data": [bars], "layout": base.layout(x, y, **small), "grow": {"base": 150}}
+    figures = []
+    for i, (sizes, values) in enumerate(zip(counts, user_scores, strict=True)):
+        texts = [
+            f"{low:.3g} to {high:.3g}: {percent(count / len(values))} of users ({count:,})"
+            for low, high, count in zip(edges[:-1], edges[1:], sizes.tolist(), strict=True)
+        ]
+        bars = base.trace(
+            [i],
+            type="bar",
+            x=((edges[:-1] + edges[1:]) / 2).round(9).tolist(),
+            y=(100 * sizes / len(values)).round(7).tolist(),
+            hovertext=texts,
+            marker={"color": base.look(i)[0]},
+        )
+        del bars["mode"]
+        layout = base.layout(x, y, **small)
+        figures.append({"data": [bars], "layout": layout, "grow": {"base": 150}})
+    return figures
 
 
 def by_user(view: View) -> list[Floats] | None:
@@ -61,16 +60,14 @@ def by_user(view: View) -> list[Floats] | None:
     """
     if view.metric not in view.run.user_scores.columns:
         return None
-    folds = view.run.folds
-    return [
-        values_of([_of_fold(f, view.metric, m.name) for f in folds], [f.user_ids for f in folds])
-        for m in view.models
-    ]
-
-
-def _of_fold(fold: Run, metric: str, model: str) -> Floats:
-    values = fold.user_scores_of(model)[metric].to_numpy()
-    return np.asarray(values.reshape(-1, len(fold.user_ids)).mean(axis=0))
+    folds, by_model = view.run.folds, []
+    for model in view.models:
+        several = []
+        for fold in folds:
+            values = fold.user_scores_of(model.name)[view.metric].to_numpy()
+            several.append(values.reshape(-1, len(fold.user_ids)).mean(axis=0))
+        by_model.append(values_of(several, [fold.user_ids for fold in folds]))
+    return by_model
 
 
 _FAR_APART = 12
@@ -189,23 +186,23 @@ def growth(view: View) -> Figure | None:
     x: Figure = {"title": base.title("length of the list, k"), "range": [0.6, longest * 1.02 + 0.2]}
     x |= {"showgrid": False} | ({"dtick": 1} if longest <= 15 else {})
     y = {"title": base.title(view.metric.partition("@")[0] + "@k"), "rangemode": "tozero"}
-    lines = [_curve(view, i, m.curve) for i, m in enumerate(view.models) if m.curve]
+    lines = []
+    for i, model in enumerate(view.models):
+        if not model.curve:
+            continue
+        texts = [
+            f"<b>{full(view.names[i])}</b><br>k = {k}: {shown(v, view.decimals)}"
+            for k, v in model.curve.items()
+        ]
+        line = base.trace(
+            [i],
+            mode="lines+markers",
+            cliponaxis=False,
+            x=list(model.curve),
+            y=list(model.curve.values()),
+            hovertext=texts,
+            marker=base.marker(i, size=7),
+            line={"color": base.look(i)[0], "width": 1.75},
+        )
+        lines.append(line)
     return {"data": lines, "layout": base.layout(x, y), "grow": {"base": 380}}
-
-
-def _curve(view: View, i: int, curve: Mapping[int, float]) -> Figure:
-    values = list(curve.values())
-    texts = [
-        f"<b>{full(view.names[i])}</b><br>k = {k}: {shown(v, view.decimals)}"
-        for k, v in curve.items()
-    ]
-    return base.trace(
-        [i],
-        mode="lines+markers",
-        cliponaxis=False,
-        x=list(curve),
-        y=values,
-        hovertext=texts,
-        marker=base.marker(i, size=7),
-        line={"color": base.look(i)[0], "width": 1.75},
-    )
