@@ -123,7 +123,12 @@ class Against:
         their zeros or without: others could not hit.
         """
         items = (self.damaged or self.items).more(solution.items)
-        items = items if items.complete else _shaped(items, solution.items)
+        if not items.complete:  # the others are expected to look like those that are known
+            zeros = bool(solution.items.str.starts_with("0").any())
+            # Ids are numbers of so many digits only where zeros stand in front of some.
+            fixed = items.digits and items.width > 0 and zeros
+            telling = fixed or len(items) >= _TELLING
+            items = replace(items, width=items.width if fixed else 0, telling=telling)
         told = self.separated(solution.between, "as in the solution")
         return replace(told.admitting(solution), items=items)
 
@@ -260,21 +265,17 @@ def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
     """
     head = columns(sample)
     column = spelt((wanted or recognised(head)).items, head)
-    if column is None or not _holds_text(sample, column):
+    if column is None:
         return None
+    if is_parquet(sample):  # in it a column may be lists, or anything
+        from harness.submission.frame_rows import is_text, parquet  # they take Polars
+
+        if not is_text(parquet(sample).collect_schema()[column]):
+            return None
     for block, starts, stops in _cells(sample, column):
         first = block.texts(starts[:_FIRST], stops[:_FIRST])
         return Separators.of(text.decode("utf-8", "replace") for text in first).plain
     return None
-
-
-def _holds_text(path: Path, column: str) -> bool:
-    """Return whether a column is text; in Parquet it may be lists, or anything."""
-    if not is_parquet(path):
-        return True
-    from harness.submission.frame_rows import is_text, parquet  # they take Polars
-
-    return is_text(parquet(path).collect_schema()[column])
 
 
 def spelt(name: str, head: Sequence[str]) -> str | None:
@@ -292,7 +293,13 @@ def columns(path: Path) -> tuple[str, ...]:
         The file cannot be read.
     """
     with _readable(path):
-        found = _head(path)
+        if is_parquet(path):
+            from harness.submission.frame_rows import parquet  # it takes Polars
+
+            found = tuple(parquet(path).collect_schema())
+        else:
+            with opened(path) as file:
+                found = header.read(file.stream).columns
     if not found:
         raise DataError(f"{path}: holds no columns; write their names into its first line")
     if not is_parquet(path) and not all(map(str.isprintable, found)):
@@ -300,15 +307,6 @@ def columns(path: Path) -> tuple[str, ...]:
             f"{path}: is no table of text: its first line is {printable(found[0])[:60]}"
         )
     return found
-
-
-def _head(path: Path) -> tuple[str, ...]:
-    if is_parquet(path):
-        from harness.submission.frame_rows import parquet  # it takes Polars
-
-        return tuple(parquet(path).collect_schema())
-    with opened(path) as file:
-        return header.read(file.stream).columns
 
 
 def ids(path: Path, column: str | None = None) -> Known:
@@ -345,16 +343,6 @@ def texts_of(path: Path, column: str | None = None) -> Iterator[list[str]]:
     """
     for block, starts, stops in _cells(path, column):
         yield [text.decode("utf-8", "replace") for text in block.texts(starts, stops)]
-
-
-def _shaped(items: Known, ids: pl.Series) -> Known:
-    """Return items of which some are known; the others are expected to look like them.
-
-    Ids are told to be numbers of so many digits only where zeros stand in front of some.
-    """
-    fixed = items.digits and items.width > 0 and bool(ids.str.starts_with("0").any())
-    telling = fixed or len(items) >= _TELLING
-    return replace(items, width=items.width if fixed else 0, telling=telling)
 
 
 @contextmanager

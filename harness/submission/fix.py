@@ -55,11 +55,13 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
             f"{out}: is not written: {path} has an error that only you can mend\n"
             f"{blocked.code} {blocked.message}; {blocked.hint}"
         )
-    there = np.zeros(len(against.users), np.bool_)
+    there, packed = np.zeros(len(against.users), np.bool_), out.suffix == ".gz"
     try:
         with (
             whole_file(out) as temporary,
-            _written(temporary, out) as target,
+            cast(
+                BinaryIO, gzip.open(temporary, "wb") if packed else temporary.open("wb")
+            ) as target,
             source(path, against, Findings()) as opened,
         ):
             dropped = _write(opened, against, target, there)
@@ -69,12 +71,6 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
     except OSError as error:
         raise UsageError(f"{out}: cannot be written: {error.strerror or error}") from error
     return Fixed(out, appended, dropped)
-
-
-def _written(temporary: Path, out: Path) -> BinaryIO:
-    """Open a file to write to, packed if its name says so."""
-    packed = out.suffix == ".gz"
-    return cast(BinaryIO, gzip.open(temporary, "wb") if packed else temporary.open("wb"))
 
 
 def _write(opened: Source, against: Against, target: BinaryIO, there: Bool) -> int:

@@ -94,7 +94,10 @@ class Rows:
                 given += int(sizes.sum())
                 self._check(int(sizes.max(initial=0)), given)
                 for start, stop in _cuts(sizes):
-                    yield self._block(batch[start:stop])
+                    lines = _column(batch[start:stop], self._line)
+                    text = "".join(lines.to_list()).encode()
+                    ended = len(lines)
+                    yield Block(padded(text), len(text), FIELD, RECORD, ord(","), ended=ended)
         except UNREADABLE as error:  # pages that are damaged
             raise Refused("damaged", str(error).partition("\n")[0]) from error
 
@@ -106,11 +109,6 @@ class Rows:
                 SENT.check(given, self._packed)
             except UnpackingError as error:
                 raise Refused(error.fault, error.value) from error
-
-    def _block(self, rows: pl.DataFrame) -> Block:
-        lines = _column(rows, self._line)
-        text = "".join(lines.to_list()).encode()
-        return Block(padded(text), len(text), FIELD, RECORD, ord(","), ended=len(lines))
 
     def give_back(self, block: Block) -> None:
         """Do nothing: no buffer is used again."""

@@ -14,11 +14,11 @@ from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Place, shown
 from harness.submission.format import Format
-from harness.submission.lists import Answers, Fault, LongLists, WideLists
+from harness.submission.lists import Answers, LongLists, WideLists
 from harness.submission.rules import OF_FAULT
 from harness.submission.scan import Expected
 from harness.submission.scan_file import ScannedBlock
-from harness.submission.told import Common, Hits, Told
+from harness.submission.told import Hits, Told
 
 if TYPE_CHECKING:
     from harness.protocol.truth import Solution
@@ -86,18 +86,14 @@ class Gathering:
         found = scanned.found
         for fault in np.flatnonzero(found.tally.counts).tolist():
             if fault in OF_FAULT:
-                self._note(scanned, fault)
+                lines = int(found.tally.lines[fault])
+                where = scanned.places(found.tally.examples[fault, : min(lines, EXAMPLES)])
+                self._findings.add(OF_FAULT[fault], int(found.tally.counts[fault]), where, lines)
         self._lists.take(scanned, self._users, self._findings)
         self._users.torn[found.torn] = True
         self._answered += int(np.count_nonzero(self._is_evaluated[found.users[found.sound]]))
         known = found.users[found.users >= 0]
         self._evaluated += int(np.count_nonzero(self._is_evaluated[known]))
-
-    def _note(self, scanned: ScannedBlock, fault: int) -> None:
-        tally = scanned.found.tally
-        count, lines = int(tally.counts[fault]), int(tally.lines[fault])
-        where = scanned.places(tally.examples[fault, : min(lines, EXAMPLES)])
-        self._findings.add(OF_FAULT[fault], count, where, lines)
 
     def finish(self, cells: Cells) -> Gathered:
         """Return what all rows tell."""
@@ -105,17 +101,20 @@ class Gathering:
         if self._wanted.empty:
             self._findings.found.pop("SUB301", None)
         codes, wrong, common = self._lists.finish()
-        self._note_lists(wrong, cells)
+        if self._against.in_row_order:  # as somebody has said
+            wrong = [fault for fault in wrong if fault.code != "SUB319"]
+        lines = {line for fault in wrong for line in fault.lines}
+        texts = cells(sorted(lines)) if lines else {}  # they are read once more
+        for fault in wrong:
+            places = [Place(line, shown(texts[line])) for line in fault.lines]
+            self._findings.add(fault.code, fault.count, places)
         lists = None if self._answers is None or codes is None else self._answers.lists(codes)
         hits = Hits()
         if lists is not None and self._solution is not None:
             hits = Hits.of(lists, self._solution)
-        return Gathered(self._told(there, common, hits), lists)
-
-    def _told(self, there: int, common: Common, hits: Hits) -> Told:
         users = self._users
         others = int(np.count_nonzero(users.known & ~self._is_evaluated))
-        return Told(
+        told = Told(
             self._findings,
             users.rows,
             self._answered,
@@ -126,6 +125,7 @@ class Gathering:
             common,
             hits,
         )
+        return Gathered(told, lists)
 
     def _note_users(self) -> int:
         """Note who is missing, and who need not be there; return how many of those who must are."""
@@ -140,16 +140,6 @@ class Gathering:
             first_ids = against.beyond(beyond[:EXAMPLES])
             self._findings.add("SUB214", len(beyond), _named(first_ids))
         return int(np.count_nonzero(there[: against.required]))
-
-    def _note_lists(self, wrong: list[Fault], cells: Cells) -> None:
-        """Note what is wrong with whole lists; the lines to be shown are read once more."""
-        if self._against.in_row_order:  # as somebody has said
-            wrong = [fault for fault in wrong if fault.code != "SUB319"]
-        lines = {line for fault in wrong for line in fault.lines}
-        texts = cells(sorted(lines)) if lines else {}
-        for fault in wrong:
-            places = [Place(line, shown(texts[line])) for line in fault.lines]
-            self._findings.add(fault.code, fault.count, places)
 
 
 def _named(texts: Iterable[str | bytes]) -> list[Place]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -105,8 +104,10 @@ def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
     if header.separator != ",":
         findings.note("SUB009", _NAMES[header.separator], 1)
     places: dict[str, int] = {}
+    plain = {name.casefold(): name for name in wanted.columns}
     for place, column in enumerate(header.columns):
-        meant = _meant(column, wanted.columns)
+        exact = column in wanted.columns
+        meant = column if exact else plain.get(column.strip().casefold())
         if meant is None:
             findings.note("SUB107" if is_index(column, header, wanted) else "SUB102", column, 1)
         elif meant in places:
@@ -126,11 +127,6 @@ def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
 def is_index(column: str, header: Header, wanted: Format) -> bool:
     """Return whether a column is the index of a frame."""
     return column in INDEX and len(header.columns) > len(wanted.columns)
-
-
-def _meant(column: str, wanted: Sequence[str]) -> str | None:
-    plain = {name.casefold(): name for name in wanted}
-    return column if column in wanted else plain.get(column.strip().casefold())
 
 
 def _check_spelling(column: str, meant: str, findings: Findings) -> None:

@@ -57,29 +57,22 @@ class WideLists:
         again = users.admit(found.users, found.keys, found.list_keys, scanned.block.size)
         for code, lines in (("SUB203", again.other), ("SUB211", again.same)):
             findings.add(code, len(lines), scanned.places(found.spans(lines[:EXAMPLES], USER)))
-        self._place(found)
-        self._compare(found)
-
-    def finish(self) -> tuple[Int32 | None, list[Fault], Common]:
-        """Return the lists, −1 = empty, no fault, and what all have in common."""
-        return self._lists, [], Common(self._held, self._same, self._single)
-
-    def _place(self, found: Scanned) -> None:
-        """Put lists into their rows; the first of a user's stands."""
         widest = int(np.diff(found.lists.ends, prepend=0).max(initial=0))
         held = self._lists.shape[1]
         if widest > held:
             wider = np.full((len(self._lists), widest), -1, np.int32)
             wider[:, :held] = self._lists
             self._lists = wider
-        _items.put(*found.lists, self._lists, self._taken)
-
-    def _compare(self, found: Scanned) -> None:
+        _items.put(*found.lists, self._lists, self._taken)  # the first list of a user's stands
         if found.n_same > 0 and self._first is None:
             self._first = found.first_sum
         self._same += found.n_same if found.first_sum == self._first else 0
         self._held += int(np.count_nonzero(found.users != NO_ROW))
         self._single += int(found.tally.lines[[faults.EMPTY, faults.ONE_ITEM]].sum())
+
+    def finish(self) -> tuple[Int32 | None, list[Fault], Common]:
+        """Return the lists, −1 = empty, no fault, and what all have in common."""
+        return self._lists, [], Common(self._held, self._same, self._single)
 
 
 _FEW_CELLS, _MOST_EMPTY = 1 << 22, 16
@@ -179,7 +172,10 @@ class LongLists:
         findings.add("SUB313", len(bad), scanned.places(found.spans(bad[:EXAMPLES], -1)))
         codes = users.codes(found.users, found.keys)[rows]
         self._strangers = users.strangers
-        items = self._codes(block, found, rows)
+        items = found.lists.items.copy()  # one each
+        strange = items >= self._known_items
+        starts, stops = (array[rows[strange], LIST] for array in (found.starts, found.stops))
+        items[strange] = self._known_items + self._items.add(block.buffer, starts, stops)
         self._parts.append(_Rows(codes, items, scanned.lines_of(rows), numbers))
 
     def finish(self) -> tuple[Int32 | None, list[Fault], Common]:
@@ -192,12 +188,19 @@ class LongLists:
         rows = rows.ordered()
         user, item, line, number = rows
         first = rows.first
-        nth = _nth(first)
-        rank = number if self._order == "rank" else (nth + 1).astype(np.float64)
-        tied = _tied(number, first) if self._order else np.zeros(len(user), np.bool_)
+        starts = np.flatnonzero(first)
+        before = np.repeat(starts, np.diff(starts, append=len(first)))
+        place = np.arange(1, len(first) + 1) - before
+        rank = number if self._order == "rank" else place.astype(np.float64)
+        tied = np.zeros(len(user), np.bool_)
+        if self._order:
+            tied = ~first & (number == _before(number, first)) & np.isfinite(number)
+        beyond = np.zeros(len(user), np.bool_)  # the first row of a user with a rank above k
+        if self._k is not None:
+            beyond = np.isfinite(rank) & (rank > self._k) & (_before(rank, first) <= self._k)
         wrong = {
             "SUB303": _repeated(first, item),
-            "SUB302": _beyond(rank, first, self._k),
+            "SUB302": beyond,
             **self._of_order(number, first, tied),
         }
         told = apart + [_fault(code, line[rows]) for code, rows in wrong.items()]
@@ -216,14 +219,6 @@ class LongLists:
         gap = np.isfinite(number) & (number > _before(number, first) + 1)
         return {"SUB314": tied, "SUB316": gap}
 
-    def _codes(self, block: Block, found: Scanned, rows: Int64) -> Int32:
-        """Return codes of items, known or not."""
-        codes = found.lists.items.copy()  # one each
-        strange = codes >= self._known_items
-        starts, stops = (array[rows[strange], LIST] for array in (found.starts, found.stops))
-        codes[strange] = self._known_items + self._items.add(block.buffer, starts, stops)
-        return codes
-
     def _numbers(self, block: Block, found: Scanned, rows: Int64) -> tuple[Floats, Bool]:
         """Return what orders the items of a list, the first lowest, and where it is no number."""
         if not self._order:
@@ -233,7 +228,9 @@ class LongLists:
         given = map(np.ascontiguousarray, (starts, stops))
         _lines.parse(block.buffer, *given, numbers, wrong)
         for row in np.flatnonzero(wrong).tolist():  # long, rare, or wrong
-            numbers[row] = _number(block.text(int(starts[row]), int(stops[row])))
+            text = block.text(int(starts[row]), int(stops[row]))
+            value = float(text) if _NUMBER.fullmatch(text) else math.nan
+            numbers[row] = value if math.isfinite(value) else math.nan
         wrong = np.isnan(numbers)
         if self._order == "score":
             return np.where(wrong, np.inf, -numbers), wrong
@@ -271,38 +268,12 @@ def _before(number: Floats, first: Bool) -> Floats:
     return np.where(first, 0.0, np.roll(number, 1))
 
 
-def _tied(number: Floats, first: Bool) -> Bool:
-    """Return which rows have the number of the row before."""
-    tied: Bool = ~first & (number == _before(number, first)) & np.isfinite(number)
-    return tied
-
-
-def _beyond(rank: Floats, first: Bool, k: int | None) -> Bool:
-    """Return the first row of each user's that has a rank above k."""
-    if k is None:
-        return np.zeros(len(rank), np.bool_)
-    return np.isfinite(rank) & (rank > k) & (_before(rank, first) <= k)
-
-
-def _nth(first: Bool) -> Int64:
-    """Return how many rows of the same user stand before each."""
-    starts = np.flatnonzero(first)
-    sizes = np.diff(starts, append=len(first))
-    return np.arange(len(first)) - np.repeat(starts, sizes)
-
-
 def _repeated(first: Bool, item: Int32) -> Bool:
     """Return which rows hold an item that an earlier row of the user's holds."""
     again = np.zeros(len(item), np.bool_)
     last = np.full(int(item.max(initial=-1)) + 1, -1, np.int64)
     _items.mark_repeats(first, item, last, again)
     return again
-
-
-def _number(text: bytes) -> float:
-    """Return the number that a text is, NaN where it is none."""
-    number = float(text) if _NUMBER.fullmatch(text) else math.nan
-    return number if math.isfinite(number) else math.nan
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from harness.submission.findings import Findings, shown
 from harness.submission.format import INDEX, Named
 from harness.submission.rules import RULES
 from harness.submission.scan import Expected, Form, Scanned, scan
-from harness.submission.source import Source, source
+from harness.submission.source import source
 
 if TYPE_CHECKING:
     import polars as pl
@@ -106,7 +106,28 @@ def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
     """
     with source(path, against, Findings()) as opened:
         block = next(opened.reader.blocks(), None)
-        return [] if block is None else _of_block(block, opened, against)
+        if block is None:
+            return []
+        head, wanted, items = opened.head, opened.wanted, against.items_of(opened.wanted)
+        own = opened.places[wanted.items]
+        places = [
+            place
+            for place, column in enumerate(head.columns)
+            if place == own
+            or (place not in opened.places.values() and not header.is_index(column, head, wanted))
+        ]
+        starts, stops = fields.spans(block, len(head.columns), *places)
+        spans = dict(zip(places, zip(starts.T, stops.T, strict=True), strict=True))
+        whole = block.text(0, block.size)
+        known = {place: items.codes(block.buffer, *at) >= 0 for place, at in spans.items()}
+        of_items = [own]
+        if items.complete and known[own].sum() < known[own].size / 2:
+            of_items = [place for place in spans if known[place].all()] or [own]
+        return [
+            head.columns[place]
+            for place, at in spans.items()
+            if place not in of_items and any(map(_NUMBER.fullmatch, cut(whole, *at)))
+        ]
 
 
 def refuse_unsaid(found: File, named: Named | None) -> None:
@@ -132,26 +153,3 @@ def _holds_numbers(column: pl.Series) -> bool:
     if not (column.dtype.is_numeric() or column.dtype == pl.String):
         return False
     return bool(column.cast(pl.String).str.contains(f"^(?:{_NUMBER.pattern.decode()})$").any())
-
-
-def _of_block(block: Block, opened: Source, against: Against) -> list[str]:
-    head, wanted, items = opened.head, opened.wanted, against.items_of(opened.wanted)
-    own = opened.places[wanted.items]
-    places = [
-        place
-        for place, column in enumerate(head.columns)
-        if place == own
-        or (place not in opened.places.values() and not header.is_index(column, head, wanted))
-    ]
-    starts, stops = fields.spans(block, len(head.columns), *places)
-    spans = dict(zip(places, zip(starts.T, stops.T, strict=True), strict=True))
-    whole = block.text(0, block.size)
-    known = {place: items.codes(block.buffer, *at) >= 0 for place, at in spans.items()}
-    of_items = [own]
-    if items.complete and known[own].sum() < known[own].size / 2:
-        of_items = [place for place in spans if known[place].all()] or [own]
-    return [
-        head.columns[place]
-        for place, at in spans.items()
-        if place not in of_items and any(map(_NUMBER.fullmatch, cut(whole, *at)))
-    ]

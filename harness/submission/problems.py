@@ -143,28 +143,18 @@ def problems(
     all_items : bool
         Whether every item there is is known; else a short one in another case may be another.
     """
-    wanted = _with_header(wanted, findings)
+    ids = {place.value for place in findings.found.get("SUB109", Finding()).places}
+    if wanted is not None and not ids.isdisjoint(map(shown, wanted.columns)):
+        # A first line that holds a user gave the names of columns.
+        wanted = replace(wanted, user="user", items="item" if wanted.long else "items")
     mends = not any(RULES[code].blocks for code in findings.found)
     absent = [place.value for place in findings.found.get("SUB101", Finding()).places]
-    found = [
-        _problem(
-            code, finding, wanted, strict, mends and _is_sure(code, finding, all_items), absent
-        )
-        for code, finding in sorted(findings.found.items())
-    ]
+    found = []
+    for code, finding in sorted(findings.found.items()):
+        short = any(len(place.value) < SURE for place in finding.places)
+        sure = code != "SUB317" or all_items or not short
+        found.append(_problem(code, finding, wanted, strict, mends and sure, absent))
     return tuple(sorted(found, key=lambda problem: problem.severity != "error"))
-
-
-def _with_header(wanted: Format | None, findings: Findings) -> Format | None:
-    """Return the format with names of columns where a first line that holds a user gave them."""
-    ids = {place.value for place in findings.found.get("SUB109", Finding()).places}
-    if wanted is None or ids.isdisjoint(map(shown, wanted.columns)):
-        return wanted
-    return replace(wanted, user="user", items="item" if wanted.long else "items")
-
-
-def _is_sure(code: str, finding: Finding, all_items: bool) -> bool:
-    return code != "SUB317" or all_items or all(len(p.value) >= SURE for p in finding.places)
 
 
 def _problem(
@@ -249,8 +239,15 @@ def text(
     head = [*_wrapped("   ".join(parts), width)]
     if found.checked:
         head += _wrapped(f"checked as {found.checked}", width)
-    told = (_told(problem, width, fix) for problem in found.problems)
-    return "\n\n".join(["\n".join(head), *told])
+    blocks = ["\n".join(head)]
+    room = None if width is None else width - _EDGE
+    for problem in found.problems:
+        cure = f"{problem.hint}; or {fix}" if problem.fixed and fix else problem.hint
+        lines = [f"{problem.where()}{problem.message}", *_more(problem), cure]
+        first, *rest = [part for line in lines for part in _wrapped(line, room)]
+        label = f"{problem.code}  {problem.severity}".ljust(_EDGE)
+        blocks.append("\n".join([label + first, *(" " * _EDGE + line for line in rest)]))
+    return "\n\n".join(blocks)
 
 
 def mended(found: Validation, fixed: Fixed, left: Validation) -> str:
@@ -271,15 +268,6 @@ def _wrapped(line: str, width: int | None) -> list[str]:
     from harness.core.terminal import wrapped  # slow to import
 
     return wrapped(line, max(width, _LEAST))
-
-
-def _told(problem: Problem, width: int | None, fix: str) -> str:
-    cure = f"{problem.hint}; or {fix}" if problem.fixed and fix else problem.hint
-    lines = [f"{problem.where()}{problem.message}", *_more(problem), cure]
-    room = None if width is None else width - _EDGE
-    lines = [part for line in lines for part in _wrapped(line, room)]
-    label = f"{problem.code}  {problem.severity}".ljust(_EDGE)
-    return "\n".join([label + lines[0], *(" " * _EDGE + line for line in lines[1:])])
 
 
 def _more(problem: Problem) -> list[str]:

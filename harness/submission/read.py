@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -44,7 +44,12 @@ class File:
             A Usage that is none, or a user with two.
         """
         if "Usage" not in self.frame.columns:
-            _refuse_spelling(self.path, self.frame.columns)
+            for name in self.frame.columns:  # in other letters it would be passed over
+                if name.strip().lower() == "usage":
+                    raise DataError(
+                        f'{self.path}: column "{printable(name)}": leaderboards are said by a '
+                        'column "Usage"; call it so, or drop it'
+                    )
             return {}
         user_column = pl.col(self.table.names["user"]).cast(pl.String)
         if self.frame["Usage"].dtype not in (pl.String, pl.Null):
@@ -68,16 +73,6 @@ class File:
         return {
             name: (held["usage"] == name).to_numpy() for name in USAGES if name in held["usage"]
         }
-
-
-def _refuse_spelling(path: Path, columns: Sequence[str]) -> None:
-    """Raise DataError where a column is called Usage in other letters: it would be passed over."""
-    for name in columns:
-        if name.strip().lower() == "usage":
-            raise DataError(
-                f'{path}: column "{printable(name)}": leaderboards are said by a column "Usage"; '
-                "call it so, or drop it"
-            )
 
 
 def read(
@@ -137,7 +132,8 @@ def read(
         between = _between(path, frame, user, item, between) if true else between or " "
         frame = _listed(path, frame, user, item, between)
     table = replace(accept(frame, str(path), user=user, item=item, numbers=numbers), place=place)
-    if used and not table.wide and _is_wide(frame, user, item, between or " "):
+    row_each = frame[item].dtype == pl.String and used and not table.wide
+    if row_each and not _again(frame[user]) and _several(frame[item], between or " ").any():
         raise DataError(
             f'{path}: column "{used[0]}" says nothing of the items of the lists in column '
             f'"{item}"; drop it, or give one row an item'
@@ -196,13 +192,6 @@ def _texts(ids: pl.Series) -> pl.Series:
     if isinstance(ids.dtype, pl.List) and ids.dtype.inner.is_integer():
         return ids.cast(pl.List(pl.String))
     return ids
-
-
-def _is_wide(frame: pl.DataFrame, user: str, item: str, between: str) -> bool:
-    """Return whether every user has one row, and a row holds several words."""
-    if frame[item].dtype != pl.String or _again(frame[user]):
-        return False
-    return bool(_several(frame[item], between).any())
 
 
 def _again(users: pl.Series) -> bool:

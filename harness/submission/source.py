@@ -82,7 +82,14 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
         yield of_frame(path.lazy(), against, findings)
         return
     if is_parquet(path):
-        yield _of_parquet(path, against, findings)
+        from harness.submission.frame_rows import parquet  # it takes Polars
+
+        _check_name(path, "parquet", findings)
+        table = of_frame(parquet(path), against, findings, path.stat().st_size)
+        if against.format is not None:
+            findings.note("SUB110", "Parquet")
+        _refuse_missing(path, table.head, against.named)
+        yield table
         return
     with opened(path) as file:
         head = header.read(file.stream)
@@ -96,17 +103,6 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
             findings.note("SUB110", "a row an item")
         reader = Reader(file.stream, head.separator.encode(), returns=head.returns)
         yield Source(head, wanted, places, reader)
-
-
-def _of_parquet(path: Path, against: Against, findings: Findings) -> Source:
-    from harness.submission.frame_rows import parquet  # it takes Polars
-
-    _check_name(path, "parquet", findings)
-    found = of_frame(parquet(path), against, findings, path.stat().st_size)
-    if against.format is not None:
-        findings.note("SUB110", "Parquet")
-    _refuse_missing(path, found.head, against.named)
-    return found
 
 
 def of_frame(

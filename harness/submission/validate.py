@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,26 +84,16 @@ def examine(
         Whether warnings are errors.
     """
     took = stopwatch()
-    found = _of_any_shape(path, against, solution, places, strict)
+    one_item, found = order.row_an_item(path, against), None
+    if one_item is not None:
+        long = replace(against, long=True)
+        with suppress(order.SeveralItemsError):  # lists, then, of which some have one item
+            found = _examined(path, long, solution, places, strict, one_item)
+    if found is None:
+        found = _examined(path, against, solution, places, strict)
     name, rows = printable(found.validation.path.name), counted(found.validation.rows, "row")
     _log.info("%s: checked %s, %s", name, rows, took())
     return found
-
-
-def _of_any_shape(
-    path: Path | pl.DataFrame,
-    against: Against,
-    solution: Solution | None,
-    places: int | None,
-    strict: bool,
-) -> Examined:
-    one_item = order.row_an_item(path, against)
-    if one_item is not None:
-        try:
-            return _examined(path, replace(against, long=True), solution, places, strict, one_item)
-        except order.SeveralItemsError:
-            pass  # lists, then, of which some have one item
-    return _examined(path, against, solution, places, strict)
 
 
 def _examined(
@@ -118,7 +108,11 @@ def _examined(
     try:
         with source(path, against, findings) as opened:
             wanted = opened.wanted
-            _refuse_no_header(opened.head.columns, against, findings)
+            columns = opened.head.columns
+            if len(against.users) > 0 and columns:
+                known = against.users.has(columns)
+                if known.any():  # the first line holds a user
+                    findings.note("SUB109", columns[int(known.argmax())], 1)
             if against.zeros:
                 findings.note("SUB318", against.zeros)
             if opened.readable:
@@ -148,7 +142,13 @@ def _concluded(
     """Return everything that is wrong with a submission, of whose rows all is told."""
     findings, common, hits = told.findings, told.common, told.hits
     if against.required and told.strangers > 0 and told.there == 0:
-        _note_strangers(findings, against)
+        met = [place.value for place in findings.found["SUB202"].places]
+        names = [*against.all_names(), *against.others]
+        folded = {name.casefold(): name for name in names}
+        case = all(value.casefold() in folded for value in met)
+        asked = folded[met[0].casefold()] if case else names[0]
+        value = f'found "{met[0]}", asked for "{shown(asked)}"'
+        findings.add("SUB213" if case else "SUB212", 1, [Place(None, value)])
     for code, count in {"SUB401": common.same, "SUB404": common.single}.items():
         if count == common.lists > 1:
             findings.add(code, count, [])
@@ -182,7 +182,12 @@ def _checked_as(wanted: Format, against: Against) -> str:
     """Return as what a submission is read, and against which ids."""
     items = against.items_of(wanted)
     longest = "" if wanted.k is None else f", up to {counted(wanted.k, 'item')}"
-    shape = f"a row an item{_ordered(wanted, against)}" if wanted.long else f"lists{longest}"
+    shape = "a row an item" if wanted.long else f"lists{longest}"
+    if wanted.long and wanted.order:
+        end = "highest" if wanted.descending else "lowest"
+        shape += f", ordered by {shown(wanted.order)}, the {end} first"
+    elif wanted.long and against.in_row_order:
+        shape += ", in the order of rows"
     if wanted.between != " " and not wanted.long:
         shape += f", {format.NAMES[wanted.between]} between them {against.between_as}".rstrip()
     required = counted(against.required, "id")
@@ -191,22 +196,6 @@ def _checked_as(wanted: Format, against: Against) -> str:
     if not items.complete:
         known = "items by what they look like" if items.digits else "items are not compared"
     return f"{wanted.source}; {shape}; {ids}; {known}"
-
-
-def _ordered(wanted: Format, against: Against) -> str:
-    """Return what orders the rows of a user, where that is said."""
-    if wanted.order:
-        first = "highest" if wanted.descending else "lowest"
-        return f", ordered by {shown(wanted.order)}, the {first} first"
-    return ", in the order of rows" if against.in_row_order else ""
-
-
-def _refuse_no_header(columns: Sequence[str], against: Against, findings: Findings) -> None:
-    """Note a first line that holds a user."""
-    if len(against.users) > 0 and columns:
-        known = against.users.has(columns)
-        if known.any():
-            findings.note("SUB109", columns[int(known.argmax())], 1)
 
 
 def _read(
@@ -239,14 +228,3 @@ def _read(
             return again.cells(lines)
 
     return gathering.finish(cells)
-
-
-def _note_strangers(findings: Findings, against: Against) -> None:
-    """Note that no id is known, or in another case alone."""
-    met = [place.value for place in findings.found["SUB202"].places]
-    names = [*against.all_names(), *against.others]
-    folded = {name.casefold(): name for name in names}
-    case = all(value.casefold() in folded for value in met)
-    asked = folded[met[0].casefold()] if case else names[0]
-    value = f'found "{met[0]}", asked for "{shown(asked)}"'
-    findings.add("SUB213" if case else "SUB212", 1, [Place(None, value)])
