@@ -143,7 +143,7 @@ def _status() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's wish to stop
     if hasattr(os, "register_at_fork"):  # a pool of a model's ends its processes by this signal
-        os.register_at_fork(after_in_child=_end_by_signal)
+        os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
     gc.set_threshold(_NEW_OBJECTS)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", _SPINS)
     output = guard_streams()
@@ -154,10 +154,6 @@ def _status() -> int:
         print(f"{told}: what was printed is lost; send it to a file: > FILE", file=sys.stderr)
         status = max(status, HarnessError.exit_status)
     return status
-
-
-def _end_by_signal() -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def guarded(command: Callable[[], Any]) -> int:

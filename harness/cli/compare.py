@@ -15,7 +15,6 @@ from harness.cli.streams import stdout_to_stderr
 if TYPE_CHECKING:
     from harness.experiment.compare_plan import Asked
     from harness.experiment.contest import Contest
-    from harness.experiment.standings import ComparedSubmissions
 
 
 def compare(
@@ -89,7 +88,11 @@ def compare(
     }
     if solution is not None or config is not None:
         refuse_given({name: beside[name] for name in _OF_RUNS}, "goes with runs")
-        found = _submissions(**{name: beside[name] for name in (*_COMMON, *OF_SUBMISSIONS)})
+        from harness.experiment.comparing import submissions
+
+        with stdout_to_stderr():
+            competition = contest(**{name: beside[name] for name in (*_COMMON, *OF_SUBMISSIONS)})
+            found = competition.compared(submissions(of))
         show(format_, found.to_dict, found.sheets(), found.records())
         return
     given = {name: beside[name] for name in OF_SUBMISSIONS}
@@ -102,7 +105,7 @@ def compare(
     show(format_, compared.to_dict, compared.sheets(), compared.records())
 
 
-_COMMON = ("of", "metric", "baseline", "correction", "resamples", "seed")
+_COMMON = ("metric", "baseline", "correction", "resamples", "seed")
 _OF_RUNS = ("model", "all_pairs", "public_share", "slices")
 OF_SUBMISSIONS = ("solution", "config", "sample", "items", "k", "keep", "separator", "strict",
                   "force", "user_column", "item_column", "rank_column", "score_column", "row_order",
@@ -130,10 +133,3 @@ def contest(
     named = Named(*columns, row_order=row_order)
     own: dict[str, Any] = {"keep_users_without_items": keep, "overrides": set_ or ()}
     return contest_of(metric, named=named, **own, **given)
-
-
-def _submissions(of: list[Path], metric: str | None, **given: Any) -> ComparedSubmissions:
-    from harness.experiment.comparing import submissions
-
-    with stdout_to_stderr():
-        return contest(metric, **given).compared(submissions(of))

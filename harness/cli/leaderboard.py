@@ -10,7 +10,7 @@ import typer
 from harness.cli import options
 from harness.cli.compare import OF_SUBMISSIONS, contest
 from harness.cli.options import refuse_given
-from harness.cli.show import Format, FormatOption, show
+from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 
 
@@ -71,9 +71,13 @@ def leaderboard(
     if solution is not None or config is not None:
         sorting = {"sort": sort != "score"}
         refuse_given({n: beside[n] for n in _OF_RUNS} | sorting, "goes with runs")
-        return _ranked(
-            **{n: beside[n] for n in ("of", "metric", *_RULES, *OF_SUBMISSIONS, "format_")}
-        )
+        from harness.experiment.comparing import submissions
+
+        with stdout_to_stderr():  # what a metric prints must not mix with the results
+            competition = contest(**{n: beside[n] for n in ("metric", *_RULES, *OF_SUBMISSIONS)})
+            ranked = competition.ranked(submissions(of or []))
+        show(format_, ranked.to_dict, ranked.sheets(), ranked.records())
+        return 1 if ranked.refused else 0
     given = {name: beside[name] for name in (*_RULES, *OF_SUBMISSIONS)}
     refuse_given(given, "goes with submissions and their --solution or --config")
     from harness.experiment.comparing import leaderboard as leaderboard_of
@@ -88,12 +92,3 @@ def leaderboard(
 
 _OF_RUNS = ("model", "evaluation_set")
 _RULES = ("correction", "resamples", "seed")
-
-
-def _ranked(of: list[Path] | None, metric: str | None, format_: Format, **given: Any) -> int:
-    from harness.experiment.comparing import submissions
-
-    with stdout_to_stderr():  # what a metric prints must not mix with the results
-        found = contest(metric, **given).ranked(submissions(of or []))
-    show(format_, found.to_dict, found.sheets(), found.records())
-    return 1 if found.refused else 0

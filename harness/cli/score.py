@@ -62,10 +62,11 @@ def score(
     """Validate a file of lists, and score it against a config's evaluation set or a solution."""
     config = options.config_beside(beside_file, config)
     leave_processors()
-    if _is_run(file):
+    from harness.core.io import exists, refuse_overwriting
+
+    if exists(file) and (file / "result.json").is_file():
         beside = locals()
         return _of_run(file, metric, format_, [name for name in _BESIDE if beside[name]])
-    from harness.core.io import refuse_overwriting
     from harness.experiment import export
     from harness.experiment.submissions import SubmissionError, score_on
     from harness.experiment.terms import Terms
@@ -117,13 +118,6 @@ _BESIDE = ("config", "solution", "sample", "items", "k", "conventions", "keep", 
            "strict", "force", "codabench", "evalai", "user", "item", "rank", "score_", "row_order",
            "set_")  # fmt: skip
 """What goes with a file, and not with a run, by the parameters of `score`."""
-
-
-def _is_run(file: Path) -> bool:
-    """Return whether a run's folder is named, not a file or a folder of Parquet."""
-    from harness.core.io import exists
-
-    return exists(file) and (file / "result.json").is_file()
 
 
 def _of_run(folder: Path, metric: list[str] | None, format_: Format, also: list[str]) -> int:

@@ -16,7 +16,7 @@ from harness.cli.show import to_type
 from harness.core.errors import counted
 
 if TYPE_CHECKING:
-    from harness.experiment.split_files import SplitFolder, SplitRecord
+    from harness.experiment.split_files import SplitFolder
 
 
 _INDENT = 7
@@ -49,7 +49,9 @@ def split(
     folds = done.folds if isinstance(done, FoldedSplit) else (done,)
     if not quiet:
         _show(folds)
-    for odd in dict.fromkeys([*map(_without_config, folds), *done.notes]):
+    reasons = [fold.record.config for fold in folds if fold.record.config]
+    unwritten = [f"no config.toml: {reason}" for reason in reasons]
+    for odd in dict.fromkeys([*unwritten, *done.notes]):
         if odd:
             note("\n".join(_lines(f"note  {odd}", sys.stderr)))
 
@@ -62,14 +64,13 @@ def _show(folds: Sequence[SplitFolder]) -> None:
         for path in (fold.folder / name for name in FILES):
             if path.exists():
                 print(f"{path}  {path.stat().st_size:,} bytes")
-        _say(f"evaluation set  {_numbers(fold.record)}", before="\n")
+        of, sides = fold.record.evaluation, f"{fold.record.public:,} public"
+        parts = [of.fingerprint[:6], *([of.window] if of.window else []), f"k = {of.k}"]
+        numbers = f"{' · '.join(parts)} · {counted(of.users, 'user')}, {sides}"
+        line = f"evaluation set  {numbers}, {fold.record.private:,} private"
+        print("", *_lines(line, sys.stdout), sep="\n")
         print("\n" * (fold is not folds[-1]), end="")
     print("next  " + to_type("score", "FILE", *_options(folds[-1])))
-
-
-def _say(line: str, before: str = "") -> None:
-    """Print a line, in lines of its width where it is for a terminal."""
-    print(before + "\n".join(_lines(line, sys.stdout)))
 
 
 def _lines(line: str, stream: TextIO) -> list[str]:
@@ -78,18 +79,6 @@ def _lines(line: str, stream: TextIO) -> list[str]:
     from harness.core.terminal import wrapped  # it takes Rich
 
     return wrapped(line, shutil.get_terminal_size().columns, _INDENT)
-
-
-def _numbers(record: SplitRecord) -> str:
-    of = record.evaluation
-    parts = [of.fingerprint[:6], *([of.window] if of.window else []), f"k = {of.k}"]
-    sides = f"{record.public:,} public, {record.private:,} private"
-    return f"{' · '.join(parts)} · {counted(of.users, 'user')}, {sides}"
-
-
-def _without_config(done: SplitFolder) -> str:
-    reason = done.record.config
-    return f"no config.toml: {reason}" if reason else ""
 
 
 def _options(done: SplitFolder) -> list[str]:

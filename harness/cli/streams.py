@@ -49,8 +49,11 @@ def guard_streams() -> Stream | None:
 
 
 def _guarded(stream: TextIO | None, number: int, if_closed: int) -> Stream | None:
-    if stream is None:
-        _occupy(number, if_closed)
+    if stream is None:  # the null device stands where no file is
+        null = os.open(os.devnull, if_closed)
+        if null != number:
+            os.dup2(null, number)
+            os.close(null)
     elif not isinstance(stream, io.TextIOWrapper):
         return None
     return Stream(number, "w", closefd=False)
@@ -65,14 +68,6 @@ def _text(stream: Stream, before: TextIO | None) -> TextIO:
         errors="replace",  # a terminal without × or … shows ? instead
         line_buffering=lines,
     )
-
-
-def _occupy(number: int, flags: int) -> None:
-    """Let the null device stand where no file is; nobody can write to it if it is to be read."""
-    found = os.open(os.devnull, flags)
-    if found != number:
-        os.dup2(found, number)
-        os.close(found)
 
 
 @contextmanager

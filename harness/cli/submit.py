@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from harness.cli import options
 from harness.cli.log import note
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import UsageError, counted
-
-if TYPE_CHECKING:
-    from harness.experiment.submit import Submitted
 
 
 def submit(
@@ -43,7 +40,9 @@ def submit(
 
     From a run's folder nothing learns again.
     """
+    from harness import config as config_
     from harness.core.io import exists
+    from harness.experiment.submit import submit as write
     from harness.experiment.submit import submit_run
 
     source = options.config_of(source, config, "CONFIG or RUN")
@@ -56,7 +55,8 @@ def submit(
                 f"{source}: --fold goes with a run; of a config with folds the last is taken"
             )
         else:
-            done = _of_config(source, model, out, repeat, all_events, set_ or [])
+            read = config_.read(source, set_ or [])
+            done = write(read, model, out, repeat=repeat, all_events=all_events, where=str(source))
     if not quiet:
         print(f"{done.path}  {counted(done.rows, 'row')}, {done.path.stat().st_size:,} bytes")
     if all_events:
@@ -71,17 +71,6 @@ def submit(
     for what, count in counts.items():
         if count > 0:
             note(f"note  {what}: {count:,}")
-
-
-def _of_config(
-    config: Path, model: str, out: Path, repeat: int, all_events: bool, set_: list[str]
-) -> Submitted:
-    """Have a config's model learn, and write its lists."""
-    from harness import config as config_
-    from harness.experiment.submit import submit as write
-
-    settings = config_.read(config, set_)
-    return write(settings, model, out, repeat=repeat, all_events=all_events, where=str(config))
 
 
 def _refuse_beside(
