@@ -33,8 +33,13 @@ _INDENT = " " * 6
 
 def lines(result: Ranking) -> list[str]:
     """Return what is known of the best model, the first of the lines its scores."""
-    said = [*_own_chance(result), *_pairs(result), *_others_chance(result)]
-    return [_best(result), *(_INDENT + line for line in said)]
+    word = _chance(result.models[0])
+    facts = [f"it is {word}"] if word not in ("", "better") else []
+    facts += _pairs(result)
+    for word in ("no better than chance", "worse than chance"):
+        models = [model for model in result.models[1:] if _chance(model) == word]
+        facts += [f"{word}: {listed(models)}"] if models else []
+    return [_best(result), *(_INDENT + line for line in facts)]
 
 
 def title(result: Ranking) -> str:
@@ -151,20 +156,6 @@ def _alone(result: Ranking) -> str:
     return "not compared: one user tells no two models apart"
 
 
-def _own_chance(result: Ranking) -> list[str]:
-    word = _chance(result.models[0])
-    return [f"it is {word}"] if word not in ("", "better") else []
-
-
-def _others_chance(result: Ranking) -> list[str]:
-    """Return the other models that are no better than chance, and those that are worse."""
-    found = []
-    for word in ("no better than chance", "worse than chance"):
-        models = [model for model in result.models[1:] if _chance(model) == word]
-        found += [f"{word}: {listed(models)}"] if models else []
-    return found
-
-
 def _chance(model: ModelRecord) -> str:
     return "" if model.vs_random is None else model.vs_random.verdict
 
@@ -186,29 +177,23 @@ def _compared(result: Ranking, name: str) -> str | None:
 def _verdict(comparison: Comparison, one: str, other: str) -> str | None:
     """Return what the comparison says of `one` beside `other`; None where it has no such pair."""
     pair = _pair(comparison, one, other)
-    return None if pair is None else _seen_from(pair, one)
+    if pair is None:
+        return None
+    opposite = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
+    return pair.verdict if pair.one == one else opposite.get(pair.verdict, pair.verdict)
 
 
 def _pair(comparison: Comparison, one: str, other: str) -> Pair | None:
     return next((p for p in comparison.pairs if {p.one, p.other} == {one, other}), None)
 
 
-def _seen_from(pair: Pair, one: str) -> str:
-    opposite = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
-    return pair.verdict if pair.one == one else opposite.get(pair.verdict, pair.verdict)
-
-
 def listed(models: Sequence[ModelRecord]) -> str:
     """Return the names of models; of many the first."""
     more = len(models) - _NAMED
-    names = ", ".join(map(_quoted, models[:_NAMED]))
+    first = [name_of(model) for model in models[:_NAMED]]
+    # Quotes, for a name that a comma does not end.
+    names = ", ".join(f'"{name}"' if "," in name else name for name in first)
     return f"{names} and {more} more" if more > 0 else names
-
-
-def _quoted(model: ModelRecord) -> str:
-    """Return a name that a comma does not end."""
-    name = name_of(model)
-    return f'"{name}"' if "," in name else name
 
 
 def _counted(models: Sequence[ModelRecord], others: Sequence[ModelRecord]) -> str:

@@ -70,7 +70,10 @@ def parse(text: str) -> Wanted:
         raise UsageError(f'"{printable(text)}" is no condition; {_meant(text)}{_EXAMPLES}')
     metric, model, sign, other = found.group("metric", "model", "sign", "other")
     sign = " ".join(sign.split())
-    bound = _number(other)
+    try:
+        bound = float(other) if re.fullmatch(r"[-+\d.eE]+", other) else None
+    except ValueError:
+        bound = None
     if sign == BETTER and bound is not None:
         raise UsageError(
             f'"{printable(text)}": a model is better than a model; compare with >= {bound:g}'
@@ -90,13 +93,6 @@ def _meant(text: str) -> str:
             allowed = ", ".join((*_OPERATORS, BETTER))
             return f'"{wrong}" is no sign; allowed: {allowed}; write one such as '
     return "write one such as "
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text) if re.fullmatch(r"[-+\d.eE]+", text) else None
-    except ValueError:
-        return None
 
 
 def _bare(name: str) -> str:
@@ -268,17 +264,14 @@ class _Gate:
             why = "has one value for all lists, and no test over users"
         if why:
             raise UsageError(f'"{printable(text)}": {metric} {why}; compare values, with >=')
-        pair = self._pair(metric, {model, other})
+        pair = next(  # among those that the run compares, or among all
+            pair
+            for every in (False, True)
+            for pair in self._compared(metric, every)
+            if {pair.one, pair.other} == {model, other}
+        )
         better = "better" if pair.one == model else "worse"
         return pair.verdict == better, pair.p_adjusted
-
-    def _pair(self, metric: str, models: set[str]) -> Pair:
-        """Return two models compared, among the pairs that the run compares, or among all."""
-        for every in (False, True):
-            for pair in self._compared(metric, every):
-                if {pair.one, pair.other} == models:
-                    return pair
-        raise AssertionError("all pairs are compared")
 
     def _compared(self, metric: str, every: bool) -> tuple[Pair, ...]:
         """Return pairs; those of the first metric are in the record, whose scores may be gone."""

@@ -134,7 +134,11 @@ def compare(
         A run folder that was changed or damaged.
     """
     took, opened = stopwatch(), opened_runs(of)
-    folds = [_fold([run.folds[at] for run in opened]) for at in range(len(opened[0].folds))]
+    folds = [[run.folds[at] for run in opened] for at in range(len(opened[0].folds))]
+    for fold in folds:
+        for run in fold[1:]:
+            if not run.user_ids.equals(fold[0].user_ids):
+                raise run.other_users(run_folder.PER_USER)
     plan = planned(
         opened,
         versions(opened, partial(_equal, folds)),
@@ -163,14 +167,6 @@ def compare(
             "in each; its result.json has the slices of every fold"
         )
     return _over_folds(plan, evaluation, parts)
-
-
-def _fold(runs: Sequence[Run]) -> Sequence[Run]:
-    """Return one evaluation set of several runs, who have the same users."""
-    for run in runs[1:]:
-        if not run.user_ids.equals(runs[0].user_ids):
-            raise run.other_users(run_folder.PER_USER)
-    return runs
 
 
 def _scored(fold: Sequence[Run], plan: Plan) -> ScoredFold:
@@ -280,14 +276,11 @@ def _models(compared: Compared) -> Sheet:
         Column("users above 0", lambda m: percent(hits[m.name])),
         Column("run", lambda m: printable(m.run), "words"),
     ]
-    return Sheet.of(compared.models, columns, heading=[_set_line(compared)], kept=3)
-
-
-def _set_line(compared: Compared) -> str:
-    found = compared.evaluation
-    which = [part for part in (found.layout, found.window) if part]
-    parts = [*which, f"k = {found.k}", counted(compared.comparison.users, "user")]
-    return f"evaluation set  {' · '.join(parts)} · {found.fingerprint[:6]}"
+    evaluation = compared.evaluation
+    which = [part for part in (evaluation.layout, evaluation.window) if part]
+    parts = [*which, f"k = {evaluation.k}", counted(compared.comparison.users, "user")]
+    heading = [f"evaluation set  {' · '.join(parts)} · {evaluation.fingerprint[:6]}"]
+    return Sheet.of(compared.models, columns, heading=heading, kept=3)
 
 
 def _digits(compared: Compared) -> int:

@@ -82,8 +82,13 @@ def planned(opened: Sequence[Run], found: Mapping[str, Version], **asked: Unpack
     if baseline is None and not asked.get("all_pairs") and own.baseline in found:
         baseline = own.baseline
     chosen = _chosen(found, asked.get("models", ()), baseline)
-    given = asked.get("correction"), asked.get("resamples"), asked.get("seed")
-    rules = rules_of(opened[0].config, baseline, *given)
+    rules = rules_of(
+        opened[0].config,
+        baseline,
+        asked.get("correction"),
+        asked.get("resamples"),
+        asked.get("seed"),
+    )
     shares = asked.get("public_shares")
     return Plan(chosen, metric, rules, own.public_shares if shares is None else list(shares))
 

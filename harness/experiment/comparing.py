@@ -308,7 +308,13 @@ def submissions(of: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
             str(name): path_or_frame(one, f'submission "{name}"') for name, one in of[0].items()
         }
     else:
-        given = dict(named(list(map(_file, of))))
+        for path in of:
+            if not isinstance(path, (str, Path)):
+                raise UsageError(
+                    f"found {type(path).__name__} where a submission is named by its path; a frame "
+                    'needs a name: {"mine": frame, "theirs": "theirs.csv"}'
+                )
+        given = dict(named([Path(path) for path in of]))
     for one in given.values():
         if isinstance(one, Path) and (one / "result.json").is_file():
             raise UsageError(
@@ -318,15 +324,6 @@ def submissions(of: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
         if isinstance(one, Path) and one.is_dir():
             raise UsageError(f"{one}: is a folder; name the files in it, such as {one}/*.csv")
     return given
-
-
-def _file(given: Any) -> Path:
-    if isinstance(given, (str, Path)):
-        return Path(given)
-    raise UsageError(
-        f"found {type(given).__name__} where a submission is named by its path; a frame needs a "
-        'name: {"mine": frame, "theirs": "theirs.csv"}'
-    )
 
 
 def require_runs(of: Sequence[Any]) -> Sequence[Path | Run]:

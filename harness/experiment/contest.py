@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from harness.core.arrays import Bool, Floats
+from harness.core.arrays import Floats
 from harness.core.errors import HarnessError, UsageError, counted
 from harness.core.random import id_hashes
 from harness.experiment.compare import compare_users
@@ -252,7 +252,9 @@ def _compared(
     hashes = id_hashes(solution.users)
     boards, notes = list[Board](), [*told, *_perfect(read, solution), *_same(read)]
     notes += left_out_lines(solution.left_out)
-    for name, users in _groups(solution).items():
+    groups = {ALL: solution.counted}
+    groups |= {name: users & solution.counted for name, users in solution.leaderboards.items()}
+    for name, users in groups.items():
         if users.sum() < 2:
             few = counted(int(users.sum()), "user")
             notes.append(f"{name}: {few}, and at least two are needed for a comparison")
@@ -274,11 +276,6 @@ def _compared(
     )
 
 
-def _groups(solution: Solution) -> dict[str, Bool]:
-    boards = {n: users & solution.counted for n, users in solution.leaderboards.items()}
-    return {ALL: solution.counted, **boards}
-
-
 def _board(name: str, part: ProfiledUsers, metric: Metric, rules: Rules) -> Board:
     means, comparison, _, _ = compare_users(part, list(part.tables), metric, rules)
     tied, near = ({one: list[str]() for one in part.tables} for _ in range(2))
@@ -297,7 +294,8 @@ def _board(name: str, part: ProfiledUsers, metric: Metric, rules: Rules) -> Boar
             better[last] += 1
             worse[first] += 1
     order = list(comparison.means)
-    ranks = {one: 1 + _before(comparison.means, one, metric) for one in order}
+    costs = {one: metric.definition.sign * mean for one, mean in comparison.means.items()}
+    ranks = {one: 1 + sum(cost < costs[one] for cost in costs.values()) for one in order}
     standings = (
         Standing(
             one,
@@ -312,12 +310,6 @@ def _board(name: str, part: ProfiledUsers, metric: Metric, rules: Rules) -> Boar
         for one in order
     )
     return Board(name, len(part.hashes), tuple(standings), comparison)
-
-
-def _before(means: Mapping[str, float], name: str, metric: Metric) -> int:
-    """Return how many have a better mean."""
-    sign = metric.definition.sign
-    return sum(sign * mean < sign * means[name] for mean in means.values())
 
 
 def named(files: Sequence[Path]) -> dict[str, Path]:

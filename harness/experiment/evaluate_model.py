@@ -22,7 +22,6 @@ from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, curve, curve_sums, score, set_sums
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue
-from harness.models.recommendations import Recommendations
 from harness.protocol.leaderboard_estimate import (
     LeaderboardEstimate,
     Sample,
@@ -102,7 +101,11 @@ class EvaluatedModel:
         sample_ids : int, optional
             How many ids a leaderboard averages that averages all of a sample submission.
         """
-        users, of_set = int(sums["users"][0]), _of_set(sums, asked, k, settings.repeats)
+        users, repeats = int(sums["users"][0]), range(settings.repeats)
+        of_set = {
+            metric: [metrics.value_of(metric, sums["set"][repeat][at]) for repeat in repeats]
+            for at, metric in enumerate(_of_all_lists(asked, k))
+        }
         coverage, popularity = describing(k)
         described = {
             str(coverage): sum(of_set[coverage]) / settings.repeats,
@@ -135,15 +138,6 @@ def describing(k: int) -> tuple[Metric, Metric]:
 def _of_all_lists(asked: Sequence[Metric], k: int) -> list[Metric]:
     every = dict.fromkeys((*asked, *describing(k)))
     return [metric for metric in every if metric.definition.of == "set"]
-
-
-def _of_set(
-    sums: Mapping[Any, Any], asked: Sequence[Metric], k: int, repeats: int
-) -> dict[Metric, list[float]]:
-    return {
-        metric: [metrics.value_of(metric, sums["set"][repeat][at]) for repeat in range(repeats)]
-        for at, metric in enumerate(_of_all_lists(asked, k))
-    }
 
 
 def asked_in_turn(
@@ -204,8 +198,16 @@ def scored(
             **_oddities(answers, settings, others),
         }
         if others is not None:
-            given = evaluation_set, others.evaluation_set, _of_others(answers), catalogue, sample
-            sums["leaderboard"] = leaderboard_sums(asked[0], table, *given)
+            lists = [answer.others for answer in answers if answer.others is not None]
+            sums["leaderboard"] = leaderboard_sums(
+                asked[0],
+                table,
+                evaluation_set,
+                others.evaluation_set,
+                lists if len(lists) == len(answers) else None,
+                catalogue,
+                sample,
+            )
     return ScoredModel(ScoreTable({m: v for m, v in table.values.items() if m in asked}), sums)
 
 
@@ -229,7 +231,11 @@ def _oddities(answers: Sequence[Answers], settings: ModelConfig, others: Task | 
 def _notes(sums: Mapping[Any, Any], settings: ModelConfig) -> Iterator[str]:
     """Yield what is odd about a model's lists, and whether others have none."""
     if settings.use is not None:
-        yield from _mostly_empty(settings.name, int(sums["users"][0]), int(sums["empty"][0]))
+        n, empty = int(sums["users"][0]), int(sums["empty"][0])
+        if 2 * empty > n:
+            which = "all" if empty == n else f"{empty:,} of"
+            lists = "1 list is" if n == 1 else f"{n:,} lists are"
+            yield f'model "{settings.name}": {which} {lists} empty, and score 0'
     yield from sums["notes"]
     if sums["refused"]:
         users = counted(int(sums["left_out"][0]), "user")
@@ -250,18 +256,3 @@ _CANNOT_BE_ASKED = (
     'model "{}" gives no lists for the {} whom the evaluation set leaves out; they count '
     "as 0 in its leaderboard estimate ({})"
 )
-
-
-def _of_others(answers: Sequence[Answers]) -> list[Recommendations] | None:
-    """Return each repeat's lists for the users whom the evaluation set leaves out."""
-    lists = [answer.others for answer in answers if answer.others is not None]
-    return lists if len(lists) == len(answers) else None
-
-
-def _mostly_empty(name: str, n: int, empty: int) -> tuple[str, ...]:
-    """Return a note where most users have an empty list."""
-    if 2 * empty <= n:
-        return ()
-    which = "all" if empty == n else f"{empty:,} of"
-    of = "1 list is" if n == 1 else f"{n:,} lists are"
-    return (f'model "{name}": {which} {of} empty, and score 0',)

@@ -237,8 +237,16 @@ class _Asking:
         ]
         # Nothing can be said for others of a metric that is not 0 for users without hits.
         also = others if self.metrics[0].definition.zero_without_hits else None
-        given = answers, settings, task, self.catalogue, self.metrics, Clock()
-        one = scored(*given, others=also, sample=sample)
+        one = scored(
+            answers,
+            settings,
+            task,
+            self.catalogue,
+            self.metrics,
+            Clock(),
+            others=also,
+            sample=sample,
+        )
         return {
             "values": {self.metrics.index(m): own for m, own in one.table.values.items()},
             "lists": {repeat: answer.lists.items for repeat, answer in enumerate(answers)},

@@ -161,10 +161,13 @@ def explain(submitted: SubmittedLists, row: int, k: int, by: Metric | None = Non
     d = DIVISORS["kaggle"].value(tally.relevant, k, tally.length, tally.hits)
     divisor = int(np.max(d))
     candidates = submitted.items.gather(judgments.truth.indices)
+    outside = np.asarray(solution.judgments.relevant) - solution.judgments.truth.sizes
+    start = int(outside[:row].sum())
+    no_candidates = solution.outside[start : start + int(outside[row])]
     return Explanation(
         user=solution.users[row],
         k=k,
-        truth=tuple(sorted([*candidates, *_outside(solution, row)])),
+        truth=tuple(sorted([*candidates, *no_candidates])),
         candidates=len(candidates),
         divisor=divisor,
         averaged=bool(solution.counted[row]),
@@ -199,28 +202,19 @@ def _list_positions(ids: pl.Series, block: Block, divisor: int) -> tuple[ListPos
     )
 
 
-def _outside(solution: Solution, row: int) -> list[str]:
-    """Return a user's true items that are no candidates."""
-    counts = np.asarray(solution.judgments.relevant) - solution.judgments.truth.sizes
-    start = int(counts[:row].sum())
-    return solution.outside[start : start + int(counts[row])].to_list()
-
-
 def _metrics(solution: Solution, k: int) -> list[Metric]:
-    """Return every metric of accuracy, and others at `k` that are asked for, if grades allow it."""
+    """Return every metric of accuracy, and others at `k` that are asked for, if grades allow it.
+
+    One with a choice is there once under each value of its first parameter.
+    """
     own = [m for m in solution.metrics if m.k == k and m.definition.of == "user"]
-    found = [*_accuracy(k), *(metric for metric in own if not metric.definition.needs)]
-    return [metric for metric in found if allows(metric, solution.judgments.grades)]
-
-
-def _accuracy(k: int) -> list[Metric]:
-    """Return every metric of accuracy, once under each value of its first parameter."""
     found = []
     for name, definition in DEFINITIONS.items():
         param, values = next(iter(definition.choices.items()), ("", ()))
         texts = [f"{name}({param}={value})" for value in values] or [name]
         found += [parse(f"{text}@{k}") for text in texts if not definition.needs]
-    return found
+    found += [metric for metric in own if not metric.definition.needs]
+    return [metric for metric in found if allows(metric, solution.judgments.grades)]
 
 
 def rows_of(solution: Solution, users: Sequence[str]) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -106,7 +105,12 @@ class PrecomputedLists:
         nothing = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
         solution = Solution(users, items, Judgments(nothing, nothing.sizes), k=k)
         against = Terms(self.config).against().scored_by(solution)
-        given = self._given()
+        if self.frame is None and is_given(self.path.name):
+            raise UsageError(
+                f"{shown(self.path.name)}: were given in Python, and no file holds them; write "
+                "them to one, and name it in place of this"
+            )
+        given = self.path if self.frame is None else self.frame
         found = examine(given, against, solution, places=k)
         if not found.validation.valid and not force:
             refusal = "these lists have errors; mend them"
@@ -120,15 +124,6 @@ class PrecomputedLists:
             return lists_of_validated(given, found, solution, k), _warnings(found)
         except DataError as error:
             raise DataError(f'model "{self.name}": {error}') from error
-
-    def _given(self) -> Path | pl.DataFrame:
-        """Return the file or the frame."""
-        if self.frame is None and is_given(self.path.name):
-            raise UsageError(
-                f"{shown(self.path.name)}: were given in Python, and no file holds them; write "
-                "them to one, and name it in place of this"
-            )
-        return self.path if self.frame is None else self.frame
 
 
 def odd(name: str, found: Recommendations, evaluation_set: EvaluationSet) -> tuple[str, ...]:

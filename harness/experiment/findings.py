@@ -67,7 +67,9 @@ def findings_of(
         What could not be read.
     """
     config = factories.config
-    resolved = _resolved(config, data, metrics)
+    resolved = config.resolved()
+    resolved["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in metrics]
+    resolved["evaluation"].setdefault("candidates", data.candidates)
     models = _records(factories, resolved, metrics, figures, evaluated)
     estimates = {one.name: one.leaderboard_estimate for one in evaluated}
     return Findings(
@@ -140,14 +142,6 @@ def _estimate(one: EvaluatedModel, metric: Metric, figures: Figures) -> ModelEst
     found = figures.estimates[one.name, metric] if values is None else of_set(values)
     # Repeats that are all the same have no spread.
     return found if one.random else replace(found, sd_repeats=None)
-
-
-def _resolved(config: Config, data: Dataset, metrics: Sequence[Metric]) -> dict[str, Any]:
-    """Return the config with what the layout and the defaults decided written out."""
-    values = config.resolved()
-    values["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in metrics]
-    values["evaluation"].setdefault("candidates", data.candidates)
-    return values
 
 
 def _start(split: Split) -> str:

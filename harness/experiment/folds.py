@@ -43,7 +43,6 @@ from harness.experiment.result import Findings, Result, write_run
 from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, USERS
 from harness.metrics import Metric
 from harness.metrics.scores import mean
-from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.split import end_of
 from harness.protocol.task import Task, log_evaluation_set, task_on
 from harness.protocol.task import read as read_events
@@ -89,9 +88,6 @@ class FoldedResult(Findings, PerUser):
         """Return what recommendations.parquet holds."""
         return frames_of([fold.list_rows(names) for fold in self.folds])
 
-    def _users(self) -> pl.DataFrame:
-        return frames_of([fold.users for fold in self.folds])
-
     def write(self, folder: Path | str, *, recommendations: bool = True) -> None:
         """Write the run folder as `Result.write` does; its tables have a column ``fold``.
 
@@ -103,7 +99,8 @@ class FoldedResult(Findings, PerUser):
         tables: dict[str, Callable[[], pl.DataFrame]] = {}
         if recommendations:
             tables[RECOMMENDATIONS] = self.list_rows
-        tables |= {PER_USER: self.score_rows, USERS: self._users}
+        tables[PER_USER] = self.score_rows
+        tables[USERS] = lambda: frames_of([fold.users for fold in self.folds])
         write_run(self, folder, tables, max(fold.group() for fold in self.folds))
 
 
@@ -208,19 +205,19 @@ def over_folds(
         laws = [fold.users.law for fold in folds] if lawful else None
         steps = figure_steps(left, metrics, (), of.users, of, against_chance=lawful)
         figures = steps_.found(steps, of_one(folded(of, part, laws)))
-    resolved = _resolved(config, results[-1])
+    last = results[-1]
+    resolved = config.resolved() | {"evaluation": last.config["evaluation"]}
     models = _models(resolved, metrics, results, of, figures)
     means = [
         of.means_of(names, metrics[0], fold)
         for fold in range(len(folds) if figures.comparison else 0)
     ]
-    last = results[-1]
     seconds = [fold.seconds for fold in results] + [clock.seconds]
     return FoldedResult(
         config=resolved,
         start=last.start,
         evaluation=Evaluation.of_folds([fold.evaluation for fold in results], of.users),
-        with_items=pl.concat([_with_items(one) for one in sets]).n_unique(),
+        with_items=pl.concat([fold.user_ids.filter(fold.relevant > 0) for fold in sets]).n_unique(),
         metrics=metrics,
         models=models,
         chance=_chance([fold.chance for fold in results], independent=not held_out.overlaps),
@@ -238,10 +235,6 @@ def over_folds(
         changed={name: file for fold in results for name, file in fold.changed.items()},
         folds=tuple(results),
     )
-
-
-def _with_items(of: EvaluationSet) -> pl.Series:
-    return of.user_ids.filter(of.relevant > 0)
 
 
 def _models(
@@ -311,11 +304,6 @@ def _chance(folds: Sequence[Mapping[str, Chance]], *, independent: bool) -> dict
         means = np.array([chance.mean for chance in own])
         found[name] = Chance(mean(means), sd if independent else None)
     return found
-
-
-def _resolved(config: Config, last: Result) -> dict[str, Any]:
-    """Return the config with what the layout and the defaults decided written out."""
-    return config.resolved() | {"evaluation": last.config["evaluation"]}
 
 
 def notes_of(held_out: HeldOut, folds: Sequence[Sequence[str]]) -> tuple[str, ...]:

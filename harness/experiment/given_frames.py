@@ -63,7 +63,11 @@ def _events(table: EventTable, given: Any) -> pl.DataFrame:
     """Return the columns of events; ids of several types are refused, as by `harness.evaluate`."""
     role = table.table.name
     if isinstance(given, pl.LazyFrame):
-        _require_columns(role, table, given, _names(role, given))
+        try:
+            names = given.collect_schema().names()
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"{role}: the lazy frame cannot be worked out: {error}") from error
+        _require_columns(role, table, given, names)
         given = given.select(table.columns)
     frame = frame_of(given, role, forms=FORMS)
     _require_columns(role, table, given, frame.columns)
@@ -74,13 +78,6 @@ def _events(table: EventTable, given: Any) -> pl.DataFrame:
     for name, column in columns.items():
         _refuse_objects(role, name, frame, column)
     return pl.DataFrame(columns)
-
-
-def _names(role: str, frame: pl.LazyFrame) -> list[str]:
-    try:
-        return frame.collect_schema().names()
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"{role}: the lazy frame cannot be worked out: {error}") from error
 
 
 def _refuse_objects(role: str, name: str, frame: Frame, column: pl.Series) -> None:

@@ -97,14 +97,12 @@ def _of_mapping(
     if "lists" in own:
         own["lists"] = frames.named(f"the lists of {name}", plain(own["lists"]))
     if isinstance(params := own.get("params"), Mapping):
-        own["params"] = {key: _unboxed(value) for key, value in params.items()}
+        own["params"] = {  # numbers of NumPy as Python's own
+            key: value.item() if isinstance(value, np.generic) else value
+            for key, value in params.items()
+        }
     _require_writable(name, own.get("params"))
     return {key: one if key == "params" else plain(one) for key, one in own.items()}
-
-
-def _unboxed(value: Any) -> Any:
-    """Return a number of NumPy as Python's own; lists and objects are left as they are."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_import_path(text: str) -> bool:
@@ -149,14 +147,11 @@ def _use(name: str, given: Any) -> str:
             f'model "{name}": {kind.__name__} has no method "{lost[0]}"; a model has '
             "fit(train) and recommend(users, k, draws, exclude=None)"
         )
-    raise UsageError(f'model "{name}": found {_shown(given)}; expected {_MODELS}')
-
-
-def _shown(given: Any) -> str:
     if given is None or isinstance(given, bool | int | float):
-        return repr(given)
-    callable_ = getattr(given, "__name__", "")
-    return f"{type(given).__name__} {callable_}".rstrip()
+        shown = repr(given)
+    else:
+        shown = f"{type(given).__name__} {getattr(given, '__name__', '')}".rstrip()
+    raise UsageError(f'model "{name}": found {shown}; expected {_MODELS}')
 
 
 def _refuse_beside_object(name: str, model: Any, own: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.config import Config, parse
+from harness.config import parse
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable
 from harness.core.progress import Clock
 from harness.data import loading
@@ -72,8 +72,10 @@ def config_for(log: Path, target: Path, columns: Columns | None = None) -> NewCo
     table = _in_rows(_table(log, said, found), said, found)
     with closing(sources(table)) as files:
         guess(next(files), said, found)
-    folder = _from(log.parent, target.parent)
-    found.data |= {"path": folder.replace("$", "$$"), "events": log.name.replace("$", "$$")}
+    folder = log.parent.resolve()
+    relative = os.path.relpath(folder, target.parent.resolve())
+    path = str(folder) if relative.startswith("../../..") else relative
+    found.data |= {"path": path.replace("$", "$$"), "events": log.name.replace("$", "$$")}
     data, fault = _read(found, target)
     if data is not None:
         _tell_types(data, found)
@@ -133,40 +135,25 @@ def _require_fields(
 
 def _widths(log: Path, usual: str, encoding: str) -> dict[str, int]:
     """Return how many columns each separator makes; blanks count where no other makes two."""
-    tables = {
-        one: Table(log, one, encoding=encoding, key="events") for one in (usual, *_SEPARATORS)
-    }
-    counts = {one: _width(table) for one, table in tables.items()}
+    counts = dict.fromkeys((usual, *_SEPARATORS), 0)  # as many where it cannot be read so
+    for separator in counts:
+        table = Table(log, separator, encoding=encoding, key="events")
+        with suppress(DataError), closing(sources(table)) as files:
+            counts[separator] = len(next(files).names)
     if any(count > 1 for one, count in counts.items() if one != " "):
         del counts[" "]  # a name may hold blanks
     return counts
 
 
-def _width(table: Table) -> int:
-    """Return how many columns a log has; none where it cannot be read so."""
-    with suppress(DataError), closing(sources(table)) as files:
-        return len(next(files).names)
-    return 0
-
-
-def _from(folder: Path, start: Path) -> str:
-    """Return a folder as a config in another names it."""
-    folder, start = folder.resolve(), start.resolve()
-    relative = os.path.relpath(folder, start)
-    return str(folder) if relative.startswith("../../..") else relative
-
-
-def _config(found: Guessed, target: Path) -> Config:
-    """Return a config of the log; neither its split nor its model changes how that is read."""
-    models = [{"name": "any", "use": "any:Model"}]
-    data = {"layout": "table", **found.data}
-    values = {"data": data, "split": {"strategy": "time"}, "models": models}
-    return parse(values, target.parent, str(target))
-
-
 def _read(found: Guessed, target: Path) -> tuple[Dataset | None, str]:
     """Return the log as it is read, unless it needs more memory than is free; or what is wrong."""
-    layout = _config(found, target).layout()
+    # Neither the split nor the model changes how the log is read.
+    values = {
+        "data": {"layout": "table", **found.data},
+        "split": {"strategy": "time"},
+        "models": [{"name": "any", "use": "any:Model"}],
+    }
+    layout = parse(values, target.parent, str(target)).layout()
     limit = memory.limit(None)
     if limit is not None and memory.needed(layout) > limit.size:
         found.told.append("the log is larger than the memory that is free: it was not read whole")
@@ -197,7 +184,11 @@ def _split(found: Guessed, data: Dataset | None) -> dict[str, Any]:
     if data is None:
         return {"strategy": "time", "valid_days": _WEEK}
     days = _WEEK if data.times[1] - data.times[0] >= 4 * _WEEK * DAY_US else 1
-    users, label = _evaluated(data, days), f"split      the last {counted(days, 'day')}"
+    starts = (data.times[1] // DAY_US + 1 - days) * DAY_US
+    late, n = data.events.time >= starts, len(data.user_ids)
+    after, before = (np.bincount(data.events.user[rows], minlength=n) > 0 for rows in (late, ~late))
+    users = int(np.count_nonzero(after & before))
+    label = f"split      the last {counted(days, 'day')}"
     if users >= min(_ENOUGH, max(len(data.user_ids) // 10, 1)):
         found.told.append(f"{label}: {users:,} of their users had events before")
         return {"strategy": "time", "valid_days": days}
@@ -206,15 +197,6 @@ def _split(found: Guessed, data: Dataset | None) -> dict[str, Any]:
         f"{counted(users, 'user')} had events before"
     )
     return {"strategy": "last_n", "n": 1}
-
-
-def _evaluated(data: Dataset, days: int) -> int:
-    """Return how many users have events on the last days, and before."""
-    starts = (data.times[1] // DAY_US + 1 - days) * DAY_US
-    late = data.events.time >= starts
-    n = len(data.user_ids)
-    there = [np.bincount(data.events.user[rows], minlength=n) > 0 for rows in (late, ~late)]
-    return int(np.count_nonzero(there[0] & there[1]))
 
 
 def _content(data: Dataset) -> list[str]:

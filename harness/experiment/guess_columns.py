@@ -109,7 +109,10 @@ def guess(source: Source, said: Columns, found: Guessed) -> None:
         if column is None:
             missed.append(role)
             continue
-        _require(column, names, source)
+        if column not in names:
+            raise UsageError(
+                f'{source.shown}: has no column "{printable(column)}"; it has {_shown(names)}'
+            )
         found.data[role] = column
         rest = [name for name in rest if name != column]
     _refuse_missed(source, missed, rest)
@@ -193,13 +196,6 @@ def _as_many(first: Sequence[str]) -> str:
     return ",".join(name or f"column{n}" for n, name in enumerate(names, 1))
 
 
-def _require(name: str, names: Sequence[str], source: Source) -> None:
-    if name not in names:
-        raise UsageError(
-            f'{source.shown}: has no column "{printable(name)}"; it has {_shown(names)}'
-        )
-
-
 def _plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())
 
@@ -216,13 +212,10 @@ def _column(role: str, names: Sequence[str], source: Source) -> str | None:
     dates = [name for name in names if _looks_like_times(source, name)]
     dates.sort(key=lambda name: _NO_EVENT.search(_plain(name)) is not None)
     said = _named(role, names)
-    several = [name for name in ([said] if said else []) + dates if _differ(source, name)]
-    return next(iter([*several, *([said] if said else []), *dates]), None)
-
-
-def _differ(source: Source, column: str) -> bool:
-    """Return whether the first values of a column are not all the same."""
-    return source.first(column, _ROWS).n_unique() > 1
+    columns = ([said] if said else []) + dates
+    # A column with one value alone tells no events apart.
+    several = [name for name in columns if source.first(name, _ROWS).n_unique() > 1]
+    return next(iter([*several, *columns]), None)
 
 
 def _texts(source: Source, column: str) -> pl.Series:
@@ -309,7 +302,10 @@ def _formats(texts: pl.Series) -> list[str]:
     Of ways that read all alike only the first is there. They stand in the order of how close
     together the times then lie, as the events of a log do.
     """
-    read = {name: _times(texts, name, pattern) for name, pattern in _ways(texts)}
+    read = dict[str, pl.Series]()
+    for name, pattern in _ways(texts):
+        column = texts.to_frame().select(times.from_text(texts.name, name, pattern))
+        read[name] = column.to_series().drop_nulls()
     most = max((len(found) for found in read.values()), default=0)
     if most <= _MOST * len(texts):
         return []
@@ -330,12 +326,6 @@ def _ways(texts: pl.Series) -> list[tuple[str, str | None]]:
         return tried
     middle = _middle(texts)
     return [*tried, (next((u for u, most in _LATEST.items() if middle < most), "epoch_us"), None)]
-
-
-def _times(texts: pl.Series, time_format: str, pattern: str | None) -> pl.Series:
-    """Return the texts that are times of a format, as these."""
-    found = texts.to_frame().select(times.from_text(texts.name, time_format, pattern))
-    return found.to_series().drop_nulls()
 
 
 def _guess_types(source: Source, names: Sequence[str], found: Guessed) -> None:

@@ -42,7 +42,9 @@ class HeldOut:
         """
         if not self._given:
             return
-        pairs, at = _true_pairs(of), len(self._pairs) + 1
+        users = of.user_ids.gather(np.repeat(np.arange(len(of.users)), of.truth.sizes))
+        items = of.candidate_ids.gather(of.truth.indices)
+        pairs, at = pl.DataFrame({"user": users, "item": items}), len(self._pairs) + 1
         for number, other in enumerate(self._pairs, 1):
             both = len(other.join(pairs, on=other.columns, how="semi"))
             if both == len(other) == len(pairs) > 0:
@@ -63,13 +65,6 @@ class HeldOut:
     def notes(self) -> tuple[str, ...]:
         """What is odd about the folds together."""
         return (*self.overlaps, *(_written_otherwise(self._users) if self._given else ()))
-
-
-def _true_pairs(of: EvaluationSet) -> pl.DataFrame:
-    """Return users and their true candidates."""
-    users = np.repeat(np.arange(len(of.users)), of.truth.sizes)
-    items = of.candidate_ids.gather(of.truth.indices)
-    return pl.DataFrame({"user": of.user_ids.gather(users), "item": items})
 
 
 def _written_otherwise(folds: Sequence[pl.DataFrame]) -> Iterator[str]:

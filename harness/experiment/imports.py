@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 _OURS = "harness"
@@ -137,7 +136,9 @@ def _located(name: str, search: Sequence[str] | None) -> tuple[Path | None, Sequ
     """Return the file of a module, and where a package's modules are looked for."""
     module = sys.modules.get(name)
     if module is not None:
-        return _file_of(module), getattr(module, "__path__", None)
+        path = getattr(module, "__dict__", {}).get("__file__")  # else some import
+        known = on_disk(path) if isinstance(path, str) else None
+        return known, getattr(module, "__path__", None)
     for finder in sys.meta_path:
         with suppress(ImportError, ValueError, AttributeError, OSError):
             spec = finder.find_spec(name, search)
@@ -145,8 +146,3 @@ def _located(name: str, search: Sequence[str] | None) -> tuple[Path | None, Sequ
                 file = on_disk(str(spec.origin)) if spec.has_location else None
                 return file, spec.submodule_search_locations
     return None, None
-
-
-def _file_of(module: ModuleType) -> Path | None:
-    file = getattr(module, "__dict__", {}).get("__file__")  # else some import
-    return on_disk(file) if isinstance(file, str) else None

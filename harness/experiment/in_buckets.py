@@ -187,9 +187,8 @@ class InBuckets:
 
     def _of_all(self, name: str, model: Recommender, repeat: int, clock: Clock) -> Answers:
         if isinstance(itself(model), PrecomputedLists):
-            given = self.task, self.others, repeat, unseen
             with clock.step("recommend"):
-                return ask(name, model, *given, again=False)
+                return ask(name, model, self.task, self.others, repeat, unseen, again=False)
         parts = self._parts[name, repeat]
         others = None
         if all(part.others is not None for part in parts):
@@ -245,9 +244,15 @@ def opened(
     with ExitStack() as stack:
         took = stopwatch()
         with clock.step("read"), steps("making buckets", total, " rows", progress) as bar:
-            given = prepared(layout, bar.update, kept=config.data.cache)
-            buckets = stack.enter_context(given)
-        _refuse_larger(max(buckets.known.events), limit)
+            making = prepared(layout, bar.update, kept=config.data.cache)
+            buckets = stack.enter_context(making)
+        events = max(buckets.known.events)
+        size = memory.BASE + memory.AN_EVENT * events
+        if size > limit.size:
+            raise UsageError(
+                f"the largest bucket of users has {events:,} events and needs {memory.shown(size)} "
+                f"of memory; {limit.says}: allow more with --memory"
+            )
         _log.warning("%s: users are evaluated in %s", needed, counted(len(buckets), "bucket"))
         _log.info("read %s into buckets, %s", counted(sum(buckets.known.events), "event"), took())
         yield buckets
@@ -269,12 +274,3 @@ def evaluated(
         users, events = len(found.task.evaluation_set.users), max(buckets.known.events)
         require_memory(config, users, events, limit)
         yield found
-
-
-def _refuse_larger(events: int, limit: Limit) -> None:
-    needed = memory.BASE + memory.AN_EVENT * events
-    if needed > limit.size:
-        raise UsageError(
-            f"the largest bucket of users has {events:,} events and needs {memory.shown(needed)} "
-            f"of memory; {limit.says}: allow more with --memory"
-        )

@@ -101,8 +101,10 @@ class FoldModels:
         for model in self.config.models:
             if model.name in self.finished.found and model.name not in self.failures.found:
                 yield model, partial(self.finished.found[model.name], found.task)
-        given = self.number - 1, found.task.evaluation_set, partial(self.ask, found)
-        yield from beside.answers(unasked, *given, self.finished.unkept)
+        ask, evaluation_set = partial(self.ask, found), found.task.evaluation_set
+        yield from beside.answers(
+            unasked, self.number - 1, evaluation_set, ask, self.finished.unkept
+        )
 
 
 class InMemory:
@@ -133,5 +135,5 @@ class InMemory:
         # Taken out, so that a model's memory is free again unless others are made of it.
         models = (of.pop(settings.name) for of in self._models[: settings.repeats])
         clock = Clock()
-        given = settings, self.task, self.others, clock, self._progress
-        return asked_in_turn(models, *given), clock
+        answers = asked_in_turn(models, settings, self.task, self.others, clock, self._progress)
+        return answers, clock

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Int32, Int64
+from harness.core.arrays import Int32
 from harness.core.errors import DataError, UsageError
 from harness.data.dataset import positions
 from harness.experiment.run_folder import FOLD, RECOMMENDATIONS, Run
@@ -61,15 +61,10 @@ def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:
     found = ids.gather(places).reshape(items.shape).arr.to_list()
     if not empty:
         return found
-    rows = pl.DataFrame({"items": found, "length": _lengths(items)})
-    return rows.select(pl.col("items").list.head(pl.col("length")))["items"]
-
-
-def _lengths(items: Int32) -> Int64:
-    """Return how many positions each list has up to its last item."""
     held = items >= 0
     last = items.shape[1] - held[:, ::-1].argmax(axis=1)
-    return np.where(held.any(axis=1), last, 0)
+    rows = pl.DataFrame({"items": found, "length": np.where(held.any(axis=1), last, 0)})
+    return rows.select(pl.col("items").list.head(pl.col("length")))["items"]
 
 
 def lists_of(run: Run) -> pl.DataFrame:

@@ -117,7 +117,11 @@ class PerUser(ABC):
         rows = self.list_rows(names)
         if model is not None:
             rows = rows.filter(repeat=repeat or 0).drop("model", "repeat")
-        return _pandas(_by_item(rows))
+        keys = [key for key in _KEYS if key in rows.columns]
+        ranks = pl.int_ranges(1, pl.col("items").list.len() + 1).alias("rank")
+        listed = rows.filter(pl.col("items").list.len() > 0).with_columns(ranks)
+        items = listed.explode("items", "rank").drop_nulls("items")  # empty places have none
+        return _pandas(items.select(*keys, "rank", pl.col("items").alias("item")))
 
     def _names(self, model: str | None, repeat: int | None) -> list[str] | None:
         """Return the model that is named, or none.
@@ -140,15 +144,6 @@ class PerUser(ABC):
             last = there[model] - 1
             raise UsageError(f'model "{model}" has no repeat {repeat!r}; the last is {last}')
         return [model]
-
-
-def _by_item(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return lists with a row an item, its rank from 1; empty places have none."""
-    ranks = pl.int_ranges(1, pl.col("items").list.len() + 1).alias("rank")
-    listed = rows.filter(pl.col("items").list.len() > 0).with_columns(ranks)
-    keys = [key for key in _KEYS if key in rows.columns]
-    found = listed.explode("items", "rank").drop_nulls("items")
-    return found.select(*keys, "rank", pl.col("items").alias("item"))
 
 
 def _pandas(rows: pl.DataFrame) -> pd.DataFrame:

@@ -298,7 +298,10 @@ def _footing(result: Findings, verbose: bool = False) -> list[str]:
     if not verbose:
         return lines
     steps = " → ".join(f"{step.users:,} {step.step}" for step in of.funnel)
-    return [*lines, *([f"users  {steps}"] if steps else []), _time(result)]
+    seconds = [f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items()]
+    models = sum(sum(m.seconds.values()) for m in result.models)
+    time = " · ".join([*seconds, f"models {models:.1f} s"])
+    return [*lines, *([f"users  {steps}"] if steps else []), f"time   {time}"]
 
 
 def _set_line(of: Evaluation, *, short: bool = False) -> str:
@@ -335,8 +338,10 @@ def _reused(result: Findings) -> list[str]:
 def _leaderboard_line(result: Findings) -> list[str]:
     """Return the best model's score as a leaderboard would count it."""
     people, best = result.leaderboard_estimates, result.models[0].name
-    if people is None or best not in people.models or _same(result, people):
+    if people is None or best not in people.models:
         return []
+    if people.sample is None and people.examined == result.with_items == people.with_items:
+        return []  # a leaderboard would average just those who are evaluated
     found = people.models[best]
     ids = counted(people.sample or 0, "id")
     over = {
@@ -348,17 +353,6 @@ def _leaderboard_line(result: Findings) -> list[str]:
         f"{least}{number(v, digits_of([v]))} {users}" for users, v in over.items() if v is not None
     )
     return [f"leaderboard estimate  {printable(best)}: {' · '.join(told)}"]
-
-
-def _same(result: Findings, people: LeaderboardEstimates) -> bool:
-    """Return whether a leaderboard would average just those who are evaluated."""
-    return people.sample is None and people.examined == result.with_items == people.with_items
-
-
-def _time(result: Findings) -> str:
-    steps = [f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items()]
-    models = sum(sum(m.seconds.values()) for m in result.models)
-    return " · ".join([f"time   {steps[0]}", *steps[1:], f"models {models:.1f} s"])
 
 
 def sheet(result: Findings, verbose: bool = False) -> Sheet:
@@ -378,10 +372,11 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
     ]
     if verbose:
         columns.append(Column("time", lambda m: f"{sum(m.seconds.values()):.1f} s"))
+    notes = [f"note  {printable(note)}" for note in result.notes]
     found = Sheet.of(
         result.models,
         columns,
-        heading=[*answer.lines(result), *_failures(result), *_notes(result)],
+        heading=[*answer.lines(result), *_failures(result), *notes],
         footing=_footing(result, verbose),
         styles=STYLES | {"failed": "red"},
     )
@@ -406,10 +401,6 @@ def _failures(result: Findings) -> list[str]:
     """Return a line a model; what an error has lines of, such as problems, stands apart in it."""
     said = [[" ".join(line.split()) for line in m.says.splitlines()] for m in result.failed]
     return [f"failed  {printable(' · '.join(filter(None, lines)))}" for lines in said]
-
-
-def _notes(result: Findings) -> list[str]:
-    return [f"note  {printable(note)}" for note in result.notes]
 
 
 def fold_sheet(result: Findings) -> Sheet:

@@ -200,7 +200,11 @@ def evaluate(
         The models that need not be asked.
     """
     require_files(config)
-    folds, limit = _folds(config, failures, finished), memory_.limit(memory)
+    configs, limit = config.folds(), memory_.limit(memory)
+    folds = [
+        FoldModels.made(fold, number, len(configs), failures, finished)
+        for number, fold in enumerate(configs, 1)
+    ]
     evaluated, held_out = list[EvaluatedFold](), HeldOut(config)
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)
     with Workers(WORKER, count - 1) as workers:
@@ -214,14 +218,6 @@ def evaluate(
     if len(folds) == 1:
         return evaluated[0].result
     return over_folds(config, metrics, evaluated, failures, held_out, Clock())
-
-
-def _folds(
-    config: Config, failures: Failures, finished: Callable[[Config], KnownModels]
-) -> list[FoldModels]:
-    several = config.folds()
-    given = len(several), failures, finished
-    return [FoldModels.made(one, at, *given) for at, one in enumerate(several, 1)]
 
 
 def _fold(
@@ -239,8 +235,8 @@ def _fold(
         sample, unread = sample_of_users(config, task.evaluation_set, others.evaluation_set)
         catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
     order = [model.name for model in config.models]  # they are not asked in it
-    given = found, fold, beside, metrics, catalogue, sample
-    asked_of = sorted(_evaluated(*given), key=lambda one: order.index(one[0].name))
+    models = _evaluated(found, fold, beside, metrics, catalogue, sample)
+    asked_of = sorted(models, key=lambda model: order.index(model[0].name))
     fold.failures.sort(order)
     evaluated = {one: table for one, table, _ in asked_of}
     kept = {one.name: lists for one, _, lists in asked_of}
@@ -353,9 +349,17 @@ def _evaluated(
             answers, clock = answered()
         if model.name in failures.found:
             continue
-        given = answers, model, found.task, catalogue, metrics, clock
         unasked = answers[0].others is None and answers[0].refusal is None
-        one = scored(*given, others=None if unasked else others, sample=sample)
+        one = scored(
+            answers,
+            model,
+            found.task,
+            catalogue,
+            metrics,
+            clock,
+            others=None if unasked else others,
+            sample=sample,
+        )
         evaluated = EvaluatedModel.of(
             one.sums,
             model,

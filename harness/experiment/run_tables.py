@@ -70,13 +70,11 @@ def checked_users(path: Path | str, frame: pl.DataFrame) -> pl.DataFrame:
     DataError
         It is no such table.
     """
-    if USER not in frame.columns or not all(map(_plain, frame.dtypes)):
+    texts = pl.String, pl.Categorical, pl.Boolean, pl.Null
+    plain = all(kind.is_numeric() or kind in texts for kind in frame.dtypes)
+    if USER not in frame.columns or not plain:
         raise DataError(f"{path}: holds no users of harness run")
     return frame.with_columns(pl.col(USER).cast(pl.String))
-
-
-def _plain(dtype: pl.DataType) -> bool:
-    return dtype.is_numeric() or dtype in (pl.String, pl.Categorical, pl.Boolean, pl.Null)
 
 
 def parquet_rows(path: Path) -> pl.DataFrame:

@@ -198,19 +198,16 @@ def _table(scored: Scored) -> Sheet:
         Column("95 % interval", lambda row: ends(row[1].ci95, _DIGITS)),
         *(Column(name, partial(_mean, own)) for name, own in scored.leaderboards.items()),
     ]
-    return Sheet.of(scored.metrics.items(), columns, heading=_heading(scored))
-
-
-def _mean(leaderboard: Mapping[str, Estimate], row: _Named) -> str:
-    return number(leaderboard[row[0]].mean, _DIGITS)
-
-
-def _heading(scored: Scored) -> list[str]:
     fingerprint = "" if scored.fingerprint is None else f" · {scored.fingerprint[:6]}"
     lines = [f"lists  {printable(scored.title)} · {counted(scored.users, 'user')}{fingerprint}"]
     lines += [f"note   {last_of(scored.folds)}"] if scored.folds > 1 else []
     lines += [f"note   {line}" for line in left_out_lines(scored.left_out)]
-    return lines + _problems(scored.validation)
+    lines += _problems(scored.validation)
+    return Sheet.of(scored.metrics.items(), columns, heading=lines)
+
+
+def _mean(leaderboard: Mapping[str, Estimate], row: _Named) -> str:
+    return number(leaderboard[row[0]].mean, _DIGITS)
 
 
 def left_out_lines(left_out: Mapping[str, int]) -> list[str]:

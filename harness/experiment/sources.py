@@ -93,7 +93,11 @@ class Sources:
         self._first = digests(imports.reached(place.modules))
         dynamic = any(imports.statements(Path(file)).dynamic for file in self._first)
         theirs = plugins.is_new if dynamic else lambda name: False
-        self._look(_since(began), min(began.values(), default=self._started), theirs)
+        since: dict[Path, int] = {}  # when files may have been imported at the earliest
+        for module, start in began.items():
+            for path in imports.reached([module]):
+                since[path] = min(start, since.get(path, start))
+        self._look(since, min(began.values(), default=self._started), theirs)
 
     def imported(self) -> dict[str, str]:
         """Return the digest of every file of theirs in memory, as it was imported.
@@ -101,7 +105,10 @@ class Sources:
         Of one of which nobody knows what was imported it is like no other process's.
         """
         self._look({}, self._started, lambda name: True)
-        self._look_again()
+        # Files beside a config that were run again, and were written since.
+        for path, digest in self._imported.items():
+            if plugins.last_run(path) > self._started and _digest(path) != digest:
+                self._doubts[path] = _WRITTEN
         unknown = dict.fromkeys(self._doubts, f"{_UNKNOWN} {os.getpid()}")
         return {str(file): own for file, own in {**self._imported, **unknown}.items()}
 
@@ -166,12 +173,6 @@ class Sources:
             self._doubts[path] = _COMPILED
         elif _written(path) > since:
             self._doubts[path] = _WRITTEN
-
-    def _look_again(self) -> None:
-        """Doubt files beside a config that were run again, and were written since."""
-        for path, digest in self._imported.items():
-            if plugins.last_run(path) > self._started and _digest(path) != digest:
-                self._doubts[path] = _WRITTEN
 
     def _shown(self, path: Path) -> Path:
         inside = path.is_relative_to(self._folder)
@@ -252,10 +253,12 @@ def sources_of(named: Mapping[str, Collection[str]], config: Config) -> dict[str
         at = plugins.began(module, config.folder)
         for one in _place([f"{module}:"], config.folder).modules:
             began[one] = min(at, began.get(one, at))  # a package's, with its first module
-    given = every, imports.reached(every.modules)
+    reached = imports.reached(every.modules)
     known = {
-        own: Sources(own, *given, {one: began[one] for one in own.modules}, config.folder)
-        for own in places.values()
+        place: Sources(
+            place, every, reached, {one: began[one] for one in place.modules}, config.folder
+        )
+        for place in places.values()
     }
     return {name: known[own] for name, own in places.items()}
 
@@ -279,15 +282,6 @@ def _place(uses: Iterable[str], folder: Path) -> Place:
             packages.add(name.partition(".")[0])
             modules |= set(imports.modules_of([name]))
     return Place(frozenset(folders), frozenset(packages), frozenset(modules))
-
-
-def _since(began: Mapping[Module, int]) -> dict[Path, int]:
-    """Return when files may have been imported at the earliest: with the first that names them."""
-    found: dict[Path, int] = {}
-    for module, at in began.items():
-        for path in imports.reached([module]):
-            found[path] = min(at, found.get(path, at))
-    return found
 
 
 @cache

@@ -261,16 +261,11 @@ def _write_events(task: Task, events: Events, path: Path) -> None:
     form = _time_form(task.data.events.time) if task.data.has_time else ""
     kinds = pl.Series(task.data.kinds) if _has_kinds(task) else None
     with path.open("wb") as file:
-        for first, end in pairwise(_ends(starts)):
+        marks = np.searchsorted(starts, np.arange(0, starts[-1], _ROWS))
+        for first, end in pairwise([*np.unique(marks).tolist(), len(starts) - 1]):
             users = np.arange(first, end, dtype=np.int32)
             own = events.of_users(users, len(task.data.user_ids))
             _frame(task.data, own, first, form, kinds).write_csv(file, include_header=first == 0)
-
-
-def _ends(starts: Int64) -> list[int]:
-    """Return which users begin a part of about `_ROWS` events, and how many users there are."""
-    marks = np.arange(0, starts[-1], _ROWS)
-    return [*np.unique(np.searchsorted(starts, marks)).tolist(), len(starts) - 1]
 
 
 def _frame(
@@ -325,16 +320,12 @@ def _values(task: Task, folder: Path) -> dict[str, Any]:
     values["split"] = {"strategy": "given", "valid": VALID}
     values["evaluation"] = _evaluation(task, values.get("evaluation", {}))
     values.get("submission", {}).pop("sample", None)
-    if not _asks(config):  # of its own sample nothing follows for lists that the config took
+    asks = config.data.layout in FORMATS or competition.of_config(config).asked
+    if not asks:  # of its own sample nothing follows for lists that the config took
         values["submission"] = values.get("submission", {}) | {"sample": False}
     if config.compare.slices:  # those of a table of users, which is not written
         values["compare"]["slices"] = [name for name in config.compare.slices if name in OWN]
     return values
-
-
-def _asks(config: Config) -> bool:
-    """Return whether the competition of a config says what rows must be there, or their columns."""
-    return config.data.layout in FORMATS or competition.of_config(config).asked
 
 
 def _evaluation(task: Task, given: dict[str, Any]) -> dict[str, Any]:

@@ -127,22 +127,15 @@ class ComparedSubmissions(Shown):
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a leaderboard and pair, in full precision."""
-        return [
-            {
-                "board": board.name,
-                **pair,
-                **self._about(board, pair),
-            }
-            for board in self.boards
-            for pair in board.comparison.records()
-        ]
-
-    def _about(self, board: Board, pair: Mapping[str, object]) -> dict[str, object]:
-        """Return what a record of a pair says of its two submissions."""
-        one, other = str(pair["one"]), str(pair["other"])
-        means = {own.submission: own.mean for own in board.standings}
-        forced = [name for name in (one, other) if self.submissions[name].errors]
-        return {"mean": means[one], "mean of other": means[other], "forced": ", ".join(forced)}
+        records = list[dict[str, object]]()
+        for board in self.boards:
+            means = {standing.submission: standing.mean for standing in board.standings}
+            for pair in board.comparison.records():
+                one, other = str(pair["one"]), str(pair["other"])
+                forced = ", ".join(name for name in (one, other) if self.submissions[name].errors)
+                mean = {"mean": means[one], "mean of other": means[other], "forced": forced}
+                records.append({"board": board.name, **pair, **mean})
+        return records
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,11 +202,12 @@ def _ranks(found: Ranking) -> Sheet:
         Column("95 % interval", lambda s: ends(s.ci95, _digits(last))),
     ]
     if "Public" in boards:
-        own = {one.submission: one for one in boards["Public"].standings}
+        public = boards["Public"]
+        own = {one.submission: one for one in public.standings}
         columns += [
-            Column("public rank", partial(_rank_of, own)),
+            Column("public rank", lambda s: str(own[s.submission].rank)),
             Column("moved", partial(_moved, own)),
-            Column("public", partial(_mean_of, own, _digits(boards["Public"]))),
+            Column("public", lambda s: number(own[s.submission].mean, _digits(public))),
         ]
     columns.append(Column("tied with", lambda s: _some(s.tied), "words"))
     pairs = counted(len(last.comparison.pairs), "pair")
@@ -247,18 +241,10 @@ def _range(one: Standing) -> str:
     return f"{one.best_rank}–{one.worst_rank}"
 
 
-def _rank_of(of: Mapping[str, Standing], one: Standing) -> str:
-    return str(of[one.submission].rank)
-
-
 def _moved(of: Mapping[str, Standing], one: Standing) -> str:
     """Return how many places it is further up than on another leaderboard."""
     places = of[one.submission].rank - one.rank
     return f"{places:+d}" if places else ""
-
-
-def _mean_of(of: Mapping[str, Standing], digits: int, one: Standing) -> str:
-    return number(of[one.submission].mean, digits)
 
 
 _SHOWN = 3

@@ -154,8 +154,7 @@ class Scorer:
         SubmissionError
             It has errors, and `force` is not given.
         """
-        given = path, self.against, self.solution
-        found = examine(*given, places=self.longest, strict=strict)
+        found = examine(path, self.against, self.solution, places=self.longest, strict=strict)
         if not found.validation.valid and not force:
             raise SubmissionError(found.validation)
         lists = lists_of_validated(path, found, self.solution, self.longest, self.named)
@@ -184,7 +183,9 @@ def by_metrics(
         raise UsageError(f"k is {found}; expected a whole number, 1 or more")
     cut = k or solution.k or (wanted and wanted.k) or _K
     if not metrics and (k is not None or not solution.metrics):
-        solution = replace(solution, metrics=_usual(cut, wanted if k is None else None))
+        own = [] if wanted is None or k is not None else [wanted.metric]
+        texts = dict.fromkeys([*own, *(f"{metric}@{cut}" for metric in USUAL)])
+        solution = replace(solution, metrics=tuple(parse(text) for text in texts))
     return solution, cut
 
 
@@ -192,13 +193,6 @@ def refused(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> tuple
     """Return the errors for which `score` refuses a submission."""
     solution = terms.scored_against(metrics)
     return examine(path, terms.against().scored_by(solution), solution).validation.errors
-
-
-def _usual(cut: int, wanted: Format | None) -> tuple[Metric, ...]:
-    """Return the competition's metric and the usual ones."""
-    texts = [f"{metric}@{cut}" for metric in USUAL]
-    own = [] if wanted is None else [wanted.metric]
-    return tuple(parse(text) for text in dict.fromkeys([*own, *texts]))
 
 
 def lists_of_validated(

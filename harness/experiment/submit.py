@@ -111,8 +111,9 @@ def submit(
         strange_items = max(strange_items, more, key=len)  # the same, as far as they go
     _write(lists, out, users, strange_items, asked, task)
     beyond = len(users) - required if required > 0 else 0
-    notes = task.data.notes if all_events else _notes(task)
-    return Submitted(out, len(users), len(strange), beyond, notes)
+    folds = task.config.n_folds
+    which = [last_of(folds)] if folds > 1 and not all_events else []
+    return Submitted(out, len(users), len(strange), beyond, (*which, *task.data.notes))
 
 
 def submit_run(
@@ -174,12 +175,6 @@ def _again(found: RunLists, run: Path, model: str, repeat: int, out: Path) -> st
         return f"{split}, and harness submit with the config of fold {found.fold} that it writes"
     also = ["--repeat", str(repeat)] if repeat else []
     return shlex.join(["harness", "submit", config, "--model", model, *also, "--out", str(out)])
-
-
-def _notes(task: Task) -> tuple[str, ...]:
-    """Return which of several folds it is, and what looked odd in the data."""
-    folds = task.config.n_folds
-    return (*([last_of(folds)] if folds > 1 else []), *task.data.notes)
 
 
 def _write(

@@ -57,29 +57,21 @@ def _with_evaluated(
     from harness.metrics import parse
     from harness.protocol import truth  # it takes Polars
 
-    others = _open_checks(config)
+    rule = config.evaluation.candidates or config.layout().candidates
+    # The evaluation set may have such ids, though no table has them.
+    others = _USERS | _ITEMS if rule == "train" else _USERS
     if not others & {problem.code for problem in found.validation.problems}:
         return found
     try:
         evaluated = truth.of_config(config, (parse("MAP@1"),))  # any that is cheap
     except HarnessError as error:
-        return replace(found, validation=_untold(found.validation, others, error))
+        why = f"whether the evaluation set has it cannot be told: {str(error).splitlines()[0]}"
+        problems = tuple(
+            replace(p, hint=f"{p.hint}; {why}") if p.code in others else p
+            for p in found.validation.problems
+        )
+        return replace(found, validation=replace(found.validation, problems=problems))
     return examine(path, against.admitting(evaluated), strict=strict)
-
-
-def _open_checks(config: Config) -> frozenset[str]:
-    """Return the checks whose ids the evaluation set may have, though no table has them."""
-    rule = config.evaluation.candidates or config.layout().candidates
-    return _USERS | _ITEMS if rule == "train" else _USERS
-
-
-def _untold(found: Validation, others: frozenset[str], error: HarnessError) -> Validation:
-    """Return the same, the checks of such ids saying that the evaluation set cannot be read."""
-    why = f"whether the evaluation set has it cannot be told: {str(error).splitlines()[0]}"
-    told = tuple(
-        replace(p, hint=f"{p.hint}; {why}") if p.code in others else p for p in found.problems
-    )
-    return replace(found, problems=told)
 
 
 def validate(

@@ -138,8 +138,9 @@ def _gathered(spark: SparkSession, layout: Layout, given: Read) -> Buckets:
     table = None if layout.items is None else whole(spark, layout.items)
     items, at = loading.items_of(layout, met, table)
     lookup = packed(Lookup.of(met, at)._asdict())
-    common_of_all = layout, given.described, given.types, len(items.ids), given.division, lookup
-    gather = partial(_gather, *common_of_all)
+    gather = partial(
+        _gather, layout, given.described, given.types, len(items.ids), given.division, lookup
+    )
     pieces = given.frame.where("part >= 0 AND content IS NOT NULL")
     shared = Known((), (), given.span, (*given.notes, *items.notes), given.types)
     common = {ITEMS: items.frame(), **({} if table is None else {TABLE: table})}
