@@ -7,7 +7,7 @@ runs uncompiled, which takes a hundred times as long.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -27,7 +27,11 @@ def require_compiled(stubs: Iterable[Path]) -> None:
     NotCompiledError
         Beside one there is no extension module.
     """
-    missing = [stub.with_suffix("") for stub in sorted(stubs) if not any(_built(stub))]
+    missing = [
+        stub.with_suffix("")
+        for stub in sorted(stubs)
+        if not any(stub.with_suffix(ending).exists() for ending in EXTENSION_SUFFIXES)
+    ]
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -36,10 +40,6 @@ def require_compiled(stubs: Iterable[Path]) -> None:
             "in a clone: make demo, or pip install -e .\n"
             "after an edit: python setup.py build_ext --inplace"
         )
-
-
-def _built(stub: Path) -> Iterator[bool]:
-    return (stub.with_suffix(ending).exists() for ending in EXTENSION_SUFFIXES)
 
 
 require_compiled(Path(__file__).parents[1].glob("*/*.pyi"))

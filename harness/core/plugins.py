@@ -170,10 +170,6 @@ def _neighbours(module_name: str, folder: Path) -> list[str]:
     return [f"{package}.{m.name}" for m in pkgutil.iter_modules(paths)]
 
 
-def _public(module: ModuleType) -> list[str]:
-    return [name for name in vars(module) if not name.startswith("_")]
-
-
 def _defined_in(module: ModuleType, kind: Callable[[object], bool]) -> list[str]:
     return [
         name
@@ -185,6 +181,6 @@ def _defined_in(module: ModuleType, kind: Callable[[object], bool]) -> list[str]
 _THERE: dict[str, Callable[[ModuleType], list[str]]] = {
     "class": lambda module: _defined_in(module, inspect.isclass),
     "function": lambda module: _defined_in(module, inspect.isfunction),
-    "layout": _public,
+    "layout": lambda module: [name for name in vars(module) if not name.startswith("_")],
 }
 """The names that may be meant in a module."""

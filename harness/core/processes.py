@@ -164,12 +164,11 @@ def _received(answers: IO[bytes]) -> Answer:
     if not line.endswith(b"\n"):
         raise EOFError
     head = json.loads(line)
-    return Answer(head["told"], [_array(answers, *shape) for shape in head["shapes"]])
-
-
-def _array(answers: IO[bytes], rows: int, columns: int) -> Int32:
-    size = 4 * rows * columns
-    content = answers.read(size)
-    if len(content) < size:
-        raise EOFError
-    return np.frombuffer(content, np.int32).reshape(rows, columns)
+    arrays = []
+    for rows, columns in head["shapes"]:
+        size = 4 * rows * columns
+        content = answers.read(size)
+        if len(content) < size:
+            raise EOFError
+        arrays.append(np.frombuffer(content, np.int32).reshape(rows, columns))
+    return Answer(head["told"], arrays)

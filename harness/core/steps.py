@@ -103,18 +103,11 @@ def side_by_side(
             stack.enter_context(closing(one))
         states = [after(one) for one in several]
         while waiting := {at: s for at, s in enumerate(states) if not isinstance(s, Ended)}:
-            _send(several, states, waiting, (yield partial(_sums_of, waiting, threads)))
+            total: Any = yield partial(_sums_of, waiting, threads)
+            for at in waiting:
+                states[at] = after(several[at], total.get(at, {}))
+            del total  # it is let go before the next steps are taken
     return [state.found for state in states if isinstance(state, Ended)]
-
-
-def _send(
-    several: Sequence[Steps[Part, Any]],
-    states: list[Step[Part] | Ended],
-    waiting: Iterable[int],
-    total: Mapping[str | int, Any],
-) -> None:
-    for at in waiting:
-        states[at] = after(several[at], total.get(at, {}))
 
 
 def _sums_of(steps: Mapping[int, Step[Part]], threads: bool, part: Part) -> Sums:

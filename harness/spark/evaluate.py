@@ -138,7 +138,10 @@ def evaluate(
         sent = listed.sent(shared), true.sent(shared)
         call = Call(own_version(), tuple(map(str, asked)), *sent, items)
         call.scored(listed.empty, true.empty)  # what is wrong whatever the rows is told at once
-        both = _together(listed, true, call)
+        both = listed.select(call.listed, True).unionByName(
+            true.select(call.true, False), allowMissingColumns=True
+        )
+        both = both.repartition("user")
         found = _found(both, call)
         _check(found, listed, true, _CALLER)
         if not per_user:
@@ -233,14 +236,6 @@ class _Found:
     listed: pl.DataFrame
 
 
-def _together(listed: Side, true: Side, call: Call) -> DataFrame:
-    """Return the rows of both sides, those of a user in one partition."""
-    both = listed.select(call.listed, True).unionByName(
-        true.select(call.true, False), allowMissingColumns=True
-    )
-    return both.repartition("user")
-
-
 def _found(both: DataFrame, call: Call) -> _Found:
     """Return what the partitions tell.
 
@@ -323,18 +318,14 @@ def _check(found: _Found, listed: Side, true: Side, caller: int) -> None:
     for side, texts in zip((listed, true), found.texts, strict=True):
         refuse_written_lists(side.table.role, texts)
     if not seen.known_items and "strange item" in seen.examples:
-        seen = replace(seen, known_items=_any_known(listed, true))
+        # A partition sees only its own true items: is anyone's listed for anybody?
+        common = listed.ids("item").join(true.ids("item"), "id", "left_semi")
+        seen = replace(seen, known_items=not common.isEmpty())
     of_items = [
         beyond.of_strangers(role, *ids) for role, ids in found.strangers.items() if ids is not None
     ]
     for text in (*found.remarks, *remarks(seen), *of_items):
         warnings.warn(text, stacklevel=caller)
-
-
-def _any_known(listed: Side, true: Side) -> bool:
-    """Return whether anyone's true item is listed for anybody: a partition sees its own alone."""
-    known: bool = not listed.ids("item").join(true.ids("item"), "id", "left_semi").isEmpty()
-    return known
 
 
 def _means(found: _Found, call: Call) -> pd.Series:

@@ -49,10 +49,19 @@ def told(error: Exception) -> HarnessError:
     """
     text = _text_of(error)
     condition = _condition(error, text)
-    for pattern, make in _KNOWN:
+    for pattern, kind, words in _KNOWN:
         found = re.search(pattern, f"{condition}\n{text}", re.DOTALL)
         if found:
-            return make(found)
+            return kind(
+                words.format(
+                    found=found,
+                    shown=[printable(part) for part in (found[0], *found.groups())],
+                    essence=_essence(text),
+                    python=sys.executable,
+                    version=own_version(),
+                    install=INSTALL,
+                )
+            )
     return UsageError(f"Spark: {_essence(text)}")
 
 
@@ -89,109 +98,88 @@ def _essence(text: str) -> str:
     return printable(re.sub(r"^(?:\[[A-Z0-9_.]+\]\s*|[\w.$]+Exception: )+", "", first))[:500]
 
 
-def _gone(_: re.Match[str]) -> HarnessError:
-    return UsageError(
-        "Spark's driver has ended while it was asked; where it ran out of memory, give it more "
-        "(spark.driver.memory, or SPARK_DRIVER_MEMORY=4g)"
-    )
-
-
-def _not_started(_: re.Match[str]) -> HarnessError:
-    return UsageError(
-        "Java ended before Spark had started: what it printed says why; it is often a setting, "
-        "such as spark.driver.memory"
-    )
-
-
-def _refused_by_master(_: re.Match[str]) -> HarnessError:
-    return UsageError(
-        "the master does not answer as one of this version does; look for its address and version "
-        "on its page"
-    )
-
-
-def _no_package(found: re.Match[str]) -> HarnessError:
-    return UsageError(
-        f'a worker has no Python module "{found[1]}": workers run the Python that PYSPARK_PYTHON '
-        f"names when the session starts, or python3. Where they are this machine, set it to "
-        f"{sys.executable}; elsewhere install this package and what it needs for it, or ship an "
-        "environment with --archives (docs/scale.md)"
-    )
-
-
-def _no_client(found: re.Match[str]) -> HarnessError:
-    return UsageError(
-        f"Spark has no client for such an address: it misses the class {found[1]}; add its package "
+_GONE = (
+    "Spark's driver has ended while it was asked; where it ran out of memory, give it more "
+    "(spark.driver.memory, or SPARK_DRIVER_MEMORY=4g)"
+)
+_KNOWN: tuple[tuple[str, type[HarnessError], str], ...] = (
+    (
+        r"No module named '(?P<module>[\w.]+)'",
+        UsageError,
+        'a worker has no Python module "{found[1]}": workers run the Python that PYSPARK_PYTHON '
+        "names when the session starts, or python3. Where they are this machine, set it to "
+        "{python}; elsewhere install this package and what it needs for it, or ship an "
+        "environment with --archives (docs/scale.md)",
+    ),
+    (
+        r"Class (org\.apache\.hadoop\.fs\.[\w.]+) not found",
+        UsageError,
+        "Spark has no client for such an address: it misses the class {found[1]}; add its package "
         "to spark.jars.packages (for s3a://: org.apache.hadoop:hadoop-aws, in the version of the "
-        "Hadoop that Spark has)"
-    )
-
-
-def _another_package(found: re.Match[str]) -> HarnessError:
-    return UsageError(
-        f"a worker has another version of this package ({printable(found[0])[:200]}); install "
-        f"version {own_version()} on every worker"
-    )
-
-
-def _another_python(found: re.Match[str]) -> HarnessError:
-    return UsageError(
-        f"a worker runs Python {found[1]}, the driver Python {found[2]}: set PYSPARK_PYTHON to an "
-        f"interpreter that is a Python {found[2]} on every worker"
-    )
-
-
-def _no_python(found: re.Match[str]) -> HarnessError:
-    return UsageError(
-        f'a worker cannot run "{printable(found[1])}"; set PYSPARK_PYTHON to an interpreter that '
-        "every worker has"
-    )
-
-
-def _not_found(found: re.Match[str]) -> HarnessError:
-    told, table = _essence(found.string.partition(chr(10))[2]), "TABLE_OR_VIEW" in found[0]
-    of_tables = "; spark.catalog.listTables() has those there are: a temporary view is known to its"
-    return DataError(f"Spark: {told}" + (f"{of_tables} own session alone" if table else ""))
-
-
-def _out_of_memory(found: re.Match[str]) -> HarnessError:
-    return UsageError(
-        f"an executor ran out of memory ({found[1]}): give each more (spark.executor.memory), or "
-        "make partitions smaller (spark.sql.shuffle.partitions)"
-    )
-
-
-def _lost_worker(_: re.Match[str]) -> HarnessError:
-    return UsageError(
+        "Hadoop that Spark has)",
+    ),
+    (
+        r"Can't get attribute '\w+' on <module 'harness[^>]*>",
+        UsageError,
+        "a worker has another version of this package ({shown[0]:.200}); install "
+        "version {version} on every worker",
+    ),
+    (
+        r"Python in worker has different version: (\d+\.\d+).*?driver: (\d+\.\d+)",
+        UsageError,
+        "a worker runs Python {found[1]}, the driver Python {found[2]}: set PYSPARK_PYTHON to an "
+        "interpreter that is a Python {found[2]} on every worker",
+    ),
+    (
+        r'Cannot run program "([^"]+)"',
+        UsageError,
+        'a worker cannot run "{shown[1]}"; set PYSPARK_PYTHON to an interpreter that '
+        "every worker has",
+    ),
+    (
+        r"java\.lang\.(OutOfMemoryError[^\n]{0,80})",
+        UsageError,
+        "an executor ran out of memory ({found[1]}): give each more (spark.executor.memory), or "
+        "make partitions smaller (spark.sql.shuffle.partitions)",
+    ),
+    (
+        r"Python worker exited unexpectedly",
+        UsageError,
         "a worker's Python ended in the middle of its work, as it does where memory is short: "
         "leave it more (spark.executor.memoryOverhead), or make partitions smaller "
-        "(spark.sql.shuffle.partitions)"
-    )
-
-
-def _lost_server(_: re.Match[str]) -> HarnessError:
-    return UsageError("the Spark Connect server does not answer any more; look at its log")
-
-
-def _no_grpc(found: re.Match[str]) -> HarnessError:
-    return UsageError(f"Spark Connect needs more packages ({found[1]}): {INSTALL}")
-
-
-_KNOWN = (
-    (r"No module named '(?P<module>[\w.]+)'", _no_package),
-    (r"Class (org\.apache\.hadoop\.fs\.[\w.]+) not found", _no_client),
-    (r"Can't get attribute '\w+' on <module 'harness[^>]*>", _another_package),
-    (r"Python in worker has different version: (\d+\.\d+).*?driver: (\d+\.\d+)", _another_python),
-    (r'Cannot run program "([^"]+)"', _no_python),
-    (r"java\.lang\.(OutOfMemoryError[^\n]{0,80})", _out_of_memory),
-    (r"Python worker exited unexpectedly", _lost_worker),
-    (r"^(?:TABLE_OR_VIEW_NOT_FOUND|PATH_NOT_FOUND|UNRESOLVED_COLUMN|UNABLE_TO_INFER)", _not_found),
-    (r"All masters are unresponsive|Master removed our application", _refused_by_master),
-    (r"stopped SparkContext|SparkContext was shut down", _gone),
-    (r"JAVA_GATEWAY_EXITED", _not_started),
-    (r"Py4JNetworkError|Connection refused.*py4j", _gone),
-    (r"StatusCode\.UNAVAILABLE|failed to connect to all addresses", _lost_server),
-    (r"PACKAGE_NOT_INSTALLED.*?\n(.{0,120})", _no_grpc),
+        "(spark.sql.shuffle.partitions)",
+    ),
+    (
+        r"^TABLE_OR_VIEW_NOT_FOUND",
+        DataError,
+        "Spark: {essence}; spark.catalog.listTables() has those there are: a temporary view is "
+        "known to its own session alone",
+    ),
+    (r"^(?:PATH_NOT_FOUND|UNRESOLVED_COLUMN|UNABLE_TO_INFER)", DataError, "Spark: {essence}"),
+    (
+        r"All masters are unresponsive|Master removed our application",
+        UsageError,
+        "the master does not answer as one of this version does; look for its address and version "
+        "on its page",
+    ),
+    (r"stopped SparkContext|SparkContext was shut down", UsageError, _GONE),
+    (
+        r"JAVA_GATEWAY_EXITED",
+        UsageError,
+        "Java ended before Spark had started: what it printed says why; it is often a setting, "
+        "such as spark.driver.memory",
+    ),
+    (r"Py4JNetworkError|Connection refused.*py4j", UsageError, _GONE),
+    (
+        r"StatusCode\.UNAVAILABLE|failed to connect to all addresses",
+        UsageError,
+        "the Spark Connect server does not answer any more; look at its log",
+    ),
+    (
+        r"PACKAGE_NOT_INSTALLED.*?\n(.{0,120})",
+        UsageError,
+        "Spark Connect needs more packages ({found[1]}): {install}",
+    ),
 )
 """What Spark says, as patterns of its condition and text, and what we say."""
 

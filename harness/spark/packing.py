@@ -70,7 +70,10 @@ def _described(value: Any, buffers: list[memoryview]) -> list[Any]:
         return [_MAPPING, [[_key(k), _described(v, buffers)] for k, v in value.items()]]
     if isinstance(value, pl.Series | pl.DataFrame):
         kind = _COLUMN if isinstance(value, pl.Series) else _FRAME
-        return [kind, _described(_stream(value), buffers)]
+        frame, sink = value.to_frame() if isinstance(value, pl.Series) else value, io.BytesIO()
+        frame.write_ipc_stream(sink, compat_level=pl.CompatLevel.oldest())  # of a slice, its rows
+        stream = np.frombuffer(sink.getbuffer(), np.uint8)
+        return [kind, _described(stream, buffers)]
     if isinstance(value, Largest | Exact):
         kind = _LARGEST if isinstance(value, Largest) else _EXACT
         return [kind, _described(value.values, buffers)]
@@ -90,14 +93,6 @@ def _key(key: Any) -> int | str:
     if isinstance(key, int | np.integer) and not isinstance(key, bool):
         return int(key)
     raise TypeError(f"the key {key!r} cannot be packed; expected a whole number or text")
-
-
-def _stream(value: pl.Series | pl.DataFrame) -> npt.NDArray[np.uint8]:
-    """Return a frame as a stream of Arrow; of a slice, its own rows alone."""
-    frame = value.to_frame() if isinstance(value, pl.Series) else value
-    sink = io.BytesIO()
-    frame.write_ipc_stream(sink, compat_level=pl.CompatLevel.oldest())
-    return np.frombuffer(sink.getbuffer(), np.uint8)
 
 
 def unpacked(data: Any) -> dict[Any, Any]:

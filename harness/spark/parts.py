@@ -223,7 +223,8 @@ def contents(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Any, str 
                 words[part, source] = told.as_py()
             if len(chunks) == count:
                 del waiting[part, source]
-                yield part, _joined(chunks), words.pop((part, source), None)
+                content = chunks[0] if count == 1 else b"".join(chunks[n] for n in range(count))
+                yield part, content, words.pop((part, source), None)
     if waiting:
         raise PackedError("parts are cut short: some of their rows are missing")
 
@@ -236,10 +237,6 @@ def gathered(batches: Iterable[pa.RecordBatch], keys: Sequence[int]) -> Iterator
         found.setdefault(number[key], []).append(unpacked(content))
     for at in sorted(found):
         yield at, found.pop(at)
-
-
-def _joined(chunks: dict[int, Any]) -> Any:
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks[at] for at in range(len(chunks)))
 
 
 def attempted(part: int, work: Callable[[], Iterable[pa.RecordBatch]]) -> Batches:
@@ -279,17 +276,14 @@ def error_of(told: str | None) -> Exception | None:
     name, text, ours = words
     if not ours:
         return WorkerError(text)
-    kind = HarnessError if name is None else _error_type(*name)
-    error = kind.__new__(kind)  # what it is made of is not known here, but its text
+    kind: Any = HarnessError
+    with suppress(ImportError, AttributeError):
+        kind = HarnessError if name is None else getattr(import_module(name[0]), name[1])
+    if not (isinstance(kind, type) and issubclass(kind, HarnessError)):
+        kind = HarnessError
+    error: HarnessError = kind.__new__(kind)  # what it is made of is not known here, but its text
     error.args = (text,)
     return error
-
-
-def _error_type(module: str, name: str) -> type[HarnessError]:
-    found: Any = HarnessError
-    with suppress(ImportError, AttributeError):
-        found = getattr(import_module(module), name)
-    return found if isinstance(found, type) and issubclass(found, HarnessError) else HarnessError
 
 
 def refuse_first(told: Iterable[str | None]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Int32, Int64, places
+from harness.core.arrays import places
 from harness.core.errors import DataError, UsageError
 from harness.core.parquet import UNREADABLE
 from harness.core.random import id_hashes
@@ -309,7 +309,10 @@ def _divided(division: Division, read: parts.Rows) -> Iterator[tuple[int, dict[s
         users, own = (slice(*of[at : at + 2].tolist()) for of in (user_ends, ends))
         if own.start == own.stop:
             continue
-        met, item = _met(columns[dataset.ITEM][own], len(hashes))
+        is_met = np.zeros(len(hashes), np.bool_)
+        is_met[columns[dataset.ITEM][own]] = True
+        met = np.flatnonzero(is_met)
+        item = places(met, len(hashes))[columns[dataset.ITEM][own]]
         others = {n: columns[n][own] for n in (dataset.KIND, dataset.ROW) if n in columns}
         values = {n: columns[n][own] for n in (dataset.VALUE,) if n in columns}
         yield (
@@ -325,11 +328,3 @@ def _divided(division: Division, read: parts.Rows) -> Iterator[tuple[int, dict[s
                 dataset.TIME: narrow_times(columns[dataset.TIME][own]),
             },
         )
-
-
-def _met(item: Int32, count: int) -> tuple[Int64, Int32]:
-    """Return which of so many items are met, ascending, and the place of each among these."""
-    is_met = np.zeros(count, np.bool_)
-    is_met[item] = True
-    met = np.flatnonzero(is_met)
-    return met, places(met, count)[item]

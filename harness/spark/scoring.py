@@ -147,23 +147,19 @@ class Call:
         judgments = replace(rows.judgments, catalogue=catalogue)
         own = [metric for metric in asked if metric.definition.of == "user"]
         scores = user_scores(rows.lists.items, judgments, own, threads=1)
+        counts = {
+            metric: sums_of(metric, _block(rows.lists.items, judgments, metric.k))
+            for metric in asked
+            if metric.definition.of == "set" and not metric.definition.needs
+        }
         return Scored(
             rows,
             scores,
-            _counts(rows.lists.items, judgments, asked),
+            counts,
             [listings(_block(rows.lists.items, judgments, k)) for k in self.cuts],
             strangers,
             [str(warning.message) for warning in caught],
         )
-
-
-def _counts(items: Int32, judgments: Judgments, asked: Sequence[Metric]) -> dict[Metric, Int64]:
-    """Return the sums of metrics of all lists that need no candidates."""
-    return {
-        metric: sums_of(metric, _block(items, judgments, metric.k))
-        for metric in asked
-        if metric.definition.of == "set" and not metric.definition.needs
-    }
 
 
 def _block(items: Int32, judgments: Judgments, k: int | None) -> Block:

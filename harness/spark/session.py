@@ -121,7 +121,7 @@ def _active() -> SparkSession | None:
 
 def _refuse_another(active: SparkSession, master: str | None, remote: str | None) -> None:
     """Raise UsageError where another session is asked for than the active one."""
-    connected = _is_connected(active)
+    connected = ".connect." in type(active).__module__
     if remote is not None and not connected:
         other = "a classic session"
     elif master is not None and connected:
@@ -134,10 +134,6 @@ def _refuse_another(active: SparkSession, master: str | None, remote: str | None
         f"{other} is active, and {remote or master} is asked for: leave that out to use the active "
         "one, or stop it first (SparkSession.active().stop())"
     )
-
-
-def _is_connected(active: SparkSession) -> bool:
-    return ".connect." in type(active).__module__
 
 
 @contextmanager
