@@ -106,7 +106,11 @@ def extreme(result: Ranking) -> str:
 def _pairs(result: Ranking) -> list[str]:
     """Return which models the best is tied with, which it is better than, and what is unknown."""
     if result.comparison is None:
-        return [_alone(result)]
+        if len(result.models) == 1:
+            return ["the only model"]
+        if result.metrics[0].definition.of == "set":
+            return [f"not compared: {result.metrics[0]} is one value for all lists"]
+        return ["not compared: one user tells no two models apart"]
     best, others = result.models[0].name, result.models[1:]
     verdicts = {m.name: _verdict(result.comparison, best, m.name) for m in others}
     tied = [m for m in others if verdicts[m.name] == "tied"]
@@ -145,15 +149,6 @@ def _in_folds(result: Ranking, beaten: Sequence[ModelRecord]) -> str:
     least, most = min(counts), max(counts)
     some = f"{least}" if least == most else f"{least} to {most}"
     return f", in {some} of {comparison.folds} folds"
-
-
-def _alone(result: Ranking) -> str:
-    """Return why no two models were compared."""
-    if len(result.models) == 1:
-        return "the only model"
-    if result.metrics[0].definition.of == "set":
-        return f"not compared: {result.metrics[0]} is one value for all lists"
-    return "not compared: one user tells no two models apart"
 
 
 def _chance(model: ModelRecord) -> str:

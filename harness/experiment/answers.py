@@ -131,15 +131,12 @@ def _changing(asked: _Asked, lists: Recommendations) -> tuple[str, ...]:
     except HarnessError as error:
         return (f"{again}it fails, {cannot} ({error})",)
     if n < users and np.array_equal(second, third):
-        return (_BY_BATCH.format(asked.name, n, differ),)
+        return (
+            f'model "{asked.name}": asked for the first {n:,} users alone, it answers otherwise '
+            f"for {differ:,} of them: a list must not depend on who is asked for together; take a "
+            "user's random numbers from draws.keys",
+        )
     return (f"{again}it answers otherwise for {differ:,} of {counted(n, 'user')}, {cannot}",)
-
-
-_BY_BATCH = (
-    'model "{}": asked for the first {:,} users alone, it answers otherwise for {:,} of them: a '
-    "list must not depend on who is asked for together; take a user's random numbers from "
-    "draws.keys"
-)
 
 
 def fitted(name: str, model: Recommender, task: Task) -> Recommender:

@@ -114,9 +114,18 @@ class EvaluatedModel:
         random = seeded or bool(sums["drawn"][0])
         notes = tuple(dict.fromkeys(_notes(sums, settings)))
         if not random and sums["differ"][0]:
-            random, notes = True, (*notes, _REPEATS_DIFFER.format(settings.name))
+            random = True
+            notes += (
+                f'model "{settings.name}": its repeats differ, though it has no seed and takes '
+                "nothing from draws; its scores cannot be repeated: give it a parameter seed, or "
+                "take random numbers from draws",
+            )
         elif not random and settings.repeats > 1:
-            notes = (*notes, _REPEATS_AGREE.format(settings.name, settings.repeats))
+            notes += (
+                f'model "{settings.name}": its {settings.repeats} repeats are all the same: it has '
+                "no seed and takes nothing from draws; leave repeats out, or take random numbers "
+                "from draws",
+            )
         others = sums.get("leaderboard")
         return cls(
             settings.name,
@@ -239,20 +248,7 @@ def _notes(sums: Mapping[Any, Any], settings: ModelConfig) -> Iterator[str]:
     yield from sums["notes"]
     if sums["refused"]:
         users = counted(int(sums["left_out"][0]), "user")
-        yield _CANNOT_BE_ASKED.format(settings.name, users, min(sums["refused"]))
-
-
-_REPEATS_AGREE = (
-    'model "{}": its {} repeats are all the same: it has no seed and takes nothing from draws; '
-    "leave repeats out, or take random numbers from draws"
-)
-_REPEATS_DIFFER = (
-    'model "{}": its repeats differ, though it has no seed and takes nothing from draws; its '
-    "scores cannot be repeated: give it a parameter seed, or take random numbers from draws"
-)
-
-
-_CANNOT_BE_ASKED = (
-    'model "{}" gives no lists for the {} whom the evaluation set leaves out; they count '
-    "as 0 in its leaderboard estimate ({})"
-)
+        yield (
+            f'model "{settings.name}" gives no lists for the {users} whom the evaluation set '
+            f"leaves out; they count as 0 in its leaderboard estimate ({min(sums['refused'])})"
+        )

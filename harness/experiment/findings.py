@@ -72,9 +72,12 @@ def findings_of(
     resolved["evaluation"].setdefault("candidates", data.candidates)
     models = _records(factories, resolved, metrics, figures, evaluated)
     estimates = {one.name: one.leaderboard_estimate for one in evaluated}
+    start = "given"
+    if split.cutoff is not None:
+        start = str(np.datetime64(split.cutoff, "us").astype("datetime64[D]"))
     return Findings(
         config=resolved,
-        start=_start(split),
+        start=start,
         evaluation=evaluation,
         with_items=people.with_items,
         metrics=metrics,
@@ -142,13 +145,6 @@ def _estimate(one: EvaluatedModel, metric: Metric, figures: Figures) -> ModelEst
     found = figures.estimates[one.name, metric] if values is None else of_set(values)
     # Repeats that are all the same have no spread.
     return found if one.random else replace(found, sd_repeats=None)
-
-
-def _start(split: Split) -> str:
-    """Return the date the window starts, for the run's name."""
-    if split.cutoff is None:
-        return "given"
-    return str(np.datetime64(split.cutoff, "us").astype("datetime64[D]"))
 
 
 def _notes(

@@ -162,17 +162,13 @@ class Sources:
                 continue
             explained = is_installed(path) or self._others.holds(name, path, self._explained)
             if self._place.holds(name, path, reached) or (not explained and theirs(name)):
-                self._meet(name, file, path, since.get(path, other))
-
-    def _meet(self, name: str, file: str, path: Path, since: int) -> None:
-        """Note what a module was when it was imported, as far as that can be told."""
-        again = name.startswith(plugins.BESIDE)  # run each time
-        digest = _digest_met(file, path) if again else _when_met(name, file)
-        self._imported[path] = digest or ""
-        if digest is None:
-            self._doubts[path] = _COMPILED
-        elif _written(path) > since:
-            self._doubts[path] = _WRITTEN
+                again = name.startswith(plugins.BESIDE)  # run each time
+                digest = _digest_met(file, path) if again else _when_met(name, file)
+                self._imported[path] = digest or ""
+                if digest is None:
+                    self._doubts[path] = _COMPILED
+                elif _written(path) > since.get(path, other):
+                    self._doubts[path] = _WRITTEN
 
     def _shown(self, path: Path) -> Path:
         inside = path.is_relative_to(self._folder)
