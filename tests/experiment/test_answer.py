@@ -1,4 +1,4 @@
-"""A result as text: the columns, figures that a reader can check, and names that do no harm."""
+"""A result as text: the columns, and figures that a reader can check."""
 
 import csv
 import io
@@ -13,7 +13,6 @@ from small import POPULAR
 
 from harness.core import table as records
 from harness.core import table as sheet
-from harness.core import terminal
 from harness.experiment import result as text
 from harness.experiment.result import Result
 from harness.experiment.run import run
@@ -134,39 +133,3 @@ def test_csv_keeps_every_digit(tmp_path: Path) -> None:
         assert model.vs_random is not None
         assert float(row["p"]) == model.vs_random.p
     assert rows["random"]["repeats"] == "10"
-
-
-ODD = ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("x","y")']
-
-
-@pytest.mark.parametrize("name", ODD)
-def test_a_name_is_no_formula_in_a_spreadsheet(tmp_path: Path, name: str) -> None:
-    (row,) = csv.DictReader(io.StringIO(as_csv(result(tmp_path, POPULAR | {"name": name}))))
-    assert row["model"] == f"'{name}"
-
-
-@pytest.mark.parametrize("name", ["a|b", "a\nb", "a,b", 'a"b', "a\\|b"])
-def test_a_name_breaks_neither_table(tmp_path: Path, name: str) -> None:
-    found = result(tmp_path, POPULAR | {"name": name})
-    table = [row for row in sheet.markdown(text.sheet(found)).splitlines() if row.startswith("|")]
-    assert len(table) == 4  # titles, rule, model, chance
-    bars = [len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in table]
-    assert bars == [8, 8, 8, 8]
-    rows = list(csv.reader(io.StringIO(as_csv(found))))
-    assert len(rows) == 2
-    assert len(rows[0]) == len(rows[1])
-    assert rows[1][0] == name.replace("\n", "\N{REPLACEMENT CHARACTER}")
-    plain = printed(found).splitlines()
-    assert len(plain) == len(printed(result(tmp_path)).splitlines())
-
-
-def test_markup_in_a_name_is_text_in_a_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    terminal.print_rich(text.sheet(result(tmp_path, POPULAR | {"name": "[red]x[/red]\x1b[1m"})))
-    shown = capsys.readouterr().out
-    assert "[red]x[/red]\N{REPLACEMENT CHARACTER}[1m" in shown
-    assert "\x1b" not in shown
-    for title in ("MAP@2", "95 % interval", "lift", "against chance", "Recall@2", "NDCG@2"):
-        assert title in shown

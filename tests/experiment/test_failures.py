@@ -80,22 +80,21 @@ def figures(found: Findings) -> dict[str, Any]:
     return record
 
 
-@pytest.mark.parametrize("name", ["Fit", *IN_PARTS])
-def test_the_others_have_the_figures_of_a_run_without_it(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "in_buckets"),
+    [("Fit", False), *((name, buckets) for name in IN_PARTS for buckets in (False, True))],
+)
+def test_the_others_have_the_figures_of_a_run_without_it(
+    request: pytest.FixtureRequest, tmp_path: Path, name: str, in_buckets: bool
+) -> None:
+    if in_buckets:
+        request.getfixturevalue("large")
     found = run(config(tmp_path, POPULAR, failing(name), {**RANDOM, "repeats": 3}))
     assert figures(found) == figures(run(config(tmp_path, POPULAR, {**RANDOM, "repeats": 3})))
     (failed,) = found.failed
     assert (failed.name, failed.fold) == ("mine", None)
     assert 'model "mine" raised in ' in failed.error
     assert "ZeroDivisionError: too few stars" in failed.error
-
-
-@pytest.mark.parametrize("name", IN_PARTS)
-def test_so_they_have_where_users_are_in_buckets(tmp_path: Path, large: None, name: str) -> None:
-    found = run(config(tmp_path, failing(name), POPULAR, {**RANDOM, "repeats": 3}))
-    assert figures(found) == figures(run(config(tmp_path, POPULAR, {**RANDOM, "repeats": 3})))
-    assert [one.name for one in found.failed] == ["mine"]
-    assert "ZeroDivisionError: too few stars" in found.failed[0].error
 
 
 def test_a_model_that_is_made_of_one_that_fails_fails_too(tmp_path: Path) -> None:
@@ -213,12 +212,12 @@ def test_where_they_fail_in_different_folds_each_names_its_own(tmp_path: Path) -
         run(config(tmp_path, failing("Later"), split=folds))
 
 
-def test_the_first_failure_ends_a_run_that_is_to_fail_fast(tmp_path: Path) -> None:
+def test_the_first_failure_ends_a_run_that_is_to_fail_fast(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     with pytest.raises(RecommenderError, match=r'^model "mine" raised in fit'):
         run(config(tmp_path, POPULAR, failing("Fit")), fail_fast=True)
-
-
-def test_so_it_does_in_buckets(tmp_path: Path, large: None) -> None:
+    request.getfixturevalue("large")
     with pytest.raises(RecommenderError, match=r'^model "mine" raised in fit_steps'):
         run(config(tmp_path, POPULAR, failing("Part")), fail_fast=True)
 

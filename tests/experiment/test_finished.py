@@ -45,10 +45,6 @@ class Late(Counted):
         import {helper}_late
         yield from super().fit_steps(train)
 
-class Stops(Popular):
-    def fit_steps(self, train):
-        raise KeyboardInterrupt
-
 class Raises(Popular):
     def fit_steps(self, train):
         raise ValueError("no")
@@ -125,41 +121,11 @@ def test_without_the_cache_nothing_is_kept(tmp_path: Path, kept: Path) -> None:
     assert not kept.exists()
 
 
-SAME: dict[str, dict[str, Any]] = {
-    "metrics": {"evaluation": {"metrics": ["Recall@2", "Gini@2"]}},
-    "what is compared": {"compare": {"baseline": "random"}},
-}
-OTHER: dict[str, dict[str, Any]] = {
-    "seed": {"evaluation": {"seed": 7}},
-    "k": {"evaluation": {"k": 3}},
-    "users": {"evaluation": {"require_hit": False}},
-    "seen items": {"evaluation": {"seen_items": "drop"}},
-    "candidates": {"evaluation": {"candidates": "train"}},
-    "split": {"split": {"strategy": "time", "valid_days": 2}},
-    "rows": {"data": {"where": {"event": ["sale"]}}},
-    "k-core": {"data": {"min_user_events": 2}},
-}
-
-
-@pytest.mark.parametrize("name", [*SAME, *OTHER])
-def test_another_evaluation_has_other_models(tmp_path: Path, name: str) -> None:
-    run(config(tmp_path))
-    again = run(config(tmp_path, **(SAME | OTHER)[name]))
-    assert reused(again) == (["mine", "random"] if name in SAME else [])
-
-
 def test_other_parameters_are_another_model(tmp_path: Path) -> None:
     run(config(tmp_path))
     more = counted(tmp_path, half_life_days=2.0), {**RANDOM, "repeats": 3}
     assert reused(run(config(tmp_path, *more))) == ["random"]
     assert reused(run(config(tmp_path, more[0], {**RANDOM, "repeats": 4}))) == ["mine"]
-
-
-def test_other_events_are_other_models(tmp_path: Path) -> None:
-    run(config(tmp_path))
-    with (tmp_path / "log.csv").open("a") as log:
-        log.write("user0,b,2020-01-02,sale,1,1\n")
-    assert reused(run(config(tmp_path))) == []
 
 
 def test_a_table_that_changed_has_other_models(tmp_path: Path) -> None:
@@ -243,14 +209,6 @@ def test_a_model_follows_from_its_base_models(tmp_path: Path) -> None:
     assert reused(run(config(tmp_path, slower, lists, both))) == []
     small.write(tmp_path, {"lists.csv": "user,item\nuser1,b\n"})
     assert reused(run(config(tmp_path, counted(tmp_path), lists, both))) == ["mine"]
-
-
-def test_what_was_finished_before_a_run_was_stopped_is_kept(tmp_path: Path) -> None:
-    stopped = config(tmp_path, counted(tmp_path), {"name": "stops", "use": "own:Stops"})
-    with pytest.raises(KeyboardInterrupt):
-        run(stopped)
-    found = run(config(tmp_path, counted(tmp_path), POPULAR))
-    assert (reused(found), fits(tmp_path)) == (["mine"], 1)
 
 
 KILLED = """
@@ -524,44 +482,36 @@ class Mine(Popular):
 """
 NAMED = "import importlib; importlib.import_module('helped')"
 
-AFTERWARDS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
+AFTERWARDS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "a file beside the config comes before an installed module": (
-        "import os",
         {"../lib/mine.py": MINE.format("")},
         {"mine.py": MINE.format("")},
     ),
     "a package comes before a module of its name": (
-        "import helped",
         {"mine.py": MINE.format("import helped"), "../lib/helped.py": ""},
         {"../lib/helped/__init__.py": ""},
     ),
     "a module that was missing": (
-        "",
         {"mine.py": MINE.format("try: import maybe\nexcept ImportError: pass")},
         {"../lib/maybe.py": ""},
     ),
     "a helper outside the config's folder": (
-        "",
         {"mine.py": MINE.format("import helped"), "../lib/helped.py": ""},
         {"../lib/helped.py": "x = 1\n"},
     ),
     "a module of a package that is imported late": (
-        "",
         {"mine.py": LATE.format("from pack import maybe"), "../lib/pack/__init__.py": ""},
         {"../lib/pack/maybe.py": "x = 1\n"},
     ),
     "a helper that is named when it is imported": (
-        "",
         {"mine.py": MINE.format(NAMED), "../lib/helped.py": ""},
         {"../lib/helped.py": "x = 1\n"},
     ),
     "a helper that is named when the model learns": (
-        "",
         {"mine.py": LATE.format(NAMED), "../lib/helped.py": ""},
         {"../lib/helped.py": "x = 1\n"},
     ),
     "a class of another module": (
-        "",
         {
             "mine.py": "from outside.own import Mine\n",
             "../lib/outside/__init__.py": "",
@@ -575,7 +525,7 @@ AFTERWARDS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
 
 @pytest.mark.parametrize("name", AFTERWARDS)
 def test_what_is_imported_now_counts(tmp_path: Path, kept: Path, name: str) -> None:
-    _, files, then = AFTERWARDS[name]
+    files, then = AFTERWARDS[name]
     shop, lib = tmp_path / "shop", str(tmp_path / "lib")
     settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
     small.write(shop, {"log.csv": small.MANY, "exam.toml": settings, **files})

@@ -425,17 +425,6 @@ def test_days_may_be_numbers_of_digits() -> None:
         run(wrong, data={"time_format": "%Y%m%d"})
 
 
-@pytest.mark.parametrize("own", [pl.DataFrame(), pd.DataFrame({"user": ["a"]})])
-def test_a_frame_in_place_of_a_config_is_told_its_keyword(own: Any) -> None:
-    with pytest.raises(HarnessError, match=r"found DataFrame in place of a config; .*events=frame"):
-        harness.run(own, models=POPULAR)
-
-
-def test_an_error_of_a_frame_is_a_data_error() -> None:
-    with pytest.raises(DataError):
-        run(text().rename({"user": "customer"}))
-
-
 def test_the_example_of_the_docs_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its columns are those of another log, and its window is longer than ours."""
     page = Path(harness.__file__).parents[1] / "docs" / "python.md"

@@ -270,7 +270,10 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"config": "exam.toml", "models": {"m": First}},
         ['models=["popular"]; found dict'],
     ),
-    "a frame as a config": ({"config": EVENTS}, ["found DataFrame in place of a config"]),
+    "a frame as a config": (
+        {"config": EVENTS},
+        ["found DataFrame in place of a config", "events=frame"],
+    ),
     "a class as a config": ({"config": First}, ["found type in place of a config"]),
     "a model as a config": ({"config": First()}, ["found First in place of a config"]),
     "events twice": (

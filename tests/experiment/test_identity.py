@@ -12,9 +12,46 @@ import small
 from harness.experiment.identity import common, of_model
 
 
+def of(folder: Path, model: dict[str, Any] = small.POPULAR, **sections: Any) -> Path:
+    config = small.config(folder, model, **sections)
+    return of_model(common(config), "models", config, model["name"]).path
+
+
 def entry(folder: Path, **params: Any) -> Path:
-    config = small.config(folder, small.POPULAR | {"params": params})
-    return of_model(common(config), "models", config, "popular").path
+    return of(folder, small.POPULAR | {"params": params})
+
+
+OTHER: dict[str, dict[str, Any]] = {
+    "seed": {"evaluation": {"seed": 7}},
+    "k": {"evaluation": {"k": 3}},
+    "users": {"evaluation": {"require_hit": False}},
+    "seen items": {"evaluation": {"seen_items": "drop"}},
+    "candidates": {"evaluation": {"candidates": "train"}},
+    "split": {"split": {"strategy": "time", "valid_days": 2}},
+    "rows": {"data": {"where": {"item": ["a"]}}},
+    "k-core": {"data": {"min_user_events": 2}},
+    "events": {"log": small.TO_TUNE},
+    "repeats": {"model": small.POPULAR | {"repeats": 2}},
+    "name": {"model": small.POPULAR | {"name": "other"}},
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_another_evaluation_or_model_is_another(tmp_path: Path, name: str) -> None:
+    assert of(tmp_path, **OTHER[name]) != of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [{"evaluation": {"metrics": ["Recall@2", "Gini@2"]}}, {"compare": {"baseline": "popular"}}],
+)
+def test_a_model_is_the_same_whatever_else_is_asked(
+    tmp_path: Path, sections: dict[str, Any]
+) -> None:
+    small.write(tmp_path, {"log.csv": small.LOG})
+    one, other = (small.config_of(tmp_path, small.POPULAR, **more) for more in ({}, sections))
+    paths = [of_model(common(config), "models", config, "popular").path for config in (one, other)]
+    assert paths[0] == paths[1]
 
 
 def test_values_that_json_writes_alike_are_other_parameters(tmp_path: Path) -> None:

@@ -117,11 +117,6 @@ def test_other_metrics_are_those_of_a_run_that_asks_for_them(tmp_path: Path) -> 
     assert figures(found) == figures(again)
 
 
-def test_without_metrics_they_are_the_runs_own(tmp_path: Path) -> None:
-    first = written(tmp_path, config(tmp_path, POPULAR, ONCE))
-    assert figures(rescore(tmp_path / "run")) == figures(first)
-
-
 def test_each_fold_has_its_lists(tmp_path: Path) -> None:
     folds = {"split": {"strategy": "time", "valid_days": 2, "folds": 3}, "log": small.MANY}
     first = written(tmp_path, config(tmp_path, POPULAR, RANDOM, **folds))

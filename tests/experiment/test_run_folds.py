@@ -343,25 +343,6 @@ def test_the_fold_of_lists_with_errors_is_named(tmp_path: Path) -> None:
     assert [problem.code for problem in told.value.validation.errors] == ["SUB203"]
 
 
-def test_files_of_a_competition_are_those_of_a_fold(tmp_path: Path) -> None:
-    """Its config names the fold's list alone, and can be run."""
-    settings = given(
-        tmp_path,
-        small.POPULAR,
-        {"name": "theirs", "lists": ["one.csv", "two.csv"]},
-        one_test="user,item\nbob,a\nann,b\n",
-        one_csv="user,prediction\nbob,a\nann,b\n",
-        two_test="user,item\nbob,b\nann,b\n",
-        two_csv="user,prediction\nbob,a b\nann,b\n",
-    )
-    done = split(settings, tmp_path / "out", public_share=0.5)
-    assert isinstance(done, FoldedSplit)
-    for written, fold in zip(done.folds, folded(settings).folds, strict=True):
-        assert written.record.evaluation.fingerprint == fold.evaluation.fingerprint
-        again = single(config_.read(written.folder / "config.toml"))
-        assert [m.metrics for m in again.models] == [m.metrics for m in fold.models]
-
-
 def test_a_splits_own_sample_refuses_no_lists_that_a_run_took(tmp_path: Path) -> None:
     """Nobody said what lists look like: they say it themselves, and need not have all users."""
     lists = {"name": "theirs", "lists": ["one.csv", "two.csv"]}
@@ -372,6 +353,7 @@ def test_a_splits_own_sample_refuses_no_lists_that_a_run_took(tmp_path: Path) ->
     done = split(settings, tmp_path / "out", public_share=0.5)
     assert isinstance(done, FoldedSplit)
     for written, fold in zip(done.folds, folded(settings).folds, strict=True):
+        assert written.record.evaluation.fingerprint == fold.evaluation.fingerprint
         config = written.folder / "config.toml"
         again = single(config_.read(config))
         assert [m.metrics for m in again.models] == [m.metrics for m in fold.models]
@@ -389,7 +371,8 @@ def test_who_has_no_true_item_is_not_counted_as_having_one(tmp_path: Path) -> No
     assert (found.evaluation.users, found.with_items) == (2, 1)
 
 
-def test_folds_that_overlap_are_told(tmp_path: Path) -> None:
+def test_folds_that_overlap_are_told_and_only_the_mean_of_chance_is_known(tmp_path: Path) -> None:
+    """Popular scores 1/2 for all; of two candidates a random ranking has 3/4 with one true item."""
     found = folded(
         given(tmp_path, two_test="user,item\nbob,b\nann,b\n", two_base=FILES["one.base"])
     )
@@ -398,12 +381,6 @@ def test_folds_that_overlap_are_told(tmp_path: Path) -> None:
         "folds overlap, so no model is judged against chance, which takes them for independent",
     )
     assert [model.vs_random for model in found.models] == [None]
-
-
-def test_of_folds_that_overlap_the_mean_of_chance_is_known(tmp_path: Path) -> None:
-    """Popular scores 1/2 for all; of two candidates a random ranking has 3/4 with one true item."""
-    both = {"two_test": "user,item\nbob,b\nann,b\n", "two_base": FILES["one.base"]}
-    found = folded(given(tmp_path, **both))
     assert (found.chance["MAP@2"].mean, found.chance["MAP@2"].sd) == (3 / 4, None)
     (sheet, _), (record,) = found.sheets(), found.records()
     assert sheet.rows[0][sheet.titles.index("lift")] == "0.7"

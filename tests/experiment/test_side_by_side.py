@@ -106,18 +106,13 @@ def test_the_results_are_the_same(tmp_path: Path, split: dict[str, Any]) -> None
     settings = config(tmp_path, *MODELS, own(tmp_path, "Meets", "last"), split=split)
     found = run(settings, jobs=2)
     assert {path.name for path in (tmp_path / "met").iterdir()} == {"parent", "worker"}
+    again = run(settings)
+    assert [model.name for model in again.models if not model.reused] == []
+    assert figures(again) == figures(found)
     alone = run(settings, fresh=True)
     assert figures(found) == figures(alone)
     assert found.per_user().equals(alone.per_user())
     assert found.recommendations().equals(alone.recommendations())
-
-
-def test_what_workers_finish_is_not_asked_again(tmp_path: Path) -> None:
-    settings = config(tmp_path, *MODELS, own(tmp_path, "Meets", "last"))
-    first = run(settings, jobs=2)
-    again = run(settings)
-    assert [model.name for model in again.models if not model.reused] == []
-    assert figures(again) == figures(first)
 
 
 def test_a_worker_that_is_killed_costs_nothing(
@@ -139,18 +134,13 @@ def test_a_model_that_ends_its_process_fails(tmp_path: Path) -> None:
     assert failed.error == 'model "last" ended its process, which ended with status 7'
 
 
-def test_a_model_that_fails_in_a_worker_is_told_as_ever(tmp_path: Path) -> None:
-    found = run(config(tmp_path, own(tmp_path, "Raises", "last")), jobs=2)
-    assert [model.name for model in found.models] == ["first"]
-    (failed,) = found.failed
-    assert failed.name == "last"
-    assert failed.error.startswith('model "last" raised in fit: ValueError: in a worker (')
-
-
-def test_failures_stand_in_the_configs_order(tmp_path: Path) -> None:
+def test_models_that_fail_in_a_worker_are_told_in_the_configs_order(tmp_path: Path) -> None:
     failing = [own(tmp_path, "Raises", name) for name in ("b", "a", "c")]
     found = run(config(tmp_path, *failing), jobs=2)
+    assert [model.name for model in found.models] == ["first"]
     assert [failed.name for failed in found.failed] == ["b", "a", "c"]
+    last = found.failed[-1].error
+    assert last.startswith('model "c" raised in fit: ValueError: in a worker (')
 
 
 def test_fail_fast_stops_at_a_workers_failure(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import small
 from conftest import Cli, is_refused, refusal
 from small import POPULAR, RANDOM
 
-import harness
 from harness.config import Config
 from harness.core.errors import HarnessError, UsageError
 from harness.experiment.run import run
@@ -74,38 +73,21 @@ def test_rows_are_as_the_competition_asks(tmp_path: Path) -> None:
     assert submit_run(tmp_path / "run", "counted", tmp_path / "own.csv").beyond_sample == 0
 
 
-def test_its_score_is_that_of_the_run(tmp_path: Path) -> None:
-    """random draws in each repeat; the run's value is the mean over them."""
-    config = ran(tmp_path)
-    values = pl.read_parquet(tmp_path / "run" / "per_user.parquet")
-    for model, repeat in (("counted", 0), ("random", 0), ("random", 1), ("file", 0)):
-        submit_run(tmp_path / "run", model, tmp_path / "own.csv.gz", repeat=repeat)
-        scored = harness.score(tmp_path / "own.csv.gz", config=config)
-        own = values.filter(pl.col("model") == model, pl.col("repeat") == repeat)
-        assert len(own) == 3
-        for metric, estimate in scored.metrics.items():
-            assert estimate.mean == pytest.approx(own[metric].mean(), rel=1e-14)
-
-
-def test_of_several_folds_it_is_the_last(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fold", "note"),
+    [(None, "fold 2 of 2, the last; for another, submit a run with --fold"),
+     (1, "fold 1 of 2; for another, submit a run with --fold N")],
+)  # fmt: skip
+def test_of_several_folds_it_is_the_last_or_another(
+    tmp_path: Path, fold: int | None, note: str
+) -> None:
     folds = {"strategy": "time", "valid_days": 1, "folds": 2}
     small.write(tmp_path, {"days.csv": small.TO_TUNE})
     config = ran(tmp_path, COUNTED, data={"events": "days.csv"}, split=folds)
     (tmp_path / "sample_submission.csv").unlink()
-    done = submit_run(tmp_path / "run", "counted", tmp_path / "own.csv")
-    assert done.notes[0].startswith("fold 2 of 2, the last; for another, submit a run with --fold")
-    submit(config, "counted", tmp_path / "again.csv")
-    assert (tmp_path / "own.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
-
-
-def test_or_another_by_its_number(tmp_path: Path) -> None:
-    folds = {"strategy": "time", "valid_days": 1, "folds": 2}
-    small.write(tmp_path, {"days.csv": small.TO_TUNE})
-    config = ran(tmp_path, COUNTED, data={"events": "days.csv"}, split=folds)
-    (tmp_path / "sample_submission.csv").unlink()
-    done = submit_run(tmp_path / "run", "counted", tmp_path / "own.csv", fold=1)
-    assert done.notes[0].startswith("fold 1 of 2; for another, submit a run with --fold N")
-    submit(config.folds()[0], "counted", tmp_path / "again.csv")
+    done = submit_run(tmp_path / "run", "counted", tmp_path / "own.csv", fold=fold)
+    assert done.notes[0].startswith(note)
+    submit(config.folds()[0] if fold else config, "counted", tmp_path / "again.csv")
     assert (tmp_path / "own.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
 
 

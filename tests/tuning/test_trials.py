@@ -17,7 +17,6 @@ import small
 from harness.config import Config
 from harness.core import cache
 from harness.experiment import sources
-from harness.tuning import trials
 from harness.tuning.result import Tuned
 from harness.tuning.tuning import tune
 
@@ -231,33 +230,15 @@ def test_what_proposed_a_choice_is_nothing_to_its_score(tmp_path: Path) -> None:
 
 OTHER: dict[str, dict[str, Any]] = {
     "seed": {"evaluation": {"seed": 7}},
-    "k": {"evaluation": {"k": 2}},
     "metric": {"tune": {"metric": "Recall@1"}},
-    "users": {"evaluation": {"require_hit": False}},
-    "split": {"split": {"strategy": "time", "valid_days": 4}},
     "inner split": {"tune": {"split": {"strategy": "last_n", "n": 1}}},
-    "rows": {"data": {"where": {"user": ["ann", "bob", "dan"]}}},
-    "k-core": {"data": {"min_item_events": 1, "min_user_events": 2}},
 }
 
 
 @pytest.mark.parametrize("name", OTHER)
 def test_another_evaluation_has_other_trials(tmp_path: Path, name: str) -> None:
     tune(config(tmp_path))
-    assert reused(tune(config(tmp_path, **OTHER[name]))) == []
-
-
-@pytest.mark.parametrize("keys", [{"params": {"place": 1}}, {"repeats": 2}, {"name": "other"}])
-def test_another_model_has_other_trials(tmp_path: Path, keys: dict[str, Any]) -> None:
-    tune(config(tmp_path))
-    assert reused(tune(config(tmp_path, shelf(**keys)))) == []
-
-
-def test_other_events_are_other_trials(tmp_path: Path) -> None:
-    tune(config(tmp_path))
-    with (tmp_path / "log.csv").open("a") as log:
-        log.write("bob,d,2020-01-02\n")
-    changed = tune(config(tmp_path))
+    changed = tune(config(tmp_path, **OTHER[name]))
     assert reused(changed) == []
     assert "reused" not in str(changed)
 
@@ -355,19 +336,6 @@ def test_a_full_disk_costs_nothing_and_is_told(
     assert found(anew) == found(first)
     assert f"nothing can be written to {kept}" in str(anew)
     assert reused(tune(config(tmp_path))) == list(range(9))
-
-
-def test_the_trials_that_were_not_used_for_longest_make_room(
-    tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those of places 0 and 1 are made first; when 2 is, 0 is used again, and 1 is the oldest."""
-    grid = {"search": "grid"}
-    tune(config(tmp_path, shelf({"place": [1]}, params={"place": 0}), tune=grid))
-    tune(config(tmp_path, shelf({"place": [2]}, params={"place": 0}), tune=grid))
-    size = max(sum(file.stat().st_size for file in one.iterdir()) for one in kept.iterdir())
-    monkeypatch.setattr(trials, "_MOST", size * 2)
-    both = tune(config(tmp_path, shelf({"place": [1, 2]}, params={"place": 0}), tune=grid))
-    assert reused(both) == [0, 2]
 
 
 SEARCH = """

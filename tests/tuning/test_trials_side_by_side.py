@@ -76,19 +76,14 @@ def test_the_search_is_the_same(tmp_path: Path, search: str) -> None:
     settings = config(tmp_path, search=search)
     found = tune(settings, jobs=2)
     assert (tmp_path / "met/worker").exists()
+    again = tune(settings)
+    (model,) = again.to_dict()["models"]
+    assert model["reused"] == model["trials"] - model["failed"]
+    assert figures(again) == figures(found)
     assert figures(found) == figures(tune(settings, fresh=True))
     (model,) = found.to_dict()["models"]
     failed = [trial["params"] for trial in model["results"] if trial["error"]]
     assert [params["window_days"] for params in failed] == [3]
-
-
-def test_trials_of_workers_are_kept(tmp_path: Path) -> None:
-    settings = config(tmp_path, search="grid")
-    first = tune(settings, jobs=2)
-    again = tune(settings)
-    (model,) = again.to_dict()["models"]
-    assert model["reused"] == model["trials"] - model["failed"]
-    assert figures(again) == figures(first)
 
 
 def test_an_ensemble_is_tuned_on_tuned_base_models(tmp_path: Path) -> None:

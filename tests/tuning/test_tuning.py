@@ -212,16 +212,6 @@ def timeless(tuned: Tuned) -> Any:
     return document
 
 
-def test_equal_seeds_make_equal_trials(tmp_path: Path) -> None:
-    space = {"tilt": {"low": 0.0, "high": 4.0}}
-
-    def of(**keys: Any) -> Any:
-        return made(tune(config(tmp_path, MODEL | {"space": space}, trials=8, **keys)))
-
-    assert of() == of() == of(seed=42)
-    assert of() != of(seed=43)
-
-
 def test_another_model_changes_no_trial(tmp_path: Path) -> None:
     other = MODEL | {"name": "other", "params": {"place": 3}}
     alone = made(tune(config(tmp_path, trials=6)))
