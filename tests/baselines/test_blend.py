@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from parts import USERS, Fixed, held, listed, shop
 
 from baselines.blend import Blend
-from baselines.popular import Popular
 from baselines.random_items import RandomItems
 
 
@@ -58,12 +56,6 @@ def test_a_tiny_weight_still_lists() -> None:
     assert listed(Blend(parts, weights=[1e30, 1e-30]), shop())[0] == "ba--"
 
 
-def test_nothing_excluded_is_listed_and_the_next_ones_move_up() -> None:
-    """Without a, b is first in the first list: 1/61 + 1/62 for b as for c, so b, then c."""
-    parts = [Fixed(ann="abc"), Fixed(ann="cb")]
-    assert listed(Blend(parts), shop(), 2, held("a"), "ann") == ["bc"]
-
-
 def test_more_places_than_candidates() -> None:
     parts = [Fixed(ann="ba"), Fixed(ann="b")]
     assert listed(Blend(parts), shop(candidates="ab"), k=5)[0] == "ba---"
@@ -73,27 +65,6 @@ def test_more_places_than_candidates() -> None:
 def test_random_parts_are_asked_with_the_draws() -> None:
     train = shop()
     assert listed(Blend([RandomItems()]), train) == listed(RandomItems(), train)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"weights": [1]}, r"weights is \[1\]; expected a list of 2, one for each model"),
-        ({"weights": 1}, "weights is 1; expected a list of 2"),
-        ({"weights": [1, 0]}, "weights holds 0; expected numbers above 0"),
-        ({"weights": [1, float("nan")]}, "weights holds nan; expected numbers above 0"),
-        ({"weights": [True, 1]}, "weights holds true"),
-        ({"weights": [1, "2"]}, "weights holds '2'"),
-        ({"depth": 0}, "depth is 0; expected a whole number from 1"),
-        ({"depth": 1.5}, "depth is 1.5; expected a whole number"),
-        ({"constant": -1}, "constant is -1; expected a number from 0"),
-        ({"constant": float("inf")}, "constant is inf; expected a number"),
-        ({"models": []}, r"models is \[\]; expected a list"),
-    ],
-)
-def test_parameters_that_are_refused(params: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Blend(**{"models": [Popular(), Popular()]} | params).fit(shop())
 
 
 words = st.lists(st.sampled_from("abcdef"), unique=True, max_size=6).map("".join)

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from shops import Row, Table, listed, shop
 
 from baselines.content_knn import ContentKNN
@@ -58,11 +57,6 @@ def test_window_and_weights() -> None:
     assert listed(by_genre(weights={"visit": 0.0}), shop(rows, "pqs", ITEMS), "ann", 2) == ["q-"]
 
 
-def test_what_is_excluded_is_passed_over() -> None:
-    held = csr_array(np.array([[1, 0, 0], [0, 0, 0]], bool))
-    assert listed(by_genre(), shop(HAD, "pqs", ITEMS), "ann bob", 2, held) == ["q-", "pq"]
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_as_numpy_multiplies(seed: int) -> None:
     """With as many neighbours as items nothing is cut off: w·(I + S)·C, written out."""
@@ -88,9 +82,3 @@ def test_as_numpy_multiplies(seed: int) -> None:
         places = [names[5:].index(name) for name in word.rstrip("-")]
         assert sorted(places) == np.flatnonzero(score[user] > 1e-9).tolist()
         assert (np.diff(score[user][places]) < 1e-9).all()  # sums of another order may tie
-
-
-@pytest.mark.parametrize("name", ["neighbours", "carried"])
-def test_counts_are_whole_numbers(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} is 0; expected a whole number from 1 up"):
-        by_genre(**{name: 0}).fit(shop(HAD, "pqs", ITEMS))

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from shops import Row, Table, listed, shop
 
 from baselines.content_popular import ContentPopular
@@ -56,11 +55,6 @@ def test_weights_and_half_life() -> None:
     assert listed(by_genre(weights={"visit": 0}), train, "ann", 2) == ["q-"]
 
 
-def test_what_is_excluded_is_passed_over() -> None:
-    held = csr_array(np.array([[1, 0, 0], [0, 0, 0]], bool))
-    assert listed(by_genre(), shop(SOLD, "pqr", ITEMS), "ann bob", 2, held) == ["q-", "pq"]
-
-
 def test_as_numpy_counts() -> None:
     """Prices alone: cosines by hand, and the mean over the 3 most similar and oneself."""
     draw = np.random.default_rng(3)
@@ -81,14 +75,6 @@ def test_as_numpy_counts() -> None:
         score[names[item]] = sum(weight[i] * count[i] for i in weight) / sum(weight.values())
     best = "".join(sorted(score, key=lambda name: -score[name]))
     assert listed(ContentPopular(numbers=["price"], neighbours=3), train, "ann", 6) == [best]
-
-
-@pytest.mark.parametrize("value", [0, 2.5])
-def test_neighbours_are_a_whole_number(value: Any) -> None:
-    with pytest.raises(
-        ValueError, match=f"neighbours is {value}; expected a whole number from 1 up"
-    ):
-        by_genre(neighbours=value).fit(shop(SOLD, "pq", ITEMS))
 
 
 def test_attributes_are_needed() -> None:

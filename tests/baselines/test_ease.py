@@ -60,12 +60,6 @@ def test_too_many_items_are_refused_with_the_memory(monkeypatch: pytest.MonkeyPa
         ease._require_room(105_542)
 
 
-@pytest.mark.parametrize("value", [0, -1.0, "many"])
-def test_the_regularization_must_be_above_0(value: float) -> None:
-    with pytest.raises(ValueError, match=f"regularization is {value!r}; expected a number above 0"):
-        EASE(value).fit(train_of(words("ab")))
-
-
 def test_old_events_rank_as_new_ones_do() -> None:
     """A weight of 2^−171 is nothing as a 32-bit number, but a user's scale is no matter."""
     rows = [("u", "a", 1200.0), *((f"{n}", item, 1.0) for n in range(1, 8) for item in "ad")]

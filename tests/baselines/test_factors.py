@@ -41,12 +41,6 @@ def test_unknown_users_and_items_have_no_vectors(model: Any) -> None:
     assert "!" not in "".join(lists(model, train, "07", 9))
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_the_same_again(model: Any) -> None:
-    train = train_of(BLOCKS)
-    assert lists(model, train, "0257", 8) == lists(model, train, "0257", 8)
-
-
 def test_pure_svd_is_the_product_with_the_nearest_matrix_of_that_rank() -> None:
     draw = np.random.default_rng(3)
     has = draw.random((9, 7)) < 0.5
@@ -103,24 +97,6 @@ def test_narrow_keeps_the_values() -> None:
     found = narrow(csr_array(np.array([[0.0, 2.5], [1.0, 0.0]])))
     assert found.indices.dtype == found.indptr.dtype == np.int32
     assert found.toarray().tolist() == [[0, 2.5], [1, 0]]
-
-
-@pytest.mark.parametrize(
-    ("model", "words_"),
-    [
-        (PureSVD(0), "factors is 0; expected a whole number from 1 up"),
-        (NMF(2, iterations=0), "iterations is 0; expected a whole number from 1 up"),
-        (NMF(2, regularization=-1), "regularization is -1; expected a number from 0 up"),
-        (NMF(2, seed=-1), "seed is -1; expected a whole number from 0 up"),
-        (ALS(factors=1.5), "factors is 1.5; expected a whole number"),  # type: ignore[arg-type]
-        (ALS(alpha=0), "alpha is 0; expected a number above 0"),
-        (ALS(regularization=-1), "regularization is -1; expected a number from 0 up"),
-        (BPR(learning_rate=0), "learning_rate is 0; expected a number above 0"),
-    ],
-)
-def test_parameters_that_cannot_be(model: Any, words_: str) -> None:
-    with pytest.raises(ValueError, match=words_):
-        model.fit(train_of(BLOCKS))
 
 
 def test_a_model_that_learns_nothing_needs_no_implicit() -> None:

@@ -1,13 +1,11 @@
 """Fill: one list behind the other, each item once."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from parts import USERS, Fixed, held, listed, shop
 
 from baselines.fill import Fill
-from baselines.popular import Popular
 from harness.core.random import Draws
 
 
@@ -21,11 +19,6 @@ def test_a_third_fills_what_two_leave() -> None:
     assert listed(Fill(parts), shop(), k=3) == ["abc", "bca", "cba"]
 
 
-def test_nothing_excluded_is_listed() -> None:
-    parts = [Fixed(ann="abc", bob="abc"), Fixed(ann="def", bob="def")]
-    assert listed(Fill(parts), shop(), 3, held("ac", "", "")) == ["bde", "abc", "---"]
-
-
 def test_every_part_is_asked_the_same() -> None:
     parts, exclude = [Fixed(ann="abcd"), Fixed(ann="b")], held("a")
     users, draws = np.array([0], np.int32), Draws(1, 2, np.zeros(3, np.uint64))
@@ -33,19 +26,6 @@ def test_every_part_is_asked_the_same() -> None:
     for part in parts:
         (asked,) = part.asked_
         assert all(a is b for a, b in zip(asked, (users, 2, draws, exclude), strict=True))
-
-
-@pytest.mark.parametrize(
-    ("models", "message"),
-    [
-        ([], "models is \\[\\]; expected a list of one recommender or more"),
-        (["popular"], "models holds 'popular', which has no fit and recommend; .* under of"),
-        (Popular(), r"models is Popular\(.*\); expected a list"),
-    ],
-)
-def test_what_it_is_not_made_of(models: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Fill(models).fit(shop())  # type: ignore[arg-type]
 
 
 words = st.lists(st.sampled_from("abcdef"), unique=True, max_size=6).map("".join)

@@ -1,7 +1,5 @@
 """Filter: lists without what was had or is out of stock, and full all the same."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -55,12 +53,6 @@ def test_what_is_excluded_stays_out(seen: bool) -> None:
     assert listed(model, shop(ROWS), 4, exclude) == expected
 
 
-def test_users_come_in_any_order() -> None:
-    exclude = held("bcd", "ae", "")
-    model = Filter([Fixed(**ALL)], seen=True, out_of_stock_days=4)
-    assert listed(model, shop(ROWS), 4, exclude, "cid ann bob") == ["af--", "f---", "b---"]
-
-
 def test_nothing_in_stock_is_an_empty_list() -> None:
     assert listed(Filter([Popular()], out_of_stock_days=0.5), shop(ROWS)) == ["----"] * 3
 
@@ -75,22 +67,6 @@ def test_the_part_itself_goes_on_learning_from_all() -> None:
     model = Fill([part, Filter([part], out_of_stock_days=4)])
     assert listed(model, train, k=6) == ["abcdef"] * 3
     assert listed(Fill([Filter([part], out_of_stock_days=4), part]), train, k=6) == ["abfcde"] * 3
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({}, "nothing is left out; set seen = true, out_of_stock_days, or both"),
-        ({"seen": 1}, "seen is 1; expected true or false"),
-        ({"out_of_stock_days": 0}, "out_of_stock_days is 0; expected a number above 0"),
-        ({"out_of_stock_days": "4"}, "out_of_stock_days is '4'; expected a number"),
-        ({"models": [], "seen": True}, r"models is \[\]; expected a list"),
-        ({"models": [Popular(), Popular()], "seen": True}, "holds 2 recommenders; expected 1"),
-    ],
-)
-def test_parameters_that_are_refused(params: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Filter(**{"models": [Popular()]} | params).fit(shop(ROWS))
 
 
 def test_events_without_times_have_no_stock_and_can_be_seen() -> None:

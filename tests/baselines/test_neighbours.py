@@ -143,27 +143,6 @@ def test_who_has_nothing_gets_nothing(model: Any) -> None:
     assert lists(model, train_of(words("ab", "ab"), users="x"), "x", 2) == ["--"]
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (ItemKNN(neighbours=0), "neighbours is 0; expected a whole number from 1 up"),
-        (UserKNN(neighbours=2.5), "neighbours is 2.5; expected a whole number"),  # type: ignore
-        (RP3beta(alpha=0), "alpha is 0; expected a number above 0"),
-        (RP3beta(beta=-1), "beta is -1; expected a number from 0 up"),
-        (ItemKNN(similarity="pearson"), "similarity is 'pearson'; allowed: cosine"),
-        (ItemKNN(neighbours_of="user"), "is 'user'; allowed: item, candidate"),
-        (UserKNN(neighbours_of="item"), "is 'item'; allowed: user, voter"),
-        (RP3beta(neighbours_of="all"), "is 'all'; allowed: item, candidate"),
-        (ItemKNN(normalize=1), "normalize is 1; expected true or false"),  # type: ignore
-        (ItemKNN(min_similarity=-1), "min_similarity is -1; expected a number from 0"),
-        (RP3beta(neighbours_of="both"), 'no longer has the choice "both"; take "item", which'),
-    ],
-)
-def test_parameters_that_cannot_be(model: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        model.fit(train_of(words("ab")))
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 5))
 def test_item_knn_as_numpy_says(seed: int, neighbours: int, k: int) -> None:
     has = np.random.default_rng(seed).random((6, 5)) < 0.5

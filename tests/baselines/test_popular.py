@@ -9,7 +9,6 @@ import pytest
 import shops
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 from shops import CUTOFF, DAY, NO_DRAWS
 
 from baselines.popular import Popular
@@ -35,12 +34,6 @@ def test_most_events_first_ties_by_item_id() -> None:
     train = shop([("c", 1), ("b", 1), ("b", 2), ("a", 9), ("c", 3), ("d", 4)])
     assert listed(train) == ["bcad"]
     assert listed(train, k=2) == ["bc"]
-
-
-def test_everyone_gets_the_same_list_less_what_is_excluded() -> None:
-    train = shop([("b", 1), ("b", 1), ("a", 1), ("c", 1)])
-    exclude = csr_array(np.array([[0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0]], bool))
-    assert listed(train, 2, exclude, 3) == ["ba", "ac", "--"]
 
 
 def test_items_without_events_leave_places_empty() -> None:
@@ -112,18 +105,6 @@ def test_window_half_life_and_weights_go_together() -> None:
     train = shop([("a", 1, "visit"), ("b", 3), ("c", 2, "visit"), *[("d", 5)] * 99])
     params = {"window_days": 4, "half_life_days": 1, "weights": {"visit": 0.5}}
     assert listed(train, **params) == ["abc-"]
-
-
-@pytest.mark.parametrize("name", ["window_days", "half_life_days"])
-@pytest.mark.parametrize("value", [0, -7, float("nan")])
-def test_days_must_be_above_zero(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"{name} is {value}; expected a number above 0"):
-        Popular(**{name: value}).fit(shop([("a", 1)]))
-
-
-def test_an_unknown_event_type_is_named() -> None:
-    with pytest.raises(ValueError, match='no event type "visti"; there are purchase, visit'):
-        Popular(weights={"visti": 2}).fit(shop([("a", 1)]))
 
 
 @pytest.mark.parametrize("name", ["window_days", "half_life_days"])

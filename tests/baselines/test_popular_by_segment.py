@@ -60,22 +60,6 @@ def test_weights_and_fading() -> None:
     assert listed(fading, train, "ann", 2) == ["ab"]  # 0.7 · ½ against ¼
 
 
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({"column": "height"}, 'no column "height"; .*age'),
-        ({"column": "age", "bins": [40, 30]}, r"bins is \[40, 30\]; expected rising edges"),
-        ({"column": "age", "bins": []}, r"bins is \[\]; expected rising edges"),
-        ({"column": "user", "bins": [1]}, 'column "user" holds "ann"; bins need numbers'),
-        ({"column": "age", "prior": -1}, "prior is -1; expected a number from 0 up"),
-        ({"column": "age", "window_days": 0}, "window_days is 0; expected a number above 0"),
-    ],
-)
-def test_what_cannot_be(params: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        PopularBySegment(**params).fit(shop(ROWS, "abc", None, AGES))
-
-
 def test_without_a_table_of_users() -> None:
     with pytest.raises(ValueError, match=r"there is no table of users; .* \[data\] users"):
         PopularBySegment("age").fit(shop(ROWS, "abc", None))

@@ -102,12 +102,6 @@ def test_lists_are_distinct_free_candidates(n: int, k: int, seed: int, data: Any
             assert row[size:] == [-1] * (k - size)
 
 
-def test_more_places_than_candidates_hold_all_of_them() -> None:
-    found = drawn(3, 5, users=2).tolist()
-    assert [sorted(row[:3]) for row in found] == [[0, 1, 2]] * 2
-    assert [row[3:] for row in found] == [[-1, -1]] * 2
-
-
 def test_a_list_depends_on_seed_repeat_and_user_id_alone() -> None:
     ids = ["ann", "bob", "cid", "dee"]
     model, k = fitted(1000), 8

@@ -69,23 +69,6 @@ def test_the_window_may_be_another() -> None:
     assert listed(train, "new", k=2, window_days=1) == ["b-"]
 
 
-def test_excluded_items_are_neither_repeated_nor_filled_in() -> None:
-    train = shop([("ann", "c", 15), ("ann", "a", 12), *LAST_WEEK])
-    exclude = csr_array(np.array([[1, 0, 0, 1], [0, 0, 1, 0], [1, 1, 1, 1]], bool))
-    assert listed(train, "ann bob new", 3, exclude) == ["c--", "d--", "---"]
-
-
-def test_users_come_in_any_order() -> None:
-    train = shop([("ann", "c", 15), ("ann", "a", 12), *LAST_WEEK])
-    assert listed(train, "new ann bob") == ["dc--", "acd-", "dc--"]
-
-
-@pytest.mark.parametrize("value", [0, -1, float("nan")])
-def test_days_must_be_above_zero(value: float) -> None:
-    with pytest.raises(ValueError, match=f"window_days is {value}; expected a number above 0"):
-        Repurchase(window_days=value).fit(shop(OLD))
-
-
 def test_events_without_times_have_no_latest() -> None:
     with pytest.raises(ValueError, match="carry no time"):
         Repurchase().fit(shop(OLD, cutoff=None))

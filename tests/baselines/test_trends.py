@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 from shops import lists, train_of
 
 from baselines.co_visitation import CoVisitation
@@ -95,11 +94,6 @@ def test_what_is_due_comes_first() -> None:
 def test_equal_chances_go_by_last_event_then_by_item() -> None:
     train = train_of([("u", "c", 9.0), ("u", "b", 2.0), ("u", "a", 2.0), ("v", "d", 1.0)])
     assert lists(RepurchaseGaps(), train, "uv", 4) == ["abcd", "dab-"]
-
-
-def test_what_is_excluded_is_not_repurchased() -> None:
-    train = train_of([("u", "a", 2.0), ("u", "b", 3.0)])
-    assert lists(RepurchaseGaps(), train, "u", 2, csr_array(np.array([[True, False]]))) == ["b-"]
 
 
 def test_directional_pairs_follow_in_time() -> None:
@@ -204,22 +198,3 @@ def test_pairs_as_two_loops_count_them(rows: list[tuple[str, str, int]]) -> None
     for _, item, day in rows:
         own[ids.index(item)] += 2 ** (-day / 3)
     assert model.fit(train).votes_.toarray() == pytest.approx(expected / own[:, None])
-
-
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        (Trending(window_days=0), "window_days is 0; expected a number above 0"),
-        (Trending(prior=0), "prior is 0; expected a number above 0"),
-        (Trending(damping=-1), "damping is -1; expected a number from 0 up"),
-        (RepurchaseGaps(horizon_days=0), "horizon_days is 0; expected a whole number from 1 up"),
-        (RepurchaseGaps(window_days=-2), "window_days is -2; expected a number above 0"),
-        (CoVisitation(within_days=0), "within_days is 0; expected a number above 0"),
-        (CoVisitation(basket_days=0), "basket_days is 0; expected a number above 0"),
-        (CoVisitation(neighbours=0), "neighbours is 0; expected a whole number from 1 up"),
-        (CoVisitation(half_life_days=0), "half_life_days is 0; expected a number above 0"),
-    ],
-)
-def test_parameters_that_cannot_be(model: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        model.fit(sales(a=(1, 1)))

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from shops import Row, Table, listed, shop
 
 from baselines.user_profile import UserProfile
@@ -47,11 +46,6 @@ def test_events_with_an_item_add_up_if_asked() -> None:
     train = shop(rows, "pq", ITEMS)
     assert listed(by_genre(), train, "ann", 2) == ["pq"]
     assert listed(by_genre(counts=True), train, "ann", 2) == ["qp"]
-
-
-def test_what_is_excluded_is_passed_over() -> None:
-    held = csr_array(np.array([[1, 0], [0, 0]], bool))
-    assert listed(by_genre(), shop(HAD, "pq", ITEMS), "ann bob", 2, held) == ["q-", "q-"]
 
 
 def test_unlike_is_not_listed() -> None:
