@@ -47,20 +47,15 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_half_file_goes(tmp_path: Path) -> None:
+def test_a_half_file_or_folder_goes(tmp_path: Path) -> None:
     kill("file", tmp_path / "out.csv")
-    assert len(names(tmp_path)) == 1
+    kill("folder", tmp_path / "run")
+    assert len(names(tmp_path)) == 2
     with whole_file(tmp_path / "out.csv") as temporary:
         temporary.write_text("whole")
-    assert names(tmp_path) == ["out.csv"]
-
-
-def test_a_half_folder_goes(tmp_path: Path) -> None:
-    kill("folder", tmp_path / "run")
-    assert len(names(tmp_path)) == 1
     with whole_folder(tmp_path / "run") as temporary:
         (temporary / "whole").touch()
-    assert names(tmp_path) == ["run"]
+    assert names(tmp_path) == ["out.csv", "run"]
     assert names(tmp_path / "run") == ["whole"]
 
 

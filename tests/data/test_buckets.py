@@ -4,10 +4,7 @@ import errno
 import gzip
 import io
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -192,32 +189,6 @@ def test_a_conversion_that_is_broken_off_starts_over(
     with prepared(layout, read.append) as found:
         assert all_rows(found) == sorted(rows(loading.load(layout)))
     assert read == [*[10] * 10, 100]  # the rows from the first on, then the events of the bucket
-    assert list(cache.folder().iterdir()) == [found.folder]
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from harness import config
-from harness.core import cache
-from harness.data.buckets import prepared
-
-cache._RECENT_NS = 0
-layout = config.read(Path(sys.argv[1])).layout()
-with prepared(layout, lambda rows: os.kill(os.getpid(), signal.SIGKILL)):
-    pass
-"""
-
-
-def test_what_a_killed_conversion_left_is_removed(tmp_path: Path) -> None:
-    layout = config(tmp_path).layout()
-    small.write(tmp_path, {"shop.toml": small.toml()})
-    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "shop.toml"], check=False)
-    assert done.returncode == -signal.SIGKILL
-    (half,) = cache.folder().iterdir()
-    with prepared(layout) as found:
-        assert half.name.startswith(f".{found.folder.name}.")
-        assert len(all_rows(found)) == 5
     assert list(cache.folder().iterdir()) == [found.folder]
 
 

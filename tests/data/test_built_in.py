@@ -214,12 +214,6 @@ def test_its_run_is_repeated_from_anywhere(
     assert (status, errors) == (0, "")
 
 
-def test_keys_that_are_no_layouts_are_refused(cli: Cli, here: Path) -> None:
-    status, _, errors = cli("run", plugged(here, user="who"))
-    assert status == 2
-    assert 'layout "shops:Shop" has no key "user"; allowed: ' in errors
-
-
 BROKEN = {
     "no module": ("", "shps:Shop", ('no module "shps"', '"shops"?')),
     "no name": (OWN, "shops:Shp", ('shops has no layout "Shp"', 'did you mean "Shop"?')),
@@ -285,20 +279,21 @@ BROKEN = {
 
 @pytest.mark.parametrize(("own", "name", "words"), BROKEN.values(), ids=BROKEN)
 def test_a_layout_that_breaks_its_contract_is_told(
-    cli: Cli, here: Path, own: str, name: str, words: tuple[str, ...]
+    tmp_path: Path, own: str, name: str, words: tuple[str, ...]
 ) -> None:
-    status, _, errors = cli("run", plugged(here, own, name))
-    assert status == 2
-    assert f'[data] layout "{name}"' in errors
-    for word in words:
-        assert word in errors
-    assert "Traceback" not in errors
+    plugged(tmp_path, own, name)
+    with refusal(UsageError, f'[data] layout "{name}"', *words):
+        config_.read(tmp_path / "c.toml").layout()
 
 
-def test_a_column_that_is_not_there_is_told_with_the_file(cli: Cli, here: Path) -> None:
-    status, _, errors = cli("run", plugged(here, OWN.replace('"what"', '"thing"')))
-    assert status == 2
-    assert 'sales.txt: line 1: no column "thing"; the file has: who, what, at' in errors
+def test_keys_and_columns_that_are_not_there_are_told(tmp_path: Path) -> None:
+    plugged(tmp_path, user="who")
+    with refusal(UsageError, 'layout "shops:Shop" has no key "user"; allowed: '):
+        config_.read(tmp_path / "c.toml").layout()
+    plugged(tmp_path, OWN.replace('"what"', '"thing"'))
+    said = 'sales.txt: line 1: no column "thing"; the file has: who, what, at'
+    with refusal(DataError, said):
+        load(config_.read(tmp_path / "c.toml").layout())
 
 
 def test_the_check_looks_at_tables_that_describe_nobody(tmp_path: Path) -> None:

@@ -66,9 +66,6 @@ def test_events_of_a_view_and_of_names_with_quotes(tmp_path: Path, kind: str) ->
     assert rows(log(tmp_path, events=f'{name}::a"b c', user='the "user"')) == EVENTS
 
 
-OLD = ["CREATE SCHEMA old", "CREATE TABLE old.log AS FROM log LIMIT 1"]
-
-
 def test_duckdb_has_schemas(tmp_path: Path) -> None:
     name = write(
         tmp_path, "duckdb", "CREATE SCHEMA old", "CREATE TABLE old.log AS FROM log LIMIT 1"

@@ -53,6 +53,7 @@ TREE = dict.fromkeys(
         ".hidden/2020-06.csv",
         "_SUCCESS",
         "x[1].csv",
+        "x1.csv",
     ),
     HEADER,
 )

@@ -129,13 +129,6 @@ def test_times(tmp_path: Path, written: str, time_format: str, seconds: int) -> 
     assert data.events.time.tolist() == [seconds * 1_000_000]
 
 
-def test_a_minimum_leaves_rows_out_and_says_so(tmp_path: Path) -> None:
-    text(tmp_path, "user,item,time,rating\na,x,2020-01-01,4\na,y,2020-01-01,3.5\nb,y,2020-01-01,\n")
-    data = load(log(tmp_path, where={"rating": {"min": 4}}))
-    assert rows(data) == [("a", "x")]
-    assert data.notes == ("log.csv: 2 of 3 rows left out (kept: rating >= 4)",)
-
-
 @pytest.mark.parametrize(
     ("content", "named"),
     [
@@ -228,23 +221,6 @@ def test_a_column_of_a_file_without_a_header_line_is_told(tmp_path: Path) -> Non
         load(layout)
 
 
-def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    (tmp_path / "log.csv").write_bytes(HEADER.encode() + b"a,x,2020-01-01\n\xff\xfe,y,2020-01-01\n")
-    with pytest.raises(DataError, match=r"line 3 is not UTF-8"):
-        load(log(tmp_path))
-
-
-def test_a_missing_file_names_the_folder_and_what_it_holds(tmp_path: Path) -> None:
-    text(tmp_path, "x\n", "other.csv")
-    with pytest.raises(DataError, match=r"log.csv: no such file[\s\S]*holds: other.csv"):
-        load(log(tmp_path))
-
-
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nowhere does not exist"):
-        load(log(tmp_path / "nowhere"))
-
-
 def test_parquet_is_known_by_its_first_bytes(tmp_path: Path) -> None:
     frame = pl.DataFrame({"user": ["a"], "item": ["x"], "time": ["2020-01-01"]})
     frame.write_parquet(tmp_path / "log.csv")
@@ -301,13 +277,6 @@ def test_wide_time_ranges_sort_alike(tmp_path: Path) -> None:
     assert np.all(np.diff(data.events.user) >= 0)
 
 
-def test_names_are_no_patterns(tmp_path: Path) -> None:
-    """``e[1].csv`` is a file, and must not be read as ``e1.csv``."""
-    text(tmp_path, HEADER + "a,x,2020-01-01\n", "e[1].csv")
-    text(tmp_path, HEADER + "wrong,wrong,2020-01-01\n", "e1.csv")
-    assert rows(load(log(tmp_path, "e[1].csv"))) == [("a", "x")]
-
-
 def test_an_empty_last_cell_is_no_missing_field(tmp_path: Path) -> None:
     text(tmp_path, "user,item,time,price\na,x,2020-01-01,\na,y,2020-01-01,1\n")
     assert rows(load(log(tmp_path))) == [("a", "x"), ("a", "y")]
@@ -329,11 +298,6 @@ def test_what_only_resembles_a_date_is_refused(tmp_path: Path, written: str) -> 
         load(log(text(tmp_path, HEADER + f"a,x,2020-01-01\na,y,{written}\n")))
 
 
-def test_a_rating_that_is_no_number_reaches_no_minimum(tmp_path: Path) -> None:
-    text(tmp_path, "user,item,time,rating\na,x,2020-01-01,5\nb,y,2020-01-01,nan\n")
-    assert rows(load(log(tmp_path, where={"rating": {"min": 4}}))) == [("a", "x")]
-
-
 def test_a_part_below_the_minimum_and_all_parts_below_it(tmp_path: Path) -> None:
     (tmp_path / "parts").mkdir()
     header = "user,item,time,rating\n"
@@ -342,11 +306,3 @@ def test_a_part_below_the_minimum_and_all_parts_below_it(tmp_path: Path) -> None
     assert rows(load(log(tmp_path, "parts", where={"rating": {"min": 4}}))) == [("a", "x")]
     with pytest.raises(DataError, match="none of 2 rows has rating >= 6"):
         load(log(tmp_path, "parts", where={"rating": {"min": 6}}))
-
-
-def test_a_part_and_its_packed_copy_are_not_both_read(tmp_path: Path) -> None:
-    (tmp_path / "parts").mkdir()
-    text(tmp_path / "parts", HEADER + "a,x,2020-01-01\n", "1.csv")
-    (tmp_path / "parts" / "1.csv.gz").write_bytes(gzip.compress(b"user,item,time\n"))
-    with pytest.raises(DataError, match=r"1.csv.gz: stands beside 1.csv; keep one"):
-        load(log(tmp_path, "parts"))

@@ -89,30 +89,27 @@ def test_every_allowed_column_is_ranked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("find", "given", "told"),
     [
-        ({"right": RIGHT[:2]}, "right has shape (2, 4), expected (3, 4)"),
-        ({"row_norms": np.ones(2)}, "row_norms has shape (2,), expected (3,)"),
-        ({"column_norms": np.ones(3)}, "column_norms has shape (3,), expected (4,)"),
-        ({"exclude": RIGHT}, "exclude has shape (3, 4), expected (2, 4)"),
+        (largest_products, {"right": RIGHT[:2]}, "right has shape (2, 4), expected (3, 4)"),
+        (largest_products, {"row_norms": np.ones(2)}, "row_norms has shape (2,), expected (3,)"),
+        (
+            largest_products,
+            {"column_norms": np.ones(3)},
+            "column_norms has shape (3,), expected (4",
+        ),
+        (largest_products, {"exclude": RIGHT[:2]}, "exclude has shape (2, 4), expected (3, 4)"),
+        (largest_products, {"exclude": LEFT}, "exclude has shape (3, 3), expected (3, 4)"),
+        (largest_scores, {"right": np.ones((2, 4))}, "right has shape (2, 4), expected (3, 4)"),
+        (largest_scores, {"allowed": np.ones(3, bool)}, "allowed has shape (3,), expected (4,)"),
+        (largest_scores, {"exclude": RIGHT[:2]}, "exclude has shape (2, 4), expected (3, 4)"),
+        (largest_scores, {"exclude": LEFT}, "exclude has shape (3, 3), expected (3, 4)"),
     ],
 )
-def test_shapes_that_do_not_fit_are_refused(given: dict[str, Any], told: str) -> None:
-    left = LEFT[:2] if "exclude" in given else LEFT
+def test_shapes_that_do_not_fit_are_refused(find: Any, given: dict[str, Any], told: str) -> None:
+    right = RIGHT if find is largest_products else RIGHT.toarray()
     with refusal(ValueError, told):
-        largest_products(**{"left": left, "right": RIGHT, "k": 2} | given)
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"right": np.ones((2, 4))}, "right has shape (2, 4), expected (3, 4)"),
-        ({"allowed": np.ones(3, bool)}, "allowed has shape (3,), expected (4,)"),
-    ],
-)
-def test_dense_shapes_that_do_not_fit_are_refused(given: dict[str, Any], told: str) -> None:
-    with refusal(ValueError, told):
-        largest_scores(**{"left": LEFT, "right": np.ones((3, 4)), "k": 2} | given)
+        find(**{"left": LEFT, "right": right, "k": 2} | given)
 
 
 def test_dense_rows_as_csr() -> None:
@@ -170,12 +167,3 @@ def test_rows_do_not_depend_on_others(rows: int) -> None:
         assert np.array_equal(
             largest_scores(left[[row]], right.astype(np.float32), 9)[0], dense[row]
         )
-
-
-@pytest.mark.parametrize("shape", [(2, 2), (1, 9)])
-def test_exclude_is_as_large_as_the_product(shape: tuple[int, int]) -> None:
-    one, wrong = csr_array(np.ones((1, 2))), csr_array(np.ones(shape))
-    with pytest.raises(ValueError, match=r"exclude has shape \(\d, \d\), expected \(1, 2\)"):
-        largest_products(one, csr_array(np.eye(2)), 1, exclude=wrong)
-    with pytest.raises(ValueError, match=r"expected \(1, 2\)"):
-        largest_scores(one, np.eye(2), 1, exclude=wrong)

@@ -314,14 +314,6 @@ def test_what_was_seen_is_in_the_fingerprint_where_it_is_dropped() -> None:
     assert one.fingerprint != two.fingerprint
 
 
-@pytest.mark.parametrize(("one", "two"), [(["ab", "c"], ["a", "bc"]), (["a:", "b"], ["a", ":b"])])
-def test_ids_do_not_run_into_each_other(one: list[str], two: list[str]) -> None:
-    def of(users: list[str]) -> str:
-        return evaluation_set([(u, "a") for u in users], [(u, "a") for u in users]).fields["users"]
-
-    assert of(one) != of(two)
-
-
 # --- plain Python ------------------------------------------------------------------------------
 
 

@@ -152,13 +152,6 @@ def test_two_parts_with_users_of_one_leaf_are_refused() -> None:
         merged(leaves, again)
 
 
-def test_parts_are_not_changed() -> None:
-    one, other = (set_of([user], ["a", "b", "c"]).leaves for user in SHOP[:2])
-    before = one.truth.copy()
-    merged(one, other)
-    assert (one.truth == before).all()
-
-
 def test_digests_that_begin_alike_are_ordered_to_their_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -177,38 +170,6 @@ def test_digests_that_begin_alike_are_ordered_to_their_end(
     assert max(map(len, leaves)) > 1
     expected = b"".join(sha256(b"".join(sorted(leaf))).digest() for leaf in leaves)
     assert set_of(users, []).leaves.users.tobytes() == expected
-
-
-Changed = tuple[list[User], set[str]]
-CHANGES: dict[str, Changed] = {
-    "another user": ([User("ann", ("a",)), User("bob", ("b",)), User("eve")], {"users", "truth"}),
-    "one user for two": ([User("ann", ("a",)), User("bobçid", ("b",))], {"users", "truth"}),
-    "a true item": ([User("ann", ("a",)), User("bob", ("a",)), User("çid")], {"truth"}),
-    "whose": ([User("ann", ("b",)), User("bob", ("a",)), User("çid")], {"truth"}),
-    "no candidate": (
-        [User("ann", (), ("a",)), User("bob", ("b",)), User("çid")],
-        {"truth"},
-    ),
-    "one more": ([User("ann", ("a",), ("x",)), User("bob", ("b",)), User("çid")], {"truth"}),
-    "nothing seen": (
-        [User("ann", ("a",), (), ()), User("bob", ("b",), (), ()), User("çid", (), (), ())],
-        {"seen"},
-    ),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_field_moves_when_its_content_does(change: str) -> None:
-    before = set_of([User("ann", ("a",)), User("bob", ("b",)), User("çid")], ["a", "b"]).fields
-    users, moved = CHANGES[change]
-    after = set_of(users, ["a", "b"]).fields
-    assert {name for name in before if before[name] != after[name]} == moved
-
-
-def test_other_candidates_do_not_move_what_users_have() -> None:
-    """Digests are of ids: a candidate before the others moves all positions."""
-    before, after = set_of(SHOP, ["a", "b", "c"]).fields, set_of(SHOP, ["0", "a", "b", "c"]).fields
-    assert {name for name in before if before[name] != after[name]} == {"candidates"}
 
 
 def test_nobody_is_in_an_empty_leaf() -> None:
