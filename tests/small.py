@@ -175,11 +175,12 @@ def many(folder: Path, **sections: Any) -> Config:
     return config(folder, *MODELS, *sections.pop("more", []), log=MANY, **sections)
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
-    """Write files, by name, into a folder, which is made."""
+def write(folder: Path, files: dict[str, str]) -> Path:
+    """Write files, by name, into a folder, which is made; return the folder."""
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
+    return folder
 
 
 def timeless(value: Any) -> Any:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from shops import Row, Table, listed, shop
 
 from baselines.content_popular import ContentPopular
@@ -75,10 +74,3 @@ def test_as_numpy_counts() -> None:
         score[names[item]] = sum(weight[i] * count[i] for i in weight) / sum(weight.values())
     best = "".join(sorted(score, key=lambda name: -score[name]))
     assert listed(ContentPopular(numbers=["price"], neighbours=3), train, "ann", 6) == [best]
-
-
-def test_attributes_are_needed() -> None:
-    with pytest.raises(ValueError, match="no attributes of items are asked for"):
-        ContentPopular().fit(shop(SOLD, "pq", ITEMS))
-    with pytest.raises(ValueError, match="there is no table of attributes of items"):
-        by_genre().fit(shop(SOLD, "pq", None))

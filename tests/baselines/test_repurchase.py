@@ -26,47 +26,32 @@ OLD: list[Row] = [("ann", "c", 15), ("ann", "a", 12), ("ann", "b", 9), ("bob", "
 """Nothing of it is popular: it is all older than a week."""
 
 
-def test_own_items_latest_first() -> None:
-    assert listed(shop(OLD), "ann bob") == ["bac-", "d---"]
+LAST_WEEK: list[Row] = [("bob", "d", 1), ("bob", "d", 2), ("bob", "c", 3)]
+EQUAL: list[Row] = [("ann", "c", 9), ("ann", "a", 9), ("ann", "d", 9), ("ann", "b", 10)]
 
 
-def test_ties_by_item_id() -> None:
-    train = shop([("ann", "c", 9), ("ann", "a", 9), ("ann", "d", 9), ("ann", "b", 10)])
-    assert listed(train, "ann") == ["acdb"]
-
-
-def test_a_repeated_item_stands_once_where_it_was_last() -> None:
-    train = shop([*OLD, ("ann", "c", 8), ("ann", "c", 8)])
-    assert listed(train, "ann") == ["cba-"]
+@pytest.mark.parametrize(
+    ("rows", "params", "expected"),
+    [
+        (OLD, {}, "bac- d--- ----"),
+        (EQUAL, {}, "acdb ---- ----"),
+        ([*OLD, ("ann", "c", 8), ("ann", "c", 8)], {}, "cba- d--- ----"),
+        ([*OLD, ("ann", "x", 8), ("ann", "y", 8)], {}, "bac- d--- ----"),
+        # The rest is what was popular in the last week, or in another window.
+        ([("ann", "c", 15), ("ann", "a", 12), *LAST_WEEK], {}, "acd- dc-- dc--"),
+        ([("ann", "a", 7), ("bob", "b", 9)], {}, "a--- ba-- a---"),
+        ([("ann", "a", 7 + 1 / DAY), ("bob", "b", 9)], {}, "a--- b--- ----"),
+        ([("ann", "a", 9), ("ann", "b", 1)], {"window_days": 9}, "ba-- ab-- ab--"),
+        ([("ann", "a", 9), ("ann", "b", 1)], {"window_days": 1}, "ba-- b--- b---"),
+    ],
+)
+def test_lists_by_hand(rows: list[Row], params: dict[str, Any], expected: str) -> None:
+    assert listed(shop(rows), "ann bob new", **params) == expected.split()
 
 
 def test_only_the_last_k_are_kept() -> None:
     assert listed(shop(OLD), "ann", k=2) == ["ba"]
-    assert listed(shop([("ann", "b", 9), ("ann", "a", 9), ("bob", "c", 9)]), "ann", k=1) == ["a"]
-
-
-def test_items_that_are_no_candidates_are_passed_over() -> None:
-    train = shop([*OLD, ("ann", "x", 8), ("ann", "y", 8)])
-    assert listed(train, "ann", k=2) == ["ba"]
-
-
-LAST_WEEK: list[Row] = [("bob", "d", 1), ("bob", "d", 2), ("bob", "c", 3)]
-
-
-def test_the_rest_is_what_was_popular_last_week() -> None:
-    train = shop([("ann", "c", 15), ("ann", "a", 12), *LAST_WEEK])
-    assert listed(train, "ann bob new") == ["acd-", "dc--", "dc--"]
-
-
-@pytest.mark.parametrize(("age", "found"), [(7, "a-"), (7 + 1 / DAY, "--")])
-def test_popular_is_what_happened_in_the_last_window_days(age: float, found: str) -> None:
-    assert listed(shop([("ann", "a", age), ("bob", "b", 9)]), "new", k=2) == [found]
-
-
-def test_the_window_may_be_another() -> None:
-    train = shop([("ann", "a", 9), ("ann", "b", 1)])
-    assert listed(train, "new", k=2, window_days=9) == ["ab"]
-    assert listed(train, "new", k=2, window_days=1) == ["b-"]
+    assert listed(shop(EQUAL), "ann", k=1) == ["a"]
 
 
 def test_events_without_times_have_no_latest() -> None:

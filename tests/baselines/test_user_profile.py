@@ -81,8 +81,3 @@ def test_as_numpy_multiplies(seed: int) -> None:
         score = np.round(hot[7:] @ profile, 9)
         best = sorted((-s, n) for s, n in zip(score, names[7:], strict=True) if s > 0)
         assert word == "".join(n for _, n in best).ljust(7, "-")
-
-
-def test_attributes_are_needed() -> None:
-    with pytest.raises(ValueError, match="no attributes of items are asked for"):
-        UserProfile().fit(shop(HAD, "pq", ITEMS))

@@ -336,12 +336,3 @@ def test_conditions_of_a_layout_hold_and_those_of_the_config_are_added(tmp_path:
 def test_the_check_takes_folders_as_paths_and_text(tmp_path: Path, as_text: bool) -> None:
     folder = published(tmp_path, "ml-1m")
     check_layout(BUILT_IN["ml-1m"], str(folder) if as_text else folder)
-
-
-def test_a_line_without_its_list_is_refused(tmp_path: Path) -> None:
-    text = FILES["otto"]["train.jsonl"] + '{"session": 5, "event": []}\n'
-    small.write(tmp_path, {"train.jsonl": text})
-    with refusal(DataError, 'train.jsonl: line 3: "events" is missing; expected a list, [] where'):
-        load(BUILT_IN["otto"].within(tmp_path))
-    small.write(tmp_path, {"train.jsonl": text.replace('"event"', '"events"')})
-    assert rows(load(BUILT_IN["otto"].within(tmp_path))) == EVENTS["otto"]

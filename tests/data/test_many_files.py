@@ -10,6 +10,7 @@ import small
 from conftest import refusal
 from hypothesis import given
 from hypothesis import strategies as st
+from small import write
 from test_text_source import FOLDER, log
 
 from harness.core.errors import DataError, UsageError
@@ -21,13 +22,6 @@ from harness.experiment.run import run
 
 HEADER = "user,item,time\n"
 DAY = 86_400_000_000
-
-
-def write(folder: Path, files: dict[str, str]) -> Path:
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content)
-    return folder
 
 
 def rows(layout: Layout) -> list[tuple[str, str, int]]:

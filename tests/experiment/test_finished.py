@@ -156,18 +156,6 @@ def test_so_is_what_was_imported_late(tmp_path: Path) -> None:
     assert reused(run(config(tmp_path, counted(tmp_path, "Late"), RANDOM))) == ["random"]
 
 
-def test_a_module_that_was_written_while_a_run_went_on_is_not_believed(tmp_path: Path) -> None:
-    """Nobody knows whether what was imported is what the file holds now."""
-    writes = counted(tmp_path, "Late")
-    (late,) = tmp_path.glob("helper*_late.py")
-    text = (tmp_path / "own.py").read_text()
-    start = f"        Path({str(late)!r}).write_text('NUMBER = 3')\n"
-    own = text.replace("        import helper", start + "        import helper")
-    (tmp_path / "own.py").write_text(own)
-    for _ in range(2):
-        assert reused(run(config(tmp_path, writes))) == []
-
-
 EDITED = """
 from pathlib import Path
 from baselines.popular import Popular
@@ -470,6 +458,13 @@ def in_a_process(folder: Path, path: str, script: str = "", name: str = "exam.to
     return done.stdout.split()
 
 
+def shop_of(folder: Path, files: dict[str, str]) -> Path:
+    """Write a config of the model mine:Mine, its log and these files into a folder of their own."""
+    settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
+    small.write(folder / "shop", {"log.csv": small.MANY, "exam.toml": settings, **files})
+    return folder / "shop"
+
+
 LATE = """
 from baselines.popular import Popular
 class Mine(Popular):
@@ -526,9 +521,7 @@ AFTERWARDS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 @pytest.mark.parametrize("name", AFTERWARDS)
 def test_what_is_imported_now_counts(tmp_path: Path, kept: Path, name: str) -> None:
     files, then = AFTERWARDS[name]
-    shop, lib = tmp_path / "shop", str(tmp_path / "lib")
-    settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
-    small.write(shop, {"log.csv": small.MANY, "exam.toml": settings, **files})
+    shop, lib = shop_of(tmp_path, files), str(tmp_path / "lib")
     assert in_a_process(shop, lib) == []
     assert in_a_process(shop, lib) == ["mine"]
     small.write(shop, then)
@@ -536,10 +529,7 @@ def test_what_is_imported_now_counts(tmp_path: Path, kept: Path, name: str) -> N
 
 
 def test_a_module_in_an_archive_counts(tmp_path: Path, kept: Path) -> None:
-    shop = tmp_path / "shop"
-    settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
-    small.write(shop, {"log.csv": small.MANY, "exam.toml": settings})
-    small.write(shop, {"mine.py": MINE.format("import packed")})
+    shop = shop_of(tmp_path, {"mine.py": MINE.format("import packed")})
     archive = str(shop / "lib.zip")
     for text in ("x = 1\n", "x = 2\n"):
         with zipfile.ZipFile(archive, "w") as lib:
@@ -586,10 +576,7 @@ def test_data_that_is_gone_keeps_nothing_and_that_is_told(
 
 
 def test_a_link_beside_the_config_is_the_file_that_it_names(tmp_path: Path, kept: Path) -> None:
-    shop = tmp_path / "shop"
-    settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
-    small.write(shop, {"log.csv": small.MANY, "exam.toml": settings})
-    small.write(shop, {"mine.py": MINE.format("import linked")})
+    shop = shop_of(tmp_path, {"mine.py": MINE.format("import linked")})
     small.write(tmp_path, {"elsewhere.py": ""})
     (shop / "linked.py").symlink_to(tmp_path / "elsewhere.py")
     assert [in_a_process(shop, str(shop)) for _ in range(2)] == [[], ["mine"]]
@@ -599,10 +586,7 @@ def test_a_link_beside_the_config_is_the_file_that_it_names(tmp_path: Path, kept
 
 def test_a_helper_that_is_in_memory_as_it_was_is_not_believed(tmp_path: Path, kept: Path) -> None:
     """It is edited between two runs of one process: the second runs the old one."""
-    shop = tmp_path / "shop"
-    settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
-    small.write(shop, {"log.csv": small.MANY, "exam.toml": settings})
-    small.write(shop, {"mine.py": MINE.format("import helped"), "helped.py": ""})
+    shop = shop_of(tmp_path, {"mine.py": MINE.format("import helped"), "helped.py": ""})
     edited = "Path('helped.py').write_text('x = 1')\nfound = harness.run('exam.toml')"
     assert in_a_process(shop, str(shop), edited) == []
     assert in_a_process(shop, str(shop)) == []
@@ -639,14 +623,3 @@ def test_a_place_that_cannot_be_written_is_told(
         f"can be written to {kept}; make room there, or set HARNESS_CACHE_DIR to a folder of your "
         "own)"
     ]
-
-
-def test_a_cache_that_others_can_write_to_keeps_nothing(
-    tmp_path: Path, kept: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    kept.parent.mkdir()
-    kept.parent.chmod(0o777)
-    assert [reused(run(config(tmp_path))) for _ in range(2)] == [[], []]
-    assert not kept.exists()
-    (told,) = caplog.messages
-    assert told.startswith(f"{kept.parent}: belongs to another user, or others can write to it")

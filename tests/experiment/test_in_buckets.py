@@ -66,11 +66,6 @@ def test_figures_are_those_of_a_run_in_memory(
         assert figures(run(settings)) == whole
 
 
-def test_validation_events_that_are_training_events_are_told(tmp_path: Path, buckets: int) -> None:
-    told = run(small.many(tmp_path, **CONFIGS["given"])).notes
-    assert any(note.startswith("20 of 80 validation events are training ev") for note in told)
-
-
 def test_users_who_registered_after_a_bucket_began_are_known_by_the_cut_off_of_all(
     tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,12 +119,6 @@ def test_an_empty_evaluation_set_is_told_with_all_users(tmp_path: Path, buckets:
         run(small.config(tmp_path, log=log))
     assert 'the rule "seen in train" emptied the evaluation set' in str(error.value)
     assert "2  active in the window" in str(error.value)
-
-
-def test_a_split_that_leaves_no_event_is_told_with_all_events(tmp_path: Path, buckets: int) -> None:
-    settings = small.config(tmp_path, split={"strategy": "time", "valid_days": 30})
-    with pytest.raises(DataError, match=r"leaves no train event of 8 .they run from 2020-01-01 00"):
-        run(settings)
 
 
 def test_lists_of_a_file_are_read_once_for_all_users(tmp_path: Path, buckets: int) -> None:

@@ -189,24 +189,17 @@ def test_an_earlier_run_and_an_empty_folder_are_replaced(result: Result, tmp_pat
     assert (tmp_path / "run" / "result.json").stat().st_size > 2
 
 
-def test_a_run_folder_with_notes_of_ones_own_is_not_replaced(
-    result: Result, tmp_path: Path
-) -> None:
-    result.write(tmp_path / "run")
-    (tmp_path / "run" / "note.txt").write_text("mine")
-    with pytest.raises(UsageError, match="run: exists and is no run folder"):
-        result.write(tmp_path / "run")
-    assert (tmp_path / "run" / "note.txt").read_text() == "mine"
-
-
 def test_a_foreign_folder_or_file_is_refused(result: Result, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.doc").touch()
     (tmp_path / "file").touch()
-    for name in ("mine", "file"):
+    result.write(tmp_path / "run")
+    (tmp_path / "run" / "note.txt").write_text("mine")
+    for name in ("mine", "file", "run"):
         with pytest.raises(UsageError, match=rf"{name}: exists and is no run folder.*--out"):
             result.write(tmp_path / name)
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.doc"]
+    assert (tmp_path / "run" / "note.txt").read_text() == "mine"
 
 
 def test_a_folder_that_cannot_be_made_is_named(result: Result, tmp_path: Path) -> None:

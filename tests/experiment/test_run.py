@@ -162,26 +162,7 @@ def test_what_a_model_changes_the_next_one_does_not_see(tmp_path: Path) -> None:
     assert values(before, "MAP@2", 1) == values(after, "MAP@2", 1)
 
 
-def test_a_model_may_change_its_own_answer_later(tmp_path: Path) -> None:
-    source = """
-import numpy as np
-
-class Reuses:
-    def fit(self, train):
-        self.answer = np.zeros((3, 1), np.int32)
-        return self
-
-    def recommend(self, users, k, draws, exclude=None):
-        self.answer[:] = draws.repeat
-        return self.answer
-"""
-    (tmp_path / "plugged.py").write_text(source)
-    model = {"name": "mine", "use": "plugged:Reuses", "repeats": 2}
-    settings = config(tmp_path, model, k=1, metrics=["MAP@1"])
-    assert values(run(settings), "MAP@1") == [[0, 0, 1], [1, 0, 0]]  # a for all, then b for all
-
-
-def test_a_model_may_reuse_its_answer_for_the_next_batch(
+def test_a_model_may_reuse_its_answer_for_the_next_batch_and_repeat(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = """
@@ -194,12 +175,14 @@ class Reuses:
         return self
 
     def recommend(self, users, k, draws, exclude=None):
-        self.answer[:] = self.right[users]
+        self.answer[:] = 0 if draws.repeat else self.right[users]
         return self.answer
 """
+    (tmp_path / "plugged.py").write_text(source)
     monkeypatch.setattr(answers, "BATCH_CELLS", 1)  # one user a call
-    settings = plug_in(tmp_path, source, "Reuses", k=1, metrics=["MAP@1"])
-    assert values(run(settings), "MAP@1") == [[1, 1, 1]]
+    model = {"name": "mine", "use": "plugged:Reuses", "repeats": 2}
+    settings = config(tmp_path, model, k=1, metrics=["MAP@1"])
+    assert values(run(settings), "MAP@1") == [[1, 1, 1], [0, 0, 1]]
 
 
 @pytest.mark.parametrize("metric", ["MAP@3", "Recall@3"])
@@ -208,21 +191,9 @@ def test_a_cut_off_above_k_is_refused(tmp_path: Path, metric: str) -> None:
         run(config(tmp_path, metrics=["MAP@2", metric]))
 
 
-@pytest.mark.parametrize(
-    ("metric", "message"),
-    [
-        ("MAPP@2", r'unknown metric "MAPP".*"MAP"'),
-        ("MAP", r'"MAP" has no cut-off; did you mean "MAP@10"'),
-        ("MAP(divisor=kagle)@2", r'divisor cannot be "kagle".*"kaggle"'),
-        ("MAP@0", r"MAP@0.*from 1"),
-        ("", r'"" is not a metric'),
-    ],
-)
-def test_a_wrong_metric_is_refused_with_the_config(
-    tmp_path: Path, metric: str, message: str
-) -> None:
-    with pytest.raises(UsageError, match=message):
-        config(tmp_path, metrics=[metric])
+def test_a_wrong_metric_is_refused_with_the_config(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r'unknown metric "MAPP".*"MAP"'):
+        config(tmp_path, metrics=["MAPP@2"])
 
 
 def test_a_wrong_model_is_refused_before_anything_is_read(tmp_path: Path) -> None:

@@ -49,14 +49,7 @@ class Waits(Popular):
                 thread.join(60)
         yield from super().fit_steps(train)
 
-class Dies(Meets):
-    def fit_steps(self, train):
-        Path(self.folder, "worker").touch()
-        if WORKS:
-            os.kill(os.getpid(), 9)
-        yield from Popular.fit_steps(self, train)
-
-class Leaves(Dies):
+class Leaves(Meets):
     def fit_steps(self, train):
         Path(self.folder, "worker").touch()
         os._exit(7) if WORKS else None
@@ -113,18 +106,6 @@ def test_the_results_are_the_same(tmp_path: Path, split: dict[str, Any]) -> None
     assert figures(found) == figures(alone)
     assert found.per_user().equals(alone.per_user())
     assert found.recommendations().equals(alone.recommendations())
-
-
-def test_a_worker_that_is_killed_costs_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    found = run(config(tmp_path, own(tmp_path, "Dies", "last")), jobs=2)
-    assert [model.name for model in found.models] == ["first", "last"]
-    assert found.failed == ()
-    assert caplog.messages == [
-        "a worker process was killed (memory may have run out): the rest of its work is done by "
-        "this one"
-    ]
 
 
 def test_a_model_that_ends_its_process_fails(tmp_path: Path) -> None:

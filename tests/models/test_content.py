@@ -47,12 +47,6 @@ def test_means_are_weighted_by_similarity() -> None:
     assert np.isnan(found[2])
 
 
-@pytest.mark.parametrize("value", [0, 2.0])
-def test_neighbours_are_a_whole_number(value: Any) -> None:
-    with pytest.raises(ValueError, match=f"neighbours is {value}; expected a whole number from 1"):
-        similar([0], [1], value)
-
-
 @given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 2**32 - 1))
 def test_as_numpy_sorts(n: int, neighbours: int, seed: int) -> None:
     rows = np.random.default_rng(seed).integers(-1, 3, (n, 3)).astype(np.float64)

@@ -95,11 +95,6 @@ def test_every_fault_is_named(answer: Any, text: str) -> None:
         check(answer)
 
 
-def test_too_many_rows_name_no_user() -> None:
-    with pytest.raises(RecommenderError, match=r"4 rows for 3 users$"):
-        check([*GOOD, [0, 1, 2]])
-
-
 def test_an_excluded_item_is_named() -> None:
     with pytest.raises(RecommenderError) as caught:
         check(GOOD, [[3, 4], [2, 4], []])

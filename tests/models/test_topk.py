@@ -33,19 +33,12 @@ def test_everyone_gets_the_same_order() -> None:
     assert found.dtype == np.int32
 
 
-def test_excluded_items_make_room_for_the_next() -> None:
+def test_excluded_items_make_room_for_the_next_and_a_short_order_leaves_places_empty() -> None:
     found = top_k(order(4, 2, 0), order(9, 7, 8), 2, holds([[4], [2, 0], []], 5))
     assert found.tolist() == [[2, 0], [4, -1], [4, 2]]
-
-
-def test_a_short_order_leaves_places_empty() -> None:
-    assert top_k(order(1), order(0), 3).tolist() == [[1, -1, -1]]
     assert top_k(order(), order(0), 2).tolist() == [[-1, -1]]
-
-
-def test_no_users_have_no_lists() -> None:
-    assert top_k(order(1, 2), NOBODY, 2).shape == (0, 2)
-    assert top_k(order(1, 2), NOBODY, 2, holds([], 3)).shape == (0, 2)
+    for exclude in (None, holds([], 3)):
+        assert top_k(order(1, 2), NOBODY, 2, exclude).shape == (0, 2)
 
 
 def test_fill_keeps_what_is_there_and_repeats_nothing() -> None:

@@ -73,17 +73,14 @@ def test_there_are_models_of_every_kind() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [(True, "values = true weighs events by their values"), ("yes", "values is 'yes'")],
+)
 @pytest.mark.parametrize("name", VALUED)
-def test_every_model_says_that_it_needs_values(name: str) -> None:
-    model = type(VALUED[name])(**{**vars(VALUED[name]), "values": True})
-    with pytest.raises(ParameterError, match="values = true weighs events by their values"):
-        model.fit(example_train())
-
-
-@pytest.mark.parametrize("name", VALUED)
-def test_values_are_a_flag(name: str) -> None:
-    model: Any = type(VALUED[name])(**{**vars(VALUED[name]), "values": "yes"})
-    with pytest.raises(ParameterError, match="values is 'yes'"):
+def test_every_model_says_that_it_needs_values(name: str, values: Any, told: str) -> None:
+    model = type(VALUED[name])(**{**vars(VALUED[name]), "values": values})
+    with pytest.raises(ParameterError, match=told):
         model.fit(example_train())
 
 

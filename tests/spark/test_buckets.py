@@ -199,16 +199,6 @@ def test_attributes_that_spark_reads_are_frames_of_each_bucket(spark: Any, tmp_p
             assert data.item_ids.to_list() == ["a", "b, the second", "c", "z"]
 
 
-def events_of(data: Dataset) -> dict[str | int, Any]:
-    return {"events": np.array([len(data.events)]), "users": np.array([len(data.user_ids)])}
-
-
-def test_workers_open_the_same(spark: Any, tmp_path: Path) -> None:
-    with prepared(spark, table(tmp_path).layout(), 7) as found:
-        total = found.parts.total(events_of)
-    assert (total["events"].tolist(), total["users"].tolist()) == ([5], [3])
-
-
 def test_a_user_of_many_events_beside_others_of_few(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

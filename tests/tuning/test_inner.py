@@ -96,27 +96,34 @@ def test_folds_are_tuned_before_the_earliest_cut_off(tmp_path: Path) -> None:
     assert alone.config.fold == 0
 
 
-def test_more_outer_folds_than_the_data_has(tmp_path: Path) -> None:
-    """The events run from the 1st, so eight of the nine days have a day before them."""
-    settings = config(tmp_path, LOG + HELD_OUT, split=TIME | {"folds": 30})
-    with refusal(UsageError, "config: [split] folds = 30: ", "room for 8 windows of 1 day"):
-        inner_tasks(settings)
+INNER = (
+    "config: the inner split of train, [tune] split folds = 30: the events run from 2020-01-01 to "
+)
+QUIET = "user,item,time\nann,a,2020-01-01\nann,a,2020-01-07\n"
+"""Nothing happens on the 8th, the day before the cut-off, which is a window nevertheless."""
 
 
-@pytest.mark.parametrize("outer", [TIME, {"strategy": "last_n", "n": 1}])
-def test_more_inner_folds_than_train_has(tmp_path: Path, outer: dict[str, Any]) -> None:
-    """Train ends on the 8th, by its cut-off or by the last event that is left in it."""
-    settings = config(tmp_path, LOG + HELD_OUT, split=outer, tune={"split": TIME | {"folds": 30}})
-    told = "config: the inner split of train, [tune] split folds = 30: the events run from "
-    with refusal(UsageError, told, "2020-01-08, with room for 7 windows of 1 day"):
-        inner_tasks(settings)
-
-
-def test_inner_folds_are_counted_back_from_the_outer_cut_off(tmp_path: Path) -> None:
-    """Nothing happens on the 8th, the day before it, which is a window nevertheless."""
-    log = "user,item,time\nann,a,2020-01-01\nann,a,2020-01-07\n" + HELD_OUT
-    settings = config(tmp_path, log, split=TIME, tune={"split": TIME | {"folds": 30}})
-    with refusal(UsageError, "2020-01-01 to 2020-01-07, with room for 7 windows of 1 day"):
+@pytest.mark.parametrize(
+    ("log", "outer", "inner", "told"),
+    [
+        (LOG, TIME | {"folds": 30}, {}, "config: [split] folds = 30: "),
+        (LOG, TIME, TIME | {"folds": 30}, f"{INNER}2020-01-08, with room for 7 windows of 1 day"),
+        (
+            LOG,
+            {"strategy": "last_n", "n": 1},
+            TIME | {"folds": 30},
+            f"{INNER}2020-01-08, with room",
+        ),
+        (QUIET, TIME, TIME | {"folds": 30}, f"{INNER}2020-01-07, with room for 7 windows of 1 day"),
+    ],
+)
+def test_more_folds_than_there_is_room_for(
+    tmp_path: Path, log: str, outer: dict[str, Any], inner: dict[str, Any], told: str
+) -> None:
+    """The events run from the 1st: eight of nine days have a day before them, of train seven."""
+    tune = {"split": inner} if inner else {}
+    settings = config(tmp_path, log + HELD_OUT, split=outer, tune=tune)
+    with refusal(UsageError, told, "windows of 1 day" if inner else "room for 8 windows of 1 day"):
         inner_tasks(settings)
 
 
