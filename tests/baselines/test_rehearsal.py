@@ -1,37 +1,20 @@
 """A rehearsal of the task: what was known then, and what would have been asked for."""
 
-from typing import Any
-
-import numpy as np
-import polars as pl
 import pytest
+import shops
+from shops import CUTOFF, DAY
 
 from baselines.ranker import rehearsal
-from harness.data.dataset import NO_TIME, Dataset, Events
 from harness.models.base import Train
-
-DAY = 86_400_000_000
 
 
 def shop(
     ages: dict[str, list[float]], candidates: str, shown: dict[str, float] | None = None
 ) -> Train:
-    """Return a shop of one user's events, by item and days before the cut-off on day 20."""
-    ids = sorted({*ages, *candidates, *(shown or {})})
-    rows = sorted((20 - age, ids.index(item)) for item, each in ages.items() for age in each)
-    events = Events(
-        np.zeros(len(rows), np.int32),
-        np.array([item for _, item in rows], np.int32),
-        np.array([round(day * DAY) for day, _ in rows], np.int64),
-        np.zeros(len(rows), np.uint8),
-    )
-    times: Any = None
-    if shown is not None:
-        times = np.array([NO_TIME if i not in shown else round((20 - shown[i]) * DAY) for i in ids])
-    data = Dataset(
-        "table", pl.Series(["u"]), pl.Series(ids), events, ("event",), "train", shown_from=times
-    )
-    return Train(data, events, np.array([ids.index(c) for c in candidates], np.int32), 20 * DAY)
+    """Return a shop of one user's events, by item and days before the cut-off."""
+    rows = [("u", item, age) for item, each in ages.items() for age in each]
+    others = "".join(shown or {})
+    return shops.shop(rows, candidates, shown=shown, everyone=["u"], others=others)
 
 
 def asked(found: Train) -> str:
@@ -41,7 +24,7 @@ def asked(found: Train) -> str:
 def test_events_lie_before_the_window() -> None:
     found = rehearsal(shop({"a": [9, 7.5, 7, 1], "b": [8]}, "ab"), 7)
     assert found.frame["item"].to_list() == ["a", "b", "a"]
-    assert found.cutoff == 13 * DAY
+    assert found.cutoff == CUTOFF - 7 * DAY
     assert len(found.dataset.events) == 3
 
 

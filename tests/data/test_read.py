@@ -50,10 +50,6 @@ def test_ids_stay_text(tmp_path: Path) -> None:
     assert data.item_ids.to_list() == ["0706016001", "NA"]
 
 
-def test_a_repeated_event_is_kept(tmp_path: Path) -> None:
-    assert len(load(log(text(tmp_path, HEADER + "a,x,2020-01-01\n" * 3))).events) == 3
-
-
 def test_gz_and_zip_hold_the_same_events(tmp_path: Path) -> None:
     content = HEADER + "a,x,2020-01-01\nb,y,2020-01-02\n"
     plain = rows(load(log(text(tmp_path, content))))

@@ -100,22 +100,21 @@ def test_any_time_is_that_of_datetime(moment: int, written: tuple[str, int, str]
     )
 
 
-@pytest.mark.parametrize("text", [
+DATES = [
     "2021-02-29", "1900-02-29", "2020-00-01", "2020-13-01", "2020-01-32", "2020-04-31",
     "0000-01-01", "2020-1-01", "2020-01-1", "20200101", "2020/01/01", "2020-01-01 ",
     " 2020-01-01", "+020-01-01", "2020-01- 1", "", "x", "2020-01-0x", "2020-01-01T",
-])  # fmt: skip
-def test_what_is_no_plain_date_is_left(text: str) -> None:
-    assert read_times([text], _events.DATE, " ") == [None]
-
-
-@pytest.mark.parametrize("text", [
+]  # fmt: skip
+TIMES = [
     "2020-01-01 24:00:00", "2020-01-01 23:60:00", "2020-01-01 23:59:60", "2020-01-01T00:00:00",
     "2020-01-01 00:00:00.", "2020-01-01 00:00:00.1234567", "2020-01-01 00:00:00Z",
     "2020-01-01 0:00:00", "2020-01-01", "2020-01-01 00:00:0x",
-])  # fmt: skip
-def test_what_is_no_plain_time_is_left(text: str) -> None:
-    assert read_times([text], _events.FRACTIONS, " ") == [None]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("texts", "form"), [(DATES, _events.DATE), (TIMES, _events.FRACTIONS)])
+def test_what_is_no_plain_date_or_time_is_left(texts: list[str], form: int) -> None:
+    assert [read_times([text], form, " ") for text in texts] == [[None]] * len(texts)
 
 
 def test_numbers_whose_product_is_no_float_are_left() -> None:

@@ -70,23 +70,19 @@ def test_the_record_has_the_table_as_it_was_given(tmp_path: Path) -> None:
         ({"file": "a", "encoding": "latin1"}, "encoding = 'latin1'; did you mean \"latin-1\"?"),
         ({"file": "a", "header": True}, "[data] items.header: found true; input should be a valid"),
         (5, "[data] items: found 5; expected keys with values"),
+        (
+            ITEMS | {"separator": '"'},
+            "[data] items.separator: found '\"', expected one character",
+        ),
+        (
+            ITEMS | {"header": []},
+            "[data] items.header: a file without a header line needs the names",
+        ),
     ],
 )
 def test_keys_of_a_table_are_checked(tmp_path: Path, items: Any, said: str) -> None:
     with refusal(UsageError, said):
-        config(tmp_path, items=items)
-
-
-@pytest.mark.parametrize(
-    ("items", "said"),
-    [
-        ({"separator": '"'}, "[data] items.separator: found '\"', expected one character"),
-        ({"header": []}, "[data] items.header: a file without a header line needs the names"),
-    ],
-)
-def test_a_table_says_its_own_keys(tmp_path: Path, items: Any, said: str) -> None:
-    with refusal(UsageError, said):
-        config(tmp_path, items=ITEMS | items).layout()
+        config(tmp_path, items=items).layout()
 
 
 @pytest.mark.parametrize(

@@ -49,18 +49,6 @@ def test_places_by_hand() -> None:
     assert found.metrics["MAP@4"] == exactly((1 + 2 / 4) / 3)
 
 
-def test_a_repetition_of_what_was_no_hit_is_a_repetition() -> None:
-    found = of_one("xxa", "a", 3)
-    assert [p.repeat for p in found.places] == [False, True, False]
-    assert [p.hit for p in found.places] == [False, False, True]
-
-
-def test_places_behind_k_are_not_shown_and_earn_nothing() -> None:
-    found = of_one("xab", "ab", 2)
-    assert [p.item for p in found.places] == ["x", "a"]
-    assert found.metrics["MAP@2"] == exactly(1 / 2 / 2)
-
-
 def test_an_empty_place_uses_its_rank_and_those_behind_the_last_item_are_not_shown() -> None:
     found = of_one("a-b--", "ab", 5)
     assert [p.item for p in found.places] == ["a", None, "b"]

@@ -10,7 +10,7 @@ import pytest
 import small
 from hypothesis import given
 from hypothesis import strategies as st
-from small import CONFIGS, LATEST_FIRST, LOG, MODELS, POPULAR, timeless
+from small import CONFIGS, LATEST_FIRST, MODELS, POPULAR, timeless
 
 from harness import config as config_
 from harness.config import Config
@@ -110,15 +110,6 @@ def outcome(call: Callable[[], Result]) -> dict[str, Any] | str:
         return figures(call())
     except (DataError, EmptyEvaluationSetError) as error:
         return str(error)
-
-
-def test_an_empty_evaluation_set_is_told_with_all_users(tmp_path: Path, buckets: int) -> None:
-    log = LOG.replace("2020-01-08", "2020-01-09").replace("ann,b,2020-01-09", "eve,z,2020-01-09")
-    log = log.replace("bob,d,2020-01-09\ncid,a,2020-01-09\n", "fay,z,2020-01-09\n")
-    with pytest.raises(EmptyEvaluationSetError) as error:
-        run(small.config(tmp_path, log=log))
-    assert 'the rule "seen in train" emptied the evaluation set' in str(error.value)
-    assert "2  active in the window" in str(error.value)
 
 
 def test_lists_of_a_file_are_read_once_for_all_users(tmp_path: Path, buckets: int) -> None:

@@ -100,22 +100,6 @@ def test_the_funnel_names_each_rule() -> None:
     assert found.users.tolist() == [0, 2]
 
 
-@pytest.mark.parametrize(
-    ("keys", "users", "steps"),
-    [
-        ({"users": "all"}, ["ann", "cid", "dee"], [4, 3]),
-        ({"require_hit": False}, ["ann", "bob", "cid"], [4, 3]),
-        ({"users": "all", "require_hit": False}, ["ann", "bob", "cid", "dee"], [4]),
-    ],
-)
-def test_rules_that_are_not_asked_for_leave_no_step(
-    keys: dict[str, Any], users: list[str], steps: list[int]
-) -> None:
-    found = evaluation_set(TRAIN, VALID, **keys)
-    assert found.user_ids.to_list() == users
-    assert [step.users for step in found.funnel] == steps
-
-
 def test_truth_is_a_set_of_candidates_and_counts_the_others_in_r() -> None:
     found = evaluation_set(TRAIN, VALID, require_hit=False)
     assert found.candidate_ids.to_list() == ["a", "b", "c"]
@@ -148,12 +132,6 @@ def test_ponpare_counts_coupons_of_other_weeks_in_r_only() -> None:
     assert found.outside_ids.to_list() == ["o", "p", "q"]
 
 
-def test_seen_items_are_kept_by_default() -> None:
-    found = evaluation_set(TRAIN, VALID)
-    assert found.seen is None
-    assert found.n_candidates.tolist() == [3, 3]
-
-
 def test_seen_items_that_are_dropped_leave_truth_and_candidates() -> None:
     found = evaluation_set(pairs("ann:ab bob:c"), pairs("ann:acx bob:bc"), seen_items="drop")
     assert found.seen is not None
@@ -161,18 +139,6 @@ def test_seen_items_that_are_dropped_leave_truth_and_candidates() -> None:
     assert lists(found, found.truth) == {"ann": "c", "bob": "b"}
     assert relevant(found) == {"ann": 2, "bob": 1}
     assert found.n_candidates.tolist() == [1, 2]
-
-
-def test_who_has_only_seen_truth_leaves_with_seen_items() -> None:
-    found = evaluation_set(pairs("ann:a bob:b"), pairs("ann:a bob:a"), seen_items="drop")
-    assert found.user_ids.to_list() == ["bob"]
-    assert found.funnel[-1] == Step("with a candidate hit", 1)
-
-
-def test_seen_items_that_are_no_candidates_do_not_count() -> None:
-    found = evaluation_set(pairs("ann:ax"), pairs("ann:b"), catalogue="ab", candidates="catalogue",
-                 seen_items="drop")  # fmt: skip
-    assert found.n_candidates.tolist() == [1]
 
 
 @pytest.mark.parametrize(

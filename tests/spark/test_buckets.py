@@ -97,7 +97,7 @@ def test_sample_competitions(
 
 
 def table(folder: Path, log: str = LOG, **data: Any) -> Config:
-    return small.config(folder, log=log, data={"users": None, **data} if False else data)
+    return small.config(folder, log=log, data=data)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 64])

@@ -138,15 +138,6 @@ def test_a_run_is_that_without_spark(
         same_tables(tmp_path / str(buckets), tmp_path / "local")
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_rows_in_another_order(on_cluster: Any, tmp_path: Path, local: Any, suffix: str) -> None:
-    expected = local(as_table(tmp_path, suffix, hm()))
-    shuffled = as_table(tmp_path, suffix, hm().sample(fraction=1, shuffle=True, seed=5))
-    found = run(shuffled, tmp_path / "run", buckets=7)
-    assert timeless(found.to_dict()) == expected
-    same_tables(tmp_path / "run", tmp_path / "local")
-
-
 @pytest.mark.parametrize("name", ["demo", "demo-ponpare", "csv", "parquet"])
 def test_by_connect(connect_server: str, tmp_path: Path, local: Any, name: str) -> None:
     given = settings(name, tmp_path)

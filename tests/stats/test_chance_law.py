@@ -1,4 +1,4 @@
-"""The third cumulant against the enumeration of every list, and the law of means by hand."""
+"""Three cumulants against the enumeration of every list, and the law of means by hand."""
 
 import math
 from dataclasses import replace
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import exactly
 from enumeration import EXACT as OF_MOMENTS
 from enumeration import SIZES, any_sizes, of_all_lists
 from hypothesis import given
@@ -17,11 +18,12 @@ from harness.stats.chance_law import Law, LawOfAll, law
 EXACT = [*OF_MOMENTS, "SetF1"]
 
 
-def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> tuple[float, float]:
-    """Return the third cumulant and the chance of 0, over all ordered lists of min(k, n) of n."""
+def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> list[float]:
+    """Return the first three cumulants and the chance of 0, over all ordered lists of min(k, n)."""
     values, hits = (of_all_lists(m, n, r, relevant, k) for m in (name, "HitRate"))
     mean = math.fsum(values) / len(values)
-    return math.fsum((values - mean) ** 3) / len(values), 1 - math.fsum(hits) / len(hits)
+    var, third = (math.fsum((values - mean) ** power) / len(values) for power in (2, 3))
+    return [mean, var, third, 1 - math.fsum(hits) / len(hits)]
 
 
 def found_law(name: str, n: Any, r: Any, relevant: Any, k: int) -> Law:
@@ -30,20 +32,21 @@ def found_law(name: str, n: Any, r: Any, relevant: Any, k: int) -> Law:
     return found
 
 
+def cumulants(name: str, *sizes: int) -> list[float]:
+    found = found_law(name, *sizes)
+    return [float(value) for value in (found.mean, found.var, found.third, found.none)]
+
+
 @pytest.mark.parametrize("name", EXACT)
 def test_equals_the_enumeration_of_lists(name: str) -> None:
     for sizes in SIZES:
-        found = found_law(name, *sizes)
-        expected = pytest.approx(enumerated(name, *sizes), rel=0, abs=1e-12)
-        assert (float(found.third), float(found.none)) == expected, sizes
+        assert cumulants(name, *sizes) == exactly(enumerated(name, *sizes)), sizes
 
 
 @pytest.mark.parametrize("name", EXACT)
 @given(sizes=any_sizes())
 def test_equals_the_enumeration_of_any_lists(name: str, sizes: tuple[int, int, int, int]) -> None:
-    found = found_law(name, *sizes)
-    expected = pytest.approx(enumerated(name, *sizes), rel=0, abs=1e-12)
-    assert (float(found.third), float(found.none)) == expected
+    assert cumulants(name, *sizes) == exactly(enumerated(name, *sizes))
 
 
 def test_cumulants_of_a_mean_by_hand() -> None:

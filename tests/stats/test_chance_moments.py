@@ -1,4 +1,4 @@
-"""Chance against what it is defined by: every ordered list there is, scored by the kernel."""
+"""Chance by hand and of published sizes; test_chance_law.py enumerates every list there is."""
 
 import math
 from fractions import Fraction
@@ -7,40 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import refusal
-from enumeration import EXACT, SIZES, any_sizes, of_all_lists
-from hypothesis import given
+from enumeration import EXACT
 
 from harness.metrics import parse
 from harness.stats.chance_moments import Moments, exact, moment_sums, of_mean
-
-
-def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> tuple[float, float]:
-    """Return mean and variance over all ordered lists of min(k, n) of n candidates."""
-    values = of_all_lists(name, n, r, relevant, k)
-    mean = math.fsum(values) / len(values)
-    return mean, math.fsum((values - mean) ** 2) / len(values)
 
 
 def moments(name: str, n: Any, r: Any, relevant: Any, k: int) -> Moments:
     found = exact(parse(f"{name}@{k}"), n, r, relevant)
     assert found is not None
     return found
-
-
-@pytest.mark.parametrize("name", EXACT)
-def test_equals_the_enumeration_of_all_lists(name: str) -> None:
-    for sizes in SIZES:
-        found = moments(name, *sizes)
-        expected = pytest.approx(enumerated(name, *sizes), rel=0, abs=1e-12)
-        assert (float(found.mean), float(found.var)) == expected, sizes
-
-
-@pytest.mark.parametrize("name", EXACT)
-@given(sizes=any_sizes())
-def test_equals_the_enumeration_anywhere(name: str, sizes: tuple[int, int, int, int]) -> None:
-    found = moments(name, *sizes)
-    expected = pytest.approx(enumerated(name, *sizes), rel=0, abs=1e-12)
-    assert (float(found.mean), float(found.var)) == expected
 
 
 @pytest.mark.parametrize(
