@@ -7,15 +7,15 @@ were made with `SAMPLES`:
 ...     synthesise(layout, Path(folder), seed=seed, gzip=True)
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from harness.core.errors import UsageError
 from harness.core.io import exists
 from harness.data.synthetic import hm, kion, ponpare
-from harness.data.synthetic.columns import ARTICLE_LIMIT
+from harness.data.synthetic.draw import ARTICLE_LIMIT
 from harness.data.synthetic.market import Market
-from harness.data.synthetic.write import Folder
+from harness.data.synthetic.write import write_tables
 
 __all__ = ["DEFAULTS", "SAMPLES", "synthesise"]
 
@@ -27,11 +27,7 @@ DEFAULTS = {
 }
 """What `None` stands for in `synthesise`."""
 
-_LAYOUTS = {
-    "hm": (hm.RULES, hm.write),
-    "ponpare": (ponpare.RULES, ponpare.write),
-    "kion": (kion.RULES, kion.write),
-}
+_LAYOUTS = {"hm": hm, "ponpare": ponpare, "kion": kion}
 
 SAMPLES = {"data/hm-sample": ("hm", 0), "data/ponpare-sample": ("ponpare", 1)}
 """Layout and seed of the committed samples; their sizes are the defaults."""
@@ -78,17 +74,8 @@ def synthesise(
     """
     if layout not in DEFAULTS:
         raise UsageError(f"layout: got {layout!r}, allowed are {', '.join(sorted(DEFAULTS))}")
-    given = {"users": users, "items": items, "events": events}
-    size = DEFAULTS[layout] | {name: n for name, n in given.items() if n is not None}
-    _check(out, size, seed)
-    rules, write = _LAYOUTS[layout]
-    market = Market(rules, **size, seed=seed, progress=progress)
-    with Folder(out, compress=gzip) as folder:
-        write(market, folder)
-    return folder.paths
-
-
-def _check(out: Path, size: Mapping[str, int], seed: int) -> None:
+    sizes = {"users": users, "items": items, "events": events}
+    size = DEFAULTS[layout] | {name: n for name, n in sizes.items() if n is not None}
     for name, value in {**size, "seed": seed}.items():
         least = 0 if name == "seed" else 1
         if value < least:
@@ -99,3 +86,5 @@ def _check(out: Path, size: Mapping[str, int], seed: int) -> None:
         )
     if exists(out) and not out.is_dir():
         raise UsageError(f"out: {out} is a file; name a folder")
+    market = Market(_LAYOUTS[layout].RULES, **size, seed=seed, progress=progress)
+    return write_tables(_LAYOUTS[layout].tables(market), out, compress=gzip)

@@ -1,19 +1,15 @@
 """H&M: transactions, articles, customers and a sample submission, from 2018-09-20 to 2020-09-22."""
 
-from datetime import date, timedelta
+from collections.abc import Iterator
+from datetime import date
 
 import numpy as np
 import polars as pl
 from numpy.random import Generator
 
-from harness.core.arrays import Int64
-from harness.data.synthetic import words
-from harness.data.synthetic.columns import article_ids, fields, hex_ids, pick, skewed, sometimes
-from harness.data.synthetic.market import Block, Market
-from harness.data.synthetic.rules import Rules
-from harness.data.synthetic.write import Folder
-
-START = date(2018, 9, 20)
+from harness.data.synthetic import draw, words
+from harness.data.synthetic.draw import Columns
+from harness.data.synthetic.market import Market, Rules
 
 RULES = Rules(
     name="hm", days=734, shares=(26, 15, 13, 7, 4, 7, 9, 9, 8, 2), hidden=0.0, crowd=2250,
@@ -21,20 +17,7 @@ RULES = Rules(
     ahead=0, preview=0.0, fade=18.0, spread=0.5, wave=0.9, period=12.0,
 )  # fmt: skip
 
-ARTICLE_COLUMNS = (
-    "article_id", "product_code", "prod_name", "product_type_no", "product_type_name",
-    "product_group_name", "graphical_appearance_no", "graphical_appearance_name",
-    "colour_group_code", "colour_group_name", "perceived_colour_value_id",
-    "perceived_colour_value_name", "perceived_colour_master_id", "perceived_colour_master_name",
-    "department_no", "department_name", "index_code", "index_name", "index_group_no",
-    "index_group_name", "section_no", "section_name", "garment_group_no", "garment_group_name",
-    "detail_desc",
-)  # fmt: skip
-
-_PRODUCT = (*ARTICLE_COLUMNS[3:6], *ARTICLE_COLUMNS[22:24], *ARTICLE_COLUMNS[14:16])
-_LOOK, _COLOUR, _INDEX = ARTICLE_COLUMNS[6:8], ARTICLE_COLUMNS[8:14], ARTICLE_COLUMNS[16:22]
 _DISCOUNTS = (1.0, 0.8, 0.6, 0.5)
-_DATES = [(START + timedelta(days=day)).isoformat() for day in range(RULES.days)]
 _PRICES = [
     repr(cents * rate // 1 / 100 * (1 / 590))
     for cents in range(99, 9999, 100)
@@ -43,84 +26,88 @@ _PRICES = [
 _LIST = 12
 _SLICE = 100_000
 
+_TRANSACTIONS: Columns = {
+    "t_dat": draw.dates(date(2018, 9, 20), RULES.days),
+    "customer_id": pl.col("customer_id"),
+    "article_id": pl.col("article_id"),
+    "_discount": draw.per_basket(draw.whole(len(_DISCOUNTS), 3.0)),
+    "price": draw.lookup(_PRICES, pl.col("_price") * len(_DISCOUNTS) + pl.col("_discount")),
+    "sales_channel_id": draw.per_basket(draw.chance(0.7, (1, 2))),
+}
 
-def write(market: Market, folder: Folder) -> None:
-    """Write the four files of the competition."""
-    customer = hex_ids(market.stream("customer ids"), market.users, 64)
-    article = article_ids(market.stream("article ids"), market.items)
-    price = skewed(market.stream("prices"), market.items, len(_PRICES) // len(_DISCOUNTS), 2.0)
-    with folder.csv("transactions_train") as table:
-        for block in market.blocks():
-            rng = market.stream("receipts", block.week)
-            table.append(_transactions(block, rng, customer, article, price))
-    folder.write("articles", _articles(market, article))
+_STYLES: Columns = {
+    "prod_name": draw.pick(words.NAMES, 1.0),
+    "fabric": draw.pick(words.FABRICS, 1.0),
+    "cut": draw.pick(words.CUTS, 1.0),
+    "product": draw.whole(len(words.PRODUCTS), 1.5),
+}
+
+_ARTICLES: Columns = {
+    "article_id": pl.col("article_id"),
+    "product_code": pl.col("article_id").str.slice(0, 7),
+    "prod_name": pl.col("prod_name"),
+    **draw.fields(words.PRODUCTS[:, :3], "product"),
+    "_look": draw.whole(len(words.LOOKS)),
+    **draw.fields(words.LOOKS, "_look"),
+    **draw.fields(words.COLOURS, "_colour"),
+    **draw.fields(words.PRODUCTS[:, 5:], "product"),
+    **draw.fields(words.INDEXES, "_group"),
+    **draw.fields(words.PRODUCTS[:, 3:5], "product"),
+    "detail_desc": draw.filled(
+        0.996, pl.format("{} in {} with {}.", "product_type_name", "fabric", "cut")
+    ),
+}
+
+_CUSTOMERS: Columns = {
+    "customer_id": pl.col("customer_id"),
+    "_member": draw.pick(("ACTIVE", "PRE-CREATE", "LEFT CLUB"), 12.0),
+    "_letters": draw.pick(("NONE", "Regularly", "Monthly"), 20.0),
+    "_active": draw.chance(0.97),
+    "FN": pl.when("_news").then(pl.lit("1")),
+    "Active": pl.when(pl.col("_news") & pl.col("_active")).then(pl.lit("1")),
+    "club_member_status": draw.filled(0.995, pl.col("_member")),
+    "fashion_news_frequency": pl.when("_news").then(pl.lit("Regularly")).otherwise("_letters"),
+    "age": draw.filled(0.988, draw.whole(70, first=17)),
+}
+
+
+def tables(market: Market) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Make the four files of the competition, a file's name with the rows that follow in it."""
+    customer = draw.hex_ids(market.stream("customer ids"), market.users, 64)
+    article = draw.article_ids(market.stream("article ids"), market.items)
+    prices = len(_PRICES) // len(_DISCOUNTS)
+    price = pl.Series(draw.skewed(market.stream("prices"), market.items, prices))
+    for week, block in market.blocks():
+        rng = market.stream("receipts", week)
+        yield "transactions_train", _transactions(block, rng, customer, article, price)
+    yield "articles", _articles(market, article)
     customer = customer.sort()
-    folder.write("customers", _customers(market.stream("customers"), customer))
-    folder.write_all("sample_submission", _sample(customer, article).iter_slices(_SLICE))
+    rng = market.stream("customers")
+    rows = pl.DataFrame({"customer_id": customer, "_news": rng.random(market.users) < 0.35})
+    post = draw.hex_ids(rng, max(1, market.users // 40), 64)
+    columns = _CUSTOMERS | {"postal_code": draw.pick(post, 3.0)}
+    yield "customers", draw.table(columns, rng, rows)
+    best = pl.lit(" ".join(article[-_LIST:]))
+    for customers in customer.alias("customer_id").to_frame().iter_slices(_SLICE):
+        yield "sample_submission", customers.with_columns(prediction=best)
 
 
 def _transactions(
-    block: Block, rng: Generator, customer: pl.Series, article: pl.Series, price: Int64
+    block: pl.DataFrame, rng: Generator, customer: pl.Series, article: pl.Series, price: pl.Series
 ) -> pl.DataFrame:
-    baskets = int(block.basket[-1]) + 1
-    discount = skewed(rng, baskets, len(_DISCOUNTS), 3.0)[block.basket]
-    channel = (1 + (rng.random(baskets) < 0.7))[block.basket]
-    frame = pl.DataFrame(
-        {
-            "t_dat": pick(_DATES, block.day),
-            "customer_id": customer[block.user],
-            "article_id": article[block.item],
-            "price": pick(_PRICES, price[block.item] * len(_DISCOUNTS) + discount),
-            "sales_channel_id": channel,
-        }
+    rows = block.with_columns(
+        customer_id=customer[block["_user"]],
+        article_id=article[block["_item"]],
+        _price=price[block["_item"]],
     )
     # The competition's file stands by date and customer, so that a basket's rows are together.
-    return frame.sort("t_dat", "customer_id", maintain_order=True)
+    return draw.table(_TRANSACTIONS, rng, rows).sort("t_dat", "customer_id", maintain_order=True)
 
 
 def _articles(market: Market, article: pl.Series) -> pl.DataFrame:
-    rng, count = market.stream("articles"), market.items
-    number = article.cast(pl.Int64).to_numpy()
+    rng, number = market.stream("articles"), article.cast(pl.Int64).to_numpy()
     style = np.cumsum(np.diff(number // 1000, prepend=0) > 0) - 1
-    name, fabric, cut = (
-        pick(values, skewed(rng, count, len(values), 1.0)[style], "")
-        for values in (words.NAMES, words.FABRICS, words.CUTS)
-    )
-    thing = fields(words.PRODUCTS, skewed(rng, count, len(words.PRODUCTS), 1.5)[style], _PRODUCT)
-    columns = {
-        "article_id": article,
-        "product_code": article.str.slice(0, 7),
-        "prod_name": name,
-        **thing,
-        **fields(words.LOOKS, skewed(rng, count, len(words.LOOKS)), _LOOK),
-        **fields(words.COLOURS, (number + style) % len(words.COLOURS), _COLOUR),
-        **fields(words.INDEXES, market.appeal.group, _INDEX),
-        "detail_desc": sometimes(
-            rng, thing["product_type_name"] + " in " + fabric + " with " + cut + ".", 0.996
-        ),
-    }
-    return pl.DataFrame(columns).select(ARTICLE_COLUMNS)
-
-
-def _customers(rng: Generator, customer: pl.Series) -> pl.DataFrame:
-    count = len(customer)
-    news = rng.random(count) < 0.35
-    post = hex_ids(rng, max(1, count // 40), 64)
-    member = pick(("ACTIVE", "PRE-CREATE", "LEFT CLUB"), skewed(rng, count, 3, 12.0))
-    letters = np.where(news, 1, skewed(rng, count, 3, 20.0) % 3)
-    return pl.DataFrame(
-        {
-            "customer_id": customer,
-            "FN": pick(("1", None), ~news),
-            "Active": pick(("1", None), ~(news & (rng.random(count) < 0.97))),
-            "club_member_status": sometimes(rng, member, 0.995),
-            "fashion_news_frequency": pick(("NONE", "Regularly", "Monthly"), letters),
-            "age": sometimes(rng, pl.Series(17 + skewed(rng, count, 70)), 0.988),
-            "postal_code": post[skewed(rng, count, len(post), 3.0)],
-        }
-    )
-
-
-def _sample(customer: pl.Series, article: pl.Series) -> pl.DataFrame:
-    best = " ".join(article[-_LIST:].to_list())
-    return pl.DataFrame({"customer_id": customer}).with_columns(prediction=pl.lit(best))
+    colour, group = (number + style) % len(words.COLOURS), market.appeal.group
+    rows = pl.DataFrame({"article_id": article, "_colour": colour, "_group": group})
+    styles = draw.table(_STYLES, rng, rows)
+    return draw.table(_ARTICLES, rng, rows.hstack(styles[style]))

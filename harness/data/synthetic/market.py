@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.random import Generator, SeedSequence
 
 from harness.core.arrays import Bool, Floats, Int32
-from harness.data.synthetic.rules import Rules
 
 _JOINED_AT_START = 0.9
+_STEEPEST = 0.25
+_EVEN = 0.05
 _SLOTS = 4
 _NEARLY_NOTHING = 1e-9
 _ALIVE = 0.02
@@ -26,24 +28,51 @@ _HEAD = 5
 
 
 @dataclass(frozen=True)
-class Block:
-    """Events of one week.
+class Rules:
+    """The parameters that make one market differ from another."""
 
-    Attributes
-    ----------
-    week : int
-    day : int32 array of shape (n,)
-        Days since the first day, ascending.
-    user, item : int32 arrays of shape (n,)
-    basket : int32 array of shape (n,)
-        Ascending from 0; rows of a basket share user and day.
-    """
+    name: str
+    days: int  # length of the log; weeks are counted back from its end
+    shares: tuple[float, ...]  # share of each taste group among users and items
+    hidden: float  # items in the log but not in the item table, for each item in it
+    crowd: int  # events wanted in the last week; a log too small for that grows from week to week
+    opens: float  # chance that a row opens a new basket
+    baskets: float  # baskets of an average user at most; a longer log has larger ones
+    pieces: float  # chance that a row repeats the item before it in the same basket
+    again: float  # chance that a row returns to a remembered item
+    loyal: float  # chance that a new item comes from the user's favourite group
+    activity: float  # spread of the logarithm of the users' activity above the least active
+    zipf: float  # exponent of the items' appeal by rank
+    stock: float  # share of the items launched before the first day
+    ahead: int  # weeks before the launch in which an item is seen already
+    preview: float  # its appeal in these weeks
+    fade: float  # weeks in which the appeal of the median item falls to 1/e
+    spread: float  # spread of the logarithm of `fade`
+    wave: float  # height of the swings of log appeal, so that last week says more than last quarter
+    period: float  # their length in weeks; each item has a phase of its own
 
-    week: int
-    day: Int32
-    user: Int32
-    item: Int32
-    basket: Int32
+    @property
+    def weeks(self) -> int:
+        """Number of weeks; the first may be a part of one."""
+        return -(-self.days // 7)
+
+    def days_of(self, week: int) -> tuple[int, int]:
+        """First day of a week, 0 being the oldest, and the day after its last."""
+        end = self.days - 7 * (self.weeks - 1 - week)
+        return max(0, end - 7), end
+
+    def share_by_week(self, events: int) -> Floats:
+        """Share of a log of `events` that falls in each week, of shape (weeks,), sum 1."""
+        growth = min(max(self.crowd / events - 1 / self.weeks, 0.0), _STEEPEST)
+        length = np.diff([self.days_of(week) for week in range(self.weeks)])[:, 0]
+        rising = length * (1 - growth) ** np.arange(self.weeks)[::-1]
+        share = (1 - _EVEN) * rising / rising.sum() + _EVEN * length / length.sum()
+        return np.asarray(share, dtype=np.float64)
+
+    def groups(self, draw: Floats) -> Int32:
+        """Taste groups for uniform draws, int32 of the same shape."""
+        edges = np.cumsum(self.shares) / np.sum(self.shares)
+        return np.searchsorted(edges[:-1], draw, side="right").astype(np.int32)
 
 
 class Market:
@@ -63,10 +92,6 @@ class Market:
         Items in the log, listed or hidden.
     listed : int64 array
         Those in the item table, ascending.
-    growth : float64 array of shape (weeks,)
-        Share of events, launches and new users in each week.
-    taste : int32 array of shape (users,)
-        Favourite group.
     appeal : Appeal
         The items.
     """
@@ -86,82 +111,77 @@ class Market:
         self.listed = np.sort(self.stream("listed").permutation(self.items)[:items])
         rng = self.stream("users")
         self._opens = min(rules.opens, rules.baskets * users / events)
-        self.growth = rules.share_by_week(events)
-        self.taste = rules.groups(rng.random(users))
+        self._growth = rules.share_by_week(events)
+        self._taste = rules.groups(rng.random(users))
         self._reach = np.cumsum(np.exp(rules.activity * np.abs(rng.standard_normal(users))))
-        self.appeal = Appeal(rules, self.items, self.growth, self.stream("items"))
+        self.appeal = Appeal(rules, self.items, self._growth, self.stream("items"))
 
     def stream(self, purpose: str, week: int = 0) -> Generator:
         """Make a generator that depends on seed, layout, purpose and week alone."""
         name = int.from_bytes(f"{self.rules.name}/{purpose}".encode(), "big")
         return np.random.default_rng(SeedSequence([self.seed, name, week]))
 
-    def joined(self, week: int) -> int:
+    def _joined(self, week: int) -> int:
         """Count the users who may act in a week; they are numbered in order of joining."""
-        grown = float(self.growth[: week + 1].sum())
+        grown = float(self._growth[: week + 1].sum())
         share = _JOINED_AT_START + (1 - _JOINED_AT_START) * grown
         return max(1, min(self.users, round(self.users * share)))
 
     def join_week(self) -> Int32:
         """First week of each user, an int32 array of shape (users,)."""
-        ends = np.array([self.joined(week) for week in range(self.rules.weeks)])
+        ends = np.array([self._joined(week) for week in range(self.rules.weeks)])
         ends[-1] = self.users
         return np.searchsorted(ends, np.arange(self.users), side="right").astype(np.int32)
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the weeks in order, `events` rows in all; weeks without an event are left out."""
-        edges = np.floor(np.cumsum(self.growth) * self.events).astype(np.int64)
+    def blocks(self) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Yield weeks and their events in order, `events` rows in all; empty weeks are left out.
+
+        Columns are _user, _item, _day since the first (ascending) and _basket (ascending from 0;
+        rows of a basket share user and day), all int32.
+        """
+        edges = np.floor(np.cumsum(self._growth) * self.events).astype(np.int64)
         edges[-1] = self.events
-        memory = Memory(self.users)
+        memory = _Memory(self.users)
         for week, rows in enumerate(np.diff(edges, prepend=0)):
             self.appeal.move_to(week)
             if rows:
-                block = self._block(week, int(rows), memory)
-                memory.add(block.user, block.item)
-                yield block
+                yield week, self._block(week, int(rows), memory)
                 if self._progress is not None:
                     self._progress(int(rows))
 
-    def _block(self, week: int, rows: int, memory: Memory) -> Block:
-        rng = self.stream("events", week)
+    def _block(self, week: int, rows: int, memory: _Memory) -> pl.DataFrame:
+        rng, rules = self.stream("events", week), self.rules
         opens = rng.random(rows) < self._opens
         opens[0] = True
         basket = (np.cumsum(opens) - 1).astype(np.int32)
         buyer, day = self._baskets(week, int(basket[-1]) + 1, rng)
         user = buyer[basket]
-        item = self._recalled(user, self._fresh(user, rng), memory, rng)
-        return Block(week, day[basket], user, self._pieces(item, opens, rng), basket)
+        item = self._items(user, memory, rng)
+        new = opens | (rng.random(rows) >= rules.pieces)
+        item = item[np.maximum.accumulate(np.where(new, np.arange(rows), 0))]
+        memory.add(user, item)
+        return pl.DataFrame({"_day": day[basket], "_user": user, "_item": item, "_basket": basket})
 
     def _baskets(self, week: int, count: int, rng: Generator) -> tuple[Int32, Int32]:
-        total = self._reach[self.joined(week) - 1]
+        total = self._reach[self._joined(week) - 1]
         user = np.searchsorted(self._reach, np.sort(rng.random(count)) * total, side="right")
         first, last = self.rules.days_of(week)
         day = first + (rng.random(count) * (last - first)).astype(np.int32)
         order = np.argsort(day, kind="stable")
         return np.minimum(user, self.users - 1)[order].astype(np.int32), day[order]
 
-    def _fresh(self, user: Int32, rng: Generator) -> Int32:
+    def _items(self, user: Int32, memory: _Memory, rng: Generator) -> Int32:
+        """Draw new items by taste, and now and then a remembered one."""
         other = self.rules.groups(rng.random(user.size))
-        group = np.where(rng.random(user.size) < self.rules.loyal, self.taste[user], other)
-        return self.appeal.draw(group, rng.random(user.size))
-
-    def _recalled(self, user: Int32, item: Int32, memory: Memory, rng: Generator) -> Int32:
+        group = np.where(rng.random(user.size) < self.rules.loyal, self._taste[user], other)
+        item = self.appeal.draw(group, rng.random(user.size))
         again = rng.random(user.size) < self.rules.again
         old = memory.recall(user, rng.random(user.size))
         return np.where(again & (old >= 0) & self.appeal.alive[old], old, item)
 
-    def _pieces(self, item: Int32, opens: Bool, rng: Generator) -> Int32:
-        new = opens | (rng.random(item.size) >= self.rules.pieces)
-        return item[np.maximum.accumulate(np.where(new, np.arange(item.size), 0))]
 
-
-class Memory:
-    """The last few items of each user, in a ring.
-
-    Parameters
-    ----------
-    users : int
-    """
+class _Memory:
+    """The last few items of each user, in a ring."""
 
     def __init__(self, users: int) -> None:
         self._items = np.full((users, _SLOTS), -1, dtype=np.int32)
@@ -176,68 +196,45 @@ class Memory:
     def add(self, user: Int32, item: Int32) -> None:
         """Remember a week of events in their order."""
         order = np.argsort(user, kind="stable")
-        who = user[order]
-        first = np.flatnonzero(np.diff(who, prepend=-1))
-        count = np.diff(first, append=who.size).astype(np.int32)
-        turn = np.arange(who.size) - np.repeat(first, count)
-        self._items[who, (self._next[who] + turn) % _SLOTS] = item[order]
-        self._next[who[first]] += count
+        user = user[order]
+        first = np.flatnonzero(np.diff(user, prepend=-1))
+        count = np.diff(first, append=user.size).astype(np.int32)
+        turn = np.arange(user.size) - np.repeat(first, count)
+        self._items[user, (self._next[user] + turn) % _SLOTS] = item[order]
+        self._next[user[first]] += count
 
 
 class Appeal:
-    """Item weights of one week after the other.
-
-    Parameters
-    ----------
-    rules : Rules
-    items : int
-    growth : float64 array of shape (weeks,)
-        Share of the launches in each week.
-    rng : Generator
-
-    Attributes
-    ----------
-    group : int32 array of shape (items,)
-        Taste group.
-    launch : float64 array of shape (items,)
-        Days since the first day, ascending; negative for old stock.
-    alive : bool array of shape (items,)
-        Whether anybody would still come back to the item.
-    """
+    """Item weights of one week after the other."""
 
     def __init__(self, rules: Rules, items: int, growth: Floats, rng: Generator) -> None:
         self._rules = rules
         self.group = rules.groups(rng.random(items))
+        # Days since the first day, ascending; negative for old stock.
         self.launch = _launches(rules, items, growth, rng)
         self._log_base = -rules.zipf * np.log(rng.permutation(items) + _HEAD)
         self._fade = rules.fade * np.exp(rules.spread * rng.standard_normal(items))
         self._period = rules.period * (0.8 + 0.4 * rng.random(items))
         self._phase = rng.random(items)
-        self.alive = np.zeros(items, dtype=np.bool_)
+        # Whether anybody would still come back to the item.
+        self.alive: Bool = np.zeros(items, dtype=np.bool_)
         self._order = np.argsort(self.group, kind="stable").astype(np.int32)
         self._starts = np.searchsorted(self.group[self._order], np.arange(len(rules.shares) + 1))
 
     def move_to(self, week: int) -> None:
-        """Weigh the items for a week."""
-        life = self._life(week)
+        """Weigh the items for a week: they have a preview, then fade with age."""
+        age = np.ceil((self._rules.days_of(week)[0] - self.launch) / 7)
+        early = np.where(age >= -self._rules.ahead, self._rules.preview, 0.0)
+        life = np.where(age < 0, early, np.exp(-np.maximum(age, 0) / self._fade))
         self.alive = life > _ALIVE
         wave = self._rules.wave * np.sin(2 * np.pi * (week / self._period + self._phase))
         weight = np.exp(self._log_base + wave) * life + _NEARLY_NOTHING
         self._sums = np.concatenate([[0.0], np.cumsum(weight[self._order])])
 
     def draw(self, group: Int32, draw: Floats) -> Int32:
-        """Items by weight within taste groups.
+        """Draw an item by weight from each taste group; a group without items draws from all.
 
-        Parameters
-        ----------
-        group : int32 array of shape (n,)
-        draw : float64 array of shape (n,)
-            Uniform in [0, 1).
-
-        Returns
-        -------
-        int32 array of shape (n,)
-            A group without items draws from all.
+        Uniform `draw` in [0, 1) and `group` have shape (n,), as has the result.
         """
         low, high = self._starts[group], self._starts[group + 1]
         empty = low == high
@@ -246,14 +243,6 @@ class Appeal:
         place = np.searchsorted(self._sums, goal, side="right") - 1
         item: Int32 = self._order[np.clip(place, low, high - 1)]
         return item
-
-    def _life(self, week: int) -> Floats:
-        """Factor for age: nothing, preview, then fading from 1."""
-        first, _ = self._rules.days_of(week)
-        age = np.ceil((first - self.launch) / 7)
-        old = np.exp(-np.maximum(age, 0) / self._fade)
-        early = np.where(age >= -self._rules.ahead, self._rules.preview, 0.0)
-        return np.where(age < 0, early, old)
 
 
 def _launches(rules: Rules, items: int, growth: Floats, rng: Generator) -> Floats:

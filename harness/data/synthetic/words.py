@@ -1,6 +1,15 @@
 """Word lists of the three shops; the fields of a row belong together."""
 
-PRODUCTS = (
+import polars as pl
+
+
+def _rows(columns: tuple[str, ...], *rows: tuple[object, ...]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+PRODUCTS = _rows(
+    ("product_type_no", "product_type_name", "product_group_name", "garment_group_no",
+     "garment_group_name", "department_no", "department_name"),
     (253, "Vest top", "Garment Upper body", 1002, "Jersey Basic", 1676, "Jersey Basic"),
     (255, "T-shirt", "Garment Upper body", 1005, "Jersey Fancy", 1919, "Jersey"),
     (252, "Sweater", "Garment Upper body", 1003, "Knitwear", 1636, "Tops Knitwear"),
@@ -16,10 +25,10 @@ PRODUCTS = (
     (302, "Socks", "Socks & Tights", 1021, "Socks and Tights", 3608, "Tights basic"),
     (70, "Earring", "Accessories", 1019, "Accessories", 3946, "Small Accessories"),
     (87, "Boots", "Shoes", 1020, "Shoes", 3527, "Shoes"),
-)
-"""H&M: number, type, product group, garment group number and name, department number and name."""
+)  # fmt: skip
 
-LOOKS = (
+LOOKS = _rows(
+    ("graphical_appearance_no", "graphical_appearance_name"),
     (1010016, "Solid"),
     (1010017, "Stripe"),
     (1010001, "All over pattern"),
@@ -28,9 +37,11 @@ LOOKS = (
     (1010008, "Front print"),
     (1010021, "Lace"),
 )
-"""H&M: graphical appearance."""
 
-COLOURS = (
+COLOURS = _rows(
+    ("colour_group_code", "colour_group_name", "perceived_colour_value_id",
+     "perceived_colour_value_name", "perceived_colour_master_id",
+     "perceived_colour_master_name"),
     (9, "Black", 4, "Dark", 5, "Black"),
     (10, "White", 3, "Light", 9, "White"),
     (73, "Dark Blue", 4, "Dark", 2, "Blue"),
@@ -39,10 +50,11 @@ COLOURS = (
     (51, "Light Pink", 1, "Dusty Light", 4, "Pink"),
     (42, "Red", 2, "Medium Dusty", 18, "Red"),
     (19, "Greenish Khaki", 2, "Medium Dusty", 20, "Khaki green"),
-)
-"""H&M: colour group, perceived value, perceived master."""
+)  # fmt: skip
 
-INDEXES = (
+INDEXES = _rows(
+    ("index_code", "index_name", "index_group_no", "index_group_name", "section_no",
+     "section_name"),
     ("A", "Ladieswear", 1, "Ladieswear", 15, "Womens Everyday Collection"),
     ("D", "Divided", 2, "Divided", 53, "Divided Collection"),
     ("F", "Menswear", 3, "Menswear", 26, "Men Underwear"),
@@ -53,14 +65,15 @@ INDEXES = (
     ("I", "Children Sizes 134-170", 4, "Baby/Children", 77, "Young Girl"),
     ("G", "Baby Sizes 50-98", 4, "Baby/Children", 44, "Baby Girl"),
     ("J", "Children Accessories, Swimwear", 4, "Baby/Children", 43, "Kids Accessories"),
-)
-"""H&M: index code and name, index group, section; the taste groups."""
+)  # fmt: skip
+"""H&M: the taste groups."""
 
 NAMES = ("Strap top", "Jade", "Tilda", "Luna", "Perrie", "Simple", "Gyda", "Cat", "Timeless", "Box")
 FABRICS = ("jersey", "airy viscose", "organic cotton", "soft rib-knit", "washed denim", "satin")
 CUTS = ("narrow shoulder straps", "a round neckline", "long sleeves", "an elasticated waist")
 
-GENRES = (
+GENRES = _rows(
+    ("CAPSULE_TEXT", "GENRE_NAME"),
     ("食品・飲料", "宅配"),
     ("グルメ", "グルメ"),
     ("ホテル", "ホテル・旅館"),
@@ -75,9 +88,10 @@ GENRES = (
     ("ビューティー", "健康・医療"),
     ("Web・講座", "通信講座"),
 )
-"""Ponpare: capsule text and genre; the taste groups."""
+"""Ponpare: the taste groups."""
 
-AREAS = (
+AREAS = _rows(
+    ("large_area_name", "ken_name", "small_area_name"),
     ("関東", "東京都", "銀座・新橋・東京・上野"),
     ("関東", "東京都", "新宿・高田馬場・中野・吉祥寺"),
     ("関東", "神奈川県", "横浜"),
@@ -93,7 +107,6 @@ AREAS = (
     ("中国", "広島県", "広島"),
     ("北信越", "新潟県", "新潟"),
 )
-"""Ponpare: large area, prefecture, small area."""
 
 FILM_GENRES = (
     "драмы", "комедии", "триллеры", "мультфильм", "боевики", "мелодрамы",
@@ -101,11 +114,13 @@ FILM_GENRES = (
 )  # fmt: skip
 """KION: genres; the taste groups."""
 
-FILM_NOUNS = (
+FILM_NOUNS = _rows(
+    ("_noun_ru", "_noun_en"),
     ("Дом", "House"), ("Берег", "Shore"), ("Поезд", "Train"), ("Город", "City"),
     ("Остров", "Island"), ("Сад", "Garden"), ("Мост", "Bridge"), ("Голос", "Voice"),
 )  # fmt: skip
-FILM_ADJECTIVES = (
+FILM_ADJECTIVES = _rows(
+    ("_adjective_ru", "_adjective_en"),
     ("Северный", "Northern"), ("Последний", "Last"), ("Тихий", "Quiet"), ("Новый", "New"),
     ("Далёкий", "Distant"), ("Красный", "Red"), ("Ночной", "Night"), ("Белый", "White"),
 )  # fmt: skip

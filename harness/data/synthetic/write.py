@@ -2,121 +2,72 @@
 
 import gzip
 import io
-import shutil
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import polars as pl
 
-from harness.core import leftovers
 from harness.core.errors import UsageError
+from harness.core.io import scratch_folder
 
 _LEVEL = 9
 
 
-class Folder:
-    """A folder of CSV files under way; use it in a `with` statement.
-
-    Parameters
-    ----------
-    out : Path
-        Where the files go when all are complete; made if need be.
-    compress : bool
-        Write `.csv.gz` without a time stamp in place of `.csv`.
-
-    Attributes
-    ----------
-    paths : list of Path
-        The files in their final places, in the order of writing.
-    """
-
-    def __init__(self, out: Path, *, compress: bool) -> None:
-        self._out, self._compress = out, compress
-        self.paths: list[Path] = []
-
-    def __enter__(self) -> "Folder":
-        try:
-            self._out.parent.mkdir(parents=True, exist_ok=True)
-            for left in leftovers.of_dead(self._out, "part"):
-                shutil.rmtree(left, ignore_errors=True)
-            self._draft = leftovers.beside(self._out, "part")
-            self._draft.mkdir()
-        except OSError as error:
-            reason = error.strerror
-            raise UsageError(f"out: cannot make {self._out}: {reason}") from error
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: object
-    ) -> None:
-        try:
-            if kind is None:
-                self._publish()
-        except OSError as failed:
-            raise self._told(failed) from failed
-        finally:
-            shutil.rmtree(self._draft, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise self._told(error) from error
-
-    def _told(self, error: OSError) -> UsageError:
-        why = f"{self._out}: cannot be written: {error.strerror or error}"
-        return UsageError(f"{why}; make room, or name another --out")
-
-    def csv(self, name: str) -> "Table":
-        """Start a file `<name>.csv`; close the table, or use it in a `with` statement."""
-        file = f"{name}.csv.gz" if self._compress else f"{name}.csv"
-        self.paths.append(self._out / file)
-        return Table(self._draft / file)
-
-    def write(self, name: str, frame: pl.DataFrame) -> None:
-        """Write a file of one frame."""
-        self.write_all(name, [frame])
-
-    def write_all(self, name: str, frames: Iterable[pl.DataFrame]) -> None:
-        """Write a file of several frames with the same columns."""
-        with self.csv(name) as table:
-            for frame in frames:
-                table.append(frame)
-
-    def _publish(self) -> None:
-        if not self._out.exists():  # all tables at once
-            self._draft.replace(self._out)
-            return
-        for path in self.paths:
-            (self._draft / path.name).replace(path)
-            _twin(path).unlink(missing_ok=True)
+def write_tables(
+    tables: Iterable[tuple[str, pl.DataFrame]], out: Path, *, compress: bool
+) -> list[Path]:
+    """Write each frame behind those of the same file name, under one header; return the files."""
+    files: dict[str, BinaryIO] = {}
+    try:
+        with ExitStack() as folders:
+            draft = _draft(out, folders)
+            with ExitStack() as stack:
+                for name, frame in tables:
+                    file = f"{name}.csv.gz" if compress else f"{name}.csv"
+                    header = file not in files
+                    if header:
+                        files[file] = _open(draft / file, stack)
+                    _append(frame, files[file], header)
+                    del frame  # before the next is made
+            _publish(draft, out, files)
+    except OSError as error:
+        why = f"{out}: cannot be written: {error.strerror or error}"
+        raise UsageError(f"{why}; make room, or name another --out") from error
+    return [out / file for file in files]
 
 
-class Table:
-    """A CSV file that grows frame by frame, with one header."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb")
-        self._zip = (
-            gzip.GzipFile("", "wb", _LEVEL, self._file, mtime=0) if path.suffix == ".gz" else None
-        )
-        self._header = True
-
-    def __enter__(self) -> "Table":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._zip is not None:
-            self._zip.close()
-        self._file.close()
-
-    def append(self, frame: pl.DataFrame) -> None:
-        """Write the rows of a frame; the first frame gives the header."""
-        if self._zip is None:
-            frame.write_csv(self._file, include_header=self._header)
-        else:
-            text = io.BytesIO()
-            frame.write_csv(text, include_header=self._header)
-            self._zip.write(text.getbuffer())
-        self._header = False
+def _draft(out: Path, stack: ExitStack) -> Path:
+    try:
+        return stack.enter_context(scratch_folder(out))
+    except OSError as error:
+        raise UsageError(f"out: cannot make {out}: {error.strerror}") from error
 
 
-def _twin(path: Path) -> Path:
-    """Name the same table in the other form, which would now be stale."""
-    return path.with_suffix("") if path.suffix == ".gz" else path.with_name(path.name + ".gz")
+def _open(path: Path, stack: ExitStack) -> BinaryIO:
+    """Open a file for writing, without a time stamp where it is compressed."""
+    file = stack.enter_context(path.open("wb"))
+    if path.suffix != ".gz":
+        return file
+    return cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", _LEVEL, file, mtime=0)))
+
+
+def _append(frame: pl.DataFrame, file: BinaryIO, header: bool) -> None:
+    if not isinstance(file, gzip.GzipFile):
+        frame.write_csv(file, include_header=header)
+        return
+    text = io.BytesIO()  # in one piece: how it is cut decides the compressed bytes
+    frame.write_csv(text, include_header=header)
+    file.write(text.getbuffer())
+
+
+def _publish(draft: Path, out: Path, files: Iterable[str]) -> None:
+    if not out.exists():  # all tables at once
+        draft.replace(out)
+        return
+    for file in files:
+        (draft / file).replace(out / file)
+        # The same table in the other form would now be stale.
+        twin = file.removesuffix(".gz") if file.endswith(".gz") else f"{file}.gz"
+        (out / twin).unlink(missing_ok=True)
