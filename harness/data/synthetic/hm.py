@@ -76,30 +76,24 @@ def tables(market: Market) -> Iterator[tuple[str, pl.DataFrame]]:
     customer = draw.hex_ids(market.stream("customer ids"), market.users, 64)
     article = draw.article_ids(market.stream("article ids"), market.items)
     prices = len(_PRICES) // len(_DISCOUNTS)
-    price = pl.Series(draw.skewed(market.stream("prices"), market.items, prices))
-    for week, block in market.blocks():
-        rng = market.stream("receipts", week)
-        yield "transactions_train", _transactions(block, rng, customer, article, price)
+    price = draw.skewed(market.stream("prices"), market.items, prices)
+    users = pl.DataFrame({"customer_id": customer})
+    items = pl.DataFrame({"article_id": article, "_price": price})
+    for week, rows in market.blocks(users, items):
+        yield "transactions_train", _transactions(market.stream("receipts", week), rows)
     yield "articles", _articles(market, article)
-    customer = customer.sort()
+    customers = users.sort("customer_id")
     rng = market.stream("customers")
-    rows = pl.DataFrame({"customer_id": customer, "_news": rng.random(market.users) < 0.35})
+    news = pl.Series("_news", rng.random(market.users) < 0.35)
     post = draw.hex_ids(rng, max(1, market.users // 40), 64)
     columns = _CUSTOMERS | {"postal_code": draw.pick(post, 3.0)}
-    yield "customers", draw.table(columns, rng, rows)
+    yield "customers", draw.table(columns, rng, customers.hstack([news]))
     best = pl.lit(" ".join(article[-_LIST:]))
-    for customers in customer.alias("customer_id").to_frame().iter_slices(_SLICE):
-        yield "sample_submission", customers.with_columns(prediction=best)
+    for rows in customers.iter_slices(_SLICE):
+        yield "sample_submission", rows.with_columns(prediction=best)
 
 
-def _transactions(
-    block: pl.DataFrame, rng: Generator, customer: pl.Series, article: pl.Series, price: pl.Series
-) -> pl.DataFrame:
-    rows = block.with_columns(
-        customer_id=customer[block["_user"]],
-        article_id=article[block["_item"]],
-        _price=price[block["_item"]],
-    )
+def _transactions(rng: Generator, rows: pl.DataFrame) -> pl.DataFrame:
     # The competition's file stands by date and customer, so that a basket's rows are together.
     return draw.table(_TRANSACTIONS, rng, rows).sort("t_dat", "customer_id", maintain_order=True)
 

@@ -69,27 +69,16 @@ _USERS: Columns = {
 
 def tables(market: Market) -> Iterator[tuple[str, pl.DataFrame]]:
     """Make the three files of the data set, a file's name with the rows that follow in it."""
-    user = _number_ids(market.stream("user ids"), market.users)
-    item = _number_ids(market.stream("item ids"), market.items)
-    length = pl.Series(1200 + draw.skewed(market.stream("lengths"), market.items, 7200, 1.5))
-    for week, block in market.blocks():
-        yield (
-            "interactions",
-            draw.table(
-                _VIEWS,
-                market.stream("views", week),
-                block.with_columns(
-                    user_id=user[block["_user"]],
-                    item_id=item[block["_item"]],
-                    _length=length[block["_item"]],
-                ),
-            ),
-        )
-    rows = pl.DataFrame({"item_id": item, "_group": market.appeal.group})
-    yield "items", draw.table(_ITEMS, market.stream("items table"), rows)
-    yield "users", draw.table(_USERS, market.stream("users table"), pl.DataFrame({"user_id": user}))
+    users = pl.DataFrame({"user_id": _ids(market.stream("user ids"), market.users)})
+    item = _ids(market.stream("item ids"), market.items)
+    length = 1200 + draw.skewed(market.stream("lengths"), market.items, 7200, 1.5)
+    items = pl.DataFrame({"item_id": item, "_length": length, "_group": market.appeal.group})
+    for week, rows in market.blocks(users, items[:, :2]):
+        yield "interactions", draw.table(_VIEWS, market.stream("views", week), rows)
+    yield "items", draw.table(_ITEMS, market.stream("items table"), items)
+    yield "users", draw.table(_USERS, market.stream("users table"), users)
 
 
-def _number_ids(rng: Generator, count: int) -> pl.Series:
+def _ids(rng: Generator, count: int) -> pl.Series:
     """Draw distinct whole numbers in no order; about a fifth of the range is unused, as in KION."""
     return pl.Series(rng.permutation(count + count // 5 + 1)[:count])

@@ -133,11 +133,13 @@ class Market:
         ends[-1] = self.users
         return np.searchsorted(ends, np.arange(self.users), side="right").astype(np.int32)
 
-    def blocks(self) -> Iterator[tuple[int, pl.DataFrame]]:
+    def blocks(
+        self, users: pl.DataFrame, items: pl.DataFrame
+    ) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yield weeks and their events in order, `events` rows in all; empty weeks are left out.
 
-        Columns are _user, _item, _day since the first (ascending) and _basket (ascending from 0;
-        rows of a basket share user and day), all int32.
+        A row has the columns of its user and of its item, _day since the first (ascending) and
+        _basket (ascending from 0; rows of a basket share user and day).
         """
         edges = np.floor(np.cumsum(self._growth) * self.events).astype(np.int64)
         edges[-1] = self.events
@@ -145,11 +147,13 @@ class Market:
         for week, rows in enumerate(np.diff(edges, prepend=0)):
             self.appeal.move_to(week)
             if rows:
-                yield week, self._block(week, int(rows), memory)
+                yield week, self._block(week, int(rows), memory, users, items)
                 if self._progress is not None:
                     self._progress(int(rows))
 
-    def _block(self, week: int, rows: int, memory: _Memory) -> pl.DataFrame:
+    def _block(
+        self, week: int, rows: int, memory: _Memory, users: pl.DataFrame, items: pl.DataFrame
+    ) -> pl.DataFrame:
         rng, rules = self.stream("events", week), self.rules
         opens = rng.random(rows) < self._opens
         opens[0] = True
@@ -160,7 +164,8 @@ class Market:
         new = opens | (rng.random(rows) >= rules.pieces)
         item = item[np.maximum.accumulate(np.where(new, np.arange(rows), 0))]
         memory.add(user, item)
-        return pl.DataFrame({"_day": day[basket], "_user": user, "_item": item, "_basket": basket})
+        block = pl.DataFrame({"_day": day[basket], "_basket": basket})
+        return block.hstack(users[user]).hstack(items[item])
 
     def _baskets(self, week: int, count: int, rng: Generator) -> tuple[Int32, Int32]:
         total = self._reach[self._joined(week) - 1]

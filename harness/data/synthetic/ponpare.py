@@ -80,6 +80,7 @@ _USERS: Columns = {
     "USER_ID_hash": pl.col("USER_ID_hash"),
 }
 
+_SHOWN = ("first", "period", "listed", "small_area_name", "COUPON_ID_hash")
 _VISITS = (
     "PURCHASE_FLG", "I_DATE", "PAGE_SERIAL", "REFERRER_hash", "VIEW_COUPON_ID_hash",
     "USER_ID_hash", "SESSION_ID_hash", "PURCHASEID_hash",
@@ -92,7 +93,7 @@ _PURCHASES = (
 def _clicks(referrer: pl.Series) -> Columns:
     """Declare the columns of visits and of purchases, which are drawn together."""
     return {
-        "bought": pl.col("_bought"),
+        "bought": pl.col("bought"),
         "PURCHASE_FLG": pl.col("_paid").cast(pl.Int8),
         "ITEM_COUNT": draw.whole(3, 6.0, first=1),
         "I_DATE": _time(pl.col("_time")),
@@ -101,7 +102,7 @@ def _clicks(referrer: pl.Series) -> Columns:
         "SMALL_AREA_NAME": pl.col("small_area_name"),
         "VIEW_COUPON_ID_hash": pl.col("COUPON_ID_hash"),
         "COUPON_ID_hash": pl.col("COUPON_ID_hash"),
-        "USER_ID_hash": pl.col("_customer"),
+        "USER_ID_hash": pl.col("USER_ID_hash"),
         "SESSION_ID_hash": draw.per_basket(lambda rng, rows: draw.hex_ids(rng, rows.height, _HASH)),
         "PURCHASEID_hash": draw.where("_paid", pl.col("_receipt")),
     }
@@ -110,17 +111,17 @@ def _clicks(referrer: pl.Series) -> Columns:
 def tables(market: Market) -> Iterator[tuple[str, pl.DataFrame]]:
     """Make the files of the competition, a file's name with the rows that follow in it."""
     user = draw.hex_ids(market.stream("user ids"), market.users, _HASH)
+    users = pl.DataFrame({"USER_ID_hash": user})
     shelf = _shelf(market)
     coupons = draw.table(_COUPONS, market.stream("coupons"), shelf)[market.listed]
-    yield "user_list", _users(market, user)
+    yield "user_list", _users(market, users)
     yield "coupon_list_train", coupons
-    for week, block in market.blocks():
-        log = _log(market, week, block, user, shelf)
+    for week, rows in market.blocks(users, shelf.select(_SHOWN)):
+        log = _log(market, week, rows)
         yield "coupon_visit_train", log.filter(~pl.col("bought")).select(_VISITS)
         yield "coupon_detail_train", log.filter("bought").select(_PURCHASES)
     best = pl.lit(" ".join(coupons["COUPON_ID_hash"].tail(_LIST)))
-    sample = user.sort().alias("USER_ID_hash").to_frame()
-    yield "sample_submission", sample.with_columns(PURCHASED_COUPONS=best)
+    yield "sample_submission", users.sort("USER_ID_hash").with_columns(PURCHASED_COUPONS=best)
 
 
 def _shelf(market: Market) -> pl.DataFrame:
@@ -138,57 +139,47 @@ def _shelf(market: Market) -> pl.DataFrame:
     return rows.hstack(draw.table(_SHELF, market.stream("shelf"), rows))
 
 
-def _users(market: Market, user: pl.Series) -> pl.DataFrame:
+def _users(market: Market, users: pl.DataFrame) -> pl.DataFrame:
     """Make the users, each registered before the first week of activity."""
     joined = market.join_week()
     first = np.array([market.rules.days_of(week)[0] for week in range(market.rules.weeks)])[joined]
     longest = np.where(joined == 0, 300, 3)
-    rows = pl.DataFrame({"USER_ID_hash": user, "_first": first, "_longest": longest})
+    rows = users.with_columns(_first=first, _longest=longest)
     return draw.table(_USERS, market.stream("users table"), rows)
 
 
-def _log(
-    market: Market, week: int, block: pl.DataFrame, user: pl.Series, shelf: pl.DataFrame
-) -> pl.DataFrame:
+def _log(market: Market, week: int, rows: pl.DataFrame) -> pl.DataFrame:
     """Make visits and purchases of a week in order of time; a purchase follows its visit."""
     rng = market.stream("clicks", week)
-    bought = _bought(block, shelf, rng)
-    visit = np.arange(block.height) - bought
-    time = _times(market, week, block, rng)[visit]
+    bought = _bought(rows, rng)
+    visit = np.arange(rows.height) - bought
+    time = _times(market, week, rows, rng)[visit]
     paid = bought | np.append(bought[1:], False)
     receipt = np.cumsum(paid & ~bought)
-    columns = {
-        "_bought": bought,
-        "_paid": paid,
-        "_time": time,
-        "_customer": user[block["_user"]],
-        "_receipt": draw.hex_ids(rng, int(receipt[-1]) + 1, _HASH)[receipt],
-    }
-    coupon = shelf.select("small_area_name", "COUPON_ID_hash")[block["_item"][visit]]
-    rows = block.hstack(pl.DataFrame(columns)).hstack(coupon)
+    receipt_id = draw.hex_ids(rng, int(receipt[-1]) + 1, _HASH)[receipt]
+    clicks = rows[visit].with_columns(bought=bought, _paid=paid, _time=time, _receipt=receipt_id)
     referrer = draw.hex_ids(market.stream("referrers"), _REFERRERS, _HASH)
-    return draw.table(_clicks(referrer), rng, rows)[np.argsort(time, kind="stable")]
+    return draw.table(_clicks(referrer), rng, clicks)[np.argsort(time, kind="stable")]
 
 
-def _bought(block: pl.DataFrame, shelf: pl.DataFrame, rng: Generator) -> Bool:
+def _bought(rows: pl.DataFrame, rng: Generator) -> Bool:
     """Rows that buy the coupon of the row before: same basket, listed and on display."""
-    before = np.arange(block.height) - 1
-    coupon = shelf.select("first", "listed", "period")[block["_item"][before]]
-    day = (block["_day"] - coupon["first"]).to_numpy()
-    shown = coupon["listed"].to_numpy() & (day > 0) & (day < coupon["period"].to_numpy())
-    within = np.diff(block["_basket"].to_numpy(), prepend=-1) == 0
-    wish = shown & within & (rng.random(block.height) < _BUYS)
+    day = rows["_day"] - rows["first"]
+    shown = (rows["listed"] & (day > 0) & (day < rows["period"])).to_numpy()
+    before = np.arange(rows.height) - 1
+    within = np.diff(rows["_basket"].to_numpy(), prepend=-1) == 0
+    wish = shown[before] & within & (rng.random(rows.height) < _BUYS)
     bought: Bool = wish & ~wish[before]
     return bought
 
 
-def _times(market: Market, week: int, block: pl.DataFrame, rng: Generator) -> Int64:
+def _times(market: Market, week: int, rows: pl.DataFrame, rng: Generator) -> Int64:
     """Seconds since the first day: pages of a basket follow each other by a minute or so."""
-    basket = block["_basket"].to_numpy()
+    basket = rows["_basket"].to_numpy()
     start = (rng.random(int(basket[-1]) + 1) ** 0.8 * _DAY).astype(np.int64)
     first = np.searchsorted(basket, basket)
     page = start[basket] + (np.arange(basket.size) - first) * 71
-    time: Int64 = block["_day"].to_numpy() * np.int64(_DAY) + np.minimum(page, _CLOSING)
+    time: Int64 = rows["_day"].to_numpy() * np.int64(_DAY) + np.minimum(page, _CLOSING)
     if week == market.rules.weeks - 1:
         time[time == time.max()] = _LAST
     return time

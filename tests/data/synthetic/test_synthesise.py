@@ -102,10 +102,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("layout", HEADERS)
-@pytest.mark.parametrize("gzip", [False, True])
-def test_the_same_arguments_give_the_same_bytes(layout: str, gzip: bool, tmp_path: Path) -> None:
-    first = synthesise(layout, tmp_path / "a", **SMALL, gzip=gzip)
-    second = synthesise(layout, tmp_path / "b", **SMALL, gzip=gzip)
+def test_the_same_arguments_give_the_same_compressed_bytes(layout: str, tmp_path: Path) -> None:
+    first = synthesise(layout, tmp_path / "a", **SMALL, gzip=True)
+    second = synthesise(layout, tmp_path / "b", **SMALL, gzip=True)
     assert digests(first) == digests(second)
 
 
