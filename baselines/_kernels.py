@@ -6,14 +6,9 @@ from __future__ import annotations
 import cython
 
 if cython.compiled:
-    from cython.cimports.harness.core._kernels import holds, sort
+    from cython.cimports.harness.core._kernels import holds
 else:
     from harness.models._kernels import holds
-
-    def sort(numbers, scratch, low, high):
-        """Sort a part of an array, the smallest first."""
-        numbers[low:high].sort()
-
 
 Weight = cython.fused_type(cython.float, cython.double)
 _WORD = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
@@ -102,107 +97,6 @@ def latest(
                 end = start
 
 
-def count_gaps(
-    user_starts: cython.const[cython.longlong][::1],
-    items: cython.const[cython.int][::1],
-    times: cython.const[cython.longlong][::1],
-    cutoff: cython.longlong,
-    day: cython.longlong,
-    keys: cython.longlong[::1],
-    scratch: cython.longlong[::1],
-    closed: cython.longlong[::1],
-    open_: cython.longlong[::1],
-):
-    """Count the gaps of every pair of user and item, by days.
-
-    Parameters
-    ----------
-    keys, scratch : arrays, (the most events of a user,)
-        Scratch memory.
-    """
-    with cython.nogil:
-        for user in range(user_starts.shape[0] - 1):
-            first = user_starts[user]
-            n: cython.longlong = user_starts[user + 1] - first
-            for at in range(n):
-                keys[at] = cython.cast(cython.longlong, items[first + at]) * n + at
-            sort(keys, scratch, 0, n)  # by item; events of an item stay in order of time
-            item: cython.longlong = -1
-            age: cython.longlong = 0
-            for at in range(n):
-                before: cython.longlong = item
-                last: cython.longlong = age
-                item = keys[at] // n
-                age = -((times[first + keys[at] % n] - cutoff) // day)
-                if item == before and last > age:
-                    closed[last - age] += 1
-                if at + 1 == n or keys[at + 1] // n != item:
-                    open_[age - 1] += 1
-
-
-def last_days(
-    user_starts: cython.const[cython.longlong][::1],
-    items: cython.const[cython.int][::1],
-    times: cython.const[cython.longlong][::1],
-    cutoff: cython.longlong,
-    day: cython.longlong,
-    candidate_of: cython.const[cython.int][::1],
-    keys: cython.longlong[::1],
-    scratch: cython.longlong[::1],
-    starts: cython.longlong[::1],
-    own: cython.int[::1],
-    ages: cython.int[::1],
-):
-    """Write the candidates that each user had, ascending, and how many days ago they last did.
-
-    Parameters
-    ----------
-    keys, scratch : arrays, (the most events of a user,)
-        Scratch memory.
-    """
-    written: cython.Py_ssize_t = 0
-    with cython.nogil:
-        for user in range(user_starts.shape[0] - 1):
-            first = user_starts[user]
-            n: cython.longlong = user_starts[user + 1] - first
-            for at in range(n):
-                keys[at] = cython.cast(cython.longlong, items[first + at]) * n + at
-            sort(keys, scratch, 0, n)
-            for at in range(n):
-                item = keys[at] // n
-                if candidate_of[item] >= 0 and (at + 1 == n or keys[at + 1] // n != item):
-                    own[written] = candidate_of[item]
-                    ages[written] = -((times[first + keys[at] % n] - cutoff) // day)
-                    written += 1
-            starts[user + 1] = written
-
-
-def order_by(
-    places: cython.const[cython.longlong][::1],
-    starts: cython.const[cython.longlong][::1],
-    keys: cython.longlong[::1],
-    scratch: cython.longlong[::1],
-    own: cython.const[cython.int][::1],
-    ordered: cython.int[::1],
-):
-    """Write each user's items in order of `places`, ties as they are.
-
-    Parameters
-    ----------
-    keys, scratch : arrays, (the most items of a user,)
-        Scratch memory.
-    """
-    with cython.nogil:
-        for user in range(starts.shape[0] - 1):
-            first = starts[user]
-            n: cython.longlong = starts[user + 1] - first
-            for at in range(n):
-                keys[at] = places[first + at] * n + at
-            sort(keys, scratch, 0, n)
-            for at in range(n):
-                ordered[first + at] = own[first + keys[at] % n]
-
-
 @cython.boundscheck(False)
 def gram(
     first: cython.Py_ssize_t,
@@ -223,45 +117,6 @@ def gram(
                 weight: cython.double = item_values[at]
                 for other in range(user_starts[user], user_starts[user + 1]):
                     found[item, user_items[other]] += weight * user_values[other]
-
-
-def unite(
-    users: cython.const[cython.int][::1],
-    starts: cython.const[cython.longlong][::1],
-    items: cython.const[cython.int][::1],
-    candidate_of: cython.const[cython.int][::1],
-    indptr: cython.const[cython.longlong][::1],
-    places: cython.const[cython.longlong][::1],
-    scratch: cython.longlong[::1],
-    ends: cython.longlong[::1],
-    both: cython.longlong[::1],
-):
-    """Write the candidates of each user's events and of `places`, ascending, each once.
-
-    Parameters
-    ----------
-    scratch : array, as long as `both`
-        Scratch memory.
-    """
-    written: cython.Py_ssize_t = 0
-    with cython.nogil:
-        for row in range(users.shape[0]):
-            first: cython.Py_ssize_t = written
-            last: cython.Py_ssize_t = written
-            for at in range(indptr[row], indptr[row + 1]):
-                both[last] = places[at]
-                last += 1
-            for event in range(starts[users[row]], starts[users[row] + 1]):
-                candidate = candidate_of[items[event]]
-                if candidate >= 0:
-                    both[last] = candidate
-                    last += 1
-            sort(both, scratch, first, last)
-            for at in range(first, last):
-                if at == first or both[at] != both[written - 1]:
-                    both[written] = both[at]
-                    written += 1
-            ends[row + 1] = written
 
 
 def fuse(

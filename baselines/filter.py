@@ -10,14 +10,13 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from baselines import _kernels
 from harness.core.arrays import Int32
 from harness.core.exact_sum import Sums
 from harness.core.params import ParameterError, require_above, require_flag, require_models
 from harness.models.base import Draws, Recommender, Train
 from harness.models.recommendations import EMPTY
 from harness.models.sums import Steps
-from harness.models.topk import ask, excluded_rows
+from harness.models.topk import ask
 
 
 @dataclass(eq=False)
@@ -108,11 +107,10 @@ class Filter:
 
 def _with_seen(exclude: csr_array[Any] | None, users: Int32, train: Train) -> csr_array[Any]:
     """Return what is excluded and what each user has an event with."""
-    indptr, excluded = excluded_rows(exclude, len(users))
-    starts, users = train.user_starts, np.ascontiguousarray(users, np.int32)
-    most = len(excluded) + int((starts[users + 1] - starts[users]).sum())
-    ends, both = np.zeros(len(users) + 1, np.int64), np.zeros(most, np.int64)
-    given = users, starts, train.events.item, train.candidate_of_item, indptr, excluded
-    _kernels.unite(*given, np.empty(most, np.int64), ends, both)
-    held = np.ones(ends[-1], np.bool_)
-    return csr_array((held, both[: ends[-1]], ends), shape=(len(users), len(train.candidates)))
+    events = train.events.of_users(users, len(train.user_ids))
+    candidate = train.candidate_of_item[events.item]
+    known = candidate >= 0
+    rows, columns = events.user[known], candidate[known]
+    held = np.ones(len(rows), np.bool_)
+    seen = csr_array((held, (rows, columns)), shape=(len(users), len(train.candidates)))
+    return seen if exclude is None else seen + exclude.astype(np.bool_)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from baselines import _kernels
-from harness.core.arrays import Floats, Int32, Int64
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.exact_sum import Sums
 from harness.core.params import ParameterError, require_above, require_whole
 from harness.data import dataset
 from harness.models.base import Draws, Train
 from harness.models.sums import FromSums, Steps
 from harness.models.topk import fill, first_of
+
+_BLOCK = 1 << 16
+"""Users whose events are sorted at a time."""
 
 
 @dataclass(eq=False)
@@ -63,8 +65,13 @@ class RepurchaseGaps(FromSums):
         events, cutoff = train.events, _cutoff(train)
         longest = -((int(events.time.min(initial=cutoff)) - cutoff) // dataset.DAY_US)
         closed, open_ = np.zeros((2, longest + 1), np.int64)
-        given = train.user_starts, events.item, events.time, cutoff, dataset.DAY_US
-        _kernels.count_gaps(*given, *_scratch(train.user_starts), closed, open_)
+        starts = train.user_starts
+        for first in range(0, len(starts) - 1, _BLOCK):
+            block = slice(starts[first], starts[min(first + _BLOCK, len(starts) - 1)])
+            pairs = _Pairs.of(events.user[block], events.item[block], events.time[block], cutoff)
+            gap = (pairs.age[:-1] - pairs.age[1:])[~pairs.last[:-1]]
+            closed += np.bincount(gap[gap > 0], minlength=len(closed))
+            open_ += np.bincount(pairs.age[pairs.last] - 1, minlength=len(open_))
         popular = train.exact_sums(train.last_days(self.window_days))
         return {"popular": popular, "closed": closed, "open": open_}
 
@@ -79,27 +86,41 @@ class RepurchaseGaps(FromSums):
         """Return each user's own items, the likeliest to return first, then the popular ones."""
         train = self.train_
         events = train.events.of_users(users, len(train.user_ids))
-        begins, starts = events.user_starts(len(users)), np.zeros(len(users) + 1, np.int64)
-        own, ages = np.empty((2, len(events)), np.int32)  # ages are in days; the last day is 1
-        given = begins, events.item, events.time, _cutoff(train), dataset.DAY_US
-        _kernels.last_days(*given, train.candidate_of_item, *_scratch(begins), starts, own, ages)
-        own, ages = own[: starts[-1]], ages[: starts[-1]]
-        ordered = np.empty_like(own)
-        _kernels.order_by(self.places_[ages], starts, *_scratch(starts), own, ordered)
+        pairs = _Pairs.of(events.user, events.item, events.time, _cutoff(train))
+        candidate = train.candidate_of_item[pairs.item]
+        listed = pairs.last & (candidate >= 0)
+        user = pairs.user[listed]
+        order = np.lexsort((self.places_[pairs.age[listed]], user))
         rows = np.arange(len(users), dtype=np.int32)
-        return fill(first_of(starts, ordered, rows, k, exclude), self.order_, exclude)
+        starts = np.searchsorted(user, np.arange(len(users) + 1))
+        own = first_of(starts, candidate[listed][order], rows, k, exclude)
+        return fill(own, self.order_, exclude)
+
+
+class _Pairs(NamedTuple):
+    """Events by user and item, those of a pair in order of time.
+
+    `age` is in days, 1 on the last day; `last` says which events are the last of their pair.
+    """
+
+    user: Int32
+    item: Int32
+    age: Int64
+    last: Bool
+
+    @classmethod
+    def of(cls, user: Int32, item: Int32, time: Int64, cutoff: int) -> _Pairs:
+        order = np.lexsort((item, user))
+        user, item = user[order], item[order]
+        last = np.ones(len(order), np.bool_)
+        last[:-1] = (user[1:] != user[:-1]) | (item[1:] != item[:-1])
+        return cls(user, item, -((time[order] - cutoff) // dataset.DAY_US), last)
 
 
 def _cutoff(train: Train) -> int:
     if train.cutoff is None:
         raise ParameterError("the events carry no time, so there are no gaps between them")
     return train.cutoff
-
-
-def _scratch(starts: Int64) -> tuple[Int64, Int64]:
-    """Return the memory that the longest of some rows is sorted in."""
-    most = int(np.diff(starts).max(initial=0))
-    return np.empty(most, np.int64), np.empty(most, np.int64)
 
 
 def returning(closed: Int64, open_: Int64, horizon: int) -> Floats:

@@ -92,13 +92,11 @@ def of_models(draw: np.random.Generator) -> dict[str, list[Any]]:
 
 
 def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
-    users, starts = np.arange(6, dtype=np.int32), np.arange(0, 35, 5)
+    starts = np.arange(0, 35, 5)
     items = draw.integers(0, 7, 30).astype(np.int32)
     candidate = np.array([-1, 0, 1, 2, 3, 4, 5], np.int32)
     times = np.sort(draw.integers(-20, 0, (6, 5)), axis=1).ravel()
     held, lists = ragged(draw, 6, 6), np.full((6, 3), -1, np.int32)
-    both, counts = np.zeros(30 + len(held[1]), np.int64), np.zeros((2, 25), np.int64)
-    found = [np.zeros(7, np.int64), *np.zeros((2, 30), np.int32)]
     keys = draw.integers(0, 2**64, 6, np.uint64)
     square = starts, items % 6, draw.random(30)
     asked = draw.integers(-1, 6, (2, 6, 4)).astype(np.int32)
@@ -108,21 +106,7 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
             lists.copy(),
         ],
         "latest": [starts, items, candidate, times, *held, lists.copy()],
-        "count_gaps": [
-            *(starts, items, times, 0, 3, *np.empty((2, 5), np.int64), *counts),
-        ],
-        "last_days": [
-            *(starts, items, times, 0, 3, candidate, *np.empty((2, 5), np.int64), *found)
-        ],
-        "order_by": [
-            *(draw.integers(0, 4, 30), starts, *np.empty((2, 5), np.int64), items),
-            np.zeros(30, np.int32),
-        ],
         "gram": [0, 6, *square, *square, np.zeros((6, 6))],
-        "unite": [
-            *(users, starts, items, candidate, *held, np.empty(len(both), np.int64)),
-            *(np.zeros(7, np.int64), both),
-        ],
         "fuse": [
             *(asked, draw.integers(1, 99, (2, 4)), 3, np.zeros(6, np.int64)),
             *(np.zeros(3, np.int64), lists.copy()),
