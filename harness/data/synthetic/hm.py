@@ -81,6 +81,7 @@ def tables(market: Market) -> Iterator[tuple[str, pl.DataFrame]]:
     items = pl.DataFrame({"article_id": article, "_price": price})
     for week, rows in market.blocks(users, items):
         yield "transactions_train", _transactions(market.stream("receipts", week), rows)
+        del rows  # before those of the next week are made
     yield "articles", _articles(market, article)
     customers = users.sort("customer_id")
     rng = market.stream("customers")

@@ -22,7 +22,7 @@ _INCOMES = ("income_20_40", "income_40_60", "income_60_90", "income_0_20", "inco
 
 _VIEWS: Columns = {
     "_part": draw.fraction(0.7),
-    "_watched": pl.min_horizontal(1.0, 1.15 * pl.col("_part")),
+    "_watched": (1.15 * pl.col("_part")).clip(upper_bound=1.0),
     "user_id": pl.col("user_id"),
     "item_id": pl.col("item_id"),
     "last_watch_dt": draw.dates(date(2021, 3, 13), RULES.days),
@@ -75,6 +75,7 @@ def tables(market: Market) -> Iterator[tuple[str, pl.DataFrame]]:
     items = pl.DataFrame({"item_id": item, "_length": length, "_group": market.appeal.group})
     for week, rows in market.blocks(users, items[:, :2]):
         yield "interactions", draw.table(_VIEWS, market.stream("views", week), rows)
+        del rows  # before those of the next week are made
     yield "items", draw.table(_ITEMS, market.stream("items table"), items)
     yield "users", draw.table(_USERS, market.stream("users table"), users)
 

@@ -118,8 +118,10 @@ def tables(market: Market) -> Iterator[tuple[str, pl.DataFrame]]:
     yield "coupon_list_train", coupons
     for week, rows in market.blocks(users, shelf.select(_SHOWN)):
         log = _log(market, week, rows)
+        del rows  # before those of the next week are made
         yield "coupon_visit_train", log.filter(~pl.col("bought")).select(_VISITS)
         yield "coupon_detail_train", log.filter("bought").select(_PURCHASES)
+        del log  # likewise
     best = pl.lit(" ".join(coupons["COUPON_ID_hash"].tail(_LIST)))
     yield "sample_submission", users.sort("USER_ID_hash").with_columns(PURCHASED_COUPONS=best)
 
