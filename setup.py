@@ -24,7 +24,6 @@ MODULES = [
     "harness/submission/_scan.pyx",
     "harness/submission/faults.pyx",
     "baselines/_kernels.py",
-    "baselines/_pair_kernels.py",
 ]
 # A product and a sum are rounded one after the other on every machine: no fused instruction.
 FLAGS = ["/O2", "/fp:precise"] if sys.platform == "win32" else ["-O3", "-g0", "-ffp-contract=off"]

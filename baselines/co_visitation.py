@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from baselines import _pair_kernels
+from baselines import _kernels
 from harness.core.arrays import Floats, Int32, Int64
 from harness.core.exact_sum import Sums, rounded, weight_slices
 from harness.core.params import require_above, require_whole
@@ -129,7 +129,7 @@ class CoVisitation(FromSums):
             train = replace(train, events=train.events.where(counted))
         _, weight = train.event_weights(None, self.half_life_days)
         events, counts = train.events, np.zeros(len(train.item_ids), np.int64)
-        _pair_kernels.count_pairs(events.user, events.item, events.time, self._span, counts)
+        _kernels.count_pairs(events.user, events.item, events.time, self._span, counts)
         weight = np.ones(len(events)) if weight is None else weight
         return _Prepared(events, to.candidate_of_item[events.item], weight, counts)
 
@@ -166,7 +166,7 @@ class CoVisitation(FromSums):
 
         def block(first: int, last: int) -> None:
             scratch = np.zeros(width, np.int64), np.empty(width + 1, np.int32)
-            _pair_kernels.pairs(first, last, *given, room, *scratch, sizes, columns, values)
+            _kernels.pairs(first, last, *given, room, *scratch, sizes, columns, values)
 
         in_threads(block, n, _BLOCK)
         return {"pairs": _packed(sizes, room, columns, values, width)}
@@ -238,5 +238,5 @@ def _keep_heaviest(total: Mapping[str | int, Any], columns: Int32, values: Float
     pairs = total["pairs"]
     given = pairs.indptr, pairs.indices, pairs.data
     in_threads(
-        lambda *rows: _pair_kernels.heaviest(*rows, *given, columns, values), pairs.shape[0], _BLOCK
+        lambda *rows: _kernels.heaviest(*rows, *given, columns, values), pairs.shape[0], _BLOCK
     )

@@ -142,8 +142,7 @@ def of_pairs(draw: np.random.Generator) -> dict[str, list[Any]]:
 CASES = {
     "harness.metrics._kernels": of_metrics,
     "harness.models._kernels": of_models,
-    "baselines._kernels": of_baselines,
-    "baselines._pair_kernels": of_pairs,
+    "baselines._kernels": lambda draw: of_baselines(draw) | of_pairs(draw),
 }
 
 

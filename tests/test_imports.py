@@ -93,7 +93,7 @@ def test_baselines_know_the_contract_alone() -> None:
         names = set(imported(ast.walk(tree(module))))
         assert {package_of(name) for name in in_package(names, "harness")} <= CONTRACT, module
         own = {package_of(name) for name in in_package(names, "baselines")}
-        assert own <= {package_of(module), "baselines._kernels", "baselines._pair_kernels"}, module
+        assert own <= {package_of(module), "baselines._kernels"}, module
 
 
 def test_a_package_knows_those_below_it_alone() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, hstack
 
-from baselines import _pair_kernels
+from baselines import _kernels
 from harness.core.arrays import Floats, Int32
 from harness.data import dataset
 from harness.data.dataset import NO_TIME
@@ -61,7 +61,7 @@ def pair_products(left: csr_array[Any], right: csr_array[Any], places: Int32) ->
     given = (*_parts(left), *_parts(right), np.ascontiguousarray(places, np.int32))
 
     def block(first: int, last: int) -> None:
-        _pair_kernels.pair_products(first, last, *given, np.zeros(left.shape[1]), found)
+        _kernels.pair_products(first, last, *given, np.zeros(left.shape[1]), found)
 
     in_threads(block, len(places), _BLOCK)
     return found

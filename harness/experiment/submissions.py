@@ -209,13 +209,13 @@ def lists_of_validated(
     DataError
         It has no user of the solution.
     """
-    told = found.told
-    none_known = told is not None and told.rows > 0 and told.answered == 0
-    if found.lists is None or told is None or none_known:  # told by whoever reads the ids
+    summary = found.summary
+    none_known = summary is not None and summary.rows > 0 and summary.answered == 0
+    if found.lists is None or summary is None or none_known:  # told by whoever reads the ids
         between = found.against.between or " "
         named = _named(path, found.against, named or Named())
         return lists_of_file(path, solution, named, longest, between=between)
-    left_out = {"users_outside": told.outside, "rows_outside": told.rows_outside}
+    left_out = {"users_outside": summary.outside, "rows_outside": summary.rows_outside}
     title = str(found.validation.path)
     return lists_of_positions(title, solution, found.lists, solution.items, left_out)
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.core.arrays import Int32
+from harness.core.arrays import Int32, Ragged
 from harness.delimited.tally import EXAMPLES
 from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Place, shown
 from harness.submission.format import Format
-from harness.submission.lists import Answers, LongLists, WideLists
+from harness.submission.lists import Answers, Common, LongLists, WideLists
 from harness.submission.rules import OF_FAULT
 from harness.submission.scan import Expected
 from harness.submission.scan_file import ScannedBlock
-from harness.submission.told import Hits, Told
 
 if TYPE_CHECKING:
     from harness.protocol.truth import Solution
@@ -28,12 +27,76 @@ Cells = Callable[[list[int]], dict[int, str]]
 _ALL = 1 << 31
 
 
-@dataclass(frozen=True, eq=False)
-class Gathered:
-    """What rows tell, and the lists of the evaluated users: None, where they cannot be made."""
+@dataclass(frozen=True)
+class Hits:
+    """How often lists hit, and how often they hold what their users have already.
 
-    told: Told
-    lists: Int32 | None
+    Attributes
+    ----------
+    users, hit : int
+        Users who have true items, and those of them whose lists hit.
+    items, known : int
+        Positions that hold an item, and that hold one of the user's own in training.
+    """
+
+    users: int = 0
+    hit: int = 0
+    items: int = 0
+    known: int = 0
+
+    @classmethod
+    def of(cls, lists: Int32, solution: Solution) -> Hits:
+        """Return the same of lists, (users of the solution, longest list), −1 = empty."""
+        truth, history = solution.judgments.truth, solution.history
+        return cls(
+            int(np.count_nonzero(truth.sizes)),  # nobody else could have a hit
+            int(np.count_nonzero(_held(lists, truth))),
+            0 if history is None else int(np.count_nonzero(lists >= 0)),
+            0 if history is None else int(_held(lists, history).sum()),
+        )
+
+
+def _held(lists: Int32, rows: Ragged) -> Int32:
+    """Return how many positions of each list hold an item of the user's row."""
+    from harness.metrics import Judgments, judgments  # for a solution alone
+
+    hits: Int32 = judgments.Block(lists, Judgments(rows, rows.sizes), lists.shape[1]).tally.hits
+    return hits
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What the rows of a submission tell.
+
+    Attributes
+    ----------
+    findings : Findings
+    rows : int
+    answered, evaluated : int
+        Rows whose lists are of evaluated users, and rows that mean such users.
+    outside, strangers : int
+        Users whom the solution does not evaluate, and those of them whom nobody knows.
+    there : int
+        Users who must have a row, and have one, or a line that is none.
+    lists : int32 array, (users of the solution, longest list), optional
+        None where there is no solution, or lists cannot be made.
+    """
+
+    findings: Findings = field(default_factory=Findings)
+    rows: int = 0
+    answered: int = 0
+    evaluated: int = 0
+    outside: int = 0
+    strangers: int = 0
+    there: int = 0
+    common: Common = field(default_factory=Common)
+    hits: Hits = field(default_factory=Hits)
+    lists: Int32 | None = None
+
+    @property
+    def rows_outside(self) -> int:
+        """How many rows are of users whom the solution does not evaluate."""
+        return self.rows - self.evaluated
 
 
 class Gathering:
@@ -95,7 +158,7 @@ class Gathering:
         known = found.users[found.users >= 0]
         self._evaluated += int(np.count_nonzero(self._is_evaluated[known]))
 
-    def finish(self, cells: Cells) -> Gathered:
+    def finish(self, cells: Cells) -> Summary:
         """Return what all rows tell."""
         there = self._note_users()
         if self._wanted.empty:
@@ -114,18 +177,18 @@ class Gathering:
             hits = Hits.of(lists, self._solution)
         users = self._users
         others = int(np.count_nonzero(users.known & ~self._is_evaluated))
-        told = Told(
-            self._findings,
-            users.rows,
-            self._answered,
-            self._evaluated,
-            users.strangers + others,
-            users.strangers,
-            there,
-            common,
-            hits,
+        return Summary(
+            findings=self._findings,
+            rows=users.rows,
+            answered=self._answered,
+            evaluated=self._evaluated,
+            outside=users.strangers + others,
+            strangers=users.strangers,
+            there=there,
+            common=common,
+            hits=hits,
+            lists=lists,
         )
-        return Gathered(told, lists)
 
     def _note_users(self) -> int:
         """Note who is missing, and who need not be there; return how many of those who must are."""

@@ -21,7 +21,6 @@ from harness.submission.findings import Findings
 from harness.submission.keys import Known, Learning, packed
 from harness.submission.scan import Scanned
 from harness.submission.scan_file import ScannedBlock
-from harness.submission.told import Common
 
 if TYPE_CHECKING:
     from harness.protocol.truth import Solution
@@ -34,6 +33,21 @@ class Fault:
     code: str
     count: int
     lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Common:
+    """What lists have in common.
+
+    Attributes
+    ----------
+    lists, same, single : int
+        How many there are, are the same as the first, and have one item at most.
+    """
+
+    lists: int = 0
+    same: int = 0
+    single: int = 0
 
 
 class WideLists:

@@ -16,12 +16,11 @@ from harness.submission import format, order
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Place, shown
 from harness.submission.format import Format
-from harness.submission.gathered import Gathered, Gathering
+from harness.submission.gathered import Gathering, Summary
 from harness.submission.problems import Validation, problems
 from harness.submission.rules import OF_FAULT
 from harness.submission.scan_file import scan_file
 from harness.submission.source import Source, source
-from harness.submission.told import Told
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,19 +36,20 @@ class Examined:
 
     Attributes
     ----------
-    lists : int32 array, (users of the solution, longest list), optional
-        Positions in the solution's judgments, as `Answers.lists` gives them; None where there is no
-        solution, or nothing could be read.
-    told : Told, optional
-        What its rows tell; None where none could be read.
     against : Against
         What it was checked against; whether it is a file with a row an item is told there.
+    summary : Summary, optional
+        What its rows hold; None where none could be read.
     """
 
     validation: Validation
     against: Against
-    lists: Int32 | None = None
-    told: Told | None = None
+    summary: Summary | None = None
+
+    @property
+    def lists(self) -> Int32 | None:
+        """Lists as `Summary` has them, or None."""
+        return None if self.summary is None else self.summary.lists
 
 
 def validate(path: Path | pl.DataFrame, against: Against, *, strict: bool = False) -> Validation:
@@ -104,7 +104,7 @@ def _examined(
     strict: bool,
     one_item: order.OneItemCheck | None = None,
 ) -> Examined:
-    findings, wanted, found, checked = Findings(), against.format, None, ""
+    findings, wanted, summary, checked = Findings(), against.format, None, ""
     try:
         with source(path, against, findings) as opened:
             wanted = opened.wanted
@@ -117,17 +117,15 @@ def _examined(
                 findings.note("SUB318", against.zeros)
             if opened.readable:
                 checked = _checked_as(wanted, against)
-                found = _read(path, opened, against, solution, places, findings, one_item)
+                summary = _read(path, opened, against, solution, places, findings, one_item)
     except Refused as refused:
         findings.note(OF_FAULT[refused.fault], refused.value)
-    told = Told(findings) if found is None else found.told
-    if wanted is not None and found is not None:
+    if wanted is not None and summary is not None:
         _ask_order(path, wanted, against, findings)
     name = path if isinstance(path, Path) else Path("submission")
-    validation = _concluded(name, told, against, wanted, checked, strict=strict)
-    if found is None:
-        return Examined(validation, against)
-    return Examined(validation, against, found.lists, told)
+    rows = summary or Summary(findings)
+    validation = _concluded(name, rows, against, wanted, checked, strict=strict)
+    return Examined(validation, against, summary)
 
 
 _FEWEST = 100
@@ -137,11 +135,17 @@ _MOST = 0.5
 
 
 def _concluded(
-    path: Path, told: Told, against: Against, wanted: Format | None, checked: str, *, strict: bool
+    path: Path,
+    summary: Summary,
+    against: Against,
+    wanted: Format | None,
+    checked: str,
+    *,
+    strict: bool,
 ) -> Validation:
-    """Return everything that is wrong with a submission, of whose rows all is told."""
-    findings, common, hits = told.findings, told.common, told.hits
-    if against.required and told.strangers > 0 and told.there == 0:
+    """Return everything that is wrong with a submission, of whose rows all is summary."""
+    findings, common, hits = summary.findings, summary.common, summary.hits
+    if against.required and summary.strangers > 0 and summary.there == 0:
         met = [place.value for place in findings.found["SUB202"].places]
         names = [*against.all_names(), *against.others]
         folded = {name.casefold(): name for name in names}
@@ -158,7 +162,7 @@ def _concluded(
     if hits.users >= _FEWEST and hits.known > _MOST * hits.items:
         findings.note("SUB403", f"{hits.known:,} of {hits.items:,}")
     all_items = wanted is not None and against.items_of(wanted).complete
-    return Validation(path, told.rows, problems(findings, wanted, strict, all_items), checked)
+    return Validation(path, summary.rows, problems(findings, wanted, strict, all_items), checked)
 
 
 def _ask_order(
@@ -206,7 +210,7 @@ def _read(
     places: int | None,
     findings: Findings,
     one_item: order.OneItemCheck | None,
-) -> Gathered:
+) -> Summary:
     """Return what a submission holds, and its lists where there is a solution."""
     size = path.stat().st_size if isinstance(path, Path) else 0
     gathering = Gathering(against, opened.wanted, solution, findings, places, size)
