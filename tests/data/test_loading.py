@@ -37,7 +37,7 @@ def config(folder: Path, **data: object) -> Config:
     values = {
         "data": {
             "layout": "table", "path": str(folder), "events": "log.csv", "items": "films.csv",
-            "where": {"stars": {"min": 2}}, **data,
+            "value": "stars", "where": {"stars": {"min": 2}}, **data,
         },
         "split": {"strategy": "last_n", "n": 1},
         "evaluation": {"candidates": "catalogue" if data.get("items", True) else "train"},
@@ -58,9 +58,9 @@ def only_entry() -> Path:
 
 
 def assert_equal(one: Dataset, two: Dataset) -> None:
-    for column in ("user", "item", "time", "kind"):
+    for column in ("user", "item", "time", "kind", "value"):
         left, right = getattr(one.events, column), getattr(two.events, column)
-        assert left.dtype == right.dtype
+        assert getattr(left, "dtype", None) == getattr(right, "dtype", None)
         assert np.array_equal(left, right)
     assert one.user_ids.equals(two.user_ids)
     assert one.item_ids.equals(two.item_ids)
@@ -137,7 +137,7 @@ def test_a_packed_file_in_place_of_a_plain_one_is_noticed(folder: Path) -> None:
     assert read(folder)[0].user_ids.to_list() == ["eve"]
 
 
-ENTRY = [f"{name}.npy" for name in ("starts", "item", "time")]
+ENTRY = [f"{name}.npy" for name in ("starts", "item", "time", "value")]
 ENTRY += ["users.arrow", "items.arrow", "meta.json", "sums.json"]
 
 

@@ -30,7 +30,6 @@ OTHER: dict[str, dict[str, Any]] = {
     "split": {"split": {"strategy": "time", "valid_days": 2}},
     "rows": {"data": {"where": {"item": ["a"]}}},
     "k-core": {"data": {"min_user_events": 2}},
-    "events": {"log": small.TO_TUNE},
     "repeats": {"model": small.POPULAR | {"repeats": 2}},
     "name": {"model": small.POPULAR | {"name": "other"}},
 }

@@ -236,6 +236,13 @@ def test_another_evaluation_has_other_trials(tmp_path: Path, name: str) -> None:
     assert "reused" not in str(changed)
 
 
+def test_other_events_are_other_trials(tmp_path: Path) -> None:
+    tune(config(tmp_path))
+    with (tmp_path / "log.csv").open("a") as log:
+        log.write("bob,d,2020-01-02\n")
+    assert reused(tune(config(tmp_path))) == []
+
+
 @pytest.mark.parametrize("file", ["own.py", "helper"])
 def test_changed_source_is_evaluated_anew_and_told(tmp_path: Path, file: str) -> None:
     """The helper is imported when the model learns, after all classes are known."""
