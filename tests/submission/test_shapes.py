@@ -105,8 +105,8 @@ def test_ranks_and_scores_order_a_list(
     path.write_text(f"user,item,{order}\nann,b,{second}\nann,a,{first}\nbob,x,1\nzed,a,1\n")
     found = lists(path, solution)
     assert positions(found) == [[0, 1], [3]]
-    assert found.told is not None
-    assert (found.told.outside, found.told.rows_outside) == (1, 1)
+    assert found.summary is not None
+    assert (found.summary.outside, found.summary.rows_outside) == (1, 1)
 
 
 def test_a_rank_is_a_place(tmp_path: Path, solution: Path) -> None:
@@ -296,5 +296,5 @@ def test_lines_that_are_no_rows_are_not_counted(tmp_path: Path, solution: Path) 
     path.write_text("user,item,rank\nann,a,1\nann\nbob,c,1\n\nzoe,a,1,2\n")
     found = lists(path, solution)
     assert [p.code for p in found.validation.problems] == ["SUB204", "SUB205", "SUB206", "SUB404"]
-    assert found.told is not None
-    assert (found.told.rows, found.told.outside, found.told.rows_outside) == (2, 0, 0)
+    assert found.summary is not None
+    assert (found.summary.rows, found.summary.outside, found.summary.rows_outside) == (2, 0, 0)
