@@ -56,6 +56,8 @@ class ItemKNN(ItemVotes, ItemNeighbours, LeastSimilarity, InteractionWeights):
     b: float | None = None
     beta: float | None = None
 
+    removed = ItemNeighbours.removed | LeastSimilarity.removed  # type: ignore[operator]
+
     def fit(self, train: Train) -> Self:
         """Find the neighbours of every item."""
         self.require_least()

@@ -28,8 +28,7 @@ def fetch(
 ) -> None:
     """Download a public data set, check its SHA-256, and write a config that runs on it.
 
-    The terms of use are shown first. A download that was cut begins anew. Nothing that is there is
-    replaced.
+    The terms of use are shown first. A download that was cut starts over. Existing files are kept.
     """
     from harness.data import datasets, fetching
 

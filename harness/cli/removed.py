@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 _ONE_MACHINE = (
-    "leave it out: a file of 1.4 million rows takes two seconds on one machine; lists that Spark "
-    "holds are scored in Python, by harness.spark.evaluate(lists, truth, metrics)"
+    "leave it out: one machine reads 1.4 million rows in two seconds. Write lists that Spark holds "
+    "to one file first, or score them in Python: "
+    "harness.spark.evaluate(predictions, truth, metrics)"
 )
 _RUN_FOLDERS = (
-    "leave it out: run folders that Spark wrote are read here; where their tables are elsewhere, "
-    "copy these into the folder"
+    "leave it out: run folders that Spark wrote are read as any other. If the tables are "
+    "elsewhere, copy them into the run folder first"
 )
 _SPARK = ("--engine", "--master", "--remote", "--buckets")
 _INSTEAD = {

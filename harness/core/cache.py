@@ -119,9 +119,9 @@ class Entry:
         try:
             if private(self.path.parent) is None:
                 return False
-            # In the cache's own folder leftovers are looked for among few names; beside the entry
-            # there may be thousands.
-            with scratch_folder(folder() / self.path.name) as target:
+            # Folders with thousands of entries have a size limit: what killed processes left there
+            # goes with the oldest entries, and is not looked for each time.
+            with scratch_folder(self.path, tidy=self.path.parent == folder()) as target:
                 self._seal(target, write(target))
                 with alone(self.path.parent):
                     exchange(target, self.path)
@@ -144,24 +144,37 @@ class Entry:
 
     @contextmanager
     def making(self) -> Iterator[Path]:
-        """Yield a folder to fill, which then becomes the entry.
+        """Yield an empty folder to fill, while no other process makes the entry; `adopt` keeps it.
 
-        Where another process has made the entry meanwhile, that one stays, as it may be in use.
+        The folder above it stays, as whoever waits for it has it open.
         """
-        with scratch_folder(self.path) as target:
-            target.chmod(0o700)
-            yield target
-            self._seal(target, {})
-            with alone(self.path.parent):
-                if self.read(lambda *_: True) is None:
-                    exchange(target, self.path)
+        with alone(self._making):
+            content = self._making / "content"
+            shutil.rmtree(content, ignore_errors=True)  # of a process that was killed
+            content.mkdir(mode=0o700)
+            try:
+                yield content
+            finally:
+                shutil.rmtree(content, ignore_errors=True)
+
+    @property
+    def _making(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.making")
 
     @property
     def can_be_made(self) -> bool:
-        """Whether it has a place: a folder that only this user can write to, and no file there."""
-        if private(self.path.parent) is None or self.path.is_symlink() or self.path.is_file():
+        """Whether there is a folder to make it in that only this user can write to."""
+        if private(self.path.parent) is None or self.path.is_file():
             return False
-        return os.access(self.path.parent, os.W_OK)
+        if self.path.is_symlink() or self._making.is_symlink():
+            return False
+        return private(self._making) is not None and os.access(self._making, os.W_OK)
+
+    def adopt(self, made: Path) -> None:
+        """Take over a folder that `making` yielded."""
+        self._seal(made, {})
+        with alone(self.path.parent):
+            exchange(made, self.path)
 
     def _seal(self, folder: Path, notes: dict[str, Any]) -> None:
         """Write notes and checksums beside what was written."""
@@ -202,27 +215,16 @@ def notes_of(path: Path) -> dict[str, Any] | None:
 
 
 def make_room(folder: Path, most: int) -> int:
-    """Remove the entries that were not used for longest, until at most so many bytes are left.
-
-    Returns
-    -------
-    int
-        How many are left.
-
-    Raises
-    ------
-    OSError
-        An entry is gone meanwhile.
-    """
-    kept = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    total = remaining = 0
-    for path in kept:
-        total += _size(path)
-        if total > most:
+    """Remove the entries that were not used for longest; return the bytes left, `most` at most."""
+    entries = [path for path in folder.iterdir() if path.is_dir()]
+    total = 0
+    for path in sorted(entries, key=lambda path: path.stat().st_mtime_ns, reverse=True):
+        size = _size(path)
+        if total + size > most:
             shutil.rmtree(path, ignore_errors=True)
         else:
-            remaining = total
-    return remaining
+            total += size
+    return total
 
 
 def make_room_for(path: Path, most: int) -> None:
@@ -232,14 +234,14 @@ def make_room_for(path: Path, most: int) -> None:
     new one. A tenth of the bytes is made free at once, for the same reason.
     """
     folder = path.parent
-    noted, total = folder.with_name(f"{folder.name}.size"), most
+    sum_file, total = folder.with_name(f"{folder.name}.size"), -1
     with suppress(OSError), alone(folder):
         with suppress(OSError, ValueError):
-            total = int(noted.read_text(encoding="ascii"))
-        total += _size(path)
+            total = int(sum_file.read_text(encoding="ascii"))
+        total = total + _size(path) if total >= 0 else most + 1
         if total > most:
             total = make_room(folder, most * 9 // 10)
-        noted.write_text(str(total), encoding="ascii")
+        sum_file.write_text(str(total), encoding="ascii")
 
 
 def _size(entry: Path) -> int:
@@ -320,4 +322,4 @@ def checksum(path: Path) -> int:
     return total
 
 
-_UNTRUSTED = (OSError, ValueError, KeyError, TypeError)
+_UNTRUSTED = (OSError, ValueError, KeyError, TypeError, RecursionError)

@@ -13,18 +13,7 @@ R = TypeVar("R")
 
 
 def removed(**hints: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that refuses parameters which a function no longer has.
-
-    Parameters
-    ----------
-    **hints : str
-        What to use instead of each, as the end of a sentence.
-
-    Raises
-    ------
-    UsageError
-        When the function is called with one of them.
-    """
+    """Return a decorator: a call with one of these parameters raises UsageError with its hint."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)

@@ -149,13 +149,17 @@ def prepared(
 
 
 def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object]) -> Buckets:
-    """Make the buckets of an entry."""
-    _remove_earlier(entry.path.parent, layout)
+    """Make the buckets of an entry, or wait for the process that does."""
     with entry.making() as folder:
+        made = entry.read(lambda folder, _: _opened(folder, layout))
+        if made is not None:
+            return made
+        _remove_earlier(entry.path.parent, layout)
         _write(layout, folder, progress, "HARNESS_CACHE_DIR")
         if not entry.settled:
             names = ", ".join(path.name for path in entry.paths)
             raise DataError(f"{names}: changed while events were read; run the command again")
+        entry.adopt(folder)
     return _opened(entry.path, layout)
 
 

@@ -177,7 +177,7 @@ def _reason(error: BaseException) -> str:
     if response is not None:
         return f"the server answers {response.status_code} {response.reason}"
     if not isinstance(error, OSError):  # pooch has compared the sums, and removed what came
-        return f"this is another file ({str(error).partition('. ')[0]})"
+        return f"the download is not the published archive ({str(error).partition('. ')[0]})"
     while error.__context__ is not None:  # each library wraps what the system says
         error = error.__context__
     return f"the connection failed ({getattr(error, 'strerror', None) or error})"

@@ -40,7 +40,7 @@ from harness.data.source import (
 from harness.data.text_rows import CONTROL, FIRST_RANK, NO_UTF_8, TORN, UNCLOSED, Rows, rows_of
 from harness.delimited import _lines, fields
 from harness.delimited.blocks import Block, Reader, in_order, padded, plain
-from harness.delimited.stream import Refused, opened, skip
+from harness.delimited.stream import Refused, opened
 
 Found = TypeVar("Found")
 
@@ -199,7 +199,7 @@ class TextSource(Source):
                 before += rows.ended
 
     def _reader(self, stream: BinaryIO) -> Reader:
-        skip(stream, self._skipped)
+        stream.read(self._skipped)
         return Reader(stream, self.table.separator.encode(), returns=self._returns)
 
     def first(self, column: str, rows: int) -> pl.Series:

@@ -144,15 +144,6 @@ def _decoded(stream: BinaryIO, encoding: str) -> Opened:
     return Opened(cast(BinaryIO, text), encoding)
 
 
-def skip(stream: BinaryIO, size: int) -> None:
-    """Go past so many bytes of a stream, without reading them where that can be."""
-    if stream.seekable():
-        stream.seek(size, io.SEEK_CUR)
-        return
-    while size > 0 and (read := stream.read(min(size, _BEGINNING))):
-        size -= len(read)
-
-
 class Transcoded(io.RawIOBase):
     """Another encoding read as UTF-8.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from functools import partial
 from graphlib import TopologicalSorter
@@ -117,10 +117,10 @@ class Factories:
             if self.settings[name].use is not None
         }
 
-    def made(self, repeat: int) -> dict[str, Recommender]:
+    def made(self, repeat: int, without: Container[str] = ()) -> dict[str, Recommender]:
         """Return one repeat's recommenders by name, in the config's order.
 
-        Unless some are named, these are all that have so many repeats.
+        Unless some are named, these are all that have so many repeats, but for those `without`.
 
         Base models are made before what is made of them, once for all. Every `seed` and
         `random_state` of theirs is its own value at repeat 0, and then follows from that value and
@@ -131,10 +131,11 @@ class Factories:
         UsageError
             A parameter that there is not; the message names the model.
         """
-        wanted = self.only or [name for name, one in self.settings.items() if one.repeats > repeat]
+        several = [name for name, one in self.settings.items() if one.repeats > repeat]
+        wanted = self.only or [name for name in several if name not in without]
         shared = {part for model in self.settings.values() for part in model.base_models}
         found: dict[str, Recommender] = {}
-        for name in base_models_first(self.settings, wanted):
+        for name in base_models_first(self.settings, wanted) if wanted else ():
             base_models = [found[model] for model in self.settings[name].base_models]
             make = partial(self._made, name, repeat)
             found[name] = Shared(name, make, base_models) if name in shared else make(base_models)

@@ -157,7 +157,7 @@ def compare(
     _log.info("read the scores of %s, %s, %s", runs, users, took())
     if len(folds) == 1:
         first = folds[0][0]
-        columns = columns_by(first, first.users.columns, slices) if slices else []
+        columns = columns_by(first, slices) if slices else []
         profile = first.users.select(columns) if slices else pl.DataFrame()
         one = ProfiledUsers(parts[0].hashes, parts[0].tables, profile)
         return _compared(plan, evaluation, columns, one)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TypedDict
 
 from harness.config import Config
 from harness.core.errors import UsageError, counted, suggest
@@ -69,7 +69,19 @@ class Plan:
     shares: Sequence[float]
 
 
-def planned(opened: Sequence[Run], found: Mapping[str, Version], **asked: Unpack[Asked]) -> Plan:
+def planned(
+    opened: Sequence[Run],
+    found: Mapping[str, Version],
+    *,
+    metric: str | None,
+    models: Sequence[str],
+    baseline: str | None,
+    all_pairs: bool,
+    correction: str | None,
+    resamples: int | None,
+    seed: int | None,
+    public_shares: Sequence[float] | None,
+) -> Plan:
     """Return what is asked for of the models that were found, the rest as the first run has it.
 
     Raises
@@ -77,20 +89,12 @@ def planned(opened: Sequence[Run], found: Mapping[str, Version], **asked: Unpack
     UsageError
         No such metric or model, or a value that cannot be.
     """
-    metric = _metric(opened, asked.get("metric"))
-    own, baseline = opened[0].config.compare, asked.get("baseline")
-    if baseline is None and not asked.get("all_pairs") and own.baseline in found:
-        baseline = own.baseline
-    chosen = _chosen(found, asked.get("models", ()), baseline)
-    rules = rules_of(
-        opened[0].config,
-        baseline,
-        asked.get("correction"),
-        asked.get("resamples"),
-        asked.get("seed"),
-    )
-    shares = asked.get("public_shares")
-    return Plan(chosen, metric, rules, own.public_shares if shares is None else list(shares))
+    compare = opened[0].config.compare
+    if baseline is None and not all_pairs and compare.baseline in found:
+        baseline = compare.baseline
+    shares = compare.public_shares if public_shares is None else list(public_shares)
+    rules = rules_of(opened[0].config, baseline, correction, resamples, seed)
+    return Plan(_chosen(found, models, baseline), _metric(opened, metric), rules, shares)
 
 
 def opened_runs(of: Sequence[Path | str | Run]) -> list[Run]:
@@ -235,15 +239,9 @@ def rules_of(
     return Rules(baseline, correction, resamples, seed)
 
 
-def columns_by(run: Run, known: Sequence[str], by: Sequence[str]) -> list[str]:
-    """Return the columns of a run's users that they are sliced by, each once.
-
-    Raises
-    ------
-    UsageError
-        It is not one of those that are known.
-    """
-    columns = [name for name in known if name != USER]
+def columns_by(run: Run, by: Sequence[str]) -> list[str]:
+    """Return the columns of a run's users that they are sliced by, each once; refuse others."""
+    columns = [name for name in run.users.columns if name != USER]
     for name in by:
         if name not in columns:
             raise UsageError(

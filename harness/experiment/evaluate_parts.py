@@ -190,7 +190,8 @@ def refuse_of_all_events(config: Config, models: Models) -> None:
     if files:
         raise UsageError(
             f'model "{files[0]}" is a file of lists, which a run in parts does not read: leave it '
-            "out, and score the file by itself: harness score FILE --config CONFIG"
+            "out, and score it by itself: harness score FILE --config CONFIG, or of tables that "
+            "Spark alone reads harness.spark.evaluate(predictions, truth, metrics)"
         )
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -50,9 +50,6 @@ from harness.stats.chance_law import has_law
 from harness.stats.estimates import ModelEstimate, of_set
 from harness.stats.fold_means import FEWEST, Folds, ScoredFold, fold_steps
 from harness.stats.folds import folded
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,13 +111,7 @@ def _is_import_path(text: str) -> bool:
 
 
 def _file(name: str, path: str) -> str:
-    """Return the path of a file of lists.
-
-    Raises
-    ------
-    UsageError
-        There is none, and its name may be meant for a class.
-    """
+    """Return the path of a file of lists."""
     if not Path(path).exists() and not Path(path).suffix:
         raise UsageError(
             f'model "{name}": found {path!r}, which is no file of lists that there is, and no '
@@ -131,13 +125,7 @@ def _is_recommender(given: Any) -> bool:
 
 
 def _use(name: str, given: Any) -> str:
-    """Return the name of a class or object.
-
-    Raises
-    ------
-    UsageError
-        It is no recommender.
-    """
+    """Return the name of a class or object."""
     kind = given if isinstance(given, type) else type(given)
     if _is_recommender(given):
         return name_of(kind.__name__)

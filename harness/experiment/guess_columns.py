@@ -260,7 +260,8 @@ def _guess_time(
         chosen, *alternatives = (f'time_format = "{name}"' for name in formats)
         found.told.append(
             f"ambiguous  the order of {parts} in the first rows: the config has {chosen}; "
-            f"if that is wrong, write {' or '.join(alternatives)} in [data]"
+            f"if that is wrong, write {' or '.join(alternatives)} in [data], or make the config "
+            "anew with --time-format"
         )
 
 

@@ -60,10 +60,9 @@ class FoldModels:
         finished: Callable[[Config], KnownModels],
     ) -> FoldModels:
         """Return a fold with its models, which have learnt nothing yet."""
-        factories = Factories(config)
+        factories, before = Factories(config), finished(config)
         repeats = range(max(model.repeats for model in config.models))
-        made, before = [factories.made(r) for r in repeats], finished(config)
-        models = [{n: m for n, m in one.items() if n not in before.found} for one in made]
+        models = [factories.made(repeat, without=before.found) for repeat in repeats]
         own = failures if of == 1 else failures.in_fold(number)
         return cls(number, of, config, factories, models, Clock(), own, before)
 

@@ -242,13 +242,7 @@ def _group(
     model: str | None,
     unranked: list[str],
 ) -> Group | None:
-    """Return one evaluation set's entries; None where no run was scored by the metric.
-
-    Parameters
-    ----------
-    unranked : list of str
-        Takes why a run that was scored by the metric is not ranked.
-    """
+    """Return one evaluation set's entries; None where no run was scored by the metric."""
     name = _usual(several) if metric is None else metric
     asked = [one for one in several if name in one.metrics]
     better, scored = _one_way(asked, name, unranked)

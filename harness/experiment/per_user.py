@@ -124,13 +124,7 @@ class PerUser(ABC):
         return _pandas(items.select(*keys, "rank", pl.col("items").alias("item")))
 
     def _names(self, model: str | None, repeat: int | None) -> list[str] | None:
-        """Return the model that is named, or none.
-
-        Raises
-        ------
-        UsageError
-            It is none of this run, failed, or has no such repeat.
-        """
+        """Return the model that is named, or none."""
         if model is None:
             if repeat is not None:
                 raise UsageError(f"repeat = {repeat} goes with a model: name it first")

@@ -151,17 +151,8 @@ class Run:
         ids = self.user_scores.filter(model=first, repeat=0)["user"]
         n = self.record.evaluation.users
         if len(ids) != n or ids.null_count() or ids.n_unique() != n:
-            raise self.not_all_users
+            raise self._not_all(first, "repeat")
         return ids
-
-    @property
-    def not_all_users(self) -> DataError:
-        """The error where the first model has not one row for each user."""
-        return self._not_all(self.record.models[0].name, "repeat")
-
-    def not_all_of(self, model: str) -> DataError:
-        """Return the error where a model has not one row for each user and repeat."""
-        return self._not_all(model, f"{self.repeats(model)} repeats")
 
     def _not_all(self, model: str, repeats: str) -> DataError:
         return DataError(
@@ -183,7 +174,7 @@ class Run:
         """
         rows = self.user_scores.filter(model=model)
         if not is_whole(rows, self.user_ids, self.repeats(model)):
-            raise self.not_all_of(model)
+            raise self._not_all(model, f"{self.repeats(model)} repeats")
         return rows
 
     @property

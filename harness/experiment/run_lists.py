@@ -93,13 +93,7 @@ def of_run(
 
 
 def _place_of(run: Run, fold: int | None) -> int:
-    """Return the place of a fold of a run, the last one by default.
-
-    Raises
-    ------
-    UsageError
-        It has no such fold, or its config has others.
-    """
+    """Return the place of a fold of a run, the last one by default."""
     there = len(run.folds)
     if run.config.n_folds != there:
         raise UsageError(
@@ -115,13 +109,7 @@ def _place_of(run: Run, fold: int | None) -> int:
 
 
 def _evaluated(run: Run, model: str) -> Config:
-    """Return a run's config with the models alone that have lists.
-
-    Raises
-    ------
-    UsageError
-        The model that is asked for failed.
-    """
+    """Return a run's config with the models alone that have lists."""
     names = [one.name for one in run.record.models]
     for failed in run.record.failed:
         if failed.name == model:

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from harness.core.arrays import Bool, Floats
 from harness.core.errors import counted, printable
-from harness.core.steps import found, of_one
 from harness.core.table import Column, Sheet, Shown, ends, low_high, number, signed
 from harness.experiment.submitted_lists import SubmittedLists
 from harness.experiment.terms import last_of
@@ -17,7 +15,7 @@ from harness.metrics import Metric, value_of
 from harness.metrics.conventions import CONVENTIONS, map_by_convention
 from harness.metrics.scores import sums_of_lists, user_scores
 from harness.stats.estimates import Estimate, estimate_of
-from harness.stats.intervals import sample_steps
+from harness.stats.intervals import Sample
 from harness.submission.problems import Validation
 
 
@@ -169,20 +167,17 @@ def estimates_of(
     of_users = [metric for metric in metrics if metric.definition.of == "user"]
     of_lists = [metric for metric in metrics if metric.definition.of != "user"]
     scores = user_scores(lists, judgments, of_users)
-    keys = [(group, metric) for group in groups for metric in of_users]
-    columns = [partial(_picked, scores[metric], groups[group]) for group, metric in keys]
-    samples = found(sample_steps(lambda _: columns), of_one(None))
-    values = {key: estimate_of(key[1], sample) for key, sample in zip(keys, samples, strict=True)}
+    values = {
+        (group, metric): estimate_of(metric, Sample.of(scores[metric][users]))
+        for group, users in groups.items()
+        for metric in of_users
+    }
     for group, users in groups.items() if of_lists else ():
         sums = sums_of_lists(lists[users], judgments.pick(users), of_lists)
         for place, metric in enumerate(of_lists):
             value = value_of(metric, sums[place], judgments.weights)
             values[group, metric] = Estimate(value, None)
     return {group: {str(m): values[group, m] for m in metrics} for group in groups}
-
-
-def _picked(scores: Floats, users: Bool) -> Floats:
-    return scores if users.all() else scores[users]
 
 
 _DIGITS = 6

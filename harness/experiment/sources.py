@@ -142,15 +142,7 @@ class Sources:
         return f"{self._shown(Path(new[0]))} is new" if new else None
 
     def _look(self, since: Mapping[Path, int], other: int, theirs: Callable[[str], bool]) -> None:
-        """Look at what came into memory, each module once.
-
-        Parameters
-        ----------
-        since : mapping of Path to int
-            When files may have been imported at the earliest, where that was not at time `other`.
-        theirs : function of a name
-            Whether a module is that no class explains.
-        """
+        """Look at what came into memory, each module once."""
         reached = set(map(Path, self._first))
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__dict__", {}).get("__file__")  # else some import

@@ -228,13 +228,7 @@ def _is_one(folder: Path) -> bool:
 
 
 def _share(config: Config, given: float | None) -> float:
-    """Return the share that is asked for, or else that of the config.
-
-    Raises
-    ------
-    UsageError
-        It is none, or the config has none.
-    """
+    """Return the share that is asked for, or else that of the config."""
     shares = config.compare.public_shares if given is None else [given]
     if not shares:
         raise UsageError("[compare] public_shares is empty; name a share, --public-share 0.3")

@@ -221,13 +221,7 @@ def form_of(asked: Against, k: int) -> Format:
 def _answer(
     lists: Int32, rows: Int32, users: Int32, settings: ModelConfig, task: Task, repeat: int
 ) -> pl.Series:
-    """Fit the model, and put the lists of some users into their rows.
-
-    Returns
-    -------
-    polars.Series of str
-        The ids of positions behind the last candidate's.
-    """
+    """Fit the model, and put the lists of some users into their rows."""
     name, took = settings.name, stopwatch()
     model = fitted(name, Factories(task.config, name).made(repeat)[name], task)
     order = np.argsort(users)

@@ -8,7 +8,7 @@ from functools import partial
 from numbers import Integral
 from typing import Any, cast
 
-from harness.core.errors import HarnessError, RecommenderError, UsageError, suggest
+from harness.core.errors import HarnessError, RecommenderError, UsageError, in_toml, suggest
 from harness.core.exact_sum import Sums
 from harness.core.params import ParameterError
 from harness.core.plugins import raise_interrupt, told
@@ -151,13 +151,12 @@ def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) 
             raise UsageError(
                 f'model "{name}": {use} needs the parameter "{param}"; set it under params'
             )
-    removed = getattr(factory, "removed", None)
-    for param in params:
+    removed = getattr(factory, "removed", {})
+    for param, value in params.items():
+        for gone in (param, f"{param} = {in_toml(value)}"):
+            if gone in removed:
+                raise UsageError(f'model "{name}": {use} no longer has {gone}; {removed[gone]}')
         if param not in accepted:
-            if isinstance(removed, Mapping) and param in removed:
-                raise UsageError(
-                    f'model "{name}": {use} no longer has the parameter "{param}"; {removed[param]}'
-                )
             raise UsageError(
                 f'model "{name}": {use} has no parameter "{param}"; {suggest(param, accepted)}'
             )

@@ -11,7 +11,6 @@ from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32
 from harness.core.params import (
-    ParameterError,
     require_choice,
     require_flag,
     require_from,
@@ -26,6 +25,14 @@ class ItemNeighbours:
 
     neighbours_of: str = "item"
     normalize: bool = False
+
+    removed: ClassVar[Mapping[str, str]] = {
+        "neighbours_of = 'both'": (
+            'nothing gives the same lists; take "item" (the first of its two choices) or '
+            '"candidate"'
+        )
+    }
+    """Parameters, and values of some, that are gone, and what to use instead."""
 
     def item_votes(
         self, items: Documents, among: Int32, neighbours: int, least: float = 0.0
@@ -54,11 +61,6 @@ class ItemNeighbours:
         """
         require_whole(1, neighbours=neighbours)
         require_flag(normalize=self.normalize)
-        if self.neighbours_of == "both":
-            raise ParameterError(
-                'neighbours_of no longer has the choice "both"; take "item", which makes the first '
-                'of its two choices alone, or "candidate"'
-            )
         require_choice(("item", "candidate"), neighbours_of=self.neighbours_of)
         choose = items.nearest_to if self.neighbours_of == "candidate" else items.nearest
         votes = from_least(choose(neighbours, among=among), least)
@@ -72,13 +74,13 @@ class LeastSimilarity:
     min_similarity: float | None = None
 
     removed: ClassVar[Mapping[str, str]] = {
-        "max_voters": 'set a lower "neighbours", so that fewer neighbours vote',
+        "max_voters": 'nothing gives the same lists; the nearest is a lower "neighbours"',
         "min_voters": (
-            "no parameter replaces it; to leave out candidates with few votes, write a model of "
-            'your own and name it in "use"'
+            "nothing replaces it; to leave out candidates with few votes, write a model of your "
+            'own and name it in "use"'
         ),
     }
-    """Parameters that there were, and what to use instead."""
+    """Parameters that are gone, and what to use instead."""
 
     def require_least(self) -> None:
         """Raise ParameterError where the parameter cannot be."""

@@ -236,15 +236,7 @@ def _last(
 
 
 def _equal_times(events: Events, cuts: Int64) -> tuple[Int64, Int64, Bool]:
-    """Return the events among whose equal times a cut falls, user by user.
-
-    Returns
-    -------
-    at, group : int64 arrays, (m,)
-        The position of each of them, and at which of the cuts it is.
-    held : bool array, (m,)
-        Whether the event at this rank of its group is held out.
-    """
+    """Return the events among whose equal times a cut falls, user by user."""
     user, time = events.user, events.time
     changes = np.flatnonzero((user[1:] != user[:-1]) | (time[1:] != time[:-1])) + 1
     edges = np.concatenate(([0], changes, [len(events)]))
@@ -280,11 +272,6 @@ def _in_both(dataset: Dataset, valid: Bool, user: Int32) -> int:
     """Return how many validation events have the user, item and time of a training event.
 
     Events of the same three stand together, those of training first, as their types come first.
-
-    Parameters
-    ----------
-    user : int32 array
-        Of the validation events.
     """
     events = dataset.events
     at = np.flatnonzero(valid)

@@ -237,13 +237,7 @@ class _Found:
 
 
 def _found(both: DataFrame, call: Call) -> _Found:
-    """Return what the partitions tell.
-
-    Raises
-    ------
-    UsageError, DataError
-        Of what the partitions refuse, one.
-    """
+    """Return what the partitions tell."""
     told, listed = _summaries(both, call)
     refused = sorted(part["error"] for part in told if "error" in part)
     if refused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import polars as pl
 from harness.config import Config, GivenSplit, read
 from harness.core.errors import DataError, UsageError
 from harness.core.io import as_path, whole_folder, written
+from harness.core.plugins import BESIDE
 from harness.core.progress import Clock, stopwatch
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_parts import (
@@ -32,7 +34,6 @@ from harness.spark.buckets import prepared
 from harness.spark.failures import is_not_there, spark_errors
 from harness.spark.parts import Parts
 from harness.spark.session import session
-from harness.spark.travelling import travelling
 from harness.stats.slices import USER
 
 if TYPE_CHECKING:
@@ -126,6 +127,21 @@ def _users(part: EvaluatedPart) -> pl.DataFrame:
 
 
 @contextmanager
+def _travelling() -> Iterator[None]:
+    """Let classes and functions of files beside configs, as far as loaded, travel to workers."""
+    from pyspark import cloudpickle
+
+    own = [module for name, module in sys.modules.items() if name.startswith(BESIDE)]
+    for module in own:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in own:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+@contextmanager
 def evaluated(
     config: Config,
     master: str | None = None,
@@ -163,7 +179,7 @@ def evaluated(
         _log.info("read the events, %.1f s", clock.seconds["read"])
         Factories(config)  # imports files of the config's own, and asked those of metrics:
         asked(config)  # they are known by their names from here on
-        with travelling():
+        with _travelling():
             run = InParts(config, found.parts, found.empty(), clock)
             assert isinstance(run.evaluated, Parts)  # noqa: S101
             stack.callback(run.evaluated.release)

@@ -92,13 +92,6 @@ class Against:
     damaged: Known | None = None
     zeros: str = ""
 
-    @classmethod
-    def of_users(
-        cls, source: Path, items: Known, wanted: Format | None, user: str | None = None
-    ) -> Against:
-        """Return what asks for a row of each user in a column of a file."""
-        return cls(items=items, format=wanted, ids=source, user=user).asking()
-
     def asking(self) -> Against:
         """Return the same where a row is asked for of each user in the file of ids, if any.
 

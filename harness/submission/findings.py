@@ -14,10 +14,11 @@ MOST_BYTES = 4 * (_SHOWN + 1)
 
 @dataclass(frozen=True)
 class Place:
-    """Where a fault is: a physical line, from 1, and what stands there."""
+    """Where a fault is: a physical line, from 1, and what stands there; `user` is always null."""
 
     line: int | None
     value: str
+    user: str | None = None
 
 
 @dataclass

@@ -27,6 +27,8 @@ class Problem:
         ``error`` or ``warning``.
     line : int, optional
         The first physical line, from 1.
+    user : None
+        Always null, for readers of JSON and CSV that expect it.
     column : str, optional
     value : str
         What stands there, cut and printable.
@@ -43,6 +45,7 @@ class Problem:
     code: str
     severity: Severity
     line: int | None
+    user: str | None
     column: str | None
     value: str
     count: int
@@ -165,15 +168,7 @@ def _problem(
     mends: bool,
     absent: Sequence[str],
 ) -> Problem:
-    """Return one kind of fault.
-
-    Parameters
-    ----------
-    mends : bool
-        Whether ``--fix`` writes anything.
-    absent : sequence of str
-        Wanted columns that the header has not.
-    """
+    """Return one kind of fault."""
     rule = RULES[code]
     rows = wanted is not None and wanted.long
     first = next(iter(finding.places), Place(None, ""))
@@ -192,6 +187,7 @@ def _problem(
         code,
         "error" if strict else rule.severity,
         first.line,
+        first.user,
         columns.get(rule.column),
         first.value,
         finding.count,
@@ -228,7 +224,7 @@ def text(
 ) -> str:
     """Return the report for a terminal of so many columns, or for a file.
 
-    `fix` is what to type to have a fault mended; nothing mends it where that is empty.
+    `fix` is what to type to have a fault mended.
     """
     counts = [
         counted(len(found.errors), "error"),
@@ -242,7 +238,7 @@ def text(
     blocks = ["\n".join(head)]
     room = None if width is None else width - _EDGE
     for problem in found.problems:
-        cure = f"{problem.hint}; or {fix}" if problem.fixed and fix else problem.hint
+        cure = f"{problem.hint}; or {fix}" if problem.fixed else problem.hint
         lines = [f"{problem.where()}{problem.message}", *_more(problem), cure]
         first, *rest = [part for line in lines for part in _wrapped(line, room)]
         label = f"{problem.code}  {problem.severity}".ljust(_EDGE)

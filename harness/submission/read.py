@@ -215,13 +215,7 @@ def _split(lists: pl.Series, between: str) -> pl.Series:
 
 
 def _between(path: Path, frame: pl.DataFrame, user: str, item: str, named: str | None) -> str:
-    """Return what stands between true items.
-
-    Raises
-    ------
-    DataError
-        It cannot be told whether something is a part of ids or stands between them.
-    """
+    """Return what stands between true items."""
     texts = frame[item]
     if texts.dtype != pl.String or named == " " or _again(frame[user]):
         return " "
@@ -241,13 +235,7 @@ def _between(path: Path, frame: pl.DataFrame, user: str, item: str, named: str |
 
 
 def _listed(path: Path, frame: pl.DataFrame, user: str, item: str, between: str) -> pl.DataFrame:
-    """Return the frame with texts of many items split, where every user has one row.
-
-    Raises
-    ------
-    DataError
-        A user with two rows, of which one holds several items.
-    """
+    """Return the frame with texts of many items split, where every user has one row."""
     if frame[item].dtype != pl.String:
         return frame
     if not _again(frame[user]):

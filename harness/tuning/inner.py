@@ -87,11 +87,6 @@ def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, i
     """Return what was known at the earliest outer cut-off, and when that is, if a time says it.
 
     The rest is let go.
-
-    Raises
-    ------
-    UsageError
-        The events are too few days for the outer folds, or what was known for the inner ones.
     """
     first = config.folds()[0]
     with ThreadPoolExecutor(1) as background:

@@ -108,7 +108,6 @@ NAN = float("nan")
         (RP3beta(alpha=0), f"alpha is 0; {ABOVE_0}"),
         (RP3beta(beta=-1), f"beta is -1; {FROM_0}"),
         (RP3beta(neighbours_of="all"), "is 'all'; allowed: item, candidate"),
-        (RP3beta(neighbours_of="both"), 'no longer has the choice "both"; take "item", which'),
         (Trending(window_days=0), f"window_days is 0; {ABOVE_0}"),
         (Trending(prior=0), f"prior is 0; {ABOVE_0}"),
         (Trending(damping=-1), f"damping is -1; {FROM_0}"),

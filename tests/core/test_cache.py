@@ -35,6 +35,17 @@ def test_entries_are_counted_anew_where_no_sum_is_noted(tmp_path: Path) -> None:
     models, noted = tmp_path / "models", tmp_path / "models.size"
     for number in range(3):
         path = entry(models, number)
-    noted.write_text("x")
-    make_room_for(path, 50)
-    assert noted.read_text() == "30"
+    (models / ".DS_Store").write_text("a file of another program")
+    for damaged in ("x", "-99", ""):
+        noted.write_text(damaged)
+        make_room_for(path, 50)
+        assert noted.read_text() == "30"
+
+
+def test_an_entry_that_is_too_large_takes_no_other_along(tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    make_room_for(entry(models, 0), 50)
+    large = entry(models, 1)
+    (large / "lists").write_bytes(b"x" * 60)
+    make_room_for(large, 50)
+    assert (names(models), (tmp_path / "models.size").read_text()) == (["0"], "10")

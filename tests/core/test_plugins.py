@@ -113,11 +113,14 @@ ITEM_KNN, USER_KNN = "baselines.item_knn:ItemKNN", "baselines.user_knn:UserKNN"
         (POPULAR, {"window_day": 7}, "",
          f'{POPULAR} has no parameter "window_day"; did you mean "window_days"?'),
         (ITEM_KNN, {"max_voters": 20}, "",
-         f'{ITEM_KNN} no longer has the parameter "max_voters"; '
-         'set a lower "neighbours", so that fewer neighbours vote'),
+         f'{ITEM_KNN} no longer has max_voters; nothing gives the same lists; the nearest is a '
+         'lower "neighbours"'),
+        (ITEM_KNN, {"neighbours_of": "both"}, "",
+         f"{ITEM_KNN} no longer has neighbours_of = 'both'; nothing gives the same lists; "
+         'take "item" (the first of its two choices) or "candidate"'),
         (USER_KNN, {"min_voters": 2}, "",
-         f'{USER_KNN} no longer has the parameter "min_voters"; no parameter replaces it; to leave '
-         'out candidates with few votes, write a model of your own and name it in "use"'),
+         f'{USER_KNN} no longer has min_voters; nothing replaces it; to leave out candidates with '
+         'few votes, write a model of your own and name it in "use"'),
         (RANDOM, {"seed": 7}, "", f'{RANDOM} has no parameter "seed"; none is allowed here'),
         ("my_model:Model", {}, GOOD.replace("depth=1", "depth"),
          'my_model:Model needs the parameter "depth"; set it under params'),

@@ -7,7 +7,8 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,12 @@ def rows(data: Dataset) -> list[tuple[str, str, str, int]]:
 
 def all_rows(found: Buckets) -> list[tuple[str, str, str, int]]:
     return sorted(row for data in found.datasets() for row in rows(data))
+
+
+def kept() -> list[Path]:
+    """Return the entries of the cache, and what is left in folders where some are made."""
+    made = [path for path in cache.folder().iterdir() if path.suffix != ".making"]
+    return made + list(cache.folder().glob("*.making/*"))
 
 
 def in_buckets(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
@@ -189,7 +196,7 @@ def test_a_conversion_that_is_broken_off_starts_over(
     with prepared(layout, read.append) as found:
         assert all_rows(found) == sorted(rows(loading.load(layout)))
     assert read == [*[10] * 10, 100]  # the rows from the first on, then the events of the bucket
-    assert list(cache.folder().iterdir()) == [found.folder]
+    assert kept() == [found.folder]
 
 
 def test_buckets_are_made_once_and_anew_when_damaged(tmp_path: Path) -> None:
@@ -225,23 +232,23 @@ def test_a_file_that_changes_while_it_is_read_is_told(
         assert len(all_rows(found)) == 6
 
 
-def test_a_run_beside_another_leaves_the_buckets_of_that_alone(tmp_path: Path) -> None:
-    """While the first run reads, a second one converts the whole log and uses it."""
+def test_runs_side_by_side_make_them_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layout = config(tmp_path).layout()
-    with ExitStack() as stack:
-        second: list[tuple[Buckets, int]] = []
+    written, write = [], bucketing.write
 
-        def convert_too(_: int) -> None:
-            if not second:
-                made = stack.enter_context(prepared(layout))
-                second.append((made, made.folder.stat().st_ino))
+    def counted(*arguments: Any) -> None:
+        written.append(1)
+        write(*arguments)
 
-        first = stack.enter_context(prepared(layout, convert_too))
-        ((other, inode),) = second
-        assert first.folder == other.folder
-        assert first.folder.stat().st_ino == inode
-        assert all_rows(first) == all_rows(other) == sorted(rows(loading.load(layout)))
-    assert list(cache.folder().iterdir()) == [first.folder]
+    monkeypatch.setattr(bucketing, "write", counted)
+
+    def read(_: int) -> int:
+        with prepared(layout) as found:
+            return len(all_rows(found))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(read, range(4))) == [5] * 4
+    assert len(written) == 1
 
 
 def test_buckets_of_the_format_before_are_removed(tmp_path: Path) -> None:
@@ -250,7 +257,7 @@ def test_buckets_of_the_format_before_are_removed(tmp_path: Path) -> None:
     small.write(earlier, {"known.json": "{}"})
     small.write(earlier.with_name(f"{earlier.name}.making"), {"meta.json": "[]"})
     with prepared(layout) as found:
-        assert list(cache.folder().iterdir()) == [found.folder]
+        assert kept() == [found.folder]
 
 
 def test_without_the_cache_they_go_afterwards(tmp_path: Path) -> None:

@@ -96,7 +96,8 @@ def test_of_two_readings_the_one_of_fewer_days(
     assert tomllib.loads(found.text)["data"]["time_format"] == expected
     assert (
         "ambiguous  the order of day and month in the first rows: the config has time_format = "
-        f'"{expected}"; if that is wrong, write time_format = "{other}" in [data]'
+        f'"{expected}"; if that is wrong, write time_format = "{other}" in [data], '
+        "or make the config anew with --time-format"
     ) in found.told
 
 

@@ -117,6 +117,15 @@ def test_other_metrics_are_those_of_a_run_that_asks_for_them(tmp_path: Path) -> 
     assert figures(found) == figures(again)
 
 
+def test_lists_of_a_model_with_a_removed_parameter_are_scored(tmp_path: Path) -> None:
+    """As a run of an earlier version holds it: its lists are there, so nothing is made."""
+    knn = {"name": "knn", "use": "baselines.item_knn:ItemKNN", "params": {"neighbours": 5}}
+    found = written(tmp_path, config(tmp_path, POPULAR, knn))
+    path = tmp_path / "run" / "config.toml"
+    path.write_text(path.read_text().replace("neighbours = 5", "neighbours = 5\nmax_voters = 20"))
+    assert figures(rescore(tmp_path / "run")) == figures(found)
+
+
 def test_each_fold_has_its_lists(tmp_path: Path) -> None:
     folds = {"split": {"strategy": "time", "valid_days": 2, "folds": 3}, "log": small.MANY}
     first = written(tmp_path, config(tmp_path, POPULAR, RANDOM, **folds))

@@ -11,7 +11,6 @@ from harness.delimited import blocks
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import NotFixedError, fix
 from harness.submission.format import FORMATS
-from harness.submission.keys import nothing
 from harness.submission.rules.rule import GOOD, ITEMS
 
 HEAD = "customer_id,prediction\n"
@@ -102,7 +101,9 @@ def test_missing_users_of_a_table_without_lists_get_empty_ones(tmp_path: Path, h
         rows = [",".join(reversed(row.split(","))) for row in rows]
     (tmp_path / "customers.csv").write_text("\n".join([header, *rows, ""]))
     (tmp_path / "submission.csv").write_text(HEAD + "bob,0706016003\n")
-    against = Against.of_users(tmp_path / "customers.csv", nothing(), FORMATS["hm"], "customer_id")
+    against = Against(
+        format=FORMATS["hm"], ids=tmp_path / "customers.csv", user="customer_id"
+    ).asking()
     fix(tmp_path / "submission.csv", against, tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == HEAD + "bob,0706016003\nann,\ncem,\n"
 

@@ -12,7 +12,6 @@ from harness.submission import problems
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import NotFixedError, fix
 from harness.submission.format import FORMATS, Named
-from harness.submission.keys import nothing
 from harness.submission.problems import Problem, Validation
 from harness.submission.rules import EXAMPLES, RULES
 from harness.submission.rules.rule import GOOD
@@ -194,7 +193,9 @@ def test_a_file_of_ids_that_nobody_asks_for_is_not_doubled(
 
 def test_no_sample_is_spoken_of_where_there_is_none(tmp_path: Path) -> None:
     (tmp_path / "customers.csv").write_text("customer_id,age\nann,30\n")
-    known = Against.of_users(tmp_path / "customers.csv", nothing(), FORMATS["hm"], "customer_id")
+    known = Against(
+        format=FORMATS["hm"], ids=tmp_path / "customers.csv", user="customer_id"
+    ).asking()
     found, _ = checked(tmp_path, "customer_id,prediction\nann,1 2\nzoe,1\n", known)
     problem = fault(found, "SUB202")
     assert "sample" not in problem.message + problem.hint

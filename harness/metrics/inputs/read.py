@@ -194,13 +194,7 @@ def read_rows(listed: Table, true: Table, asked: tuple[Metric, ...], whole: bool
 
 
 def _orders(given: Given) -> dict[str, str | None]:
-    """Return what may order the rows, and in which column; nothing where their own order is meant.
-
-    Raises
-    ------
-    UsageError
-        The order of rows is meant, and there are none, or ranks are named too.
-    """
+    """Return what may order the rows, and in which column; nothing where they stand in order."""
     if given.score is not False:
         return {"rank": given.rank, "score": given.score}
     if isinstance(given.recommendations, (Mapping, *ROWS)):

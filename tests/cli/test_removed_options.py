@@ -12,7 +12,10 @@ from harness.core.errors import UsageError
     [
         ("validate lists.csv --engine spark", "--engine was removed; leave it out"),
         ("validate lists.csv --buckets 3", "--buckets was removed; leave it out"),
-        ("score lists.csv --master local[2]", "harness.spark.evaluate(lists, truth, metrics)"),
+        (
+            "score lists.csv --master local[2]",
+            "harness.spark.evaluate(predictions, truth, metrics)",
+        ),
         ("score lists.csv --engine=spark", "--engine was removed; leave it out"),
         ("compare run --remote sc://host", "--remote was removed; leave it out: run folders"),
         ("run config.toml --whole keep", "--whole was removed; leave it out: where events are"),
