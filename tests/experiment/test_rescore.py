@@ -123,7 +123,10 @@ def test_lists_of_a_model_with_a_removed_parameter_are_scored(tmp_path: Path) ->
     found = written(tmp_path, config(tmp_path, POPULAR, knn))
     path = tmp_path / "run" / "config.toml"
     path.write_text(path.read_text().replace("neighbours = 5", "neighbours = 5\nmax_voters = 20"))
-    assert figures(rescore(tmp_path / "run")) == figures(found)
+    again, before = (
+        {m.name: m.metrics for m in r.models} for r in (rescore(tmp_path / "run"), found)
+    )
+    assert again == before
 
 
 def test_each_fold_has_its_lists(tmp_path: Path) -> None:
