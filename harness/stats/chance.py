@@ -79,6 +79,7 @@ def chance_steps(
     >>> from types import SimpleNamespace
     >>> from harness.core.steps import found, of_one
     >>> from harness.metrics import parse
+    >>> from harness.metrics.scores import ScoreTable
     >>> table = ScoreTable({parse("MAP@1"): np.array([[1.0, 0.5]])})
     >>> half = np.array([0.5, 0.5])
     >>> users = SimpleNamespace(tables={"m": table}, law=Law(half, half / 2, 0 * half, half))
