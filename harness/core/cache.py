@@ -119,9 +119,7 @@ class Entry:
         try:
             if private(self.path.parent) is None:
                 return False
-            # Folders with thousands of entries have a size limit: what killed processes left there
-            # goes with the oldest entries, and is not looked for each time.
-            with scratch_folder(self.path, tidy=self.path.parent == folder()) as target:
+            with scratch_folder(self.path) as target:
                 self._seal(target, write(target))
                 with alone(self.path.parent):
                     exchange(target, self.path)

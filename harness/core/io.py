@@ -232,17 +232,10 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def scratch_folder(path: Path, *, tidy: bool = True) -> Iterator[Path]:
-    """Yield a folder beside `path` for what this process writes meanwhile; it goes afterwards.
-
-    Parameters
-    ----------
-    tidy : bool
-        Whether what killed processes left beside `path` is removed first.
-    """
+def scratch_folder(path: Path) -> Iterator[Path]:
+    """Yield a folder beside `path` for what this process writes meanwhile; it goes afterwards."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if tidy:
-        _tidy(path)
+    _tidy(path)
     temporary = leftovers.beside(path, "part")
     temporary.mkdir()
     try:

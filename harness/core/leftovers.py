@@ -62,7 +62,7 @@ def _machine() -> str:
 
 def _of_dead(folder: Path, pattern: str) -> Iterator[Path]:
     try:
-        entries = list(os.scandir(folder))
+        entries = [e for e in os.scandir(folder) if e.name.startswith((".", "harness-"))]
     except OSError:
         return
     for entry in entries:
