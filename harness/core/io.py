@@ -264,14 +264,12 @@ _FULL = (os.strerror(errno.ENOSPC), "Not enough free space", " requested and ")
 
 def _tidy(path: Path) -> None:
     """Remove what killed processes left beside a folder; one that was put aside comes back."""
-    for left in leftovers.of_dead(path, "part"):
-        shutil.rmtree(left, ignore_errors=True)
-    for old in leftovers.of_dead(path, "old"):
+    for left in leftovers.of_dead(path, "part|old"):
         with alone(path.parent):
-            if path.exists():
-                shutil.rmtree(old, ignore_errors=True)
+            if left.suffix == ".part" or path.exists():
+                shutil.rmtree(left, ignore_errors=True)
             else:
-                old.replace(path)
+                left.replace(path)
 
 
 @contextmanager

@@ -23,8 +23,8 @@ def beside(path: Path, end: str) -> Path:
 
 
 def of_dead(path: Path, end: str) -> list[Path]:
-    """Return what processes that are gone have left beside `path` under such names."""
-    pattern = rf"\.{re.escape(_label(path))}\.{_MARK}\.[0-9a-f]{{8}}\.{end}"
+    """Return what processes that are gone have left beside `path`; `end` may be `one|other`."""
+    pattern = rf"\.{re.escape(_label(path))}\.{_MARK}\.[0-9a-f]{{8}}\.(?:{end})"
     return list(_of_dead(path.parent, pattern))
 
 
