@@ -176,7 +176,10 @@ def guarded(command: Callable[[], Any]) -> int:
     except MemoryError as error:
         print(f"out of memory ({error}); ask for less: a smaller k, or fewer rows", file=sys.stderr)
         return HarnessError.exit_status
-    except Exception as error:
+    except BaseException as error:
+        wrapped = type(error).__name__ in _WRAPS_INTERRUPTS
+        if wrapped and KeyboardInterrupt.__name__ in str(error):
+            return _interrupted()
         show = getattr(error, "show", None)
         if show is None:
             raise
@@ -184,10 +187,10 @@ def guarded(command: Callable[[], Any]) -> int:
         say_removed(error)
         show()  # a wrong option or argument: the option parser words it, but for values
         return int(getattr(error, "exit_code", 2))
-    except BaseException as error:  # Polars panics where it imports, and is interrupted
-        if type(error).__name__ == "PanicException" and KeyboardInterrupt.__name__ in str(error):
-            return _interrupted()
-        raise
+
+
+_WRAPS_INTERRUPTS = ("PanicException", "SchemaError")
+"""What Polars and pydantic raise where they are interrupted while they are imported."""
 
 
 def _interrupted() -> int:

@@ -236,7 +236,7 @@ def folder_of(config: Path | None) -> Path:
     return Path() if config is None else config.parent
 
 
-def say_value(error: Exception) -> None:
+def say_value(error: BaseException) -> None:
     """Say in our own words why an option's value was refused, where pydantic refused it."""
     refused = getattr(error.__cause__, "errors", None)
     if refused is None:

@@ -25,7 +25,7 @@ _INSTEAD = {
 }
 
 
-def say_removed(error: Exception) -> None:
+def say_removed(error: BaseException) -> None:
     """Say what to use in place of a removed option, where the option parser knows it no more."""
     context, option = getattr(error, "ctx", None), getattr(error, "option_name", "")
     hint = None if context is None else _INSTEAD.get((context.command.name, option))
