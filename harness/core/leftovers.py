@@ -62,17 +62,19 @@ def _machine() -> str:
 
 def _of_dead(folder: Path, pattern: str) -> Iterator[Path]:
     try:
-        entries = [e for e in os.scandir(folder) if e.name.startswith((".", "harness-"))]
+        names = os.listdir(folder)  # noqa: PTH208 - there may be thousands, and few are ours
     except OSError:
         return
-    for entry in entries:
-        found = re.fullmatch(pattern, entry.name)
-        if found is None or found["machine"] != _machine() or entry.is_symlink():
+    for name in names:
+        if not name.startswith((".", "harness-")):
+            continue
+        found, path = re.fullmatch(pattern, name), Path(folder, name)
+        if found is None or found["machine"] != _machine() or path.is_symlink():
             continue
         with suppress(OSError):  # another has removed it
-            own = os.name != "posix" or entry.stat().st_uid == os.geteuid()
+            own = os.name != "posix" or path.stat().st_uid == os.geteuid()
             if own and not _alive(int(found["process"])):
-                yield Path(entry.path)
+                yield path
 
 
 def _alive(process: int) -> bool:
