@@ -1,5 +1,6 @@
 """What every test gets: a cache of its own, tiny folders of competition files, and refusals."""
 
+import itertools
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -25,9 +26,15 @@ settings.register_profile("full", max_examples=400, deadline=None)
 settings.load_profile("quick")
 
 
+@pytest.fixture(scope="session")
+def _cache_names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("caches")
+    return (str(folder / str(number)) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+def _own_cache(_cache_names: Iterator[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", next(_cache_names))  # made when something is kept
 
 
 Cli = Callable[..., tuple[int, str, str]]

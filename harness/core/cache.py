@@ -18,12 +18,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.core.errors import printable
+from harness.core.errors import UsageError, printable
 from harness.core.io import alone, exchange, scratch_folder
 
 _log = logging.getLogger(__name__)
 
-_RECENT_NS = 2_000_000_000
 _CHUNK = 1 << 22
 _META, _SUMS = "meta.json", "sums.json"
 
@@ -81,7 +80,7 @@ class Entry:
 
         A file written twice within the clock's grain keeps its times.
         """
-        now = time.time_ns()
+        now, seconds = time.time_ns(), settle_seconds()
         try:
             there = stamps(self.paths)
         except OSError as error:
@@ -89,8 +88,8 @@ class Entry:
         for own, found in zip(self.files, there, strict=True):
             if own != found:
                 return f"{own[0]} was written while it was in use"
-            if now - own[4] < _RECENT_NS:
-                return f"{own[0]} was written less than two seconds before"
+            if now - own[4] < 1e9 * seconds:
+                return f"{own[0]} was written less than {seconds:g} seconds before"
         return None
 
     def part(self, folder: str, what: object, paths: Iterable[Path] = ()) -> Entry:
@@ -250,6 +249,24 @@ def folder() -> Path:
     """Return where entries are kept: $HARNESS_CACHE_DIR, else the user's cache folder."""
     named = os.environ.get("HARNESS_CACHE_DIR")
     return Path(named).expanduser() if named else own()
+
+
+def settle_seconds() -> float:
+    """Return how old a file must be for its results to be kept: $HARNESS_CACHE_SETTLE, else 2.
+
+    Raises
+    ------
+    UsageError
+        Where the variable is no number from 0.
+    """
+    text = os.environ.get("HARNESS_CACHE_SETTLE") or "2"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise UsageError(f"HARNESS_CACHE_SETTLE is {printable(text)}: give seconds, 0 or more")
+    return seconds
 
 
 def own() -> Path:

@@ -18,9 +18,6 @@ from harness.core.processes import Answer, LostError, Worker
 
 _log = logging.getLogger(__name__)
 
-_PATIENCE = 1.0
-"""Seconds of work before a worker is started: what is done by then gains nothing from one."""
-
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -62,10 +59,13 @@ class Workers:
         As of `Worker`.
     count : int
         How many there may be; without any, all is done here.
+    patience : float
+        Seconds of work before a worker is started. What is done by then gains nothing from one.
     """
 
-    def __init__(self, module: str, count: int) -> None:
+    def __init__(self, module: str, count: int, patience: float = 1.0) -> None:
         self.count = count
+        self._patience = patience
         self._module, self._folder = module, Path.cwd()
         processors = os.cpu_count() or 1
         # Twice its share: while others use one thread, or have ended, none is left unused.
@@ -101,7 +101,7 @@ class Workers:
 
     def _feed(self, place: _Place, shared: _Shared[T, R], work: Work[T, R]) -> None:
         """Let one worker take units from the end, as long as there are any."""
-        if not place.opened and shared.ended.wait(_PATIENCE):
+        if not place.opened and shared.ended.wait(self._patience):
             return
         with place.alone:  # whoever shared work before may still wait for it
             try:

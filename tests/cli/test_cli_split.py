@@ -10,8 +10,6 @@ import small
 from conftest import Cli, is_refused, tells
 from small import LOG, POPULAR, RANDOM
 
-from harness.core import cache
-
 TOML = small.toml(POPULAR, RANDOM, evaluation={"k": 2, "metrics": ["MAP@2", "NDCG@2"]})
 SCORED = ["--solution", "out/solution.csv", "--sample", "out/sample_submission.csv"]
 
@@ -92,7 +90,7 @@ def test_the_heading_says_that_it_is_the_last_fold(
     folded: Cli, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     name, *more = command
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)  # what is made of files of just now is kept
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")  # what is made of files of just now is kept
     more += ["--set", "data.cache=true"]
     for _ in range(2):
         status, out, err = folded(name, "lists.csv", "--config", "folds.toml", *more)

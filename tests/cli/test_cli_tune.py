@@ -12,8 +12,6 @@ import small
 from conftest import Cli, is_refused
 from small import POPULAR
 
-from harness.core import cache
-
 TOML = small.toml(
     POPULAR | {"space": {"window_days": [1, 2, 7]}}, evaluation={"k": 1}, tune={"search": "grid"}
 )
@@ -108,7 +106,7 @@ def test_options_go_before_the_config(harness: Cli, tmp_path: Path) -> None:
 def test_trials_of_an_earlier_search_are_taken_unless_all_are_to_be_anew(
     harness: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     command = ("tune", "exam.toml", "--force", "--set", "data.cache=true")
     assert "reused" not in harness(*command)[1]
     taken = "reused  3 trials and the model as it is, of an earlier search; --fresh evaluates all"

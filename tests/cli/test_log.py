@@ -14,7 +14,6 @@ from conftest import Cli, is_refused
 from small import LOG, POPULAR, RANDOM
 
 from harness.cli.log import asking_for, logged, shows_bars
-from harness.core import cache
 from harness.core.progress import steps
 from harness.experiment.run import run
 from harness.tuning.tuning import tune
@@ -76,7 +75,7 @@ AGAIN = [
 
 
 def test_verbose_says_what_each_step_did(harness: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)  # what is made of files of just now is kept
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")  # what is made of files of just now is kept
     cached = ("--set", "data.cache=true")
     for expected in (OF_TWO, AGAIN):
         status, out, err = harness("run", "two.toml", "--out", "one", "-v", *cached)

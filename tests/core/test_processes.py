@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.core import sharing
 from harness.core.errors import RecommenderError
 from harness.core.processes import Answer, LostError, Worker
 from harness.core.sharing import Work, Workers
@@ -195,10 +194,9 @@ def test_without_workers_all_is_done_here_in_order(module: str) -> None:
 
 
 def test_a_worker_takes_the_last_unit_whole(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "_PATIENCE", 0)
     here: list[str] = []
     found = {}
-    with Workers(module, 1) as workers:
+    with Workers(module, 1, patience=0) as workers:
         shared = workers.share([["a"], ["b"], ["c", "d"]], work(here))
         first, get = next(shared)
         wait_for_workers()
@@ -217,11 +215,10 @@ def test_a_worker_takes_the_last_unit_whole(module: str, monkeypatch: pytest.Mon
 def test_a_worker_has_twice_its_share_of_the_processors(
     processors: int, processes: int, threads: str, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sharing, "_PATIENCE", 0)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: processors)
     asked = replace(work([]), received=lambda answer: answer.told["OMP_NUM_THREADS"])
-    with Workers(module, processes - 1) as workers:
+    with Workers(module, processes - 1, patience=0) as workers:
         shared = workers.share([["a"], ["threads"]], asked)
         next(shared)
         wait_for_workers()
@@ -232,9 +229,8 @@ def test_a_worker_has_twice_its_share_of_the_processors(
 def test_what_a_worker_had_that_ended_is_done_here(
     module: str, do: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sharing, "_PATIENCE", 0)
     here: list[str] = []
-    with Workers(module, 1) as workers:
+    with Workers(module, 1, patience=0) as workers:
         shared = workers.share([["a"], ["b"], [do]], work(here))
         first = next(shared)
         wait_for_workers()
@@ -248,9 +244,8 @@ def test_what_a_worker_had_that_ended_is_done_here(
 def test_what_ends_a_worker_is_not_done_here(
     module: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sharing, "_PATIENCE", 0)
     here: list[str] = []
-    with Workers(module, 1) as workers:
+    with Workers(module, 1, patience=0) as workers:
         shared = workers.share([["a"], ["b", "leave", "c"]], work(here))
         first = next(shared)
         wait_for_workers()
@@ -266,8 +261,7 @@ def test_what_ends_a_worker_is_not_done_here(
 def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(
     module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sharing, "_PATIENCE", 0)
-    with Workers(module, 1) as workers:
+    with Workers(module, 1, patience=0) as workers:
         shared = workers.share([["a"], ["fail"]], work([]))
         next(shared)
         wait_for_workers()
@@ -279,14 +273,13 @@ def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(
 def test_a_worker_that_cannot_be_prepared_is_not_used(
     module: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sharing, "_PATIENCE", 0)
 
     def no(answer: Answer) -> None:
         raise RecommenderError("finds other data")
 
     own = work([])
     other = Work(own.prepare, no, own.request, own.received, own.here, own.lost)
-    with Workers(module, 1) as workers:
+    with Workers(module, 1, patience=0) as workers:
         shared = workers.share([["a"], ["b"]], other)
         first = next(shared)
         wait_for_workers()

@@ -39,7 +39,7 @@ VISITS = "user,item,time\ndee,v,2020-01-05\nann,a,2020-01-02\n"
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep files that have only just been written."""
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
 
 
 def config(folder: Path, log: str = LOG, **data: Any) -> Config:

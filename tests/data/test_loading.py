@@ -22,7 +22,7 @@ from harness.experiment.run import run
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep files that have only just been written."""
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
 
 
 @pytest.fixture
@@ -214,7 +214,7 @@ def test_another_format_is_another_entry(folder: Path, monkeypatch: pytest.Monke
 
 
 def test_fresh_files_are_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_RECENT_NS", 10**12)
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "1000")
     read(folder)
     assert not read(folder)[1]
     assert not cache.folder().exists() or not list(cache.folder().iterdir())

@@ -55,7 +55,7 @@ class Raises(Popular):
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where finished models are kept, of files that were written just now as well."""
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path / "cache/models"
 
@@ -202,8 +202,6 @@ def test_a_model_follows_from_its_base_models(tmp_path: Path) -> None:
 KILLED = """
 import sys, time
 from pathlib import Path
-from harness.core import cache
-cache._RECENT_NS = 0
 from harness.experiment.run import run
 run(Path(sys.argv[1]))
 """
@@ -377,8 +375,6 @@ def test_equal_names_in_other_folders_are_other_files(
 MEETING = """
 import sys, time
 from pathlib import Path
-from harness.core import cache
-cache._RECENT_NS = 0
 from harness.cli import main
 from harness.experiment import finished, result
 
@@ -441,7 +437,6 @@ def in_a_process(folder: Path, path: str, script: str = "", name: str = "exam.to
     """Return the models that a run in a process of its own takes from earlier ones."""
     code = (
         "import sys; from pathlib import Path\n"
-        "from harness.core import cache; cache._RECENT_NS = 0\n"
         "import harness\n"
         f"found = harness.run({name!r})\n{script}\n"
         "print(*(model.name for model in found.models if model.reused))\n"
@@ -553,11 +548,11 @@ def test_files_that_a_class_runs_by_itself_are_not_known(
 def test_data_that_was_written_just_now_keeps_nothing_and_that_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(cache, "_RECENT_NS", 10**12)
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "1000")
     assert reused(run(config(tmp_path))) == []
     (told,) = caplog.messages
     assert told.endswith(
-        f"mine, random ({tmp_path}/log.csv was written less than two seconds before)"
+        f"mine, random ({tmp_path}/log.csv was written less than 1000 seconds before)"
     )
 
 

@@ -18,7 +18,6 @@ import small
 from small import CONFIGS, LOG, MODELS, timeless
 
 import harness
-from harness.core import cache
 from harness.core.errors import DataError, HarnessError
 from harness.experiment.folds import FoldedResult
 from harness.experiment.result import Result
@@ -237,7 +236,7 @@ def test_what_a_run_recommends_is_scored_as_it_stands() -> None:
 def test_nothing_of_frames_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two logs of one name, one after the other: the second has its own figures."""
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     assert means(run(text())) == {"popular": 0.5}
     only_ann = text().filter((pl.col("user") == "ann") | (pl.col("time") < "2020-01-08"))
     assert means(run(only_ann)) == {"popular": 1}

@@ -13,7 +13,6 @@ from small import LOG, timeless, write
 import harness
 from baselines.popular import Popular
 from baselines.random_items import RandomItems
-from harness.core import cache
 from harness.core.errors import HarnessError
 from harness.experiment.result import Result
 
@@ -154,7 +153,7 @@ def test_a_changed_object_is_evaluated_anew(
 ) -> None:
     """Its events are a file, which is kept in the cache; the model is never."""
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     write(tmp_path, {"log.csv": LOG})
     events = str(tmp_path / "log.csv")
     models = {"mine": First(), "popular": Popular, "path": "baselines.popular:Popular"}

@@ -11,7 +11,6 @@ import small
 from small import MODELS, timeless
 
 from harness.config import Config
-from harness.core import cache, sharing
 from harness.core.errors import RecommenderError, UsageError
 from harness.experiment import side_by_side
 from harness.experiment.memory import Limit
@@ -24,9 +23,6 @@ OWN = """
 import os, sys, threading, time
 from pathlib import Path
 from baselines.popular import Popular
-from harness.core import cache
-
-cache._RECENT_NS = 0  # in a worker, too
 WORKS = sys.argv[1:2] == ["harness.experiment.worker"]
 
 class Meets(Popular):
@@ -64,9 +60,8 @@ class Raises(Meets):
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start workers at once, and keep models of files that were written just now."""
-    monkeypatch.setattr(sharing, "_PATIENCE", 0)
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    """Keep models of files that were written just now."""
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
 
 
 def own(folder: Path, use: str, name: str) -> dict[str, Any]:

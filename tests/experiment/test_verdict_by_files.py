@@ -10,7 +10,6 @@ import small
 import harness
 from harness import config as config_
 from harness.config import Config
-from harness.core import cache
 from harness.experiment.submit import submit
 from harness.protocol import truth
 
@@ -27,7 +26,7 @@ eva,a,2020-01-09
 
 @pytest.fixture(autouse=True)
 def _keep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
 
 
 def config(folder: Path, **data: Any) -> Config:

@@ -98,7 +98,7 @@ def test_file_holds_out_what_stands_last_in_the_file(write: Write, minimum: dict
 
 def test_file_order_is_kept_in_the_cache_too(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write(log=log_of("ann b", "ann c", "ann a", "bob a", "bob b"))
-    monkeypatch.setattr("harness.core.cache._RECENT_NS", 0)  # else files just written are not kept
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")  # else files just written are not kept
     read = make_task(config_of(folder, {"ties": "file"}))
     monkeypatch.setattr("harness.data.loading.load", lambda *_: pytest.fail("read again"))
     again = make_task(config_of(folder, {"ties": "file"}))

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from harness.core import cache
 from harness.delimited.blocks import padded
 from harness.delimited.fields import keys
 from harness.submission.expected import ids, of_tables
@@ -153,7 +152,7 @@ def test_kept_ids_are_found_with_their_own_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     monkeypatch.setattr("harness.submission.expected._LARGE", 0)
     (tmp_path / "users.csv").write_text("user\nann\nbob\n")
     first, again = (ids(tmp_path / "users.csv") for _ in range(2))

@@ -13,7 +13,6 @@ from reference import reference
 from test_rules import against
 
 from harness import config as config_
-from harness.core import cache
 from harness.core.errors import DataError, UsageError
 from harness.delimited import blocks
 from harness.experiment.competition import of_config
@@ -380,7 +379,7 @@ def test_a_line_without_an_end(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_ids_of_a_large_file_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expected, "_LARGE", 1)
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     before = [brief(problem) for problem in checked(folder, GOOD + "zoe,1\n").problems]
     monkeypatch.setattr(expected, "_cells", lambda *_: pytest.fail("the file was read again"))
     assert [brief(problem) for problem in checked(folder, GOOD + "zoe,1\n").problems] == before

@@ -12,7 +12,6 @@ import pytest
 import small
 
 from harness.config import Config
-from harness.core import cache
 from harness.experiment import sources
 from harness.tuning.result import Tuned
 from harness.tuning.tuning import tune
@@ -74,7 +73,7 @@ GRID = {"place": [0, 1, 2, 3], "kind": ["x", "y"]}
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where trials are kept, of files that were written just now as well."""
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     monkeypatch.syspath_prepend(tmp_path)
     own = SHELF.replace("{helper}", helper(tmp_path))
     more = {"own.py": own, f"{helper(tmp_path)}.py": "", "log.csv": LOG, "fits": ""}
@@ -326,8 +325,6 @@ def test_a_place_that_cannot_be_written_costs_nothing_and_is_told(
 SEARCH = """
 import sys
 from pathlib import Path
-from harness.core import cache
-cache._RECENT_NS = 0
 from harness.tuning.tuning import tune
 print(tune(Path(sys.argv[1])).to_json())
 """

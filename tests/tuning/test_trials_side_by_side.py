@@ -7,7 +7,6 @@ import pytest
 import small
 
 from harness.config import Config
-from harness.core import cache, sharing
 from harness.core.errors import UsageError
 from harness.tuning.result import Tuned
 from harness.tuning.tuning import tune
@@ -17,9 +16,6 @@ OWN = """
 import sys, time
 from pathlib import Path
 from baselines.popular import Popular
-from harness.core import cache
-
-cache._RECENT_NS = 0  # in a worker, too
 WORKS = sys.argv[1:2] == ["harness.tuning.worker"]
 
 class Meets(Popular):
@@ -42,9 +38,8 @@ class Meets(Popular):
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start workers at once, and keep trials of files that were written just now."""
-    monkeypatch.setattr(sharing, "_PATIENCE", 0)
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    """Keep trials of files that were written just now."""
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
 
 
 def config(folder: Path, *models: dict[str, Any], **tuning: Any) -> Config:
