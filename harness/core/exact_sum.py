@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 _MOST_PARTIALS = 2100  # each holds one of a double's 2,098 bits or more; the last may be 0
 _LOWEST = -34
 """The slice that the last digit of the smallest double, 2^−1074, lies in."""
-_BLOCK = 1 << 30
-"""Weights that are added up before slices are carried: int64 holds 2^31 numbers below 2^32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +140,9 @@ def _added(one: Any, other: Any) -> Any:
     return total
 
 
-def weight_slices(item: Int32, weight: Floats, n_items: int) -> dict[str | int, Int64]:
+def weight_slices(
+    item: Int32, weight: Floats, n_items: int, block: int = 1 << 30
+) -> dict[str | int, Int64]:
     """Return each item's exact sum of weights, as fixed-point numbers in slices of 32 bits.
 
     Slices of parts of the events `add` up to those of all: up to 2^31 parts, as a slice of one is
@@ -153,6 +153,8 @@ def weight_slices(item: Int32, weight: Floats, n_items: int) -> dict[str | int, 
     item : int32 array, (n,)
     weight : float64 array, (n,)
         Finite, from 0.
+    block : int
+        Weights that are added up before slices are carried: int64 holds 2^31 numbers below 2^32.
 
     Returns
     -------
@@ -169,9 +171,9 @@ def weight_slices(item: Int32, weight: Floats, n_items: int) -> dict[str | int, 
     weight = np.ascontiguousarray(weight, np.float64)
     first, last = _kernels.slice_span(weight)
     sums = np.zeros((n_items, last - first + 2), np.int64)  # the last column takes what is carried
-    for start in range(0, len(item), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        _kernels.add_slices(item[block], weight[block], first, sums)
+    for start in range(0, len(item), block):
+        part = slice(start, start + block)
+        _kernels.add_slices(item[part], weight[part], first, sums)
         _kernels.carry(sums)
     found = enumerate(np.ascontiguousarray(sums.T), first + _LOWEST)
     return {key: column for key, column in found if column.any()}

@@ -218,8 +218,15 @@ def _lengths(column: pl.Expr, kind: Any) -> pl.Expr | None:
     return column.cast(pl.String).str.len_bytes() if text else None
 
 
-def contents(file: BinaryIO, size: int) -> tuple[int, Iterator[tuple[Page, Leaf]]]:
+def contents(
+    file: BinaryIO, size: int, most_pages: int = _PAGES
+) -> tuple[int, Iterator[tuple[Page, Leaf]]]:
     """Return how many rows a file of `size` bytes has, and its pages, each beside its column.
+
+    Parameters
+    ----------
+    most_pages : int
+        How many pages there may be beside those that the file's size allows.
 
     Raises
     ------
@@ -239,7 +246,7 @@ def contents(file: BinaryIO, size: int) -> tuple[int, Iterator[tuple[Page, Leaf]
         for chunk, leaf in _columns(group, leaves)
         for page in _pages(file, chunk, leaf, count, start)
     )
-    return sum(rows), _few(pages, size)
+    return sum(rows), _few(pages, size, most_pages + size // _PAGE_SHARE)
 
 
 def _columns(group: dict[int, Any], leaves: list[Leaf]) -> Iterator[tuple[dict[int, Any], Leaf]]:
@@ -249,9 +256,11 @@ def _columns(group: dict[int, Any], leaves: list[Leaf]) -> Iterator[tuple[dict[i
     return zip(chunks, leaves, strict=True)
 
 
-def _few(pages: Iterator[tuple[Page, Leaf]], size: int) -> Iterator[tuple[Page, Leaf]]:
+def _few(
+    pages: Iterator[tuple[Page, Leaf]], size: int, most: int
+) -> Iterator[tuple[Page, Leaf]]:
     """Yield pages; each takes its time, so that there may be only so many, each in its place."""
-    left, most = size, _PAGES + size // _PAGE_SHARE
+    left = size
     for count, (page, leaf) in enumerate(pages):
         left -= page.header + page.packed
         if count == most:

@@ -13,7 +13,7 @@ import polars as pl
 from harness.core import parquet
 from harness.core.errors import DataError
 from harness.core.io import parts, unusable
-from harness.core.unpacking import OWN, UnpackingError
+from harness.core.unpacking import OWN, Cap, UnpackingError
 from harness.metrics.registry import LARGEST_SCORE
 from harness.stats.slices import USER
 
@@ -82,13 +82,15 @@ def parquet_rows(path: Path) -> pl.DataFrame:
     return pl.concat([rows_of(file) for file in parts(path)])
 
 
-def rows_of(path: Path, only: tuple[int, int] | None = None) -> pl.DataFrame:
+def rows_of(path: Path, only: tuple[int, int] | None = None, cap: Cap = _CAP) -> pl.DataFrame:
     """Return the rows of a file.
 
     Parameters
     ----------
     only : (int, int), optional
         The first, and how many; all by default.
+    cap : Cap
+        How much the file may unpack to.
 
     Raises
     ------
@@ -96,9 +98,9 @@ def rows_of(path: Path, only: tuple[int, int] | None = None) -> pl.DataFrame:
         It cannot be read, or unpacks to more than it may.
     """
     with _readable(path):
-        frame = parquet.scan(path, _CAP)
+        frame = parquet.scan(path, cap)
         frame = frame if only is None else frame.slice(*only)
-        parquet.check_texts(frame, _CAP, path.stat().st_size)
+        parquet.check_texts(frame, cap, path.stat().st_size)
         return frame.collect()
 
 
