@@ -91,7 +91,8 @@ class Workers:
         """
         shared = _Shared[T, R](units, own)
         for place in self._places[: len(units) - max(own, 1)] if units else ():
-            Thread(target=self._feed, args=(place, shared, work), daemon=True).start()
+            feeding = partial(self._feed, place, shared, work)
+            Thread(target=feeding, name="share", daemon=True).start()
         try:
             while (unit := shared.first()) is not None or shared.open:
                 yield from [(item, partial(work.here, item)) for item in unit or ()]

@@ -1,7 +1,6 @@
 """What is compiled: the same as uncompiled, to the last bit, and bounds are checked."""
 
 import importlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,6 @@ from harness.delimited import _bytes, _lines
 from harness.delimited.blocks import padded
 from harness.delimited.tally import Tally
 from harness.submission import _items, _keys
-
-ROOT = Path(__file__).parents[1]
-NO_IDS = np.zeros(0, np.int64)
 
 
 def ragged(draw: np.random.Generator, rows: int, below: int) -> tuple[Any, Any]:
@@ -222,3 +218,9 @@ def test_a_table_of_ids_is_a_power_of_two_long() -> None:
         _keys.Ids(
             np.zeros((3, 2), np.uint64), *(np.zeros(2, np.uint64), 0), *[False] * 2, 0, *[False] * 3
         )
+
+
+def test_a_table_without_a_free_row_is_not_searched_for_ever() -> None:
+    full = np.array([[1, 1], [2, 2]], np.uint64)  # the codes 0 and 1
+    codes, unknown = np.full(1, -1, np.int32), np.array([[3, 0]], np.uint64)
+    assert core.codes(unknown, 0, full, 2, 2, codes) == (0, 2)

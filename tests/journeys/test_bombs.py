@@ -9,7 +9,6 @@ import small
 from conftest import Cli
 
 
-
 @pytest.fixture(scope="module")
 def bomb() -> bytes:
     """Return 36 MB in few bytes."""
@@ -26,9 +25,7 @@ def bomb() -> bytes:
         "score bomb.parquet --solution two.csv",
     ],
 )
-def test_every_command_refuses_a_bomb(
-    command: str, bomb: bytes, here: Path, cli: Cli
-) -> None:
+def test_every_command_refuses_a_bomb(command: str, bomb: bytes, here: Path, cli: Cli) -> None:
     small.write(here, {"two.csv": "user,items\nu1,i1 i2\nu2,i2\n"})
     (here / "bomb.csv.gz").write_bytes(bomb)
     frame = pl.DataFrame({"user": [str(n) for n in range(17)], "items": ["a" * 1_000_000] * 17})

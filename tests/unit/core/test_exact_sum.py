@@ -6,7 +6,6 @@ from fractions import Fraction
 from functools import reduce
 from math import fsum, inf, nan
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,16 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from harness.core import exact_sum as core_sums
-from harness.core.exact_sum import (
-    Exact,
-    Largest,
-    Sums,
-    add,
-    exact_sum,
-    rounded,
-    weight_slices,
-)
+from harness.core.exact_sum import Exact, Largest, Sums, add, exact_sum, rounded, weight_slices
 
 
 @given(st.lists(st.floats(-1e300, 1e300), max_size=60))
@@ -108,8 +98,7 @@ def test_sums_of_weights_are_exact_and_rounded_once_in_any_parts(
 def test_slices_are_carried_before_they_could_overflow() -> None:
     """Seven times 2^32 − 1/2 in blocks of two: 7 · 2^32 − 4 + 1/2, all slices below 2^32."""
     item, weight = np.zeros(7, np.int32), np.full(7, 2.0**32 - 0.5)
-    with patch.object(core_sums, "_BLOCK", 2):
-        slices = weight_slices(item, weight, 1)
+    slices = weight_slices(item, weight, 1, block=2)
     assert numbers(slices) == {-1: [2**31], 0: [2**32 - 4], 1: [6]}
 
 

@@ -1,16 +1,12 @@
 """Codes of ids against a Python dict."""
 
-import subprocess
-import sys
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core import _kernels
 from harness.core.ids import Encoder, hashes_of
 
 
@@ -71,20 +67,12 @@ def test_a_hash_of_zero_is_an_id_too() -> None:
     assert encoder.codes(pl.Series(["a", "a"]), (zero, zero)).tolist() == [0, 0]
 
 
-@given(st.lists(st.lists(st.one_of(st.text("ab", max_size=2), st.text(max_size=3)), max_size=20)))
+@given(st.lists(st.lists(st.text("ab0 é\u0301\U0001f600\0", max_size=3), max_size=20)))
 def test_equals_a_dict(batches: list[list[str]]) -> None:
     encoder = Encoder()
     known: dict[str, int] = {}
     for batch in batches:
         assert codes(encoder, batch) == [known.setdefault(i, len(known)) for i in batch]
-    assert encoder.ids().to_list() == list(known)
-
-
-@given(st.lists(st.integers(0, 30_000), min_size=1, max_size=200), st.integers(1, 400))
-def test_equals_a_dict_over_many_ids(starts: list[int], width: int) -> None:
-    encoder, known = Encoder(), dict[str, int]()
-    batch: list[Any] = [str(n) for start in starts for n in range(start, start + width)]
-    assert codes(encoder, batch) == [known.setdefault(i, len(known)) for i in batch]
     assert encoder.ids().to_list() == list(known)
 
 
@@ -96,23 +84,3 @@ def test_ids_that_were_made_to_share_a_slot_do_not() -> None:
     found = crafted.to_frame("id").select(first % 1024, (second % 1024).alias("other"))
     assert crafted.len() == 16
     assert min(found["id"].n_unique(), found["other"].n_unique()) > 8
-
-
-def test_every_process_hashes_ids_otherwise() -> None:
-    code = (
-        "import polars as pl; from harness.core.ids import hashes_of;"
-        "print(pl.DataFrame({'id': ['ann']}).select(h.alias(str(i)) for i, h in "
-        "enumerate(hashes_of('id'))).row(0))"
-    )
-    printed = [
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        for _ in range(2)
-    ]
-    assert printed[0].stdout != printed[1].stdout
-
-
-def test_a_table_without_a_free_row_is_not_searched_for_ever() -> None:
-    full = np.array([[1, 1], [2, 2]], np.uint64)  # the codes 0 and 1
-    found = np.full(1, -1, np.int32)
-    unknown = np.array([[3, 0]], np.uint64)
-    assert _kernels.codes(unknown, 0, full, 2, 2, found) == (0, 2)

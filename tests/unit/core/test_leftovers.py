@@ -1,86 +1,31 @@
 """What a killed command left is removed by the next one; what is another's or alive is not."""
 
-import gzip
 import os
-import signal
-import subprocess
-import sys
-import tempfile
-import time
 from pathlib import Path
-
-import pytest
 
 from harness.core import leftovers
-from harness.core.io import unpacked, whole_file, whole_folder
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from harness.core import io as files
-
-kind, path = sys.argv[1], Path(sys.argv[2])
-whole = {"file": files.whole_file, "unpacked": files.unpacked}.get(kind, files.whole_folder)
-if kind == "swap":
-    replace = Path.replace
-    def killed(self, target):
-        if self.name.endswith(".part"):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return replace(self, target)
-    Path.replace = killed
-with whole(path) as there:
-    if kind == "file":
-        there.write_text("half")
-    elif kind != "unpacked":
-        (there / "half").touch()
-    if kind != "swap":
-        os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def kill(kind: str, path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, kind, str(path)], check=False)
-    assert done.returncode == -signal.SIGKILL
+from harness.core.io import whole_file, whole_folder
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_half_file_or_folder_goes(tmp_path: Path) -> None:
-    kill("file", tmp_path / "out.csv")
-    kill("folder", tmp_path / "run")
-    assert len(names(tmp_path)) == 2
+def of_dead(path: Path, end: str) -> Path:
+    """Return a name that a process which is gone gave."""
+    name = leftovers.beside(path, end).name
+    return path.with_name(name.replace(f".{os.getpid()}-", ".99999999-"))
+
+
+def test_a_half_file_and_a_half_folder_go(tmp_path: Path) -> None:
+    of_dead(tmp_path / "out.csv", "part").write_text("half")
+    of_dead(tmp_path / "run", "part").mkdir()
     with whole_file(tmp_path / "out.csv") as temporary:
         temporary.write_text("whole")
     with whole_folder(tmp_path / "run") as temporary:
         (temporary / "whole").touch()
     assert names(tmp_path) == ["out.csv", "run"]
     assert names(tmp_path / "run") == ["whole"]
-
-
-def test_a_folder_that_was_put_aside_comes_back(tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "old").touch()
-    kill("swap", tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-    with pytest.raises(ZeroDivisionError), whole_folder(tmp_path / "run"):
-        raise ZeroDivisionError
-    assert names(tmp_path) == ["run"]
-    assert names(tmp_path / "run") == ["old"]
-
-
-def test_an_unpacked_copy_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    packed, copies = tmp_path / "a.csv.gz", tmp_path / "temporary"
-    packed.write_bytes(gzip.compress(b"text"))
-    copies.mkdir()
-    monkeypatch.setenv("TMPDIR", str(copies))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    kill("unpacked", packed)
-    assert len(names(copies)) == 1
-    with unpacked(packed):
-        assert len(names(copies)) == 1, "its own"
-    assert names(copies) == []
 
 
 def test_what_is_anothers_or_alive_stays(tmp_path: Path) -> None:
@@ -102,8 +47,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "file").touch()
-    dead = leftovers.beside(tmp_path / "run", "part").name.replace(f"{os.getpid()}-", "99999999-")
-    (tmp_path / dead).symlink_to(kept)
+    of_dead(tmp_path / "run", "part").symlink_to(kept)
     with whole_folder(tmp_path / "run") as temporary:
         (temporary / "whole").touch()
     assert names(kept) == ["file"]
@@ -113,39 +57,3 @@ def test_a_name_that_is_as_long_as_can_be(tmp_path: Path) -> None:
     with whole_file(tmp_path / ("x" * 250 + ".csv")) as temporary:
         temporary.write_text("whole")
     assert names(tmp_path) == ["x" * 250 + ".csv"]
-
-
-@pytest.mark.parametrize("wish", [signal.SIGINT, signal.SIGTERM])
-def test_who_is_asked_to_stop_stops_and_leaves_nothing(tmp_path: Path, wish: int) -> None:
-    line = [sys.executable, "-m", "harness", "synth", "hm", "--out", "made", "--events", "50000000"]
-    with subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
-        for _ in range(600):
-            if any(tmp_path.glob(".*.part/*")):
-                break
-            time.sleep(0.05)
-        child.send_signal(wish)
-        _, said = child.communicate(timeout=60)
-    assert child.returncode == 130
-    assert "interrupted; no output is half-written" in said
-    assert "Traceback" not in said
-    assert names(tmp_path) == []
-
-
-FULL = """
-import resource, sys
-from harness.cli import main
-resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-sys.argv = ["harness", "synth", "hm", "--out", "made", "--users", "2000"]
-main()
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="limits the size of files")
-def test_synth_on_a_full_disk_says_so(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FULL], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert "made: cannot be written: File too large" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert names(tmp_path) == []

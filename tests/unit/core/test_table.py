@@ -8,8 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from harness.core import table as records
-from harness.core.table import Column, Sheet, markdown, plain, plain_table
+from harness.core.table import (
+    Column,
+    Sheet,
+    as_csv,
+    html,
+    latex,
+    markdown,
+    plain,
+    plain_table,
+)
 from harness.core.terminal import print_rich
 
 SHEET = Sheet(
@@ -71,14 +79,25 @@ def test_without_lines_there_is_the_table_alone() -> None:
     assert plain(Sheet(["name", "figure"], [])) == "name  figure"
 
 
-def test_markdown_holds_no_tag_of_a_name() -> None:
-    named = Sheet(
-        ["<b>model</b>"], [["<img src=x>"]], heading=["note  <script>"], footing=["a & b"]
+def test_names_do_no_harm() -> None:
+    sheet = Sheet(
+        ["model", "mean"], [["a|b <i>&_%#", "0.5"]], heading=["<script>"], footing=["a & 100 %"]
     )
-    assert markdown(named).splitlines() == [
-        "note  &lt;script&gt;  ", "", "| &lt;b&gt;model&lt;/b&gt; |", "| :-- |",
-        "| &lt;img src=x&gt; |", "", "a & b  ",
-    ]  # fmt: skip
+    assert markdown(sheet).splitlines() == [
+        "&lt;script&gt;  ",
+        "",
+        "| model | mean |",
+        "| :-- | --: |",
+        r"| a\|b &lt;i&gt;&_%# | 0.5 |",
+        "",
+        "a & 100 %  ",
+    ]
+    assert "a|b &lt;i&gt;&amp;_%#" in html(sheet)
+    assert "&lt;script&gt;" in html(sheet)
+    lines = latex(sheet).splitlines()
+    assert lines[:2] == ["% <script>", "% a & 100 %"]
+    assert "\\begin{tabular}{lr}" in lines
+    assert r"a\textbar{}b \textless{}i\textgreater{}\&\_\%\# & 0.5 \\" in lines
 
 
 def test_markdown_by_hand() -> None:
@@ -118,11 +137,8 @@ NINE = Sheet(
 )
 
 
-WIDTHS = (40, 43, 52, 64, 73, 80, 88, 97, 99, 100, 200)
-"""Nine columns of eight letters, three between two: from 98 to 100 all of them fit."""
-
-
-@pytest.mark.parametrize("width", WIDTHS)
+# Nine columns of eight letters, three between two: from 98 to 100 all of them fit.
+@pytest.mark.parametrize("width", [40, 43, 64, 88, 97, 99, 100, 200])
 def test_a_narrow_terminal_names_the_columns_it_hides(terminal: Terminal, width: int) -> None:
     lines = terminal(NINE, width)
     assert not [line for line in lines if "…" in line or len(line) > width]
@@ -183,32 +199,32 @@ def rows_of(text: str) -> list[list[str]]:
 
 
 def test_records_are_a_header_and_a_line_each() -> None:
-    text = records.as_csv([{"name": "a", "value": 0.1 + 0.2}, {"name": "b", "value": None}])
+    text = as_csv([{"name": "a", "value": 0.1 + 0.2}, {"name": "b", "value": None}])
     assert text == "name,value\na,0.30000000000000004\nb,"
 
 
 def test_values_that_are_no_text_stand_as_python_writes_them() -> None:
-    found = rows_of(records.as_csv([{"a": True, "b": -1, "c": -0.5, "d": 1e-9}]))
+    found = rows_of(as_csv([{"a": True, "b": -1, "c": -0.5, "d": 1e-9}]))
     assert found[1] == ["True", "-1", "-0.5", "1e-09"]
 
 
 @pytest.mark.parametrize("cell", ["=cmd()", "+1", "-1", "@SUM(A1)", "\tx", "\r=1"])
 def test_no_text_is_a_formula_in_a_spreadsheet(cell: str) -> None:
-    ((_,), (found,)) = rows_of(records.as_csv([{"name": cell}]))
+    ((_,), (found,)) = rows_of(as_csv([{"name": cell}]))
     assert found[0] not in "=+-@\t\r"
     assert found[1:].endswith(cell.strip())
 
 
 @pytest.mark.parametrize("cell", ["a,b", 'a"b', "a=b", "", "0706016001", "plain text"])
 def test_other_text_stands_as_it_is(cell: str) -> None:
-    assert rows_of(records.as_csv([{"name": cell, "x": 1}]))[1] == [cell, "1"]
+    assert rows_of(as_csv([{"name": cell, "x": 1}]))[1] == [cell, "1"]
 
 
 def test_text_breaks_no_line_and_steers_no_terminal() -> None:
-    text = records.as_csv([{"name": "a\nb\x1b[2J"}])
+    text = as_csv([{"name": "a\nb\x1b[2J"}])
     assert len(text.splitlines()) == 2
     assert "\x1b" not in text
 
 
 def test_no_records_are_no_lines() -> None:
-    assert records.as_csv([]) == ""
+    assert as_csv([]) == ""
