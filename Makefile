@@ -88,7 +88,7 @@ fuzz-asan: $(VENV)/.installed-dev
 	PYTHONPATH="$(CURDIR)/$(ASAN)/lib" PYTHONSAFEPATH=1 \
 	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" PYTHONMALLOC=malloc \
 	    ASAN_OPTIONS=detect_leaks=0:$(REPORT) UBSAN_OPTIONS=print_stacktrace=1:$(REPORT) \
-	    $(BIN)/python -m pytest -q tests/test_compiled.py \
+	    $(BIN)/python -m pytest -q tests/conformance/test_compiled.py \
 	        tests/fuzz/fuzz_submissions.py tests/fuzz/fuzz_rows.py tests/fuzz/fuzz_solutions.py \
 	        tests/fuzz/fuzz_events.py \
 	    || { cat $(ASAN)/report.*; exit 1; }

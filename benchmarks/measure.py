@@ -49,10 +49,10 @@ def announce() -> None:
 
 def commit() -> str:
     """Return the commit that is measured: BENCH_COMMIT, or what git says of this folder."""
-    return os.environ.get("BENCH_COMMIT") or _commit_of(ROOT)
+    return os.environ.get("BENCH_COMMIT") or commit_of(ROOT)
 
 
-def _commit_of(folder: Path) -> str:
+def commit_of(folder: Path) -> str:
     """Return a folder's commit, and whether its code has changed since."""
     bare = os.environ | {"GIT_CEILING_DIRECTORIES": str(folder.parent)}
     git = ["git", "-C", str(folder)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 
 
@@ -24,7 +24,6 @@ def python(*line: str, **environment: str) -> "subprocess.CompletedProcess[str]"
     )
 
 
-@pytest.mark.slow
 def test_a_tiny_run_of_all_writes_no_results() -> None:
     before = (BENCHMARKS / "results.md").read_bytes()
     run_all = str(BENCHMARKS / "run_all.py")
@@ -55,5 +54,5 @@ def test_a_size_that_is_none_is_refused() -> None:
 
 
 def test_the_commit_is_that_of_this_folder_alone(tmp_path: Path) -> None:
-    code = "import pathlib, sys, measure; print(measure._commit_of(pathlib.Path(sys.argv[1])))"
+    code = "import pathlib, sys, measure; print(measure.commit_of(pathlib.Path(sys.argv[1])))"
     assert python("-c", code, str(tmp_path)).stdout.strip() == "not known"

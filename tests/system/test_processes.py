@@ -234,9 +234,7 @@ def test_what_a_worker_had_that_ended_is_done_here(
     assert told.endswith(": the rest of its work is done by this one")
 
 
-def test_what_ends_a_worker_is_not_done_here(
-    module: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_ends_a_worker_is_not_done_here(module: str, caplog: pytest.LogCaptureFixture) -> None:
     here: list[str] = []
     with Workers(module, 1, patience=0) as workers:
         shared = workers.share([["a"], ["b", "leave", "c"]], work(here))

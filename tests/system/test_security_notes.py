@@ -1,4 +1,4 @@
-"""SECURITY.md: its commands run as they stand, and the settings and files that it names exist."""
+"""SECURITY.md: its commands run as they stand."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
 
@@ -53,23 +53,3 @@ def test_uploads_are_scored_as_it_says(tmp_path: Path) -> None:
     (tmp_path / "solution.csv").write_bytes(b"")
     assert run(score, tmp_path) == "2\n"
     assert "solution.csv" in (tmp_path / "worker" / "messages.txt").read_text()
-
-
-def test_the_settings_that_it_names_exist() -> None:
-    code = "\n".join(
-        path.read_text(encoding="utf-8")
-        for folder in ("harness", "tests/fuzz")
-        for path in (ROOT / folder).rglob("*.py")
-    )
-    named = set(re.findall(r"\b(?:HARNESS|XDG|FUZZ)_[A-Z_]+", TEXT))
-    assert named == {
-        "HARNESS_CACHE_DIR", "XDG_CACHE_HOME", "FUZZ_FILES", "FUZZ_SEED", "FUZZ_KILLS"
-    }  # fmt: skip
-    assert all(name in code for name in named)
-    makefile = (ROOT / "Makefile").read_text()
-    assert all(f"\n{goal}:" in makefile for goal in set(re.findall(r"`make (\w+)`", TEXT)))
-
-
-def test_it_is_found_from_where_hosts_read() -> None:
-    assert "(SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "(../SECURITY.md)" in (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")

@@ -80,5 +80,31 @@ def test_every_variable_of_the_environment_is_documented() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in files)
     read = set(re.findall(r"environ(?:\.get\(|\[)\"((?:HARNESS|XDG)_\w+)\"", code))
     told = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
-    assert read == {"HARNESS_CACHE_DIR", "HARNESS_CFLAGS", "XDG_CACHE_HOME"}
+    assert read == {
+        "HARNESS_CACHE_DIR", "HARNESS_CACHE_SETTLE", "HARNESS_CFLAGS", "XDG_CACHE_HOME"
+    }  # fmt: skip
     assert all(f"| `{name}` |" in told for name in read)
+
+
+SECURITY = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+
+
+def test_the_settings_that_the_security_notes_name_exist() -> None:
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("harness", "tests/fuzz")
+        for path in (ROOT / folder).rglob("*.py")
+    )
+    settings = set(re.findall(r"\b(?:HARNESS|XDG|FUZZ)_[A-Z_]+", SECURITY))
+    assert settings == {
+        "HARNESS_CACHE_DIR", "XDG_CACHE_HOME", "FUZZ_FILES", "FUZZ_SEED", "FUZZ_KILLS"
+    }  # fmt: skip
+    assert [name for name in settings if name not in code] == []
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    goals = set(re.findall(r"`make (\w+)`", SECURITY))
+    assert [goal for goal in goals if f"\n{goal}:" not in makefile] == []
+
+
+def test_the_security_notes_are_found_from_where_hosts_read() -> None:
+    assert "(SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "(../SECURITY.md)" in (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")

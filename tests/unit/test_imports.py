@@ -1,9 +1,8 @@
-"""The house rules of who imports what, read from the source; and imports that cost nothing."""
+"""The house rules of who imports what, read from the source, that of tests as well."""
 
 import ast
-import os
-import subprocess
-import sys
+import re
+import runpy
 from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -11,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.data.datasets import DATASETS
+import harness
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LAYERS = [
     {"harness.__main__"},
     {"harness.cli"},
@@ -35,10 +34,6 @@ LAYERS = [
 """The packages, top to bottom; each imports from those below it."""
 CONTRACT = {"harness.core", "harness.data", "harness.models"}
 """The packages that a recommender may import from."""
-HEAVY = ["narwhals", "optuna", "pandas", "plotly", "polars", "scipy", "sklearn"]
-NAMES = ["compare", "explain", "leaderboard", "list", "report", "run", "score", "split", "submit"]
-NAMES += ["fetch", "synth", "tune", "validate"]
-"""The commands."""
 UNSAFE = {"dill", "cloudpickle", "joblib", "marshal", "pickle", "shelve"}
 OWN_STREAMS = {"Generator", "SeedSequence", "default_rng"}
 
@@ -162,136 +157,17 @@ def test_no_circles() -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
+def test_what_is_compiled_has_a_stub_and_nothing_else_has() -> None:
+    stubs = [*ROOT.glob("harness/*/*.pyi"), *ROOT.glob("baselines/*.pyi")]
+    compiled = runpy.run_path(str(ROOT / "setup.py"))["MODULES"]
+    assert sorted(str(stub.relative_to(ROOT).with_suffix("")) for stub in stubs) == sorted(
+        str(Path(source).with_suffix("")) for source in compiled
+    )
+
+
 def test_the_root_holds_the_api_alone() -> None:
     loose = {path.stem for path in (ROOT / "harness").glob("*.py")}
     assert loose == {"__init__", "__main__", "kaggle", "layouts", "testing"}
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import harness",
-        "import baselines",
-        "import harness.cli",
-        "import runpy; sys.argv[1:] = ['--help']; runpy.run_module('harness', {}, '__main__')",
-        *(
-            f"import harness.cli; sys.argv = {['harness', *command, '--help']}; harness.cli.main()"
-            for command in ([], *([name] for name in NAMES))
-        ),
-    ],
-)
-def test_nothing_heavy_is_imported(statement: str) -> None:
-    code = (
-        f"import sys\ntry:\n    {statement}\n    status = 0\n"
-        "except SystemExit as done:\n    status = done.code\n"
-        f"print(*[m for m in {['numpy', *HEAVY]} if m in sys.modules], file=sys.stderr)\n"
-        "sys.exit(status)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "\n")
-    assert ("Usage" in done.stdout) == ("help" in statement)
-
-
-MATRICES = "numpy polars scipy scipy.sparse"
-COMMANDS = {
-    "--version": "",
-    "list metrics": "numpy rich",
-    "list checks": "numpy",
-    "list datasets": "",
-    "fetch ml-100k --out films": "",
-    "validate lists.csv": "numpy",
-    "validate lists.csv --sample lists.csv": "numpy",
-    "validate lists.csv --sample lists.csv --k 3 --separator ; --strict": "numpy",
-    "validate lists.csv --format csv": "numpy",
-    "validate lists.csv --solution truth.csv": "numpy polars",  # it is read as a frame
-    # Student's quantile
-    "score lists.csv --solution truth.csv": "numpy polars scipy scipy.special",
-    "explain lists.csv --solution truth.csv --user ann": f"{MATRICES} harness.config",
-    "synth hm --users 20 --items 10 --events 90 --out made": "numpy polars tqdm",
-    "run shop.toml --out again": f"{MATRICES} harness.config scipy.special tomli_w tqdm",
-    "submit shop.toml --model popular --out popular.csv": f"{MATRICES} harness.config tqdm",
-    "split shop.toml --out files": f"{MATRICES} harness.config tomli_w tqdm",
-    "tune tuned.toml --trials 1": f"{MATRICES} harness.config optuna scipy.special tomli_w tqdm",
-    "compare run": f"{MATRICES} harness.config scipy.special",
-    "leaderboard .": f"{MATRICES} harness.config",
-    "report run": f"{MATRICES} harness.config jinja2 markupsafe plotly",
-}
-"""The libraries that each command imports beside those of the option parser, and slow parts."""
-PARTS = ["harness.config", "scipy.sparse", "scipy.special", "scipy.stats"]
-OF_OPTIONS = {"annotated_doc", "annotated_types", "pydantic", "pydantic_core", "shellingham"}
-OF_OPTIONS |= {"typer", "typing_extensions", "typing_inspection"}
-OF_OTHERS = {"Cython", "charset_normalizer", "colorlog", "cython", "packaging"}
-"""What NumPy, SciPy and Optuna import, some of it only where it is there."""
-SHOP = """
-data = {{ layout = "hm", path = "{sample}" }}
-split = {{ strategy = "time", valid_days = 7 }}
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-[[models]]
-name = "lately"
-use = "baselines.popular:Popular"
-{more}
-"""
-IMPORTS = """
-import sys, harness.cli
-sys.argv = ["harness", *sys.argv[1:]]
-try:
-    harness.cli.main()
-except SystemExit as done:
-    status = done.code
-files = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.items()}
-found = {name.partition(".")[0] for name, file in files.items() if "site-packages" in file}
-print(*found, *(name for name in PARTS if name in sys.modules), file=sys.stderr)
-sys.exit(status)
-"""
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with lists, their true items, two configs and a run."""
-    folder = tmp_path_factory.mktemp("shop")
-    (folder / "lists.csv").write_text("user,items\nann,a b\nbob,b\n")
-    (folder / "truth.csv").write_text("user,items\nann,b\nbob,b\n")
-    for name, more in {"shop": "", "tuned": "space = { window_days = [1, 7] }"}.items():
-        text = SHOP.format(sample=(ROOT / "data/hm-sample").as_posix(), more=more)
-        (folder / f"{name}.toml").write_text(text)
-    (folder / "films").mkdir()
-    for name, size in DATASETS["ml-100k"].files.items():
-        with (folder / "films" / name).open("wb") as file:
-            file.truncate(size)
-    in_a_process("run shop.toml --out run", folder)
-    return folder
-
-
-def in_a_process(command: str, folder: Path) -> set[str]:
-    """Return the libraries and slow parts that a command imports, none that is private."""
-    code = IMPORTS.replace("PARTS", repr(PARTS))
-    own = os.environ | {"HARNESS_CACHE_DIR": str(folder / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-c", code, *command.split()],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=folder,
-        env=own,
-    )
-    assert done.returncode < 2, done.stderr  # 1: the lists have errors
-    assert done.stdout
-    names = set(done.stderr.splitlines()[-1].split())
-    return {name for name in names if not name.startswith("_")} - OF_OPTIONS - OF_OTHERS
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_what_each_command_imports(command: str, shop: Path) -> None:
-    assert in_a_process(command, shop) == set(COMMANDS[command].split())
-
-
-def test_metrics_are_known_without_frames() -> None:
-    """What only prints their names need not wait for a library of frames."""
-    code = "import harness.metrics, sys; print(sorted({'polars', 'scipy'} & {*sys.modules}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "[]\n")
 
 
 def test_imports_have_no_effect_but_definitions() -> None:
@@ -318,14 +194,39 @@ def test_the_library_prints_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["Draws", "Recommender", "Train", "fill", "run", "top_k", "tune"])
 def test_the_front_door_opens(name: str) -> None:
-    import harness
-
     assert name in harness.__all__
     assert callable(getattr(harness, name))
 
 
 def test_a_name_that_is_not_there() -> None:
-    import harness
-
     with pytest.raises(AttributeError, match="module 'harness' has no attribute 'nope'"):
         _ = harness.nope
+
+
+UNIT = sorted((ROOT / "tests" / "unit").rglob("*.py"))
+NOT_IN_UNIT = {"harness.cli", "harness.experiment.run", "harness.run", "harness.tune"}
+NOT_IN_UNIT |= {"http.server", "multiprocessing", "socket", "socketserver", "subprocess"}
+NOT_IN_UNIT |= {"conftest.Cli", "servers"}
+SETS_A_PRIVATE_NAME = re.compile(r"""(setattr|patch\.object)\([^()]*["'](\w+\.)*_[a-zA-Z]""")
+
+
+@pytest.mark.parametrize("path", UNIT, ids=lambda path: path.stem)
+def test_a_unit_test_starts_nothing_and_knows_no_private_name(path: Path) -> None:
+    """No whole run, no command line, no process, no server."""
+    text = path.read_text(encoding="utf-8")
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    assert {name for package in NOT_IN_UNIT for name in in_package(names, package)} == set()
+    ours = in_package(names, "harness") | in_package(names, "baselines")
+    assert {name for name in ours if "._" in name} == set()
+    assert SETS_A_PRIVATE_NAME.findall(text) == []
+
+
+def test_no_test_of_make_test_sleeps() -> None:
+    journeys = (ROOT / "tests" / "journeys").rglob("*.py")
+    sleeping = "time." + "sleep"
+    assert [path for path in [*UNIT, *journeys] if sleeping in path.read_text("utf-8")] == []

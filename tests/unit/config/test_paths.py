@@ -1,4 +1,4 @@
-"""``~`` and variables in the paths of a config."""
+"""``~`` and variables in the paths of a config, and names of tables that Spark alone can read."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from conftest import refusal
 
 from harness.config import Config, parse
 from harness.core.errors import UsageError
-from harness.experiment.run import run
+from harness.data.loading import load
 
 
 def config(**sections: Any) -> Config:
@@ -57,44 +57,67 @@ def test_a_variable_with_a_tilde_or_a_dollar_is_not_expanded_again(
     assert config(data={"events": "~/x"}).data.events == "/home/$DAY/x"
 
 
-@pytest.mark.parametrize("variable", ["$GONE", "${GONE}", "$EMPTY"])
+PATH = "[data] path"
+
+
 @pytest.mark.parametrize(
-    ("sections", "key"),
+    ("variable", "sections", "key"),
     [
-        ({"data": {"path": "?"}}, "[data] path"),
-        ({"data": {"events": "?"}}, "[data] events"),
-        ({"data": {"users": "?"}}, "[data] users"),
-        ({"data": {"items": {"file": "?"}}}, "[data] items.file"),
-        ({"split": {"strategy": "given", "valid": "?"}}, "[split] valid"),
-        ({"submission": {"sample": "?"}}, "[submission] sample"),
-        ({"models": [{"name": "own", "lists": "?"}]}, '[[models]] "own" lists'),
+        ("$GONE", {"data": {"path": "$GONE"}}, PATH),
+        ("${GONE}", {"data": {"path": "${GONE}"}}, PATH),
+        ("$EMPTY", {"data": {"path": "x/$EMPTY/y"}}, PATH),
+        ("$GONE", {"data": {"events": "$GONE"}}, "[data] events"),
+        ("$GONE", {"data": {"users": "$GONE"}}, "[data] users"),
+        ("$GONE", {"data": {"items": {"file": "$GONE"}}}, "[data] items.file"),
+        ("$GONE", {"split": {"strategy": "given", "valid": "$GONE"}}, "[split] valid"),
+        ("$GONE", {"submission": {"sample": "$GONE"}}, "[submission] sample"),
+        ("$GONE", {"models": [{"name": "own", "lists": "$GONE"}]}, '[[models]] "own" lists'),
     ],
 )
 def test_a_variable_that_is_not_set_is_told(
     variable: str, sections: dict[str, Any], key: str
 ) -> None:
-    def of(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: of(one) for name, one in value.items()}
-        if isinstance(value, list):
-            return [of(one) for one in value]
-        return variable if value == "?" else value
-
     name = variable.strip("${}")
-    said = f"config: {key}: the variable ${name} is not set; set it (export {name}=…)"
-    with refusal(UsageError, said, 'write "$$" where'):
-        config(**of(sections))
+    message = f"config: {key}: the variable ${name} is not set; set it (export {name}=…)"
+    with refusal(UsageError, message, 'write "$$" where'):
+        config(**sections)
 
 
 def test_the_record_has_paths_that_are_whole() -> None:
     lists = [{"name": "own", "lists": "$DAY.csv"}]
-    found = config(data={"path": "~/x"}, submission={"sample": "~/s.csv"}, models=lists).resolved()
-    assert found["data"]["path"] == str(Path("/home/ann/x").resolve())
-    assert found["submission"]["sample"] == str(Path("/home/ann/s.csv").resolve())
-    assert found["models"][0]["lists"] == str(Path("here/2020-01-01.csv").resolve())
+    record = config(data={"path": "~/x"}, submission={"sample": "~/s.csv"}, models=lists).resolved()
+    assert record["data"]["path"] == str(Path("/home/ann/x").resolve())
+    assert record["submission"]["sample"] == str(Path("/home/ann/s.csv").resolve())
+    assert record["models"][0]["lists"] == str(Path("here/2020-01-01.csv").resolve())
 
 
-def test_a_run_reads_what_a_variable_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_variable_names_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGS", str(tmp_path))
-    given = small.config(tmp_path, data={"path": "$LOGS", "events": "${LOGS}/log.csv"})
-    assert "popular" in str(run(given))
+    data = {"path": "$LOGS", "events": "${LOGS}/log.csv"}
+    assert len(load(small.config(tmp_path, data=data).layout()).events.user) == 8
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"events": "table:shop.sales"},
+        {"events": "s3a://shop/log.csv"},
+        {"users": "hdfs:///users.parquet"},
+        {"path": "dbfs:/shop"},
+    ],
+)
+def test_names_that_spark_alone_reads(tmp_path: Path, data: dict[str, str]) -> None:
+    layout = small.config(tmp_path, data=data).layout()
+    remote = [table for table in layout.tables if table.remote]
+    assert remote
+    for table in remote:
+        with refusal(UsageError, *data.values(), "--engine spark"):
+            _ = table.local
+
+
+def test_names_that_spark_reads_are_kept_as_they_are(tmp_path: Path) -> None:
+    data = {"path": "s3a://shop//x", "events": "log.csv", "users": "table:shop.users"}
+    remote = small.config(tmp_path, data=data)
+    assert remote.resolved()["data"]["path"] == "s3a://shop//x"
+    tables = [table.remote for table in remote.layout().tables]
+    assert tables == ["s3a://shop//x/log.csv", "table:shop.users"]

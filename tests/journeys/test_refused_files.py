@@ -1,12 +1,13 @@
-"""Small files that swell are refused by each command and option that reads them."""
+"""Files that swell, and names that Spark alone reads: each command and option refuses them."""
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 import small
-from conftest import Cli
+from conftest import Cli, is_refused
 
 
 @pytest.fixture(scope="module")
@@ -34,3 +35,19 @@ def test_every_command_refuses_a_bomb(command: str, bomb: bytes, here: Path, cli
     assert status in (1, 2)
     assert "unpacks to more than 16,777,216 bytes" in out + err
     assert not (here / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"events": "bomb.csv.gz", "max_unpacked_gb": 0.001}, "more than 1,000,000 bytes; set max"),
+        ({"users": "hdfs:///users.parquet"}, "hdfs:///users.parquet: is read by Spark alone"),
+        ({"path": "dbfs:/shop"}, "dbfs:/shop/log.csv: is read by Spark alone"),
+    ],
+)
+def test_a_run_refuses_a_table(
+    data: dict[str, Any], words: str, bomb: bytes, here: Path, cli: Cli
+) -> None:
+    small.write(here, {"log.csv": small.LOG, "shop.toml": small.toml(data=data)})
+    (here / "bomb.csv.gz").write_bytes(bomb)
+    is_refused(cli("run", "shop.toml"), words)
