@@ -8,16 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.core.table import (
-    Column,
-    Sheet,
-    as_csv,
-    html,
-    latex,
-    markdown,
-    plain,
-    plain_table,
-)
+from harness.core.table import Column, Sheet, as_csv, html, latex, markdown, plain
 from harness.core.terminal import print_rich
 
 SHEET = Sheet(
@@ -27,7 +18,6 @@ SHEET = Sheet(
     heading=["task   small"],
     footing=["time   1 s"],
 )
-
 Terminal = Callable[[Sheet, int], list[str]]
 
 
@@ -43,18 +33,18 @@ def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     return shown
 
 
-def test_words_stand_left_and_figures_right() -> None:
-    assert plain_table(SHEET) == [
+def test_words_stand_left_and_figures_right_between_lines() -> None:
+    assert plain(SHEET).splitlines() == [
+        "task   small",
+        "",
         "name    figure  word",
         "a          1.5  one",
         "longer   12.25",
+        "",
+        "time   1 s",
     ]
-
-
-def test_lines_stand_above_and_below_with_an_empty_one_between() -> None:
-    lines = plain(SHEET).splitlines()
-    assert lines[:2] == ["task   small", ""]
-    assert lines[-2:] == ["", "time   1 s"]
+    assert plain(Sheet(["name"], [["a"]])) == "name\na"
+    assert plain(Sheet(["name", "figure"], [])) == "name  figure"
 
 
 def test_columns_say_what_of_a_record_they_show_and_how() -> None:
@@ -73,33 +63,6 @@ def test_columns_say_what_of_a_record_they_show_and_how() -> None:
     )
 
 
-def test_without_lines_there_is_the_table_alone() -> None:
-    bare = Sheet(["name"], [["a"]])
-    assert plain(bare) == "name\na"
-    assert plain(Sheet(["name", "figure"], [])) == "name  figure"
-
-
-def test_names_do_no_harm() -> None:
-    sheet = Sheet(
-        ["model", "mean"], [["a|b <i>&_%#", "0.5"]], heading=["<script>"], footing=["a & 100 %"]
-    )
-    assert markdown(sheet).splitlines() == [
-        "&lt;script&gt;  ",
-        "",
-        "| model | mean |",
-        "| :-- | --: |",
-        r"| a\|b &lt;i&gt;&_%# | 0.5 |",
-        "",
-        "a & 100 %  ",
-    ]
-    assert "a|b &lt;i&gt;&amp;_%#" in html(sheet)
-    assert "&lt;script&gt;" in html(sheet)
-    lines = latex(sheet).splitlines()
-    assert lines[:2] == ["% <script>", "% a & 100 %"]
-    assert "\\begin{tabular}{lr}" in lines
-    assert r"a\textbar{}b \textless{}i\textgreater{}\&\_\%\# & 0.5 \\" in lines
-
-
 def test_markdown_by_hand() -> None:
     assert markdown(replace(SHEET, footing=[])).splitlines() == [
         "task   small  ",
@@ -111,30 +74,37 @@ def test_markdown_by_hand() -> None:
     ]
 
 
+def test_names_do_no_harm() -> None:
+    row = ["a|b <i>&_%#", "0.5"]
+    sheet = Sheet(["model", "mean"], [row], heading=["<script>"], footing=["a & 100 %"])
+    text = markdown(sheet).splitlines()
+    assert (text[0], text[-1]) == ("&lt;script&gt;  ", "a & 100 %  ")
+    assert text[4] == r"| a\|b &lt;i&gt;&_%# | 0.5 |"
+    assert "a|b &lt;i&gt;&amp;_%#" in html(sheet)
+    assert "&lt;script&gt;" in html(sheet)
+    lines = latex(sheet).splitlines()
+    assert lines[:2] == ["% <script>", "% a & 100 %"]
+    assert "\\begin{tabular}{lr}" in lines
+    assert r"a\textbar{}b \textless{}i\textgreater{}\&\_\%\# & 0.5 \\" in lines
+
+
 @pytest.mark.parametrize(
     ("cell", "escaped"), [("a|b", r"a\|b"), ("a\\", r"a\\"), (r"a\|b", r"a\\\|b"), ("|", r"\|")]
 )
 def test_a_bar_ends_no_markdown_column(cell: str, escaped: str) -> None:
     titles, _, row = markdown(Sheet([cell, "x"], [[cell, "1"]])).splitlines()
-    assert row == f"| {escaped} | 1 |"
-    assert titles == f"| {escaped} | x |"
+    assert (titles, row) == (f"| {escaped} | x |", f"| {escaped} | 1 |")
     assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 3
 
 
 def test_a_terminal_shows_lines_titles_and_cells(terminal: Terminal) -> None:
-    shown = terminal(SHEET, 80)
-    assert shown[0].split() == ["task", "small"]
-    assert shown[-1].split() == ["time", "1", "s"]
-    cells = [line.split() for line in shown[1:-1]]
+    first, *lines, last = (line.split() for line in terminal(SHEET, 80))
+    assert (first, last) == (["task", "small"], ["time", "1", "s"])
     for row in (["name", "figure", "word"], ["a", "1.5", "one"], ["longer", "12.25"]):
-        assert row in cells
+        assert row in lines
 
 
-NINE = Sheet(
-    [f"column {i}" for i in range(9)],
-    [[f"cell {i}{j}" for i in range(9)] for j in range(2)],
-    kept=3,
-)
+NINE = Sheet([f"column {i}" for i in range(9)], [[f"cell {i}" for i in range(9)]] * 2, kept=3)
 
 
 # Nine columns of eight letters, three between two: from 98 to 100 all of them fit.
@@ -144,12 +114,11 @@ def test_a_narrow_terminal_names_the_columns_it_hides(terminal: Terminal, width:
     assert not [line for line in lines if "…" in line or len(line) > width]
     text = " ".join(" ".join(lines).split())
     shown, told, hidden = text.partition("this terminal is too narrow for: ")
-    seen = [title for title in NINE.titles if title in shown]
-    assert seen == NINE.titles[: len(seen)]
-    assert len(seen) >= 3
-    titles = ", ".join(NINE.titles[len(seen) :])
+    n = sum(title in shown for title in NINE.titles)
+    assert n >= 3
+    titles = ", ".join(NINE.titles[n:])
     assert hidden == (f"{titles} (--format markdown has all)" if titles else "")
-    assert bool(told) == (len(seen) < 9)
+    assert bool(told) == (n < 9)
     assert width < 100 or not told
 
 
@@ -157,36 +126,22 @@ def test_a_narrow_terminal_names_the_columns_it_hides(terminal: Terminal, width:
     "name", ["[red]x[/red]", "[/]", "[link=http://a.b]x[/link]", ":cat:", "[0]"]
 )
 def test_a_name_is_no_markup(terminal: Terminal, name: str) -> None:
-    named = Sheet(
-        [name, "figure"],
-        [[name, "1"]],
-        heading=[f"task   {name}", name],
-        footing=[f"time   {name}"],
-    )
-    shown = terminal(named, 100)
-    assert sum(name in line for line in shown) == 5
-
-
-def test_a_hidden_name_is_no_markup(terminal: Terminal) -> None:
-    wide = Sheet(["a", "[red]b[/red]"], [["x" * 30, "y" * 30]], kept=1)
-    assert "[red]b[/red]" in terminal(wide, 40)[-1]
-
-
-def test_no_colour_reaches_what_is_no_terminal(terminal: Terminal) -> None:
-    styled = Sheet(["name"], [["better, z +2.0"]], styles={"better": "green"})
-    assert "\x1b" not in "\n".join(terminal(styled, 80))
+    heading, footing = [f"task   {name}", name], [f"time   {name}"]
+    named = Sheet([name, "figure"], [[name, "1"]], heading=heading, footing=footing)
+    assert sum(name in line for line in terminal(named, 100)) == 5
+    hidden = Sheet(["a", name], [["x" * 60, "y" * 60]], kept=1)
+    assert name in " ".join(terminal(hidden, 80))
 
 
 def test_colour_is_for_cells_that_begin_with_the_word(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    styled = Sheet(["name"], [["hit"], ["no hit"]], styles={"hit": "green"})
+    assert "\x1b" not in "".join(terminal(styled, 80))  # this is no terminal
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    styled = Sheet(["name"], [["hit"], ["no hit"]], styles={"hit": "green"})
-    lines = terminal(styled, 80)
-    (hit,) = (line for line in lines if "hit" in line and "no hit" not in line)
-    (other,) = (line for line in lines if "no hit" in line)
+    hit, other = (line for line in terminal(styled, 80) if "hit" in line)
     assert "\x1b[32m" in hit
     assert "\x1b[32m" not in other
 
@@ -199,20 +154,19 @@ def rows_of(text: str) -> list[list[str]]:
 
 
 def test_records_are_a_header_and_a_line_each() -> None:
-    text = as_csv([{"name": "a", "value": 0.1 + 0.2}, {"name": "b", "value": None}])
-    assert text == "name,value\na,0.30000000000000004\nb,"
-
-
-def test_values_that_are_no_text_stand_as_python_writes_them() -> None:
-    found = rows_of(as_csv([{"a": True, "b": -1, "c": -0.5, "d": 1e-9}]))
-    assert found[1] == ["True", "-1", "-0.5", "1e-09"]
+    """Values that are no text stand as Python writes them."""
+    assert as_csv([{"name": "a", "x": 0.1 + 0.2}, {"name": "b", "x": None}]) == (
+        "name,x\na,0.30000000000000004\nb,"
+    )
+    assert as_csv([{"a": True, "b": -1, "c": -0.5, "d": 1e-9}]) == "a,b,c,d\nTrue,-1,-0.5,1e-09"
+    assert as_csv([]) == ""
 
 
 @pytest.mark.parametrize("cell", ["=cmd()", "+1", "-1", "@SUM(A1)", "\tx", "\r=1"])
 def test_no_text_is_a_formula_in_a_spreadsheet(cell: str) -> None:
-    ((_,), (found,)) = rows_of(as_csv([{"name": cell}]))
-    assert found[0] not in "=+-@\t\r"
-    assert found[1:].endswith(cell.strip())
+    ((_,), (written,)) = rows_of(as_csv([{"name": cell}]))
+    assert written[0] not in "=+-@\t\r"
+    assert written[1:].endswith(cell.strip())
 
 
 @pytest.mark.parametrize("cell", ["a,b", 'a"b', "a=b", "", "0706016001", "plain text"])
@@ -224,7 +178,3 @@ def test_text_breaks_no_line_and_steers_no_terminal() -> None:
     text = as_csv([{"name": "a\nb\x1b[2J"}])
     assert len(text.splitlines()) == 2
     assert "\x1b" not in text
-
-
-def test_no_records_are_no_lines() -> None:
-    assert as_csv([]) == ""
