@@ -6,68 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import small
 
 from harness.data.datasets import DATASETS
 
-ROOT = Path(__file__).parents[2]
-HEAVY = ["narwhals", "optuna", "pandas", "plotly", "polars", "scipy", "sklearn"]
-NAMES = ["compare", "explain", "leaderboard", "list", "report", "run", "score", "split", "submit"]
-NAMES += ["fetch", "synth", "tune", "validate"]
+HEAVY = ["numpy", "narwhals", "optuna", "pandas", "plotly", "polars", "scipy", "sklearn"]
+NAMES = ["compare", "explain", "fetch", "leaderboard", "list", "report", "run", "score", "split"]
+NAMES += ["submit", "synth", "tune", "validate"]
 """The commands."""
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import harness",
-        "import baselines",
-        "import runpy; sys.argv[1:] = ['--help']; runpy.run_module('harness', {}, '__main__')",
-    ],
-)
-def test_nothing_heavy_is_imported(statement: str) -> None:
-    code = (
-        f"import sys\ntry:\n    {statement}\n    status = 0\n"
-        "except SystemExit as done:\n    status = done.code\n"
-        f"print(*[m for m in {['numpy', *HEAVY]} if m in sys.modules], file=sys.stderr)\n"
-        "sys.exit(status)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stderr) == (0, "\n")
-    assert ("Usage" in done.stdout) == ("help" in statement)
-
-
-HELP = """
-import sys, harness.cli
-for name in sys.argv[1:]:
-    sys.argv = ["harness", name, "--help"]
-    try:
-        harness.cli.main()
-    except SystemExit as done:
-        print(name, done.code, *(m for m in HEAVY if m in sys.modules), file=sys.stderr)
-"""
-
-
-def test_no_help_imports_anything_heavy() -> None:
-    code = HELP.replace("HEAVY", repr(["numpy", *HEAVY]))
-    line = [sys.executable, "-c", code, *NAMES]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=300)
-    assert done.stderr.splitlines() == [f"{name} 0" for name in NAMES]
-    assert done.stdout.count("Usage") == len(NAMES)
-
-
-def test_every_process_hashes_ids_otherwise() -> None:
-    code = (
-        "import polars as pl; from harness.core.ids import hashes_of;"
-        "print(pl.DataFrame({'id': ['ann']}).select(h.alias(str(i)) for i, h in "
-        "enumerate(hashes_of('id'))).row(0))"
-    )
-    one, other = (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        for _ in range(2)
-    )
-    assert one.stdout != other.stdout
-
-
 MATRICES = "numpy polars scipy scipy.sparse"
 COMMANDS = {
     "--version": "",
@@ -76,7 +22,6 @@ COMMANDS = {
     "list datasets": "",
     "fetch ml-100k --out films": "",
     "validate lists.csv": "numpy",
-    "validate lists.csv --sample lists.csv": "numpy",
     "validate lists.csv --sample lists.csv --k 3 --separator ; --strict": "numpy",
     "validate lists.csv --format csv": "numpy",
     "validate lists.csv --solution truth.csv": "numpy polars",  # it is read as a frame
@@ -94,31 +39,61 @@ COMMANDS = {
 }
 """The libraries that each command imports beside those of the option parser, and slow parts."""
 PARTS = ["harness.config", "scipy.sparse", "scipy.special", "scipy.stats"]
-OF_OPTIONS = {"annotated_doc", "annotated_types", "pydantic", "pydantic_core", "shellingham"}
-OF_OPTIONS |= {"typer", "typing_extensions", "typing_inspection"}
-OF_OTHERS = {"Cython", "charset_normalizer", "colorlog", "cython", "packaging"}
-"""What NumPy, SciPy and Optuna import, some of it only where it is there."""
-SHOP = """
-data = {{ layout = "hm", path = "{sample}" }}
-split = {{ strategy = "time", valid_days = 7 }}
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-[[models]]
-name = "lately"
-use = "baselines.popular:Popular"
-{more}
+EXPECTED = {"annotated_doc", "annotated_types", "pydantic", "pydantic_core", "shellingham"}
+EXPECTED |= {"typer", "typing_extensions", "typing_inspection"}
+EXPECTED |= {"Cython", "charset_normalizer", "colorlog", "cython", "packaging"}
+"""What the option parser, NumPy, SciPy and Optuna import, some of it only where it is there."""
+
+
+def python(code: str, *line: str, folder: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", code, *line],
+        cwd=folder,
+        env=os.environ | {"HARNESS_CACHE_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_packages_import_nothing_heavy() -> None:
+    code = f"import baselines, harness, sys; print({{*{HEAVY}}} & {{*sys.modules}})"
+    assert python(code).stdout == "set()\n"
+
+
+def test_metrics_are_known_without_frames() -> None:
+    """What only prints their names need not wait for a library of frames."""
+    code = "import harness.metrics, sys; print({'polars', 'scipy'} & {*sys.modules})"
+    assert python(code).stdout == "set()\n"
+
+
+HELP = f"""
+import runpy, sys
+for name in sys.argv[1:]:
+    sys.argv = ["harness", *name.split(), "--help"]
+    try:
+        runpy.run_module("harness", {{}}, "__main__")
+    except SystemExit as done:
+        print(name, done.code, *(m for m in {HEAVY} if m in sys.modules), file=sys.stderr)
 """
-IMPORTS = """
+
+
+def test_no_help_imports_anything_heavy() -> None:
+    done = python(HELP, "", *NAMES)
+    assert done.stderr.splitlines() == [f"{name} 0" for name in ("", *NAMES)]
+    assert done.stdout.count("Usage") == 1 + len(NAMES)
+
+
+IMPORTS = f"""
 import sys, harness.cli
 sys.argv = ["harness", *sys.argv[1:]]
 try:
     harness.cli.main()
 except SystemExit as done:
     status = done.code
-files = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.items()}
-found = {name.partition(".")[0] for name, file in files.items() if "site-packages" in file}
-print(*found, *(name for name in PARTS if name in sys.modules), file=sys.stderr)
+files = {{name: getattr(module, "__file__", None) or "" for name, module in sys.modules.items()}}
+found = {{name.partition(".")[0] for name, file in files.items() if "site-packages" in file}}
+print(*found, *(name for name in {PARTS} if name in sys.modules), file=sys.stderr)
 sys.exit(status)
 """
 
@@ -126,45 +101,41 @@ sys.exit(status)
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with lists, their true items, two configs and a run."""
-    folder = tmp_path_factory.mktemp("shop")
-    (folder / "lists.csv").write_text("user,items\nann,a b\nbob,b\n")
-    (folder / "truth.csv").write_text("user,items\nann,b\nbob,b\n")
-    for name, more in {"shop": "", "tuned": "space = { window_days = [1, 7] }"}.items():
-        text = SHOP.format(sample=(ROOT / "data/hm-sample").as_posix(), more=more)
-        (folder / f"{name}.toml").write_text(text)
+    models = small.POPULAR, {**small.POPULAR, "name": "lately"}
+    last = {"strategy": "last_n", "n": 1}
+    tuned = {**models[1], "space": {"window_days": [1, 7]}}
+    folder = small.write(
+        tmp_path_factory.mktemp("shop"),
+        {
+            "lists.csv": "user,items\nann,a b\nbob,b\n",
+            "truth.csv": "user,items\nann,b\nbob,b\n",
+            "log.csv": small.MANY,
+            "shop.toml": small.toml(*models, compare={"resamples": 100}),
+            "tuned.toml": small.toml(small.POPULAR, tuned, tune={"split": last}),
+        },
+    )
     (folder / "films").mkdir()
     for name, size in DATASETS["ml-100k"].files.items():
         with (folder / "films" / name).open("wb") as file:
             file.truncate(size)
-    in_a_process("run shop.toml --out run", folder)
+    python(IMPORTS, "run", "shop.toml", "--out", "run", folder=folder)
     return folder
-
-
-def in_a_process(command: str, folder: Path) -> set[str]:
-    """Return the libraries and slow parts that a command imports, none that is private."""
-    code = IMPORTS.replace("PARTS", repr(PARTS))
-    own = os.environ | {"HARNESS_CACHE_DIR": str(folder / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-c", code, *command.split()],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=folder,
-        env=own,
-    )
-    assert done.returncode < 2, done.stderr  # 1: the lists have errors
-    assert done.stdout
-    names = set(done.stderr.splitlines()[-1].split())
-    return {name for name in names if not name.startswith("_")} - OF_OPTIONS - OF_OTHERS
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_each_command_imports(command: str, shop: Path) -> None:
-    assert in_a_process(command, shop) == set(COMMANDS[command].split())
+    done = python(IMPORTS, *command.split(), folder=shop)
+    assert done.returncode < 2, done.stderr  # 1: the lists have errors
+    assert done.stdout
+    names = {name for name in done.stderr.splitlines()[-1].split() if not name.startswith("_")}
+    assert names - EXPECTED == set(COMMANDS[command].split())
 
 
-def test_metrics_are_known_without_frames() -> None:
-    """What only prints their names need not wait for a library of frames."""
-    code = "import harness.metrics, sys; print(sorted({'polars', 'scipy'} & {*sys.modules}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stdout) == (0, "[]\n")
+def test_every_process_hashes_ids_otherwise() -> None:
+    code = (
+        "import polars as pl; from harness.core.ids import hashes_of;"
+        "print(pl.DataFrame({'id': ['ann']}).select(h.alias(str(i)) for i, h in "
+        "enumerate(hashes_of('id'))).row(0))"
+    )
+    one, other = python(code).stdout, python(code).stdout
+    assert "" != one != other
