@@ -87,12 +87,13 @@ def test_sums_of_weights_are_exact_and_rounded_once_in_any_parts(
 ) -> None:
     total: Any = {}
     for part in range(3):
-        own = [(item, weight) for item, weight, of in events if of == part]
-        item = np.array([item for item, _ in own], np.int32)
-        total = add(weight_slices(item, np.array([weight for _, weight in own], float), 3), total)
-    for item, found in enumerate(rounded(total, 3).tolist()):
-        weights = [weight for one, weight, _ in events if one == item]
-        assert found == fsum(weights) == float(sum(map(Fraction, weights)))
+        rows = [(item, weight) for item, weight, place in events if place == part]
+        items = np.array([item for item, _ in rows], np.int32)
+        weights = np.array([weight for _, weight in rows], float)
+        total = add(weight_slices(items, weights, 3), total)
+    for item, number in enumerate(rounded(total, 3).tolist()):
+        terms = [weight for one, weight, _ in events if one == item]
+        assert number == fsum(terms) == float(sum(map(Fraction, terms)))
 
 
 def test_slices_are_carried_before_they_could_overflow() -> None:
@@ -120,7 +121,9 @@ def test_of_two_numbers_as_near_the_even_one_is_taken(one: int, behind: int, eve
     assert rounded(slices, 1).tolist() == [2.0**53 + even]
 
 
-def test_sums_beyond_the_largest_number_are_infinite() -> None:
+def test_sums_of_nothing_and_beyond_the_largest_number() -> None:
+    assert weight_slices(np.zeros(1, np.int32), np.zeros(1), 2) == {}
+    assert rounded({}, 2).tolist() == [0, 0]
     slices = weight_slices(np.zeros(2, np.int32), np.array([1.7e308, 1.7e308]), 1)
     assert rounded(slices, 1).tolist() == [inf]
 
@@ -129,8 +132,3 @@ def test_sums_beyond_the_largest_number_are_infinite() -> None:
 def test_weights_below_zero_and_none_at_all_are_refused(weight: float) -> None:
     with pytest.raises(ValueError, match="weights are finite"):
         weight_slices(np.zeros(1, np.int32), np.array([weight]), 1)
-
-
-def test_nothing_to_add_up_has_no_slices() -> None:
-    assert weight_slices(np.zeros(1, np.int32), np.zeros(1), 2) == {}
-    assert rounded({}, 2).tolist() == [0, 0]

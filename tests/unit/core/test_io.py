@@ -5,61 +5,57 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from conftest import refusal
 
 from harness.core.errors import DataError
 from harness.core.io import find, parts, unpacked, whole_file, whole_folder
 
 
-def touch(folder: Path, *names: str) -> None:
+def touch(folder: Path, *names: str) -> Path:
+    folder.mkdir(exist_ok=True)
     for name in names:
         (folder / name).touch()
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.mark.parametrize(
-    ("there", "taken"),
+    "files",
     [
-        (["log.csv", "log.csv.gz", "log.csv.zip", "log.zip"], "log.csv"),
-        (["log.csv.gz", "log.csv.zip", "log.zip"], "log.csv.gz"),
-        (["log.csv.zip", "log.zip"], "log.csv.zip"),
-        (["log.zip", "log.txt"], "log.zip"),
+        ["log.csv", "log.csv.gz", "log.csv.zip", "log.zip"],
+        ["log.csv.gz", "log.csv.zip", "log.zip"],
+        ["log.csv.zip", "log.zip"],
+        ["log.zip", "log.txt"],
     ],
 )
-def test_the_plain_file_comes_first(tmp_path: Path, there: list[str], taken: str) -> None:
-    touch(tmp_path, *there)
-    assert find(tmp_path / "log.csv") == tmp_path / taken
+def test_the_plain_file_comes_first(tmp_path: Path, files: list[str]) -> None:
+    assert find(touch(tmp_path, *files) / "log.csv") == tmp_path / files[0]
 
 
 def test_a_missing_file_names_what_is_there(tmp_path: Path) -> None:
-    touch(tmp_path, "b.csv", "a.csv")
+    path = touch(tmp_path, "b.csv", "a.csv") / "log.csv"
     with pytest.raises(DataError) as error:
-        find(tmp_path / "log.csv")
+        find(path)
     assert str(error.value) == (
-        f"{tmp_path}/log.csv: no such file (nor log.csv.gz, log.csv.zip)\n"
+        f"{path}: no such file (nor log.csv.gz, log.csv.zip)\n"
         f"the folder {tmp_path} holds: a.csv, b.csv"
     )
-
-
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=rf"the folder {tmp_path}/none does not exist.*\[data\]"):
+    touch(tmp_path, *(f"{i}.csv" for i in range(9)))
+    with pytest.raises(DataError, match=r"holds: 0.csv, .*7.csv, …$"):
+        find(path)
+    with refusal(DataError, f"the folder {tmp_path}/none does not exist", "[data]"):
         find(tmp_path / "none" / "log.csv")
 
 
-def test_many_neighbours_are_cut_short(tmp_path: Path) -> None:
-    touch(tmp_path, *(f"{i}.csv" for i in range(9)))
-    with pytest.raises(DataError, match=r"holds: 0.csv, .*7.csv, …$"):
-        find(tmp_path / "log.csv")
-
-
 def test_parts_of_a_folder_by_name_without_markers(tmp_path: Path) -> None:
-    names = ["part-1.csv", "part-0.csv.gz", "_SUCCESS", ".part-2.csv", "notes.md"]
-    touch(tmp_path, *names)
-    assert [p.name for p in parts(tmp_path)] == ["part-0.csv.gz", "part-1.csv"]
-
-
-def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
-    touch(tmp_path, "_SUCCESS")
-    with pytest.raises(DataError, match=r"holds no table; expected files ending in .csv"):
+    touch(tmp_path, "_SUCCESS", ".part-2.csv", "notes.md")
+    with refusal(DataError, "holds no table; expected files ending in .csv"):
         parts(tmp_path)
+    touch(tmp_path, "part-1.csv", "part-0.csv.gz")
+    assert [p.name for p in parts(tmp_path)] == ["part-0.csv.gz", "part-1.csv"]
 
 
 def test_unpacking_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -78,49 +74,29 @@ def test_a_whole_file_takes_its_name_at_the_end(tmp_path: Path) -> None:
     with whole_file(path) as temporary:
         temporary.write_text("new")
         assert not path.exists()
-    assert path.read_text() == "new"
-    assert [p.name for p in path.parent.iterdir()] == ["out.csv"]
-
-
-def test_a_file_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
-    path = tmp_path / "out.csv"
-    path.write_text("old")
     with pytest.raises(ZeroDivisionError), whole_file(path) as temporary:
         temporary.write_text("half")
         raise ZeroDivisionError
-    assert path.read_text() == "old"
-    assert [p.name for p in tmp_path.iterdir()] == ["out.csv"]
+    assert path.read_text() == "new"
+    assert names(path.parent) == ["out.csv"]
 
 
 def test_a_whole_folder_replaces_the_old_one(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    path.mkdir()
-    (path / "old").touch()
+    path = touch(tmp_path / "run", "old")
     with whole_folder(path) as temporary:
-        (temporary / "new").touch()
-        assert [p.name for p in path.iterdir()] == ["old"]
-    assert [p.name for p in path.iterdir()] == ["new"]
-    assert [p.name for p in tmp_path.iterdir()] == ["run"]
-    assert path.stat().st_mode & 0o777 == 0o755
-
-
-def test_a_folder_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    path.mkdir()
-    (path / "old").touch()
+        touch(temporary, "new")
+        assert names(path) == ["old"]
     with pytest.raises(ZeroDivisionError), whole_folder(path) as temporary:
-        (temporary / "half").touch()
+        touch(temporary, "half")
         raise ZeroDivisionError
-    assert [p.name for p in path.iterdir()] == ["old"]
-    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+    assert (names(path), names(tmp_path)) == (["new"], ["run"])
+    assert path.stat().st_mode & 0o777 == 0o755
 
 
 def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "run"
-    path.mkdir()
-    (path / "old").touch()
+    path = touch(tmp_path / "run", "old")
     replace = Path.replace
 
     def fails_for_the_new(self: Path, target: Path) -> Path:
@@ -130,6 +106,5 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(
 
     monkeypatch.setattr(Path, "replace", fails_for_the_new)
     with pytest.raises(PermissionError), whole_folder(path) as temporary:
-        (temporary / "new").touch()
-    assert [p.name for p in path.iterdir()] == ["old"]
-    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+        touch(temporary, "new")
+    assert (names(path), names(tmp_path)) == (["old"], ["run"])

@@ -120,33 +120,16 @@ def test_a_text_counts_in_every_row(frame: dict[str, Any], size: int) -> None:
         parquet.check_texts(rows, Cap(size - 1, size - 1, ""), packed=1)
 
 
-def check(content: bytes, tmp_path: Path, cap: Cap = ANY) -> UnpackingError:
+def check(content: bytes, tmp_path: Path, cap: Cap = ANY) -> None:
     (tmp_path / "a.parquet").write_bytes(content)
+    parquet.check(tmp_path / "a.parquet", cap)
+
+
+def refused(content: bytes, tmp_path: Path, cap: Cap = ANY) -> tuple[str, str]:
+    """Return the fault, and what was found."""
     with pytest.raises(UnpackingError) as error:
-        parquet.check(tmp_path / "a.parquet", cap)
-    return error.value
-
-
-PLAIN = by_polars("uncompressed")
-
-
-@pytest.mark.parametrize(
-    ("content", "fault", "says"),
-    [
-        (b"PAR1PAR1", "damaged", "too short"),
-        (b"PAR1" + bytes(8), "damaged", "does not begin and end"),
-        (b"user,items" + PLAIN, "damaged", "does not begin and end"),
-        (b"PARE" + PLAIN[4:], "kind", "an encrypted Parquet file"),
-        (PLAIN[:-4] + b"PARE", "kind", "an encrypted Parquet file"),
-        (PLAIN[:-8] + b"\xff\xff\xff\x7fPAR1", "damaged", "footer is longer"),
-        (PLAIN[:4] + PLAIN[-8:], "damaged", "footer is longer"),
-        (PLAIN[:4] + bytes(4) + b"\x04\0\0\0PAR1", "damaged", "lack a number"),
-        (PLAIN[:4] + PLAIN[40:], "damaged", "its notes"),
-    ],
-)
-def test_files_that_are_none(content: bytes, fault: str, says: str, tmp_path: Path) -> None:
-    error = check(content, tmp_path)
-    assert (error.fault, says in error.value) == (fault, True), error.value
+        check(content, tmp_path, cap)
+    return error.value.fault, error.value.value
 
 
 INT, TEXT, LIST, STRUCT = 5, 8, 9, 12
@@ -206,15 +189,17 @@ def file(
     return b"PAR1" + pages + notes + len(notes).to_bytes(4, "little") + b"PAR1"
 
 
-FREE = Cap(1_000, 1_000, "")
 FITS = file(page(unpacked=400, values=49), rows=49)
 """Rows are 392 bytes, the page 400 and its values 392: 1,184."""
+DELTA = file(page(4, 1, encoding=7) + page(30, 30, encoding=7), rows=31)
+"""Pages 4 and 30, rows and values 8 each of 31, texts 1 × 4 and 30 × 30: 1,434."""
 
 
-def test_a_file_fits_to_the_byte(tmp_path: Path) -> None:
-    (tmp_path / "a.parquet").write_bytes(FITS)
-    parquet.check(tmp_path / "a.parquet", Cap(1_184, 1_184, ""))
-    assert check(FITS, tmp_path, Cap(1_183, 1_183, "")).value == "1,183 bytes"
+@pytest.mark.parametrize(("content", "size"), [(FITS, 1_184), (DELTA, 1_434)])
+def test_a_file_fits_to_the_byte(content: bytes, size: int, tmp_path: Path) -> None:
+    check(content, tmp_path, Cap(size, size, "", trusted=True))
+    less = Cap(size - 1, size - 1, "", trusted=True)
+    assert refused(content, tmp_path, less) == ("large", f"{size - 1:,} bytes")
 
 
 @pytest.mark.parametrize(
@@ -226,12 +211,22 @@ def test_a_file_fits_to_the_byte(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_page_claims_counts(content: bytes, tmp_path: Path) -> None:
-    assert (error := check(content, tmp_path, FREE)).fault == "large", error.value
+    assert refused(content, tmp_path, Cap(1_000, 1_000, "")) == ("large", "1,000 bytes")
+
+
+PLAIN = by_polars("uncompressed")
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "words"),
     [
+        (b"PAR1PAR1", "too short"),
+        (b"PAR1" + bytes(8), "does not begin and end"),
+        (b"user,items" + PLAIN, "does not begin and end"),
+        (PLAIN[:-8] + b"\xff\xff\xff\x7fPAR1", "footer is longer"),
+        (PLAIN[:4] + PLAIN[-8:], "footer is longer"),
+        (PLAIN[:4] + bytes(4) + b"\x04\0\0\0PAR1", "lack a number"),
+        (PLAIN[:4] + PLAIN[40:], "its notes"),
         (file(page(4, 1, packed=5)), "lies outside its column"),
         (file(page(4, 1), length=1 << 40), "lies outside"),
         (file(page(4, 1), start=1 << 40), "lies outside"),
@@ -246,9 +241,30 @@ def test_what_a_page_claims_counts(content: bytes, tmp_path: Path) -> None:
         (FITS.replace(b"\x08\x08\1r", b"\x05\x08\1r"), "another type"),
     ],
 )
-def test_files_that_contradict_themselves(content: bytes, says: str, tmp_path: Path) -> None:
-    error = check(content, tmp_path)
-    assert (error.fault, says in error.value) == ("damaged", True), error.value
+def test_files_that_contradict_themselves(content: bytes, words: str, tmp_path: Path) -> None:
+    fault, value = refused(content, tmp_path)
+    assert fault == "damaged"
+    assert words in value
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"PARE" + PLAIN[4:],
+        PLAIN[:-4] + b"PARE",
+        file(page(4, 1), column=((8, STRUCT, b"\0"),)),
+    ],
+)
+def test_encrypted_files_are_told(content: bytes, tmp_path: Path) -> None:
+    assert refused(content, tmp_path) == ("kind", "an encrypted Parquet file")
+
+
+@pytest.mark.parametrize("encoding", [5, 6, 7])
+def test_delta_encodings_claim_what_is_not_seen(tmp_path: Path, encoding: int) -> None:
+    """A block of 17 thousand million numbers in 20 bytes: who sends such a page is refused."""
+    content = file(page(4, 1, encoding=encoding))
+    assert refused(content, tmp_path) == ("kind", "Parquet with delta encodings")
+    check(content, tmp_path, replace(ANY, trusted=True))
 
 
 def test_each_page_takes_its_time() -> None:
@@ -257,37 +273,20 @@ def test_each_page_takes_its_time() -> None:
         list(parquet.contents(io.BytesIO(content), len(content), most_pages=3)[1])
 
 
-DELTA = file(page(4, 1, encoding=7) + page(30, 30, encoding=7), rows=31)
-
-
 def test_pages_lie_side_by_side(tmp_path: Path) -> None:
     """Each would be read once more for every group that names it: here 9 times 100 of 200 bytes."""
-    long = struct((1, INT, number(0)), (20, TEXT, b"\x64" + b"x" * 100))
-    assert len(long) > 100
     content = page(4, 1, packed=104) + b"x" * 100
-    parquet_file = tmp_path / "a.parquet"
-    parquet_file.write_bytes(file(content))
-    parquet.check(parquet_file, ANY)
-    assert "upon each other" in check(file(content, groups=9), tmp_path).value
+    check(file(content), tmp_path)
+    assert "upon each other" in refused(file(content, groups=9), tmp_path)[1]
 
 
 def test_each_group_of_rows_takes_its_time(tmp_path: Path) -> None:
-    content = b"PAR1" + bytes(4)
     schema = listed(struct((4, TEXT, b"\1r"), (5, INT, number(0))))
     group = struct((1, LIST, b"\x0c"), (3, INT, number(0)))
     many = b"\xfc" + b"\x81\x10" + group * 2_049
     notes = struct((1, INT, number(1)), (2, LIST, schema), (3, INT, number(0)), (4, LIST, many))
-    content += notes + len(notes).to_bytes(4, "little") + b"PAR1"
-    assert "too many groups of rows" in check(content, tmp_path).value
-
-
-def test_what_is_not_known_is_not_held() -> None:
-    """A list of 2,000 trues in a field that nobody knows; of 2 MB it took seconds."""
-    unknown = b"\xf1" + b"\xd0\x0f" + b"\1" * 2_000
-    with pytest.raises(ThriftError, match="too much that is not known"):
-        read(struct((20, LIST, unknown)), {1: (4,)})
-    few = b"\xa1" + b"\1" * 10
-    assert read(struct((20, LIST, few)), {})[1] == len(struct((20, LIST, few)))
+    content = b"PAR1" + bytes(4) + notes + len(notes).to_bytes(4, "little") + b"PAR1"
+    assert "too many groups of rows" in refused(content, tmp_path)[1]
 
 
 def test_so_many_columns_are_no_table(tmp_path: Path) -> None:
@@ -298,25 +297,13 @@ def test_so_many_columns_are_no_table(tmp_path: Path) -> None:
         parquet.check(path, ANY)
 
 
-@pytest.mark.parametrize("encoding", [5, 6, 7])
-def test_delta_encodings_claim_what_is_not_seen(tmp_path: Path, encoding: int) -> None:
-    """A block of 17 thousand million numbers in 20 bytes: who sends such a page is refused."""
-    error = check(file(page(4, 1, encoding=encoding)), tmp_path)
-    assert (error.fault, error.value) == ("kind", "Parquet with delta encodings")
-    parquet.check(tmp_path / "a.parquet", replace(ANY, trusted=True))
-
-
-def test_texts_that_begin_alike_count_in_full(tmp_path: Path) -> None:
-    """Pages 4 and 30, rows and values 8 each of 31, texts 1 × 4 and 30 × 30: 1,434."""
-    mine = Cap(1_434, 1_434, "", trusted=True)
-    (tmp_path / "a.parquet").write_bytes(DELTA)
-    parquet.check(tmp_path / "a.parquet", mine)
-    assert check(DELTA, tmp_path, replace(mine, free=1_433, most=1_433)).fault == "large"
-
-
-def test_columns_of_others_are_told_as_encrypted(tmp_path: Path) -> None:
-    error = check(file(page(4, 1), column=((8, STRUCT, b"\0"),)), tmp_path)
-    assert (error.fault, error.value) == ("kind", "an encrypted Parquet file")
+def test_what_is_not_known_is_not_held() -> None:
+    """A list of 2,000 trues in a field that nobody knows; of 2 MB it took seconds."""
+    unknown = b"\xf1" + b"\xd0\x0f" + b"\1" * 2_000
+    with pytest.raises(ThriftError, match="too much that is not known"):
+        read(struct((20, LIST, unknown)), {1: (4,)})
+    few = struct((20, LIST, b"\xa1" + b"\1" * 10))
+    assert read(few, {})[1] == len(few)
 
 
 @pytest.mark.parametrize(
