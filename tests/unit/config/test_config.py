@@ -6,43 +6,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 from conftest import refusal
 
 from harness.config import TimeSplit, parse, read
 from harness.core.errors import UsageError
 
 ROOT = Path(__file__).parents[3]
-CONFIGS = [read(path) for path in sorted((ROOT / "configs").glob("*.toml"))]
-TOML = """
-[data]
-layout = "hm"
-path = "shop"
-[split]
-strategy = "time"
-[evaluation]
-k = 5
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-[[models]]
-name = "last week"
-use = "baselines.popular:Popular"
-params = { window_days = 7 }
-"""
 VALUES: dict[str, Any] = {
     "data": {"layout": "table", "path": "shop", "events": "log.csv"},
     "split": {"strategy": "time"},
     "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
 }
 MODEL = VALUES["models"][0]
+WEEKLY = MODEL | {"name": "last week", "params": {"window_days": 7}}
 WHOLE = {"name": "whole", "use": "baselines.fill:Fill", "of": ["popular"]}
 READY = {"name": "ready", "lists": "mates.csv"}
 PRECOMPUTED = '[[models]] "ready" has precomputed recommendations, which have no '
 
 
-def config_file(folder: Path, text: str = TOML) -> Path:
+def config_file(folder: Path, **sections: Any) -> Path:
     path = folder / "hm.toml"
-    path.write_text(text, encoding="utf-8")
+    two = {"evaluation": {"k": 5}, "models": [MODEL, WEEKLY]}
+    path.write_text(tomli_w.dumps(values(**two | sections)), encoding="utf-8")
     return path
 
 
@@ -64,14 +50,12 @@ def refused(config: dict[str, Any]) -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: Path(config.file).name)
-def test_every_config_of_the_repository_parses(config: Any) -> None:
-    assert len({m.name for m in config.models}) == len(config.models) > 1
-    assert config.layout().name == config.data.layout
-
-
-def test_there_are_configs_of_every_kind_of_layout() -> None:
-    assert {config.data.layout for config in CONFIGS} == {"hm", "ponpare", "kion", "table"}
+def test_every_config_of_the_repository_parses() -> None:
+    configs = [read(path) for path in sorted((ROOT / "configs").glob("*.toml"))]
+    for config in configs:
+        assert len({model.name for model in config.models}) == len(config.models) > 1
+        assert config.layout().name == config.data.layout
+    assert {config.data.layout for config in configs} == {"hm", "ponpare", "kion", "table"}
 
 
 def test_defaults() -> None:
@@ -85,10 +69,9 @@ def test_defaults() -> None:
 
 
 def test_a_relative_path_starts_at_the_configs_folder(tmp_path: Path) -> None:
-    config = read(config_file(tmp_path))
-    assert config.layout().events[0].table.path.parent == tmp_path / "shop"
-    config = read(config_file(tmp_path), [f"data.path={tmp_path / 'other'}"])
-    assert config.layout().events[0].table.path.parent == tmp_path / "other"
+    for path, folder in {"shop": tmp_path / "shop", str(tmp_path / "x"): tmp_path / "x"}.items():
+        config = read(config_file(tmp_path), [f"data.path={path}"])
+        assert config.layout().events[0].table.path.parent == folder
 
 
 def test_the_resolved_config_reads_back_as_the_same() -> None:
@@ -284,31 +267,28 @@ def test_what_is_no_config_file(tmp_path: Path) -> None:
         read(tmp_path / "none.toml")
     with refusal(UsageError, "is a folder, and a config is one file; name a config file (TOML)"):
         read(tmp_path)
-    path = config_file(tmp_path)
+    path = config_file(tmp_path, evaluation={"kk": 5})
     with refusal(UsageError, f"is a folder, and a config is one file; there are {path}"):
         read(tmp_path)
+    with refusal(UsageError, f'{path}: [evaluation] has no key "kk"'):
+        read(path)
     path.write_bytes(b"\xff\xfe")
     with refusal(UsageError, "hm.toml: cannot be read: it is not UTF-8 text"):
         read(path)
-    with pytest.raises(UsageError, match=r"hm\.toml: is not valid TOML: .*line 2"):
-        read(config_file(tmp_path, "[data]\nlayout = hm\n"))
-    with refusal(UsageError, f'{path}: [evaluation] has no key "kk"'):
-        read(config_file(tmp_path, TOML.replace("k = 5", "kk = 5")))
+    path.write_text("[data]\nlayout = hm\n")
+    with refusal(UsageError, "hm.toml: is not valid TOML: ", "line 2"):
+        read(path)
 
 
 @pytest.mark.parametrize(
     ("override", "place", "value"),
     [
-        ("evaluation.k=7", ("evaluation", "k"), 7),
         ("evaluation.k = 7", ("evaluation", "k"), 7),
         ("evaluation.require_hit=false", ("evaluation", "require_hit"), False),
         ("evaluation.users=all", ("evaluation", "users"), "all"),
-        ('evaluation.users="all"', ("evaluation", "users"), "all"),
         ("evaluation.metrics=['MAP@5', 'NDCG@5']", ("evaluation", "metrics"), ["MAP@5", "NDCG@5"]),
-        ("data.path=../other data", ("data", "path"), "../other data"),
-        ("data.path=a=b", ("data", "path"), "a=b"),
+        ("data.path=../a = b", ("data", "path"), "../a = b"),
         ("models.1.params.window_days=14", ("models", 1, "params", "window_days"), 14),
-        ("models.0.params.half_life_days=2.5", ("models", 0, "params", "half_life_days"), 2.5),
         ("split={strategy='last_n', n=2}", ("split", "n"), 2),
     ],
 )
@@ -326,7 +306,6 @@ def test_overrides(tmp_path: Path, override: str, place: tuple[Any, ...], value:
     [
         ("evaluation.k", '--set evaluation.k: expected key=value, such as "evaluation.k=5"'),
         ("=5", "--set =5: expected key=value"),
-        (".k=5", "--set .k=5: expected key=value"),
         ("evaluation..k=5", "--set evaluation..k=5: expected key=value"),
         ("models.0=5", "--set models.0=5: name a key of one model, such as models.0.repeats=3"),
         ("models.2.repeats=5", '--set models.2.repeats=5: there is no "2" to set a key of'),
