@@ -14,11 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DAY = timedelta(days=1)
 
-Rows = list[dict[str, str]]
 Event = tuple[str, str, datetime]
 
 
-def table(path: Path) -> Rows:
+def table(path: Path) -> list[dict[str, str]]:
     packed = path.with_name(path.name + ".gz")
     content = gzip.decompress(packed.read_bytes()) if packed.exists() else path.read_bytes()
     return list(csv.DictReader(io.StringIO(content.decode())))
@@ -26,15 +25,28 @@ def table(path: Path) -> Rows:
 
 @dataclass
 class Plain:
-    """An evaluation set in plain Python; `truth` holds evaluated users alone."""
+    """An evaluation set in plain Python."""
 
     train: list[Event]
+    valid: list[Event]
     candidates: set[str]
-    truth: dict[str, set[str]]
+    known: set[str]
     k: int
     cutoff: datetime
-    funnel: list[int] = field(default_factory=list)
     seen: dict[str, set[str]] = field(default_factory=dict)
+    """Items that count no more, by user."""
+    truth: dict[str, set[str]] = field(init=False)
+    """Of evaluated users alone."""
+    funnel: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        items: dict[str, set[str]] = defaultdict(set)
+        for user, item, _ in self.valid:
+            items[user].add(item)
+        truth = {user: items[user] - self.seen.get(user, set()) for user in items}
+        in_train = [user for user in truth if user in self.known]
+        self.truth = {user: truth[user] for user in in_train if truth[user] & self.candidates}
+        self.funnel = [len(truth), len(in_train), len(self.truth)]
 
     def scores(self, lists: Callable[[str], Sequence[str]]) -> dict[str, float]:
         """Return the means over users of AP (divisor min(R, k)), recall and NDCG at k."""
@@ -73,53 +85,25 @@ class Plain:
         return lists
 
 
-def evaluation_set(
-    train: list[Event],
-    valid: list[Event],
-    candidates: set[str],
-    known: set[str],
-    k: int,
-    cutoff: datetime,
-    drop_seen: bool = False,
-) -> Plain:
-    seen: dict[str, set[str]] = defaultdict(set)
-    for user, item, _ in train:
-        seen[user].add(item)
-    truth: dict[str, set[str]] = defaultdict(set)
-    for user, item, _ in valid:
-        truth[user].add(item)
-    active = sorted(truth)
-    if drop_seen:
-        truth = defaultdict(set, {u: truth[u] - seen[u] for u in active})
-    in_train = [u for u in active if u in known]
-    evaluated = [u for u in in_train if truth[u] & candidates]
-    return Plain(
-        train, candidates, {u: truth[u] for u in evaluated}, k, cutoff,
-        [len(active), len(in_train), len(evaluated)], seen if drop_seen else {},
-    )  # fmt: skip
-
-
 def plain_hm() -> Plain:
     folder = ROOT / "data" / "hm-sample"
     events = [
         (r["customer_id"], r["article_id"], datetime.fromisoformat(r["t_dat"]))
         for r in table(folder / "transactions_train.csv")
     ]
-    first_day = max(e[2] for e in events) - 6 * DAY
-    train = [e for e in events if e[2] < first_day]
-    valid = [e for e in events if e[2] >= first_day]
+    cutoff = max(e[2] for e in events) - 6 * DAY
+    train = [e for e in events if e[2] < cutoff]
+    valid = [e for e in events if e[2] >= cutoff]
     candidates = {r["article_id"] for r in table(folder / "articles.csv")}
-    return evaluation_set(train, valid, candidates, {e[0] for e in train}, 12, first_day)
+    return Plain(train, valid, candidates, {e[0] for e in train}, 12, cutoff)
 
 
 def plain_ponpare() -> Plain:
     folder = ROOT / "data" / "ponpare-sample"
-    files = {"coupon_detail_train.csv": "COUPON_ID_hash"}
-    files["coupon_visit_train.csv"] = "VIEW_COUPON_ID_hash"
     events = [
         (r["USER_ID_hash"], r[item], datetime.fromisoformat(r["I_DATE"]))
-        for name, item in files.items()
-        for r in table(folder / name)
+        for kind, item in (("detail", "COUPON_ID_hash"), ("visit", "VIEW_COUPON_ID_hash"))
+        for r in table(folder / f"coupon_{kind}_train.csv")
     ]
     present = max(e[2] for e in events)
 
@@ -128,13 +112,12 @@ def plain_ponpare() -> Plain:
 
     train = [e for e in events if (present - e[2]) // DAY > 13]
     valid = [e for e in events if 7 <= (present - e[2]) // DAY <= 13]
-    coupons = table(folder / "coupon_list_train.csv")
+    coupons, people = table(folder / "coupon_list_train.csv"), table(folder / "user_list.csv")
     shown = {r["COUPON_ID_hash"] for r in coupons if 7 <= days_back(r["DISPFROM"]) <= 13}
-    people = table(folder / "user_list.csv")
-    registered = {r["USER_ID_hash"] for r in people if days_back(r["REG_DATE"]) > 13}
-    known = {e[0] for e in train} & registered
+    known = {e[0] for e in train}
+    known &= {r["USER_ID_hash"] for r in people if days_back(r["REG_DATE"]) > 13}
     cutoff = present - 14 * DAY + timedelta(microseconds=1)
-    return evaluation_set(train, valid, shown, known, 10, cutoff)
+    return Plain(train, valid, shown, known, 10, cutoff)
 
 
 def shuffle_key(user: str, item: str, seed: int = 0) -> int:
@@ -152,17 +135,16 @@ def shuffle_key(user: str, item: str, seed: int = 0) -> int:
 
 
 def plain_movielens(folder: Path, tie: Callable[[str, str], object]) -> Plain:
-    liked: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    liked: dict[str, list[Event]] = defaultdict(list)
     for r in table(folder / "ratings.csv"):
         if float(r["rating"]) >= 4:
-            liked[r["userId"]].append((int(r["timestamp"]), r["movieId"]))
-    train: list[Event] = []
-    valid: list[Event] = []
-    for user, events in liked.items():
-        rows = [(user, item, datetime(1970, 1, 1) + timedelta(seconds=t)) for t, item in events]
-        rows.sort(key=lambda e: (e[2], tie(e[0], e[1])))
-        train += rows[:-5]
-        valid += rows[-5:]
-    candidates = {e[1] for e in train}
-    known = {e[0] for e in train}
-    return evaluation_set(train, valid, candidates, known, 10, datetime.max, drop_seen=True)
+            time = datetime(1970, 1, 1) + timedelta(seconds=int(r["timestamp"]))
+            liked[r["userId"]].append((r["userId"], r["movieId"], time))
+    for events in liked.values():
+        events.sort(key=lambda e: (e[2], tie(e[0], e[1])))
+    train = [e for events in liked.values() for e in events[:-5]]
+    valid = [e for events in liked.values() for e in events[-5:]]
+    seen: dict[str, set[str]] = defaultdict(set)
+    for user, item, _ in train:
+        seen[user].add(item)
+    return Plain(train, valid, {e[1] for e in train}, {*seen}, 10, datetime.max, seen)
