@@ -12,15 +12,8 @@ from conftest import refusal
 from harness.config import parse
 from harness.config.diff import differing, settings
 from harness.config.space import Range, domains
+from harness.core import params
 from harness.core.errors import UsageError
-from harness.core.params import (
-    require_above,
-    require_choice,
-    require_flag,
-    require_from,
-    require_texts,
-    require_whole,
-)
 
 VALUES: dict[str, Any] = {
     "data": {"layout": "table", "path": "shop", "events": "log.csv"},
@@ -49,18 +42,14 @@ def test_lists_and_ranges() -> None:
         "depth": {"low": 1, "high": 4},
         "shrink": {"low": 0.0, "high": 100},
         "rate": {"low": 1, "high": 100, "log": True},
+        "x": [1, True, 1.0, "1"],  # a true beside a one is another value
     }
-    found = domains(parse(with_model(space=space), Path()).models[0].space)
-    assert found == {
-        "near": (20, 50),
-        "by": ("cosine", True, {"of": 1}),
-        "depth": Range(1, 4),
-        "shrink": Range(0.0, 100),
-        "rate": Range(1, 100, log=True),
-    }
-    assert list(found) == list(space)
-    wholes = [domain.whole for domain in found.values() if isinstance(domain, Range)]
-    assert wholes == [True, False, True]
+    ranges = {"depth": Range(1, 4), "shrink": Range(0.0, 100), "rate": Range(1, 100, log=True)}
+    parsed = domains(parse(with_model(space=space), Path()).models[0].space)
+    assert list(parsed) == list(space)
+    lists = {"near": (20, 50), "by": ("cosine", True, {"of": 1}), "x": (1, True, 1.0, "1")}
+    assert parsed == lists | ranges
+    assert [domain.whole for domain in ranges.values()] == [True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -88,15 +77,10 @@ def test_what_is_no_space(value: Any, message: str) -> None:
     )
 
 
-def test_a_true_beside_a_one_is_another_value() -> None:
-    assert domains({"x": [1, True, 1.0, "1"]})["x"] == (1, True, 1.0, "1")
-
-
 def test_tune_has_defaults() -> None:
     tune = parse(VALUES, Path()).tune
-    assert (tune.trials, tune.search, tune.metric, tune.seed, tune.split) == (
-        None, "random", None, None, None,
-    )  # fmt: skip
+    assert tune.search == "random"
+    assert tune.trials is tune.metric is tune.seed is tune.split is None
 
 
 @pytest.mark.parametrize(
@@ -162,12 +146,12 @@ def test_a_written_config_is_told_as_toml_has_it() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: require_above(0, n=True), "n is true; expected a number above 0"),
-        (lambda: require_from(0, n=False), "n is false; expected a number from 0 up"),
-        (lambda: require_whole(1, n=True), "n is true; expected a whole number from 1 up"),
-        (lambda: require_flag(n=[True]), "n is [true]; expected true or false"),
-        (lambda: require_choice(["a"], n=True), "n is true; allowed: a"),
-        (lambda: require_texts(n=["a", True]), "n is ['a', true]; expected a list of texts"),
+        (lambda: params.require_above(0, n=True), "n is true; expected a number above 0"),
+        (lambda: params.require_from(0, n=False), "n is false; expected a number from 0 up"),
+        (lambda: params.require_whole(1, n=True), "n is true; expected a whole number from 1 up"),
+        (lambda: params.require_flag(n=[True]), "n is [true]; expected true or false"),
+        (lambda: params.require_choice(["a"], n=True), "n is true; allowed: a"),
+        (lambda: params.require_texts(n=["a", True]), "n is ['a', true]; expected a list of texts"),
     ],
 )
 def test_so_a_parameter_is_that_cannot_be(call: Callable[[], Any], said: str) -> None:
@@ -182,8 +166,7 @@ def test_a_config_is_written_as_it_was_given() -> None:
 
 def test_elsewhere_paths_are_absolute() -> None:
     values = VALUES | {"submission": {"sample": "s.csv"}}
-    config = parse(values, Path("here"))
-    written = config.written(Path("there"))
+    written = parse(values, Path("here")).written(Path("there"))
     here = Path("here").resolve()
     assert written["data"]["path"] == str(here / "shop")
     assert written["submission"] == {"sample": str(here / "s.csv")}

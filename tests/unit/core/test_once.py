@@ -26,7 +26,7 @@ def test_objects_do_not_wait_for_one_another() -> None:
     class Waits:
         @once
         def value(self) -> int:
-            both.wait(timeout=10)
+            both.wait(timeout=120)
             return 1
 
     with ThreadPoolExecutor(2) as pool:
