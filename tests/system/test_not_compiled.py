@@ -18,12 +18,11 @@ def without(module: str, folder: Path, *typed: str) -> subprocess.CompletedProce
     (gone,) = folder.glob(f"{module}.*.so")
     gone.unlink()
     env = os.environ | {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
-    return subprocess.run(
-        [sys.executable, *typed], env=env, capture_output=True, text=True, timeout=300
-    )
+    line = [sys.executable, *typed]
+    return subprocess.run(line, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
 
 
-def told(path: Path) -> str:
+def message(path: Path) -> str:
     return (
         f"{path}: not compiled for Python {sys.version_info[0]}.{sys.version_info[1]}\n"
         "in a clone: make demo, or pip install -e .\n"
@@ -31,26 +30,29 @@ def told(path: Path) -> str:
     )
 
 
+LIST = "-m harness list metrics"
+RUN = f"-m harness run {ROOT}/configs/demo.toml --out run"
+
+
 @pytest.mark.parametrize(
-    "module", ["harness/core/_kernels", "harness/metrics/_kernels", "harness/submission/_scan"]
+    ("module", "line"),
+    [
+        ("harness/core/_kernels", LIST),
+        ("harness/metrics/_kernels", LIST),
+        ("harness/submission/_scan", LIST),
+        ("baselines/_kernels", RUN),
+    ],
 )
-def test_a_command_says_it_in_one_message(module: str, tmp_path: Path) -> None:
-    done = without(module, tmp_path, "-m", "harness", "list", "metrics")
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", told(tmp_path / module))
-
-
-def test_baselines_say_it_too(tmp_path: Path) -> None:
-    typed = ["-m", "harness", "run", str(ROOT / "configs" / "demo.toml"), "--out"]
-    done = without("baselines/_kernels", tmp_path, *typed, str(tmp_path / "run"))
-    said = told(tmp_path / "baselines/_kernels")
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+def test_a_command_says_it_in_one_message(module: str, line: str, tmp_path: Path) -> None:
+    done = without(module, tmp_path, *line.split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message(tmp_path / module))
 
 
 @pytest.mark.parametrize("used", ["import harness; harness.run", "import harness.metrics"])
 def test_from_python_it_is_an_import_error(used: str, tmp_path: Path) -> None:
     code = f"try:\n    {used}\nexcept ImportError as error:\n    print(error)"
     done = without("harness/models/_kernels", tmp_path, "-c", code)
-    assert done.stdout == told(tmp_path / "harness/models/_kernels"), done.stderr
+    assert done.stdout == message(tmp_path / "harness/models/_kernels"), done.stderr
 
 
 def test_the_help_needs_nothing_compiled(tmp_path: Path) -> None:

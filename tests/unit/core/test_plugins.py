@@ -43,18 +43,12 @@ def refused(use: str, folder: Path, params: Mapping[str, Any] | None = None) -> 
     return str(caught.value)
 
 
-def test_a_module_and_its_class(tmp_path: Path) -> None:
+def test_a_module_and_a_file_beside_the_config(tmp_path: Path) -> None:
+    """The file wins, and does not hide the module for others."""
     model = load("baselines.popular:Popular", tmp_path, {"window_days": 7})
     assert (type(model), model.window_days) == (Popular, 7)
-
-
-def test_a_file_beside_the_config(tmp_path: Path) -> None:
-    model = load("my_model:Model", beside(tmp_path), {"width": 5})
+    model = load("json:Model", beside(tmp_path, name="json"), {"width": 5})
     assert (model.depth, model.width) == (1, 5)
-
-
-def test_a_file_beside_the_config_wins(tmp_path: Path) -> None:
-    assert type(load("json:Model", beside(tmp_path, name="json"))).__name__ == "Model"
     assert json.loads("[1]") == [1]
     assert not hasattr(json, "Model")
 
@@ -65,15 +59,9 @@ def test_files_of_one_name_in_two_folders_stay_apart(tmp_path: Path) -> None:
     assert [load("my_model:Model", folder).depth for folder in (one, two, one)] == [1, 9, 1]
 
 
-def test_a_function_may_make_the_model(tmp_path: Path) -> None:
-    text = GOOD + "\n\ndef make(depth):\n    return Model(depth)\n"
-    assert load("my_model:make", beside(tmp_path, text), {"depth": 4}).depth == 4
-
-
-def test_any_parameter_where_the_class_takes_any(tmp_path: Path) -> None:
-    text = GOOD.replace("depth=1, *, width=2", "**more").replace("depth, width", "more, 0")
-    model = load("my_model:Model", beside(tmp_path, text), {"whatever": 1})
-    assert model.depth == {"whatever": 1}
+def test_a_function_may_make_the_model_and_take_any_parameter(tmp_path: Path) -> None:
+    beside(tmp_path, GOOD + "\n\ndef make(**params):\n    return Model(*params.values())\n")
+    assert load("my_model:make", tmp_path, {"whatever": 4}).depth == 4
 
 
 NO_PATH = 'is no import path; expected "module:Class", such as "my_model:Model"'

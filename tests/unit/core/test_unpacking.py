@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import small
+from conftest import refusal
 
 from harness.core import unpacking
 from harness.core.errors import DataError
@@ -110,12 +111,9 @@ def test_a_table_that_swells_is_refused(
     tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
 ) -> None:
     (tmp_path / name).write_bytes(pack(bytes(16 * MB + 1)))
-    with pytest.raises(DataError) as error, unpacked(tmp_path / name, SENT):
+    message = f"{name}: unpacks to more than 16,777,216 bytes; unpack it yourself, and give it as"
+    with refusal(DataError, message), unpacked(tmp_path / name, SENT):
         pass
-    assert str(error.value) == (
-        f"{tmp_path}/{name}: unpacks to more than 16,777,216 bytes; unpack it yourself, and give "
-        "it as plain CSV"
-    )
 
 
 def test_swelling_lines_are_never_looked_at(
@@ -132,12 +130,12 @@ def test_swelling_lines_are_never_looked_at(
 def test_a_config_sets_the_cap_of_its_tables(tmp_path: Path) -> None:
     rows = "user,item,time\n" + "ann,a,2020-01-01\n" * 150_000
     (tmp_path / "log.csv.gz").write_bytes(gzip.compress(rows.encode()))
-    with pytest.raises(DataError) as error:
-        load(small.config_of(tmp_path, data={"max_unpacked_gb": 0.001}).layout())
-    assert str(error.value).endswith(
+    message = (
         "log.csv.gz: unpacks to more than 1,000,000 bytes; set max_unpacked_gb under [data] to "
         "what it unpacks to, in GB, if that is right (--set data.max_unpacked_gb=…)"
     )
+    with refusal(DataError, message):
+        load(small.config_of(tmp_path, data={"max_unpacked_gb": 0.001}).layout())
     config = small.config_of(tmp_path, data={"max_unpacked_gb": 0.003})
     assert len(load(config.layout()).events.user) == 150_000
     assert small.config_of(tmp_path).data.cap.free == 1 << 30
