@@ -256,9 +256,7 @@ def _columns(group: dict[int, Any], leaves: list[Leaf]) -> Iterator[tuple[dict[i
     return zip(chunks, leaves, strict=True)
 
 
-def _few(
-    pages: Iterator[tuple[Page, Leaf]], size: int, most: int
-) -> Iterator[tuple[Page, Leaf]]:
+def _few(pages: Iterator[tuple[Page, Leaf]], size: int, most: int) -> Iterator[tuple[Page, Leaf]]:
     """Yield pages; each takes its time, so that there may be only so many, each in its place."""
     left = size
     for count, (page, leaf) in enumerate(pages):

@@ -54,7 +54,19 @@ def tree(module: str) -> ast.Module:
     return ast.parse(MODULES[module].read_text(encoding="utf-8"))
 
 
-def imported(nodes: Iterator[ast.AST]) -> Iterator[str]:
+@cache
+def parts(module: str) -> list[ast.AST]:
+    """Return every node of a module."""
+    return list(ast.walk(tree(module)))
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """Return all modules that a module imports, within functions and for types as well."""
+    return frozenset(imported(parts(module)))
+
+
+def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the modules that import statements name; of ``from a import b``, a.b if a module."""
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -85,7 +97,7 @@ def package_of(module: str) -> str:
 
 def test_baselines_know_the_contract_alone() -> None:
     for module in sources("baselines"):
-        names = set(imported(ast.walk(tree(module))))
+        names = imports(module)
         assert {package_of(name) for name in in_package(names, "harness")} <= CONTRACT, module
         own = {package_of(name) for name in in_package(names, "baselines")}
         assert own <= {package_of(module), "baselines._kernels"}, module
@@ -96,7 +108,7 @@ def test_a_package_knows_those_below_it_alone() -> None:
     for module in sources("harness").keys() - {"harness"}:
         (floor,) = (i for i, layer in enumerate(LAYERS) if package_of(module) in layer)
         below = {package_of(module)}.union(*LAYERS[floor + 1 :])
-        names = in_package(set(imported(ast.walk(tree(module)))), "harness")
+        names = in_package(imports(module), "harness")
         assert {package_of(name) for name in names} <= below, module
 
 
@@ -106,7 +118,7 @@ LISTS_BASELINES = {"harness.cli.lists", "harness.report.model_docs", "harness.re
 
 def test_harness_knows_no_baseline() -> None:
     for module in sources("harness"):
-        assert not in_package(imported(ast.walk(tree(module))), "baselines"), module
+        assert not in_package(imports(module), "baselines"), module
         texts = () if module in LISTS_BASELINES else texts_that_are_no_message(tree(module))
         for text in texts:
             assert "baselines" not in text, module
@@ -124,12 +136,12 @@ def texts_that_are_no_message(node: ast.AST) -> Iterator[str]:
 
 
 def nodes() -> Iterator[tuple[str, ast.AST]]:
-    return ((module, node) for module in MODULES for node in ast.walk(tree(module)))
+    return ((module, node) for module in MODULES for node in parts(module))
 
 
 def test_no_code_comes_from_data() -> None:
     for module, node in nodes():
-        assert not {name.partition(".")[0] for name in imported(iter([node]))} & UNSAFE, module
+        assert not {name.partition(".")[0] for name in imported([node])} & UNSAFE, module
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             assert node.func.id not in ("eval", "exec", "__import__"), module
         if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
@@ -140,7 +152,7 @@ def test_no_global_generator() -> None:
     for module, node in nodes():
         if module == "harness.testing":  # it watches that models leave these alone
             continue
-        assert "random" not in imported(iter([node])), module
+        assert "random" not in imported([node]), module
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "np.random":
             assert node.attr in OWN_STREAMS, module
         if isinstance(node, ast.ImportFrom) and node.module == "numpy.random":
@@ -149,7 +161,7 @@ def test_no_global_generator() -> None:
 
 def test_no_circles() -> None:
     """Imports within functions and for types count here too."""
-    graph = {m: set(imported(ast.walk(tree(m)))) & MODULES.keys() - {m} for m in MODULES}
+    graph = {m: imports(m) & MODULES.keys() - {m} for m in MODULES}
     assert graph["harness.experiment.run"] >= {"harness.protocol.task", "harness.stats.slices"}
     try:
         TopologicalSorter(graph).prepare()
@@ -188,7 +200,7 @@ def test_the_library_prints_nothing() -> None:
     printing = {"print", "sys.stderr.write", "sys.stdout.write", "warnings.showwarning"}
     printing |= {"logging.basicConfig", "logging.disable", "logging.StreamHandler"}
     for module in MODULES.keys() - in_package(MODULES, "harness.cli"):
-        calls = [node for node in ast.walk(tree(module)) if isinstance(node, ast.Call)]
+        calls = [node for node in parts(module) if isinstance(node, ast.Call)]
         assert not {ast.unparse(call.func) for call in calls} & printing, module
 
 

@@ -176,11 +176,8 @@ def test_a_fault_is_named_in_a_line(sections: dict[str, Any], line: str) -> None
         ({"time": {}}, ["no section [time]; allowed: ", "evaluation"]),
         ({"folder": "/"}, ["no section [folder]; allowed: ", "models"]),
         ({"data": {"fraction": 1}}, ['[data] has no key "fraction"; allowed: ', "separator"]),
-        ({"split": {"n": 3}}, ['[split] has no key "n"; allowed: ', "valid_days", "window"]),
         ({"evaluation": {"truth": "zz"}}, ["truth = 'zz'; allowed: ", "all", "candidates"]),
         ({"evaluation": {"users": 5}}, ["[evaluation] users = 5; allowed: ", "seen", "all"]),
-        ({"data": {"layout": "hm"}, "split": {"strategy": "given", "valid": "x"}},
-         ['[data] layout "hm" has no key "events"; allowed: ']),
         ({"data": {"layout": "hm", "events": None}, "split": {"strategy": "given", "valid": "x"}},
          ['[split] strategy "given" goes with layout "table" only']),
     ],
@@ -196,22 +193,17 @@ def test_where_nothing_is_near_all_are_named(sections: dict[str, Any], words: li
         ("evaluation", "k", "5", ": found '5'; input should be a valid integer"),
         ("evaluation", "k", True, ": found true; "),
         ("evaluation", "k", 0, ": found 0; input should be greater than or eq"),
-        ("evaluation", "seed", -1, ": found -1; "),
         ("evaluation", "seed", 2**63, f": found {2**63}; "),
         ("evaluation", "require_hit", "no", ": found 'no'; "),
         ("evaluation", "metrics", "MAP@12", ": found 'MAP@12'; "),
         ("evaluation", "metrics", ["MAP@12", 3], ".1: found 3; "),
         ("split", "valid_days", 7.5, ": found 7.5; "),
-        ("split", "valid_days", 0, ": found 0; "),
         ("data", "time", 5, ""),
         ("data", "time", False, ' = false goes with [split] strategy "given" only'),
-        ("data", "path", 5, ": found 5; "),
-        ("data", "header", "no", ": found 'no'; "),
         ("data", "min_user_events", 2**63, ": found 9223372036854775808"),
         *(("data", "max_unpacked_gb", float(n), f": found {n}") for n in ("0", "-1", "inf", "nan")),
         ("data", "max_unpacked_gb", "much", ": found 'much'; "),
         ("data", "where", 5, ": found 5; expected keys with values"),
-        ("data", "where", {"rating": 4}, " rating: found 4; expected a text or "),
         ("data", "where", {"r": True}, " r: found true; expected a text or "),
         ("data", "where", {"event": []}, " event: found []; expected a text or "),
         ("data", "where", {"r": {"min": "4"}}, " r: found { min = '4' }; expected a text or "),
@@ -220,7 +212,6 @@ def test_where_nothing_is_near_all_are_named(sections: dict[str, Any], words: li
          " r: found { min = true, max = [false] }; expected a text or "),
         ("data", "where", {"a b": {"min": 2, "max": 1}}, ' "a b": min = 2 is above max = 1'),
         ("data", "layout", "hm", ' "hm" has no key "events"; allowed: '),
-        ("data", "layout", "ponpare", ' "ponpare" has no key "events"; allowed: '),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_named_with_its_key(
@@ -233,7 +224,6 @@ def test_a_wrong_value_is_named_with_its_key(
 @pytest.mark.parametrize(
     ("sections", "start"),
     [
-        ({"evaluation": 5}, "[evaluation]: found 5; expected keys with values"),
         ({"data": []}, "[data]: found []; expected keys with values"),
         ({"split": 5}, "[split]: found 5; expected keys with values"),
         ({"data": {"restore_zeros": True}}, '[data] layout "table" has no key "restore_zeros"; '),
@@ -255,8 +245,9 @@ def test_what_is_wrong_of_a_section_or_a_model(sections: dict[str, Any], start: 
 
 def test_each_fault_has_a_line() -> None:
     lines = refused(values(evaluation={"k": 0, "user": "seen"}, data={"pth": "x"})).splitlines()
-    assert len(lines) == 3
-    assert all(line.startswith("hm.toml: [") for line in lines)
+    assert [line.partition("]")[0] for line in lines] == [
+        "hm.toml: [data", "hm.toml: [evaluation", "hm.toml: [evaluation"
+    ]  # fmt: skip
 
 
 # --- files and overrides -------------------------------------------------------------------------

@@ -15,20 +15,20 @@ def entry(folder: Path, number: int) -> Path:
     return path
 
 
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+def kept(models: Path) -> tuple[list[str], str]:
+    """Return the entries, and the sum beside them."""
+    size = models.with_name("models.size").read_text()
+    return sorted(path.name for path in models.iterdir()), size
 
 
 def test_the_oldest_entries_go_until_a_tenth_is_free(tmp_path: Path) -> None:
     """Of 50 bytes 45 are kept: four entries of the six."""
-    models, noted = tmp_path / "models", tmp_path / "models.size"
-    for number in range(4):
+    models = tmp_path / "models"
+    for number in range(5):
         make_room_for(entry(models, number), 50)
-    assert (names(models), noted.read_text()) == (["0", "1", "2", "3"], "40")
-    make_room_for(entry(models, 4), 50)
-    assert (len(names(models)), noted.read_text()) == (5, "50")
+    assert kept(models) == (["0", "1", "2", "3", "4"], "50")
     make_room_for(entry(models, 5), 50)
-    assert (names(models), noted.read_text()) == (["2", "3", "4", "5"], "40")
+    assert kept(models) == (["2", "3", "4", "5"], "40")
 
 
 def test_entries_are_counted_anew_where_no_sum_is_noted(tmp_path: Path) -> None:
@@ -48,4 +48,4 @@ def test_an_entry_that_is_too_large_takes_no_other_along(tmp_path: Path) -> None
     large = entry(models, 1)
     (large / "lists").write_bytes(b"x" * 60)
     make_room_for(large, 50)
-    assert (names(models), (tmp_path / "models.size").read_text()) == (["0"], "10")
+    assert kept(models) == (["0"], "10")
