@@ -7,13 +7,12 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.core.errors import RecommenderError
-from harness.core.processes import Answer, Worker
+from harness.core.processes import LostError, Worker
 from harness.core.sharing import Work, Workers
 
 ECHO = """
@@ -136,105 +135,35 @@ def test_it_ends_with_the_process_that_started_it(module: str, tmp_path: Path) -
         time.sleep(0.01)
 
 
-# Units are shared between this process and workers.
-
-REST = "the rest of its work is done by this one"
-
-
-def work(here: list[str]) -> Work[str, str]:
-    """Return work that writes down what this process does of it."""
-
-    def done(item: str) -> str:
-        here.append(item)
-        return f"{item} here"
-
-    return Work(
-        prepare=lambda: {"do": ""},
-        accept=lambda answer: None,
-        request=lambda item: {"do": item},
-        received=lambda answer: f"{answer.told['pid']} there",
-        here=done,
-        lost=lambda item, how: f"{item} {how}",
-    )
-
-
-def results(workers: Workers, units: list[list[str]], work: Work[str, str]) -> dict[str, str]:
-    """Return the results: the workers do what is left behind the first item."""
-    shared = workers.share(units, work)
-    first = next(shared)
-    for thread in threading.enumerate():
-        if thread.name == "share":
-            thread.join(120)
-    return {item: get() for item, get in (first, *shared)}
-
-
-@pytest.fixture
-def workers(module: str) -> Iterator[Workers]:
-    with Workers(module, 1, patience=0) as workers:
-        yield workers
-
-
-def test_a_worker_takes_the_last_unit_whole(workers: Workers) -> None:
-    here: list[str] = []
-    done = results(workers, [["a"], ["b"], ["c", "d"]], work(here))
-    assert here == ["a"]
-    there = done["b"]
-    assert done == {"a": "a here", "b": there, "c": there, "d": there}
-    assert there.endswith(" there")
-
-
-@pytest.mark.parametrize(
-    ("processors", "processes", "threads"),
-    [(2, 2, "2"), (16, 4, "8"), (7, 4, "4"), (4, 16, "1")],
-)
-def test_a_worker_has_twice_its_share_of_the_processors(
-    processors: int, processes: int, threads: str, module: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: processors)
-    asked = replace(work([]), received=lambda answer: answer.told["OMP_NUM_THREADS"])
-    with Workers(module, processes - 1, patience=0) as workers:
-        assert results(workers, [["a"], ["threads"]], asked)["threads"] == threads
-
-
 @pytest.mark.parametrize(
     ("do", "how"),
     [
-        ("die", "was killed (memory may have run out)"),
+        ("die", r"was killed \(memory may have run out\)"),
+        ("leave", "ended with status 3"),
         ("break", "ended with status 70"),
         ("interrupt", "ended with status 130"),
     ],
 )
-def test_what_a_worker_had_that_ended_is_done_here(
-    workers: Workers, do: str, how: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    done = results(workers, [["a"], ["b"], [do]], work([]))
-    assert done == {item: f"{item} here" for item in ("a", "b", do)}
-    assert caplog.messages == [f"a worker process {how}: {REST}"]
+def test_how_it_ended_is_told(worker: Worker, do: str, how: str) -> None:
+    with pytest.raises(LostError, match=f"^{how}$"):
+        worker.ask({"do": do})
 
 
-def test_what_ends_a_worker_is_not_done_here(
-    workers: Workers, caplog: pytest.LogCaptureFixture
-) -> None:
-    here: list[str] = []
-    done = results(workers, [["a"], ["b", "leave", "c"]], work(here))
-    assert here == ["a", "c"]
-    assert done.pop("b").endswith(" there")
-    assert done == {"a": "a here", "leave": "leave ended with status 3", "c": "c here"}
-    assert caplog.messages == [f"a worker process ended with status 3: {REST}"]
-
-
-def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(workers: Workers) -> None:
-    with pytest.raises(RecommenderError, match="no such thing"):
-        results(workers, [["a"], ["fail"]], work([]))
-
-
-def test_a_worker_that_cannot_be_prepared_is_not_used(
-    workers: Workers, caplog: pytest.LogCaptureFixture
-) -> None:
-    def no(answer: Answer) -> None:
-        raise RecommenderError("finds other data")
-
-    done = results(workers, [["a"], ["b"]], replace(work([]), accept=no))
-    assert done == {"a": "a here", "b": "b here"}
-    assert caplog.messages == [f"a worker process finds other data: {REST}"]
+def test_work_is_shared_with_a_process(module: str) -> None:
+    work = Work[str, int](
+        prepare=lambda: {"do": ""},
+        accept=lambda answer: None,
+        request=lambda item: {"do": item},
+        received=lambda answer: int(answer.told["pid"]),
+        here=lambda item: os.getpid(),
+        lost=lambda item, how: 0,
+    )
+    with Workers(module, 1, patience=0) as workers:
+        shared = workers.share([["a"], ["b"], ["c", "d"]], work, own=1)
+        first = next(shared)
+        for thread in threading.enumerate():
+            if thread.name == "share":
+                thread.join(120)
+        pids = {item: get() for item, get in (first, *shared)}
+    assert pids["a"] == os.getpid()
+    assert pids["a"] != pids["b"] == pids["c"] == pids["d"]

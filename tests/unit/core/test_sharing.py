@@ -1,30 +1,139 @@
-"""Work that is shared, where no worker is started."""
+"""Work that is shared with workers, which are threads of this process here."""
 
+import os
+import signal
 import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.core import sharing
+from harness.core.errors import RecommenderError, UsageError
+from harness.core.processes import Answer, LostError
 from harness.core.sharing import Work, Workers
 
-UNUSED: Any = None
-WORK = Work[str, str](UNUSED, UNUSED, UNUSED, UNUSED, here="{} here".format, lost=UNUSED)
+REST = "the rest of its work is done by this one"
+ENDS = {"die": -signal.SIGKILL, "break": 70, "interrupt": 130, "leave": 3}
+started: list[tuple[Any, ...]] = []
+
+
+class Worker:
+    """What a worker answers, without a process."""
+
+    def __init__(self, *how: Any) -> None:
+        started.append(how)
+
+    def ask(self, request: dict[str, Any]) -> Answer:
+        if request["do"] == "fail":
+            raise UsageError("no such thing")
+        if request["do"] in ENDS:
+            raise LostError(ENDS[request["do"]])
+        return Answer({})
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Workers]:
+    started.clear()
+    monkeypatch.setattr(sharing, "Worker", Worker)
+    with Workers("module", 1, patience=0) as workers:
+        yield workers
+
+
+WORK = Work[str, str](
+    prepare=lambda: {"do": ""},
+    accept=lambda answer: None,
+    request=lambda item: {"do": item},
+    received=lambda answer: "there",
+    here=lambda item: "here",
+    lost=lambda item, how: how,
+)
+
+
+def results(
+    workers: Workers, units: list[list[str]], work: Work[str, str] = WORK
+) -> dict[str, str]:
+    """Return the results: the workers do what is left behind the first item."""
+    shared = workers.share(units, work, own=1)
+    first = next(shared)
+    for thread in threading.enumerate():
+        if thread.name == "share":
+            thread.join(120)
+    return {item: get() for item, get in (first, *shared)}
 
 
 def test_without_workers_all_is_done_here_in_order() -> None:
-    with Workers("no_such_module", 0) as workers:
+    with Workers("module", 0) as workers:
         done = [(item, get()) for item, get in workers.share([["a", "b"], ["c"]], WORK)]
-    assert done == [("a", "a here"), ("b", "b here"), ("c", "c here")]
+    assert done == [("a", "here"), ("b", "here"), ("c", "here")]
+    assert started == []
 
 
-def test_short_work_starts_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[Any] = []
-    monkeypatch.setattr(sharing, "Worker", lambda *how: started.append(how))
-    with Workers("no_such_module", 2, patience=3600) as workers:
+def test_short_work_starts_no_worker() -> None:
+    with Workers("module", 2, patience=3600) as workers:
         done = [get() for _, get in workers.share([["a"], ["b"], ["c"]], WORK)]
         for thread in threading.enumerate():
             if thread.name == "share":
                 thread.join(120)
-    assert done == ["a here", "b here", "c here"]
-    assert started == []
+    assert (done, started) == (["here"] * 3, [])
+
+
+def test_a_worker_takes_the_last_unit_whole(workers: Workers) -> None:
+    done = results(workers, [["a"], ["b"], ["c", "d"]])
+    assert done == {"a": "here", "b": "there", "c": "there", "d": "there"}
+
+
+@pytest.mark.parametrize(
+    ("processors", "processes", "threads"), [(2, 2, 2), (16, 4, 8), (7, 4, 4), (4, 16, 1)]
+)
+def test_a_worker_has_twice_its_share_of_the_processors(
+    processors: int, processes: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: processors)
+    with Workers("module", processes - 1, patience=0) as workers:
+        results(workers, [["a"], ["b"]])
+    assert started == [("module", threads, Path.cwd())]
+
+
+@pytest.mark.parametrize(
+    ("do", "how"),
+    [
+        ("die", "was killed (memory may have run out)"),
+        ("break", "ended with status 70"),
+        ("interrupt", "ended with status 130"),
+    ],
+)
+def test_what_a_worker_had_that_ended_is_done_here(
+    workers: Workers, do: str, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert results(workers, [["a"], ["b"], [do]]) == {"a": "here", "b": "here", do: "here"}
+    assert caplog.messages == [f"a worker process {how}: {REST}"]
+
+
+def test_what_ends_a_worker_is_not_done_here(
+    workers: Workers, caplog: pytest.LogCaptureFixture
+) -> None:
+    done = results(workers, [["a"], ["b", "leave", "c"]])
+    assert done == {"a": "here", "b": "there", "leave": "ended with status 3", "c": "here"}
+    assert caplog.messages == [f"a worker process ended with status 3: {REST}"]
+
+
+def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(workers: Workers) -> None:
+    with pytest.raises(UsageError, match="no such thing"):
+        results(workers, [["a"], ["fail"]])
+
+
+def test_a_worker_that_cannot_be_prepared_is_not_used(
+    workers: Workers, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no(answer: Answer) -> None:
+        raise RecommenderError("finds other data")
+
+    work = replace(WORK, accept=no)
+    assert results(workers, [["a"], ["b"]], work) == {"a": "here", "b": "here"}
+    assert caplog.messages == [f"a worker process finds other data: {REST}"]
