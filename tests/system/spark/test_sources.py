@@ -46,11 +46,6 @@ def hive(folder: Path) -> dict[str, Any]:
     return {"events": "hive"}
 
 
-def hive_text(folder: Path) -> dict[str, Any]:
-    frame().write_csv(pl.PartitionBy(folder / "text", key="item", include_key=False))
-    return {"events": "text/*/*.csv"}
-
-
 def duckdb_table(folder: Path) -> dict[str, Any]:
     with closing(duckdb.connect(folder / "shop.duckdb")) as connection:
         query = "CREATE TABLE log AS SELECT * FROM read_csv(?, header = true)"
@@ -81,7 +76,7 @@ def lists(folder: Path) -> dict[str, Any]:
     return {"events": "lists.parquet", "rows": ["item", "time"]}
 
 
-KINDS = [colons, patterns, hive, hive_text, duckdb_table, sqlite_table, json_lines, lists]
+KINDS = [colons, patterns, hive, duckdb_table, sqlite_table, json_lines, lists]
 
 
 @pytest.mark.parametrize("write", KINDS)

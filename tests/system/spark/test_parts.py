@@ -14,8 +14,7 @@ from harness.core.errors import (
     HarnessError,
     RecommenderError,
 )
-from harness.spark.packing import PackedError, unpacked
-from harness.spark.parts import SCHEMA, Parts, WorkerError, contents, kept, rows
+from harness.spark.parts import SCHEMA, Parts, WorkerError, kept, rows
 from harness.spark.session import spark_errors
 from spark.conftest import NOISE, by_value
 
@@ -43,8 +42,7 @@ def parts(spark: Any, count: int, partitions: int = 3) -> Parts[int]:
     return kept(frame, number)
 
 
-@pytest.mark.parametrize("count", [1, 5, 20])
-@pytest.mark.parametrize("partitions", [1, 20])
+@pytest.mark.parametrize(("count", "partitions"), [(1, 20), (5, 3), (20, 1)])
 def test_the_total_is_the_sum_over_all_parts(spark: Any, count: int, partitions: int) -> None:
     found = parts(spark, count, partitions)
     total = found.total(lambda n: {"n": np.array([n]), n % 2: {"one": np.array([1])}})
@@ -110,11 +108,8 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("error", ERRORS)
-@pytest.mark.parametrize("count", [3, 20])
-def test_an_error_of_ours_reaches_the_driver_as_it_is(
-    spark: Any, error: Exception, count: int
-) -> None:
-    found = parts(spark, count, count)
+def test_an_error_of_ours_reaches_the_driver_as_it_is(spark: Any, error: Exception) -> None:
+    found = parts(spark, 5, 5)
     work = partial(raising, error)
     for call in (lambda: found.total(work), lambda: found.kept(work, number)):
         with pytest.raises(type(error)) as caught:
@@ -164,20 +159,3 @@ def test_what_fails_is_not_tried_again(spark: Any, tmp_path: Path) -> None:
         found.total(partial(counting, tmp_path))
     assert len(list(tmp_path.iterdir())) == 1
     found.release()
-
-
-def test_a_long_content_is_in_several_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.spark.parts._CHUNK", 100)
-    long, short = np.arange(100), np.arange(3)
-    found = [*rows(7, {"a": long}, {"n": 100}), *rows(7, {"a": short}, source=1)]
-    assert len(found) > 8  # 800 bytes, and the others
-    read = list(contents(found[::-2] + found[-2::-2]))
-    values = sorted((unpacked(data)["a"].tolist(), told) for _, data, told in read)
-    assert values == [(short.tolist(), None), (long.tolist(), '{"facts": {"n": 100}}')]
-
-
-def test_rows_that_are_missing_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.spark.parts._CHUNK", 100)
-    found = list(rows(0, {"a": np.arange(100)}))
-    with pytest.raises(PackedError, match="some of their rows are missing"):
-        list(contents(found[:-1]))

@@ -15,7 +15,7 @@ from harness.core.errors import DataError, HarnessError, UsageError
 from harness.spark import evaluate
 from spark.conftest import NOISE
 
-pytestmark = [pytest.mark.slow, *NOISE]  # a second a call: make test-full
+pytestmark = NOISE
 
 Frame = Mapping[str, Sequence[Any]]
 LISTS: Frame = {
@@ -160,7 +160,7 @@ def evaluations(draw: st.DrawFn) -> tuple[Frame, Frame, dict[str, Any]]:
     return lists, truth, {}
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=settings.default.max_examples // 5, deadline=None)  # a second a call
 @given(evaluations(), st.sampled_from([1, 2, 7, 64]), st.randoms(use_true_random=False))
 def test_the_bits_of_a_local_call(spark: Any, drawn: Any, partitions: int, shuffled: Any) -> None:
     lists, truth, _ = drawn

@@ -1,9 +1,8 @@
 """`harness run` on a real standalone cluster and by Spark Connect: the run without Spark."""
 
-import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,9 @@ from harness.spark.session import session
 from spark.conftest import NOISE, Cluster, Twice, until
 from spark.conftest import small as few_partitions
 from spark.test_buckets import ROOT, many
-from spark.test_cluster import kill
+from spark.test_cluster import at_work, kill_when
 
-pytestmark = [pytest.mark.slow, *NOISE]  # a cluster is started: make test-full
+pytestmark = NOISE
 TABLE = """
 [data]
 layout = "table"
@@ -125,22 +124,27 @@ def local(tmp_path: Path) -> Any:
     return ran
 
 
-@pytest.mark.parametrize("name", ["demo", "demo-ponpare", "csv", "parquet"])
+@pytest.mark.parametrize(
+    ("name", "buckets"), [("demo", 1), ("demo-ponpare", 64), ("csv", 2), ("parquet", 7)]
+)
 def test_a_run_is_that_without_spark(
-    on_cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Any, name: str
+    on_cluster: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    local: Any,
+    name: str,
+    buckets: int,
 ) -> None:
     monkeypatch.setattr(reading, "PIECE_ROWS", 5_000)  # several ranges of a file
     given = settings(name, tmp_path)
     expected = local(given)
-    for buckets in (1, 2, 7, 64):
-        found = run(given, tmp_path / str(buckets), buckets=buckets)
-        assert timeless(found.to_dict()) == expected
-        same_tables(tmp_path / str(buckets), tmp_path / "local")
+    found = run(given, tmp_path / "run", buckets=buckets)
+    assert timeless(found.to_dict()) == expected
+    same_tables(tmp_path / "run", tmp_path / "local")
 
 
-@pytest.mark.parametrize("name", ["demo", "demo-ponpare", "csv", "parquet"])
-def test_by_connect(connect_server: str, tmp_path: Path, local: Any, name: str) -> None:
-    given = settings(name, tmp_path)
+def test_by_connect(connect_server: str, tmp_path: Path, local: Any) -> None:
+    given = settings("parquet", tmp_path)
     expected = local(given)
     found = run(given, tmp_path / "run", remote=connect_server, buckets=7)
     assert timeless(found.to_dict()) == expected
@@ -159,27 +163,20 @@ def writing(folder: Path) -> bool:
     return any(path.parent.name not in DONE for path in folder.glob(f"*/{run_folder.PER_USER}"))
 
 
-DONE = ("local", "first", "timed")
+DONE = ("local", "first")
 
 
-@pytest.mark.parametrize("share", [0.2, 0.4, None])
+@pytest.mark.parametrize("moment", ["at work", "writing"])
 def test_a_worker_that_is_killed_changes_nothing(
-    cluster: Cluster, on_loopback: None, tmp_path: Path, local: Any, share: float | None
+    cluster: Cluster, on_loopback: None, tmp_path: Path, local: Any, moment: str
 ) -> None:
-    """After a share of the time that a run took before; None: when its tables are being written."""
+    """As soon as some tasks of a stage are done, or when its tables are being written."""
     given = large(tmp_path)
     expected = local(given)
     with session(cluster.url) as spark:
         few_partitions(spark)
         run(given, tmp_path / "first", buckets=16)  # workers have imported what they need
-        start = time.perf_counter()
-        run(given, tmp_path / "timed", buckets=16)
-        end = time.perf_counter()
-        kill_at = None if share is None else end + share * (end - start)
-
-        def due() -> bool:
-            return writing(tmp_path) if kill_at is None else time.perf_counter() > kill_at
-
+        due = at_work(spark) if moment == "at work" else partial(writing, tmp_path)
         killed = threading.Thread(target=kill_when, args=(due, cluster.workers[0]))
         killed.start()
         found = run(given, tmp_path / "run", buckets=16)
@@ -188,12 +185,6 @@ def test_a_worker_that_is_killed_changes_nothing(
     until("two workers again", lambda: cluster.alive() == 2)
     assert timeless(found.to_dict()) == expected
     same_tables(tmp_path / "run", tmp_path / "local")
-
-
-def kill_when(due: Callable[[], bool], worker: subprocess.Popen[bytes]) -> None:
-    while not due():
-        time.sleep(0.01)
-    kill(worker)
 
 
 LATE = """
