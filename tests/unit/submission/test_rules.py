@@ -4,27 +4,10 @@ import json
 from pathlib import Path
 
 from harness.report import rule_docs
-from harness.submission.expected import Against, of_tables
 from harness.submission.faults import COUNT
-from harness.submission.format import FORMATS
 from harness.submission.rules import OF_FAULT, RULES
-from harness.submission.rules.rule import ITEMS, SAMPLE
 
-DOCS = Path(__file__).parents[2] / "docs" / "submission-checks.md"
-WITHOUT_EXAMPLE = {
-    *("SUB001", "SUB002", "SUB018", "SUB019", "SUB020", "SUB108", "SUB110", "SUB214"),
-    *("SUB317", "SUB318", "SUB319", "SUB402", "SUB403"),
-}
-"""What no text of three rows shows; tested elsewhere."""
-
-
-def against(folder: Path, code: str = "") -> Against:
-    """Return what the example of a check is checked against: three customers, three articles."""
-    if code in ("SUB210", "SUB312"):  # where nobody says which ids there are
-        return Against(format=FORMATS["hm"])
-    (folder / "sample.csv").write_text(SAMPLE)
-    (folder / "articles.csv").write_text(ITEMS)
-    return of_tables(folder / "sample.csv", folder / "articles.csv")
+DOCS = Path(__file__).parents[3] / "docs" / "submission-checks.md"
 
 
 def test_every_fault_of_a_line_has_a_check_but_single_items() -> None:
