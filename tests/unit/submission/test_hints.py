@@ -1,0 +1,133 @@
+"""A file is rid of a fault when you follow the hint on it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from checking import LONG, ROWS, against, checked, codes
+
+from harness.experiment.terms import Terms
+from harness.submission.expected import Against, of_tables
+from harness.submission.fix import NotFixedError, fix
+from harness.submission.format import FORMATS, Named
+from harness.submission.problems import Problem, Validation
+from harness.submission.rules import EXAMPLES
+from harness.submission.rules.rule import GOOD
+from harness.submission.validate import examine, validate
+
+NEW_BOB = GOOD.replace("bob,0706016003", "bob,0706016001")
+BOTH = GOOD.replace("bob,0706016003", "bob,0706016003 0706016001")
+RENAMED = LONG.replace("article_id,rank", "prediction,rank")
+HASH = f"customer_id,prediction\n{1:064},0706016001 0706016002\n"
+FOLLOWED: dict[str, str] = {
+    **dict.fromkeys(sorted(EXAMPLES), GOOD),
+    "SUB203": NEW_BOB,
+    **dict.fromkeys(["SUB205", "SUB309", "SUB310", "SUB311"], BOTH),
+    **dict.fromkeys(["SUB210", "SUB312"], HASH),
+    **dict.fromkeys(["SUB313", "SUB314", "SUB316"], RENAMED),
+    "SUB315": RENAMED.replace("rank", "score"),
+}
+"""What a file is when somebody has done what the hint of each check says."""
+
+
+def fault(result: Validation, code: str) -> Problem:
+    return next(problem for problem in result.problems if problem.code == code)
+
+
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_a_file_is_rid_of_what_its_hint_is_followed_on(tmp_path: Path, code: str) -> None:
+    known = against(tmp_path, code)
+    assert code in codes(tmp_path, EXAMPLES[code], known)
+    after = checked(tmp_path, FOLLOWED[code], known)
+    assert code not in {problem.code for problem in after.problems}
+    assert after.valid
+
+
+@pytest.mark.parametrize(
+    "answer", [Named(score="votes"), Named(rank="votes"), Named(row_order=True)]
+)
+def test_every_answer_to_what_orders_rows_is_one(tmp_path: Path, answer: Named) -> None:
+    known = against(tmp_path)
+    assert fault(checked(tmp_path, EXAMPLES["SUB111"], known), "SUB111").hint.count("--") == 3
+    assert "SUB111" not in codes(tmp_path, EXAMPLES["SUB111"], replace(known, named=answer))
+
+
+@pytest.mark.parametrize(
+    ("rows", "header"),
+    [
+        ("ann,a b\nbob,b\ncem,a\n", "user,items"),
+        ("ann,a\nbob,b\nbob,a\ncem,a\n", "user,item"),
+    ],
+)
+def test_a_header_to_write_is_one(tmp_path: Path, rows: str, header: str) -> None:
+    """No sample names the columns: the first row would be its own header."""
+    (tmp_path / "truth.csv").write_text("user,items\nann,a\nbob,b\ncem,a\n")
+    terms = Terms(solution=tmp_path / "truth.csv")
+    truth = terms.scored_against()
+    known, path = terms.against().scored_by(truth), tmp_path / "lists.csv"
+    path.write_text(rows)
+    hint = fault(examine(path, known, truth).validation, "SUB109").hint
+    assert hint == f"write a header that names each column: {header}"
+    path.write_text(f"{header}\n{rows}")
+    assert examine(path, known, truth).validation.valid
+
+
+@pytest.mark.parametrize(
+    ("between", "code", "hint"),
+    [
+        (" ", "SUB205", "put one space between items"),
+        (" ", "SUB310", "join the items: ' '.join(items)"),
+        (",", "SUB205", "put the list in quotes"),
+        (",", "SUB310", "join the items: ','.join(items)"),
+        ("|", "SUB205", "put a bar between items"),
+    ],
+)
+def test_a_hint_knows_what_stands_between_items(
+    tmp_path: Path, between: str, code: str, hint: str
+) -> None:
+    known = replace(against(tmp_path), format=replace(FORMATS["hm"], between=between))
+    assert fault(checked(tmp_path, EXAMPLES[code], known), code).hint == hint
+
+
+@pytest.mark.parametrize("code", ["SUB205", "SUB309", "SUB310"])
+def test_a_hint_knows_that_a_row_holds_an_item(tmp_path: Path, code: str) -> None:
+    hint = fault(checked(tmp_path, ROWS[code][0]), code).hint
+    assert hint == "write one item a row: customer_id,article_id,rank"
+
+
+@pytest.mark.parametrize(("row", "code"), [(" zed,x y", "SUB202"), (" 'ann',x y", "SUB209")])
+def test_an_id_has_one_fault(tmp_path: Path, row: str, code: str) -> None:
+    (tmp_path / "sample.csv").write_text("user,items\nann,\nbob,\n")
+    known = of_tables(tmp_path / "sample.csv")
+    result = checked(tmp_path, f"user,items\nbob,y\n{row}\nann,z x\n", known)
+    own = [p.code for p in result.problems if p.column == "user" and p.code != "SUB203"]
+    assert own == [code]
+
+
+@pytest.mark.parametrize(
+    ("sample", "file", "code", "message"),
+    [
+        ("ann bob cem", "ANN Bob CEM", "SUB213", 'found "ANN", asked for "ann"'),
+        ("Ann Bob Cem", "ann bob cem", "SUB213", 'found "ann", asked for "Ann"'),
+        ("ann bob cem", "yve zed zoe", "SUB212", 'found "yve", asked for "ann"'),
+    ],
+)
+def test_a_file_of_ids_that_nobody_asks_for_is_not_doubled(
+    tmp_path: Path, sample: str, file: str, code: str, message: str
+) -> None:
+    for name, ids in {"sample": sample, "file": file}.items():
+        rows = "".join(f"{user},a b\n" for user in ids.split())
+        (tmp_path / f"{name}.csv").write_text("user,items\n" + rows)
+    known = of_tables(tmp_path / "sample.csv")
+    assert message in fault(validate(tmp_path / "file.csv", known), code).message
+    with pytest.raises(NotFixedError, match=code):
+        fix(tmp_path / "file.csv", known, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_no_sample_is_spoken_of_where_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "customers.csv").write_text("customer_id,age\nann,30\n")
+    known = Against(format=FORMATS["hm"], ids=tmp_path / "customers.csv", user="customer_id")
+    result = checked(tmp_path, "customer_id,prediction\nann,1 2\nzoe,1\n", known.asking())
+    problem = fault(result, "SUB202")
+    assert "sample" not in problem.message + problem.hint
