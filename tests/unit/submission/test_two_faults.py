@@ -1,85 +1,13 @@
-"""Two faults in one file are both told: each beside two others."""
+"""A fault is told beside another, as a pass over the lines finds all; every pair: conformance."""
 
 import gzip
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
+from faulty import APART, FAULTS, against, content, not_told
 
-from harness.submission.expected import Against, of_tables
 from harness.submission.rules import RULES
 from harness.submission.validate import validate
 
-FIRST, SECOND = "0706016001", "0706016002"
-LISTS = 30
-USERS = [f"user{number:02}" for number in range(LISTS)]
-
-Edit = Callable[[list[str]], list[str]]
-
-
-def of_list(text: str) -> Callable[[str], str]:
-    return lambda user: f"{user},{text}"
-
-
-OF_A_ROW: dict[str, Callable[[str], str]] = {
-    "SUB008": lambda user: f"{user},{FIRST}\0",
-    "SUB017": lambda user: f'"{user}"x,{FIRST}',
-    "SUB202": lambda user: f"{user},{FIRST}\nzoe{user},{SECOND}",
-    "SUB203": lambda user: f"{user},{FIRST}\n{user},{SECOND}",
-    "SUB204": lambda user: f"{user},{FIRST}\n{user}",
-    "SUB205": lambda user: f"{user},{FIRST}\n{user},{FIRST},{SECOND}",
-    "SUB206": lambda user: f"{user},{FIRST}\n",
-    "SUB207": lambda user: f"{user} ,{FIRST}",
-    "SUB208": lambda user: f"{user},{FIRST}\n,{FIRST}",
-    "SUB209": lambda user: f"'{user}',{FIRST}",
-    "SUB211": lambda user: f"{user},{FIRST}\n{user},{FIRST}",
-    "SUB301": of_list(""),
-    "SUB302": of_list(" ".join([FIRST, SECOND] * 7)),
-    "SUB303": of_list(f"{FIRST} {FIRST}"),
-    "SUB304": of_list("0999999999"),
-    "SUB305": of_list(FIRST[1:]),
-    "SUB306": of_list(f"{FIRST}.0"),
-    "SUB307": of_list("7.06016E+08"),
-    "SUB308": of_list("NaN"),
-    "SUB309": of_list(f"{FIRST};{SECOND}"),
-    "SUB310": of_list(f"['{FIRST}']"),
-    "SUB311": of_list(f"{FIRST}  {SECOND}"),
-}
-"""What a fault makes of a user's row; each has a user of its own."""
-
-
-def header(there: str, instead: str) -> Edit:
-    return lambda rows: [rows[0].replace(there, instead, 1), *rows[1:]]
-
-
-def with_cells(before: str, behind: str) -> Callable[[str], str]:
-    return lambda row: f"{before}{row}{behind}" if row else row
-
-
-OF_THE_FILE: dict[str, Edit] = {
-    "SUB102": lambda rows: [rows[0] + ",note", *map(with_cells("", ",x"), rows[1:])],
-    "SUB103": lambda rows: [rows[0] + ",prediction", *map(with_cells("", ","), rows[1:])],
-    "SUB105": header("prediction", "prediction "),
-    "SUB106": header("customer_id", "Customer_ID"),
-    "SUB107": lambda rows: ["," + rows[0], *map(with_cells("0,", ""), rows[1:])],
-    "SUB201": lambda rows: rows[:-1],
-}
-OF_ITS_BYTES: dict[str, Callable[[bytes], bytes]] = {
-    "SUB005": lambda text: text + b"caf\xe9," + FIRST.encode() + b"\n",
-    "SUB011": lambda text: text + f'zoe,"{FIRST}\n'.encode(),
-    "SUB012": lambda text: text.rstrip(b"\n"),
-    "SUB009": lambda text: text.replace(b",", b"\t"),
-    "SUB010": lambda text: text.replace(b"\n", b"\r"),
-    "SUB007": lambda text: b"\xef\xbb\xbf" + text,
-    "SUB006": lambda text: text.decode().encode("utf-16"),
-}
-"""In the order they are done, whichever there are."""
-FAULTS = [*OF_A_ROW, *OF_THE_FILE, *OF_ITS_BYTES]
-APART = {
-    frozenset({"SUB005", "SUB006"}),  # what is no text is no UTF-16 either
-    frozenset({"SUB006", "SUB007"}),  # the mark of UTF-16 is another
-}
-"""Faults that cannot stand in one file."""
 WITHOUT = {
     # No rows are read, or the header alone is concerned.
     *("SUB001", "SUB002", "SUB003", "SUB004", "SUB013", "SUB014", "SUB015", "SUB016", "SUB018"),
@@ -94,49 +22,18 @@ WITHOUT = {
 }
 
 
-@pytest.fixture(scope="module")
-def against(tmp_path_factory: pytest.TempPathFactory) -> Against:
-    folder = tmp_path_factory.mktemp("against")
-    rows = [f"{user},\n" for user in USERS]
-    (folder / "sample.csv").write_text("customer_id,prediction\n" + "".join(rows))
-    (folder / "articles.csv").write_text(f"article_id\n{FIRST}\n{SECOND}\n")
-    return of_tables(folder / "sample.csv", folder / "articles.csv")
-
-
-def content(faults: tuple[str, ...]) -> bytes:
-    rows = ["customer_id,prediction", *(f"{user},{FIRST} {SECOND}" for user in USERS)]
-    for code, make in OF_A_ROW.items():
-        if code in faults:
-            number = 1 + FAULTS.index(code)
-            rows[number : number + 1] = [make(USERS[number - 1])]
-    rows = "\n".join(rows).split("\n")
-    for code, edit in OF_THE_FILE.items():
-        rows = edit(rows) if code in faults else rows
-    text = "\n".join([*rows, ""]).encode()
-    for code, change in OF_ITS_BYTES.items():
-        text = change(text) if code in faults else text
-    return text
-
-
-def test_all_checks_are_here_or_said_not_to_be() -> None:
+def test_every_rule_is_among_the_faults_or_said_not_to_be() -> None:
     assert set(FAULTS) | WITHOUT == set(RULES)
 
 
-NEXT = [(one, FAULTS[(i + step) % len(FAULTS)]) for i, one in enumerate(FAULTS) for step in (1, 9)]
-"""Two pairs with each fault: its neighbour, and one of another group."""
+def test_each_is_told_beside_two_others(tmp_path: Path) -> None:
+    """Beside its neighbour, and one of another group."""
+    pairs = [(FAULTS[i - step], one) for i, one in enumerate(FAULTS) for step in (1, 9)]
+    assert not_told((pair for pair in pairs if frozenset(pair) not in APART), tmp_path) == []
 
 
-def test_both_are_told(against: Against, tmp_path: Path) -> None:
-    path = tmp_path / "submission.csv"
-    silent = []
-    for pair in NEXT:
-        if frozenset(pair) in APART:
-            continue
-        path.write_bytes(content(pair))
-        codes = {problem.code for problem in validate(path, against).problems}
-        if not set(pair) <= codes:
-            silent.append((pair, sorted(codes)))
-    packed = tmp_path / "submission.csv.gz"
-    packed.write_bytes(gzip.compress(content(("SUB203", "SUB007"))))
-    assert {"SUB203", "SUB007"} <= {problem.code for problem in validate(packed, against).problems}
-    assert silent == []
+def test_both_are_told_of_a_packed_file(tmp_path: Path) -> None:
+    path = tmp_path / "submission.csv.gz"
+    path.write_bytes(gzip.compress(content("SUB203", "SUB007")))
+    codes = {problem.code for problem in validate(path, against(tmp_path)).problems}
+    assert codes == {"SUB203", "SUB007"}
