@@ -79,37 +79,30 @@ def test_one_set_of_lists_in_many_forms(path: Path, form: str) -> None:
     assert read_text(path, FORMS[form]) == LISTS
 
 
+READ: list[tuple[str, dict[str, list[str]]]] = [
+    # 2^53 and 2^53 + 1 are the same as decimals.
+    ("user,item,score\nann,a,9007199254740992\nann,b,9007199254740993\n", {"ann": ["b", "a"]}),
+    ("customer_id,prediction\n007,0706016001 0108775015\n08,1e3\n",
+     {"007": ["0706016001", "0108775015"], "08": ["1e3"]}),
+    *((f"user,items\nann,a\nbob,{cell}\n", {"ann": ["a"], "bob": []})
+      for cell in ("", '""', "   ", '" "')),
+    ("user,items\nann,\nbob,\n", {"ann": [], "bob": []}),
+    ('user,items\n"x, y","a ""b"" c,d"\nbob,"e\nf"\n',
+     {"x, y": ["a", '"b"', "c,d"], "bob": ["e", "f"]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), READ)
+def test_what_stands_in_a_file(path: Path, text: str, expected: dict[str, list[str]]) -> None:
+    assert read_text(path, text) == expected
+
+
 def test_named_columns_count_before_those_that_are_found(path: Path) -> None:
     text = "user,item,rank,score,who,what,place,worth\nx,y,1,1,ann,b,2,9\nx,z,2,2,ann,a,1,8\n"
     names = {"user": "who", "item": "what"}
     assert read_text(path, text, **names, rank="place") == {"ann": ["a", "b"]}
     assert read_text(path, text, **names, score="worth") == {"ann": ["b", "a"]}
     assert read_text(path, text, **names) == {"ann": ["b", "a"]}  # by rank
-
-
-def test_large_whole_scores_are_not_rounded(path: Path) -> None:
-    """2^53 and 2^53 + 1 are the same as decimals."""
-    text = "user,item,score\nann,a,9007199254740992\nann,b,9007199254740993\n"
-    assert read_text(path, text) == {"ann": ["b", "a"]}
-
-
-def test_leading_zeros_are_kept(path: Path) -> None:
-    found = read_text(path, "customer_id,prediction\n007,0706016001 0108775015\n08,1e3\n")
-    assert found == {"007": ["0706016001", "0108775015"], "08": ["1e3"]}
-
-
-@pytest.mark.parametrize("cell", ["", '""', "   ", '" "'])
-def test_an_empty_cell_is_an_empty_list(path: Path, cell: str) -> None:
-    assert read_text(path, f"user,items\nann,a\nbob,{cell}\n") == {"ann": ["a"], "bob": []}
-
-
-def test_all_lists_may_be_empty(path: Path) -> None:
-    assert read_text(path, "user,items\nann,\nbob,\n") == {"ann": [], "bob": []}
-
-
-def test_a_quoted_field_may_hold_commas_quotes_and_line_ends(path: Path) -> None:
-    found = read_text(path, 'user,items\n"x, y","a ""b"" c,d"\nbob,"e\nf"\n')
-    assert found == {"x, y": ["a", '"b"', "c,d"], "bob": ["e", "f"]}
 
 
 @pytest.mark.parametrize("packed", [".gz", ".zip"])
@@ -124,21 +117,14 @@ def test_a_packed_file(tmp_path: Path, packed: str) -> None:
     assert lists_of(read(tmp_path / "lists.csv")) == LISTS  # the plain name finds it
 
 
-def test_parquet_with_a_column_of_lists(tmp_path: Path) -> None:
+def test_parquet(tmp_path: Path) -> None:
+    """With a column of lists by three names, some missing or empty, a row an item, or a text."""
     file = tmp_path / "lists.parquet"
     for column in ("items", "item", "prediction"):
         pl.DataFrame({"user": ["ann", "bob"], column: [["a", "b"], ["c"]]}).write_parquet(file)
         assert lists_of(read(file)) == LISTS
-
-
-def test_parquet_with_missing_and_empty_lists(tmp_path: Path) -> None:
-    file = tmp_path / "lists.parquet"
     pl.DataFrame({"user": ["ann", "bob", "cid"], "item": [["a"], [], None]}).write_parquet(file)
     assert lists_of(read(file)) == {"ann": ["a"], "bob": [], "cid": []}
-
-
-def test_parquet_with_a_row_an_item_or_a_text_of_items(tmp_path: Path) -> None:
-    file = tmp_path / "lists.parquet"
     for text in (LONG, WIDE, FORMS["ranks"], FORMS["scores"]):
         pl.read_csv(text.encode()).write_parquet(file)
         assert lists_of(read(file)) == LISTS
@@ -192,6 +178,7 @@ REFUSED: list[tuple[str, list[str]]] = [
     *((f"user,item,{column}\nann,a b,1\nbob,c,1\n",
        [f'column "{column}" says nothing of the items of the lists', "drop it"])
       for column in ("rank", "score")),
+    ("user,items\nann,a\nzoé,b\n", ["line 3 is not UTF-8 text", "save the file as UTF-8"]),
     # Read as rows, a b would be one item that never hits, and everyone would score 0.
     ("customer_id,prediction\nann,a b\nbob,c d\nann,e f\n", ["ann", "customer_id"]),
 ]  # fmt: skip
@@ -199,13 +186,8 @@ REFUSED: list[tuple[str, list[str]]] = [
 
 @pytest.mark.parametrize(("text", "words"), REFUSED)
 def test_what_is_no_table_of_lists_is_refused(path: Path, text: str, words: list[str]) -> None:
-    path.write_text(text)
+    path.write_text(text, encoding="latin-1")
     refused(path, *words)
-
-
-def test_a_file_that_is_not_utf_8(path: Path) -> None:
-    path.write_bytes("user,items\nann,a\nzoé,b\n".encode("latin-1"))
-    refused(path, "line 3 is not UTF-8 text", "save the file as UTF-8")
 
 
 def test_parquet_over_which_polars_panics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,16 +245,20 @@ def test_a_row_of_text_is_named_by_its_line(path: Path) -> None:
     refused(path, "row 1 (the first is 0): the id is missing")
 
 
-@pytest.mark.parametrize("parameter", ["user", "item", "rank", "score"])
-def test_a_named_column_that_is_not_there(path: Path, parameter: str) -> None:
-    path.write_text("usr,itm,rnk,scr\nann,a,1,2\n")
-    refused(path, 'no column "user_"', 'did you mean "usr"', parameter, **{parameter: "user_"})
+NO_COLUMN = ['no column "user_"', 'did you mean "user"']
 
 
-def test_columns_named_for_two_things(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        *(({name: "user_"}, [*NO_COLUMN, name]) for name in ("user", "item", "rank", "score")),
+        ({"rank": "rank", "score": "score"}, ["rank or score, not both"]),
+        ({"user": "item", "item": "item"}, ['column "item" holds the users']),
+    ],
+)
+def test_columns_that_are_named_wrong(path: Path, names: dict[str, str], words: list[str]) -> None:
     path.write_text("user,item,rank,score\nann,a,1,1\n")
-    refused(path, "rank or score, not both", rank="rank", score="score")
-    refused(path, 'column "item" holds the users', user="item", item="item")
+    refused(path, *words, **names)
 
 
 def test_a_number_that_is_not_asked_for_may_be_anything(path: Path) -> None:
@@ -297,33 +283,27 @@ def test_usage_says_which_board_a_user_belongs_to(path: Path) -> None:
         "Ignored": [False, False, True, False],
     }
     assert leaderboards(path, text, "dee", "bob")["Public"] == [True, False]  # in the order asked
-
-
-def test_a_long_file_says_usage_on_every_row(path: Path) -> None:
-    text = "user,item,Usage\nann,a,Public\nann,b,Public\nbob,c,Private\n"
-    assert leaderboards(path, text, "ann", "bob") == {
-        "Public": [True, False],
-        "Private": [False, True],
-    }
-
-
-def test_without_usage_there_are_no_boards(path: Path) -> None:
+    rows = "user,item,Usage\nann,a,Public\nann,b,Public\nbob,c,Private\n"
+    assert leaderboards(path, rows, "ann", "bob")["Private"] == [False, True]
     assert leaderboards(path, WIDE, "ann") == {}
 
 
+ALLOWED = "expected one of Public, Private, Ignored"
+
+
 @pytest.mark.parametrize(
-    ("usage", "found"),
-    [("public", '"public"'), ("Test", '"Test"'), ("Public ", '"Public "'), ("", "an empty value")],
+    ("header", "usage", "message"),
+    [
+        ("Usage", "public", f'column "Usage", user bob: found "public", {ALLOWED}'),
+        ("Usage", "Public ", f'column "Usage", user bob: found "Public ", {ALLOWED}'),
+        ("Usage", "", f'column "Usage", user bob: found an empty value, {ALLOWED}'),
+        ("Usage", "Public\nann,c,Private", "user ann has two values of Usage; give it one"),
+        ("usage", "Public", 'column "usage": leaderboards are said by a column "Usage"'),
+    ],
 )
-def test_a_usage_that_is_none(path: Path, usage: str, found: str) -> None:
-    words = [str(path), '"Usage"', "user bob", found, "Public, Private, Ignored"]
-    with refusal(DataError, *words):
-        leaderboards(path, f"user,items,Usage\nann,a,Public\nbob,b,{usage}\n", "ann", "bob")
-
-
-def test_two_usages_of_a_user(path: Path) -> None:
-    with pytest.raises(DataError, match=r"user ann has two values of Usage; give it one"):
-        leaderboards(path, "user,item,Usage\nbob,c,Public\nann,a,Public\nann,b,Private\n", "ann")
+def test_a_usage_that_is_none(path: Path, header: str, usage: str, message: str) -> None:
+    with refusal(DataError, f"{path}: {message}"):
+        leaderboards(path, f"user,item,{header}\nann,a,Public\nbob,b,{usage}\n", "ann", "bob")
 
 
 @pytest.mark.parametrize(
