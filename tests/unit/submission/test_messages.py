@@ -15,289 +15,213 @@ from harness.submission.rules.rule import GOOD
 from harness.submission.validate import validate
 
 WORDS = {
-    "SUB003": (None, 1, "the file is empty", "write a header and a row for each user"),
-    "SUB004": (None, 1, "there are no rows behind the header", "write a row for each user"),
-    "SUB005": (5, 1, "byte 4, 0xE9 is no UTF-8", "save the file as UTF-8"),
-    "SUB006": (None, 1, "the file is UTF-16", "save it as UTF-8 (Excel: CSV UTF-8)"),
+    "SUB003": "the file is empty; write a header and a row for each user",
+    "SUB004": "there are no rows behind the header; write a row for each user",
+    "SUB005": "line 5: byte 4, 0xE9 is no UTF-8; save the file as UTF-8",
+    "SUB006": "the file is UTF-16; save it as UTF-8 (Excel: CSV UTF-8)",
     "SUB007": (
-        None,
-        1,
-        "the file begins with a byte order mark",
-        "save it as UTF-8 without BOM (pandas: encoding='utf-8')",
+        "the file begins with a byte order mark; save it as UTF-8 without BOM (pandas: "
+        "encoding='utf-8')"
     ),
-    "SUB008": (3, 1, "a NUL byte stands in it", "write the file anew"),
+    "SUB008": "line 3: a NUL byte stands in it; write the file anew",
     "SUB009": (
-        1,
-        1,
-        "semicolons stand between fields, where commas should",
-        "save it with commas (pandas: sep=',')",
+        "line 1: semicolons stand between fields, where commas should; save it with commas "
+        "(pandas: sep=',')"
     ),
     "SUB010": (
-        None,
-        4,
-        "bare carriage returns, which end lines for some readers and for others not: 4",
-        "end lines with LF or CR LF",
+        "bare carriage returns, which end lines for some readers and for others not: 4; end "
+        "lines with LF or CR LF"
     ),
-    "SUB011": (3, 1, "a quote is opened and never closed", "close it, or drop it"),
+    "SUB011": "line 3: a quote is opened and never closed; close it, or drop it",
     "SUB012": (
-        None,
-        1,
-        "the last line has no end: the file may have been cut",
-        "look at the last line, and write the file anew",
+        "the last line has no end: the file may have been cut; look at the last line, and "
+        "write the file anew"
     ),
     "SUB013": (
-        None,
-        1,
-        "the archive does not hold one file, but submission.csv, notes.txt",
-        "pack the submission alone (a Mac adds __MACOSX: use zip -X on the command line)",
+        "the archive does not hold one file, but submission.csv, notes.txt; pack the "
+        "submission alone (a Mac adds __MACOSX: use zip -X on the command line)"
     ),
     "SUB014": (
-        None,
-        1,
-        "the file unpacks to more than 16,777,216 bytes",
-        "pack the submission alone, or give it as plain CSV",
+        "the file unpacks to more than 16,777,216 bytes; pack the submission alone, or give "
+        "it as plain CSV"
     ),
     "SUB015": (
-        None,
-        1,
-        "the file is damaged: the file ends before its end was marked",
-        "write or pack it again",
+        "the file is damaged: the file ends before its end was marked; write or pack it again"
     ),
-    "SUB016": (None, 1, "the file is a rar archive", "save it as CSV in UTF-8, plain, .gz or .zip"),
-    "SUB017": (3, 1, "text stands behind a closed quote", "double quotes within quotes"),
-    "SUB101": (1, 1, 'there is no column "prediction"', "name the columns customer_id,prediction"),
+    "SUB016": "the file is a rar archive; save it as CSV in UTF-8, plain, .gz or .zip",
+    "SUB017": "line 3: text stands behind a closed quote; double quotes within quotes",
+    "SUB101": 'line 1: there is no column "prediction"; name the columns customer_id,prediction',
     "SUB102": (
-        1,
-        1,
-        'nobody knows the column "note"',
-        "drop it, or give it the right name: customer_id,prediction",
+        'line 1: nobody knows the column "note"; drop it, or give it the right name: '
+        "customer_id,prediction"
     ),
-    "SUB103": (1, 1, 'there are two columns "prediction"', "name each once"),
-    "SUB104": (1, 1, "the columns stand in another order", "write customer_id,prediction"),
-    "SUB105": (1, 1, 'spaces stand around the name " prediction"', "write customer_id,prediction"),
+    "SUB103": 'line 1: there are two columns "prediction"; name each once',
+    "SUB104": "line 1: the columns stand in another order; write customer_id,prediction",
+    "SUB105": 'line 1: spaces stand around the name " prediction"; write customer_id,prediction',
     "SUB106": (
-        1,
-        1,
-        'the column "Customer_ID" is spelled differently',
-        "write customer_id,prediction",
+        'line 1: the column "Customer_ID" is spelled differently; write customer_id,prediction'
     ),
     "SUB107": (
-        1,
-        1,
-        'the column "" is the index of a frame, or names its rows',
-        "write it without (pandas: index=False, R: row.names=FALSE)",
+        'line 1: the column "" is the index of a frame, or names its rows; write it without '
+        "(pandas: index=False, R: row.names=FALSE)"
     ),
     "SUB109": (
-        1,
-        1,
-        'the first line is no header: "ann" is an id',
-        "write a header that names each column: customer_id,prediction",
+        'line 1: the first line is no header: "ann" is an id; write a header that names each '
+        "column: customer_id,prediction"
     ),
     "SUB111": (
-        1,
-        1,
-        'the column "votes" holds numbers, which may order the rows of a user',
-        'say what orders them: name it "score" (the highest first) or "rank" (the lowest first); '
-        "harness validate, score and explain take --score-column votes, --rank-column votes or "
-        "--row-order (as they stand) too",
+        'line 1: the column "votes" holds numbers, which may order the rows of a user; say '
+        'what orders them: name it "score" (the highest first) or "rank" (the lowest first); '
+        "harness validate, score and explain take --score-column votes, --rank-column votes "
+        "or --row-order (as they stand) too"
     ),
-    "SUB201": (None, 1, "missing ids: 1, first bob", "write a row for each"),
+    "SUB201": "customer_id: missing ids: 1, first bob; write a row for each",
     "SUB202": (
-        4,
-        1,
-        '"zoe" is none of the ids that are asked for',
-        "write the id as it is asked for; drop the row only if its user is not asked for",
+        'line 4, customer_id: "zoe" is none of the ids that are asked for; write the id as it'
+        " is asked for; drop the row only if its user is not asked for"
     ),
-    "SUB203": (4, 1, '"bob" has a row already', "give each user one row"),
-    "SUB204": (3, 1, "the line has too few fields", "write customer_id,prediction"),
-    "SUB205": (3, 1, "the line has too many fields", "put one space between items"),
-    "SUB206": (3, 1, "the line is blank", "drop it"),
-    "SUB207": (3, 1, 'spaces stand around "bob "', "write ids as they are"),
-    "SUB208": (3, 1, "the id is empty", "write the id of its user"),
+    "SUB203": 'line 4, customer_id: "bob" has a row already; give each user one row',
+    "SUB204": "line 3: the line has too few fields; write customer_id,prediction",
+    "SUB205": "line 3: the line has too many fields; put one space between items",
+    "SUB206": "line 3: the line is blank; drop it",
+    "SUB207": 'line 3, customer_id: spaces stand around "bob "; write ids as they are',
+    "SUB208": "line 3, customer_id: the id is empty; write the id of its user",
     "SUB209": (
-        3,
-        1,
-        "\"'bob'\" is damaged (leading zeros, .0, quotes, upper or lower case, encoding)",
-        "write ids as text, as they are asked for",
+        "line 3, customer_id: \"'bob'\" is damaged (leading zeros, .0, quotes, upper or lower "
+        "case, encoding); write ids as text, as they are asked for"
     ),
     "SUB210": (
-        2,
-        4,
-        '"ann" does not look like an id of this competition',
-        "compare it with the sample submission",
+        'line 2, customer_id: "ann" does not look like an id of this competition; compare it '
+        "with the sample submission"
     ),
-    "SUB211": (4, 1, 'the row of "bob" stands there again', "write it once"),
+    "SUB211": 'line 4, customer_id: the row of "bob" stands there again; write it once',
     "SUB212": (
-        None,
-        1,
-        'none of the ids is asked for: found "yve", asked for "ann"',
-        "check the file against its own competition, or write the ids that are asked for",
+        'none of the ids is asked for: found "yve", asked for "ann"; check the file against '
+        "its own competition, or write the ids that are asked for"
     ),
     "SUB213": (
-        None,
-        1,
-        'none of the ids is asked for in this case: found "ANN", asked for "ann"',
-        "write upper and lower case as they are asked for",
+        'none of the ids is asked for in this case: found "ANN", asked for "ann"; write upper'
+        " and lower case as they are asked for"
     ),
-    "SUB301": (3, 1, "the list is empty", "recommend something"),
+    "SUB301": "line 3, prediction: the list is empty; recommend something",
     "SUB302": (
-        3,
-        1,
-        "the list is longer than 12",
-        "write the best 12; the others are not looked at",
+        "line 3, prediction: the list is longer than 12; write the best 12; the others are "
+        "not looked at"
     ),
     "SUB303": (
-        3,
-        1,
-        '"0706016003" stands in the list already',
-        "write each item once: a repeat uses a position and hits nothing",
+        'line 3, prediction: "0706016003" stands in the list already; write each item once: a'
+        " repeat uses a position and hits nothing"
     ),
-    "SUB304": (3, 1, '"0999999999" is no item', "write ids of the catalogue"),
+    "SUB304": 'line 3, prediction: "0999999999" is no item; write ids of the catalogue',
     "SUB305": (
-        3,
-        1,
-        '"706016003" lost its leading zeros: ids have 10 digits',
-        "write ids as text (pandas: dtype=str)",
+        'line 3, prediction: "706016003" lost its leading zeros: ids have 10 digits; write '
+        "ids as text (pandas: dtype=str)"
     ),
-    "SUB306": (3, 1, '"0706016003.0" became a decimal', "write ids as text (pandas: dtype=str)"),
+    "SUB306": (
+        'line 3, prediction: "0706016003.0" became a decimal; write ids as text (pandas: dtype=str)'
+    ),
     "SUB307": (
-        3,
-        1,
-        '"7.06016E+08" was rounded by a spreadsheet',
-        "write the file anew from where ids are text",
+        'line 3, prediction: "7.06016E+08" was rounded by a spreadsheet; write the file anew '
+        "from where ids are text"
     ),
     "SUB308": (
-        3,
-        1,
-        '"nan" is a word for a missing value',
-        "leave the list empty (pandas: fillna(''))",
+        'line 3, prediction: "nan" is a word for a missing value; leave the list empty '
+        "(pandas: fillna(''))"
     ),
     "SUB309": (
-        3,
-        1,
-        '"0706016003,0706016001" holds a separator other than one space',
-        "put one space between items",
+        'line 3, prediction: "0706016003,0706016001" holds a separator other than one space; '
+        "put one space between items"
     ),
     "SUB310": (
-        3,
-        2,
-        "\"['0706016003',\" stands in brackets or quotes, as Python prints a list",
-        "join the items: ' '.join(items)",
+        "line 3, prediction: \"['0706016003',\" stands in brackets or quotes, as Python prints "
+        "a list; join the items: ' '.join(items)"
     ),
     "SUB311": (
-        3,
-        1,
-        "more than one space stands between items, or any around them",
-        "write one between items, and none around",
+        "line 3, prediction: more than one space stands between items, or any around them; "
+        "write one between items, and none around"
     ),
-    "SUB312": (3, 1, '"shirt" does not look like an item id', "write ids of the catalogue"),
+    "SUB312": (
+        'line 3, prediction: "shirt" does not look like an item id; write ids of the catalogue'
+    ),
     "SUB313": (
-        3,
-        1,
-        '"second" is neither a rank (1, 2, 3 …) nor a score',
-        "write ranks as 1, 2, 3 …, or scores as numbers with a point (1.5)",
+        'line 3: "second" is neither a rank (1, 2, 3 …) nor a score; write ranks as 1, 2, 3 '
+        "…, or scores as numbers with a point (1.5)"
     ),
     "SUB314": (
-        3,
-        1,
-        '"0706016002" has the rank of another item of its list',
-        "give each item of a list a rank of its own; of identical rows harness validate --fix OUT "
-        "keeps one",
+        'line 3, article_id: "0706016002" has the rank of another item of its list; give each'
+        " item of a list a rank of its own; of identical rows harness validate --fix OUT "
+        "keeps one"
     ),
     "SUB315": (
-        3,
-        1,
-        '"0706016002" has the score of another item of its list: ties are ordered by item id',
-        "write ranks, or scores that differ",
+        'line 3, article_id: "0706016002" has the score of another item of its list: ties are'
+        " ordered by item id; write ranks, or scores that differ"
     ),
     "SUB316": (
-        3,
-        1,
-        'no item has the rank before that of "0706016002": the position stays empty',
-        "write ranks 1, 2, 3 …",
+        'line 3, article_id: no item has the rank before that of "0706016002": the position '
+        "stays empty; write ranks 1, 2, 3 …"
     ),
-    "SUB401": (None, 3, "all 3 lists are the same", "look at what makes them"),
-    "SUB404": (None, 3, "no list is longer than one item", "look at what separates items"),
+    "SUB401": "all 3 lists are the same; look at what makes them",
+    "SUB404": "no list is longer than one item; look at what separates items",
 }
+"""Where, what and how to mend it."""
+COUNTS = {"SUB010": 4, "SUB210": 4, "SUB310": 2, "SUB401": 3, "SUB404": 3}
+"""Of what an example has more than one."""
 BESIDE = {
-    "SUB004": "SUB201",
-    "SUB005": "SUB202",
-    "SUB008": "SUB201 SUB202",
-    "SUB011": "SUB310",
-    "SUB014": "SUB020",
-    "SUB015": "SUB020",
-    "SUB017": "SUB201 SUB202",
-    "SUB101": "SUB102",
-    "SUB102": "SUB201",
-    "SUB103": "SUB201",
-    "SUB104": "SUB201",
-    "SUB107": "SUB201",
-    "SUB109": "SUB101 SUB102",
-    "SUB111": "SUB203 SUB404",
-    "SUB208": "SUB201",
-    "SUB212": "SUB201 SUB202",
-    "SUB213": "SUB201 SUB202",
-    "SUB302": "SUB303",
-    "SUB312": "SUB210",
-    "SUB313": "SUB110",
-    "SUB314": "SUB110",
-    "SUB315": "SUB110",
-    "SUB316": "SUB110",
+    "SUB020": "SUB014 SUB015",
+    "SUB101": "SUB109",
+    "SUB102": "SUB101 SUB109",
+    "SUB110": "SUB313 SUB314 SUB315 SUB316",
+    "SUB201": "SUB004 SUB008 SUB017 SUB102 SUB103 SUB104 SUB107 SUB208 SUB212 SUB213",
+    "SUB202": "SUB005 SUB008 SUB017 SUB212 SUB213",
+    "SUB203": "SUB111",
+    "SUB210": "SUB312",
+    "SUB303": "SUB302",
+    "SUB310": "SUB011",
+    "SUB404": "SUB111",
 }
-"""What is found in an example beside the fault that it shows."""
+"""What is found beside the fault that an example shows, with the examples."""
 NOTED = {
-    "SUB001": ("", "there is no such file", "check the path"),
-    "SUB002": ("", "is a folder", "name the file in it"),
-    "SUB018": ("", "the file may not be read", "change its permissions"),
-    "SUB019": ("9 bytes", "a line is longer than 9 bytes", "look at what ends the lines"),
-    "SUB020": (
-        ".csv, and it is gz",
-        "the name says .csv, and it is gz",
-        "name it after what it is: .csv, .csv.gz, .zip or .parquet",
-    ),
+    "SUB001": "there is no such file; check the path",
+    "SUB002": "is a folder; name the file in it",
+    "SUB018": "the file may not be read; change its permissions",
+    "SUB019": "a line is longer than x; look at what ends the lines",
+    "SUB020": "the name says x; name it after what it is: .csv, .csv.gz, .zip or .parquet",
     "SUB108": (
-        "rank (Boolean)",
-        "the column rank (Boolean) is of a type that has no place there",
-        "write ids as text, a list of them where a row is a user's, and ranks as numbers",
+        "the column x is of a type that has no place there; write ids as text, a list of them "
+        "where a row is a user's, and ranks as numbers"
     ),
     "SUB110": (
-        "Parquet",
-        "it can be read, but CSV with a row a user is asked for, and this is Parquet",
-        "write it so for an upload",
+        "it can be read, but CSV with a row a user is asked for, and this is x; write it so for "
+        "an upload"
     ),
     "SUB214": (
-        "zoe",
-        "users of the evaluation set or solution, 1 beyond the ids that must be there: first zoe",
-        "they count here; a host that asks for the sample's ids alone would refuse them: for an "
-        "upload drop the rows, or write it with harness submit --all-events",
+        "customer_id: users of the evaluation set or solution, 1 beyond the ids that must be "
+        "there: first x; they count here; a host that asks for the sample's ids alone would "
+        "refuse them: for an upload drop the rows, or write it with harness submit --all-events"
     ),
     "SUB317": (
-        "CAFÉ",
-        '"CAFÉ" is an item in upper or lower case, or in another encoding',
-        "write ids as the catalogue does, in UTF-8",
+        'prediction: "x" is an item in upper or lower case, or in another encoding; write ids as '
+        "the catalogue does, in UTF-8"
     ),
     "SUB318": (
-        "706016001",
-        "the config reads item ids that lost their leading zero: 706016001",
-        "set restore_zeros = true under [data]; an upload with such ids would hit nothing",
+        "the config reads item ids that lost their leading zero: x; set restore_zeros = true "
+        "under [data]; an upload with such ids would hit nothing"
     ),
     "SUB319": (
-        "a",
-        'the row of "a" stands apart from others of its user, whose list is the order of rows',
-        'add a column "rank"; where rows stand in order, say --row-order (Python: row_order=True)',
+        'prediction: the row of "x" stands apart from others of its user, whose list is the order'
+        ' of rows; add a column "rank"; where rows stand in order, say --row-order (Python: '
+        "row_order=True)"
     ),
     "SUB402": (
-        "0 of 100",
-        "of the evaluated users, 0 of 100 have a hit",
-        "look at whether ids, users and the week are those of the evaluation set",
+        "of the evaluated users, x have a hit; look at whether ids, users and the week are those "
+        "of the evaluation set"
     ),
     "SUB403": (
-        "9 of 12",
-        "of all positions, 9 of 12 hold what the user has in training already",
-        "recommend something new, unless people buy again",
+        "of all positions, x hold what the user has in training already; recommend something new,"
+        " unless people buy again"
     ),
 }
-"""The rules that no text of three rows shows: a value, and what is said of it."""
+"""Of rules that no text of three rows shows: what is said of the value x."""
 
 
 def test_every_rule_is_here() -> None:
@@ -315,18 +239,17 @@ def test_an_example_is_told_in_these_words(
     """In blocks of 64 bytes and in one; the file of 16 megabytes in one alone."""
     monkeypatch.setattr(blocks, "SIZE", size)
     found = checked(tmp_path, EXAMPLES[code], against(tmp_path, code)).problems
-    told = {p.code: (p.line, p.count, p.message, p.hint) for p in found}
-    assert told.pop(code) == WORDS[code]
-    assert sorted(told) == BESIDE.get(code, "").split()
+    told = {p.code: (f"{p.where()}{p.message}; {p.hint}", p.count) for p in found}
+    assert told.pop(code) == (WORDS[code], COUNTS.get(code, 1))
+    assert set(told) == {beside for beside, examples in BESIDE.items() if code in examples}
 
 
 @pytest.mark.parametrize("code", NOTED)
 def test_what_is_noted_is_told_in_these_words(code: str) -> None:
-    value, message, hint = NOTED[code]
     findings = Findings()
-    findings.note(code, value)
+    findings.note(code, "x")
     (problem,) = problems(findings, FORMATS["hm"], False, True)
-    assert (problem.message, problem.hint) == (message, hint)
+    assert f"{problem.where()}{problem.message}; {problem.hint}" == NOTED[code]
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
