@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import small
-from conftest import Cli, refusal
+from conftest import refusal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -102,15 +102,6 @@ def test_it_is_the_largest_set_in_which_all_have_enough(
     expected = sorted(naive(pairs, users, items))
     if expected:
         assert kept(config(tmp_path, log, users, items)) == expected
-
-
-def test_a_run_shows_it(cli: Cli, here: Path) -> None:
-    log = small.LOG + "dan,z,2020-01-02\n"
-    small.write(here, {"log.csv": log, "c.toml": small.toml(data={"min_user_events": 2})})
-    status, out, _ = cli("run", "c.toml", "-v")
-    assert status == 0
-    assert "k-core: 1 of 9 events left out" in out
-    assert "4 in the log → 3 in the k-core → 3 active in the window" in out
 
 
 @pytest.mark.parametrize("least", [1, 2])

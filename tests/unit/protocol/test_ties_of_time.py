@@ -8,11 +8,8 @@ import pytest
 from conftest import Write, refusal
 
 from harness import config as config_
-from harness.config import Config, LastNSplit
+from harness.config import Config
 from harness.core.errors import UsageError
-from harness.experiment import run_folder
-from harness.experiment.explain import of_run
-from harness.experiment.run import run
 from harness.protocol.task import Task, make_task
 from harness.tuning.inner import inner_tasks
 
@@ -120,7 +117,7 @@ def test_file_is_refused_where_rows_have_no_common_order(write: Write) -> None:
 
 
 def test_file_is_refused_where_events_come_from_several_tables() -> None:
-    root = Path(__file__).parents[2] / "configs"
+    root = Path(__file__).parents[3] / "configs"
     config = config_.read(
         root / "demo-ponpare.toml", ["split={strategy='last_n', n=1, ties='file'}"]
     )
@@ -143,11 +140,10 @@ NONE_OF_TWO = log_of("ann a", "bob b") + "ann,b,2020-01-02\nbob,a,2020-01-02\n"
         (NONE_OF_TWO, {}, ["0 of 2 users are cut among events of equal time"]),
     ],
 )
-def test_a_run_notes_how_many_cuts_fall_among_equal_times(
+def test_notes_tell_how_many_cuts_fall_among_equal_times(
     write: Write, log: str, split: dict[str, Any], words: list[str]
 ) -> None:
-    notes = run(config_of(write(log=log), split)).notes
-    [note] = [note for note in notes if "equal time" in note]
+    (note,) = make_task(config_of(write(log=log), split)).split.notes()
     assert [word for word in words if word not in note] == []
     assert log == ONE_OF_TWO or note == words[0]
 
@@ -158,14 +154,3 @@ def test_an_inner_split_keeps_the_order_of_rows_where_the_outer_one_does_not(wri
     outer = {"strategy": "time", "valid_days": 1}
     config = config_of(write(log=text), outer, tune=OWN_INNER)
     assert held_out(inner_tasks(config)[0]) == {"ann": "a", "bob": "c"}
-
-
-def test_a_run_of_before_there_was_a_choice_is_explained_by_id(write: Write) -> None:
-    folder = write(log=log_of(*three_each(40)))
-    run(config_of(folder, {"ties": "id"})).write(folder / "run")
-    kept = folder / "run" / "config.toml"
-    kept.write_text(kept.read_text().replace('ties = "id"\n', "").replace("seed = 0\n", ""))
-    assert run_folder.read(folder / "run").config.split == LastNSplit(
-        strategy="last_n", n=1, ties="id"
-    )
-    assert of_run(folder / "run", "popular").solution.fingerprint is not None
