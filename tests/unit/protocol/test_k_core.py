@@ -1,7 +1,6 @@
 """k-cores: users with so many events, of items with so many, until none goes."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import small
@@ -26,16 +25,15 @@ bob,c,2020-01-05
 """
 
 
-def config(folder: Path, log: str, users: int, items: int, **data: Any) -> Config:
-    return small.config(
-        folder, log=log, data={"min_user_events": users, "min_item_events": items, **data}
-    )
+def config(folder: Path, log: str, users: int, items: int) -> Config:
+    least = {"min_user_events": users, "min_item_events": items}
+    return small.config(folder, log=log, data=least)
 
 
-def kept(of: Config) -> list[tuple[str, str]]:
-    found = core_of(load(of.layout()), *of.data.least)
-    users, items = found.user_ids.to_list(), found.item_ids.to_list()
-    return [(users[u], items[i]) for u, i in zip(found.events.user, found.events.item, strict=True)]
+def kept(config: Config) -> list[tuple[str, str]]:
+    core = core_of(load(config.layout()), *config.data.least)
+    users, items = core.user_ids.to_list(), core.item_ids.to_list()
+    return [(users[u], items[i]) for u, i in zip(core.events.user, core.events.item, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -70,11 +68,8 @@ def test_what_is_left_out_is_told_and_stands_in_the_funnel(tmp_path: Path) -> No
 
 
 def test_a_core_of_nothing_is_refused(tmp_path: Path) -> None:
-    with refusal(
-        DataError,
-        "[data] min_user_events = 9, min_item_events = 2: none of 5 events is left",
-        "take smaller numbers",
-    ):
+    words = "[data] min_user_events = 9, min_item_events = 2: none of 5 events is left"
+    with refusal(DataError, words, "take smaller numbers"):
         make_task(config(tmp_path, LOG, 9, 2))
 
 
@@ -107,18 +102,15 @@ def test_it_is_the_largest_set_in_which_all_have_enough(
 @pytest.mark.parametrize("least", [1, 2])
 def test_the_inner_split_of_tuning_knows_nothing_behind_train(tmp_path: Path, least: int) -> None:
     """The log is its own core, so that asking for one changes nothing."""
-    log = "user,item,time\n" + "".join(
-        f"{user},{item},2020-01-{day:02}\n"
-        for user in "abcd"
-        for day, item in enumerate("xyxyzz", 1)
-    )
-    settings = small.config(
+    days = list(enumerate("xyxyzz", 1))
+    rows = [f"{user},{item},2020-01-{day:02}\n" for user in "abcd" for day, item in days]
+    outer = small.config(
         tmp_path,
-        log=log,
+        log="user,item,time\n" + "".join(rows),
         split={"strategy": "last_n", "n": 2, "ties": "id"},
         tune={"split": {"strategy": "time", "valid_days": 2}},
         data={"min_user_events": least, "min_item_events": least},
     )
-    task = inner_tasks(settings)[0]
+    (task,) = inner_tasks(outer)
     assert task.split.summary() == "2 days from 2020-01-03"
     assert task.evaluation_set.funnel[0] == Step("active in the window", 4)
