@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from harness.submission.expected import Against, of_tables
+from harness.submission.rules import EXAMPLES
+from harness.submission.rules.rule import GOOD, ITEMS
 from harness.submission.validate import validate
 
 FIRST, SECOND = "0706016001", "0706016002"
@@ -12,36 +14,14 @@ USERS = [f"user{number:02}" for number in range(LISTS)]
 
 Edit = Callable[[list[str]], list[str]]
 
-
-def of_list(text: str) -> Callable[[str], str]:
-    return lambda user: f"{user},{text}"
-
-
-OF_A_ROW: dict[str, Callable[[str], str]] = {
-    "SUB008": lambda user: f"{user},{FIRST}\0",
-    "SUB017": lambda user: f'"{user}"x,{FIRST}',
-    "SUB202": lambda user: f"{user},{FIRST}\nzoe{user},{SECOND}",
-    "SUB203": lambda user: f"{user},{FIRST}\n{user},{SECOND}",
-    "SUB204": lambda user: f"{user},{FIRST}\n{user}",
-    "SUB205": lambda user: f"{user},{FIRST}\n{user},{FIRST},{SECOND}",
-    "SUB206": lambda user: f"{user},{FIRST}\n",
-    "SUB207": lambda user: f"{user} ,{FIRST}",
-    "SUB208": lambda user: f"{user},{FIRST}\n,{FIRST}",
-    "SUB209": lambda user: f"'{user}',{FIRST}",
-    "SUB211": lambda user: f"{user},{FIRST}\n{user},{FIRST}",
-    "SUB301": of_list(""),
-    "SUB302": of_list(" ".join([FIRST, SECOND] * 7)),
-    "SUB303": of_list(f"{FIRST} {FIRST}"),
-    "SUB304": of_list("0999999999"),
-    "SUB305": of_list(FIRST[1:]),
-    "SUB306": of_list(f"{FIRST}.0"),
-    "SUB307": of_list("7.06016E+08"),
-    "SUB308": of_list("NaN"),
-    "SUB309": of_list(f"{FIRST};{SECOND}"),
-    "SUB310": of_list(f"['{FIRST}']"),
-    "SUB311": of_list(f"{FIRST}  {SECOND}"),
+BEFORE, BEHIND = GOOD.encode().split(b"bob,0706016003")
+OF_A_ROW: dict[str, str] = {
+    code: example[len(BEFORE) : -len(BEHIND)].decode()
+    for code, example in EXAMPLES.items()
+    if example.startswith(BEFORE) and example.endswith(BEHIND)
+    if code not in ("SUB011", "SUB201", "SUB210", "SUB312")
 }
-"""What a fault makes of a user's row; each has a user of its own."""
+"""What an example makes of bob's row; each has a user of its own."""
 
 
 def header(there: str, instead: str) -> Edit:
@@ -82,17 +62,16 @@ def against(folder: Path) -> Against:
     """Return what such files are checked against."""
     rows = [f"{user},\n" for user in USERS]
     (folder / "sample.csv").write_text("customer_id,prediction\n" + "".join(rows))
-    (folder / "articles.csv").write_text(f"article_id\n{FIRST}\n{SECOND}\n")
+    (folder / "articles.csv").write_text(ITEMS)
     return of_tables(folder / "sample.csv", folder / "articles.csv")
 
 
 def content(*faults: str) -> bytes:
     """Return a file with these faults, and no others."""
     rows = ["customer_id,prediction", *(f"{user},{FIRST} {SECOND}" for user in USERS)]
-    for code, make in OF_A_ROW.items():
+    for number, (code, row) in enumerate(OF_A_ROW.items(), 1):
         if code in faults:
-            number = 1 + FAULTS.index(code)
-            rows[number : number + 1] = [make(USERS[number - 1])]
+            rows[number] = row.replace("bob", USERS[number - 1])
     rows = "\n".join(rows).split("\n")
     for code, edit in OF_THE_FILE.items():
         rows = edit(rows) if code in faults else rows

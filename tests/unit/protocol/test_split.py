@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from conftest import LOG, Write, refusal
-from hypothesis import given
+import small
+from conftest import refusal
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, TimeSplit, parse
+from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, TimeSplit
 from harness.core.errors import DataError
 from harness.data.dataset import Dataset, Events, no_events
 from harness.data.loading import load
 from harness.data.ordering import canonical
-from harness.protocol import split as split_
-from harness.protocol.split import Split, divided, of_sums, split, sums
+from harness.protocol.split import Split, by_time, divided, end_of, of_sums, split, sums
 
 DAY = 86_400_000_000
 SECOND = 1_000_000
@@ -67,76 +67,50 @@ def time_split(**keys: Any) -> TimeSplit:
     return TimeSplit(strategy="time", **keys)
 
 
+def september(first: int, last: int) -> list[str]:
+    return [f"2020-09-{day:02}" for day in range(first, last + 1)]
+
+
 @pytest.mark.parametrize("hours", [0, 23])
 def test_calendar_holds_out_exactly_the_last_dates(hours: int) -> None:
     data = a_month(hours)
     parts = split(data, time_split(valid_days=7))
-    assert dates(data, parts.valid) == [f"2020-09-{day}" for day in range(24, 31)]
-    assert dates(data, parts.train)[-1] == "2020-09-23"
-    assert (len(parts.train), len(parts.valid), parts.held_back) == (23, 7, 0)
-    assert (parts.cutoff, parts.until) == (at("2020-09-24"), at("2020-10-01"))
+    assert dates(data, parts.train) == september(1, 23)
+    assert dates(data, parts.valid) == september(24, 30)
+    assert (parts.held_back, parts.cutoff, parts.until) == (0, at("2020-09-24"), at("2020-10-01"))
     assert parts.summary() == "7 days from 2020-09-24"
 
 
-def test_calendar_dates_count_even_where_the_last_one_has_just_begun() -> None:
-    data = dataset([("ann", "a", at("2020-09-01 23:59:59")), ("ann", "b", at("2020-09-02"))])
-    parts = split(data, time_split(valid_days=1))
-    assert rows_of(data, parts.valid) == [("ann", "b", at("2020-09-02"))]
-    assert parts.summary() == "1 day from 2020-09-02"
-
-
-def test_dates_before_1970_are_dates_too() -> None:
-    data = dataset([("ann", "a", -2 * DAY), ("ann", "b", -DAY), ("ann", "c", -1)])
-    parts = split(data, time_split(valid_days=1))
-    assert [item for _, item, _ in rows_of(data, parts.valid)] == ["b", "c"]
-
-
-def test_test_days_are_held_back_while_the_valid_days_are_evaluated() -> None:
-    data = a_month()
-    parts = split(data, time_split(valid_days=3, test_days=2))
-    assert dates(data, parts.valid) == ["2020-09-26", "2020-09-27", "2020-09-28"]
-    assert (len(parts.train), parts.held_back) == (25, 2)
+@pytest.mark.parametrize(
+    ("times", "held"),
+    [
+        # The last date counts even where it has just begun.
+        ([at("2020-09-01 23:59:59"), at("2020-09-02")], [at("2020-09-02")]),
+        # Dates before 1970 are dates too.
+        ([-2 * DAY, -DAY, -1], [-DAY, -1]),
+    ],
+)
+def test_a_day_begins_at_midnight(times: list[int], held: list[int]) -> None:
+    parts = split(dataset([("ann", "a", time) for time in times]), time_split(valid_days=1))
+    assert parts.valid.time.tolist() == held
 
 
 @pytest.mark.parametrize("block", [1, 4, 30])
-def test_blocks_of_events_change_nothing(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split_, "_BLOCK", block)
-    data = a_month()
-    parts = split(data, time_split(valid_days=3, test_days=2))
-    assert dates(data, parts.train) == [f"2020-09-{day:02}" for day in range(1, 26)]
-    assert dates(data, parts.valid) == ["2020-09-26", "2020-09-27", "2020-09-28"]
+def test_test_days_are_held_back_while_the_valid_days_are_evaluated(block: int) -> None:
+    """Blocks of events change nothing."""
+    data, config = a_month(), time_split(valid_days=3, test_days=2)
+    parts = by_time(data, config, end_of(data, config), block=block)
+    assert dates(data, parts.train) == september(1, 25)
+    assert dates(data, parts.valid) == september(26, 28)
     assert parts.held_back == 2
 
 
 def test_the_test_window_trains_on_everything_before() -> None:
     data = a_month()
     parts = split(data, time_split(valid_days=3, test_days=2, window="test"))
-    assert dates(data, parts.valid) == ["2020-09-29", "2020-09-30"]
-    assert (len(parts.train), parts.held_back) == (28, 0)
-    assert (parts.cutoff, parts.until) == (at("2020-09-29"), at("2020-10-01"))
-
-
-@pytest.mark.parametrize(
-    ("before_last", "side"),
-    [
-        (timedelta(0), "test"),
-        (timedelta(days=7) - timedelta(seconds=1), "test"),  # floor: 6 days
-        (timedelta(days=7), "valid"),
-        (timedelta(days=7, seconds=1), "valid"),
-        (timedelta(days=14) - timedelta(seconds=1), "valid"),  # floor: 13 days
-        (timedelta(days=14), "train"),
-        (timedelta(days=14, seconds=1), "train"),
-    ],
-)
-def test_elapsed_days_to_the_second(before_last: timedelta, side: str) -> None:
-    last = at("2012-06-23 23:59:48")
-    probe = last - before_last // timedelta(microseconds=1)
-    frame = [("ann", "last", last), ("ann", "valid", last - 10 * DAY), ("ann", "old", 0)]
-    data = dataset([*frame, ("ann", "probe", probe)])
-    parts = split(data, time_split(days="elapsed", valid_days=7, test_days=7))
-    in_train = ("ann", "probe", probe) in rows_of(data, parts.train)
-    in_valid = ("ann", "probe", probe) in rows_of(data, parts.valid)
-    assert {"train": in_train, "valid": in_valid, "test": not in_train and not in_valid}[side]
+    assert dates(data, parts.train) == september(1, 28)
+    assert dates(data, parts.valid) == september(29, 30)
+    assert (parts.held_back, parts.cutoff, parts.until) == (0, at("2020-09-29"), at("2020-10-01"))
 
 
 def ponpare_side(time: int, last: int) -> str:
@@ -151,24 +125,27 @@ moments = st.one_of(
 )
 
 
+EDGES = [-days * DAY + microsecond for days in (7, 14) for microsecond in (-1, 0, 1)]
+
+
 @given(st.lists(moments, min_size=1, max_size=12), moments)
+@example(EDGES, 0)
 def test_elapsed_is_the_ponpare_protocol(times: list[int], origin: int) -> None:
     rows = [("ann", f"i{n}", origin + t) for n, t in enumerate([*times, 0, -8 * DAY, -40 * DAY])]
     last = max(t for _, _, t in rows)
-    sides = {name: [r for r in rows if ponpare_side(r[2], last) == name] for name in SIDES}
+    sides: dict[str, list[Row]] = {"train": [], "valid": [], "test": []}
+    for row in sorted(rows):
+        sides[ponpare_side(row[2], last)].append(row)
     data = dataset(rows)
     keys = {"days": "elapsed", "valid_days": 7, "test_days": 7}
     if sides["valid"]:
         parts = split(data, time_split(**keys))
-        assert sorted(rows_of(data, parts.train)) == sorted(sides["train"])
-        assert sorted(rows_of(data, parts.valid)) == sorted(sides["valid"])
+        assert sorted(rows_of(data, parts.train)) == sides["train"]
+        assert sorted(rows_of(data, parts.valid)) == sides["valid"]
         assert parts.held_back == len(sides["test"])
     tested = split(data, time_split(window="test", **keys))
     assert sorted(rows_of(data, tested.train)) == sorted(sides["train"] + sides["valid"])
-    assert sorted(rows_of(data, tested.valid)) == sorted(sides["test"])
-
-
-SIDES = ("train", "valid", "test")
+    assert sorted(rows_of(data, tested.valid)) == sides["test"]
 
 
 def test_elapsed_window_names_its_first_second() -> None:
@@ -207,27 +184,25 @@ def test_fraction_is_rounded_down(size: int, fraction: float, held: int) -> None
     assert anns == [f"{n:03}" for n in range(size - held, size)]
 
 
-def test_given_takes_the_second_table(write: Write, config_values: dict[str, Any]) -> None:
-    write(log=LOG, evaluation_set="user,item,time\nann,z,2020-01-05\n")
-    config_values["split"] = {"strategy": "given", "valid": "evaluation_set.csv"}
-    config = parse(config_values, Path())
-    data = load(config.layout())
-    parts = split(data, config.split)
+def given_split(folder: Path, log: str, valid: str, **data: Any) -> tuple[Dataset, Split]:
+    small.write(folder, {"valid.csv": valid})
+    rule = {"strategy": "given", "valid": "valid.csv"}
+    config = small.config(folder, log=log, split=rule, data=data)
+    data_ = load(config.layout())
+    return data_, split(data_, config.split)
+
+
+def test_given_takes_the_second_table(tmp_path: Path) -> None:
+    data, parts = given_split(tmp_path, small.LOG, "user,item,time\nann,z,2020-01-05\n")
     assert rows_of(data, parts.valid) == [("ann", "z", at("2020-01-05"))]
-    assert len(parts.train) == 7
-    assert parts.cutoff == at("2020-01-10") + 1
+    assert (len(parts.train), parts.cutoff) == (8, at("2020-01-08") + 1)
 
 
-def test_given_does_without_times(write: Write, config_values: dict[str, Any]) -> None:
-    write(log="user,item\nann,a\n", evaluation_set="user,item\nann,b\n")
-    config_values["data"] = {**config_values["data"], "time": False}
-    config_values["split"] = {"strategy": "given", "valid": "evaluation_set.csv"}
-    config = parse(config_values, Path())
-    parts = split(load(config.layout()), config.split)
+def test_given_does_without_times(tmp_path: Path) -> None:
+    _, parts = given_split(tmp_path, "user,item\nann,a\n", "user,item\nann,b\n", time=False)
     assert (len(parts.train), len(parts.valid), parts.cutoff) == (1, 1, None)
     assert parts.notes() == ()
-    write(evaluation_set="user,item\nann,b\nann,a\n")
-    parts = split(load(config.layout()), config.split)
+    _, parts = given_split(tmp_path, "user,item\nann,a\n", "user,item\nann,b\nann,a\n", time=False)
     assert parts.notes()[0].startswith(
         "1 of 2 validation events is a training event too (the same user and item): models have"
     )
@@ -259,13 +234,6 @@ def test_validation_events_that_are_training_events_are_told() -> None:
         'seen_items = "drop" takes them out of the truth; where they are to be predicted, leave '
         "them out of [data] events",
     )
-
-
-def test_of_a_single_one_too_and_of_none_nothing() -> None:
-    parts = split(dataset([("ann", "a", 1)], [("ann", "a", 1), ("ann", "a", 2)]), GIVEN)
-    assert parts.notes()[0].startswith("1 of 2 validation events is a training event too (the same")
-    twice = [("ann", "b", 1), ("ann", "b", 1), ("bob", "a", 1)]
-    assert split(dataset([("ann", "a", 1)], twice), GIVEN).notes() == ()
 
 
 def test_another_type_of_event_at_the_same_time_is_the_same_event() -> None:
@@ -317,23 +285,22 @@ def test_an_empty_side_is_an_error_that_names_the_range(config: SplitConfig, sid
         split(a_month(), config)
 
 
-def test_ratings_read_as_times_are_suspected() -> None:
-    """Ratings of 5 and 4 as seconds since 1970."""
-    data = dataset([("ann", "a", 5_000_000), ("ann", "b", 4_000_000)])
-    with refusal(DataError, "from 1970-01-01", "is [data] time the column of times?"):
-        split(data, TimeSplit(strategy="time", valid_days=7))
-
-
-def test_seconds_read_as_milliseconds_are_suspected() -> None:
-    data = dataset([("ann", "a", 1_577_836_800_000), ("ann", "b", 1_578_000_000_000)])
-    with refusal(DataError, "from 1970-01-19", 'are they seconds, "epoch_s"?'):
-        split(data, time_split(valid_days=7))
-
-
-def test_a_window_without_events_is_an_error() -> None:
-    data = dataset([("ann", "a", 0), ("ann", "b", 20 * DAY)])
-    with pytest.raises(DataError, match=r"no validation event of 2 .*1970-01-01.*1970-01-21"):
-        split(data, time_split(valid_days=3, test_days=3))
+@pytest.mark.parametrize(
+    ("times", "split_", "words"),
+    [
+        # Ratings of 5 and 4 as seconds since 1970, and seconds read as milliseconds.
+        ([5_000_000, 4_000_000], {"valid_days": 7},
+         ["from 1970-01-01", "is [data] time the column of times?"]),
+        ([1_577_836_800_000, 1_578_000_000_000], {"valid_days": 7},
+         ["from 1970-01-19", 'are they seconds, "epoch_s"?']),
+        ([0, 20 * DAY], {"valid_days": 3, "test_days": 3},
+         ["no validation event of 2", "from 1970-01-01 00:00:00 to 1970-01-21 00:00:00"]),
+    ],
+)  # fmt: skip
+def test_odd_times_are_told(times: list[int], split_: dict[str, int], words: list[str]) -> None:
+    data = dataset([("ann", "a", time) for time in times])
+    with refusal(DataError, *words):
+        split(data, time_split(**split_))
 
 
 configs = st.one_of(
