@@ -1,5 +1,6 @@
 """Mended files: what is mechanical is gone, the rest stands, and the input is untouched."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -148,15 +149,6 @@ def test_what_is_mended_once_is_mended(tmp_path: Path, pieces: list[str], size: 
         assert mended(tmp_path, once) == once
 
 
-def test_a_list_of_many_items_with_another_separator(tmp_path: Path) -> None:
-    """Each is looked at once, so that a hundred thousand take no longer than they must."""
-    items = [f"i{number}" for number in range(100_000)]
-    (tmp_path / "s.csv").write_text("user,items\nann,\n")
-    (tmp_path / "lists.csv").write_text(f'user,items\nann,"{",".join(items)}"\n')
-    fix(tmp_path / "lists.csv", of_tables(tmp_path / "s.csv"), tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_text() == f"user,items\nann,{' '.join(items)}\n"
-
-
 def test_rows_of_one_item(tmp_path: Path) -> None:
     path, out = tmp_path / "long.csv", tmp_path / "out.csv"
     path.write_text(LONG.replace("bob,0706016003,2", " bob,706016003.0, 2"))
@@ -240,15 +232,13 @@ R_SCORES = '"user" "item" "score"\n"1" "ann" "y" 0.5\n"2" "ann" "x1" 1\n"3" "bob
          "SUB005 SUB209", "user,items\nJosé,x1 y\n5€,y\nann,z\n"),
         ("ann bob", "0ab1 café 7", "user,items\nann,0AB1 7.0\nbob,café 0ab1\n".encode("cp1252"),
          "SUB005 SUB306 SUB317", "user,items\nann,0ab1 7\nbob,café 0ab1\n"),
-        # write.table of R, by a space, a tab and a comma, its rows in another order, on Windows,
-        # without names of rows, then write.csv, and rows of one item.
+        # write.table of R, by a space, a tab and a comma, on Windows, without names of rows, then
+        # write.csv, and rows of one item.
         ("ann bob", "", '"user" "items"\n"1" "ann" "x1 y"\n"2" "bob" "y"\n',
          "SUB009 SUB107", LISTS),
         ("ann bob", "", '"user"\t"items"\n"1"\t"ann"\t"x1 y"\n"2"\t"bob"\t"y"\n',
          "SUB009 SUB107", LISTS),
         ("ann bob", "", '"user","items"\n"1","ann","x1 y"\n"2","bob","y"\n', "SUB107", LISTS),
-        ("ann bob", "", '"user" "items"\n"7" "ann" "x1 y"\n"3" "bob" "y"\n',
-         "SUB009 SUB107", LISTS),
         ("ann bob", "", '"user" "items"\r\n"1" "ann" "x1 y"\r\n"2" "bob" "y"\r\n',
          "SUB009 SUB107", LISTS),
         ("ann bob", "", '"user" "items"\n"ann" "x1 y"\n"bob" "y"\n', "SUB009", LISTS),
@@ -297,20 +287,6 @@ def test_a_user_and_two_items_are_no_row_of_r(tmp_path: Path, rows: str) -> None
     assert "SUB205" in {p.code for p in told}
 
 
-@pytest.mark.parametrize("size", [64, 1 << 22])
-def test_blocks_of_any_size_say_the_same(
-    tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows of hundreds of users nobody knows, each twice."""
-    monkeypatch.setattr(blocks, "SIZE", size)
-    rows = "".join(f"u{number},x{number % 3} y\n" for number in range(600))
-    content = "user,items\n" + rows + rows.replace("u7,x1 y", "u7,z")
-    told = {p.code: p.count for p in checked(tmp_path, content, of_tables()).errors}
-    assert told == {"SUB203": 1, "SUB211": 599}
-    fix(tmp_path / "submission.csv", of_tables(), tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_text() == "user,items\n" + rows + "u7,z\n"
-
-
 # Where a solution alone says who and what there is.
 
 
@@ -322,34 +298,27 @@ def test_ids_of_a_solution_alone_are_known_in_another_spelling() -> None:
     assert (problem.code, problem.count) == ("SUB209", 2)
 
 
-@pytest.mark.parametrize("item", ["a1", "ca9f0", "ca9f02", "0ca9f02b" * 4])
-@pytest.mark.parametrize("spelt", [str.upper, str.lower])
-def test_by_a_solution_alone_it_is_no_miss(item: str, spelt: type[str]) -> None:
-    other = str.lower if spelt is str.upper else str.upper
-    solution = pl.DataFrame({"user": ["ann", "bob"], "items": [spelt(item), "x"]})
-    file = pl.DataFrame({"user": ["ann", "bob"], "items": [f"z {other(item)}", "x y"]})
-    (problem,) = harness.validate(file, solution=solution).errors
-    assert (problem.code, problem.value) == ("SUB317", other(item))
-
-
 def test_items_that_no_case_makes_true_are_nothing_to_wonder_at() -> None:
     solution = pl.DataFrame({"user": ["ann", "bob"], "items": ["ca9f02", "x"]})
     file = pl.DataFrame({"user": ["ann", "bob"], "items": ["ca9f02 CA9F03 beef01", "x BEEF01"]})
     assert harness.validate(file, solution=solution).problems == ()
 
 
+@pytest.mark.parametrize("spelt", [str.upper, str.lower])
 @pytest.mark.parametrize(
     ("item", "certain"),
-    [("B7", False), ("CA9F02", False), ("CA9F02B1", True)],  # of eight signs none is by chance
+    [("b7", False), ("ca9f02", False), ("ca9f02b1", True), ("0ca9f02b" * 4, True)],
 )
 def test_a_short_item_may_be_another_that_no_solution_knows(
-    tmp_path: Path, item: str, certain: bool
+    tmp_path: Path, item: str, certain: bool, spelt: Callable[[str], str]
 ) -> None:
-    (tmp_path / "solution.csv").write_text(f"user,items\nann,{item}\nbob,x\n")
-    (tmp_path / "lists.csv").write_text(f"user,items\nann,{item.lower()} z\nbob,x\n")
-    (problem,) = harness.validate(tmp_path / "lists.csv", solution=tmp_path / "solution.csv").errors
-    assert (problem.code, problem.fixed) == ("SUB317", certain)
+    """In other letters it is no miss; of eight signs and more none is another by chance."""
+    true, other = spelt(item), item.swapcase() if spelt(item) == item else item
+    (tmp_path / "solution.csv").write_text(f"user,items\nann,{true}\nbob,x\n")
+    (tmp_path / "lists.csv").write_text(f"user,items\nann,{other} z\nbob,x\n")
     known = Terms(solution=tmp_path / "solution.csv").checking()[0]
+    (problem,) = validate(tmp_path / "lists.csv", known).errors
+    assert (problem.code, problem.value, problem.fixed) == ("SUB317", other, certain)
     fix(tmp_path / "lists.csv", known, tmp_path / "fixed.csv")
     first = (tmp_path / "fixed.csv").read_text().splitlines()[1]
-    assert first == f"ann,{item if certain else item.lower()} z"
+    assert first == f"ann,{true if certain else other} z"

@@ -7,27 +7,23 @@ import pytest
 from checking import LONG, ROWS, against, checked, codes
 
 from harness.experiment.terms import Terms
-from harness.submission.expected import Against, of_tables
-from harness.submission.fix import NotFixedError, fix
 from harness.submission.format import FORMATS, Named
 from harness.submission.problems import Problem, Validation
 from harness.submission.rules import EXAMPLES
 from harness.submission.rules.rule import GOOD
-from harness.submission.validate import examine, validate
+from harness.submission.validate import examine
 
-NEW_BOB = GOOD.replace("bob,0706016003", "bob,0706016001")
 BOTH = GOOD.replace("bob,0706016003", "bob,0706016003 0706016001")
 RENAMED = LONG.replace("article_id,rank", "prediction,rank")
 HASH = f"customer_id,prediction\n{1:064},0706016001 0706016002\n"
 FOLLOWED: dict[str, str] = {
-    **dict.fromkeys(sorted(EXAMPLES), GOOD),
-    "SUB203": NEW_BOB,
+    "SUB203": GOOD.replace("bob,0706016003", "bob,0706016001"),
     **dict.fromkeys(["SUB205", "SUB309", "SUB310", "SUB311"], BOTH),
     **dict.fromkeys(["SUB210", "SUB312"], HASH),
     **dict.fromkeys(["SUB313", "SUB314", "SUB316"], RENAMED),
     "SUB315": RENAMED.replace("rank", "score"),
 }
-"""What a file is when somebody has done what the hint of each check says."""
+"""What a file is when somebody has done what the hint of a rule says; of others it is `GOOD`."""
 
 
 def fault(result: Validation, code: str) -> Problem:
@@ -38,7 +34,7 @@ def fault(result: Validation, code: str) -> Problem:
 def test_a_file_is_rid_of_what_its_hint_is_followed_on(tmp_path: Path, code: str) -> None:
     known = against(tmp_path, code)
     assert code in codes(tmp_path, EXAMPLES[code], known)
-    after = checked(tmp_path, FOLLOWED[code], known)
+    after = checked(tmp_path, FOLLOWED.get(code, GOOD), known)
     assert code not in {problem.code for problem in after.problems}
     assert after.valid
 
@@ -93,41 +89,3 @@ def test_a_hint_knows_what_stands_between_items(
 def test_a_hint_knows_that_a_row_holds_an_item(tmp_path: Path, code: str) -> None:
     hint = fault(checked(tmp_path, ROWS[code][0]), code).hint
     assert hint == "write one item a row: customer_id,article_id,rank"
-
-
-@pytest.mark.parametrize(("row", "code"), [(" zed,x y", "SUB202"), (" 'ann',x y", "SUB209")])
-def test_an_id_has_one_fault(tmp_path: Path, row: str, code: str) -> None:
-    (tmp_path / "sample.csv").write_text("user,items\nann,\nbob,\n")
-    known = of_tables(tmp_path / "sample.csv")
-    result = checked(tmp_path, f"user,items\nbob,y\n{row}\nann,z x\n", known)
-    own = [p.code for p in result.problems if p.column == "user" and p.code != "SUB203"]
-    assert own == [code]
-
-
-@pytest.mark.parametrize(
-    ("sample", "file", "code", "message"),
-    [
-        ("ann bob cem", "ANN Bob CEM", "SUB213", 'found "ANN", asked for "ann"'),
-        ("Ann Bob Cem", "ann bob cem", "SUB213", 'found "ann", asked for "Ann"'),
-        ("ann bob cem", "yve zed zoe", "SUB212", 'found "yve", asked for "ann"'),
-    ],
-)
-def test_a_file_of_ids_that_nobody_asks_for_is_not_doubled(
-    tmp_path: Path, sample: str, file: str, code: str, message: str
-) -> None:
-    for name, ids in {"sample": sample, "file": file}.items():
-        rows = "".join(f"{user},a b\n" for user in ids.split())
-        (tmp_path / f"{name}.csv").write_text("user,items\n" + rows)
-    known = of_tables(tmp_path / "sample.csv")
-    assert message in fault(validate(tmp_path / "file.csv", known), code).message
-    with pytest.raises(NotFixedError, match=code):
-        fix(tmp_path / "file.csv", known, tmp_path / "out.csv")
-    assert not (tmp_path / "out.csv").exists()
-
-
-def test_no_sample_is_spoken_of_where_there_is_none(tmp_path: Path) -> None:
-    (tmp_path / "customers.csv").write_text("customer_id,age\nann,30\n")
-    known = Against(format=FORMATS["hm"], ids=tmp_path / "customers.csv", user="customer_id")
-    result = checked(tmp_path, "customer_id,prediction\nann,1 2\nzoe,1\n", known.asking())
-    problem = fault(result, "SUB202")
-    assert "sample" not in problem.message + problem.hint

@@ -4,6 +4,7 @@ import gzip
 import zipfile
 from datetime import timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -190,19 +191,22 @@ def test_what_is_no_table_of_lists_is_refused(path: Path, text: str, words: list
     refused(path, *words)
 
 
-def test_parquet_over_which_polars_panics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def panics(*_: object, **__: object) -> None:
-        raise pl.exceptions.PanicException("not yet implemented")
-
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        (["collect_schema"], "cannot be read as a table: not yet implemented"),
+        (["collect", "collect_batches"], "cannot be read: not yet implemented"),
+    ],
+)
+def test_parquet_over_which_polars_panics(
+    tmp_path: Path, calls: list[str], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "lists.parquet"
     pl.DataFrame({"user": ["ann"], "item": ["a"]}).write_parquet(path)
-    monkeypatch.setattr(pl.LazyFrame, "collect_schema", panics)
-    refused(path, "cannot be read as a table: not yet implemented")
-    assert [p.code for p in validate(path, Against()).problems] == ["SUB015"]
-    monkeypatch.undo()
-    monkeypatch.setattr(pl.LazyFrame, "collect", panics)
-    monkeypatch.setattr(pl.LazyFrame, "collect_batches", panics)
-    refused(path, "cannot be read: not yet implemented")
+    panic = Mock(side_effect=pl.exceptions.PanicException("not yet implemented"))
+    for call in calls:
+        monkeypatch.setattr(pl.LazyFrame, call, panic)
+    refused(path, words)
     assert [p.code for p in validate(path, Against()).problems] == ["SUB015"]
 
 
