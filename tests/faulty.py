@@ -81,12 +81,12 @@ def content(*faults: str) -> bytes:
     return text
 
 
-def not_told(pairs: Iterable[tuple[str, str]], folder: Path) -> list[tuple[str, str, list[str]]]:
+def not_found(pairs: Iterable[tuple[str, str]], folder: Path) -> list[tuple[str, str, list[str]]]:
     """Return the pairs of faults of which one is not found beside the other, and what is."""
     known, path, silent = against(folder), folder / "submission.csv", []
-    for one, other in pairs:
-        path.write_bytes(content(one, other))
+    for first, second in pairs:
+        path.write_bytes(content(first, second))
         codes = {problem.code for problem in validate(path, known).problems}
-        if not {one, other} <= codes:
-            silent.append((one, other, sorted(codes)))
+        if not {first, second} <= codes:
+            silent.append((first, second, sorted(codes)))
     return silent

@@ -46,12 +46,12 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_graded_metrics_take_values_as_grades(graded: Path) -> None:
     """Popular is b, c, a. Cid's a, grade 5, is third; the ideal list has it first: 1/log2(4)."""
     scores = run_folder.read(graded / "run").user_scores_of("popular")
-    of = {row["user"]: row for row in scores.to_dicts()}
-    assert [of["cid"][name] for name in (LINEAR, EXPONENTIAL, "NDCG@3")] == exactly([0.5] * 3)
+    by_user = {row["user"]: row for row in scores.to_dicts()}
+    assert [by_user["cid"][name] for name in (LINEAR, EXPONENTIAL, "NDCG@3")] == exactly([0.5] * 3)
     # Ann: b (grade 1) first, c (3) second; best c, b, z (1): (1 + 3·d)/(3 + 1·d + 1/2), d = 0.6309.
     d = 0.6309297535714575
-    assert of["ann"][LINEAR] == exactly((1 + 3 * d) / (3 + d + 0.5))
-    assert of["ann"][EXPONENTIAL] == exactly((1 + 7 * d) / (7 + d + 0.5))
+    assert by_user["ann"][LINEAR] == exactly((1 + 3 * d) / (3 + d + 0.5))
+    assert by_user["ann"][EXPONENTIAL] == exactly((1 + 7 * d) / (7 + d + 0.5))
 
 
 def test_scores_of_a_file_are_graded_like_those_of_a_run(

@@ -59,8 +59,11 @@ def test_a_score_that_was_forced_says_what_is_wrong(cli: Cli) -> None:
     Path("lists.csv").write_text("user,items\n ann,a b\nbob,d d\n")
     tells(cli("score", "lists.csv", "--solution", "truth.csv"), 1)
     done = cli("score", "lists.csv", "--solution", "truth.csv", "--force")
-    told = ['warning SUB303 "d" stands in the list already', "users without a list, who score 0: 1"]
-    tells(done, 0, *told, 'error   SUB207 spaces stand around " ann"')
+    notes = [
+        'warning SUB303 "d" stands in the list already',
+        "users without a list, who score 0: 1",
+    ]
+    tells(done, 0, *notes, 'error   SUB207 spaces stand around " ann"')
     assert "left out" not in done[1]
 
 

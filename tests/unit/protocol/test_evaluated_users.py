@@ -25,8 +25,8 @@ new,a,2020-01-08
 
 def test_activity_truth_and_repeats(tmp_path: Path) -> None:
     """ann: 3 events, 4 true items of which one is no candidate, 2 had before; bob: 1, 1, 0."""
-    found = of_events(make_task(config(tmp_path, log=LOG)))
-    assert found.to_dict(as_series=False) == {
+    rows = of_events(make_task(config(tmp_path, log=LOG)))
+    assert rows.to_dict(as_series=False) == {
         "user": ["ann", "bob"], "activity": [3, 1], "truth": [4, 1], "repeats": [2, 0]
     }  # fmt: skip
 

@@ -70,13 +70,13 @@ def evaluation_set(train: Pairs, valid: Pairs, *, k: int = 3, **keys: Any) -> Ev
     return build(*shop(train, valid, **tables), EvaluationConfig(k=k, **keys))
 
 
-def lists(found: EvaluationSet, rows: Ragged) -> dict[str, str]:
+def lists(result: EvaluationSet, rows: Ragged) -> dict[str, str]:
     """Return the candidate ids of every row as one word, by user."""
-    ids = found.candidate_ids.to_list()
+    ids = result.candidate_ids.to_list()
     ends = rows.indptr.tolist()
     return {
         user: "".join(ids[p] for p in rows.indices[ends[n] : ends[n + 1]])
-        for n, user in enumerate(found.user_ids.to_list())
+        for n, user in enumerate(result.user_ids.to_list())
     }
 
 
@@ -86,14 +86,14 @@ VALID = pairs("ann:abx bob:x dee:a cid:ccc")
 
 
 def test_the_funnel_names_each_rule() -> None:
-    found = evaluation_set(TRAIN, VALID)
-    assert found.funnel == (
+    result = evaluation_set(TRAIN, VALID)
+    assert result.funnel == (
         Step("active in the window", 4),
         Step("seen in train", 3),
         Step("with a candidate hit", 2),
     )
-    assert found.user_ids.to_list() == ["ann", "cid"]
-    assert found.users.tolist() == [0, 2]
+    assert result.user_ids.to_list() == ["ann", "cid"]
+    assert result.users.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -103,17 +103,17 @@ def test_the_funnel_names_each_rule() -> None:
 def test_truth_is_a_set_of_candidates_and_counts_the_others_in_r_or_not(
     rule: str, relevant: list[int], outside: list[str]
 ) -> None:
-    found = evaluation_set(TRAIN, VALID, require_hit=False, truth=rule)
-    assert found.candidate_ids.to_list() == ["a", "b", "c"]
-    assert lists(found, found.truth) == {"ann": "ab", "bob": "", "cid": "c"}
-    assert found.relevant.tolist() == relevant
-    assert found.outside_ids.to_list() == outside
+    result = evaluation_set(TRAIN, VALID, require_hit=False, truth=rule)
+    assert result.candidate_ids.to_list() == ["a", "b", "c"]
+    assert lists(result, result.truth) == {"ann": "ab", "bob": "", "cid": "c"}
+    assert result.relevant.tolist() == relevant
+    assert result.outside_ids.to_list() == outside
 
 
 def test_ponpare_counts_coupons_of_other_weeks_in_r_only() -> None:
     """One of four touched coupons was first shown in the window: r = 1, R = 4."""
     shown = {"n": DAY, "o": 0, "p": 2 * DAY, "z": DAY + 5}
-    found = evaluation_set(
+    result = evaluation_set(
         pairs("ann:o"),
         pairs("ann:nopq"),
         catalogue="nopz",
@@ -121,19 +121,19 @@ def test_ponpare_counts_coupons_of_other_weeks_in_r_only() -> None:
         candidates="shown",
         registered={"ann": 0},
     )
-    assert found.candidate_ids.to_list() == ["n", "z"]
-    assert lists(found, found.truth) == {"ann": "n"}
-    assert found.relevant.tolist() == [4]
-    assert found.outside_ids.to_list() == ["o", "p", "q"]
+    assert result.candidate_ids.to_list() == ["n", "z"]
+    assert lists(result, result.truth) == {"ann": "n"}
+    assert result.relevant.tolist() == [4]
+    assert result.outside_ids.to_list() == ["o", "p", "q"]
 
 
 def test_seen_items_that_are_dropped_leave_truth_and_candidates() -> None:
-    found = evaluation_set(pairs("ann:ab bob:c"), pairs("ann:acx bob:bc"), seen_items="drop")
-    assert found.seen is not None
-    assert lists(found, found.seen) == {"ann": "ab", "bob": "c"}
-    assert lists(found, found.truth) == {"ann": "c", "bob": "b"}
-    assert found.relevant.tolist() == [2, 1]
-    assert found.n_candidates.tolist() == [1, 2]
+    result = evaluation_set(pairs("ann:ab bob:c"), pairs("ann:acx bob:bc"), seen_items="drop")
+    assert result.seen is not None
+    assert lists(result, result.seen) == {"ann": "ab", "bob": "c"}
+    assert lists(result, result.truth) == {"ann": "c", "bob": "b"}
+    assert result.relevant.tolist() == [2, 1]
+    assert result.n_candidates.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -142,24 +142,24 @@ def test_seen_items_that_are_dropped_leave_truth_and_candidates() -> None:
 )
 def test_candidate_rules(rule: str, ids: str) -> None:
     shown = {"a": DAY - 1, "d": DAY, "z": 2 * DAY, "c": DAY}  # c has no row in the catalogue
-    found = evaluation_set(
+    result = evaluation_set(
         TRAIN, pairs("ann:ad bob:d cid:d"), candidates=rule, catalogue="zda", shown=shown
     )
-    assert "".join(found.candidate_ids.to_list()) == ids
+    assert "".join(result.candidate_ids.to_list()) == ids
 
 
 def test_the_layouts_own_rule_is_the_default() -> None:
     data, parts = shop(TRAIN, VALID, catalogue="ax")
-    found = build(replace(data, candidates="catalogue"), parts, EvaluationConfig())
-    assert found.candidate_ids.to_list() == ["a", "x"]
+    result = build(replace(data, candidates="catalogue"), parts, EvaluationConfig())
+    assert result.candidate_ids.to_list() == ["a", "x"]
 
 
 def test_registered_users_registered_before_the_window() -> None:
     registered = {"ann": 0, "bob": DAY, "cid": DAY - 1}
-    found = evaluation_set(pairs("ann:a bob:a cid:a dee:a"), pairs("ann:a bob:a cid:a dee:a"),
+    result = evaluation_set(pairs("ann:a bob:a cid:a dee:a"), pairs("ann:a bob:a cid:a dee:a"),
                  registered=registered)  # fmt: skip
-    assert found.user_ids.to_list() == ["ann", "cid"]
-    assert found.funnel[1] == Step("registered and seen in train", 2)
+    assert result.user_ids.to_list() == ["ann", "cid"]
+    assert result.funnel[1] == Step("registered and seen in train", 2)
 
 
 @pytest.mark.parametrize("rule", ["catalogue", "shown"])
@@ -310,16 +310,16 @@ def test_equals_plain_python(
         with pytest.raises(EmptyEvaluationSetError):
             evaluation_set(train, valid, catalogue=catalogue, **keys)
         return
-    found = evaluation_set(train, valid, catalogue=catalogue, **keys)
+    result = evaluation_set(train, valid, catalogue=catalogue, **keys)
     assert expected == {
-        "users": found.user_ids.to_list(),
-        "candidates": found.candidate_ids.to_list(),
-        "funnel": [step.users for step in found.funnel],
-        "truth": lists(found, found.truth),
-        "relevant": found.relevant.tolist(),
-        "outside": found.outside_ids.to_list(),
-        "seen": None if found.seen is None else lists(found, found.seen),
-        "n": found.n_candidates.tolist(),
+        "users": result.user_ids.to_list(),
+        "candidates": result.candidate_ids.to_list(),
+        "funnel": [step.users for step in result.funnel],
+        "truth": lists(result, result.truth),
+        "relevant": result.relevant.tolist(),
+        "outside": result.outside_ids.to_list(),
+        "seen": None if result.seen is None else lists(result, result.seen),
+        "n": result.n_candidates.tolist(),
     }
 
 

@@ -69,8 +69,8 @@ def leaf_of(user: str) -> int:
 def of_leaves(users: list[User], lists: Callable[[User], list[tuple[str, ...]]]) -> str:
     leaves: list[list[bytes]] = [[] for _ in range(4_096)]
     for user in users:
-        own = b"".join(map(texts, lists(user)))
-        leaves[leaf_of(user.id)].append(blake2b(own, digest_size=32).digest())
+        content = b"".join(map(texts, lists(user)))
+        leaves[leaf_of(user.id)].append(blake2b(content, digest_size=32).digest())
     digests = [sha256(b"".join(sorted(leaf))).digest() for leaf in leaves]
     return sha256(b"".join(digests)).hexdigest()
 
@@ -93,12 +93,12 @@ DROP = [User("ann", ("c",), (), ("a", "b")), User("bob", ("b",), (), ())]
 
 @pytest.mark.parametrize("users", [SHOP, DROP, []], ids=["kept", "dropped", "nobody"])
 def test_a_set_has_the_fingerprint_of_the_definition(users: list[User]) -> None:
-    found, expected = set_of(users, ["a", "b", "c"]), plain(users, ["a", "b", "c"])
-    assert found.fields == expected
+    result, expected = set_of(users, ["a", "b", "c"]), plain(users, ["a", "b", "c"])
+    assert result.fields == expected
     whole = sha256()
     for name, digest in expected.items():
         whole.update(number(len(name) + 1 + 64) + f"{name}={digest}".encode())
-    assert found.fingerprint == whole.hexdigest()
+    assert result.fingerprint == whole.hexdigest()
 
 
 def test_many_users_have_it_too() -> None:
@@ -127,9 +127,9 @@ def test_neither_order_nor_parts_of_whole_leaves_change_it(users: list[User], pa
     whole = set_of(users, ITEMS)
     assert whole.fields == plain(users, ITEMS)
     assert set_of(users[::-1], ITEMS).fields == whole.fields
-    own = [[u for u in users if leaf_of(u.id) % parts == part] for part in range(parts)]
-    own = [part for part in own if part] + [[]]
-    together = of_sums(reduce(add, (leaf_sums(set_of(part, ITEMS).leaves) for part in own)))
+    groups = [[u for u in users if leaf_of(u.id) % parts == part] for part in range(parts)]
+    groups = [part for part in groups if part] + [[]]
+    together = of_sums(reduce(add, (leaf_sums(set_of(part, ITEMS).leaves) for part in groups)))
     for name in ("users", "truth", "seen"):
         assert (getattr(together, name) == getattr(whole.leaves, name)).all(), name
     unseen = replace(whole, seen=None, of_parts=together)

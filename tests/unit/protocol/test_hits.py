@@ -34,20 +34,20 @@ def evaluation_set(folder: Path, **sections: Any) -> EvaluationSet:
     return make_task(small.config(folder, log=LOG, **sections)).evaluation_set
 
 
-def truth(found: EvaluationSet) -> dict[str, str]:
-    ids, ends = found.candidate_ids.to_list(), found.truth.indptr.tolist()
+def truth(result: EvaluationSet) -> dict[str, str]:
+    ids, ends = result.candidate_ids.to_list(), result.truth.indptr.tolist()
     return {
-        user: "".join(ids[p] for p in found.truth.indices[ends[n] : ends[n + 1]])
-        for n, user in enumerate(found.user_ids.to_list())
+        user: "".join(ids[p] for p in result.truth.indices[ends[n] : ends[n + 1]])
+        for n, user in enumerate(result.user_ids.to_list())
     }
 
 
 def test_truth_is_of_the_types_that_are_hits_and_all_types_make_users_known(tmp_path: Path) -> None:
-    found = evaluation_set(tmp_path, data={"kind": "event"}, evaluation={"hits": ["sale"]})
-    assert truth(found) == {"ann": "c", "bob": "a"}
-    assert found.candidate_ids.to_list() == ["a", "b", "c"]  # a and c were only viewed
-    assert found.outside_ids.to_list() == ["z"]
-    assert found.funnel == (
+    result = evaluation_set(tmp_path, data={"kind": "event"}, evaluation={"hits": ["sale"]})
+    assert truth(result) == {"ann": "c", "bob": "a"}
+    assert result.candidate_ids.to_list() == ["a", "b", "c"]  # a and c were only viewed
+    assert result.outside_ids.to_list() == ["z"]
+    assert result.funnel == (
         Step("with sale in the window", 2),
         Step("seen in train", 2),
         Step("with a candidate hit", 2),
@@ -56,9 +56,9 @@ def test_truth_is_of_the_types_that_are_hits_and_all_types_make_users_known(tmp_
 
 def test_several_types_may_be_hits(tmp_path: Path) -> None:
     hits = {"hits": ["sale", "view"]}
-    found = evaluation_set(tmp_path, data={"kind": "event"}, evaluation=hits)
-    assert truth(found) == {"ann": "bc", "bob": "ac", "cid": "a"}
-    assert found.funnel[0] == Step("with sale or view in the window", 3)
+    result = evaluation_set(tmp_path, data={"kind": "event"}, evaluation=hits)
+    assert truth(result) == {"ann": "bc", "bob": "ac", "cid": "a"}
+    assert result.funnel[0] == Step("with sale or view in the window", 3)
 
 
 @pytest.mark.parametrize(
@@ -71,18 +71,18 @@ def test_a_type_that_no_event_has_is_refused(tmp_path: Path, data: Any, there: s
 
 def test_a_grade_is_the_highest_value_of_a_pair_and_0_is_not_relevant(tmp_path: Path) -> None:
     data = {"kind": "event", "value": "stars"}
-    found = evaluation_set(tmp_path, data=data, evaluation={"hits": ["sale"]})
-    assert truth(found) == {"ann": "c"}  # bob's sale of a has the value 0
-    assert found.grades is not None
-    assert found.outside_grades is not None
-    assert found.grades.tolist() == [3.0]
-    assert found.outside_grades.tolist() == [1.0]
-    assert found.relevant.tolist() == [2]
+    result = evaluation_set(tmp_path, data=data, evaluation={"hits": ["sale"]})
+    assert truth(result) == {"ann": "c"}  # bob's sale of a has the value 0
+    assert result.grades is not None
+    assert result.outside_grades is not None
+    assert result.grades.tolist() == [3.0]
+    assert result.outside_grades.tolist() == [1.0]
+    assert result.relevant.tolist() == [2]
 
 
 def test_grades_are_told_apart_by_the_fingerprint(tmp_path: Path) -> None:
     sets = [evaluation_set(tmp_path, data=data) for data in ({}, {"value": "stars"})]
-    plain, graded = (found.fields for found in sets)
+    plain, graded = (result.fields for result in sets)
     assert set(graded) - set(plain) == {"grades"}
     other = make_task(
         small.config(tmp_path, log=LOG.replace("sale,3", "sale,4"), data={"value": "stars"})

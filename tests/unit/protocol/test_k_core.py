@@ -76,11 +76,11 @@ def test_a_core_of_nothing_is_refused(tmp_path: Path) -> None:
 def naive(rows: list[tuple[str, str]], users: int, items: int) -> list[tuple[str, str]]:
     """Take away whoever has too few, one rule after the other."""
     while True:
-        left = [r for r in rows if sum(u == r[0] for u, _ in rows) >= users]
-        left = [r for r in left if sum(i == r[1] for _, i in left) >= items]
-        if left == rows:
+        rest = [r for r in rows if sum(u == r[0] for u, _ in rows) >= users]
+        rest = [r for r in rest if sum(i == r[1] for _, i in rest) >= items]
+        if rest == rows:
             return rows
-        rows = left
+        rows = rest
 
 
 PAIRS = st.lists(

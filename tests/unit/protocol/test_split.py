@@ -220,7 +220,7 @@ rows_strategy = st.lists(
 GIVEN = GivenSplit(strategy="given", valid="evaluation_set.csv")
 
 
-def test_validation_events_that_are_training_events_are_told() -> None:
+def test_validation_events_that_are_training_events_are_noted() -> None:
     """Of six events ann's two of a and bob's b are in both; others differ in one of the three."""
     train = [("ann", "a", 1), ("ann", "a", 1), ("ann", "b", 2), ("bob", "b", 1)]
     valid = [("ann", "a", 1), ("ann", "a", 1), ("ann", "a", 2), ("ann", "c", 2), ("bob", "b", 1)]
@@ -247,7 +247,7 @@ def test_another_type_of_event_at_the_same_time_is_the_same_event() -> None:
     assert parts.notes()[0].startswith("1 of 1 validation event is a training event too")
 
 
-def test_what_is_told_adds_up_over_parts_of_the_users() -> None:
+def test_notes_add_up_over_parts_of_the_users() -> None:
     train = [("ann", "a", 1), ("bob", "b", 2), ("cid", "c", 3)]
     every = dataset(train, [("ann", "a", 1), ("bob", "b", 2), ("cid", "c", 4)])
     events = every.events
@@ -259,7 +259,7 @@ def test_what_is_told_adds_up_over_parts_of_the_users() -> None:
 
 
 @given(rows_strategy, rows_strategy)
-def test_a_given_split_keeps_both_tables_and_tells_what_is_in_both(
+def test_a_given_split_keeps_both_tables_and_notes_what_is_in_both(
     rows: list[Row], valid: list[Row]
 ) -> None:
     data = dataset(rows, valid)
@@ -298,7 +298,7 @@ def test_an_empty_side_is_an_error_that_names_the_range(config: SplitConfig, sid
          ["no validation event of 2", "from 1970-01-01 00:00:00 to 1970-01-21 00:00:00"]),
     ],
 )  # fmt: skip
-def test_odd_times_are_told(times: list[int], split_: dict[str, int], words: list[str]) -> None:
+def test_odd_times_are_noted(times: list[int], split_: dict[str, int], words: list[str]) -> None:
     data = dataset([("ann", "a", time) for time in times])
     with refusal(DataError, *words):
         split(data, time_split(**split_))
@@ -327,15 +327,15 @@ def test_what_holds_for_every_split(rows: list[Row], config: SplitConfig, random
     parts, again = divided(data, config), divided(dataset(turned), config)
     train, valid = rows_of(data, parts.train), rows_of(data, parts.valid)
     assert (train, valid) == (rows_of(data, again.train), rows_of(data, again.valid))
-    left = Counter(rows)
-    left.subtract(Counter(train) + Counter(valid))
-    assert min(left.values()) >= 0
-    assert left.total() == parts.held_back
+    rest = Counter(rows)
+    rest.subtract(Counter(train) + Counter(valid))
+    assert min(rest.values()) >= 0
+    assert rest.total() == parts.held_back
     if train and valid:
         assert parts.cutoff is not None
         assert all(time < parts.cutoff for _, _, time in train)
     if train and valid and isinstance(config, TimeSplit):
         assert max(t for _, _, t in train) < min(t for _, _, t in valid)
     for user in "abc":
-        own = [[t for u, _, t in side if u == user] for side in (train, valid)]
-        assert max(own[0], default=0) <= min(own[1], default=10**18)
+        times = [[t for u, _, t in side if u == user] for side in (train, valid)]
+        assert max(times[0], default=0) <= min(times[1], default=10**18)

@@ -38,38 +38,38 @@ def held_out(task: Task) -> dict[str, str]:
     return {users[u]: items[i] for u, i in zip(valid.user, valid.item, strict=True)}
 
 
-def of(*arguments: Any, **keys: Any) -> dict[str, str]:
+def last_items(*arguments: Any, **keys: Any) -> dict[str, str]:
     return held_out(make_task(config_of(*arguments, **keys)))
 
 
 def test_shuffle_favours_no_item_where_id_takes_the_highest(tmp_path: Path) -> None:
     log = log_of(*(f"u{n} {item}" for n in range(900) for item in "abc"))
-    by_count = of(tmp_path, log)
+    by_count = last_items(tmp_path, log)
     shuffled = Counter(by_count.values())
     # A third of 900 each; five standard deviations (14.1) are 71.
     assert all(abs(shuffled[item] - 300) < 71 for item in "abc"), shuffled
     by_share = {"strategy": "fraction", "n": None, "fraction": 1 / 3}
-    assert of(tmp_path, log, by_share) == by_count
-    assert set(of(tmp_path, log, {"ties": "id"}).values()) == {"c"}
+    assert last_items(tmp_path, log, by_share) == by_count
+    assert set(last_items(tmp_path, log, {"ties": "id"}).values()) == {"c"}
 
 
 def test_nothing_but_the_seed_moves_what_is_held_out(tmp_path: Path) -> None:
     """Neither the order of rows nor other users and earlier events; and no seed, a later event."""
-    alone = of(tmp_path, log_of(*THREE_EACH))
-    assert of(tmp_path, log_of(*THREE_EACH[::-1])) == alone
+    alone = last_items(tmp_path, log_of(*THREE_EACH))
+    assert last_items(tmp_path, log_of(*THREE_EACH[::-1])) == alone
     more = log_of("aaa z", "aaa y", *THREE_EACH, "zzz y", "zzz z")
     more += "u000,earlier,2019-01-01\naaa,x,2020-01-02\n"
-    wider = of(tmp_path, more)
+    wider = last_items(tmp_path, more)
     assert {user: item for user, item in wider.items() if user in alone} == alone
-    assert {of(tmp_path, more, {"seed": seed})["aaa"] for seed in range(8)} == {"x"}
+    assert {last_items(tmp_path, more, {"seed": seed})["aaa"] for seed in range(8)} == {"x"}
 
 
 def test_the_split_has_a_seed_of_its_own(tmp_path: Path) -> None:
     log = log_of(*THREE_EACH)
-    drawn = of(tmp_path, log)
-    assert of(tmp_path, log, seed=7) == drawn
-    assert of(tmp_path, log, {"seed": 0}) == drawn
-    assert of(tmp_path, log, {"seed": 7}) != drawn
+    drawn = last_items(tmp_path, log)
+    assert last_items(tmp_path, log, seed=7) == drawn
+    assert last_items(tmp_path, log, {"seed": 0}) == drawn
+    assert last_items(tmp_path, log, {"seed": 7}) != drawn
 
 
 @pytest.mark.parametrize(("data", "ann"), [({}, "d"), ({"where": {"rating": {"min": 1}}}, "a")])
@@ -78,7 +78,7 @@ def test_file_holds_out_what_stands_last_in_the_file(
 ) -> None:
     rows = "ann,c,1", "bob,a,1", "ann,b,1", "ann,a,1", "ann,d,0", "bob,c,1", "bob,b,1"
     log = "user,item,rating,time\n" + "".join(f"{row},{ONE_DAY}\n" for row in rows)
-    assert of(tmp_path, log, {"ties": "file"}, data=data) == {"ann": ann, "bob": "b"}
+    assert last_items(tmp_path, log, {"ties": "file"}, data=data) == {"ann": ann, "bob": "b"}
 
 
 def test_file_order_is_kept_in_the_cache_too(

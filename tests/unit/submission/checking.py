@@ -78,7 +78,7 @@ def brief(problem: Problem) -> tuple[str, int | None, str, int, int]:
     return problem.code, problem.line, problem.value, problem.count, problem.lines
 
 
-def found(*arguments: Any, **keys: Any) -> list[tuple[str, int | None, str, int, int]]:
+def findings(*arguments: Any, **keys: Any) -> list[tuple[str, int | None, str, int, int]]:
     return [brief(problem) for problem in checked(*arguments, **keys).problems]
 
 

@@ -175,7 +175,7 @@ def test_parquet_is_mended_into_a_csv(tmp_path: Path) -> None:
     [*EXAMPLES.items(), *((code, row[0]) for code, row in ROWS.items())],
     ids=[*EXAMPLES, *(f"{code}-rows" for code in ROWS)],
 )
-def test_fix_does_what_it_is_said_to_do(tmp_path: Path, code: str, content: bytes | str) -> None:
+def test_fix_does_what_it_says_it_does(tmp_path: Path, code: str, content: bytes | str) -> None:
     known, out = against(tmp_path, code), tmp_path / "fixed.csv"
     result = checked(tmp_path, content, known)
     (problem,) = (p for p in result.problems if p.code == code)
@@ -187,10 +187,10 @@ def test_fix_does_what_it_is_said_to_do(tmp_path: Path, code: str, content: byte
         assert not out.exists()
         return
     fix(tmp_path / "submission.csv", known, out)
-    left = {p.code for p in validate(out, known).problems}
-    assert not (problem.fixed and code in left)
+    after = {p.code for p in validate(out, known).problems}
+    assert not (problem.fixed and code in after)
     # Lists that nothing is left of are empty or alike.
-    assert left <= {p.code for p in result.problems} | {"SUB301", "SUB401", "SUB404"}
+    assert after <= {p.code for p in result.problems} | {"SUB301", "SUB401", "SUB404"}
 
 
 def test_every_rule_that_fix_mends_is_shown() -> None:
@@ -247,15 +247,15 @@ R_SCORES = '"user" "item" "score"\n"1" "ann" "y" 0.5\n"2" "ann" "x1" 1\n"3" "bob
          "user,item,score\nann,y,0.5\nann,x1,1\nbob,y,0.1\n"),
     ],
 )  # fmt: skip
-def test_it_is_told_and_mended(
+def test_it_is_found_and_mended(
     tmp_path: Path, users: str, items: str, content: str | bytes, codes: str, becomes: str
 ) -> None:
     known = in_short(tmp_path, users, items)
-    told = {p.code for p in checked(tmp_path, content, known).problems}
+    before = {p.code for p in checked(tmp_path, content, known).problems}
     fix(tmp_path / "submission.csv", known, tmp_path / "out.csv")
-    left = {p.code for p in validate(tmp_path / "out.csv", known).problems}
-    assert left <= {"SUB110", "SUB404"}
-    assert (told - left, (tmp_path / "out.csv").read_text()) == (set(codes.split()), becomes)
+    after = {p.code for p in validate(tmp_path / "out.csv", known).problems}
+    assert after <= {"SUB110", "SUB404"}
+    assert (before - after, (tmp_path / "out.csv").read_text()) == (set(codes.split()), becomes)
 
 
 @pytest.mark.parametrize(
@@ -283,8 +283,8 @@ def test_what_is_not_certain_is_not_mended(
 )
 def test_a_user_and_two_items_are_no_row_of_r(tmp_path: Path, rows: str) -> None:
     known = in_short(tmp_path, "1 2", "")
-    told = checked(tmp_path, '"user","items"\n' + rows, known).errors
-    assert "SUB205" in {p.code for p in told}
+    errors = checked(tmp_path, '"user","items"\n' + rows, known).errors
+    assert "SUB205" in {p.code for p in errors}
 
 
 # Where a solution alone says who and what there is.

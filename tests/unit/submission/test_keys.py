@@ -112,8 +112,8 @@ def test_kept_ids_are_found_with_their_own_secret_until_the_file_changes(
     assert ids(users, kept_from=13).has(pl.Series(["cem"])).tolist() == [True]
 
 
-@pytest.mark.parametrize("of", [list, pl.Series])
-def test_texts_and_a_column_are_packed_alike(of: Callable[[list[str]], list[str]]) -> None:
-    buffer, starts, stops = packed(of(["ann", "é", "", "bob"]))
+@pytest.mark.parametrize("make", [list, pl.Series])
+def test_texts_and_a_column_are_packed_alike(make: Callable[[list[str]], list[str]]) -> None:
+    buffer, starts, stops = packed(make(["ann", "é", "", "bob"]))
     assert buffer[: stops[-1]].tobytes() == "annébob".encode()
     assert (starts.tolist(), stops.tolist()) == ([0, 3, 5, 5], [3, 5, 5, 8])

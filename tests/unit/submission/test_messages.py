@@ -233,19 +233,19 @@ SIZES = [(code, size) for code in WORDS for size in (64, 1 << 22) if code != "SU
 
 
 @pytest.mark.parametrize(("code", "size"), SIZES)
-def test_an_example_is_told_in_these_words(
+def test_an_example_has_these_words(
     tmp_path: Path, code: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In blocks of 64 bytes and in one; the file of 16 megabytes in one alone."""
     monkeypatch.setattr(blocks, "SIZE", size)
-    found = checked(tmp_path, EXAMPLES[code], against(tmp_path, code)).problems
-    told = {p.code: (f"{p.where()}{p.message}; {p.hint}", p.count) for p in found}
-    assert told.pop(code) == (WORDS[code], COUNTS.get(code, 1))
-    assert set(told) == {beside for beside, examples in BESIDE.items() if code in examples}
+    problems_ = checked(tmp_path, EXAMPLES[code], against(tmp_path, code)).problems
+    faults = {p.code: (f"{p.where()}{p.message}; {p.hint}", p.count) for p in problems_}
+    assert faults.pop(code) == (WORDS[code], COUNTS.get(code, 1))
+    assert set(faults) == {beside for beside, examples in BESIDE.items() if code in examples}
 
 
 @pytest.mark.parametrize("code", NOTED)
-def test_what_is_noted_is_told_in_these_words(code: str) -> None:
+def test_what_is_noted_has_these_words(code: str) -> None:
     findings = Findings()
     findings.note(code, "x")
     (problem,) = problems(findings, FORMATS["hm"], False, True)
@@ -254,8 +254,8 @@ def test_what_is_noted_is_told_in_these_words(code: str) -> None:
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     names = ("gone.csv", ".", "a" * 300, "nul\0.csv")
-    found = [validate(tmp_path / name, against(tmp_path)).problems for name in names]
-    assert [[p.code for p in of] for of in found] == [
+    results = [validate(tmp_path / name, against(tmp_path)) for name in names]
+    assert [[p.code for p in result.problems] for result in results] == [
         ["SUB001"],
         ["SUB002"],
         ["SUB001"],
@@ -267,15 +267,15 @@ def test_a_column_by_nearly_its_name(tmp_path: Path) -> None:
     """Only where the column that may be meant is not there as well."""
     near = checked(tmp_path, GOOD.replace("prediction", "predictions"))
     both = checked(tmp_path, "customer_id,prediction,predictions\nann,,\nbob,,\n")
-    assert [[p.message for p in of.problems if p.code == "SUB102"] for of in (near, both)] == [
+    assert [[p.message for p in r.problems if p.code == "SUB102"] for r in (near, both)] == [
         ['nobody knows the column "predictions"; did you mean "prediction"?'],
         ['nobody knows the column "predictions"'],
     ]
 
 
 def test_a_column_that_steers_a_terminal_is_shown_without(tmp_path: Path) -> None:
-    found = checked(tmp_path, "user,\x1b[2J,other\nann,,\n", Against()).problems
-    (empty,) = (p for p in found if p.code == "SUB301")
-    (strange,) = (p for p in found if p.code == "SUB102")
+    faults = checked(tmp_path, "user,\x1b[2J,other\nann,,\n", Against()).problems
+    (empty,) = (p for p in faults if p.code == "SUB301")
+    (strange,) = (p for p in faults if p.code == "SUB102")
     assert empty.column == "�[2J"
     assert strange.hint == "drop it, or give it the right name: user,�[2J"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from checking import LONG, ROWS, against, brief, checked, codes, found
+from checking import LONG, ROWS, against, brief, checked, codes, findings
 
 from harness.delimited import blocks
 from harness.experiment.terms import Terms
@@ -19,14 +19,14 @@ BESIDE = {"SUB102": "SUB101", "SUB103": "SUB204 SUB404", "SUB104": "SUB404", "SU
 @pytest.mark.parametrize("code", ROWS)
 def test_a_fault_is_found_in_rows_of_one_item(tmp_path: Path, code: str) -> None:
     content, *expected = ROWS[code]
-    told = {p.code: [p.line, p.value, p.count] for p in checked(tmp_path, content).problems}
-    assert told.pop("SUB110") == [None, "a row an item", 1]
-    assert told.pop(code) == expected
-    assert sorted(told) == BESIDE.get(code, "").split()
+    faults = {p.code: [p.line, p.value, p.count] for p in checked(tmp_path, content).problems}
+    assert faults.pop("SUB110") == [None, "a row an item", 1]
+    assert faults.pop(code) == expected
+    assert sorted(faults) == BESIDE.get(code, "").split()
 
 
 def test_rows_that_keep_every_rule(tmp_path: Path) -> None:
-    assert found(tmp_path, LONG) == [("SUB110", None, "a row an item", 1, 1)]
+    assert findings(tmp_path, LONG) == [("SUB110", None, "a row an item", 1, 1)]
     frame = pl.read_csv(LONG.encode(), schema_overrides={"article_id": pl.String})
     frame.write_parquet(tmp_path / "rows.parquet")
     problems = validate(tmp_path / "rows.parquet", against(tmp_path)).problems
@@ -36,15 +36,15 @@ def test_rows_that_keep_every_rule(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cell", ["", "0", "nan", "-1", "1,5"])
 def test_what_is_no_rank(tmp_path: Path, cell: str) -> None:
     content = LONG.replace("3,2", f'3,"{cell}"')
-    assert ("SUB313", 2, cell, 1, 1) in found(tmp_path, content)
+    assert ("SUB313", 2, cell, 1, 1) in findings(tmp_path, content)
 
 
-def test_lists_that_are_too_long_are_told_once_each(tmp_path: Path) -> None:
+def test_lists_that_are_too_long_are_counted_once_each(tmp_path: Path) -> None:
     three, known = LONG + "bob,0706016001,3\n", against(tmp_path)
     for k, expected in {1: [(2, "0706016003", 1)], 2: [(6, "0706016001", 1)], 3: []}.items():
         problems = checked(tmp_path, three, known.cut_at(k)).problems
-        told = [(p.line, p.value, p.count) for p in problems if p.code != "SUB110"]
-        assert told == expected
+        faults = [(p.line, p.value, p.count) for p in problems if p.code != "SUB110"]
+        assert faults == expected
 
 
 def lists(path: Path) -> Examined:
@@ -149,8 +149,8 @@ def test_a_late_list_of_two_items_makes_all_rows_lists(
     frame.write_csv(path) if form == "csv" else frame.write_parquet(path)
     examined = examine(path, Against())
     assert (examined.against.long, examined.validation.rows) == (False, 53)
-    told = {p.code: (p.line, p.count) for p in examined.validation.errors}
-    assert told == {"SUB211": (line, 1)}  # ann's list stands there twice
+    errors = {p.code: (p.line, p.count) for p in examined.validation.errors}
+    assert errors == {"SUB211": (line, 1)}  # ann's list stands there twice
 
 
 def test_a_file_whose_format_is_known_is_read_as_that_says(path: Path) -> None:

@@ -29,9 +29,9 @@ def lists_of(file: File) -> dict[str, list[str]]:
     """Return everyone's list as the scorer reads it."""
     coders = Coders()
     coders.users.codes(file.frame[file.table.names["user"]].unique(maintain_order=True), "users")
-    found = read_lists(file.table, coders, None).items.tolist()
+    lists = read_lists(file.table, coders, None).items.tolist()
     users, items = coders.users.ids.to_list(), coders.items.ids.to_list()
-    return {u: [items[i] for i in row if i >= 0] for u, row in zip(users, found, strict=True)}
+    return {u: [items[i] for i in row if i >= 0] for u, row in zip(users, lists, strict=True)}
 
 
 @pytest.fixture
@@ -225,8 +225,8 @@ def test_columns_that_are_no_numbers_order_nothing(tmp_path: Path) -> None:
     spans = [timedelta(1), timedelta(2)]
     pl.DataFrame({"user": ["ann"] * 2, "item": ["a", "b"], "x": spans}).write_parquet(path)
     solution.write_text(WIDE)
-    found = lists_on_terms(path, Terms(solution=solution)).whole[:, :2]
-    assert found.tolist() == [[0, 1], [-1, -1]]
+    lists = lists_on_terms(path, Terms(solution=solution)).whole[:, :2]
+    assert lists.tolist() == [[0, 1], [-1, -1]]
 
 
 @pytest.mark.parametrize(
@@ -275,8 +275,8 @@ def test_a_number_that_is_not_asked_for_may_be_anything(path: Path) -> None:
 
 def leaderboards(path: Path, text: str, *users: str) -> dict[str, list[bool]]:
     path.write_text(text)
-    found = read(path).leaderboards(pl.Series(users))
-    return {name: board.tolist() for name, board in found.items()}
+    boards = read(path).leaderboards(pl.Series(users))
+    return {name: board.tolist() for name, board in boards.items()}
 
 
 def test_usage_says_which_board_a_user_belongs_to(path: Path) -> None:
@@ -324,5 +324,5 @@ def test_a_usage_that_is_none(path: Path, header: str, usage: str, message: str)
 )
 def test_what_stands_between_items(lists: list[str], only: str | None, plain: str | None) -> None:
     column = pl.Series([*lists, None], dtype=pl.String)
-    for found in (Separators.of(lists), Separators.of_column(column)):
-        assert (found.only, found.plain) == (only, plain)
+    for separators in (Separators.of(lists), Separators.of_column(column)):
+        assert (separators.only, separators.plain) == (only, plain)

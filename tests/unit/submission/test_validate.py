@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from checking import brief, checked, codes, found
+from checking import brief, checked, codes, findings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import reference
@@ -33,7 +33,7 @@ def test_nothing_is_wrong_with_a_good_file(tmp_path: Path) -> None:
     assert "0 errors" in repr(result)
     quoted = '"' + GOOD.replace(",", '","').replace("\n", '"\n"')[:-1]
     for text in (GOOD.replace("\n", "\r\n"), quoted, quoted.replace("\n", "\r\n")):
-        assert found(tmp_path, text) == []
+        assert findings(tmp_path, text) == []
 
 
 def zipped(*more: str) -> bytes:
@@ -48,8 +48,8 @@ def zipped(*more: str) -> bytes:
 def test_packed(tmp_path: Path) -> None:
     middle = len(GOOD) // 2
     members = [gzip.compress(part.encode()) for part in (GOOD[:middle], "", GOOD[middle:])]
-    assert found(tmp_path, b"".join(members) + bytes(3 << 20), name="s.csv.gz") == []
-    assert found(tmp_path, zipped(), name="s.zip") == []
+    assert findings(tmp_path, b"".join(members) + bytes(3 << 20), name="s.csv.gz") == []
+    assert findings(tmp_path, zipped(), name="s.zip") == []
     (mac,) = checked(tmp_path, zipped("__MACOSX/._submission.csv"), name="s.zip").problems
     assert "submission.csv, __MACOSX/._submission.csv" in mac.message
 
@@ -65,7 +65,8 @@ ROWS = [
     'ann,0706016001\nbob,\ncem,\nzoe,"0706016001\n0706016002"\n"ann",\n',
     *(f"ann,0706016001\nbob,{cell}\n" for cell in (
         "0706016003 " * 13, "0706016003 0706016001 0706016003", "706016003.0",
-        '"7,06016E+08"', "NaN", "0706016003 ",        "0706016001\u00a00706016002", "np.str_('0706016003')", "np.int64(706016003)",
+        '"7,06016E+08"', "NaN", "0706016003 ",
+        "0706016001\u00a00706016002", "np.str_('0706016003')", "np.int64(706016003)",
     )),
 ]  # fmt: skip
 
@@ -76,8 +77,8 @@ def test_rows_are_read_as_the_reference_reads_them(
     tmp_path: Path, rows: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blocks, "SIZE", size)
-    told = {code: rest for code, *rest in found(tmp_path, HEAD + rows)}
-    assert told == {code: list(rest) for code, rest in reference(HEAD + rows).items()}
+    problems = {code: rest for code, *rest in findings(tmp_path, HEAD + rows)}
+    assert problems == {code: list(rest) for code, rest in reference(HEAD + rows).items()}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_rows_are_read_as_the_reference_reads_them(
     ],
 )
 def test_another_kind_of_text(tmp_path: Path, content: bytes, expected: tuple[object, ...]) -> None:
-    assert found(tmp_path, content) == [expected]
+    assert findings(tmp_path, content) == [expected]
 
 
 GZIP, ZIP = gzip.compress(GOOD.encode() * 100), zipped()
@@ -123,7 +124,7 @@ def test_archives_that_are_damaged(tmp_path: Path, name: str, content: bytes) ->
     ],
 )
 def test_a_name_of_another_kind(tmp_path: Path, name: str, content: bytes, says: str) -> None:
-    assert found(tmp_path, content, name=name) == [("SUB020", None, says, 1, 1)]
+    assert findings(tmp_path, content, name=name) == [("SUB020", None, says, 1, 1)]
 
 
 def test_warnings_are_errors_where_they_are_asked_to_be(tmp_path: Path) -> None:
@@ -187,7 +188,7 @@ def test_a_config_says_who_and_what_there_is(tmp_path: Path, users: str) -> None
     assert terms.checking()[1] is None
     assert {file.name for file in terms.files} <= {"articles.csv", "customers.csv"}
     content = HEAD + "ann,0706016001 0706016009\nzoe,0706016002\n"
-    assert [each[:3] for each in found(tmp_path, content, of_config(config))] == [
+    assert [each[:3] for each in findings(tmp_path, content, of_config(config))] == [
         ("SUB201", None, "bob"),
         ("SUB202", 3, "zoe"),
         ("SUB304", 2, "0706016009"),
@@ -231,7 +232,7 @@ def test_a_carriage_return_within_the_header(tmp_path: Path) -> None:
 def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "SIZE", 64)
     monkeypatch.setattr(blocks, "LONGEST", 1 << 12)
-    assert found(tmp_path, GOOD + "x" * (1 << 13)) == [("SUB019", None, "4,096 bytes", 1, 1)]
+    assert findings(tmp_path, GOOD + "x" * (1 << 13)) == [("SUB019", None, "4,096 bytes", 1, 1)]
     assert codes(tmp_path, GOOD + "x" * (1 << 11)) == ["SUB204", "SUB012"]
 
 
@@ -239,7 +240,7 @@ def of_items(folder: Path, items: list[str], rows: str) -> list[tuple[str, int |
     """Return what is found in rows, where no user has to be there."""
     (folder / "items.csv").write_text("item\n" + "\n".join(items))
     known = of_tables(items=folder / "items.csv")
-    return [each[:4] for each in found(folder, f"user,item\n{rows}", known)]
+    return [each[:4] for each in findings(folder, f"user,item\n{rows}", known)]
 
 
 def test_items_of_any_length_are_known_wherever_they_stand(tmp_path: Path) -> None:
@@ -260,7 +261,7 @@ def test_another_space_makes_another_list(tmp_path: Path) -> None:
     ]
 
 
-def test_users_of_whom_nobody_knows_are_told_apart_however_many(tmp_path: Path) -> None:
+def test_users_of_whom_nobody_knows_are_distinct_however_many(tmp_path: Path) -> None:
     names = [f"user {n}" for n in range(20_000)]
     rows = "".join(f"{name},a b\n" for name in [*names, "user 7"])
     assert ("SUB211", 20_002, "user 7", 1) in of_items(tmp_path, ["a", "b"], rows)
