@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from harness.experiment.terms import Terms
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import FORMATS
 from harness.submission.problems import Problem, Validation
 from harness.submission.rules.rule import ITEMS, SAMPLE
-from harness.submission.validate import validate
+from harness.submission.validate import Examined, examine, validate
 
 HEAD = "customer_id,article_id,rank\n"
 LONG = HEAD + "bob,0706016003,2\nann,0706016001,1\nbob,0706016002,1\ncem,0706016001,1\n"
@@ -72,6 +73,15 @@ def checked(
     """Write a file, and return what is wrong with it."""
     (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
     return validate(folder / name, known or against(folder), strict=strict)
+
+
+def by_solution(path: Path, solution: str) -> Examined:
+    """Return what is found in a file, and its lists, by a solution of these lines."""
+    truth = path.parent / "solution.csv"
+    truth.write_text(solution)
+    terms = Terms(solution=truth)
+    answers = terms.scored_against()
+    return examine(path, terms.against().scored_by(answers), answers)
 
 
 def brief(problem: Problem) -> tuple[str, int | None, str, int, int]:

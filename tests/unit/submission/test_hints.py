@@ -4,14 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from checking import LONG, ROWS, against, checked, codes
+from checking import LONG, ROWS, against, by_solution, checked, codes
 
-from harness.experiment.terms import Terms
 from harness.submission.format import FORMATS, Named
 from harness.submission.problems import Problem, Validation
 from harness.submission.rules import EXAMPLES
 from harness.submission.rules.rule import GOOD
-from harness.submission.validate import examine
 
 BOTH = GOOD.replace("bob,0706016003", "bob,0706016003 0706016001")
 RENAMED = LONG.replace("article_id,rank", "prediction,rank")
@@ -57,15 +55,12 @@ def test_every_answer_to_what_orders_rows_is_one(tmp_path: Path, answer: Named) 
 )
 def test_a_header_to_write_is_one(tmp_path: Path, rows: str, header: str) -> None:
     """No sample names the columns: the first row would be its own header."""
-    (tmp_path / "truth.csv").write_text("user,items\nann,a\nbob,b\ncem,a\n")
-    terms = Terms(solution=tmp_path / "truth.csv")
-    truth = terms.scored_against()
-    known, path = terms.against().scored_by(truth), tmp_path / "lists.csv"
+    path, truth = tmp_path / "lists.csv", "user,items\nann,a\nbob,b\ncem,a\n"
     path.write_text(rows)
-    hint = fault(examine(path, known, truth).validation, "SUB109").hint
+    hint = fault(by_solution(path, truth).validation, "SUB109").hint
     assert hint == f"write a header that names each column: {header}"
     path.write_text(f"{header}\n{rows}")
-    assert examine(path, known, truth).validation.valid
+    assert by_solution(path, truth).validation.valid
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from checking import LONG, ROWS, against, brief, checked, codes, findings
+from checking import LONG, ROWS, against, brief, by_solution, checked, codes, findings
 
 from harness.delimited import blocks
-from harness.experiment.terms import Terms
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import Named
 from harness.submission.rules.rule import SAMPLE
@@ -49,11 +48,7 @@ def test_lists_that_are_too_long_are_counted_once_each(tmp_path: Path) -> None:
 
 def lists(path: Path) -> Examined:
     """Return what is found where the solution's items are a, b, c: 0, 1, 2."""
-    solution = path.parent / "solution.csv"
-    solution.write_text("user,items\nann,a b\nbob,c\n")
-    terms = Terms(solution=solution)
-    truth = terms.scored_against()
-    return examine(path, terms.against().scored_by(truth), truth)
+    return by_solution(path, "user,items\nann,a b\nbob,c\n")
 
 
 def positions(examined: Examined) -> list[list[int]]:

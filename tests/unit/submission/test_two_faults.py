@@ -5,7 +5,14 @@ from pathlib import Path
 
 from faulty import APART, FAULTS, against, content, not_found
 
+from harness.submission.rules import OF_FAULT
 from harness.submission.validate import validate
+
+
+def test_every_fault_of_a_line_is_among_them() -> None:
+    """But those where ids are no numbers, or nobody says which there are."""
+    of_lines = {code for fault, code in OF_FAULT.items() if isinstance(fault, int)}
+    assert of_lines - set(FAULTS) == {"SUB210", "SUB312", "SUB317"}
 
 
 def test_each_is_found_beside_two_others(tmp_path: Path) -> None:

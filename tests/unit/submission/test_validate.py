@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from checking import brief, checked, codes, findings
+from checking import brief, by_solution, checked, codes, findings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import reference
@@ -18,7 +18,6 @@ from harness.experiment.competition import of_config
 from harness.experiment.terms import Terms
 from harness.submission.expected import Against, ids, of_tables
 from harness.submission.rules.rule import GOOD, ITEMS
-from harness.submission.validate import examine
 
 HEAD = "customer_id,prediction\n"
 FULL = "ann,0706016001\nbob,0706016002\ncem,0706016003\n"
@@ -156,34 +155,19 @@ def test_a_format_is_known_by_the_header(tmp_path: Path) -> None:
 def test_a_solution_blames_nobody_who_is_not_in_it(
     tmp_path: Path, solution: str, submission: str, expected: list[object]
 ) -> None:
-    (tmp_path / "solution.csv").write_text(solution)
     (tmp_path / "file.csv").write_text(submission)
-    terms = Terms(solution=tmp_path / "solution.csv")
-    truth = terms.scored_against()
-    result = examine(tmp_path / "file.csv", terms.against().scored_by(truth), truth).validation
-    assert [brief(problem) for problem in result.errors] == expected
-
-
-CONFIG = """
-[data]
-layout = "hm"
-path = "data"
-[split]
-strategy = "time"
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-"""
+    result = by_solution(tmp_path / "file.csv", solution).validation
+    assert [brief(problem) for problem in result.problems] == expected
 
 
 @pytest.mark.parametrize("users", ["customers.csv", "sample_submission.csv"])
 def test_a_config_says_who_and_what_there_is(tmp_path: Path, users: str) -> None:
     """The events are not read: there are none."""
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / users).write_text("customer_id,prediction\nann,\nbob,\n")
-    (tmp_path / "data" / "articles.csv").write_text(ITEMS)
-    (tmp_path / "hm.toml").write_text(CONFIG)
-    config = config_.read(tmp_path / "hm.toml")
+    (tmp_path / users).write_text("customer_id,prediction\nann,\nbob,\n")
+    (tmp_path / "articles.csv").write_text(ITEMS)
+    models = [{"name": "popular", "use": "baselines.popular:Popular"}]
+    sections = {"data": {"layout": "hm", "path": "."}, "split": {"strategy": "time"}}
+    config = config_.parse(sections | {"models": models}, tmp_path)
     terms = Terms(config)
     assert terms.checking()[1] is None
     assert {file.name for file in terms.files} <= {"articles.csv", "customers.csv"}
