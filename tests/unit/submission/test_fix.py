@@ -17,7 +17,6 @@ from harness.submission import problems
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import NotFixedError, fix
 from harness.submission.format import FORMATS
-from harness.submission.problems import Fixed
 from harness.submission.rules import EXAMPLES, RULES
 from harness.submission.rules.rule import GOOD, ITEMS
 from harness.submission.validate import validate
@@ -26,15 +25,18 @@ HEAD = "customer_id,prediction\n"
 SAMPLE = HEAD + "ann,0706016001\nbob,0706016002\ncem,0706016001 0706016003\n"
 
 
+def fixed(folder: Path, content: str | bytes, known: Against) -> str:
+    path, raw = folder / "submission.csv", content.encode() if isinstance(content, str) else content
+    path.write_bytes(raw)
+    fix(path, known, folder / "fixed.csv")
+    assert path.read_bytes() == raw
+    return (folder / "fixed.csv").read_text()
+
+
 def mended(folder: Path, content: str | bytes) -> str:
     (folder / "sample.csv").write_text(SAMPLE)
     (folder / "articles.csv").write_text(ITEMS)
-    path, out = folder / "submission.csv", folder / "fixed.csv"
-    raw = content.encode() if isinstance(content, str) else content
-    path.write_bytes(raw)
-    fix(path, of_tables(folder / "sample.csv", folder / "articles.csv"), out)
-    assert path.read_bytes() == raw
-    return out.read_text()
+    return fixed(folder, content, of_tables(folder / "sample.csv", folder / "articles.csv"))
 
 
 @pytest.mark.parametrize(
@@ -90,17 +92,20 @@ def test_the_shape_of_the_file(tmp_path: Path, content: str | bytes) -> None:
     assert mended(tmp_path, content) == GOOD
 
 
-def test_missing_users_get_the_rows_of_the_sample(tmp_path: Path) -> None:
-    assert mended(tmp_path, HEAD + "bob,0706016003\n") == (
-        HEAD + "bob,0706016003\nann,0706016001\ncem,0706016001 0706016003\n"
-    )
-
-
-def test_rows_of_the_sample_are_quoted_where_they_need_it(tmp_path: Path) -> None:
-    (tmp_path / "sample.csv").write_text('customer_id,prediction\n"a,n",x\nbob,"y ""z"""\n')
-    (tmp_path / "submission.csv").write_text(HEAD)
-    fix(tmp_path / "submission.csv", of_tables(tmp_path / "sample.csv"), tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_text() == HEAD + '"a,n",x\nbob,"y ""z"""\n'
+@pytest.mark.parametrize(
+    ("sample", "content", "expected"),
+    [
+        # Missing users get the rows of the sample, which are quoted where they need it.
+        (SAMPLE, HEAD + "bob,x\n", HEAD + "bob,x\nann,0706016001\ncem,0706016001 0706016003\n"),
+        (HEAD + '"a,n",x\nbob,"y ""z"""\n', HEAD, HEAD + '"a,n",x\nbob,"y ""z"""\n'),
+        # A line without all its fields is no row of fewer columns.
+        (HEAD + "ann,\nbob,\n", "customer_id,prediction,note\nann,0706016001,x\nbob,5\n",
+         HEAD + "ann,0706016001\nbob,5,\n"),
+    ],
+)  # fmt: skip
+def test_rows_of_the_sample(tmp_path: Path, sample: str, content: str, expected: str) -> None:
+    (tmp_path / "sample.csv").write_text(sample)
+    assert fixed(tmp_path, content, of_tables(tmp_path / "sample.csv")) == expected
 
 
 @pytest.mark.parametrize(
@@ -108,17 +113,9 @@ def test_rows_of_the_sample_are_quoted_where_they_need_it(tmp_path: Path) -> Non
 )
 def test_missing_users_of_a_table_without_lists_get_empty_ones(tmp_path: Path, table: str) -> None:
     (tmp_path / "customers.csv").write_text(table)
-    (tmp_path / "submission.csv").write_text(HEAD + "bob,0706016003\n")
     known = Against(format=FORMATS["hm"], ids=tmp_path / "customers.csv", user="customer_id")
-    fix(tmp_path / "submission.csv", known.asking(), tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_text() == HEAD + "bob,0706016003\nann,\n"
-
-
-def test_a_line_without_all_its_fields_is_no_row_of_fewer_columns(tmp_path: Path) -> None:
-    (tmp_path / "s.csv").write_text(HEAD + "ann,\nbob,\n")
-    (tmp_path / "note.csv").write_text(HEAD[:-1] + ",note\nann,0706016001,x\nbob,5\n")
-    fix(tmp_path / "note.csv", of_tables(tmp_path / "s.csv"), tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_text() == HEAD + "ann,0706016001\nbob,5,\n"
+    content = HEAD + "bob,0706016003\n"
+    assert fixed(tmp_path, content, known.asking()) == content + "ann,\n"
 
 
 def test_the_input_is_never_written_to(tmp_path: Path) -> None:
@@ -150,13 +147,10 @@ def test_what_is_mended_once_is_mended(tmp_path: Path, pieces: list[str], size: 
 
 
 def test_rows_of_one_item(tmp_path: Path) -> None:
-    path, out = tmp_path / "long.csv", tmp_path / "out.csv"
-    path.write_text(LONG.replace("bob,0706016003,2", " bob,706016003.0, 2"))
-    fix(path, against(tmp_path), out)
-    assert out.read_text() == LONG
-    path.write_text("user,item,rank\nann,x,1\nann,y,2\nann,y,2\n")
-    assert fix(path, Against(), out) == Fixed(out, appended=0, dropped=1)
-    assert out.read_text() == "user,item,rank\nann,x,1\nann,y,2\n"
+    padded = LONG.replace("bob,0706016003,2", " bob,706016003.0, 2")
+    assert fixed(tmp_path, padded, against(tmp_path)) == LONG
+    twice = "user,item,rank\nann,x,1\nann,y,2\nann,y,2\n"
+    assert fixed(tmp_path, twice, Against()) == "user,item,rank\nann,x,1\nann,y,2\n"
 
 
 def test_parquet_is_mended_into_a_csv(tmp_path: Path) -> None:
@@ -252,10 +246,10 @@ def test_it_is_found_and_mended(
 ) -> None:
     known = in_short(tmp_path, users, items)
     before = {p.code for p in checked(tmp_path, content, known).problems}
-    fix(tmp_path / "submission.csv", known, tmp_path / "out.csv")
-    after = {p.code for p in validate(tmp_path / "out.csv", known).problems}
+    assert fixed(tmp_path, content, known) == becomes
+    after = {p.code for p in validate(tmp_path / "fixed.csv", known).problems}
     assert after <= {"SUB110", "SUB404"}
-    assert (before - after, (tmp_path / "out.csv").read_text()) == (set(codes.split()), becomes)
+    assert before - after == set(codes.split())
 
 
 @pytest.mark.parametrize(
@@ -271,11 +265,10 @@ def test_it_is_found_and_mended(
 def test_what_is_not_certain_is_not_mended(
     tmp_path: Path, content: str, becomes: str, before: dict[str, int], after: dict[str, int]
 ) -> None:
-    known, out = in_short(tmp_path, "ann bob", ""), tmp_path / "out.csv"
+    known = in_short(tmp_path, "ann bob", "")
     assert {p.code: p.count for p in checked(tmp_path, content, known).errors} == before
-    fix(tmp_path / "submission.csv", known, out)
-    assert out.read_text() == becomes
-    assert {p.code: p.count for p in validate(out, known).errors} == after
+    assert fixed(tmp_path, content, known) == becomes
+    assert {p.code: p.count for p in checked(tmp_path, becomes, known).errors} == after
 
 
 @pytest.mark.parametrize(
