@@ -2,6 +2,7 @@
 
 import gzip
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -14,6 +15,7 @@ from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.lists import read_lists
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import Named, Separators
+from harness.submission.order import refuse_unsaid
 from harness.submission.read import File, read
 from harness.submission.validate import validate
 
@@ -209,6 +211,20 @@ def test_a_sample_or_items_without_a_header(tmp_path: Path) -> None:
         for sample, items in ((path, None), (None, path)):
             with pytest.raises(DataError, match=f"{path.name}: holds no columns"):
                 of_tables(sample, items)
+
+
+@pytest.mark.parametrize("votes", [[1, 2], ["1", "2.5"]])
+def test_a_column_that_may_order_rows_is_asked_about(votes: list[object]) -> None:
+    file = read(pl.DataFrame({"user": ["ann"] * 2, "item": ["a", "b"], "votes": votes}))
+    with refusal(DataError, 'the column "votes" holds numbers', "--score-column votes"):
+        refuse_unsaid(file, None)
+    refuse_unsaid(file, Named(row_order=True))
+
+
+@pytest.mark.parametrize("votes", [["x", "y"], [timedelta(1), timedelta(2)]])
+def test_columns_that_are_no_numbers_order_nothing(votes: list[object]) -> None:
+    file = read(pl.DataFrame({"user": ["ann"] * 2, "item": ["a", "b"], "votes": votes}))
+    refuse_unsaid(file, None)
 
 
 def test_a_row_of_text_is_named_by_its_line(path: Path) -> None:
