@@ -74,13 +74,28 @@ def september(first: int, last: int) -> list[str]:
 
 
 @pytest.mark.parametrize("hours", [0, 23])
-def test_calendar_holds_out_exactly_the_last_dates(hours: int) -> None:
-    data = a_month(hours)
-    parts = split(data, time_split(valid_days=7))
-    assert dates(data, parts.train) == september(1, 23)
-    assert dates(data, parts.valid) == september(24, 30)
-    assert (parts.held_back, parts.cutoff, parts.until) == (0, at("2020-09-24"), at("2020-10-01"))
-    assert parts.summary() == "7 days from 2020-09-24"
+@pytest.mark.parametrize("block", [1, 4, 30])
+@pytest.mark.parametrize(
+    ("keys", "first", "last", "held_back"),
+    [
+        ({"valid_days": 7}, 24, 30, 0),
+        # The test days are held back while the valid days are evaluated, or evaluated themselves.
+        ({"valid_days": 3, "test_days": 2}, 26, 28, 2),
+        ({"valid_days": 3, "test_days": 2, "window": "test"}, 29, 30, 0),
+    ],
+)
+def test_calendar_holds_out_exactly_the_last_dates(
+    keys: dict[str, Any], first: int, last: int, held_back: int, block: int, hours: int
+) -> None:
+    """Neither the time of day nor blocks of events change anything."""
+    data, config = a_month(hours), time_split(**keys)
+    parts = by_time(data, config, end_of(data, config), block=block)
+    assert dates(data, parts.train) == september(1, first - 1)
+    assert dates(data, parts.valid) == september(first, last)
+    assert parts.held_back == held_back
+    midnight = at(f"2020-09-{first}")
+    assert (parts.cutoff, parts.until) == (midnight, midnight + (last - first + 1) * DAY)
+    assert parts.summary() == f"{last - first + 1} days from 2020-09-{first}"
 
 
 @pytest.mark.parametrize(
@@ -95,24 +110,6 @@ def test_calendar_holds_out_exactly_the_last_dates(hours: int) -> None:
 def test_a_day_begins_at_midnight(times: list[int], held: list[int]) -> None:
     parts = split(dataset([("ann", "a", time) for time in times]), time_split(valid_days=1))
     assert parts.valid.time.tolist() == held
-
-
-@pytest.mark.parametrize("block", [1, 4, 30])
-def test_test_days_are_held_back_while_the_valid_days_are_evaluated(block: int) -> None:
-    """Blocks of events change nothing."""
-    data, config = a_month(), time_split(valid_days=3, test_days=2)
-    parts = by_time(data, config, end_of(data, config), block=block)
-    assert dates(data, parts.train) == september(1, 25)
-    assert dates(data, parts.valid) == september(26, 28)
-    assert parts.held_back == 2
-
-
-def test_the_test_window_trains_on_everything_before() -> None:
-    data = a_month()
-    parts = split(data, time_split(valid_days=3, test_days=2, window="test"))
-    assert dates(data, parts.train) == september(1, 28)
-    assert dates(data, parts.valid) == september(29, 30)
-    assert (parts.held_back, parts.cutoff, parts.until) == (0, at("2020-09-29"), at("2020-10-01"))
 
 
 def ponpare_side(time: int, last: int) -> str:
