@@ -51,9 +51,10 @@ def lists(path: Path) -> Examined:
     return by_solution(path, "user,items\nann,a b\nbob,c\n")
 
 
-def positions(examined: Examined) -> list[list[int]]:
+def positions(path: Path) -> list[list[int]]:
+    examined = lists(path)
     assert examined.lists is not None
-    return [[int(item) for item in row if item >= 0] for row in examined.lists]
+    return examined.lists.tolist()
 
 
 @pytest.fixture
@@ -61,35 +62,28 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "long.csv"
 
 
-@pytest.mark.parametrize(
-    ("order", "first", "second"),
-    [("rank", "1", "2"), ("rank", "1.0", "2e0"), ("score", "2.50", "2.5e-1"), ("score", "3", "2")],
-)
-def test_ranks_and_scores_order_a_list(path: Path, order: str, first: str, second: str) -> None:
-    """The item x is nobody's and stands behind; zed is not evaluated."""
-    path.write_text(f"user,item,{order}\nann,b,{second}\nann,a,{first}\nbob,x,1\nzed,a,1\n")
-    examined = lists(path)
-    assert positions(examined) == [[0, 1], [3]]
-    assert examined.summary is not None
-    assert (examined.summary.outside, examined.summary.rows_outside) == (1, 1)
+ORDERED: list[tuple[str, list[list[int]]]] = [
+    *((f"user,item,{order}\nann,b,{second}\nann,a,{first}\nbob,x,1\n", [[0, 1], [3]])
+      for order, first, second in (
+          ("rank", "1", "2"), ("rank", "1.0", "2e0"),
+          ("score", "2.50", "2.5e-1"), ("score", "3", "2"),
+      )),
+    # A rank is a place; the order of rows counts where nothing else says it.
+    ("user,item,rank\nann,b,3\nann,a,1\n", [[0, -1, 1], [-1, -1, -1]]),
+    ("user,item\nann,b\nbob,c\nann,a\n", [[1, 0], [2]]),
+    ('user,item\n"ann",b\nbob,c\nann,"a"\n', [[1, 0], [2]]),
+]  # fmt: skip
+"""Rows, and the places of the items of ann's list and bob's; -1 where there is none."""
 
 
-def test_a_rank_is_a_place(path: Path) -> None:
-    path.write_text("user,item,rank\nann,b,3\nann,a,1\n")
-    examined = lists(path)
-    assert examined.lists is not None
-    assert examined.lists.tolist() == [[0, -1, 1], [-1, -1, -1]]
-
-
-def test_the_order_of_rows_where_nothing_else_says_it(path: Path) -> None:
-    for content in ("user,item\nann,b\nbob,c\nann,a\n", 'user,item\n"ann",b\nbob,c\nann,"a"\n'):
-        path.write_text(content)
-        examined = lists(path)
-        assert [p.code for p in examined.validation.problems] == ["SUB319"]  # ann's stand apart
-        assert positions(examined) == [[1, 0], [2]]
-    frame = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": ["b", "c", "a"]})
-    frame.write_parquet(path.with_suffix(".parquet"))
-    assert positions(lists(path.with_suffix(".parquet"))) == [[1, 0], [2]]
+@pytest.mark.parametrize(("content", "expected"), ORDERED)
+def test_what_orders_a_list(path: Path, content: str, expected: list[list[int]]) -> None:
+    path.write_text(content)
+    width = max(map(len, expected))
+    padded = [row + [-1] * (width - len(row)) for row in expected]
+    assert positions(path) == padded
+    pl.read_csv(path).write_parquet(path.with_suffix(".parquet"))
+    assert positions(path.with_suffix(".parquet")) == padded
 
 
 def test_ties_are_left_to_the_ids(path: Path) -> None:
@@ -97,16 +91,25 @@ def test_ties_are_left_to_the_ids(path: Path) -> None:
     assert lists(path).lists is None
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("ann,a,1\nzed,a,1\n", (2, 1, 1)),
+        # Lines that are no rows are not counted.
+        ("ann,a,1\nann\nbob,c,1\n\nzoe,a,1,2\n", (2, 0, 0)),
+    ],
+)
+def test_rows_are_counted(path: Path, rows: str, expected: tuple[int, int, int]) -> None:
+    """All of them, users who are not evaluated, and their rows."""
+    path.write_text("user,item,rank\n" + rows)
+    summary = lists(path).summary
+    assert summary is not None
+    assert (summary.rows, summary.outside, summary.rows_outside) == expected
+
+
 def test_rows_of_a_user_may_stand_anywhere(path: Path) -> None:
     path.write_text("user,item,rank\nann,b,2\nbob,a,1\nann,a,1\nann,b,3\n")
     assert [brief(p)[:3] for p in lists(path).validation.problems] == [("SUB303", 5, "b")]
-
-
-def test_lines_that_are_no_rows_are_not_counted(path: Path) -> None:
-    path.write_text("user,item,rank\nann,a,1\nann\nbob,c,1\n\nzoe,a,1,2\n")
-    summary = lists(path).summary
-    assert summary is not None
-    assert (summary.rows, summary.outside, summary.rows_outside) == (2, 0, 0)
 
 
 # Whether a row holds an item or a list.
@@ -225,7 +228,7 @@ def test_types_of_columns(table: Path, columns: dict[str, object], code: str, va
 def test_a_name_of_a_file_is_no_pattern(tmp_path: Path) -> None:
     for name, item in (("s[1].parquet", "a"), ("s1.parquet", "x")):
         pl.DataFrame({"user": ["ann"], "items": [[item]]}).write_parquet(tmp_path / name)
-    assert positions(lists(tmp_path / "s[1].parquet")) == [[0], []]
+    assert positions(tmp_path / "s[1].parquet") == [[0], [-1]]
 
 
 def test_a_damaged_parquet_file(table: Path) -> None:
