@@ -1,19 +1,18 @@
 """Submissions against each other: paired, per leaderboard, with ranks; and what is refused."""
 
-import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import polars as pl
 import pytest
 import small
-from conftest import Cli, exactly, is_refused, refusal, tells
-from small import POPULAR, RANDOM
+from conftest import exactly, refusal
 
 import harness
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.experiment.contest import named
-from harness.experiment.standings import Board
+from harness.experiment.standings import Board, Ranking
 from harness.experiment.submissions import SubmissionError
 
 SOLUTION = """user,items,Usage
@@ -29,24 +28,23 @@ LISTS = {
     "poor.csv": "user,items\nann,a\nbob,x\ncid,y a\ndee,x d\n",
 }
 """AP of ann | bob, cid, dee: good 1 | 1, 1, 0; half 0 | 1, 1, 0; poor 1 | 0, 0, 1/2."""
-LAST = POPULAR | {"name": "last", "params": {"window_days": 4}}
 
 
 @pytest.fixture
 def folder(here: Path) -> Path:
     """Return the current folder, with a solution and three submissions."""
-    small.write(here, {"solution.csv": SOLUTION, **LISTS})
-    return here
+    return small.write(here, {"solution.csv": SOLUTION, **LISTS})
 
 
-def many(hits: dict[str, int], users: int = 30) -> dict[str, pl.DataFrame]:
-    """Return submissions that hit the first so many users, and the solution of all."""
-    ids = [f"u{at:02}" for at in range(users)]
-    found = {
+def ranked(hits: dict[str, int], users: int = 30, metric: str = "MAP@1") -> Ranking:
+    """Return the ranking of submissions that hit the first so many users."""
+    ids = [f"u{n:02}" for n in range(users)]
+    frames = {
         name: pl.DataFrame({"user": ids, "items": ["a"] * n + ["b"] * (users - n)})
         for name, n in hits.items()
     }
-    return found | {"solution": pl.DataFrame({"user": ids, "items": ["a"] * users})}
+    solution = pl.DataFrame({"user": ids, "items": ["a"] * users})
+    return harness.leaderboard(frames, solution=solution, metric=metric)
 
 
 def ranks(board: Board) -> dict[str, int]:
@@ -87,23 +85,9 @@ def test_the_scores_are_those_of_score(folder: Path) -> None:
         assert told["Private"].mean == one.leaderboards["Private"]["MAP@2"].mean
 
 
-def test_they_are_compared_as_a_run_compares_the_same_lists(tmp_path: Path) -> None:
-    """What `harness submit` writes of two models has the pair that their run has."""
-    config = small.config(tmp_path, POPULAR, LAST, RANDOM)
-    run = harness.run(config)
-    frames = {one.name: run.recommendations(one.name)[["user", "item"]] for one in run.models}
-    found = harness.compare(frames, config=config, row_order=True)
-    (board,) = found.boards
-    assert found.fingerprint == run.evaluation.fingerprint
-    assert found.metric == str(run.comparison.metric)
-    assert board.comparison.pairs == run.comparison.pairs
-
-
 def test_who_is_tied_and_how_far_a_rank_could_move() -> None:
     """All of 30 against 2 is certain (p < 2^-27); 2 of 30 against 3, of whom 2 agree, is not."""
-    of = many({"all": 30, "two": 2, "three": 3, "other three": 3})
-    solution = of.pop("solution")
-    (board,) = harness.leaderboard(of, solution=solution, k=1).boards
+    (board,) = ranked({"all": 30, "two": 2, "three": 3, "other three": 3}).boards
     best, *others = board.standings
     assert (best.submission, best.rank, best.tied) == ("all", 1, ())
     assert (best.best_rank, best.worst_rank) == (1, 1)
@@ -118,12 +102,11 @@ def test_who_is_tied_and_how_far_a_rank_could_move() -> None:
 
 def test_what_other_draws_could_decide_is_said() -> None:
     """13 of 17 signs against 4: by all of 2^17, p is 0.049, too near 0.05 for 10,000 draws."""
-    users = [f"u{n:02}" for n in range(17)]
-    solution = {"user": users, "item": ["a"] * 17}
-    of = {name: {"user": users, "item": ["x"] * 17} for name in ("ann", "bob")}
-    of["ann"]["item"][:13], of["bob"]["item"][13:] = ["a"] * 13, ["a"] * 4
-    frames = {name: pl.DataFrame(own) for name, own in of.items()}
-    found = harness.leaderboard(frames, solution=pl.DataFrame(solution), k=1)
+    ids = [f"u{n:02}" for n in range(17)]
+    items = {"ann": ["a"] * 13 + ["x"] * 4, "bob": ["x"] * 13 + ["a"] * 4}
+    frames = {name: pl.DataFrame({"user": ids, "item": of}) for name, of in items.items()}
+    solution = pl.DataFrame({"user": ids, "item": ["a"] * 17})
+    found = harness.leaderboard(frames, solution=solution, k=1)
     (board,) = found.boards
     assert [(one.submission, one.borderline) for one in board.standings] == [
         ("ann", ("bob",)),
@@ -133,11 +116,9 @@ def test_what_other_draws_could_decide_is_said() -> None:
     (verdict,) = {pair.verdict for pair in board.comparison.pairs}
     line = f"borderline  ann and bob ({verdict}): other draws could say otherwise"
     assert f"{line}; more leave fewer open: --resamples 100000" in str(found)
-    nearly = harness.leaderboard(frames, solution=pl.DataFrame(solution), k=1, resamples=200_000)
-    assert "2000000" not in str(nearly)
-    settled = harness.leaderboard(frames, solution=pl.DataFrame(solution), k=1, resamples=1_000_000)
-    assert [one.borderline for one in settled.boards[0].standings] == [(), ()]
-    assert settled.boards[0].comparison.pairs[0].verdict == "better"
+    for draws, hint in ((200_000, "--resamples 1000000"), (1_000_000, f"{line}\n")):
+        comparison = replace(board.comparison, flips=draws)
+        assert hint in str(replace(found, boards=(replace(board, comparison=comparison),)))
 
 
 def test_a_baseline_is_compared_with_every_other(folder: Path) -> None:
@@ -148,8 +129,8 @@ def test_a_baseline_is_compared_with_every_other(folder: Path) -> None:
         frozenset(("half", "good")),
         frozenset(("half", "poor")),
     }
-    with refusal(UsageError, 'no model "hlaf"', "half"):
-        harness.compare(*files, solution="solution.csv", baseline="hlaf")
+    by_file = harness.compare(*LISTS, solution="solution.csv", metric="MAP@2", baseline="half.csv")
+    assert by_file.boards == found.boards
 
 
 def test_frames_of_every_kind_are_as_their_files(folder: Path) -> None:
@@ -213,99 +194,51 @@ def test_files_have_names_of_their_own() -> None:
         named([Path("a.csv"), Path("./a.csv")])
 
 
+TWO = ["good.csv", "half.csv"]
+
+
 @pytest.mark.parametrize(
     ("of", "options", "words"),
     [
-        (["good.csv"], {}, ["1 submission: two are needed", "name another"]),
-        (["good.csv", "run"], {}, ["run: is a run", "harness submit RUN --model NAME --out FILE"]),
-        (["good.csv", "more"], {}, ["more: is a folder", "more/*.csv"]),
-        (["good.csv", "half.csv"], {"metric": "Coverage@2"}, ["Coverage@2", "no users to compare"]),
-        (["good.csv", "half.csv"], {"seed": -1}, ["seed = -1", "from 0"]),
-        (["good.csv", "half.csv"], {"resamples": 5}, ["resamples = 5", "from 100"]),
-        (["good.csv", "half.csv"], {"slices": ["activity"]}, ["slices goes with runs"]),
-        ([pl.DataFrame({"user": ["ann"]}), "half.csv"], {}, ["DataFrame", "a frame needs a name"]),
-        ([{"a": "good.csv", "b": 3}], {}, ['submission "b"']),
+        (["good.csv"], {}, "1 submission: two are needed; name another"),
+        (["good.csv", "run"], {}, "run: is a run; harness submit RUN --model NAME --out FILE"),
+        (["good.csv", "more"], {}, "more: is a folder; more/*.csv"),
+        (["good.csv", "ids.csv"], {}, "ids.csv"),  # lists of another competition
+        (TWO, {"metric": "Coverage@2"}, "Coverage@2; no users to compare"),
+        (TWO, {"metric": 3}, "metric: found int"),
+        (TWO, {"seed": -1}, "seed = -1; from 0"),
+        (TWO, {"resamples": 5}, "resamples = 5; from 100"),
+        (TWO, {"slices": ["activity"]}, "slices goes with runs"),
+        ([pl.DataFrame({"user": ["ann"]}), "half.csv"], {}, "DataFrame; a frame needs a name"),
+        ([{"a": "good.csv", "b": 3}], {}, 'submission "b"'),
+        ([*TWO, "poor.csv"], {"baseline": "hlaf"}, 'no model "hlaf"; half'),
+        (TWO, {"solution": None}, "good.csv: is no run; --solution SOLUTION; solution="),
+        (["run"], {"solution": None, "k": 3}, "k goes with submissions; solution="),
     ],
 )
 def test_what_cannot_be_compared_is_refused(
-    folder: Path, of: list[object], options: dict[str, object], words: list[str]
+    folder: Path, of: list[object], options: dict[str, object], words: str
 ) -> None:
-    small.write(folder, {"run/result.json": "{}", "more/x.csv": "user,items\n"})
-    with refusal(HarnessError, *words):
-        harness.compare(*of, solution="solution.csv", **options)  # type: ignore[arg-type]
-
-
-def test_files_without_what_they_are_scored_against_are_told_so(folder: Path) -> None:
-    with refusal(UsageError, "good.csv: is no run", "--solution SOLUTION", "solution="):
-        harness.compare("good.csv", "half.csv")
-    with refusal(UsageError, "k goes with submissions", "solution="):
-        harness.compare("run", k=3)
-    with refusal(UsageError, "k goes with submissions"):
-        harness.leaderboard("runs", k=0)
-    with refusal(UsageError, "good.csv: is no run", "--solution SOLUTION"):
-        harness.leaderboard("good.csv", "half.csv")
-    with refusal(UsageError, "2 folders of runs"):
-        harness.leaderboard("runs", "more")
-
-
-def test_ranks_are_those_of_everyone_where_nobody_can_be_compared_on_the_private_board(
-    folder: Path, cli: Cli
-) -> None:
-    """Those of the public board are not the last word."""
-    small.write(folder, {"solution.csv": SOLUTION.replace("b,Private", "b,Public")})
-    text = (folder / "solution.csv").read_text().replace("dee,d,Private", "dee,d,Ignored")
-    small.write(folder, {"solution.csv": text})
-    given = ("good.csv", "half.csv", "--solution", "solution.csv", "--metric", "MAP@2")
-    status, out, err = cli("leaderboard", *given)
-    assert (status, err) == (0, "")
-    assert out.startswith("all  3 users")
-    assert "public rank" in out.splitlines()[2]
-    assert "note  Private: 1 user, and at least two are needed for a comparison" in out
-
-
-def test_lists_of_another_competition_are_refused(folder: Path) -> None:
-    small.write(folder, {"other.csv": "user,items\n1,a\n2,b\n"})
-    with refusal(HarnessError, "other.csv"):
-        harness.compare("good.csv", "other.csv", solution="solution.csv")
-
-
-# On the command line.
-
-
-def test_the_command_compares(folder: Path, cli: Cli) -> None:
-    given = ("good.csv", "poor.csv", "--solution", "solution.csv", "--metric", "MAP@2")
-    tells(cli("compare", *given), 0, "Private  3 users", "good", "0.6667", "2/0/1")
-    status, out, err = cli("compare", *given, "--format", "json")
-    assert (status, err) == (0, "")
-    assert [board["users"] for board in json.loads(out)["boards"]] == [4, 3]
-    status, out, err = cli("compare", *given, "--format", "csv")
-    assert [line.split(",")[0] for line in out.splitlines()] == ["board", "all", "Private"]
-
-
-def test_the_command_ranks_and_says_who_is_left_out(folder: Path, cli: Cli) -> None:
-    given = ("leaderboard", "good.csv", "half.csv", "poor.csv", "--solution", "solution.csv")
-    done = cli(*given, "--metric", "MAP@2")
-    tells(done, 0, "rank", "could be", "tied with", "Private  3 users")
-    small.write(folder, {"faulty.csv": "user,items\nann,a b\nann,b\n"})
-    tells(cli(*given, "faulty.csv"), 1, "not ranked  faulty: SUB203 line 3")
+    ids = "user,items\n1,a\n2,b\n"
+    small.write(folder, {"run/result.json": "{}", "more/x.csv": "user,items\n", "ids.csv": ids})
+    with refusal(HarnessError, *words.split("; ")):
+        harness.compare(*of, **{"solution": "solution.csv", **options})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("of", "options", "words"),
     [
-        ("compare good.csv half.csv", ["good.csv: is no run", "--solution SOLUTION"]),
-        (
-            "compare good.csv half.csv --solution solution.csv --slices truth",
-            ["--slices goes with runs"],
-        ),
-        ("compare run --k 3", ["--k goes with submissions", "--solution or --config"]),
-        ("compare run --set evaluation.k=3", ["--set goes with submissions"]),
-        ("leaderboard runs --seed 0", ["--seed goes with submissions"]),
-        ("leaderboard good.csv half.csv --solution gone.csv", ["gone.csv"]),
+        (["runs"], {"k": 0}, "k goes with submissions"),
+        (TWO, {}, "good.csv: is no run; --solution SOLUTION"),
+        (["runs", "more"], {}, "2 folders of runs"),
+        (TWO, {"solution": "solution.csv", "model": "x"}, "model goes with runs"),
     ],
 )
-def test_the_command_refuses(folder: Path, cli: Cli, line: str, words: list[str]) -> None:
-    is_refused(cli(*line.split()), *words)
+def test_what_cannot_be_ranked_is_refused(
+    folder: Path, of: list[str], options: dict[str, object], words: str
+) -> None:
+    with refusal(UsageError, *words.split("; ")):
+        harness.leaderboard(*of, **options)  # type: ignore[call-overload]
 
 
 def test_the_solution_among_the_submissions_is_left_out_and_said(folder: Path) -> None:
@@ -320,20 +253,15 @@ def test_the_solution_among_the_submissions_is_left_out_and_said(folder: Path) -
 
 @pytest.mark.parametrize(("users", "said"), [(9, False), (10, True)])
 def test_a_submission_that_is_right_for_all_is_asked_about(users: int, said: bool) -> None:
-    given = many({"best": users, "other": users - 1}, users)
-    solution = given.pop("solution")
-    found = harness.leaderboard(given, solution=solution, metric="MAP@1")
-    told = "best: every user has the value 1: is it the solution?"
-    assert (told in found.notes) == said
+    note = "best: every user has the value 1: is it the solution?"
+    assert (note in ranked({"best": users, "other": users - 1}, users).notes) == said
 
 
 def test_a_1_of_everybody_is_nothing_where_less_is_better(here: Path) -> None:
     worst = "def worst(hits, n_relevant, k):\n    return 1\n\nworst.better = 'lower'\n"
     small.write(here, {"plugged.py": worst})
-    given = many({"one": 30, "other": 20})
-    solution = given.pop("solution")
-    found = harness.leaderboard(given, solution=solution, metric="plugged:worst@1")
-    assert not any("is it the solution" in note for note in found.notes)
+    notes = ranked({"one": 30, "other": 20}, metric="plugged:worst@1").notes
+    assert not any("is it the solution" in note for note in notes)
 
 
 def test_a_usage_in_other_letters_is_refused(folder: Path) -> None:
@@ -376,45 +304,6 @@ def test_all_that_cannot_be_compared_are_told_at_once(folder: Path) -> None:
         harness.compare("good.csv", "bad.csv", "worse.csv", "nowhere.csv", solution="solution.csv")
 
 
-def test_a_table_of_items_says_what_may_be_listed(folder: Path, cli: Cli) -> None:
-    """Only poor has y."""
-    small.write(folder, {"items.csv": "item\na\nb\nc\nd\nx\n"})
-    typed = "good.csv", "half.csv", "poor.csv", "--solution", "solution.csv"
-    assert cli("leaderboard", *typed)[0] == 0
-    status, out, _ = cli("leaderboard", *typed, "--items", "items.csv", "--format", "json")
-    assert status == 1
-    assert {name: "SUB304" in why for name, why in json.loads(out)["refused"].items()} == {
-        "poor": True
-    }
-    status, out, err = cli("compare", *typed, "--items", "items.csv")
-    assert (status, out) == (1, "")
-    assert (
-        "harness validate poor.csv --solution solution.csv --items items.csv\nSUB304 line 4" in err
-    )
-
-
-def test_a_baseline_may_be_named_by_its_file(folder: Path) -> None:
-    given = {"solution": "solution.csv", "metric": "MAP@2"}
-    by_file = harness.compare("good.csv", "half.csv", "poor.csv", baseline="half.csv", **given)
-    by_name = harness.compare("good.csv", "half.csv", "poor.csv", baseline="half", **given)
-    assert by_file.boards == by_name.boards
-
-
-def test_csv_has_the_refused_and_the_means(folder: Path, cli: Cli) -> None:
-    small.write(folder, {"bad.csv": "user,items\nann,a y\nann,b\ncid,c\n"})
-    against = ("--solution", "solution.csv", "--metric", "MAP@2", "--format", "csv")
-    status, out, _ = cli("leaderboard", "good.csv", "bad.csv", "poor.csv", *against)
-    rows = pl.read_csv(out.encode())
-    assert (status, rows.filter(submission="bad")["rank"].to_list()) == (1, [None])
-    (why,) = rows.filter(submission="bad")["error"].to_list()
-    assert "SUB203" in why
-    status, out, _ = cli("compare", "good.csv", "bad.csv", *against, "--force")
-    (row, *_) = pl.read_csv(out.encode()).rows(named=True)
-    assert (row["one"], row["mean"]) == ("good", 3 / 4)
-    assert row["mean of other"] < 3 / 4
-    assert row["forced"] == "bad"
-
-
 def test_what_the_header_says_of_the_competition_is_said(folder: Path) -> None:
     """KION's columns: its metric and k, unless others are named."""
     rows = "user_id,item_ids\nu1,1 2\nu2,2 1\n"
@@ -427,10 +316,3 @@ def test_what_the_header_says_of_the_competition_is_said(folder: Path) -> None:
     assert "--metric" in note
     named = harness.compare("a.csv", "b.csv", solution="s.csv", metric="MAP@2")
     assert not any("by the columns" in note for note in named.notes)
-
-
-@pytest.mark.parametrize("command", ["compare", "leaderboard"])
-def test_a_metric_is_named_once(folder: Path, cli: Cli, command: str) -> None:
-    files = ("good.csv", "half.csv", "--solution", "solution.csv")
-    refused = cli(command, *files, "--metric", "MAP@1", "--metric", "MRR")
-    is_refused(refused, "--metric: one is compared by; found MAP@1 and MRR")

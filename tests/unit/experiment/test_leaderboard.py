@@ -1,0 +1,282 @@
+"""Runs side by side: the best of each name by evaluation set, and why others are left out."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+from conftest import refusal
+from run_files import change, document, write_run
+
+import harness
+from harness.core.errors import DataError, UsageError
+from harness.experiment.compare import compare
+from harness.experiment.leaderboard import Leaderboard, leaderboard
+from harness.metrics import is_own, parse
+
+MONDAY, TUESDAY = "2026-11-02T10:00:00+00:00", "2026-11-03T10:00:00+00:00"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder of three runs: two on one evaluation set, one on another."""
+    popular = {"MAP@2": [1.0, 0.0], "Recall@1": [1.0, 0.0]}
+    retry = {"MAP@2": [1.0, 0.5], "Recall@1": [0.5, 0.0]}
+    better = {"MAP@2": [0.5, 0.75], "Recall@1": [0.5, 0.0]}
+    runs = tmp_path / "runs"
+    chance = {"Recall@1": {"mean": 0.125, "sd": 0.1}}
+    models = {"popular": popular, "retry": retry}
+    write_run(runs / "monday", models, written=MONDAY, chance=chance)
+    other_seed = {"evaluation": {"seed": 7, "users": "all"}}
+    write_run(runs / "deep/tuesday", {"popular": better}, written=TUESDAY, config=other_seed)
+    other_set = {"fingerprint": "e" * 64, "k": 1}
+    random = {"verdict": "better", "lift": 2.0, "z": 3.0, "p": 0.01}
+    write_run(runs / "other", {"popular": {"MAP@1": [1.0, 0.0]}}, evaluation=other_set)
+    models = [m | {"vs_random": random} for m in document(runs / "other")["models"]]
+    change(runs / "other", models=models)
+    return runs
+
+
+def order(found: Leaderboard) -> list[list[str]]:
+    return [[entry.model for entry in group.entries] for group in found.groups]
+
+
+def test_the_best_run_of_each_name_by_evaluation_set(folder: Path) -> None:
+    """Tuesday's run is the latest, so its set is first; popular has 1/2 on Monday, then 5/8."""
+    found = harness.leaderboard(folder)
+    first, second = found.groups
+    assert (first.metric, first.runs, first.users, first.k) == ("MAP@2", 2, 2, 3)
+    assert (second.metric, second.runs, second.k) == ("MAP@1", 1, 1)
+    assert [(e.model, e.mean, Path(e.run).name, e.runs) for e in first.entries] == [
+        ("retry", 3 / 4, "monday", 1),
+        ("popular", 5 / 8, "tuesday", 2),
+    ]
+    (entry,) = second.entries
+    assert (entry.date, entry.verdict) == ("2026-11-01T10:00:00+00:00", "better")
+    assert (entry.seed, entry.settings, entry.differs) == (None, "Popular()", ())
+
+
+def test_chance_is_that_of_the_metric_shown(folder: Path) -> None:
+    (group,) = leaderboard(folder, metric="Recall@1").groups
+    assert {entry.model: (entry.lift, entry.verdict) for entry in group.entries} == {
+        "popular": (4.0, None),  # 1/2 over 1/8; a run has the verdict of its first metric
+        "retry": (2.0, None),
+    }
+
+
+def test_the_metric_of_most_runs_is_shown_and_the_others_are_counted(folder: Path) -> None:
+    write_run(folder / "late", {"popular": {"NDCG@2": [1.0, 0.0]}}, written="2026-11-09")
+    found = leaderboard(folder)
+    assert (found.groups[0].metric, found.groups[0].runs, found.groups[0].without) == (
+        "MAP@2",
+        2,
+        1,
+    )
+    assert "2 runs, 1 without MAP@2 left out" in repr(found)
+
+
+def test_where_the_config_differs_from_the_leaders(folder: Path) -> None:
+    shutil.rmtree(folder / "other")
+    models = {"new": {"MAP@2": [0.25, 0.0], "Recall@1": [0.0, 0.0]}}
+    config = {"evaluation": {"users": "all", "seed": 7}}
+    write_run(folder / "other", models, config=config)
+    (group,) = leaderboard(folder).groups
+    assert {entry.model: entry.differs for entry in group.entries} == {
+        "retry": (),
+        "popular": ("evaluation.users = all",),
+        "new": ("evaluation.users = all",),
+    }
+    assert [entry.seed for entry in group.entries] == [None, 7, 7]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [["retry", "popular"], ["popular"]]),
+        ({"sort": "date"}, [["popular", "retry"], ["popular"]]),  # the latest first
+        ({"sort": "model"}, [["popular", "retry"], ["popular"]]),
+        ({"sort": "run"}, [["popular", "retry"], ["popular"]]),  # deep/tuesday, monday
+        ({"model": "RET"}, [["retry"]]),
+        ({"metric": "MAP@1"}, [["popular"]]),
+        ({"evaluation_set": "ee"}, [["popular"]]),
+    ],
+)
+def test_sorted_and_filtered(folder: Path, options: Any, expected: list[list[str]]) -> None:
+    assert order(leaderboard(folder, **options)) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"evaluation_set": "zzz"}, ['"zzz…"', "there are ffffff, eeeeee"]),
+        ({"metric": "MAP@3"}, ['"MAP@3"', "MAP@2"]),
+        ({"model": "popluar"}, ['"popluar"', '"popular"']),
+    ],
+)
+def test_nothing_is_left(folder: Path, options: Any, words: list[str]) -> None:
+    with refusal(UsageError, *words):
+        leaderboard(folder, **options)
+
+
+def test_no_folder_and_no_run(tmp_path: Path) -> None:
+    with refusal(UsageError, "is no folder"):
+        leaderboard(tmp_path / "runs")
+    with refusal(UsageError, "holds no run"):
+        leaderboard(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("result.json", "{"),
+        ("result.json", '{"evaluation": {"fields": {}, "fingerprint": "f"}, "models": []}'),
+        ("config.toml", "= nothing"),
+        ("environment.json", "[]"),
+    ],
+)
+def test_a_damaged_run_is_left_out_and_the_others_stand(
+    folder: Path, name: str, content: str
+) -> None:
+    (folder / "other" / name).write_text(content)
+    found = leaderboard(folder)
+    assert len(found.groups) == 1
+    (reason,) = found.left_out
+    assert f"other/{name}" in reason
+    assert "left out" in repr(found)
+
+
+@pytest.mark.parametrize("name", [".other.1-0.0.part", ".hidden", "run.part"])
+def test_runs_that_are_hidden_or_not_whole_yet_are_passed_over(folder: Path, name: str) -> None:
+    before = harness.leaderboard(folder)
+    shutil.copytree(folder / "monday", folder / name)
+    assert harness.leaderboard(folder) == before
+
+
+def test_nothing_in_a_run_steers_a_terminal(folder: Path) -> None:
+    (folder / "other" / "environment.json").write_text(json.dumps({"written": "x\x1b[2J"}))
+    (model,) = document(folder / "other")["models"]
+    other = model | {"metrics": {"M\x1b": model["metrics"]["MAP@1"]}}
+    evaluation = document(folder / "other")["evaluation"] | {"fingerprint": "\x1b[2J"}
+    better = {"M\x1b": {"better": "higher"}}
+    change(folder / "other", models=[other], evaluation=evaluation, metrics=better)
+    text = leaderboard(folder).to_markdown()
+    assert "x�[2J" in text
+    assert "\x1b" not in text
+    change(
+        folder / "other", models=[other | {"vs_random": model["vs_random"] | {"verdict": "\x1b"}}]
+    )
+    (left_out,) = leaderboard(folder).left_out
+    assert "models.0.vs_random.verdict" in left_out
+    assert "\x1b" not in left_out
+
+
+def test_a_run_without_a_date_has_that_of_its_file(folder: Path) -> None:
+    (folder / "other" / "environment.json").write_text("{}")
+    os.utime(folder / "other" / "result.json", (0, 0))
+    assert leaderboard(folder).groups[-1].entries[0].date == "1970-01-01T00:00:00+00:00"
+
+
+def test_a_table_an_evaluation_set_and_its_other_forms(folder: Path) -> None:
+    found = leaderboard(folder)
+    assert repr(found).count("evaluation set  ") == 2
+    assert set(found.to_pandas()["model"]) == {"popular", "retry"}
+    assert json.loads(found.to_json())["groups"][0]["entries"][0]["ci95"] is None
+    assert found._repr_html_().count("<table>") == 2
+
+
+# Which values of a metric are better.
+
+OWN = """
+def misses(hits, n_relevant, k):
+    return 1 - hits.any()
+
+misses.better = "lower"
+
+def odd(hits, n_relevant, k):
+    return 0
+
+odd.better = "less"
+"""
+MISSES = "mine:misses@1"
+
+
+def of_own(folder: Path, better: str | None = "lower", **means: float) -> Path:
+    """Return a run under `misses`, which an earlier version did not write the direction of."""
+    small.write(folder, {"mine.py": OWN})
+    models = {name: {MISSES: [mean, mean]} for name, mean in means.items()}
+    write_run(folder, models, better={MISSES: better or ""}, config={"evaluation": {"k": 1}})
+    return folder if better else change(folder, metrics=None)
+
+
+def test_the_lowest_is_best_and_no_code_of_the_run_is_read(tmp_path: Path) -> None:
+    worse, best = of_own(tmp_path / "a", mine=0.5, bad=1.0), of_own(tmp_path / "b", mine=0.0)
+    for one in (worse, best):
+        (one / "mine.py").write_text("raise SystemExit('imported')")
+    board = leaderboard(tmp_path)
+    (group,) = board.groups
+    assert group.better == "lower"
+    assert [(e.model, e.mean, e.run, e.runs) for e in group.entries] == [
+        ("mine", 0, str(best), 2),
+        ("bad", 1, str(worse), 1),
+    ]
+    assert "lower is better" in repr(board)
+
+
+def test_an_earlier_run_is_ranked_where_the_metric_is_ours(tmp_path: Path) -> None:
+    models = {"good": {"Gini@1": 0.25, "MAP@1": [1.0]}, "bad": {"Gini@1": 0.75, "MAP@1": [0.0]}}
+    change(write_run(tmp_path / "one", models), metrics=None)
+    board = leaderboard(tmp_path)
+    assert (order(board), board.groups[0].better) == ([["good", "bad"]], "lower")
+    assert order(leaderboard(tmp_path, metric="MAP@1")) == [["good", "bad"]]
+
+
+def test_an_earlier_run_of_an_own_metric_is_left_out(tmp_path: Path) -> None:
+    folder = of_own(tmp_path / "one", None, bad=1.0)
+    with refusal(UsageError, MISSES, "higher or lower", f"harness run {folder / 'config.toml'}"):
+        leaderboard(tmp_path)
+    of_own(tmp_path / "two", good=0.0)
+    board = leaderboard(tmp_path)
+    assert order(board) == [["good"]]
+    assert f"left out  {folder}: does not say whether" in repr(board)
+
+
+def test_a_run_of_the_other_direction_is_left_out_of_the_latest(tmp_path: Path) -> None:
+    """The function's `better` was changed after the first run."""
+    first = of_own(tmp_path / "first", "higher", good=0.0, bad=1.0)
+    of_own(tmp_path / "second", good=0.0)
+    (tmp_path / "second" / "environment.json").write_text(json.dumps({"written": TUESDAY}))
+    board = leaderboard(tmp_path)
+    assert order(board) == [["good"]]
+    (reason,) = board.left_out
+    words = ("first", MISSES, "higher", "lower", "harness run")
+    assert [word for word in words if word not in reason] == []
+    with refusal(DataError, "higher is better", "now says lower", "harness run"):
+        compare(first)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        ({"MAP@1": {"better": "more"}}, "metrics.MAP@1.better"),
+        ({"MAP@2": {"better": "higher"}}, "metrics are not those"),
+    ],
+)
+def test_directions_that_were_changed_by_hand(tmp_path: Path, metrics: Any, message: str) -> None:
+    change(write_run(tmp_path / "one", {"popular": {"MAP@1": [1.0]}}), metrics=metrics)
+    with refusal(UsageError, message):
+        leaderboard(tmp_path)
+
+
+def test_a_word_that_is_no_direction_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    with refusal(UsageError, '"mine:odd": ', "better", '"less"', "allowed: higher, lower"):
+        parse("mine:odd@1", tmp_path)
+
+
+def test_a_metric_of_ones_own_is_known_by_its_text(tmp_path: Path) -> None:
+    paths = [f"{place}/mine.py:found@1" for place in ("Gini(x)", "Gini@1", "my data (new) @home")]
+    texts = ("none:f@3", "no/such (file)@x.py:f@3", *paths, "MAP(divisor=trec)@10", "Gini@1")
+    assert [is_own(text) for text in texts] == [True] * 5 + [False] * 2
