@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from small import POPULAR
 import harness
 from harness.core import table
 from harness.core.errors import UsageError
-from harness.experiment import run_folder
+from harness.experiment import answer, run_folder
 from harness.experiment.compare import compare
 from harness.experiment.leaderboard import leaderboard
 from harness.experiment.record import RunRecord, fault_of
+from harness.experiment.result import Result
 from harness.experiment.run import run
+from harness.stats.shakeup import RankFlip, ShakeUp
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -285,6 +288,37 @@ def test_the_command_check(runs: Path, cli: Cli) -> None:
     assert [condition["holds"] for condition in checked["conditions"]] == [False, True]
     is_refused(cli("check", one), "no condition; write one such as")
     is_refused(cli("check", "two", "--at-least", "MAP@1 of a > 0"), "is no run folder")
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """Return a run of two models that are the same."""
+    models = [POPULAR | {"name": name} for name in ("first", "second")]
+    return run(small.config(tmp_path_factory.mktemp("two"), *models))
+
+
+def test_a_run_is_shown_with_its_answer_first(two: Result) -> None:
+    first, *others = answer.lines(two)
+    assert "      tied with second" in others
+    assert [line.rstrip() for line in repr(two).splitlines()[:4]] == [first, *others]
+    assert first in two._repr_html_()
+    assert " tied " in repr(two.comparison)
+    assert [len(two.sheets()), len(two.sheets(verbose=True))] == [1, 2]
+
+
+@pytest.mark.parametrize(("public", "shown"), [(29, False), (30, True)])
+def test_a_public_leaderboard_of_few_users_is_in_no_table(
+    two: Result, public: int, shown: bool
+) -> None:
+    flips = (RankFlip("first", "second", 0.5, 0.1),)
+    shaken = ShakeUp("MAP@2", public / 100, public, 100, 10_000, 42, 0.25, flips)
+    result = replace(two, shake_ups=(shaken,))
+    text = "\n".join(map(table.plain, result.sheets(verbose=True)))
+    for words in (f"rank flips at {public} %", "50 %, tied in 10 %", "nobody is first on both"):
+        assert (words in text) == shown
+    assert f"leaderboards  {public} % public ({public} of 100 users): " in text
+    assert ("not shown, as fewer than 30 users tell nothing" in text) != shown
+    assert result.to_dict()["shake_up"][0]["leader_falls"] == 0.25  # JSON has all
 
 
 def test_times_pairs_and_leaderboards_follow_with_verbose(here: Path, cli: Cli) -> None:

@@ -6,7 +6,7 @@ from math import fsum, log2
 
 import polars as pl
 import pytest
-from conftest import exactly
+from conftest import exactly, refusal
 from hypothesis import given
 from hypothesis import strategies as st
 from letters import ITEMS, submitted, with_solution
@@ -151,10 +151,8 @@ def test_other_users_change_nothing(rows: list[tuple[str, str]], k: int) -> None
 
 def test_the_plain_values_are_json() -> None:
     (document,) = json.loads(Explanations("lists", (of_one("a-a", "a", 3),)).to_json())["users"]
-    assert list(document) == [
-        "user", "k", "truth", "candidates", "divisor", "averaged", "places", "metrics",
-        "conventions",
-    ]  # fmt: skip
+    names = "user k truth candidates divisor averaged places metrics conventions"
+    assert list(document) == names.split()
     assert (document["user"], document["truth"]) == ("u0", ["a"])
     assert document["places"][1] == {
         "rank": 2,
@@ -186,11 +184,8 @@ def test_the_table_shows_the_sum_that_is_ap() -> None:
 
 def test_many_true_items_are_counted_not_listed() -> None:
     given = submitted(["a"], ["a"], [[f"n{i:02}" for i in range(14)]])
-    (line,) = (
-        line
-        for line in sheets(explain(given, 0, 3), "lists.csv")[0].heading
-        if line.startswith("truth")
-    )
+    heading = sheets(explain(given, 0, 3), "lists.csv")[0].heading
+    (line,) = (line for line in heading if line.startswith("truth"))
     assert line.startswith("truth  R = 15: a, n00, n01,")
     assert line.endswith("n10 and 3 more")
 
@@ -233,11 +228,9 @@ def test_extremes_stand_in_order_ties_by_id_and_nobody_twice(
 
 
 def test_extremes_need_what_the_metric_needs() -> None:
-    with pytest.raises(UsageError, match=r"Novelty@2 needs the training events"):
+    with refusal(UsageError, "Novelty@2 needs the training events"):
         extremes(FOUR, parse("Novelty@2"), 1, 0)
-    with pytest.raises(
-        UsageError, match=r"MAP@3 looks at 3 positions, but the evaluation set has k = 2"
-    ):
+    with refusal(UsageError, "MAP@3 looks at 3 positions, but the evaluation set has k = 2"):
         extremes(with_solution(FOUR, k=2), parse("MAP@3"), 1, 0)
 
 
@@ -245,16 +238,21 @@ def test_rows_of_users_stand_in_the_order_asked_for() -> None:
     assert rows_of(FOUR.solution, ["cid", "dee"]) == [3, 0]
 
 
-@pytest.mark.parametrize(("user", "hint"), [("an", 'did you mean "ann"?'), ("zzz", 'one is "dee"')])
-def test_an_unknown_user_is_told_one_that_there_is(user: str, hint: str) -> None:
-    with pytest.raises(UsageError) as refusal:
-        rows_of(FOUR.solution, ["ann", user])
-    assert str(refusal.value) == f'no user "{user}" among the 4 of the evaluation set; {hint}'
+FEW, MANY = ["dee", "bob", "ann", "cid"], [f"user{i}" for i in range(10_001)]
 
 
-def test_among_very_many_users_none_is_sought_that_is_near() -> None:
-    many = with_users(FOUR, [f"user{i}" for i in range(10_001)])
-    with pytest.raises(UsageError) as refusal:
-        rows_of(many.solution, ["usr5"])
-    told = 'no user "usr5" among the 10,001 of the evaluation set; one is "user0"'
-    assert str(refusal.value) == told
+@pytest.mark.parametrize(
+    ("users", "asked", "message"),
+    [
+        (FEW, "an", '"an" among the 4 of the evaluation set; did you mean "ann"?'),
+        (FEW, "zzz", '"zzz" among the 4 of the evaluation set; one is "dee"'),
+        # Among very many users none is sought that is near.
+        (MANY, "usr5", '"usr5" among the 10,001 of the evaluation set; one is "user0"'),
+    ],
+)
+def test_an_unknown_user_is_answered_with_another(
+    users: list[str], asked: str, message: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        rows_of(with_users(FOUR, users).solution, [users[2], asked])
+    assert str(caught.value) == f"no user {message}"

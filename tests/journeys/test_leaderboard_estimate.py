@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import small
-from conftest import ROOT, Write
+from conftest import ROOT
 from small import POPULAR
 
 from harness import config as config_
@@ -28,7 +28,6 @@ bob,a,2020-01-09
 new,a,2020-01-09
 nia,z,2020-01-09
 """
-
 PLUGGED = """
 import harness
 
@@ -46,12 +45,28 @@ class KnowsWhom:
             if user not in self.known_:
                 raise KeyError(user)
         return harness.top_k(self.ranked_, users, k, exclude)
+
+
+class Later(KnowsWhom):
+    '''Refuses newcomers from its second repeat on.'''
+
+    def __init__(self, seed=1):
+        self.seed = seed
+
+    def recommend(self, users, k, draws, exclude=None):
+        if self.seed == 1:
+            return harness.top_k(self.ranked_, users, k, exclude)
+        return super().recommend(users, k, draws, exclude)
 """
 KNOWS_WHOM = {"name": "knows whom", "use": "plugged:KnowsWhom"}
+LATER = {"name": "later", "use": "plugged:Later", "repeats": 3}
+CANDIDATES = {"truth": "candidates"}
+EVERYONE = {"users": "all", "require_hit": False}
+SEEN = {"seen_items": "drop", "users": "all"}
 
 
-def ran(folder: Path, *models: dict[str, Any], **sections: Any) -> Result:
-    (folder / "plugged.py").write_text(PLUGGED)
+def ran(folder: Path, *models: dict[str, Any], log: str = LOG, **sections: Any) -> Result:
+    small.write(folder, {"log.csv": log, "plugged.py": PLUGGED})
     asked = {"metrics": ["MAP@2"]} | sections.pop("evaluation", {})
     sections = {"compare": {"resamples": 100}} | sections
     return run(config_.parse(small.values(*models, evaluation=asked, **sections), folder))
@@ -62,9 +77,13 @@ def estimates(result: Result) -> dict[str, Any]:
     return found
 
 
-def test_a_model_is_asked_for_users_it_has_never_seen(write: Write) -> None:
-    """Evaluated: (1/2 + 1)/2 = 3/4. Everybody: (1/2 + 1 + 1 + 0)/4 = 5/8, where 3/8 was said."""
-    result = ran(write(log=LOG), POPULAR)
+def notes(result: Result) -> list[str]:
+    return [note for note in result.notes if "leaderboard estimate" in note]
+
+
+def test_a_model_is_asked_for_users_it_has_never_seen(tmp_path: Path) -> None:
+    """Evaluated: (1/2 + 1)/2 = 3/4. Everybody: (1/2 + 1 + 1 + 0)/4 = 5/8."""
+    result = ran(tmp_path, POPULAR)
     assert result.models[0].metrics["MAP@2"].mean == 3 / 4
     assert estimates(result) == {
         "examined": 2,
@@ -73,11 +92,6 @@ def test_a_model_is_asked_for_users_it_has_never_seen(write: Write) -> None:
         "sample": None,
         "models": {"popular": {"window": 5 / 8, "sample": None, "at_least": False}},
     }
-
-
-CANDIDATES = {"truth": "candidates"}
-EVERYONE = {"users": "all", "require_hit": False}
-SEEN = {"seen_items": "drop", "users": "all"}
 
 
 @pytest.mark.parametrize(
@@ -94,9 +108,9 @@ SEEN = {"seen_items": "drop", "users": "all"}
     ],
 )
 def test_users_with_true_items_are_averaged_evaluated_or_not(
-    write: Write, more: str, rules: dict[str, Any], mean: float, with_items: int, estimate: float
+    tmp_path: Path, more: str, rules: dict[str, Any], mean: float, with_items: int, estimate: float
 ) -> None:
-    result = ran(write(log=LOG + more), POPULAR, evaluation=rules)
+    result = ran(tmp_path, POPULAR, log=LOG + more, evaluation=rules)
     assert result.models[0].metrics["MAP@2"].mean == mean
     found = estimates(result)
     assert (found["with_items"], found["models"]["popular"]["window"]) == (with_items, estimate)
@@ -107,55 +121,56 @@ def test_users_with_true_items_are_averaged_evaluated_or_not(
 @pytest.mark.parametrize(
     ("lists", "estimate"), [("ann,a b\nbob,b\nnew,a\n", 3 / 8), ("ann,a b\nbob,b\n", 1 / 8)]
 )
-def test_precomputed_lists_are_looked_up(write: Write, lists: str, estimate: float) -> None:
+def test_precomputed_lists_are_looked_up(tmp_path: Path, lists: str, estimate: float) -> None:
     """Of 4 users ann has 1/2, bob 0, new 1 where the file has a list, nia 0."""
-    folder = write(log=LOG, mates="user,items\n" + lists)
+    small.write(tmp_path, {"mates.csv": "user,items\n" + lists})
     mates = {"name": "mates", "lists": "mates.csv"}
-    result = ran(folder, mates)
-    assert estimates(result)["models"]["mates"] == {
-        "window": estimate, "sample": None, "at_least": False
-    }  # fmt: skip
-    assert result.notes == ()
-    assert ran(folder, mates, evaluation=EVERYONE).models[0].metrics["MAP@2"].mean == estimate
+    result = ran(tmp_path, mates)
+    expected = {"window": estimate, "sample": None, "at_least": False}
+    assert (estimates(result)["models"]["mates"], result.notes) == (expected, ())
+    assert ran(tmp_path, mates, evaluation=EVERYONE).models[0].metrics["MAP@2"].mean == estimate
 
 
 @pytest.mark.parametrize(
     ("ids", "mean"),
-    [
-        ("ann bob new nia", 5 / 8),
-        ("ann bob", 3 / 4),
-        ("ann zoe", 1 / 4),
-        ("ann bob new zoe", 5 / 8),
-        ("", None),
-    ],
-)
+    [("ann bob new nia", 5 / 8), ("ann bob", 3 / 4), ("ann zoe", 1 / 4), ("ann bob new zoe", 5 / 8),
+     ("", None)],
+)  # fmt: skip
 def test_over_a_sample_its_users_alone_are_averaged(
-    write: Write, ids: str, mean: float | None
+    tmp_path: Path, ids: str, mean: float | None
 ) -> None:
-    """Earned are ann 1/2, bob 1, new 1, nia 0; with two ids of four, 5/4 was said of a MAP."""
+    """Of ann 1/2, bob 1, new 1, nia 0 and zoe 0."""
     rows = "".join(f"{user},a\n" for user in ids.split())
-    folder = write(log=LOG, sample=f"ncodpers,added_products\n{rows}")
-    found = estimates(ran(folder, POPULAR, submission={"sample": "sample.csv"}))
+    small.write(tmp_path, {"sample.csv": f"ncodpers,added_products\n{rows}"})
+    found = estimates(ran(tmp_path, POPULAR, submission={"sample": "sample.csv"}))
     assert found["sample"] == (len(ids.split()) or None)
     assert found["models"]["popular"] == {"window": 5 / 8, "sample": mean, "at_least": False}
 
 
-def test_a_model_that_cannot_be_asked_has_at_least_so_much(write: Write, tmp_path: Path) -> None:
-    result = ran(write(log=LOG), KNOWS_WHOM, POPULAR)
-    assert estimates(result)["models"]["knows whom"] == {
-        "window": 3 / 8, "sample": None, "at_least": True
-    }  # fmt: skip
+def test_a_model_that_cannot_be_asked_has_at_least_so_much(tmp_path: Path) -> None:
+    """Whichever repeat it is that refuses newcomers."""
+    result = ran(tmp_path, KNOWS_WHOM, POPULAR, LATER)
+    own = {"window": 3 / 8, "sample": None, "at_least": True}
+    assert estimates(result)["models"]["knows whom"] == own
+    assert estimates(result)["models"]["later"]["at_least"]
     assert "at least 0.375" in repr(result)
-    [note] = [note for note in result.notes if "knows whom" in note]
-    assert [w for w in ("2 users", "KeyError", "leaderboard estimate") if w not in note] == []
+    first, second = notes(result)
+    assert [w for w in ('"knows whom"', "2 users", "KeyError") if w not in first] == []
+    assert 'model "later" gives no lists for the 2 users' in second
     result.write(tmp_path / "run")
     text = page(run_folder.read(tmp_path / "run"))
     assert "at least 0.3750" in text
     assert ">0.6250<" in text
 
 
+def test_a_metric_without_estimate_says_nothing_of_it(tmp_path: Path) -> None:
+    result = ran(tmp_path, KNOWS_WHOM, evaluation={"metrics": ["Popularity@2", "MAP@2"]})
+    assert (estimates(result)["models"], notes(result)) == ({}, [])
+
+
 @pytest.mark.parametrize("name", ["demo.toml", "demo-ponpare.toml"])
 def test_it_is_what_a_run_over_all_users_says(name: str) -> None:
+    """Ponpare averages everyone in user_list; H&M those who bought something."""
     settings = [["compare.resamples=100"], ["evaluation.users=all", "evaluation.require_hit=false"]]
     some = run(config_.read(ROOT / "configs" / name, settings[0]))
     everyone = run(config_.read(ROOT / "configs" / name, settings[0] + settings[1]))
@@ -165,49 +180,11 @@ def test_it_is_what_a_run_over_all_users_says(name: str) -> None:
     users = [len(result.evaluation_set.users) for result in (everyone, some)]
     assert found["with_items"] == users[0] > users[1]
     assert not any(model["at_least"] for model in found["models"].values())
-
-
-def test_a_sample_that_a_competition_counts_whole_has_its_figure_beside() -> None:
-    """Ponpare averages everyone in user_list; H&M those who bought something."""
-    ponpare = run(config_.read(ROOT / "configs" / "demo-ponpare.toml", ["compare.resamples=100"]))
-    found = estimates(ponpare)
-    best = ponpare.models[0].name
-    own = found["models"][best]
+    if name == "demo.toml":
+        assert found["sample"] is None
+        assert "ids of the sample submission" not in repr(some)
+        return
+    best = found["models"][some.models[0].name]
     assert found["sample"] > found["with_items"]
-    assert own["sample"] == pytest.approx(own["window"] * found["with_items"] / found["sample"])
-    assert f"all {found['sample']:,} ids of the sample submission" in repr(ponpare)
-    hm = run(config_.read(ROOT / "configs" / "demo.toml", ["compare.resamples=100"]))
-    assert estimates(hm)["sample"] is None
-    assert "ids of the sample submission" not in repr(hm)
-
-
-LATER = """
-
-class Later(KnowsWhom):
-    '''Refuses newcomers from its second repeat on.'''
-
-    def __init__(self, seed=1):
-        self.seed = seed
-
-    def recommend(self, users, k, draws, exclude=None):
-        if self.seed == 1:
-            return harness.top_k(self.ranked_, users, k, exclude)
-        return super().recommend(users, k, draws, exclude)
-"""
-
-
-def test_a_note_says_why_it_is_at_least_whichever_repeat_cannot_be_asked(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(globals(), "PLUGGED", PLUGGED + LATER)
-    result = ran(write(log=LOG), {"name": "later", "use": "plugged:Later", "repeats": 3})
-    assert estimates(result)["models"]["later"]["at_least"]
-    [note] = [note for note in result.notes if "leaderboard estimate" in note]
-    assert 'model "later" gives no lists for the 2 users' in note
-
-
-def test_nothing_is_said_of_an_estimate_that_a_metric_has_not(write: Write) -> None:
-    metrics = {"metrics": ["Popularity@2", "MAP@2"]}
-    result = ran(write(log=LOG), KNOWS_WHOM, evaluation=metrics)
-    assert estimates(result)["models"] == {}
-    assert not [note for note in result.notes if "leaderboard estimate" in note]
+    assert best["sample"] == pytest.approx(best["window"] * found["with_items"] / found["sample"])
+    assert f"all {found['sample']:,} ids of the sample submission" in repr(some)

@@ -11,7 +11,6 @@ import harness
 from harness import config as config_
 from harness.config import Config
 from harness.experiment.submit import submit
-from harness.protocol import truth
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -22,6 +21,7 @@ bob,a,2020-01-09
 eva,a,2020-01-09
 """
 """The window is 2020-01-09: ann, bob and eva are evaluated; the sample asks for ann, bob, new."""
+FULL = "user,items\nann,a\nbob,a\nnew,b a\n"
 
 
 @pytest.fixture(autouse=True)
@@ -29,79 +29,70 @@ def _keep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    sample = "user,items\nann,\nbob,\nnew,\n"
+    files = {"log.csv": LOG, "sample_submission.csv": sample, "things.csv": "item\na\n"}
+    return small.write(tmp_path, files)
+
+
 def config(folder: Path, **data: Any) -> Config:
-    for name, text in {
-        "log": LOG,
-        "sample_submission": "user,items\nann,\nbob,\nnew,\n",
-        "things": "item\na\n",
-    }.items():
-        if not (folder / f"{name}.csv").exists():
-            (folder / f"{name}.csv").write_text(text)
     return config_.parse(small.values(data={"cache": True} | data), folder)
 
 
-def told(folder: Path, text: str, one: Config | None = None, **more: Any) -> list[tuple[str, ...]]:
-    (folder / "lists.csv").write_text(text)
-    found = harness.validate(folder / "lists.csv", config=one or config(folder), **more)
+def problems(text: str, one: Config, **more: Any) -> list[tuple[str, ...]]:
+    (one.folder / "lists.csv").write_text(text)
+    found = harness.validate(one.folder / "lists.csv", config=one, **more)
     return [(p.code, p.severity, p.message, p.hint) for p in found.problems]
 
 
-FULL = "user,items\nann,a\nbob,a\nnew,b a\n"
-
-
 def test_users_of_the_evaluation_set_alone_are_warned_of_before_and_after_a_score(
-    tmp_path: Path,
+    folder: Path,
 ) -> None:
-    one = config(tmp_path)
-    before = told(tmp_path, FULL + "eva,b\n", one)
+    one, text = config(folder), FULL + "eva,b\n"
+    before = problems(text, one)
     ((code, severity, message, hint),) = before
     assert (code, severity) == ("SUB214", "warning")
     words = ("1 beyond the ids that must be there", "evaluation set", "eva")
     assert [word for word in words if word not in message] == []
     assert "would refuse them" in hint
     assert "harness submit --all-events" in hint
-    found = harness.score(tmp_path / "lists.csv", config=one).validation
+    found = harness.score(folder / "lists.csv", config=one).validation
     assert found is not None
     assert [(p.code, p.severity, p.message, p.hint) for p in found.problems] == before
-    assert told(tmp_path, FULL + "eva,b\n", one) == before
-    assert told(tmp_path, FULL + "eva,b\n", config(tmp_path, cache=False)) == before
-    ((code, severity, *_),) = told(tmp_path, FULL + "eva,b\n", strict=True)
+    assert problems(text, one) == problems(text, config(folder, cache=False)) == before
+    ((code, severity, *_),) = problems(text, one, strict=True)
     assert (code, severity) == ("SUB214", "error")
-    neither = told(tmp_path, FULL + "eva,b\nzed,a\n")
+    neither = problems(text + "zed,a\n", one)
     assert [row[:2] for row in neither] == [("SUB202", "error"), ("SUB214", "warning")]
     assert '"zed" is none of the ids' in neither[0][2]
 
 
-def test_items_that_only_the_candidates_have(tmp_path: Path) -> None:
+def test_items_that_only_the_candidates_have(folder: Path) -> None:
     """The table of items has a alone; the candidates, those seen in training, are a and b."""
-    one = config(tmp_path, items="things.csv")
-    assert told(tmp_path, FULL, one) == []
-    harness.score(tmp_path / "lists.csv", config=one)
-    assert told(tmp_path, FULL, one) == []
-    ((code, _, message, _),) = told(tmp_path, FULL.replace("b a", "b zz"), one)
+    one = config(folder, items="things.csv")
+    assert problems(FULL, one) == []
+    harness.score(folder / "lists.csv", config=one)
+    assert problems(FULL, one) == []
+    ((code, _, message, _),) = problems(FULL.replace("b a", "b zz"), one)
     assert (code, message) == ("SUB304", '"zz" is no item')
 
 
-def test_a_file_without_such_ids_sets_no_evaluation_set(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(truth, "of_config", lambda *_: pytest.fail("the events were read"))
-    assert told(tmp_path, FULL) == []
-    assert [code for code, *_ in told(tmp_path, "user,items\nann,a\n")] == ["SUB201"]
-
-
-def test_where_events_cannot_be_read_they_stay_errors_that_say_so(tmp_path: Path) -> None:
-    one = config(tmp_path)
-    (tmp_path / "log.csv").write_text("user,item,time\nann,a,yesterday\n")
-    ((code, severity, message, hint),) = told(tmp_path, FULL + "eva,b\n", one)
+def test_events_are_read_only_where_an_id_needs_them(folder: Path) -> None:
+    """Where they cannot be read, the error says so."""
+    (folder / "log.csv").write_text("user,item,time\nann,a,yesterday\n")
+    one = config(folder)
+    assert problems(FULL, one) == []
+    assert [code for code, *_ in problems("user,items\nann,a\n", one)] == ["SUB201"]
+    ((code, severity, message, hint),) = problems(FULL + "eva,b\n", one)
     assert (code, severity) == ("SUB202", "error")
     assert '"eva" is none of the ids' in message
     assert "whether the evaluation set has it cannot be told" in hint
     assert 'log.csv: line 2, column "time": found "yesterday"' in hint
 
 
-def test_what_submit_writes_is_fit_and_for_an_upload_exact(tmp_path: Path) -> None:
-    one, out = config(tmp_path), tmp_path / "out.csv"
+def test_what_submit_writes_is_fit_and_for_an_upload_exact(folder: Path) -> None:
+    one, out = config(folder), folder / "out.csv"
     done = submit(one, "popular", out)
     assert pl.read_csv(out)["user"].to_list() == ["ann", "bob", "new", "eva"]
     assert done.beyond_sample == 1
@@ -113,19 +104,20 @@ def test_what_submit_writes_is_fit_and_for_an_upload_exact(tmp_path: Path) -> No
     assert [p.code for p in harness.validate(out, config=one).problems] == ["SUB401"]
 
 
-def test_what_only_the_truth_tells_is_told_by_score_alone(tmp_path: Path) -> None:
-    """Nobody's list hits: score says so, validate never, whatever was scored before."""
+def test_lists_without_a_hit_are_a_fault_to_score_alone(folder: Path) -> None:
+    """Only the truth tells so: validate never does, whatever was scored before."""
     users = [f"u{number:03}" for number in range(120)]
     rows = "".join(f"{user},old,2020-01-01\n{user},new,2020-01-09\n" for user in users)
-    (tmp_path / "log.csv").write_text("user,item,time\nzed,new,2020-01-01\n" + rows)
-    (tmp_path / "sample_submission.csv").write_text("user,items\n" + ",\n".join([*users, ""]))
-    one = config(tmp_path)
-    lists = "user,items\n" + "".join(f"{user},x{at % 2}\n" for at, user in enumerate(users))
-    before = told(tmp_path, lists, one)
-    found = harness.score(tmp_path / "lists.csv", config=one).validation
+    sample = "user,items\n" + ",\n".join([*users, ""])
+    log = "user,item,time\nzed,new,2020-01-01\n" + rows
+    small.write(folder, {"log.csv": log, "sample_submission.csv": sample})
+    one = config(folder)
+    lists = "user,items\n" + "".join(f"{user},x{n % 2}\n" for n, user in enumerate(users))
+    before = problems(lists, one)
+    found = harness.score(folder / "lists.csv", config=one).validation
     assert found is not None
     assert "SUB402" in {p.code for p in found.problems}
-    assert told(tmp_path, lists, one) == before
+    assert problems(lists, one) == before
     assert "SUB402" not in {code for code, *_ in before}
 
 
