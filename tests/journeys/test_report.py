@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 import small
-from conftest import HOSTILE, Cli, is_refused, refusal, run_folder
-from small import POPULAR, TO_TUNE
+from conftest import HOSTILE, Cli, is_refused, refusal
+from small import POPULAR
 
 from harness.cli import report as command
 from harness.core.errors import UsageError
@@ -91,21 +91,25 @@ def page_of(folder: Path) -> Page:
 
 
 def document(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads((folder / "result.json").read_text(encoding="utf-8")))
 
 
 @pytest.fixture
 def copied(demo_run: Path, tmp_path: Path) -> Path:
     """Return a run folder to be spoiled."""
-    shutil.copytree(demo_run, tmp_path / "run")
-    return tmp_path / "run"
+    return shutil.copytree(demo_run, tmp_path / "copy")
 
 
 def changed(folder: Path, **parts: Any) -> Page:
     """Return the page of a run whose document has other parts."""
     (folder / "result.json").write_text(json.dumps(document(folder) | parts), encoding="utf-8")
     return Page(page(runs.read(folder)))
+
+
+def page_of_models(folder: Path, *models: dict[str, Any], **sections: Any) -> Page:
+    """Return the page of a small run."""
+    run(small.config(folder, *models, **sections)).write(folder / "run")
+    return page_of(folder / "run")
 
 
 # What it shows.
@@ -214,8 +218,7 @@ def test_what_each_model_is_made_with(tmp_path: Path, copied: Path) -> None:
     week = POPULAR | {"params": {"window_days": 7, "values": False}}
     both = {"name": "both", "use": "baselines.blend:Blend", "of": ["popular", "file"]}
     file = {"name": "file", "lists": "one.csv"}
-    run(small.config(tmp_path, week, file, both)).write(tmp_path / "own")
-    text = page_of(tmp_path / "own").texts["repeat"]
+    text = page_of_models(tmp_path, week, file, both).texts["repeat"]
     assert (
         "popular: baselines.popular:Popular(window_days = 7, half_life_days = none, "
         "weights = none, values = false)"
@@ -242,10 +245,10 @@ def test_a_baseline_is_compared_with_alone(copied: Path) -> None:
 
 
 def test_a_single_model(tmp_path: Path) -> None:
-    found = Page(page(runs.read(run_folder(tmp_path / "run", ("alone",)))))
+    found = page_of_models(tmp_path, POPULAR)
     assert "the run has a single model" in found.texts["differences"]
     assert "the run has a single model" in found.texts["rank-flips"]
-    assert found.row("alone")
+    assert found.row("popular")
     assert "differences" not in found.figures
 
 
@@ -275,25 +278,25 @@ def test_a_file_that_is_gone_costs_its_part_alone(copied: Path, name: str) -> No
     assert re.search(r"cannot be\s+read", found.texts[where])
 
 
+TWO_FOLDS: dict[str, Any] = {
+    "split": {"strategy": "time", "valid_days": 1, "folds": 2},
+    "evaluation": {"k": 1, "metrics": ["MAP@1"]},
+}
+
+
 def test_folds_have_columns_and_a_table_of_their_own(tmp_path: Path) -> None:
     """On the 8th both want b: popular puts a first, the last two days b. On the 9th it is a."""
-    late = {"name": "late", "use": POPULAR["use"], "params": {"window_days": 2}}
-    split = {"strategy": "time", "valid_days": 1, "folds": 2}
-    asked = {"k": 1, "metrics": ["MAP@1"]}
-    log = TO_TUNE + "dan,a,2020-01-01\neve,a,2020-01-01\n"
-    config = small.config(tmp_path, POPULAR, late, log=log, split=split, evaluation=asked)
-    run(config).write(tmp_path / "run")
-    found = page_of(tmp_path / "run")
+    late = POPULAR | {"name": "late", "params": {"window_days": 2}}
+    log = small.TO_TUNE + "dan,a,2020-01-01\neve,a,2020-01-01\n"
+    found = page_of_models(tmp_path, POPULAR, late, log=log, **TWO_FOLDS)
     titles = next(row for row in found.rows if "fold 1" in "".join(row))
     first, better = (
         next(i for i, t in enumerate(titles) if w in t) for w in ("fold 1", "better in")
     )
-    own = {name: found.row(name) for name in ("popular", "late")}
-    assert [[row[at] for at in (first, first + 1)] for row in own.values()] == [
-        ["0.0000", "1.0000"],
-        ["1.0000", "0.0000"],
-    ]
-    assert {row[better] for row in own.values()} == {"–", "1 of 2 folds"}  # the first has none
+    popular, other = (found.row(name) for name in ("popular", "late"))
+    assert popular[first : first + 2] == ["0.0000", "1.0000"]
+    assert other[first : first + 2] == ["1.0000", "0.0000"]
+    assert {popular[better], other[better]} == {"–", "1 of 2 folds"}  # the first has none
     windows = [row[:3] for row in found.rows if row[1:2] and row[1].startswith("1 day from")]
     assert "result.json has the groups of each" in found.texts["slices"]
     assert windows == [["1", "1 day from 2020-01-08", "2"], ["2", "1 day from 2020-01-09", "2"]]
@@ -301,11 +304,7 @@ def test_folds_have_columns_and_a_table_of_their_own(tmp_path: Path) -> None:
 
 def test_a_user_of_several_folds_has_one_value(tmp_path: Path) -> None:
     """Of ann, bob and cid, two in each fold, ann alone has a hit: 1 · 3 / (2 · 2), two have 0."""
-    split = {"strategy": "time", "valid_days": 1, "folds": 2}
-    asked = {"k": 1, "metrics": ["MAP@1"]}
-    config = small.config(tmp_path, POPULAR, log=small.TWO_WEEKS, split=split, evaluation=asked)
-    run(config).write(tmp_path / "run")
-    found = page_of(tmp_path / "run")
+    found = page_of_models(tmp_path, POPULAR, log=small.TWO_WEEKS, **TWO_FOLDS)
     assert "67 % at 0" in found.texts["users"]
     (bars,) = found.figures["users-0"]["data"]
     bar = max(range(len(bars["y"])), key=bars["y"].__getitem__)
@@ -317,12 +316,12 @@ def test_a_user_of_several_folds_has_one_value(tmp_path: Path) -> None:
 
 
 def test_a_metric_of_all_lists_has_no_users(tmp_path: Path) -> None:
-    folder = run_folder(tmp_path / "run", ("one", "two"), ("Coverage@12", "MAP@12"))
-    found = Page(page(runs.read(folder)))
+    asked = {"metrics": ["Coverage@2", "MAP@2"]}
+    found = page_of_models(tmp_path, POPULAR, small.RANDOM, evaluation=asked)
     assert "one value for all lists" in found.texts["users"]
     assert "is not 0 for users without lists" in found.texts["leaderboard"]
     assert "no curve" in found.texts["growth"]
-    assert found.row("one")
+    assert found.row("popular")
 
 
 def test_where_neither_end_is_better_the_words_say_so(copied: Path) -> None:

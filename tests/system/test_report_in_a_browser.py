@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 from conftest import HOSTILE
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from harness.experiment import run_folder
 from harness.report.page import page as page_of
 
-pytestmark = pytest.mark.slow  # two seconds a page: make test-full
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
     "--no-sandbox",
@@ -38,16 +37,11 @@ def executable() -> str:
 
 
 @pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser(playwright: Playwright) -> Iterator[Browser]:
-    launched = playwright.chromium.launch(executable_path=executable(), args=list(OPTIONS))
-    yield launched
-    launched.close()
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=executable(), args=list(OPTIONS))
+        yield launched
+        launched.close()
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +60,7 @@ class Watched:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        page.set_default_timeout(120_000)  # milliseconds: a busy machine is slow
         self.said: list[str] = []
         self.requested: list[str] = []
         page.on("console", lambda message: self.said.append(message.text))
@@ -111,7 +106,7 @@ def test_it_loads_in_silence_and_asks_for_nothing(
     watched: Watched, files: dict[str, Path], name: str
 ) -> None:
     watched.open(files[name])
-    watched.page.wait_for_timeout(300)
+    watched.page.wait_for_load_state("networkidle")
     assert watched.said == []
     assert watched.requested == [files[name].as_uri()]
 
@@ -124,15 +119,22 @@ def test_plotly_knows_every_attribute(demo: Watched) -> None:
     assert unknown == []
 
 
-def test_a_click_on_a_title_sorts_and_another_reverses(demo: Watched) -> None:
+def test_titles_sort_by_click_and_by_key(demo: Watched) -> None:
     best_first = demo.names()
     assert best_first[0] == "repurchase"
     demo.page.click("#models thead th:nth-child(2) button")
     assert demo.names() == best_first[::-1]
+    assert "chance (exact)" in demo.page.inner_text("#models tr:last-child >> nth=-1")
     demo.page.click("#models thead th:nth-child(2) button")
     assert demo.names() == best_first
     demo.page.click("#models thead th:nth-child(1) button")
     assert demo.names() == sorted(best_first)
+    for _ in range(40):
+        demo.page.keyboard.press("Tab")
+        if demo.page.evaluate("document.activeElement.textContent") == "MAP@12":
+            break
+    demo.page.keyboard.press("Enter")
+    assert demo.names()[0] == "repurchase"
 
 
 def test_figures_sort_as_numbers_and_say_so(demo: Watched) -> None:
@@ -144,28 +146,11 @@ def test_figures_sort_as_numbers_and_say_so(demo: Watched) -> None:
     sorts = "#models thead th[aria-sort]"
     assert demo.count(sorts) == 1
     assert demo.page.get_attribute(sorts, "aria-sort") == "descending"
-
-
-def test_missing_figures_stand_last_in_either_order(demo: Watched) -> None:
+    first = demo.names()[0]
     demo.page.evaluate("delete document.querySelector('#models tbody td').dataset.value")
-    for _ in range(2):
+    for _ in range(2):  # missing figures stand last in either order
         demo.page.click("#models thead th:nth-child(2) button")
-        assert demo.names()[-1] == "repurchase"
-
-
-def test_the_row_of_chance_stays_below(demo: Watched) -> None:
-    demo.page.click("#models thead th:nth-child(2) button")
-    assert "chance (exact)" in demo.page.inner_text("#models tr:last-child >> nth=-1")
-
-
-def test_the_keyboard_reaches_a_title_and_sorts(demo: Watched) -> None:
-    before = demo.names()
-    for _ in range(40):
-        demo.page.keyboard.press("Tab")
-        if demo.page.evaluate("document.activeElement.textContent") == "MAP@12":
-            break
-    demo.page.keyboard.press("Enter")
-    assert demo.names() == before[::-1]
+        assert demo.names()[-1] == first
 
 
 def test_a_hidden_model_leaves_every_table_and_chart(demo: Watched) -> None:
@@ -183,17 +168,13 @@ def test_a_hidden_model_leaves_every_table_and_chart(demo: Watched) -> None:
     assert demo.count(lines) == before
 
 
-def test_the_pairs_of_one_model(demo: Watched) -> None:
+def test_pairs_of_one_model_and_slices_of_another_column(demo: Watched) -> None:
     demo.page.select_option('select[data-filter="pairs"]', label="pairs with random")
     shown = demo.page.query_selector_all("#pairs tbody tr:not([hidden]) th")
-    assert [row.inner_text().replace("\n", " ") for row in shown] == demo.rows_of_chart(
-        "differences"
-    )
+    names = [row.inner_text().replace("\n", " ") for row in shown]
+    assert names == demo.rows_of_chart("differences")
     assert len(shown) == 3
-    assert all("random" in row.inner_text() for row in shown)
-
-
-def test_the_slices_of_another_column(demo: Watched) -> None:
+    assert all("random" in name for name in names)
     before = demo.rows_of_chart("slices")
     demo.page.select_option('select[data-filter="slices"]', label="truth")
     after = demo.rows_of_chart("slices")
@@ -201,13 +182,6 @@ def test_the_slices_of_another_column(demo: Watched) -> None:
     assert after != before
     titles = demo.page.inner_text("#slices .part:not([hidden]) thead")
     assert all(row.partition("n = ")[0].strip() in titles for row in after)
-
-
-def test_the_scale_changes(demo: Watched) -> None:
-    for scale, kind in (("linear", "linear"), ("log", "log")):
-        demo.page.click(f'.switch button[data-scale="{scale}"]')
-        axis = "document.getElementById('chart-chance').layout.xaxis.type"
-        assert demo.page.evaluate(axis) == kind
 
 
 def test_hostile_names_are_shown_as_they_are(watched: Watched, files: dict[str, Path]) -> None:
@@ -221,8 +195,14 @@ def test_hostile_names_are_shown_as_they_are(watched: Watched, files: dict[str, 
     assert "dialog" not in watched.said
 
 
+def box_of(element: Any) -> dict[str, float]:
+    box = element.bounding_box()
+    assert box is not None
+    return dict(box)
+
+
 @pytest.mark.parametrize("name", ["demo", "hostile"])
-def test_a_small_screen_scrolls_in_one_direction(
+def test_a_small_screen_scrolls_in_one_direction_with_names_beside_figures(
     watched: Watched, files: dict[str, Path], name: str
 ) -> None:
     watched.page.set_viewport_size({"width": 400, "height": 800})
@@ -232,18 +212,8 @@ def test_a_small_screen_scrolls_in_one_direction(
         box = box_of(chart)
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 400
-
-
-def box_of(element: Any) -> dict[str, float]:
-    box = element.bounding_box()
-    assert box is not None
-    return dict(box)
-
-
-def test_a_small_screen_keeps_names_beside_figures(demo: Watched) -> None:
-    demo.page.set_viewport_size({"width": 400, "height": 800})
-    demo.page.evaluate("document.querySelector('#models').parentElement.scrollLeft = 300")
-    assert box_of(demo.page.query_selector("#models tbody th"))["x"] >= 0
+    watched.page.evaluate("document.querySelector('#models').parentElement.scrollLeft = 300")
+    assert box_of(watched.page.query_selector("#models tbody th"))["x"] >= 0
 
 
 def test_paper_has_figures_and_no_controls(demo: Watched) -> None:
@@ -254,11 +224,15 @@ def test_paper_has_figures_and_no_controls(demo: Watched) -> None:
     assert demo.page.pdf().startswith(b"%PDF-")
 
 
-def test_dark_follows_the_system(demo: Watched) -> None:
+def test_dark_follows_the_system_and_the_scale_its_switch(demo: Watched) -> None:
     colour = "getComputedStyle(document.querySelector('#chart-chance .ytick text')).fill"
     light = demo.page.evaluate(colour)
     demo.page.emulate_media(color_scheme="dark")
     assert demo.page.evaluate(colour) != light
+    for scale in ("linear", "log"):
+        demo.page.click(f'.switch button[data-scale="{scale}"]')
+        axis = "document.getElementById('chart-chance').layout.xaxis.type"
+        assert demo.page.evaluate(axis) == scale
 
 
 def test_the_config_is_copied(demo: Watched, demo_run: Path) -> None:
