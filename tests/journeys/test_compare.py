@@ -197,12 +197,7 @@ def test_the_order_of_rows_never_matters(runs: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_record_that_was_changed(runs: Path, path: str, value: Any, message: str) -> None:
-    written = document(runs / "runs/all")
-    *way, last = (int(key) if key.isdigit() else key for key in path.split())
-    part = written
-    for key in way:
-        part = part[key]
-    part[last] = value
+    written = small.put(document(runs / "runs/all"), path, value)
     with pytest.raises(ValidationError) as caught:
         RunRecord.model_validate_json(json.dumps(written))
     assert message in fault_of(caught.value)

@@ -73,8 +73,7 @@ class Page(HTMLParser):
     @property
     def figures(self) -> dict[str, Any]:
         (text,) = [t for attrs, t in self.scripts if attrs.get("type") == "application/json"]
-        found: dict[str, Any] = json.loads(text)
-        return found
+        return dict(json.loads(text))
 
     def row(self, name: str) -> list[str]:
         """Return the first row with a name, that of the main table."""
@@ -90,8 +89,8 @@ def page_of(folder: Path) -> Page:
     return Page(text_of(folder))
 
 
-def document(folder: Path) -> dict[str, Any]:
-    return dict(json.loads((folder / "result.json").read_text(encoding="utf-8")))
+def document(folder: Path) -> Any:
+    return json.loads((folder / "result.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -115,15 +114,21 @@ def page_of_models(folder: Path, *models: dict[str, Any], **sections: Any) -> Pa
 # What it shows.
 
 
-def test_every_section_has_a_heading_and_something_to_say(demo_run: Path) -> None:
-    found = page_of(demo_run)
+def test_the_heading_and_every_section(demo_run: Path) -> None:
+    found, evaluation = page_of(demo_run), document(demo_run)["evaluation"]
     assert [a["id"] for tag, a in found.tags if tag == "section"] == SECTIONS
     assert [a["href"] for tag, a in found.tags if tag == "a"] == [f"#{s}" for s in SECTIONS]
     assert all(len(found.texts[section].split()) > 20 for section in SECTIONS)
     assert not found.open
+    head = " ".join(found.texts[""].split())
+    assert "hm, 7 days from 2020-09-16" in head
+    assert f"users{evaluation['users']}" in head
+    assert evaluation["fingerprint"][:6] in head
+    assert "“repurchase” has the highest MAP@12" in head
+    assert "better than each of the 3 others" in head
 
 
-def test_every_model_stands_in_the_table_with_its_figures(demo_run: Path) -> None:
+def test_models_and_pairs_stand_in_tables_with_their_figures(demo_run: Path) -> None:
     found, record = page_of(demo_run), document(demo_run)
     for model in record["models"]:
         row = found.row(model["name"])
@@ -131,14 +136,19 @@ def test_every_model_stands_in_the_table_with_its_figures(demo_run: Path) -> Non
         low, high = first["ci95"]
         assert row[1].startswith(f"{first['mean']:.4f}{low:.4f} … {high:.4f}")
         assert row[3] == f"{model['vs_random']['lift']:.1f}"
-    chance = record["chance"]["MAP@12"]
+    chance, pairs = record["chance"]["MAP@12"], record["comparison"]["pairs"]
     assert found.row("chance (exact)")[1] == f"{chance['mean']:.4f}± {chance['sd']:.4f}"
-    head = " ".join(found.texts[""].split())
-    assert "hm, 7 days from 2020-09-16" in head
-    assert f"users{record['evaluation']['users']}" in head
-    assert record["evaluation"]["fingerprint"][:6] in head
-    assert "“repurchase” has the highest MAP@12" in head
-    assert "better than each of the 3 others" in head
+    drawn = [trace["x"][0] for trace in found.figures["differences"]["data"]]
+    assert drawn == [pair["difference"] for pair in pairs]
+    for pair in pairs:
+        row = next(row for row in found.rows if row[0] == f"{pair['one']}− {pair['other']}")
+        assert row[2:4] == [pair["verdict"], f"{pair['p_adjusted']:.4f}"]
+    assert "Holm correction for 6 pairs" in found.texts["differences"]
+    # A public leaderboard of few users is not drawn.
+    text = found.texts["rank-flips"]
+    assert "1 % public: 9 of 854 users: not shown, as fewer than 30 users tell nothing." in text
+    assert "30 % public: 256 of 854 users In" in text
+    assert text.count("random divisions") == 1
 
 
 def test_charts_draw_the_figures_of_the_run(demo_run: Path) -> None:
@@ -146,41 +156,18 @@ def test_charts_draw_the_figures_of_the_run(demo_run: Path) -> None:
     models, chance = record["models"], record["chance"]["MAP@12"]
     means = [m["metrics"]["MAP@12"]["mean"] for m in models]
     assert [trace["x"][0] for trace in found["chance"]["data"]] == means
-    assert [trace["y"] for trace in found["growth"]["data"]] == [
-        list(m["curve"].values()) for m in models
-    ]
-    assert [trace["y"][0] / 100 for trace in found["coverage"]["data"]] == pytest.approx(
-        [m["described"]["Coverage@12"] for m in models]
-    )
-    interval = found["chance"]["data"][0]
-    ends = models[0]["metrics"]["MAP@12"]["ci95"]
-    drawn = [means[0] - interval["error_x"]["arrayminus"][0]]
-    drawn += [means[0] + interval["error_x"]["array"][0]]
-    assert drawn == pytest.approx(ends)
+    curves = [list(m["curve"].values()) for m in models]
+    assert [trace["y"] for trace in found["growth"]["data"]] == curves
+    covered = [100 * m["described"]["Coverage@12"] for m in models]
+    assert [trace["y"][0] for trace in found["coverage"]["data"]] == pytest.approx(covered)
+    error = found["chance"]["data"][0]["error_x"]
+    drawn = [means[0] - error["arrayminus"][0], means[0] + error["array"][0]]
+    assert drawn == pytest.approx(models[0]["metrics"]["MAP@12"]["ci95"])
     band, line = found["chance"]["layout"]["shapes"]
     assert (line["x0"], line["x1"]) == (chance["mean"], chance["mean"])
     assert band["x1"] == chance["mean"] + chance["sd"]
     traces = [t for figure in found.values() for t in figure["data"]]
     assert max(len(trace["x"]) for trace in traces) <= 20  # no figure a user
-
-
-def test_every_pair_is_drawn_and_told(demo_run: Path) -> None:
-    found, pairs = page_of(demo_run), document(demo_run)["comparison"]["pairs"]
-    drawn = [trace["x"][0] for trace in found.figures["differences"]["data"]]
-    assert drawn == [pair["difference"] for pair in pairs]
-    for pair in pairs:
-        row = next(row for row in found.rows if row[0] == f"{pair['one']}− {pair['other']}")
-        assert row[2:4] == [pair["verdict"], f"{pair['p_adjusted']:.4f}"]
-    assert "Holm correction for 6 pairs" in found.texts["differences"]
-
-
-def test_a_public_leaderboard_of_few_users_is_not_drawn(demo_run: Path) -> None:
-    few, many = document(demo_run)["shake_up"]
-    assert (few["public"], many["public"]) == (9, 256)
-    text = page_of(demo_run).texts["rank-flips"]
-    assert "1 % public: 9 of 854 users: not shown, as fewer than 30 users tell nothing." in text
-    assert "30 % public: 256 of 854 users In" in text
-    assert text.count("random divisions") == 1
 
 
 def test_histograms_count_every_user_who_is_not_at_0(demo_run: Path) -> None:
@@ -213,7 +200,7 @@ def test_how_to_repeat_it(demo_run: Path) -> None:
     assert runs.read(demo_run).environment["polars"] in text
 
 
-def test_what_each_model_is_made_with(tmp_path: Path, copied: Path) -> None:
+def test_what_each_model_is_made_with(tmp_path: Path) -> None:
     small.write(tmp_path, {"one.csv": "user,item\nann,b\n"})
     week = POPULAR | {"params": {"window_days": 7, "values": False}}
     both = {"name": "both", "use": "baselines.blend:Blend", "of": ["popular", "file"]}
@@ -225,20 +212,6 @@ def test_what_each_model_is_made_with(tmp_path: Path, copied: Path) -> None:
     ) in text
     assert f"file: lists of {tmp_path / 'one.csv'}" in text
     assert re.search(r"both: baselines.blend:Blend\(.+\), made of “popular” and “file”", text)
-    older = [
-        {key: value for key, value in model.items() if key not in ("use", "lists", "params")}
-        for model in document(copied)["models"]
-    ]
-    assert "The models" not in changed(copied, models=older).texts["repeat"]
-
-
-def test_a_baseline_is_compared_with_alone(copied: Path) -> None:
-    comparison = document(copied)["comparison"]
-    pairs = [p for p in comparison["pairs"] if p["other"] == "random"]
-    found = changed(copied, comparison=comparison | {"baseline": "random", "pairs": pairs})
-    better = sum(pair["verdict"] == "better" for pair in pairs)
-    others = f"{better} better, {3 - better} tied"
-    assert f"compared with “random”: {others}." in found.texts[""]
 
 
 # What is not there.
@@ -324,26 +297,31 @@ def test_a_metric_of_all_lists_has_no_users(tmp_path: Path) -> None:
     assert found.row("popular")
 
 
-def test_where_neither_end_is_better_the_words_say_so(copied: Path) -> None:
-    comparison = document(copied)["comparison"]
-    pairs = [pair | {"verdict": "higher"} for pair in comparison["pairs"]]
-    found = changed(copied, comparison=comparison | {"pairs": pairs})
+def test_what_an_unusual_record_says(copied: Path) -> None:
+    """Models without a class, a mean of 0, no estimate, a metric that calls neither end better."""
+    record = document(copied)
+    for model in record["models"]:
+        del model["use"], model["params"]
+    record["models"][-1]["metrics"]["MAP@12"] |= {"mean": 0.0, "ci95": None}
+    record["bridge"]["models"]["popular"] = {"window": None, "sample": None}
+    for pair in record["comparison"]["pairs"]:
+        pair["verdict"] = "higher"
+    found = changed(copied, **record)
+    assert "The models" not in found.texts["repeat"]
+    chance = found.figures["chance"]
+    assert (list(chance["scales"]), chance["scale"]) == (["linear"], "linear")  # 0 has no logarithm
+    assert ["–"] in [row[2:] for row in found.rows if row and row[0] == "popular"]
     assert "Higher or lower means" in found.texts["differences"]
     assert "It is higher than each of the 3 others" in found.texts[""]
 
 
-def test_means_of_0_have_no_logarithm(copied: Path) -> None:
-    models = document(copied)["models"]
-    models[-1]["metrics"]["MAP@12"] |= {"mean": 0.0, "ci95": None}
-    chance = changed(copied, models=models).figures["chance"]
-    assert (list(chance["scales"]), chance["scale"]) == (["linear"], "linear")
-
-
-def test_a_model_without_an_estimate_has_a_dash(copied: Path) -> None:
-    estimates = document(copied)["bridge"]
-    estimates["models"]["popular"] = {"window": None, "sample": None}
-    found = changed(copied, bridge=estimates)
-    assert ["–"] in [row[2:] for row in found.rows if row and row[0] == "popular"]
+def test_a_baseline_is_compared_with_alone(copied: Path) -> None:
+    comparison = document(copied)["comparison"]
+    pairs = [p for p in comparison["pairs"] if p["other"] == "random"]
+    better = sum(pair["verdict"] == "better" for pair in pairs)
+    found = changed(copied, comparison=comparison | {"baseline": "random", "pairs": pairs})
+    others = f"{better} better, {3 - better} tied"
+    assert f"compared with “random”: {others}." in found.texts[""]
 
 
 @pytest.mark.parametrize(
@@ -356,13 +334,12 @@ def test_a_model_without_an_estimate_has_a_dash(copied: Path) -> None:
     ],
 )
 def test_an_older_run_is_refused_with_what_to_do(copied: Path, lost: str, message: str) -> None:
-    content = document(copied)
     *way, last = (int(key) if key.isdigit() else key for key in lost.split())
-    part = content
+    record = part = document(copied)
     for key in way:
         part = part[key]
     del part[last]
-    (copied / "result.json").write_text(json.dumps(content), encoding="utf-8")
+    (copied / "result.json").write_text(json.dumps(record), encoding="utf-8")
     with refusal(UsageError, message, "run it again: harness run"):
         page(runs.read(copied))
 
@@ -422,6 +399,11 @@ def test_the_page_is_written_into_the_run_which_may_still_be_replaced(copied: Pa
     assert is_run(copied)
     names = {*FILES, "recommendations.parquet", "report.html"}
     assert {path.name for path in copied.iterdir()} == names
+    for name in FILES:
+        before = (copied / name).read_bytes()
+        with refusal(UsageError, "never touched"):
+            command.report(copied, copied / name)
+        assert (copied / name).read_bytes() == before
 
 
 def test_the_page_is_written_elsewhere_and_equal_runs_have_equal_pages(
@@ -434,14 +416,6 @@ def test_the_page_is_written_elsewhere_and_equal_runs_have_equal_pages(
     assert out.read_text(encoding="utf-8") == text_of(demo_run)
     assert not (demo_run / "report.html").exists()
     is_refused(cli("report", str(demo_run), "--out", str(tmp_path / "a")), "is no regular file")
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_no_file_of_the_run_is_overwritten(copied: Path, name: str) -> None:
-    before = (copied / name).read_bytes()
-    with refusal(UsageError, "never touched"):
-        command.report(copied, copied / name)
-    assert (copied / name).read_bytes() == before
 
 
 def test_what_is_no_page_is_never_replaced(demo_run: Path, tmp_path: Path) -> None:

@@ -122,28 +122,24 @@ def test_lists_without_a_hit_are_a_fault_to_score_alone(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("users", "sample", "code", "value"),
+    ("users", "sample", "code"),
     [
-        (["ANN", "BOB", "CY"], True, "SUB213", 'found "ANN", asked for "ann"'),
-        (["CY"], True, "SUB213", 'found "CY", asked for "cy"'),  # the solution alone has it
-        (["ANN", "ZED"], True, "SUB212", None),
-        # By a solution alone a number in another case is told, and a user of no file is not.
-        (["CA9F02B1", "bob"], False, "SUB209", None),
-        (["cA9f02B1", "bob"], False, "SUB209", None),
-        (["CA9F02B2", "bob"], False, "", None),
-        (["CA9F02B10", "bob"], False, "", None),
+        ("ANN BOB CY", True, "SUB213"),
+        ("CY", True, "SUB213"),  # the solution alone has it
+        ("ANN ZED", True, "SUB212"),
+        # By a solution alone a number in another case is a fault, and a user of no file is not.
+        ("CA9F02B1 bob", False, "SUB209"),
+        ("cA9f02B1 bob", False, "SUB209"),
+        ("CA9F02B2 bob", False, ""),
+        ("CA9F02B10 bob", False, ""),
     ],
 )
-def test_users_in_another_case(
-    tmp_path: Path, users: list[str], sample: bool, code: str, value: str | None
-) -> None:
-    (tmp_path / "sample.csv").write_text("user,items\nann,\nbob,\n")
+def test_users_in_another_case(tmp_path: Path, users: str, sample: bool, code: str) -> None:
+    small.write(tmp_path, {"sample.csv": "user,items\nann,\nbob,\n"})
     ids = ["ann", "bob", "cy", "ca9f02b1"]
     solution = pl.DataFrame({"user": ids, "items": ["a", "b", "c", "d"]})
-    file = pl.DataFrame({"user": users, "items": ["a b", "b a", "b c"][: len(users)]})
+    file = pl.DataFrame({"user": users.split()}).with_columns(items=pl.lit("b a"))
     given = tmp_path / "sample.csv" if sample else None
     result = harness.validate(file, solution=solution, sample=given)
-    cases = [p for p in result.errors if p.code in ("SUB209", "SUB212", "SUB213")]
-    assert [problem.code for problem in cases] == ([code] if code else [])
-    assert sample or list(result.problems) == cases
-    assert value is None or cases[0].value == value
+    cases = [p.code for p in result.errors if p.code in ("SUB209", "SUB212", "SUB213")]
+    assert cases == ([code] if code else [])

@@ -49,12 +49,13 @@ def test_places_by_hand() -> None:
     assert found.metrics["MAP@4"] == exactly((1 + 2 / 4) / 3)
 
 
-def test_an_empty_place_uses_its_rank_and_those_behind_the_last_item_are_not_shown() -> None:
+def test_places_behind_the_last_item_are_not_shown() -> None:
     found = of_one("a-b--", "ab", 5)
-    assert [p.item for p in found.places] == ["a", None, "b"]
-    assert [p.hit for p in found.places] == [True, False, True]
-    assert not any(p.repeat for p in found.places)
-    assert found.places[2].precision == exactly(2 / 3)
+    assert [(p.item, p.hit, p.repeat) for p in found.places] == [
+        ("a", True, False),
+        (None, False, False),
+        ("b", True, False),
+    ]
 
 
 @pytest.mark.parametrize("row", ["", "---"])
@@ -66,13 +67,6 @@ def test_no_list_has_no_places(row: str) -> None:
     shown = table.plain(sheets(found, "lists.csv")[0])
     assert "no list" in shown
     assert "AP@3 = 0 over D = min(1, 3) = 1: 0.000000 / 1 = 0.000000" in shown
-
-
-def test_no_truth_divides_by_nothing() -> None:
-    found = of_one("ab", "", 2)
-    assert (found.truth, found.divisor, found.metrics["MAP@2"]) == ((), 0, 0)
-    assert [(p.hit, p.contribution) for p in found.places] == [(False, 0)] * 2
-    assert found.conventions["replay"] is None
 
 
 def test_true_items_that_are_no_candidates_count_in_r_and_are_named() -> None:
@@ -102,6 +96,7 @@ def test_conventions_of_one_user_by_hand() -> None:
     assert found["trec_eval"] == 1
     assert found["replay"] == exactly(3 / 2)
     assert found["rectools"] == exactly(3 / 3)
+    assert of_one("ab", "", 2).conventions["replay"] is None
 
 
 words = st.text("abcdefgh-", max_size=8)
@@ -109,30 +104,26 @@ truths = st.lists(st.sampled_from("abcdefgh"), unique=True).map("".join)
 
 
 @given(row=words, truth=truths, k=st.integers(1, 9))
-def test_what_the_places_add_is_the_metric(row: str, truth: str, k: int) -> None:
+def test_places_are_what_definitions_say_and_add_up_to_the_metrics(
+    row: str, truth: str, k: int
+) -> None:
     found = of_one(row, truth, k)
+    for p in found.places:
+        before, letter = row[: p.rank - 1], row[p.rank - 1]
+        assert p.item == (None if letter == "-" else letter)
+        assert p.repeat == (letter != "-" and letter in before)
+        assert p.hit == (letter in truth and letter not in before)
+        assert p.precision == exactly(len(set(row[: p.rank]) & set(truth)) / p.rank)
+        assert p.discount == exactly(1 / log2(p.rank + 1))
     hits = [p for p in found.places if p.hit]
-    assert fsum(p.contribution for p in found.places) == pytest.approx(
-        found.metrics[f"MAP@{k}"], rel=0, abs=1e-15
-    )
+    added = fsum(p.contribution for p in found.places)
+    assert added == pytest.approx(found.metrics[f"MAP@{k}"], rel=0, abs=1e-15)
     ideal = sum(1 / log2(i + 2) for i in range(min(len(truth), k)))
     dcg = fsum(p.discount for p in hits)
     assert found.metrics[f"NDCG@{k}"] == exactly(dcg / ideal if ideal else 0)
     assert found.metrics[f"Precision@{k}"] == exactly(len(hits) / k)
     assert found.metrics[f"MRR@{k}"] == exactly(1 / hits[0].rank if hits else 0)
     assert {p.item for p in hits} == set(row[:k]) & set(truth)
-
-
-@given(row=words, truth=truths, k=st.integers(1, 9))
-def test_a_place_is_what_its_definition_says(row: str, truth: str, k: int) -> None:
-    for p in of_one(row, truth, k).places:
-        before = row[: p.rank - 1]
-        letter = row[p.rank - 1]
-        assert p.item == (None if letter == "-" else letter)
-        assert p.repeat == (letter != "-" and letter in before)
-        assert p.hit == (letter in truth and letter not in before)
-        assert p.precision == exactly(len(set(row[: p.rank]) & set(truth)) / p.rank)
-        assert p.discount == exactly(1 / log2(p.rank + 1))
 
 
 @given(
@@ -154,6 +145,9 @@ def test_the_plain_values_are_json() -> None:
     names = "user k truth candidates divisor averaged places metrics conventions"
     assert list(document) == names.split()
     assert (document["user"], document["truth"]) == ("u0", ["a"])
+    first, second = records(of_one("ax", "a", 2))
+    assert (first["user"], first["k"], first["rank"], first["item"]) == ("u0", 2, 1, "a")
+    assert (first["hit"], first["contribution"], second["hit"]) == (True, 1.0, False)
     assert document["places"][1] == {
         "rank": 2,
         "item": None,
@@ -163,13 +157,6 @@ def test_the_plain_values_are_json() -> None:
         "contribution": 0.0,
         "discount": exactly(1 / log2(3)),
     }
-
-
-def test_a_record_a_place() -> None:
-    first, second = records(of_one("ax", "a", 2))
-    assert (first["user"], first["k"], first["rank"], first["item"]) == ("u0", 2, 1, "a")
-    assert (first["hit"], first["contribution"], second["hit"]) == (True, 1.0, False)
-    assert list(first) == list(second)
 
 
 def test_the_table_shows_the_sum_that_is_ap() -> None:
@@ -234,10 +221,6 @@ def test_extremes_need_what_the_metric_needs() -> None:
         extremes(with_solution(FOUR, k=2), parse("MAP@3"), 1, 0)
 
 
-def test_rows_of_users_stand_in_the_order_asked_for() -> None:
-    assert rows_of(FOUR.solution, ["cid", "dee"]) == [3, 0]
-
-
 FEW, MANY = ["dee", "bob", "ann", "cid"], [f"user{i}" for i in range(10_001)]
 
 
@@ -250,9 +233,9 @@ FEW, MANY = ["dee", "bob", "ann", "cid"], [f"user{i}" for i in range(10_001)]
         (MANY, "usr5", '"usr5" among the 10,001 of the evaluation set; one is "user0"'),
     ],
 )
-def test_an_unknown_user_is_answered_with_another(
-    users: list[str], asked: str, message: str
-) -> None:
+def test_rows_of_users_and_an_unknown_one(users: list[str], asked: str, message: str) -> None:
+    solution = with_users(FOUR, users).solution
+    assert rows_of(solution, [users[3], users[0]]) == [3, 0]
     with pytest.raises(UsageError) as caught:
-        rows_of(with_users(FOUR, users).solution, [users[2], asked])
+        rows_of(solution, [users[2], asked])
     assert str(caught.value) == f"no user {message}"
