@@ -22,22 +22,22 @@ MONDAY, TUESDAY = "2026-11-02T10:00:00+00:00", "2026-11-03T10:00:00+00:00"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder of three runs: two on one evaluation set, one on another."""
-    popular = {"MAP@2": [1.0, 0.0], "Recall@1": [1.0, 0.0]}
-    retry = {"MAP@2": [1.0, 0.5], "Recall@1": [0.5, 0.0]}
-    better = {"MAP@2": [0.5, 0.75], "Recall@1": [0.5, 0.0]}
-    runs = tmp_path / "runs"
+    """Return a folder of four runs: three on one evaluation set, one on another."""
+    models = {
+        "popular": {"MAP@2": [1.0, 0.0], "Recall@1": [1.0, 0.0]},
+        "retry": {"MAP@2": [1.0, 0.5], "Recall@1": [0.5, 0.0]},
+    }
     chance = {"Recall@1": {"mean": 0.125, "sd": 0.1}}
-    models = {"popular": popular, "retry": retry}
-    write_run(runs / "monday", models, written=MONDAY, chance=chance)
-    other_seed = {"evaluation": {"seed": 7, "users": "all"}}
-    write_run(runs / "deep/tuesday", {"popular": better}, written=TUESDAY, config=other_seed)
+    write_run(tmp_path / "monday", models, written=MONDAY, chance=chance)
+    config = {"evaluation": {"seed": 7, "users": "all"}}
+    models = {"popular": {"MAP@2": [0.5, 0.75], "Recall@1": [0.5, 0.0]}}
+    write_run(tmp_path / "deep/tuesday", models, written=TUESDAY, config=config)
+    write_run(tmp_path / "late", {"popular": {"NDCG@2": [1.0, 0.0]}}, written="2026-11-09")
     other_set = {"fingerprint": "e" * 64, "k": 1}
-    random = {"verdict": "better", "lift": 2.0, "z": 3.0, "p": 0.01}
-    write_run(runs / "other", {"popular": {"MAP@1": [1.0, 0.0]}}, evaluation=other_set)
-    models = [m | {"vs_random": random} for m in document(runs / "other")["models"]]
-    change(runs / "other", models=models)
-    return runs
+    other = write_run(tmp_path / "other", {"popular": {"MAP@1": [1.0, 0.0]}}, evaluation=other_set)
+    better = {"verdict": "better", "lift": 2.0, "z": 3.0, "p": 0.01}
+    change(other, **small.put(document(other), "models 0 vs_random", better))
+    return tmp_path
 
 
 def order(found: Leaderboard) -> list[list[str]]:
@@ -45,18 +45,26 @@ def order(found: Leaderboard) -> list[list[str]]:
 
 
 def test_the_best_run_of_each_name_by_evaluation_set(folder: Path) -> None:
-    """Tuesday's run is the latest, so its set is first; popular has 1/2 on Monday, then 5/8."""
+    """The set of the latest run is first; popular has 1/2 on Monday, then 5/8."""
     found = harness.leaderboard(folder)
     first, second = found.groups
-    assert (first.metric, first.runs, first.users, first.k) == ("MAP@2", 2, 2, 3)
-    assert (second.metric, second.runs, second.k) == ("MAP@1", 1, 1)
+    assert (first.metric, first.runs, first.without) == ("MAP@2", 2, 1)
+    assert (first.users, first.k) == (2, 3)
     assert [(e.model, e.mean, Path(e.run).name, e.runs) for e in first.entries] == [
         ("retry", 3 / 4, "monday", 1),
         ("popular", 5 / 8, "tuesday", 2),
     ]
+    assert [(e.seed, e.differs) for e in first.entries] == [
+        (None, ()),
+        (7, ("evaluation.users = all",)),
+    ]
     (entry,) = second.entries
+    assert (second.metric, second.k, entry.settings) == ("MAP@1", 1, "Popular()")
     assert (entry.date, entry.verdict) == ("2026-11-01T10:00:00+00:00", "better")
-    assert (entry.seed, entry.settings, entry.differs) == (None, "Popular()", ())
+    assert "2 runs, 1 without MAP@2 left out" in repr(found)
+    assert repr(found).count("evaluation set  ") == 2
+    assert set(found.to_pandas()["model"]) == {"popular", "retry"}
+    assert json.loads(found.to_json())["groups"][0]["entries"][0]["ci95"] is None
 
 
 def test_chance_is_that_of_the_metric_shown(folder: Path) -> None:
@@ -65,31 +73,6 @@ def test_chance_is_that_of_the_metric_shown(folder: Path) -> None:
         "popular": (4.0, None),  # 1/2 over 1/8; a run has the verdict of its first metric
         "retry": (2.0, None),
     }
-
-
-def test_the_metric_of_most_runs_is_shown_and_the_others_are_counted(folder: Path) -> None:
-    write_run(folder / "late", {"popular": {"NDCG@2": [1.0, 0.0]}}, written="2026-11-09")
-    found = leaderboard(folder)
-    assert (found.groups[0].metric, found.groups[0].runs, found.groups[0].without) == (
-        "MAP@2",
-        2,
-        1,
-    )
-    assert "2 runs, 1 without MAP@2 left out" in repr(found)
-
-
-def test_where_the_config_differs_from_the_leaders(folder: Path) -> None:
-    shutil.rmtree(folder / "other")
-    models = {"new": {"MAP@2": [0.25, 0.0], "Recall@1": [0.0, 0.0]}}
-    config = {"evaluation": {"users": "all", "seed": 7}}
-    write_run(folder / "other", models, config=config)
-    (group,) = leaderboard(folder).groups
-    assert {entry.model: entry.differs for entry in group.entries} == {
-        "retry": (),
-        "popular": ("evaluation.users = all",),
-        "new": ("evaluation.users = all",),
-    }
-    assert [entry.seed for entry in group.entries] == [None, 7, 7]
 
 
 @pytest.mark.parametrize(
@@ -109,23 +92,19 @@ def test_sorted_and_filtered(folder: Path, options: Any, expected: list[list[str
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("below", "options", "words"),
     [
-        ({"evaluation_set": "zzz"}, ['"zzz…"', "there are ffffff, eeeeee"]),
-        ({"metric": "MAP@3"}, ['"MAP@3"', "MAP@2"]),
-        ({"model": "popluar"}, ['"popluar"', '"popular"']),
+        ("", {"evaluation_set": "zzz"}, '"zzz…"; there are ffffff, eeeeee'),
+        ("", {"metric": "MAP@3"}, '"MAP@3"; MAP@2'),
+        ("", {"model": "popluar"}, '"popluar"; "popular"'),
+        ("nowhere", {}, "is no folder"),
+        ("empty", {}, "holds no run"),
     ],
 )
-def test_nothing_is_left(folder: Path, options: Any, words: list[str]) -> None:
-    with refusal(UsageError, *words):
-        leaderboard(folder, **options)
-
-
-def test_no_folder_and_no_run(tmp_path: Path) -> None:
-    with refusal(UsageError, "is no folder"):
-        leaderboard(tmp_path / "runs")
-    with refusal(UsageError, "holds no run"):
-        leaderboard(tmp_path)
+def test_nothing_is_left(folder: Path, below: str, options: Any, words: str) -> None:
+    (folder / "empty").mkdir()
+    with refusal(UsageError, *words.split("; ")):
+        leaderboard(folder / below, **options)
 
 
 @pytest.mark.parametrize(
@@ -157,17 +136,14 @@ def test_runs_that_are_hidden_or_not_whole_yet_are_passed_over(folder: Path, nam
 
 def test_nothing_in_a_run_steers_a_terminal(folder: Path) -> None:
     (folder / "other" / "environment.json").write_text(json.dumps({"written": "x\x1b[2J"}))
-    (model,) = document(folder / "other")["models"]
-    other = model | {"metrics": {"M\x1b": model["metrics"]["MAP@1"]}}
-    evaluation = document(folder / "other")["evaluation"] | {"fingerprint": "\x1b[2J"}
-    better = {"M\x1b": {"better": "higher"}}
-    change(folder / "other", models=[other], evaluation=evaluation, metrics=better)
+    record = small.put(document(folder / "other"), "evaluation fingerprint", "\x1b[2J")
+    estimate = {"mean": 0.5, "ci95": None}
+    small.put(record, "models 0 metrics", {"M\x1b": estimate})
+    change(folder / "other", **record | {"metrics": {"M\x1b": {"better": "higher"}}})
     text = leaderboard(folder).to_markdown()
     assert "x�[2J" in text
     assert "\x1b" not in text
-    change(
-        folder / "other", models=[other | {"vs_random": model["vs_random"] | {"verdict": "\x1b"}}]
-    )
+    change(folder / "other", **small.put(record, "models 0 vs_random verdict", "\x1b"))
     (left_out,) = leaderboard(folder).left_out
     assert "models.0.vs_random.verdict" in left_out
     assert "\x1b" not in left_out
@@ -177,14 +153,6 @@ def test_a_run_without_a_date_has_that_of_its_file(folder: Path) -> None:
     (folder / "other" / "environment.json").write_text("{}")
     os.utime(folder / "other" / "result.json", (0, 0))
     assert leaderboard(folder).groups[-1].entries[0].date == "1970-01-01T00:00:00+00:00"
-
-
-def test_a_table_an_evaluation_set_and_its_other_forms(folder: Path) -> None:
-    found = leaderboard(folder)
-    assert repr(found).count("evaluation set  ") == 2
-    assert set(found.to_pandas()["model"]) == {"popular", "retry"}
-    assert json.loads(found.to_json())["groups"][0]["entries"][0]["ci95"] is None
-    assert found._repr_html_().count("<table>") == 2
 
 
 # Which values of a metric are better.

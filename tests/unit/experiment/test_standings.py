@@ -10,10 +10,9 @@ import small
 from conftest import exactly, refusal
 
 import harness
-from harness.core.errors import DataError, HarnessError, UsageError
+from harness.core.errors import HarnessError, UsageError
 from harness.experiment.contest import named
 from harness.experiment.standings import Board, Ranking
-from harness.experiment.submissions import SubmissionError
 
 SOLUTION = """user,items,Usage
 ann,a,Public
@@ -22,18 +21,31 @@ cid,c,Private
 dee,d,Private
 eve,e,Ignored
 """
-LISTS = {
+FILES = {
+    "solution.csv": SOLUTION,
     "good.csv": "user,items\nann,a\nbob,b\ncid,c\ndee,x\n",
     "half.csv": "user,items\nann,x\nbob,b\ncid,c\ndee,x\n",
     "poor.csv": "user,items\nann,a\nbob,x\ncid,y a\ndee,x d\n",
+    "again.csv": "user,items\ndee,x d\ncid,y a\nbob,x\nann,a\n",
+    "twin.csv": "user,items\nann,a\nbob,b\ncid,c\ndee,x\n",
+    "few.csv": "user,items\nann,a\nzed,a\n",
+    "faulty.csv": "user,items\nann,a b\nann,b\n",
+    "faults.csv": "user,items\nann,a b\nann,b b\nbob,\n,x\n",
+    "odd.csv": "x\n1\n",
+    "my file.csv": "user,items\nann,nan\n",
+    "my solution.csv": SOLUTION,
+    "usage.csv": SOLUTION.replace("Usage", "usage"),
+    "run/result.json": "{}",
+    "more/x.csv": "user,items\n",
 }
 """AP of ann | bob, cid, dee: good 1 | 1, 1, 0; half 0 | 1, 1, 0; poor 1 | 0, 0, 1/2."""
+THREE = ("good.csv", "half.csv", "poor.csv")
+BY = {"solution": "solution.csv", "metric": "MAP@2"}
 
 
-@pytest.fixture
-def folder(here: Path) -> Path:
-    """Return the current folder, with a solution and three submissions."""
-    return small.write(here, {"solution.csv": SOLUTION, **LISTS})
+@pytest.fixture(autouse=True)
+def _folder(here: Path) -> None:
+    small.write(here, FILES)
 
 
 def ranked(hits: dict[str, int], users: int = 30, metric: str = "MAP@1") -> Ranking:
@@ -51,9 +63,9 @@ def ranks(board: Board) -> dict[str, int]:
     return {one.submission: one.rank for one in board.standings}
 
 
-def test_two_are_compared_on_every_leaderboard(folder: Path) -> None:
+def test_two_are_compared_on_every_leaderboard() -> None:
     """Public is ann alone, whom two submissions cannot be compared by."""
-    found = harness.compare("good.csv", "poor.csv", solution="solution.csv", metric="MAP@2")
+    found = harness.compare("good.csv", "poor.csv", **BY)
     every, private = found.boards
     assert [board.name for board in found.boards] == ["all", "Private"]
     assert found.notes == (
@@ -68,21 +80,10 @@ def test_two_are_compared_on_every_leaderboard(folder: Path) -> None:
     (pair,) = private.comparison.pairs
     assert (pair.one, pair.other, pair.difference) == ("good", "poor", exactly(1 / 2))
     assert (pair.wins, pair.ties, pair.losses) == (2, 0, 1)
-
-
-def test_the_scores_are_those_of_score(folder: Path) -> None:
-    found = harness.leaderboard(
-        "good.csv", "half.csv", "poor.csv", solution="solution.csv", metric="MAP@2"
-    )
-    for name in ("good", "half", "poor"):
-        one = harness.score(f"{name}.csv", solution="solution.csv", metrics=["MAP@2"])
-        told = {
-            board.name: next(s for s in board.standings if s.submission == name)
-            for board in found.boards
-        }
-        assert told["all"].mean == one.metrics["MAP@2"].mean
-        assert told["all"].ci95 == one.metrics["MAP@2"].ci95
-        assert told["Private"].mean == one.leaderboards["Private"]["MAP@2"].mean
+    for own, alone in zip(every.standings, private.standings, strict=True):
+        scored = harness.score(f"{own.submission}.csv", solution="solution.csv", metrics=["MAP@2"])
+        assert (own.mean, own.ci95) == (scored.metrics["MAP@2"].mean, scored.metrics["MAP@2"].ci95)
+        assert alone.mean == scored.leaderboards["Private"]["MAP@2"].mean
 
 
 def test_who_is_tied_and_how_far_a_rank_could_move() -> None:
@@ -121,70 +122,58 @@ def test_what_other_draws_could_decide_is_said() -> None:
         assert hint in str(replace(found, boards=(replace(board, comparison=comparison),)))
 
 
-def test_a_baseline_is_compared_with_every_other(folder: Path) -> None:
-    files = [folder / name for name in LISTS]
-    found = harness.compare(*files, solution="solution.csv", metric="MAP@2", baseline="half")
-    pairs = found.boards[0].comparison.pairs
-    assert {frozenset((p.one, p.other)) for p in pairs} == {
-        frozenset(("half", "good")),
-        frozenset(("half", "poor")),
-    }
-    by_file = harness.compare(*LISTS, solution="solution.csv", metric="MAP@2", baseline="half.csv")
-    assert by_file.boards == found.boards
+def test_a_baseline_is_compared_with_every_other() -> None:
+    by_name = harness.compare(*THREE, baseline="half", **BY)
+    pairs = {frozenset((p.one, p.other)) for p in by_name.boards[0].comparison.pairs}
+    assert pairs == {frozenset(("half", "good")), frozenset(("half", "poor"))}
+    assert harness.compare(*THREE, baseline="half.csv", **BY).boards == by_name.boards
 
 
-def test_frames_of_every_kind_are_as_their_files(folder: Path) -> None:
-    names = ("good", "half", "poor")
-    of = {
+def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
+    files = harness.compare(*THREE, **BY)
+    frames = {
+        "poor": "again.csv",
         "good": pd.read_csv("good.csv"),
         "half": pl.read_csv("half.csv").to_arrow(),
-        "poor": "poor.csv",
     }
-    frames = harness.compare(of, solution=pd.read_csv("solution.csv"), metric="MAP@2")
-    files = harness.compare({n: f"{n}.csv" for n in names}, solution="solution.csv", metric="MAP@2")
-    assert frames.boards == files.boards
+    found = harness.compare(frames, solution=pd.read_csv("solution.csv"), metric="MAP@2")
+    assert found.boards == files.boards
 
 
-def test_neither_rows_nor_the_order_of_files_change_a_figure(folder: Path) -> None:
-    small.write(folder, {"again.csv": "user,items\ndee,x d\ncid,y a\nbob,x\nann,a\n"})
-    given = {"solution": "solution.csv", "metric": "MAP@2"}
-    one = harness.leaderboard({"good": "good.csv", "poor": "poor.csv"}, **given)
-    other = harness.leaderboard({"poor": "again.csv", "good": "good.csv"}, **given)
-    assert one.boards == other.boards
-
-
-def test_one_that_cannot_be_scored_is_not_ranked(folder: Path) -> None:
-    small.write(folder, {"faulty.csv": "user,items\nann,a b\nann,b\n", "odd.csv": "x\n1\n"})
-    files = ["good.csv", "faulty.csv", "half.csv", "odd.csv", "gone.csv"]
-    found = harness.leaderboard(*files, solution="solution.csv", metric="MAP@2")
+def test_one_that_cannot_be_scored_is_not_ranked() -> None:
+    files = ("good.csv", "faulty.csv", "faults.csv", "half.csv", "odd.csv", "gone.csv")
+    found = harness.leaderboard(*files, **BY)
     assert ranks(found.boards[0]) == {"good": 1, "half": 2}
     assert {name: why.split()[0] for name, why in found.refused.items()} == {
-        "faulty": "SUB203", "odd": "SUB101", "gone": "SUB001"
+        "faulty": "SUB203", "faults": "SUB203", "odd": "SUB101", "gone": "SUB001"
     }  # fmt: skip
     assert "line 3" in found.refused["faulty"]
     assert "validate" not in found.refused["faulty"]
-    with refusal(SubmissionError, "faulty.csv", "line 3", "ann"):
-        harness.compare("good.csv", "faulty.csv", solution="solution.csv")
-    forced = harness.compare("good.csv", "faulty.csv", solution="solution.csv", force=True)
-    assert forced.submissions["faulty"].errors == 1
-    assert forced.submissions["good"].errors == 0
-    small.write(folder, {"faulty.csv": "user,items\nann,a b\nann,b b\nbob,\n,x\n"})
-    several = harness.leaderboard(*files, solution="solution.csv", metric="MAP@2")
-    assert "harness validate faulty.csv --solution solution.csv" in several.refused["faulty"]
+    assert "harness validate faults.csv --solution solution.csv" in found.refused["faults"]
+    forced = harness.compare("good.csv", "faulty.csv", force=True, **BY)
+    assert {name: one.errors for name, one in forced.submissions.items()} == {
+        "good": 0, "faulty": 1
+    }  # fmt: skip
 
 
-def test_none_left_is_refused_with_every_reason(folder: Path) -> None:
-    small.write(folder, {"faulty.csv": "user,items\nann,a b\nann,b\n"})
-    with refusal(UsageError, "1 submission: two are needed", "faulty.csv: SUB"):
-        harness.leaderboard("good.csv", "faulty.csv", solution="solution.csv")
-
-
-def test_what_is_left_out_is_told_once_of_each(folder: Path) -> None:
-    small.write(folder, {"few.csv": "user,items\nann,a\nzed,a\n"})
-    found = harness.compare("good.csv", "few.csv", solution="solution.csv", k=1)
-    shown = repr(found)
-    assert shown.count("users whom the solution ignores: 1") == 1
-    assert "note  few: users without a list, who score 0: 3" in shown
+@pytest.mark.parametrize(
+    ("files", "note"),
+    [
+        ("good few poor", "few: users without a list, who score 0: 3"),
+        ("good half", "good, half: 1 kind of warnings (SUB404)"),
+        (
+            "good twin poor few",
+            "good and twin have the same known items at the same ranks: copies?",
+        ),
+        # As a shell's *.csv names it.
+        ("good half solution", "solution: is the solution itself, and left out"),
+    ],
+)
+def test_a_note(files: str, note: str) -> None:
+    found = harness.leaderboard(*(f"{name}.csv" for name in files.split()), **BY)
+    assert f"note  {note}" in str(found)
+    assert str(found).count("users whom the solution ignores: 1") == 1
+    assert "solution" not in ranks(found.boards[0])
 
 
 def test_files_have_names_of_their_own() -> None:
@@ -203,7 +192,15 @@ TWO = ["good.csv", "half.csv"]
         (["good.csv"], {}, "1 submission: two are needed; name another"),
         (["good.csv", "run"], {}, "run: is a run; harness submit RUN --model NAME --out FILE"),
         (["good.csv", "more"], {}, "more: is a folder; more/*.csv"),
-        (["good.csv", "ids.csv"], {}, "ids.csv"),  # lists of another competition
+        (["good.csv", "solution.csv"], {}, "is the solution itself; 1 submission: two are needed"),
+        (["good.csv", "faulty.csv"], {}, "faulty.csv; line 3; ann"),
+        (["good.csv", "my file.csv"], {"solution": "my solution.csv"},
+         "harness validate 'my file.csv' --solution 'my solution.csv'"),
+        (["good.csv", "faulty.csv", "odd.csv", "gone.csv"], {},  # all at once
+         "faulty.csv: SUB203; odd.csv: SUB101; gone.csv: SUB001"),
+        # Its leaderboards would be none, and those who are ignored be averaged.
+        (TWO, {"solution": "usage.csv"},
+         'usage.csv: column "usage": leaderboards are said by a column "Usage"'),
         (TWO, {"metric": "Coverage@2"}, "Coverage@2; no users to compare"),
         (TWO, {"metric": 3}, "metric: found int"),
         (TWO, {"seed": -1}, "seed = -1; from 0"),
@@ -211,16 +208,14 @@ TWO = ["good.csv", "half.csv"]
         (TWO, {"slices": ["activity"]}, "slices goes with runs"),
         ([pl.DataFrame({"user": ["ann"]}), "half.csv"], {}, "DataFrame; a frame needs a name"),
         ([{"a": "good.csv", "b": 3}], {}, 'submission "b"'),
-        ([*TWO, "poor.csv"], {"baseline": "hlaf"}, 'no model "hlaf"; half'),
+        (THREE, {"baseline": "hlaf"}, 'no model "hlaf"; half'),
         (TWO, {"solution": None}, "good.csv: is no run; --solution SOLUTION; solution="),
         (["run"], {"solution": None, "k": 3}, "k goes with submissions; solution="),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_compared_is_refused(
-    folder: Path, of: list[object], options: dict[str, object], words: str
+    of: list[object], options: dict[str, object], words: str
 ) -> None:
-    ids = "user,items\n1,a\n2,b\n"
-    small.write(folder, {"run/result.json": "{}", "more/x.csv": "user,items\n", "ids.csv": ids})
     with refusal(HarnessError, *words.split("; ")):
         harness.compare(*of, **{"solution": "solution.csv", **options})  # type: ignore[arg-type]
 
@@ -228,6 +223,7 @@ def test_what_cannot_be_compared_is_refused(
 @pytest.mark.parametrize(
     ("of", "options", "words"),
     [
+        (["good.csv", "faulty.csv"], BY, "1 submission: two are needed; faulty.csv: SUB"),
         (["runs"], {"k": 0}, "k goes with submissions"),
         (TWO, {}, "good.csv: is no run; --solution SOLUTION"),
         (["runs", "more"], {}, "2 folders of runs"),
@@ -235,20 +231,10 @@ def test_what_cannot_be_compared_is_refused(
     ],
 )
 def test_what_cannot_be_ranked_is_refused(
-    folder: Path, of: list[str], options: dict[str, object], words: str
+    of: list[str], options: dict[str, object], words: str
 ) -> None:
     with refusal(UsageError, *words.split("; ")):
         harness.leaderboard(*of, **options)  # type: ignore[call-overload]
-
-
-def test_the_solution_among_the_submissions_is_left_out_and_said(folder: Path) -> None:
-    """As a shell's *.csv names it."""
-    files = sorted(folder.glob("*.csv"))
-    found = harness.leaderboard(*files, solution="solution.csv", metric="MAP@2")
-    assert set(ranks(found.boards[0])) == {"good", "half", "poor"}
-    assert "solution: is the solution itself, and left out" in found.notes
-    with refusal(UsageError, "solution: is the solution itself", "1 submission: two are needed"):
-        harness.compare("good.csv", "solution.csv", solution="solution.csv")
 
 
 @pytest.mark.parametrize(("users", "said"), [(9, False), (10, True)])
@@ -264,51 +250,17 @@ def test_a_1_of_everybody_is_nothing_where_less_is_better(here: Path) -> None:
     assert not any("is it the solution" in note for note in notes)
 
 
-def test_a_usage_in_other_letters_is_refused(folder: Path) -> None:
-    """Its leaderboards would be none, and those who are ignored be averaged."""
-    small.write(folder, {"other.csv": SOLUTION.replace("Usage", "usage")})
-    with refusal(DataError, 'other.csv: column "usage": leaderboards are said by a column "Usage"'):
-        harness.leaderboard("good.csv", "half.csv", solution="other.csv")
-
-
-def test_equal_notes_are_one(folder: Path) -> None:
-    more = {f"more{n}.csv": LISTS["good.csv"] + "zed,a\n" for n in range(5)}
-    small.write(folder, more)
-    shown = str(harness.leaderboard(*sorted(more), solution="solution.csv", metric="MAP@2"))
+def test_equal_notes_are_one() -> None:
+    small.write(Path(), {f"more{n}.csv": FILES["good.csv"] + "zed,a\n" for n in range(5)})
+    shown = str(harness.leaderboard(*(f"more{n}.csv" for n in range(5)), **BY))
     assert "note  more0, more1, more2 and 2 more: users of the file who are not eval" in shown
 
 
-def test_names_are_quoted_where_a_shell_would_cut_them(folder: Path) -> None:
-    small.write(folder, {"my file.csv": "user,items\nann,nan\n", "my solution.csv": SOLUTION})
-    with refusal(SubmissionError, "harness validate 'my file.csv' --solution 'my solution.csv'"):
-        harness.compare("good.csv", "my file.csv", solution="my solution.csv")
-
-
-def test_the_same_lists_twice_are_said(folder: Path) -> None:
-    small.write(folder, {"twin.csv": LISTS["good.csv"], "other.csv": LISTS["good.csv"]})
-    files = ("good.csv", "twin.csv", "poor.csv", "other.csv")
-    found = harness.leaderboard(*files, solution="solution.csv", metric="MAP@2")
-    told = "have the same known items at the same ranks: copies?"
-    assert f"good, twin and other {told}" in found.notes
-
-
-def test_which_warnings_a_submission_has(folder: Path) -> None:
-    found = harness.compare("good.csv", "poor.csv", solution="solution.csv", metric="MAP@2")
-    assert found.submissions["good"].codes == ("SUB404",)
-    assert "note  good: 1 kind of warnings (SUB404)" in str(found)
-
-
-def test_all_that_cannot_be_compared_are_told_at_once(folder: Path) -> None:
-    small.write(folder, {"bad.csv": "user,items\nann\n", "worse.csv": "user,items\nann,nan\n"})
-    with refusal(UsageError, "bad.csv: SUB204", "worse.csv: SUB308", "nowhere.csv: SUB001"):
-        harness.compare("good.csv", "bad.csv", "worse.csv", "nowhere.csv", solution="solution.csv")
-
-
-def test_what_the_header_says_of_the_competition_is_said(folder: Path) -> None:
+def test_what_the_header_says_of_the_competition_is_said() -> None:
     """KION's columns: its metric and k, unless others are named."""
     rows = "user_id,item_ids\nu1,1 2\nu2,2 1\n"
     true = "user_id,item_ids\nu1,1\nu2,2\n"
-    small.write(folder, {"a.csv": rows, "b.csv": rows.replace("1 2", "2 1"), "s.csv": true})
+    small.write(Path(), {"a.csv": rows, "b.csv": rows.replace("1 2", "2 1"), "s.csv": true})
     found = harness.compare("a.csv", "b.csv", solution="s.csv")
     (note,) = [note for note in found.notes if "by the columns" in note]
     assert "KION" in note
