@@ -49,15 +49,16 @@ FILES = {
 COMMANDS = [
     ("run", "run shop.toml --out OUT"),
     ("run", "run one.toml --out OUT"),
-    ("compare", "compare folded"),
-    ("compare", "compare run"),
-    ("compare", "compare run --slices truth --public-share 0.5 --metric Recall@1"),
+    ("run", "run folds.toml --out OUT"),
+    ("compare", "compare folds"),
+    ("compare", "compare shop"),
+    ("compare", "compare shop --slices truth --public-share 0.5 --metric Recall@1"),
     ("submissions", "compare lists.csv other.csv --solution truth.csv"),
     ("submissions", "leaderboard lists.csv other.csv faulty.csv --solution truth.csv"),
     ("submissions", "leaderboard lists.csv other.csv --config shop.toml"),
-    ("check", "check run --at-least MAP@2[of]popular[>=]0.5"),
-    ("check", "check run --at-least MAP@2[of]popular[better][than]last"),
-    ("check", "check run --at-least MAP@2[of]popular[>=]last"),
+    ("check", "check shop --at-least MAP@2[of]popular[>=]0.5"),
+    ("check", "check shop --at-least MAP@2[of]popular[better][than]last"),
+    ("check", "check shop --at-least MAP@2[of]popular[>=]last"),
     ("leaderboard", "leaderboard ."),
     ("leaderboard", "leaderboard . --metric Coverage@2"),
     ("tune", "tune space.toml --trials 2 --out OUT.toml"),
@@ -71,7 +72,7 @@ COMMANDS = [
     ("score", "score lists.csv --config folds.toml"),
     ("score", "score faulty.csv --solution truth.csv"),
     ("score", "score faulty.csv --solution truth.csv --force"),
-    ("explain", "explain run --model popular --worst 2"),
+    ("explain", "explain shop --model popular --worst 2"),
     ("explain", "explain lists.csv --solution truth.csv --user ann"),
     ("list-metrics", "list metrics"),
     ("list-conventions", "list conventions"),
@@ -106,10 +107,12 @@ def check(name: str, document: Any) -> None:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of files, and of the runs of two configs; not to be written to."""
+    """Return a folder of files, and of the runs of their configs; not to be written to."""
     folder = small.write(tmp_path_factory.mktemp("schemas"), FILES)
-    for name, config in (("run", "shop"), ("folded", "folds")):
-        run(config_.read(folder / f"{config}.toml", [])).write(folder / name)
+    for name in ("shop", "folds", "failing"):
+        run(config_.read(folder / f"{name}.toml", [])).write(folder / name)
+    sliced = small.many(folder / "data", **small.CONFIGS["slices"])
+    run(sliced).write(folder / "sliced")
     return folder
 
 
@@ -122,7 +125,7 @@ def harness(made: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
 
 @pytest.fixture
 def record(made: Path) -> Any:
-    return json.loads((made / "run" / "result.json").read_text())
+    return json.loads((made / "shop" / "result.json").read_text())
 
 
 @pytest.mark.parametrize(("name", "line"), COMMANDS)
@@ -141,24 +144,27 @@ def test_every_document_is_tried() -> None:
     assert {name for name, _ in COMMANDS} | others == {*DOCUMENTS}
 
 
-def test_a_run_folder_keeps_to_them(made: Path, record: Any) -> None:
-    check("run", record)
-    folded = json.loads((made / "folded" / "result.json").read_text())
-    assert len(folded["folds"]) == 2
-    check("run", folded)
-    environment = json.loads((made / "run" / "environment.json").read_text())
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("shop", ["comparison", "shake_up"]),
+        ("folds", ["folds"]),
+        ("failing", ["failed"]),
+        ("sliced", ["slices", "bridge"]),  # by a column, with users beyond the evaluation set
+    ],
+)
+def test_the_record_of_a_run_keeps_to_its_schema(made: Path, name: str, parts: list[str]) -> None:
+    document = json.loads((made / name / "result.json").read_text())
+    assert all(document[part] for part in parts)
+    check("run", document)
+
+
+def test_an_environment_keeps_to_its_schema(made: Path) -> None:
+    environment = json.loads((made / "shop" / "environment.json").read_text())
     schema_of("environment").validate(environment)
     schema_of("environment").validate(environment | {"tables": "hdfs://runs/1"})
     with pytest.raises(ValidationError):
         schema_of("environment").validate(environment | {"numpy": 2})
-
-
-def test_a_run_with_a_failed_model_keeps_to_its_schema(harness: Cli, tmp_path: Path) -> None:
-    out = str(tmp_path / "out")
-    status, text, _ = harness("run", "failing.toml", "--format", "json", "--out", out)
-    document = json.loads(text)
-    assert (status, len(document["failed"])) == (1, 1)
-    check("run", document)
 
 
 def test_a_tuned_run_keeps_to_its_schema(harness: Cli, tmp_path: Path) -> None:
@@ -168,15 +174,6 @@ def test_a_tuned_run_keeps_to_its_schema(harness: Cli, tmp_path: Path) -> None:
     (model,) = json.loads(text)["models"]
     assert (status, model["tuned"]["trials"]) == (0, 2)
     check("run", json.loads(text))
-
-
-def test_a_run_of_users_who_are_sliced_keeps_to_them(tmp_path: Path) -> None:
-    """Slices by a column, public leaderboards, a baseline and users beyond the evaluation set."""
-    run(small.many(tmp_path, **small.CONFIGS["slices"])).write(tmp_path / "run")
-    document = json.loads((tmp_path / "run" / "result.json").read_text())
-    assert document["slices"]
-    assert document["bridge"]
-    check("run", document)
 
 
 def test_a_split_keeps_to_its_schema(tmp_path: Path) -> None:

@@ -46,10 +46,7 @@ def write_run(
             "result.json": json.dumps(
                 {
                     "evaluation": {"k": 3, "users": users, **EVALUATION, **evaluation},
-                    "models": [
-                        {"name": name, "repeats": 1, "metrics": {m: _estimate(own[m]) for m in own}}
-                        for name, own in models.items()
-                    ],
+                    "models": [_model(name, own) for name, own in models.items()],
                     "metrics": {m: {"better": (BETTER | better).get(m, "higher")} for m in named},
                     **record,
                 }
@@ -69,9 +66,10 @@ def write_run(
     return folder
 
 
-def _estimate(values: float | Sequence[float]) -> dict[str, object]:
-    mean = values if isinstance(values, float) else sum(values) / len(values)
-    return {"mean": mean, "ci95": None}
+def _model(name: str, values: Mapping[str, float | Sequence[float]]) -> dict[str, object]:
+    means = {m: of if isinstance(of, float) else sum(of) / len(of) for m, of in values.items()}
+    metrics = {metric: {"mean": mean, "ci95": None} for metric, mean in means.items()}
+    return {"name": name, "repeats": 1, "metrics": metrics}
 
 
 def document(folder: Path) -> Any:

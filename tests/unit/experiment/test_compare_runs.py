@@ -1,6 +1,5 @@
 """Runs that are compared: which may be, by which options, and what a damaged folder costs."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +50,6 @@ def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
     three = write_run(tmp_path / "three", {f"popular ({one})": LAST})
     with refusal(UsageError, f'another model is named "popular ({one})"; rename one'):
         harness.compare(one, two, three)
-
-
-def test_models_that_are_equal_in_both_runs_count_once(tmp_path: Path) -> None:
-    one = write_run(tmp_path / "one", {"popular": POPULAR})
-    two = write_run(tmp_path / "two", {"popular": POPULAR, "last": LAST})
-    origin = {model.name: model.run for model in harness.compare(one, two).models}
-    assert origin == {"popular": f"{one}, {two}", "last": str(two)}
 
 
 def test_another_evaluation_set_is_refused_with_the_fields(tmp_path: Path) -> None:
@@ -180,17 +172,8 @@ def test_a_result_with_one_model_twice(folder: Path) -> None:
         run_folder.read(folder)
 
 
-def test_results_as_other_tables(tmp_path: Path) -> None:
-    models = {"a|b<i>_&": POPULAR, "last": LAST}
-    found = compare(write_run(tmp_path / "run", models), slices=["truth"])
+def test_results_are_a_table_of_models_of_pairs_and_of_each_column(folder: Path) -> None:
+    found = compare(folder, slices=["truth", "activity"])
     assert list(found.to_pandas()["verdict"]) == ["tied"]
-    assert "a\\|b&lt;i&gt;_&" in found.to_markdown()
-    latex = found.to_latex()
-    assert "a\\textbar{}b\\textless{}i\\textgreater{}\\_\\&" in latex
-    assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == 3
-    html = found._repr_html_()
-    assert "a|b&lt;i&gt;_&" in html
-    assert "<i>" not in html
-    assert html.count("<table>") == html.count("</table>") == 3
+    assert len(found.sheets()) == 4
     assert repr(found).splitlines()[0].endswith("k = 3 · 4 users · ffffff")
-    assert json.loads(found.to_json())["models"][0]["name"] == "a|b<i>_&"

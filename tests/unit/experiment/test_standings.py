@@ -32,6 +32,7 @@ FILES = {
     "faulty.csv": "user,items\nann,a b\nann,b\n",
     "faults.csv": "user,items\nann,a b\nann,b b\nbob,\n,x\n",
     "odd.csv": "x\n1\n",
+    "ids.csv": "user,items\n1,a\n2,b\n",
     "my file.csv": "user,items\nann,nan\n",
     "my solution.csv": SOLUTION,
     "usage.csv": SOLUTION.replace("Usage", "usage"),
@@ -194,6 +195,7 @@ TWO = ["good.csv", "half.csv"]
         (["good.csv", "more"], {}, "more: is a folder; more/*.csv"),
         (["good.csv", "solution.csv"], {}, "is the solution itself; 1 submission: two are needed"),
         (["good.csv", "faulty.csv"], {}, "faulty.csv; line 3; ann"),
+        (["good.csv", "ids.csv"], {"force": True}, "ids.csv: not one of the users is in the truth"),
         (["good.csv", "my file.csv"], {"solution": "my solution.csv"},
          "harness validate 'my file.csv' --solution 'my solution.csv'"),
         (["good.csv", "faulty.csv", "odd.csv", "gone.csv"], {},  # all at once
@@ -203,7 +205,6 @@ TWO = ["good.csv", "half.csv"]
          'usage.csv: column "usage": leaderboards are said by a column "Usage"'),
         (TWO, {"metric": "Coverage@2"}, "Coverage@2; no users to compare"),
         (TWO, {"metric": 3}, "metric: found int"),
-        (TWO, {"seed": -1}, "seed = -1; from 0"),
         (TWO, {"resamples": 5}, "resamples = 5; from 100"),
         (TWO, {"slices": ["activity"]}, "slices goes with runs"),
         ([pl.DataFrame({"user": ["ann"]}), "half.csv"], {}, "DataFrame; a frame needs a name"),
