@@ -187,6 +187,8 @@ def test_rules_that_a_run_cannot_have(tmp_path: Path, rules: Any, words: list[st
         ("shake_up 0 pairs", 3, "shake_up.0.pairs"),
         ("slices 0 models", {}, "not all slices"),
         ("bridge models", {"popular": {"window": 1, "sample": 1}}, "leaderboard estimate has not"),
+        ("metrics MAP@3 better", "more", "metrics.MAP@3.better"),
+        ("metrics", {"MAP@2": {"better": "higher"}}, "its metrics are not those of its models"),
         ("evaluation k", 0, "evaluation.k"),
     ],
 )

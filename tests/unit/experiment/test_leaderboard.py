@@ -15,7 +15,6 @@ import harness
 from harness.core.errors import DataError, UsageError
 from harness.experiment.compare import compare
 from harness.experiment.leaderboard import Leaderboard, leaderboard
-from harness.metrics import is_own, parse
 
 MONDAY, TUESDAY = "2026-11-02T10:00:00+00:00", "2026-11-03T10:00:00+00:00"
 
@@ -162,11 +161,6 @@ def misses(hits, n_relevant, k):
     return 1 - hits.any()
 
 misses.better = "lower"
-
-def odd(hits, n_relevant, k):
-    return 0
-
-odd.better = "less"
 """
 MISSES = "mine:misses@1"
 
@@ -223,28 +217,3 @@ def test_a_run_of_the_other_direction_is_left_out_of_the_latest(tmp_path: Path) 
     assert [word for word in words if word not in reason] == []
     with refusal(DataError, "higher is better", "now says lower", "harness run"):
         compare(first)
-
-
-@pytest.mark.parametrize(
-    ("metrics", "message"),
-    [
-        ({"MAP@1": {"better": "more"}}, "metrics.MAP@1.better"),
-        ({"MAP@2": {"better": "higher"}}, "metrics are not those"),
-    ],
-)
-def test_directions_that_were_changed_by_hand(tmp_path: Path, metrics: Any, message: str) -> None:
-    change(write_run(tmp_path / "one", {"popular": {"MAP@1": [1.0]}}), metrics=metrics)
-    with refusal(UsageError, message):
-        leaderboard(tmp_path)
-
-
-def test_a_word_that_is_no_direction_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(OWN)
-    with refusal(UsageError, '"mine:odd": ', "better", '"less"', "allowed: higher, lower"):
-        parse("mine:odd@1", tmp_path)
-
-
-def test_a_metric_of_ones_own_is_known_by_its_text(tmp_path: Path) -> None:
-    paths = [f"{place}/mine.py:found@1" for place in ("Gini(x)", "Gini@1", "my data (new) @home")]
-    texts = ("none:f@3", "no/such (file)@x.py:f@3", *paths, "MAP(divisor=trec)@10", "Gini@1")
-    assert [is_own(text) for text in texts] == [True] * 5 + [False] * 2
