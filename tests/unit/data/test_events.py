@@ -1,13 +1,15 @@
 """Events of a few users: some are chosen, and brought into order."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
-from harness.data import _events
-from harness.data.dataset import DAY_US, Events
-from harness.data.loading import _order
-from harness.data.ordering import _places, merged
+from harness.data.dataset import DAY_US, TIME, Events
+from harness.data.loading import sorted_ids
+from harness.data.ordering import Pieces, merged
 
 
 def log() -> Events:
@@ -18,16 +20,19 @@ def log() -> Events:
     return Events(user, item, time, np.zeros(5, np.uint8))
 
 
+KEEP = np.array([True, True, False, True, True])
+
+
 @pytest.mark.parametrize("times_made", [False, True])
 def test_events_since_a_moment(times_made: bool) -> None:
-    kept = log().where(np.array([True, True, False, True, True]))
+    kept = log().where(KEEP)
     assert not times_made or kept.time.tolist() == [1, 4, 3, 5]
     assert kept.since(4).tolist() == [False, True, False, True]
 
 
 @pytest.mark.parametrize("times_made", [False, True])
 def test_the_events_of_some_users_in_the_order_they_are_asked_for(times_made: bool) -> None:
-    kept = log().where(np.array([True, True, False, True, True]))
+    kept = log().where(KEEP)
     assert not times_made or len(kept.time) == 4
     found = kept.of_users(np.array([2, 1, 0], np.int32), 3)
     assert found.user_starts(3).tolist() == [0, 2, 2, 4]
@@ -37,13 +42,11 @@ def test_the_events_of_some_users_in_the_order_they_are_asked_for(times_made: bo
     assert found.kind.tolist() == [0, 0, 0, 0]
 
 
-def test_a_user_asked_for_twice_has_the_events_twice() -> None:
-    found = log().of_users(np.array([0, 0], np.int32), 3)
-    assert found.item.tolist() == [7, 8, 7, 8]
-
-
-def test_users_may_be_a_list() -> None:
-    assert log().of_users([2, 0], 3).item.tolist() == [7, 9, 8, 7, 8]  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("users", "items"), [([0, 0], [7, 8, 7, 8]), ([2, 0], [7, 9, 8, 7, 8]), ([], [])]
+)
+def test_users_may_be_a_list_of_any_length(users: Any, items: list[int]) -> None:
+    assert log().of_users(users, 3).item.tolist() == items
 
 
 def test_nobody_has_no_events() -> None:
@@ -51,34 +54,22 @@ def test_nobody_has_no_events() -> None:
     assert (len(found), found.user_starts(0).tolist()) == (0, [0])
 
 
-def test_chosen_events_begin_where_those_of_their_users_do() -> None:
-    starts = np.array([0, 2, 2, 5])
-    events = Events(log().user, log().item, log().time, log().kind, starts=starts)
-    some = np.array([False, True, True, False, True])
-    assert events.where(some).user_starts(3).tolist() == [0, 1, 1, 3]
+def of_starts(starts: Iterable[int], times: int = 1) -> Events:
+    """Return `log` with the events of each user so many times, and where they begin."""
+    columns = (np.repeat(getattr(log(), name), times) for name in ("user", "item", "time", "kind"))
+    return Events(*columns, starts=np.array(list(starts)) * times)
 
 
-def test_kept_events_are_counted_user_by_user() -> None:
-    keep, ends = np.array([1, 0, 1, 1, 0], np.uint8), np.zeros(3, np.int64)
-    _events.kept(keep, np.array([0, 2, 2, 5]), ends)
-    assert ends.tolist() == [1, 1, 3]
+@pytest.mark.parametrize("times", [1, 30_000])  # few are found by their places, many are counted
+def test_chosen_events_begin_where_those_of_their_users_do(times: int) -> None:
+    some = of_starts([0, 2, 2, 5], times).where(np.repeat(KEEP, times))
+    assert some.user_starts(3).tolist() == [0, 2 * times, 2 * times, 4 * times]
+
+
+def test_events_beyond_the_last_are_not_counted() -> None:
+    some = of_starts([0, 2, 2, 6], 30_000).where(np.repeat(KEEP, 30_000))
     with pytest.raises(IndexError, match="events of user 2"):
-        _events.kept(keep, np.array([0, 2, 2, 6]), ends)
-
-
-@pytest.mark.parametrize(
-    ("times", "unit"),
-    [([0, DAY_US], 0), ([-DAY_US, DAY_US], 0), ([DAY_US, 2_000_000], 1), ([DAY_US, 1], 2)],
-)
-def test_the_coarsest_unit_of_times(times: list[int], unit: int) -> None:
-    units = np.array([DAY_US, 1_000_000, 1])
-    assert _events.span(np.array(times), units) == (min(times), max(times), unit)
-
-
-@pytest.mark.parametrize("units", [[0, 1], [DAY_US]])
-def test_units_end_with_one(units: list[int]) -> None:
-    with pytest.raises(ValueError, match="1 is the last"):
-        _events.span(np.array([5]), np.array(units))
+        some.user_starts(3)
 
 
 IDS = {
@@ -87,36 +78,66 @@ IDS = {
     "long and short": ["abcdefgh", "abcdefg", "abcdefghi", "abcdefg\0", "b"],
     "beyond ASCII": ["ééééz", "éééé", "z", "\U0001f600", "ﬀ"],
     "few alike": ["customer9", "b", "customer1", "a"],
+    "twice": ["b", "a", "b"],
 }
 
 
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS.keys())
 def test_ids_are_ordered_by_their_bytes(ids: list[str]) -> None:
-    found = pl.Series(ids).gather(_order(pl.Series(ids))).to_list()
-    assert found == sorted(ids, key=str.encode)
+    index, places = sorted_ids(pl.Series(ids))
+    assert index.to_list() == sorted(set(ids), key=str.encode)
+    assert index.gather(places).to_list() == ids
 
 
-def test_where_the_events_of_codes_go() -> None:
-    starts, free = _places(np.array([2, 1, 3]), np.array([1, 0, 2], np.int32))
-    assert (starts.tolist(), free.tolist()) == ([0, 1, 3, 6], [1, 0, 3])
+@pytest.mark.parametrize("size", [1, 2, 3, 10])
+def test_pieces_hold_all_events(size: int) -> None:
+    pieces = Pieces(size)
+    for times in ([1, 2, 3], [4, 5]):
+        pieces.add({"user": np.array(times, np.int32), "item": np.array(times), TIME: -np.array(times)})
+    found = list(pieces.events())
+    assert [len(piece) for piece in found[1:]] == [size] * (len(found) - 1)  # the last comes first
+    events = [event for piece in found for event in zip(piece.user, piece.time, strict=True)]
+    assert sorted(events) == [(n, -n) for n in range(1, 6)]
 
 
-def test_two_codes_of_one_user_share_a_place() -> None:
-    starts, free = _places(np.array([2, 1, 3]), np.array([1, 0, 1], np.int32))
-    assert (starts.tolist(), free.tolist()) == ([0, 1, 6], [1, 0, 3])
+USER = np.array([1, 0, 1, 0, 1], np.int32)
+ITEM = np.array([2, 0, 1, 1, 0], np.int32)
+DAYS = np.array([3, 9, 3, 2, 1])
+
+
+def in_order(parts: int, times: Any, users: list[int]) -> Events:
+    """Return events in pieces as one, those of each code of a user in the place of `users`."""
+    cut = [np.array_split(column, parts) for column in (USER, ITEM, times)]
+    pieces = [
+        Events(*columns, np.zeros(len(columns[0]), np.uint8)) for columns in zip(*cut, strict=True)
+    ]
+    found = merged(pieces, np.array(users, np.int32), np.arange(3, dtype=np.int32), 1)
+    assert pieces == []
+    return found
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 5])
 def test_events_in_any_number_of_pieces_are_put_together(parts: int) -> None:
-    user = np.array([1, 0, 1, 0, 1], np.int32)
-    item = np.array([2, 0, 1, 1, 0], np.int32)
-    time = np.array([3, 9, 3, 2, 1]) * DAY_US
-    cut = [np.array_split(column, parts) for column in (user, item, time)]
-    pieces = [
-        Events(*columns, np.zeros(len(columns[0]), np.uint8)) for columns in zip(*cut, strict=True)
-    ]
-    found = merged(pieces, np.arange(2, dtype=np.int32), np.arange(3, dtype=np.int32), 1)
-    assert pieces == []
+    found = in_order(parts, DAYS * DAY_US, [0, 1])
     assert found.user.tolist() == [0, 0, 1, 1, 1]
     assert found.item.tolist() == [1, 0, 0, 1, 2]
     assert (found.time // DAY_US).tolist() == [2, 9, 1, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("users", "order"), [([1, 0], [0, 0, 0, 1, 1]), ([0, 0], [0] * 5)], ids=["swapped", "one user"]
+)
+def test_codes_of_users_lead_to_places(users: list[int], order: list[int]) -> None:
+    """Two codes may be one user's."""
+    found = in_order(2, DAYS * DAY_US, users)
+    assert found.user.tolist() == order
+    days = [1, 3, 3, 2, 9] if users == [1, 0] else [1, 2, 3, 3, 9]
+    assert (found.time // DAY_US).tolist() == days
+
+
+@pytest.mark.parametrize("unit", [DAY_US, 1_000_000, 1])
+@pytest.mark.parametrize("before", [0, 5])
+def test_times_are_kept_to_the_microsecond(unit: int, before: int) -> None:
+    """Days, seconds and microseconds are packed in fewer bits or in more."""
+    found = in_order(1, (DAYS - before) * unit, [0, 1])
+    assert found.time.tolist() == [unit * (day - before) for day in (2, 9, 1, 3, 3)]
