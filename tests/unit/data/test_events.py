@@ -93,7 +93,9 @@ def test_ids_are_ordered_by_their_bytes(ids: list[str]) -> None:
 def test_pieces_hold_all_events(size: int) -> None:
     pieces = Pieces(size)
     for times in ([1, 2, 3], [4, 5]):
-        pieces.add({"user": np.array(times, np.int32), "item": np.array(times), TIME: -np.array(times)})
+        pieces.add(
+            {"user": np.array(times, np.int32), "item": np.array(times), TIME: -np.array(times)}
+        )
     found = list(pieces.events())
     assert [len(piece) for piece in found[1:]] == [size] * (len(found) - 1)  # the last comes first
     events = [event for piece in found for event in zip(piece.user, piece.time, strict=True)]

@@ -6,30 +6,21 @@ from typing import Any
 
 import polars as pl
 import pytest
-import small
 from conftest import refusal
+from event_files import FOLDER, log, rows
 from hypothesis import given
 from hypothesis import strategies as st
 from small import write
-from test_text_source import FOLDER, log
 
+from harness.config.splits import LastNSplit
 from harness.core.errors import DataError, UsageError
 from harness.data import attributes, loading
-from harness.data.layout import AttributeTable, Layout, Table
+from harness.data.layout import AttributeTable, Table
 from harness.data.loading import load
 from harness.data.naming import is_one_file, parts_of
-from harness.experiment.run import run
+from harness.protocol.task import refuse_rows_without_order
 
 HEADER = "user,item,time\n"
-DAY = 86_400_000_000
-
-
-def rows(layout: Layout) -> list[tuple[str, str, int]]:
-    data = load(layout)
-    columns = (getattr(data.events, name).tolist() for name in ("user", "item", "time"))
-    return [
-        (data.user_ids[u], data.item_ids[i], t // DAY) for u, i, t in zip(*columns, strict=True)
-    ]
 
 
 def names(folder: Path, pattern: str) -> list[str]:
@@ -123,11 +114,9 @@ def test_a_broken_link_does_not_go_missing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("events", ["log*.csv", "logs"])
 def test_rows_of_several_files_have_no_order(tmp_path: Path, events: str) -> None:
-    write(tmp_path, {"logs/a.csv": small.LOG})
-    split = {"strategy": "last_n", "n": 1, "ties": "file"}
-    given_ = small.config(tmp_path, data={"events": events}, split=split)
+    layout = log(write(tmp_path, {"logs/a.csv": HEADER}), events=events).with_events(numbered=True)
     with refusal(UsageError, 'ties = "file": the events lie in ', "a folder or a pattern"):
-        run(given_)
+        refuse_rows_without_order(layout, LastNSplit(strategy="last_n", n=1, ties="file"))
     assert is_one_file(Table(tmp_path / "log.csv"))
 
 
@@ -171,36 +160,34 @@ def test_text_has_the_columns_of_its_folders_too(tmp_path: Path) -> None:
     assert found == [("ann", "a /1", JANUARY), ("ann", "b", JANUARY), ("bob", "a /1", JANUARY)]
 
 
-def test_faults_of_text_in_such_folders_have_their_lines(tmp_path: Path) -> None:
-    text = 'user,time\n"a\n",2020-01-01\n,2020-01-01\n'
-    with refusal(DataError, '0.csv: line 4, column "user": found an empty value'):
-        load(log(write(tmp_path, {"log/item=x/0.csv": text}), events="log"))
-    short = {"log/item=x/0.csv": "user,time\na,2020-01-01\na\n"}
-    with refusal(DataError, "0.csv: line 3 has 1 field, expected 2"):
-        load(log(write(tmp_path, short), events="log"))
+ONES: dict[str, Any] = {"user": ["a"], "item": ["x"]}
 
 
-def test_hives_null_is_an_empty_value(tmp_path: Path) -> None:
-    folder = parquet(tmp_path, {"log/time=__HIVE_DEFAULT_PARTITION__/0.parquet": ONE})
-    with refusal(DataError, '0.parquet: row 1, column "time": found an empty value'):
-        load(log(folder, events="log"))
-    file = {"csv/item=__HIVE_DEFAULT_PARTITION__/0.csv": "user,time\na,2020-01-01\n"}
-    with refusal(DataError, '0.csv: line 2, column "item": found an empty value'):
-        load(log(write(tmp_path, file), events="csv"))
-
-
-@pytest.mark.parametrize("name", ["log/user=a/0.parquet", "log/user=a/0.csv"])
-def test_a_column_that_the_file_has_too_is_refused(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).parent.mkdir(parents=True)
-    frame = pl.DataFrame(ONE)
-    frame.write_parquet(tmp_path / name) if name.endswith("t") else frame.write_csv(tmp_path / name)
-    with refusal(DataError, 'the column "user" stands in the file and in the name of its folder'):
-        load(log(tmp_path, events="log"))
-
-
-def test_a_column_that_two_folders_say_is_refused(tmp_path: Path) -> None:
-    parquet(tmp_path, {"log/time=2020-01-01/time=2020-01-02/0.parquet": ONE})
-    with refusal(DataError, '0.parquet: two of its folders say "time"'):
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("item=x/0.csv", 'user,time\n"a\n",2020-01-01\n,2020-01-01\n',
+         '0.csv: line 4, column "user": found an empty value'),
+        ("item=x/0.csv", "user,time\na,2020-01-01\na\n",
+         "0.csv: line 3 has 1 field, expected 2"),
+        ("time=__HIVE_DEFAULT_PARTITION__/0.parquet", ONES,
+         '0.parquet: row 1, column "time": found an empty value'),
+        ("item=__HIVE_DEFAULT_PARTITION__/0.csv", "user,time\na,2020-01-01\n",
+         '0.csv: line 2, column "item": found an empty value'),
+        ("user=a/0.parquet", ONES,
+         'the column "user" stands in the file and in the name of its folder'),
+        ("user=a/0.csv", "user,item\na,x\n",
+         'the column "user" stands in the file and in the name of its folder'),
+        ("time=2020-01-01/time=2020-01-02/0.parquet", ONES,
+         '0.parquet: two of its folders say "time"'),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_such_folders_is_named(
+    tmp_path: Path, name: str, content: Any, said: str
+) -> None:
+    to_write = write if name.endswith(".csv") else parquet
+    to_write(tmp_path, {f"log/{name}": content})
+    with refusal(DataError, said):
         load(log(tmp_path, events="log"))
 
 

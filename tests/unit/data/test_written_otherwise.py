@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import small
 from conftest import refusal
-from test_text_source import events, log
+from event_files import events, log
 
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
@@ -16,7 +16,6 @@ from harness.data import attributes
 from harness.data.layout import Layout
 from harness.data.layout import attributes as layout_attributes
 from harness.data.loading import load
-from harness.delimited import stream
 
 RATINGS = "1::10::5::978300760\n2::20::3::978300761\n"
 MOVIES = '10::Café, Le (1995)::Drama\n30::"Quoted" one::Comedy\n'
@@ -129,17 +128,14 @@ def test_a_table_of_a_layout_is_told_so(tmp_path: Path) -> None:
 NAMES = "user,item,time\nzoé,ä€,1970-01-01\n"
 
 
-@pytest.mark.parametrize("size", [3, 1 << 16])
+@pytest.mark.parametrize("rows", [1, 9_000])  # of which many fill more than one block of text
 @pytest.mark.parametrize("packed", [False, True])
-def test_other_encodings_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, packed: bool
-) -> None:
-    monkeypatch.setattr(stream, "_BEGINNING", max(size, 8))
-    content = NAMES.encode("cp1252")
-    given = gzip.compress(content) if packed else content
-    assert events(tmp_path, given, encoding="cp1252") == [("zoé", "ä€", 0)]
-    latin = NAMES.replace("€", "ö").encode("latin-1")
-    assert events(tmp_path, latin, encoding="latin-1") == [("zoé", "äö", 0)]
+def test_other_encodings_are_read(tmp_path: Path, rows: int, packed: bool) -> None:
+    header, row = NAMES.splitlines(keepends=True)
+    for encoding, item in (("cp1252", "ä€"), ("latin-1", "äö")):
+        content = (header + row.replace("ä€", item) * rows).encode(encoding)
+        given = gzip.compress(content) if packed else content
+        assert events(tmp_path, given, encoding=encoding) == [("zoé", item, 0)] * rows
 
 
 @pytest.mark.parametrize("mark", [codecs.BOM_UTF8 + NAMES.encode(), NAMES.encode("utf-16")])
