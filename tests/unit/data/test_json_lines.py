@@ -183,7 +183,8 @@ RECORDS = {"session": [1], "events": [[{"aid": 2, "ts": 3, "type": "clicks"}]]}
     [
         (RECORDS, OTTO | {"rows": None}, ['no column "aid"', 'rows = "events" under [data] makes']),
         (SEQUENTIAL, YAMBDA | {"rows": None},
-         [f'column "item_id" holds lists, {NO_ID}; where its elements are ids, ', 'rows = "item_id" under [data]']),
+         [f'column "item_id" holds lists, {NO_ID}; where its elements are ids, ',
+          'rows = "item_id" under [data] makes rows of them']),
     ],
 )  # fmt: skip
 def test_columns_of_lists_in_parquet(
