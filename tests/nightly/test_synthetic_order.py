@@ -15,7 +15,7 @@ import pytest
 
 from harness.data.synthetic import synthesise
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 WEEK = timedelta(days=7)
 CLEARLY = 1.1
 
@@ -35,42 +35,34 @@ def events(path: Path, columns: tuple[str, str, str], form: str) -> pl.DataFrame
     )
 
 
-def make_task(
-    log: pl.DataFrame, candidates: list[str], cut: datetime, end: datetime, k: int
-) -> Task:
-    """Users seen before `cut` with a candidate hit in [cut, end)."""
+def make_task(log: pl.DataFrame, candidates: list[str], cut: datetime, k: int) -> Task:
+    """Users seen before `cut` with a candidate hit in the week from there."""
     train = log.filter(pl.col("time") < cut)
-    valid = log.filter(pl.col("time").is_between(cut, end, closed="left"))
-    valid = valid.filter(pl.col("user").is_in(train["user"].unique().to_list()))
-    truth: dict[str, set[str]] = {}
-    for user, item in valid.select("user", "item").iter_rows():
-        truth.setdefault(user, set()).add(item)
-    hit = {user: items for user, items in truth.items() if items & set(candidates)}
-    return Task(train, hit, candidates, cut, k)
+    valid = log.filter(pl.col("time").is_between(cut, cut + WEEK, closed="left"))
+    valid = valid.join(train.select("user").unique(), on="user")
+    by_user = valid.group_by("user").agg("item").iter_rows()
+    truth = {user: set(items) for user, items in by_user if set(items) & set(candidates)}
+    return Task(train, truth, candidates, cut, k)
 
 
 def hm(folder: Path) -> Task:
-    log = events(
-        folder / "transactions_train.csv.gz", ("customer_id", "article_id", "t_dat"), "%Y-%m-%d"
-    )
+    names = "customer_id", "article_id", "t_dat"
+    log = events(folder / "transactions_train.csv.gz", names, "%Y-%m-%d")
     articles = pl.read_csv(folder / "articles.csv.gz", infer_schema=False)["article_id"]
-    return make_task(log, articles.to_list(), datetime(2020, 9, 16), datetime(2020, 9, 23), 12)
+    return make_task(log, articles.to_list(), datetime(2020, 9, 16), 12)
 
 
 def ponpare(folder: Path) -> Task:
     form = "%Y-%m-%d %H:%M:%S"
-    visits, bought = (
-        events(folder / f"{name}.csv.gz", ("USER_ID_hash", item, "I_DATE"), form)
-        for name, item in (
-            ("coupon_visit_train", "VIEW_COUPON_ID_hash"),
-            ("coupon_detail_train", "COUPON_ID_hash"),
-        )
+    items = {"visit": "VIEW_COUPON_ID_hash", "detail": "COUPON_ID_hash"}
+    log = pl.concat(
+        events(folder / f"coupon_{name}_train.csv.gz", ("USER_ID_hash", item, "I_DATE"), form)
+        for name, item in items.items()
     )
     cut = datetime(2012, 6, 9, 23, 59, 49)
     coupons = pl.read_csv(folder / "coupon_list_train.csv.gz", infer_schema=False)
     shown = pl.col("DISPFROM").str.to_datetime(form).is_between(cut, cut + WEEK, closed="left")
-    fresh = coupons.filter(shown)["COUPON_ID_hash"].to_list()
-    return make_task(pl.concat([visits, bought]), fresh, cut, cut + WEEK, 10)
+    return make_task(log, coupons.filter(shown)["COUPON_ID_hash"].to_list(), cut, 10)
 
 
 def mean_ap(task: Task, lists: Callable[[str], list[str]]) -> float:
@@ -84,29 +76,22 @@ def mean_ap(task: Task, lists: Callable[[str], list[str]]) -> float:
     return total / len(task.truth)
 
 
-def popular(task: Task, since: datetime) -> list[str]:
-    chosen = pl.col("item").is_in(task.candidates) & (pl.col("time") >= since)
-    counts = task.train.filter(chosen).group_by("item").len()
+def popular(log: pl.DataFrame) -> list[str]:
+    counts = log.group_by("item").len()
     return counts.sort("len", "item", descending=[True, False])["item"].to_list()
-
-
-def own(task: Task) -> dict[str, list[str]]:
-    """Candidates each user touched in train, latest first."""
-    touched = task.train.filter(pl.col("item").is_in(task.candidates)).sort(
-        "time", maintain_order=True
-    )
-    latest: dict[str, dict[str, None]] = {}
-    for user, item in touched.reverse().select("user", "item").iter_rows():
-        latest.setdefault(user, {})[item] = None
-    return {user: list(items) for user, items in latest.items()}
 
 
 def baseline_scores(task: Task) -> list[float]:
     """MAP@k of random, popular, popular last week, repurchase."""
-    last_week, mine = popular(task, task.cut - WEEK), own(task)
+    log = task.train.filter(pl.col("item").is_in(task.candidates))
+    always, last_week = popular(log), popular(log.filter(pl.col("time") >= task.cut - WEEK))
+    mine: dict[str, list[str]] = {}  # latest first
+    for user, item in (
+        log.sort("time", maintain_order=True).reverse().select("user", "item").iter_rows()
+    ):
+        mine.setdefault(user, []).append(item)
     dice = Random(7)  # noqa: S311
     chance = [mean_ap(task, lambda user: dice.sample(task.candidates, task.k)) for _ in range(5)]
-    always = popular(task, datetime.min)
     return [
         sum(chance) / len(chance),
         mean_ap(task, lambda user: always),

@@ -8,11 +8,12 @@ from typing import Any
 import polars as pl
 import pytest
 import small
-from conftest import Cli, refusal
-from test_event_types import rows
+from conftest import refusal
 
 from harness import config as config_
+from harness.config import Config
 from harness.core.errors import DataError, UsageError
+from harness.data.dataset import Dataset
 from harness.data.loading import load
 from harness.data.table_files import sources
 from harness.layouts import BUILT_IN, Layout, attributes, events
@@ -87,6 +88,14 @@ EVENTS: dict[str, list[tuple[Any, ...]]] = {
 }
 
 
+def typed(data: Dataset) -> list[tuple[str, str, str, float | None]]:
+    """Return the events of a data set in its order: user, item, type, value."""
+    users, items, e = data.user_ids.to_list(), data.item_ids.to_list(), data.events
+    values = [None] * len(e) if e.value is None else e.value.tolist()
+    columns = zip(e.user, e.item, e.kind, values, strict=True)
+    return [(users[u], items[i], data.kinds[k], v) for u, i, k, v in columns]
+
+
 def published(folder: Path, name: str) -> Path:
     """Write files of the shape that a data set is published in."""
     for file, text in FILES.get(name, {}).items():
@@ -115,9 +124,9 @@ def published(folder: Path, name: str) -> Path:
 @pytest.mark.parametrize("name", EVENTS)
 def test_files_as_they_are_published(tmp_path: Path, name: str) -> None:
     layout = BUILT_IN[name]
-    found = load(layout.within(published(tmp_path, name)))
-    assert rows(found) == EVENTS[name]
+    assert typed(load(layout.within(published(tmp_path, name)))) == EVENTS[name]
     check_layout(layout, tmp_path)
+    check_layout(layout, str(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["ml-100k", "ml-1m"])
@@ -182,118 +191,66 @@ SALES = "who;what;at\n" + "".join(
 )
 
 
-def plugged(folder: Path, own: str = OWN, name: str = "shops:Shop", **data: Any) -> str:
+def plugged(folder: Path, own: str = OWN, name: str = "shops:Shop", **data: Any) -> Config:
+    """Write a module of a layout beside its sales; return the config that names it."""
     small.write(folder, {"shops.py": own, "sales.txt": SALES})
-    values = small.values(data={"layout": name, **data})
-    for key in ("events",):
-        values["data"].pop(key)
-    import tomli_w
-
-    (folder / "c.toml").write_text(tomli_w.dumps(values), encoding="utf-8")
-    return "c.toml"
+    values = small.values()
+    values["data"] = {"layout": name, "path": ".", **data}
+    return config_.parse(values, folder)
 
 
-def test_a_layout_of_ones_own_is_run_and_shown(cli: Cli, here: Path) -> None:
-    assert len(OWN.strip().splitlines()) <= 17  # of which two are no declaration
-    small.write(here, {"log.csv": small.LOG, "table.toml": small.toml()})
-    outputs = []
-    for config in (plugged(here), "table.toml"):
-        status, out, _ = cli("run", config, "--format", "csv")
-        assert status == 0
-        outputs.append(out)
-    assert outputs[0] == outputs[1]
+EMPTY = "from harness.layouts import Layout\nShop = Layout('shop', {})"
 
 
-def test_its_run_is_repeated_from_anywhere(
-    cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch
+def but(old: str, new: str) -> str:
+    """Return `OWN` with one of its lines changed."""
+    assert old in OWN
+    return OWN.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("own", "name", "said"),
+    [
+        ("", "shps:Shop", ['no module "shps"', '"shops"?']),
+        (OWN, "shops:Shp", ['shops has no layout "Shp"', 'did you mean "Shop"?']),
+        (OWN, "shops:", ['"module:name"']),
+        ("Shop = 3", "shops:Shop", ["is int; expected a harness.layouts.Layout"]),
+        ("def Shop():\n    raise ValueError('no shop')", "shops:Shop",
+         ["cannot be made: ValueError: no shop", "shops.py, line 2"]),
+        (EMPTY.format("()"), "shops:Shop", ["events is (); expected a tuple of events(…)"]),
+        (EMPTY.format("('sales.txt',)"), "shops:Shop",
+         ["events holds 'sales.txt'; expected events(…)"]),
+        (but('"%d.%m.%Y"', '"german"'), "shops:Shop",
+         ["sales.txt: time_format = 'german' is no format; allowed: iso, epoch_s"]),
+        (but('item="what"', 'item="who"'), "shops:Shop",
+         ['sales.txt: user and item are both the column "who"']),
+        (but('name="shop",', 'name="shop", candidates="all",'), "shops:Shop",
+         ["candidates is 'all'; allowed: catalogue, shown, train"]),
+        (but('name="shop",', 'name="shop", candidates="catalogue",'), "shops:Shop",
+         ['candidates is "catalogue", which needs items=attributes(…)']),
+        (but('time="at"', "time=None"), "shops:Shop",
+         ["sales.txt: time is None; expected a column"]),
+        (but('separator=";"', 'separator=""'), "shops:Shop",
+         ["sales.txt: separator: found '', expected one character"]),
+        (but('type="sale",', 'type="sale", where="paid",'), "shops:Shop",
+         ["where is 'paid'; expected columns and what they hold"]),
+        (but('name="shop",', 'name="shop", items="items.csv",'), "shops:Shop",
+         ["items is 'items.csv'; expected attributes(…)"]),
+    ],
+)  # fmt: skip
+def test_a_layout_that_breaks_its_contract_is_refused(
+    tmp_path: Path, own: str, name: str, said: list[str]
 ) -> None:
-    assert cli("run", plugged(here), "--out", "first")[0] == 0
-    (here / "other").mkdir()
-    monkeypatch.chdir(here / "other")
-    status, _, errors = cli("run", "../first/config.toml")
-    assert (status, errors) == (0, "")
+    with refusal(UsageError, f'[data] layout "{name}"', *said):
+        plugged(tmp_path, own, name).layout()
 
 
-BROKEN = {
-    "no module": ("", "shps:Shop", ('no module "shps"', '"shops"?')),
-    "no name": (OWN, "shops:Shp", ('shops has no layout "Shp"', 'did you mean "Shop"?')),
-    "no path": (OWN, "shops:", ('"module:name"',)),
-    "no layout": ("Shop = 3", "shops:Shop", ("is int; expected a harness.layouts.Layout",)),
-    "a function that raises": (
-        "def Shop():\n    raise ValueError('no shop')",
-        "shops:Shop",
-        ("cannot be made: ValueError: no shop", "shops.py, line 2"),
-    ),
-    "no events": (
-        "from harness.layouts import Layout\nShop = Layout('shop', ())",
-        "shops:Shop",
-        ("events is (); expected a tuple of events(…)",),
-    ),
-    "a file for events": (
-        "from harness.layouts import Layout\nShop = Layout('shop', ('sales.txt',))",
-        "shops:Shop",
-        ("events holds 'sales.txt'; expected events(…)",),
-    ),
-    "a time that is no format": (
-        OWN.replace('"%d.%m.%Y"', '"german"'),
-        "shops:Shop",
-        ("sales.txt: time_format = 'german' is no format; allowed: iso, epoch_s",),
-    ),
-    "users that are items": (
-        OWN.replace('item="what"', 'item="who"'),
-        "shops:Shop",
-        ('sales.txt: user and item are both the column "who"',),
-    ),
-    "a rule that is none": (
-        OWN.replace('name="shop",', 'name="shop", candidates="all",'),
-        "shops:Shop",
-        ("candidates is 'all'; allowed: catalogue, shown, train",),
-    ),
-    "a catalogue without items": (
-        OWN.replace('name="shop",', 'name="shop", candidates="catalogue",'),
-        "shops:Shop",
-        ('candidates is "catalogue", which needs items=attributes(…)',),
-    ),
-    "no time": (
-        OWN.replace('time="at"', "time=None"),
-        "shops:Shop",
-        ("sales.txt: time is None; expected a column",),
-    ),
-    "nothing between fields": (
-        OWN.replace('separator=";"', 'separator=""'),
-        "shops:Shop",
-        ("sales.txt: separator: found '', expected one character",),
-    ),
-    "conditions that are none": (
-        OWN.replace('type="sale",', 'type="sale", where="paid",'),
-        "shops:Shop",
-        ("where is 'paid'; expected columns and what they hold",),
-    ),
-    "items that are none": (
-        OWN.replace('name="shop",', 'name="shop", items="items.csv",'),
-        "shops:Shop",
-        ("items is 'items.csv'; expected attributes(…)",),
-    ),
-}
-
-
-@pytest.mark.parametrize(("own", "name", "words"), BROKEN.values(), ids=BROKEN)
-def test_a_layout_that_breaks_its_contract_is_told(
-    tmp_path: Path, own: str, name: str, words: tuple[str, ...]
-) -> None:
-    plugged(tmp_path, own, name)
-    with refusal(UsageError, f'[data] layout "{name}"', *words):
-        config_.read(tmp_path / "c.toml").layout()
-
-
-def test_keys_and_columns_that_are_not_there_are_told(tmp_path: Path) -> None:
-    plugged(tmp_path, user="who")
+def test_keys_and_columns_that_are_not_there_are_named(tmp_path: Path) -> None:
     with refusal(UsageError, 'layout "shops:Shop" has no key "user"; allowed: '):
-        config_.read(tmp_path / "c.toml").layout()
-    plugged(tmp_path, OWN.replace('"what"', '"thing"'))
-    said = 'sales.txt: line 1: no column "thing"; the file has: who, what, at'
-    with refusal(DataError, said):
-        load(config_.read(tmp_path / "c.toml").layout())
+        plugged(tmp_path, user="who").layout()
+    layout = plugged(tmp_path, but('"what"', '"thing"')).layout()
+    with refusal(DataError, 'sales.txt: line 1: no column "thing"; the file has: who, what, at'):
+        load(layout)
 
 
 def test_the_check_looks_at_tables_that_describe_nobody(tmp_path: Path) -> None:
@@ -316,23 +273,11 @@ def test_the_check_looks_at_tables_that_describe_nobody(tmp_path: Path) -> None:
         check_layout("shop", tmp_path)  # type: ignore[arg-type]
 
 
-def test_built_in_layouts_are_listed(cli: Cli) -> None:
-    status, out, _ = cli("list", "layouts", "--format", "json")
-    assert status == 0
-    assert [one["name"] for one in json.loads(out)["layouts"]] == list(BUILT_IN)
-
-
-def test_conditions_of_a_layout_hold_and_those_of_the_config_are_added(tmp_path: Path) -> None:
-    own = OWN.replace('type="sale",', 'type="sale", where={"what": ["a", "b"]},')
-    plugged(tmp_path, own)
-    for where, items in (({}, ["a", "b"]), ({"who": "ann"}, ["a", "b"]), ({"what": "d"}, ["d"])):
-        plugged(tmp_path, own, where=where)
-        config = config_.read(tmp_path / "c.toml")
-        assert load(config.layout()).item_ids.to_list() == items
-    assert "2 of 8 rows left out" not in str(load(config.layout()).notes)
-
-
-@pytest.mark.parametrize("as_text", [False, True])
-def test_the_check_takes_folders_as_paths_and_text(tmp_path: Path, as_text: bool) -> None:
-    folder = published(tmp_path, "ml-1m")
-    check_layout(BUILT_IN["ml-1m"], str(folder) if as_text else folder)
+@pytest.mark.parametrize(
+    ("where", "items"), [({}, ["a", "b"]), ({"who": "ann"}, ["a", "b"]), ({"what": "d"}, ["d"])]
+)
+def test_conditions_of_a_layout_hold_and_those_of_the_config_are_added(
+    tmp_path: Path, where: dict[str, Any], items: list[str]
+) -> None:
+    own = but('type="sale",', 'type="sale", where={"what": ["a", "b"]},')
+    assert load(plugged(tmp_path, own, where=where).layout()).item_ids.to_list() == items

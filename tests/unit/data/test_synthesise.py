@@ -1,9 +1,6 @@
 """What `synthesise` promises: bytes, headers, ids, counts, dates, and a clean refusal."""
 
-import hashlib
-import os
-import subprocess
-import sys
+from collections.abc import Iterable
 from gzip import decompress
 from pathlib import Path
 
@@ -60,7 +57,7 @@ DAYS = {
     "ponpare": ("I_DATE", "2011-07-01 00:00:00", "2012-06-23 23:59:48"),
     "kion": ("last_watch_dt", "2021-03-13", "2021-08-22"),
 }
-HEX64, HEX32, DIGITS = r"^[0-9a-f]{64}$", r"^[0-9a-f]{32}$", r"^[1-9][0-9]*$"
+HEX64, HEX32, DIGITS = r"^[0-9a-f]{64}$", r"^[0-9a-f]{32}$", r"^[0-9]+$"
 ARTICLE = r"^0[0-9]{9}$"
 IDS = [
     ("hm", "transactions_train", {"customer_id": HEX64, "article_id": ARTICLE}),
@@ -70,7 +67,7 @@ IDS = [
     ("ponpare", "coupon_list_train", {"COUPON_ID_hash": HEX32}),
     ("ponpare", "coupon_visit_train", {"VIEW_COUPON_ID_hash": HEX32, "SESSION_ID_hash": HEX32}),
     ("ponpare", "coupon_detail_train", {"COUPON_ID_hash": HEX32, "PURCHASEID_hash": HEX32}),
-    ("kion", "interactions", {"user_id": r"^[0-9]+$", "item_id": r"^[0-9]+$"}),
+    ("kion", "interactions", {"user_id": DIGITS, "item_id": DIGITS}),
 ]
 KEYS = [
     ("hm", "articles", "article_id", "items"),
@@ -82,14 +79,19 @@ KEYS = [
     ("kion", "items", "item_id", "items"),
     ("kion", "users", "user_id", "users"),
 ]
+LAYOUT = pytest.mark.parametrize("layout", HEADERS)
 
 
-def read(folder: Path, name: str) -> pl.DataFrame:
-    return pl.read_csv(folder / f"{name}.csv", infer_schema=False)
+def read(folder: Path, *names: str) -> list[pl.DataFrame]:
+    return [pl.read_csv(folder / f"{name}.csv", infer_schema=False) for name in names]
 
 
-def digests(paths: list[Path]) -> dict[str, str]:
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+def rows_of_log(folder: Path, layout: str) -> int:
+    return sum(map(len, read(folder, *LOGS[layout])))
+
+
+def contents(paths: Iterable[Path]) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in paths}
 
 
 @pytest.fixture(scope="module")
@@ -101,59 +103,41 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.parametrize("layout", HEADERS)
-def test_the_same_arguments_give_the_same_compressed_bytes(layout: str, tmp_path: Path) -> None:
-    first = synthesise(layout, tmp_path / "a", **SMALL, gzip=True)
-    second = synthesise(layout, tmp_path / "b", **SMALL, gzip=True)
-    assert digests(first) == digests(second)
-
-
-def test_the_bytes_do_not_depend_on_the_number_of_threads(tmp_path: Path, folder: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from harness.data.synthetic import synthesise\n"
-        "for layout in ('hm', 'ponpare', 'kion'): synthesise(layout, Path(sys.argv[1]) / layout)"
+@LAYOUT
+def test_bytes_follow_from_the_arguments_and_another_seed_gives_others(
+    layout: str, tmp_path: Path
+) -> None:
+    first, second, other = (
+        contents(synthesise(layout, tmp_path / str(n), **SMALL, seed=seed, gzip=True))
+        for n, seed in enumerate((0, 0, 1))
     )
-    subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)],
-        check=True, cwd=ROOT, env={**os.environ, "POLARS_MAX_THREADS": "1"},
-    )  # fmt: skip
-    for layout in HEADERS:
-        here, there = sorted((folder / layout).iterdir()), sorted((tmp_path / layout).iterdir())
-        assert digests(here) == digests(there)
+    assert first == second
+    assert not set(first.values()) & set(other.values())
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_the_committed_samples_are_what_the_code_makes(sample: str, tmp_path: Path) -> None:
-    # Unpacked, because another zlib may pack the same text differently.
     layout, seed = SAMPLES[sample]
-    made = synthesise(layout, tmp_path / "sample", seed=seed, gzip=True)
-    committed = ROOT / sample
-    assert {path.name for path in made} == {path.name for path in committed.iterdir()}
-    for path in made:
-        fresh, kept = (decompress(p.read_bytes()) for p in (path, committed / path.name))
-        assert fresh == kept, path.name
-    assert sum(path.stat().st_size for path in committed.iterdir()) < 450_000
+    made = contents(synthesise(layout, tmp_path / "sample", seed=seed, gzip=True))
+    committed = contents((ROOT / sample).iterdir())
+    # Unpacked, because another zlib may pack the same text differently.
+    assert set(made) == set(committed)
+    for name in made:
+        assert decompress(made[name]) == decompress(committed[name]), name
+    assert sum(map(len, committed.values())) < 450_000
 
 
-@pytest.mark.parametrize("layout", HEADERS)
-def test_another_seed_gives_another_log(layout: str, tmp_path: Path) -> None:
-    first, second = (
-        digests(synthesise(layout, tmp_path / str(seed), **SMALL, seed=seed)) for seed in (0, 1)
-    )
-    assert not set(first.values()) & set(second.values())
-
-
-@pytest.mark.parametrize("layout", HEADERS)
+@LAYOUT
 def test_headers_are_the_true_ones(layout: str, folder: Path) -> None:
-    found = {p.stem: p.read_text("utf-8").split("\n", 1)[0] for p in (folder / layout).iterdir()}
-    assert found == HEADERS[layout]
+    headers = {p.stem: p.read_text("utf-8").split("\n", 1)[0] for p in (folder / layout).iterdir()}
+    assert headers == HEADERS[layout]
 
 
 @pytest.mark.parametrize(("layout", "name", "patterns"), IDS)
 def test_ids_have_the_true_format(
     layout: str, name: str, patterns: dict[str, str], folder: Path
 ) -> None:
-    table = read(folder / layout, name)
+    (table,) = read(folder / layout, name)
     for column, pattern in patterns.items():
         values = table[column].drop_nulls()
         assert len(values) > 0
@@ -164,130 +148,113 @@ def test_ids_have_the_true_format(
 def test_tables_have_one_row_for_each_id(
     layout: str, name: str, key: str, size: str, folder: Path
 ) -> None:
-    values = read(folder / layout, name)[key]
-    assert len(values) == values.n_unique() == DEFAULTS[layout][size]
+    (table,) = read(folder / layout, name)
+    assert len(table) == table[key].n_unique() == DEFAULTS[layout][size]
 
 
-@pytest.mark.parametrize("layout", HEADERS)
-@pytest.mark.parametrize("events", [1, 2, 699, 5000])
+@LAYOUT
+@pytest.mark.parametrize("events", [1, 2, 699])
 def test_the_log_has_exactly_the_rows_asked_for(layout: str, events: int, tmp_path: Path) -> None:
     told: list[int] = []
     synthesise(layout, tmp_path, users=60, items=40, events=events, progress=told.append)
-    assert sum(len(read(tmp_path, name)) for name in LOGS[layout]) == sum(told) == events
+    assert rows_of_log(tmp_path, layout) == sum(told) == events
 
 
-@pytest.mark.parametrize("layout", HEADERS)
+@LAYOUT
+@pytest.mark.parametrize("size", [{"users": 1}, {"items": 1}, {"users": 1, "items": 1}])
+def test_the_smallest_markets_work(layout: str, size: dict[str, int], tmp_path: Path) -> None:
+    synthesise(layout, tmp_path, **{**SMALL, **size})
+    assert rows_of_log(tmp_path, layout) == SMALL["events"]
+
+
+@LAYOUT
 def test_times_ascend_within_the_period(layout: str, folder: Path) -> None:
     column, first, last = DAYS[layout]
-    for name in LOGS[layout]:
-        times = read(folder / layout, name)[column]
+    for table in read(folder / layout, *LOGS[layout]):
+        times = table[column]
         assert times.is_sorted()
         assert first <= times[0] <= times[-1] <= last
 
 
-@pytest.mark.parametrize("events", [1, 2, 50, 3000])
+@pytest.mark.parametrize("events", [1, 2, 3000])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_ponpare_ends_at_its_last_second(events: int, seed: int, tmp_path: Path) -> None:
     synthesise("ponpare", tmp_path, users=20, items=30, events=events, seed=seed)
-    times = pl.concat([read(tmp_path, name)["I_DATE"] for name in LOGS["ponpare"]])
-    assert times.max() == "2012-06-23 23:59:48"
+    last = [time for table in read(tmp_path, *LOGS["ponpare"]) for time in table["I_DATE"][-1:]]
+    assert max(last) == "2012-06-23 23:59:48"
 
 
 def test_hm_rows_look_like_the_real_ones(folder: Path) -> None:
-    table = read(folder / "hm", "transactions_train")
+    names = "transactions_train", "sample_submission", "customers"
+    table, submission, customers = read(folder / "hm", *names)
     assert table["price"].str.contains(r"^0\.[0-9]{3,20}$").all()
     assert set(table["sales_channel_id"]) == {"1", "2"}
     assert table.is_duplicated().sum() > 100
     lines = (folder / "hm" / "transactions_train.csv").read_bytes().split(b"\n")
     assert 107 <= sum(map(len, lines)) / len(lines) + 1 <= 111
-    assert read(folder / "hm", "sample_submission")["prediction"].unique().str.len_chars()[0] == 131
+    assert submission["prediction"].unique().str.len_chars()[0] == 131
     for column in ("FN", "Active", "club_member_status", "age"):
-        assert 0 < read(folder / "hm", "customers")[column].null_count() < 1700
+        assert 0 < customers[column].null_count() < 1700
 
 
-def test_ponpare_purchases_follow_a_visit_on_display(folder: Path) -> None:
-    visits, bought, coupons = (
-        read(folder / "ponpare", name)
-        for name in ("coupon_visit_train", "coupon_detail_train", "coupon_list_train")
-    )
+def test_ponpare_tables_fit_together(folder: Path) -> None:
+    """Purchases follow a visit on display, users register before they act, and text is Japanese."""
+    names = "coupon_visit_train", "coupon_detail_train", "coupon_list_train", "user_list"
+    visits, bought, coupons, users = read(folder / "ponpare", *names)
     assert len(bought) > 100
-    paid = visits.filter(pl.col("PURCHASE_FLG") == "1")
     keys = ["PURCHASEID_hash", "I_DATE", "USER_ID_hash", "COUPON_ID_hash"]
-    paid = paid.rename({"VIEW_COUPON_ID_hash": "COUPON_ID_hash"})
+    paid = visits.filter(PURCHASE_FLG="1").rename({"VIEW_COUPON_ID_hash": "COUPON_ID_hash"})
     assert paid.select(keys).equals(bought.select(keys))
     shown = bought.join(coupons, on="COUPON_ID_hash", how="left")
     assert (shown["DISPFROM"] < shown["I_DATE"]).all()
     assert (shown["I_DATE"] < shown["DISPEND"]).all()
-
-
-def test_ponpare_users_register_before_they_act(folder: Path) -> None:
-    visits, users = (read(folder / "ponpare", name) for name in ("coupon_visit_train", "user_list"))
     acted = visits.join(users, on="USER_ID_hash", how="left", validate="m:1")
-    assert acted.select(pl.col("REG_DATE") < pl.col("I_DATE")).to_series().all()
-
-
-def test_ponpare_text_is_japanese_and_some_visits_name_unlisted_coupons(folder: Path) -> None:
-    visits, coupons = (
-        read(folder / "ponpare", name) for name in ("coupon_visit_train", "coupon_list_train")
-    )
+    assert (acted["REG_DATE"] < acted["I_DATE"]).all()
     assert {"グルメ", "宅配", "エステ"} <= set(coupons["GENRE_NAME"])
     assert "東京都" in set(coupons["ken_name"])
-    listed = visits["VIEW_COUPON_ID_hash"].is_in(coupons["COUPON_ID_hash"].to_list()).mean()
-    assert listed is not None
-    assert 0.7 < listed < 1
-
-
-@pytest.mark.parametrize("layout", HEADERS)
-@pytest.mark.parametrize("size", [{"users": 1}, {"items": 1}, {"users": 1, "items": 1}])
-def test_the_smallest_markets_work(layout: str, size: dict[str, int], tmp_path: Path) -> None:
-    synthesise(layout, tmp_path, **{**SMALL, **size})
-    assert sum(len(read(tmp_path, name)) for name in LOGS[layout]) == SMALL["events"]
+    listed = visits["VIEW_COUPON_ID_hash"].is_in(coupons["COUPON_ID_hash"].to_list())
+    assert 0.7 * len(visits) < listed.sum() < len(visits)  # some visits name unlisted coupons
 
 
 @pytest.mark.parametrize(
-    ("layout", "wrong", "told"),
+    ("layout", "wrong", "said"),
     [
         ("hm", {"users": 0}, ["users", "0", "1 or more"]),
         ("ponpare", {"items": 0}, ["items", "0", "1 or more"]),
         ("kion", {"events": -5}, ["events", "-5", "1 or more"]),
-        ("hm", {"events": 0}, ["events", "0", "1 or more"]),
         ("hm", {"seed": -1}, ["seed", "-1", "0 or more"]),
         ("hm", {"items": 2_000_000}, ["items", "2,000,000", "850,000"]),
         ("hmm", {}, ["layout", "'hmm'", "hm, kion, ponpare"]),
     ],
 )
 def test_wrong_arguments_are_named(
-    layout: str, wrong: dict[str, int], told: list[str], tmp_path: Path
+    layout: str, wrong: dict[str, int], said: list[str], tmp_path: Path
 ) -> None:
-    with refusal(UsageError, *told):
+    with refusal(UsageError, *said):
         synthesise(layout, tmp_path / "out", **wrong)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
-    with pytest.raises(UsageError, match="is a file"):
+    with refusal(UsageError, "is a file"):
         synthesise("hm", tmp_path / "out", **SMALL)
-    with pytest.raises(UsageError, match="cannot make"):
+    with refusal(UsageError, "cannot make"):
         synthesise("hm", tmp_path / "out" / "below", **SMALL)
     assert (tmp_path / "out").read_text() == "mine"
 
 
-def test_a_broken_run_leaves_the_old_files(tmp_path: Path) -> None:
+def test_a_broken_run_leaves_the_old_files_and_a_whole_one_replaces_them(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    before = digests(synthesise("kion", out, **SMALL))
+    before = contents(synthesise("kion", out, **SMALL))
 
     def stop(rows: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         synthesise("kion", out, **SMALL, seed=1, progress=stop)
-    assert digests(list(out.iterdir())) == before
+    assert contents(out.iterdir()) == before
     assert list(tmp_path.iterdir()) == [out]
-
-
-def test_a_second_run_replaces_the_first_in_either_form(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
-    synthesise("kion", tmp_path, **SMALL)
-    paths = synthesise("kion", tmp_path, **SMALL, gzip=True)
-    assert {p.name for p in tmp_path.iterdir()} == {p.name for p in paths} | {"notes.txt"}
+    (out / "notes.txt").write_text("mine")
+    paths = synthesise("kion", out, **SMALL, gzip=True)
+    assert {p.name for p in out.iterdir()} == {p.name for p in paths} | {"notes.txt"}
