@@ -14,44 +14,44 @@ from typing import Any
 
 from harness.data.datasets import DATASETS, PublicDataset
 
-Answer = Callable[[BaseHTTPRequestHandler, bytes], None]
+Answer = Callable[[BaseHTTPRequestHandler, "Server"], None]
 
 
-def whole(handler: BaseHTTPRequestHandler, content: bytes, sent: int | None = None) -> None:
+def whole(handler: BaseHTTPRequestHandler, server: "Server", sent: int | None = None) -> None:
     """Send the content; only `sent` bytes of it where that is given."""
     handler.send_response(200)
-    handler.send_header("Content-Length", str(len(content)))
+    handler.send_header("Content-Length", str(len(server.content)))
     handler.end_headers()
-    handler.wfile.write(content[:sent])
+    handler.wfile.write(server.content[:sent])
 
 
 def cut(after: int) -> Answer:
     """Send so many bytes, and hang up."""
-    return lambda handler, content: whole(handler, content, after)
+    return lambda handler, server: whole(handler, server, after)
 
 
-def stalls(after: int, seconds: float = 0.5) -> Answer:
-    """Send so many bytes, and then nothing for a while."""
+def stalls(after: int) -> Answer:
+    """Send so many bytes, and then nothing until the server ends."""
 
-    def answer(handler: BaseHTTPRequestHandler, content: bytes) -> None:
-        whole(handler, content, after)
+    def answer(handler: BaseHTTPRequestHandler, server: "Server") -> None:
+        whole(handler, server, after)
         handler.wfile.flush()
-        threading.Event().wait(seconds)  # a test may replace time.sleep
+        server.ended.wait()
 
     return answer
 
 
-def plain(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+def plain(handler: BaseHTTPRequestHandler, server: "Server") -> None:
     """Send all, and say nothing of how much it is."""
     handler.send_response(200)
     handler.end_headers()
-    handler.wfile.write(content)
+    handler.wfile.write(server.content)
 
 
 def status(code: int) -> Answer:
     """Answer with a status and nothing else."""
 
-    def answer(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+    def answer(handler: BaseHTTPRequestHandler, server: "Server") -> None:
         handler.send_response(code)
         handler.end_headers()
 
@@ -62,21 +62,22 @@ def status(code: int) -> Answer:
 class Server:
     """What is served, how each request is answered in turn (the last answer stays), and was."""
 
-    content: bytes = b""
+    content: bytes
     answers: list[Answer] = field(default_factory=lambda: [whole])
     url: str = ""
     requests: int = 0
+    ended: threading.Event = field(default_factory=threading.Event)
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         self.requests += 1
         first = self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
-        first(handler, self.content)
+        first(handler, self)
 
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """Yield a server on a free port of this machine; it is gone afterwards."""
-    served = Server()
+    """Yield a server of a small ml-20m on a free port of this machine; it is gone afterwards."""
+    served = Server(zipped())
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -94,6 +95,7 @@ def serving() -> Iterator[Server]:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield served
+        served.ended.set()
         server.shutdown()
         thread.join()
     with warnings.catch_warnings():  # pooch leaves a response open where a download fails
