@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import small
 from hypothesis import HealthCheck, settings
 
 from harness.config import DataConfig
@@ -40,3 +41,29 @@ def events(folder: Path, content: str | bytes, **keys: Any) -> list[tuple[str, s
     data = content.encode() if isinstance(content, str) else content
     (folder / "log.csv").write_bytes(data)
     return moments(log(folder, **keys))
+
+
+OWN = """
+from harness.layouts import Layout, events
+
+Shop = Layout(
+    name="shop",
+    events=(
+        events(
+            "sales.txt",
+            user="who",
+            item="what",
+            time="at",
+            time_format="%d.%m.%Y",
+            type="sale",
+            separator=";",
+        ),
+    ),
+)
+"""
+"""A layout in a module of one's own, on `SALES`."""
+SALES = "who;what;at\n" + "".join(
+    f"{user};{item};{int(time[-2:])}.1.2020\n"
+    for user, item, time in (line.split(",") for line in small.LOG.splitlines()[1:])
+)
+"""The events of `small.LOG`, written otherwise."""

@@ -9,32 +9,10 @@ import pytest
 import small
 import tomli_w
 from conftest import Cli
+from event_files import OWN, SALES
 
 from harness.data.datasets import DATASETS
 from harness.layouts import BUILT_IN
-
-OWN = """
-from harness.layouts import Layout, events
-
-Shop = Layout(
-    name="shop",
-    events=(
-        events(
-            "sales.txt",
-            user="who",
-            item="what",
-            time="at",
-            time_format="%d.%m.%Y",
-            type="sale",
-            separator=";",
-        ),
-    ),
-)
-"""
-SALES = "who;what;at\n" + "".join(
-    f"{user};{item};{int(time[-2:])}.1.2020\n"
-    for user, item, time in (line.split(",") for line in small.LOG.splitlines()[1:])
-)
 
 
 def test_a_layout_of_ones_own_is_run_and_repeated_from_anywhere(

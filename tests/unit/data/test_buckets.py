@@ -88,6 +88,11 @@ def test_every_event_is_in_one_bucket(
     monkeypatch.setattr(parts, "MOST_IDS", ids)  # from there on ids are met anew
     with prepared(layout) as made:
         assert all_rows(made) == sorted(whole)
+        for data in made.datasets():
+            users = data.user_ids.to_list()
+            assert rows(data) == [row for row in whole if row[0] in users]
+            sizes = [sum(row[0] == user for row in whole) for user in users]
+            assert np.diff(data.events.user_starts(len(users))).tolist() == sizes
         assert sum(made.known.events) == 5
         assert sum(made.known.users) == 3
         assert made.items.ids.to_list() == ["a", "b, the second", "c"]
@@ -104,16 +109,6 @@ def test_a_user_is_in_the_bucket_of_the_leaf_that_the_id_says(
     quarter = [set((id_hashes(ids) >> np.uint64(62)).tolist()) for ids in users]
     assert quarter == [{0}, {1}, {2}, {3}]
     assert sorted(pl.concat(users).to_list()) == sorted(names)
-
-
-def test_each_bucket_is_in_canonical_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_parts_of(monkeypatch, 1)
-    with prepared(layout_of(tmp_path)) as made:
-        (data,) = made.datasets()
-    assert [row[:2] for row in rows(data)] == [
-        ("ann", "a"), ("ann", "a"), ("ann", "c"), ("bob", "b, the second"), ("cid", "a"),
-    ]  # fmt: skip
-    assert data.events.user_starts(3).tolist() == [0, 3, 4, 5]
 
 
 def test_buckets_know_the_span_of_all_events_and_what_was_left_out(
@@ -278,48 +273,39 @@ def test_a_cache_that_cannot_be_used_is_named_and_so_is_the_place_instead(
         pass
 
 
-def raises(error: Exception) -> Callable[..., None]:
-    def function(*_: object, **__: object) -> None:
-        raise error
-
-    return function
-
-
-FULL = OSError(errno.ENOSPC, "No space left on device")
-OF_NUMPY = OSError("Not enough free space to write 33797616 bytes after offset 128")
-OF_POLARS = pl.exceptions.ComputeError("No space left on device (os error 28)")
+IN_FULL = ["disk is full; the buckets", "make room", "CACHE_DIR"]
 
 
 @pytest.mark.parametrize(
-    ("of", "name", "error"),
+    ("of", "name", "error", "said"),
     [
-        (np, "save", FULL),
-        (np, "save", OF_NUMPY),
-        (pl.DataFrame, "write_ipc", OF_POLARS),
-        (pl.DataFrame, "write_parquet", FULL),
+        (np, "save", OSError(errno.ENOSPC, "No space left on device"), IN_FULL),
+        (np, "save", OSError("Not enough free space to write 336 bytes after offset 8"), IN_FULL),
+        (pl.DataFrame, "write_parquet", OSError(errno.ENOSPC, "No space left"), IN_FULL),
+        (pl.DataFrame, "write_ipc",
+         pl.exceptions.ComputeError("No space left on device (os error 28)"), IN_FULL),
+        (np, "save", PermissionError(errno.EACCES, "Permission denied"),
+         ["buckets cannot be made there: Permission denied; run"]),
     ],
-)
-def test_a_disk_that_gets_full_is_named_and_the_next_command_starts_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of: Any, name: str, error: Exception
+)  # fmt: skip
+def test_a_disk_that_fails_is_named_and_the_next_command_starts_over(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    of: Any,
+    name: str,
+    error: Exception,
+    said: list[str],
 ) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise error
+
     layout = layout_of(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(of, name, raises(error))
-        said = refusal(DataError, "disk is full; the buckets", "make room", "CACHE_DIR")
-        with said, prepared(layout):
+        patch.setattr(of, name, failing)
+        with refusal(DataError, *said), prepared(layout):
             pass
     with prepared(layout) as made:
         assert len(all_rows(made)) == 5
-
-
-def test_another_fault_of_the_disk_is_not_called_full(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    denied = PermissionError(errno.EACCES, "Permission denied")
-    monkeypatch.setattr(np, "save", raises(denied))
-    said = refusal(DataError, "buckets cannot be made there: Permission denied; run")
-    with said, prepared(layout_of(tmp_path)):
-        pass
 
 
 def test_a_link_in_place_of_our_folder_is_not_followed(

@@ -162,7 +162,7 @@ def yambda(item: Any) -> list[Any]:
          'no column "aid"; the file has: session, events\nthe lists of "events" have it: '
          'rows = "events" under [data] makes rows of them'),
         ([GOOD | {"time": 5}], {}, '; set time_format = "epoch_s" or "epoch_ms" under [data]'),
-        ([f"{json.dumps(SESSIONS)}\n"], OTTO,
+        ([json.dumps(SESSIONS)], OTTO,
          "log.jsonl: line 1 begins a JSON array; write each of its objects on"),
         ([], OTTO, "log.jsonl: the file is empty; expected an object a line"),
     ],
