@@ -66,10 +66,12 @@ class Server:
     answers: list[Answer] = field(default_factory=lambda: [whole])
     url: str = ""
     requests: int = 0
+    asked: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         self.requests += 1
+        self.asked.set()
         first = self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
         first(handler, self)
 

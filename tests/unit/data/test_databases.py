@@ -62,10 +62,9 @@ def test_events_of_tables_and_views_and_of_names_with_quotes(tmp_path: Path, kin
 
 
 def test_duckdb_has_schemas(tmp_path: Path) -> None:
-    made = "CREATE SCHEMA old", "CREATE TABLE old.log AS FROM log LIMIT 1"
-    name = write(tmp_path, "duckdb", *made)
-    assert rows(log(tmp_path, events=f"{name}::old.log")) == EVENTS[:1]
-    assert rows(log(tmp_path, events=f"{name}::log")) == EVENTS
+    write(tmp_path, "duckdb", "CREATE SCHEMA old", "CREATE TABLE old.log AS FROM log LIMIT 1")
+    assert rows(log(tmp_path, events="shop.duckdb::old.log")) == EVENTS[:1]
+    assert rows(log(tmp_path, events="shop.duckdb::log")) == EVENTS
 
 
 @pytest.mark.parametrize(
@@ -133,18 +132,6 @@ def test_the_row_of_a_fault(tmp_path: Path, kind: str) -> None:
         assert (
             rows(log(tmp_path, events=f"{name}::v{n}", where={column: {"empty": False}})) == EVENTS
         )
-
-
-@KINDS
-def test_rows_without_a_time_are_left_out_where_times_are_numbers(
-    tmp_path: Path, kind: str
-) -> None:
-    made = "CREATE TABLE numbers AS SELECT 'a' AS \"user\", 7 AS item, 86400 AS time"
-    name = write(tmp_path, kind, made, "INSERT INTO numbers VALUES ('a', 1, NULL)")
-    keys = {"events": f"{name}::numbers", "time_format": "epoch_s"}
-    with refusal(DataError, "found an empty value", "where = { time = { empty = false } }"):
-        load(log(tmp_path, **keys))
-    assert rows(log(tmp_path, **keys, where={"time": {"empty": False}})) == [("a", "7", 1)]
 
 
 @pytest.mark.parametrize(("value", "held"), [("1.5", "a float"), ("x'00'", "bytes")])

@@ -109,11 +109,21 @@ def test_rows_with_an_empty_value_are_left_out_as_the_hint_says(
     assert data.notes == (f"{events}: 1 of 2 rows left out (kept: {column} is not empty)",)
 
 
-def test_a_missing_number_is_empty_in_a_column_of_floats(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"user": ["a", "b"], "item": ["x", "y"], "time": ["2020-01-01"] * 2})
-    frame.with_columns(stars=pl.Series([1.0, float("nan")])).write_parquet(tmp_path / "x.parquet")
-    data = read(tmp_path, events="x.parquet", where={"stars": {"empty": False}})
-    assert len(data.events) == 1
+@pytest.mark.parametrize(
+    ("columns", "keys"),
+    [
+        ({"stars": [1.0, float("nan")]}, {"where": {"stars": {"empty": False}}}),
+        ({"stars": ["1", ""]}, {"where": {"stars": {"min": 1}}, "value": "stars"}),
+        ({"time": [7, None]}, {"where": {"time": {"empty": False}}, "time_format": "epoch_s"}),
+    ],
+)
+def test_what_is_empty_in_parquet(
+    tmp_path: Path, columns: dict[str, Any], keys: dict[str, Any]
+) -> None:
+    """NaN among floats, an empty text within bounds, no number for a time."""
+    frame = pl.DataFrame({"user": ["a", "b"], "item": ["x", "y"], "time": "2020-01-01"} | columns)
+    frame.write_parquet(tmp_path / "x.parquet")
+    assert len(read(tmp_path, events="x.parquet", **keys).events) == 1
 
 
 def test_an_event_of_two_values_comes_with_the_lower_one_first_whatever_the_rows(
@@ -167,13 +177,6 @@ def test_hints_on_values_that_are_no_numbers_work(tmp_path: Path, events: str) -
     for none in ("NaN", ""):
         log = LOG + f"ann,a,2020-01-01,view,{none}\n"
         assert len(read(tmp_path, log, where={"stars": {"min": 0}}, **keys).events) == 3
-
-
-def test_an_empty_text_of_parquet_is_within_no_bounds(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"user": "a", "item": "x", "time": "2020-01-01", "stars": ["1", "", "2"]})
-    frame.write_parquet(tmp_path / "x.parquet")
-    data = read(tmp_path, where={"stars": {"min": 1}}, value="stars", events="x.parquet")
-    assert values_of(data) == [1, 2]
 
 
 @BOTH

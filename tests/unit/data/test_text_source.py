@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import refusal
-from event_files import DAY, FOLDER, events, log
+from event_files import DAY, FOLDER, events, log, rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,21 +83,6 @@ def test_fields_between_longer_separators_are_those_of_split(
         else:
             with refusal(DataError, f"log.csv: line {bad}"):
                 events(tmp_path, content, **COLUMNS, separator=separator)
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("1::1193::5::978300760\n", ("1", "1193", 978300760)),
-        ('"a::b:c::5::1\r\n', ('"a', "b:c", 1)),  # quotes and single colons are letters
-        ("a:::b::4::1\n", ("a", ":b", 1)),  # as str.split does: of three colons the last is data
-    ],
-)
-def test_two_colons_separate_fields(
-    tmp_path: Path, content: str, expected: tuple[str, str, int]
-) -> None:
-    user, item, seconds = expected
-    assert events(tmp_path, content, **DOUBLE) == [(user, item, seconds * 1_000_000)]
 
 
 @FOLDER
@@ -356,11 +341,9 @@ def test_text_files_and_parquet_share_their_ids(tmp_path: Path) -> None:
     (parts / "1.csv").write_text(f"{THREE}b,y,1970-01-01\na,x,1970-01-01\n")
     frame = pl.DataFrame({"user": ["a", "c"], "item": ["y", "x"], "time": ["1970-01-01"] * 2})
     frame.write_parquet(parts / "2.parquet")
-    data = load(log(tmp_path, events="parts"))
-    assert data.user_ids.to_list() == ["a", "b", "c"]
-    assert data.item_ids.to_list() == ["x", "y"]
-    pairs = zip(data.events.user.tolist(), data.events.item.tolist(), strict=True)
-    assert list(pairs) == [(0, 0), (0, 1), (1, 1), (2, 0)]
+    layout = log(tmp_path, events="parts")
+    assert load(layout).user_ids.to_list() == ["a", "b", "c"]
+    assert rows(layout) == [("a", "x", 0), ("a", "y", 0), ("b", "y", 0), ("c", "x", 0)]
 
 
 def test_zeros_of_an_id_in_text_and_in_parquet_are_counted_once(tmp_path: Path) -> None:
