@@ -17,43 +17,21 @@ from harness.data.datasets import DATASETS, PublicDataset
 Answer = Callable[[BaseHTTPRequestHandler, "Server"], None]
 
 
-def whole(handler: BaseHTTPRequestHandler, server: "Server", sent: int | None = None) -> None:
-    """Send the content; only `sent` bytes of it where that is given."""
-    handler.send_response(200)
-    handler.send_header("Content-Length", str(len(server.content)))
-    handler.end_headers()
-    handler.wfile.write(server.content[:sent])
-
-
-def cut(after: int) -> Answer:
-    """Send so many bytes, and hang up."""
-    return lambda handler, server: whole(handler, server, after)
-
-
-def stalls(after: int) -> Answer:
-    """Send so many bytes, and then nothing until the server ends."""
+def answering(
+    status: int = 200, sent: int | None = None, *, says_how_much: bool = True, stalls: bool = False
+) -> Answer:
+    """Return an answer: all of the content, or `sent` bytes, and then the end, or nothing."""
 
     def answer(handler: BaseHTTPRequestHandler, server: "Server") -> None:
-        whole(handler, server, after)
-        handler.wfile.flush()
-        server.ended.wait()
-
-    return answer
-
-
-def plain(handler: BaseHTTPRequestHandler, server: "Server") -> None:
-    """Send all, and say nothing of how much it is."""
-    handler.send_response(200)
-    handler.end_headers()
-    handler.wfile.write(server.content)
-
-
-def status(code: int) -> Answer:
-    """Answer with a status and nothing else."""
-
-    def answer(handler: BaseHTTPRequestHandler, server: "Server") -> None:
-        handler.send_response(code)
+        handler.send_response(status)
+        if status == 200 and says_how_much:
+            handler.send_header("Content-Length", str(len(server.content)))
         handler.end_headers()
+        if status == 200:
+            handler.wfile.write(server.content[:sent])
+        if stalls:
+            handler.wfile.flush()
+            server.ended.wait()
 
     return answer
 
@@ -63,7 +41,7 @@ class Server:
     """What is served, how each request is answered in turn (the last answer stays), and was."""
 
     content: bytes
-    answers: list[Answer] = field(default_factory=lambda: [whole])
+    answers: list[Answer] = field(default_factory=lambda: [answering()])
     url: str = ""
     requests: int = 0
     asked: threading.Event = field(default_factory=threading.Event)

@@ -14,20 +14,7 @@ from typing import NoReturn
 
 import pytest
 from conftest import Cli, is_refused, refusal, tells
-from servers import (
-    FILES,
-    IN_ARCHIVE,
-    Answer,
-    Server,
-    as_ml_20m,
-    cut,
-    plain,
-    serving,
-    stalls,
-    status,
-    whole,
-    zipped,
-)
+from servers import FILES, IN_ARCHIVE, Answer, Server, answering, as_ml_20m, serving, zipped
 
 from harness.core.errors import DataError
 from harness.core.progress import steps
@@ -80,7 +67,7 @@ def test_the_files_come_with_a_config_and_nothing_else(place: Place, server: Ser
 
 
 def test_a_download_that_fails_begins_anew(place: Place, server: Server) -> None:
-    server.answers = [cut(50), status(503), plain]
+    server.answers = [answering(sent=50), answering(503), answering(says_how_much=False)]
     fill(place)
     assert server.requests == 3
     assert everything(place.folder.parent) == ALL
@@ -89,9 +76,9 @@ def test_a_download_that_fails_begins_anew(place: Place, server: Server) -> None
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (status(404), "the server answers 404 Not Found"),
-        (status(503), "the server answers 503 Service Unavailable"),
-        (cut(50), "the connection failed (IncompleteRead(50 bytes read"),
+        (answering(404), "the server answers 404 Not Found"),
+        (answering(503), "the server answers 503 Service Unavailable"),
+        (answering(sent=50), "the connection failed (IncompleteRead(50 bytes read"),
     ],
     ids=["404", "503", "cut"],
 )
@@ -106,7 +93,7 @@ def test_a_download_is_given_up_after_four_tries(
 
 
 def test_a_server_that_stalls_is_left(place: Place, server: Server) -> None:
-    server.answers = [stalls(50)]
+    server.answers = [answering(sent=50, stalls=True)]
     with refusal(DataError, server.url, "the connection failed (timed out)"):
         fill(replace(place, timeout=0.5))
 
@@ -204,7 +191,7 @@ def test_what_it_prints_last_is_a_command_that_works(cli: Cli, server: Server) -
 
 
 def test_the_terms_are_shown_before_anything_comes(cli: Cli, server: Server) -> None:
-    server.answers = [status(404)]
+    server.answers = [answering(404)]
     done = cli("fetch", "ml-20m", "--out", "new/films")
     is_refused(done, server.url, "the server answers 404 Not Found", "put it at new/ml-20m.zip")
     assert done[2].index("no commercial use") < done[2].index("404")
@@ -248,7 +235,7 @@ harness.cli.main()
 def test_a_command_that_was_ended_begins_anew(
     sent: signal.Signals, exit_status: int, cli: Cli, server: Server, here: Path
 ) -> None:
-    server.answers = [stalls(50), whole]
+    server.answers = [answering(sent=50, stalls=True), answering()]
     code = FETCH.format(folder=str(Path(__file__).parent), url=server.url)
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=here, stderr=subprocess.PIPE, text=True

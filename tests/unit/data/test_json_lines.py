@@ -111,7 +111,6 @@ EMPTY_USER = 'line 2, column "user": found an empty value, expected an id'
         (GOOD | {"user": ""}, EMPTY_USER),
         (GOOD | {"item": 1.5}, f'line 2, column "item": found 1.5, {NO_ID}'),
         (GOOD | {"item": 1.0}, f'line 2, column "item": found 1.0, {NO_ID}'),
-        (GOOD | {"item": [1]}, f'line 2, column "item": found [1], {NO_ID}'),
         (GOOD | {"item": {}}, f'line 2, column "item": found {{}}, {NO_ID}'),
         (GOOD | {"time": "never"}, 'line 2, column "time": found "never", expected an ISO time'),
         (GOOD | {"user": "x\ud800"}, "line 2 holds half a character"),
@@ -126,17 +125,11 @@ def test_the_line_of_a_fault(
         load(log(tmp_path, events=name))
 
 
-def yambda(item: Any) -> list[Any]:
-    """Return a row of two events whose second has this item."""
-    return [{"uid": 1, "item_id": ["a", item], "timestamp": [1, 2], "event_type": ["x", "y"]}]
-
-
 @pytest.mark.parametrize(
     ("objects", "keys", "said"),
     [
-        (yambda(1.5), YAMBDA, f'line 1, column "item_id": found 1.5, {NO_ID}'),
-        (yambda(1.0), YAMBDA, f'line 1, column "item_id": found 1.0, {NO_ID}'),
-        (yambda([1]), YAMBDA, f'line 1, column "item_id": found [1], {NO_ID}'),
+        ([{"uid": 1, "item_id": ["a", 1.5], "timestamp": [1, 2], "event_type": ["x", "y"]}],
+         YAMBDA, f'line 1, column "item_id": found 1.5, {NO_ID}'),
         ([*SESSIONS, {"session": 1, "events": 5}], OTTO,
          'line 3, column "events": found 5, expected a list'),
         ([*SESSIONS, {"session": 1, "events": [5]}], OTTO,

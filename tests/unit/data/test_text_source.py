@@ -198,107 +198,95 @@ def test_what_ends_lines_and_quotes_separates_no_fields(tmp_path: Path, separato
         log(tmp_path, separator=separator)
 
 
-SEP = {"separator": ";"}
-SECONDS, MILLISECONDS = {"time_format": "epoch_s"}, {"time_format": "epoch_ms"}
-GERMAN = {"time_format": "%d.%m.%Y"}
 WITHOUT_EMPTY = "where = { time = { empty = false } } under [data] leaves such rows out"
 EXCEL = "sep=;\nuser;item;time\na;x;2020-01-01\n"
 
 
 @pytest.mark.parametrize(
-    ("content", "keys", "said"),
+    ("content", "said"),
     [
         # Lines
-        (HEADER + 'a,x,1970-01-01,n\nb,"y,1970-01-01,n\n', {},
-         ["log.csv: line 3: a quote is opened and never closed"]),
-        (HEADER + 'a,x,1970-01-01,n\n"b"b,y,1970-01-01,n\n', {},
-         ["line 3: text stands behind a closed quote"]),
-        (HEADER + '"a\n",x,1970-01-01,n\nb,y,1970-01-01\n', {},
-         ["line 4 has 3 fields, expected 4 (user, item, time, note)"]),
-        (HEADER + '"a\x1f",x,1970-01-01,n\n', {},
-         ["line 2 holds a control character (0x1A, 0x1E or 0x1F)"]),
-        (HEADER + "a,x,1970-01-01,n\n   \n", {}, ["line 3 is blank; remove it"]),
-        (THREE + "a,x,2020-01-01\n\nb,y,2020-01-01\n", {}, ["line 3 is blank"]),
-        (THREE + "a,x,2020-01-01\nb\n", {}, ["line 3 has 1 field, expected 3 (user, item, time)"]),
-        (HEADER + "a,x,2020-01-01,1\na,y,2020-01-01,1,2\n", {},  # note is not read
-         ["line 3 has 5 fields, expected 4"]),
-        (HEADER + "a,x,2020-01-01,\na,y,2020-01-01\n", {}, ["line 3 has 3 fields, expected 4"]),
+        (HEADER + 'a,x,1970-01-01,n\nb,"y,1970-01-01,n\n', "line 3: a quote is opened and never"),
+        (HEADER + 'a,x,1970-01-01,n\n"b"b,y,1970-01-01,n\n', "line 3: text stands behind a closed"),
+        (HEADER + '"a\n",x,1970-01-01,n\nb,y,1970-01-01\n', "line 4 has 3 fields, expected 4"),
+        (HEADER + "a,x,2020-01-01,1\na,y,2020-01-01,1,2\n", "line 3 has 5 fields, expected 4"),
+        (HEADER + '"a\x1f",x,1970-01-01,n\n', "line 2 holds a control character (0x1A, 0x1E or"),
+        (HEADER + "a,x,1970-01-01,n\n   \n", "line 3 is blank; remove it"),
+        (THREE + "a,x,2020-01-01\n\nb,y,2020-01-01\n", "line 3 is blank"),
+        (THREE + "a,x,2020-01-01\nb\n", "line 3 has 1 field, expected 3 (user, item, time)"),
         # Of two faults the first line is told, and of one line the fault of the whole line.
-        (HEADER + "a,x,bad,n\n,x,1970-01-01,n\n", {}, ['line 2, column "time": found "bad"']),
-        (HEADER + ",x,bad\n", {}, ["line 2 has 3 fields, expected 4"]),
-        (HEADER + ",,,n\n", {}, ['line 2, column "user": found an empty value, expected an id']),
+        (HEADER + "a,x,bad,n\n,x,1970-01-01,n\n", 'line 2, column "time": found "bad"'),
+        (HEADER + ",x,bad\n", "line 2 has 3 fields, expected 4"),
+        (HEADER + ",,,n\n", 'line 2, column "user": found an empty value, expected an id'),
         # Headers
-        ("", {}, ["log.csv"]),
-        (THREE, {}, ["the table has no rows"]),
-        ("who,item,time\na,x,2020-01-01\n", {},
-         ['log.csv: line 1: no column "user"; the file has: who, item, time']),
-        ("users,item,time\na,x,2020-01-01\n", {}, ['did you mean "users"?']),
-        ("user,item,time,time\na,x,2020-01-01,2020-01-02\n", {},
-         ['the column "time" stands twice; name each once; where the file has no header line, name '
-          'its columns: header = ["…", "…"] under [data]']),
-        ("user;item;time\na;x;2020-01-01\n", {}, ['set separator = ";" under [data]']),
-        (EXCEL, {}, ["Excel wrote line 1, 'sep=;': remove it, and set separator = \";\" under"]),
-        (EXCEL, SEP, ["'sep=;': remove it"]),
-        ("ann,x,2020-01-01\n", {}, ["no header line, name its columns: header = ["]),
-        ("a,x,2020-01-01\n", {"header": ["user", "item"], "time": False},
-         ["line 1 has 3 fields, but [data] header names 2"]),
-        ("user::item::time\na::x::1\n", {},
-         ['log.csv: line 1: no column "user"; the file has: ',
-          'fields seem to be separated otherwise: set separator = "::" under [data]']),
-        ("a::x::4::1\n", COLUMNS,
-         ["line 1 has 1 field, but [data] header names 4 (user, item,",
-          'separated by "::" they are 4: set separator = "::" under [data] (or --set \'data.sep']),
-        ("a|x|4|1\n", COLUMNS, ['separated by "|" they are 4: set separator = "|" under [data]']),
-        ("a;x, y;4;1\n", COLUMNS, ['by ";" they are 4: set separator = ";" under [data]']),
-        ("a\tx\t4\t1\n", COLUMNS, ['by "\\t" they are 4: set separator = "\\t" under [data]']),
-        ("a x 4 1\n", COLUMNS, ['look at what stands between fields, which is no ","']),
-        ("a,x|b|c|d,4,1,5\n", COLUMNS,
-         ["line 1 has 5 fields, but [data] header names 4 (user, ",
-          "time); name every column, in file order"]),
-        ("\x1fuser::item::time\n::a::x::1\n", {"separator": "::"},
-         ["log.csv: line 1 holds a control character (0x1A, 0x1E or 0x1F)"]),
-        # Longer separators
-        ("a::x::4::5::1\n", DOUBLE, ["line 1 has 5 fields, but [data] header names 4"]),
-        ("a::x::4::1\na::x::4\n", DOUBLE, ["line 2 has 3 fields, expected 4 (user, item, stars"]),
-        ("a::x::4::1\na::x\x1f::4::5\n", DOUBLE, ["line 2 holds a control character"]),
-        ("a::x::4::1\na::x::4::5 :: 6\n", DOUBLE, ["line 2 has 5 fields, expected 4"]),
-        ("a::x::4::1\na::x::4::never\n", DOUBLE, ['column "time": found "never", expected a num']),
-        ("a::x::4::1\n::x::4::5\n", DOUBLE, ['line 2, column "user": found an empty value']),
-        ("a::x::4::1\n\n", DOUBLE, ["line 2 is blank; remove it"]),
-        # Ids
-        (THREE + "a,x,2020-01-01\n,y,2020-01-01\n", {},
-         ['line 3, column "user": found an empty value, expected an id']),
-        (THREE + "a,,2020-01-01\n", {}, ['line 2, column "item": found an empty value']),
-        (THREE + '"",x,2020-01-01\n', {}, ['line 2, column "user": found an empty value']),
-        (THREE + 'a,"",2020-01-01\n', {}, ['line 2, column "item": found an empty value']),
-        # Times
-        (THREE + '"two\nlines",x,2020-01-01\na,y,bad\n', {}, ["line 4", '"bad"']),
-        (THREE + "a,x,18.02.2024\n", {},
-         ["line 2", '"18.02.2024"', "ISO time (%Y-%m-%d, all written alike)"]),
-        (THREE + "a,x,2020-02-30\n", {},
-         ['found "2020-02-30", expected an ISO time (%Y-%m-%d, all written alike) of a day that']),
-        (THREE + "a,x,12\na,x,2020-01-01\n", SECONDS,
-         ["line 3", '"2020-01-01", expected a number of seconds',
-          'times such as 2020-09-16 or 2020-09-16 12:30:00 "iso"']),
-        (THREE + "a,x,soon\n", MILLISECONDS, ['seconds are time_format = "epoch_s", times such']),
-        (THREE + "a,x,12\na,x,\n", SECONDS, ["line 3", WITHOUT_EMPTY]),
-        (THREE + "a,x,2020-01-01\na,x,\n", {}, [WITHOUT_EMPTY]),
-        (THREE + "a,x,12\nb,y,1704067200000\n", SECONDS,
-         ['line 3, column "time": found "1704067200000", expected', 'time_format = "epoch_ms"']),
-        (THREE + "a,x,-62135596801000\n", MILLISECONDS, ["line 2", "years 1 to"]),
-        (THREE + "a,x,25.11.99\n", GERMAN,
-         ['line 2, column "time": found "25.11.99", expected a time written as %d.%m.%Y',
-          "%Y is a year of four digits, %y one of two"]),
-        # Numbers
-        ("user,item,time,rating\na,x,2020-01-01,4\na,y,2020-01-01,good\n",
-         {"where": {"rating": {"min": 4}}},
-         ['line 3, column "rating": found "good", expected a number']),
+        (THREE, "the table has no rows"),
+        ("who,item,time\na,x,2020-01-01\n", 'line 1: no column "user"; the file has: who, item'),
+        ("users,item,time\na,x,2020-01-01\n", 'did you mean "users"?'),
+        ("user,item,time,time\na,x,2020-01-01,2020-01-02\n",
+         'the column "time" stands twice; name each once; where the file has no header line, name '
+         'its columns: header = ["…", "…"] under [data]'),
+        ("ann,x,2020-01-01\n", "no header line, name its columns: header = ["),
+        ("user;item;time\na;x;2020-01-01\n", 'set separator = ";" under [data]'),
+        ("user::item::time\na::x::1\n",
+         'fields seem to be separated otherwise: set separator = "::" under [data]'),
+        (EXCEL, "Excel wrote line 1, 'sep=;': remove it, and set separator = \";\" under"),
+        # Ids and times
+        (THREE + 'a,x,2020-01-01\n"",y,2020-01-01\n', 'line 3, column "user": found an empty'),
+        (THREE + "a,,2020-01-01\n", 'line 2, column "item": found an empty value'),
+        (THREE + '"two\nlines",x,2020-01-01\na,y,bad\n', 'line 4, column "time": found "bad"'),
+        (THREE + "a,x,2020-02-30\n",
+         'found "2020-02-30", expected an ISO time (%Y-%m-%d, all written alike) of a day that'),
+        (THREE + "a,x,2020-01-01\na,x,\n", WITHOUT_EMPTY),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(
-    tmp_path: Path, content: str, keys: dict[str, Any], said: list[str]
+def test_what_is_wrong_is_named(tmp_path: Path, content: str, said: str) -> None:
+    with refusal(DataError, "log.csv: ", said):
+        events(tmp_path, content)
+
+
+SEP = {"separator": ";"}
+SECONDS, MILLISECONDS = {"time_format": "epoch_s"}, {"time_format": "epoch_ms"}
+GERMAN = {"time_format": "%d.%m.%Y"}
+STARS = "user,item,time,stars\na,x,2020-01-01,4\na,y,2020-01-01,good\n"
+
+
+@pytest.mark.parametrize(
+    ("keys", "content", "said"),
+    [
+        (SEP, EXCEL, "'sep=;': remove it"),
+        (COLUMNS, "a::x::4::1\n",
+         'separated by "::" they are 4: set separator = "::" under [data] (or --set \'data.sep'),
+        (COLUMNS, "a|x|4|1\n", 'separated by "|" they are 4: set separator = "|" under [data]'),
+        (COLUMNS, "a;x, y;4;1\n", 'by ";" they are 4: set separator = ";" under [data]'),
+        (COLUMNS, "a\tx\t4\t1\n", 'by "\\t" they are 4: set separator = "\\t" under [data]'),
+        (COLUMNS, "a x 4 1\n", 'look at what stands between fields, which is no ","'),
+        (COLUMNS, "a,x|b|c|d,4,1,5\n",
+         "line 1 has 5 fields, but [data] header names 4 (user, item, stars, time); name every"),
+        ({"separator": "::"}, "\x1fuser::item::time\n::a::x::1\n",
+         "line 1 holds a control character (0x1A, 0x1E or 0x1F)"),
+        (DOUBLE, "a::x::4::1\na::x::4\n", "line 2 has 3 fields, expected 4 (user, item, stars"),
+        (DOUBLE, "a::x::4::1\na::x::4::5 :: 6\n", "line 2 has 5 fields, expected 4"),
+        (DOUBLE, "a::x::4::1\na::x\x1f::4::5\n", "line 2 holds a control character"),
+        (DOUBLE, "a::x::4::1\na::x::4::never\n", 'column "time": found "never", expected a num'),
+        (DOUBLE, "a::x::4::1\n::x::4::5\n", 'line 2, column "user": found an empty value'),
+        (DOUBLE, "a::x::4::1\n\n", "line 2 is blank; remove it"),
+        (SECONDS, THREE + "a,x,12\na,x,2020-01-01\n",
+         'line 3, column "time": found "2020-01-01", expected a number of seconds'),
+        (SECONDS, THREE + "a,x,2020-01-01\n", 'such as 2020-09-16 or 2020-09-16 12:30:00 "iso"'),
+        (SECONDS, THREE + "b,y,1704067200000\n", 'milliseconds are time_format = "epoch_ms"'),
+        (MILLISECONDS, THREE + "a,x,soon\n", 'seconds are time_format = "epoch_s", times such'),
+        (MILLISECONDS, THREE + "a,x,-62135596801000\n", "within the years 1 to 9999"),
+        (SECONDS, THREE + "a,x,12\na,x,\n", WITHOUT_EMPTY),
+        (GERMAN, THREE + "a,x,25.11.99\n",
+         'found "25.11.99", expected a time written as %d.%m.%Y; %Y is a year of four digits, %y'),
+        ({"where": {"stars": {"min": 4}}}, STARS,
+         'line 3, column "stars": found "good", expected a number'),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_by_a_key_is_named(
+    tmp_path: Path, keys: dict[str, Any], content: str, said: str
 ) -> None:
-    with refusal(DataError, *said):
+    with refusal(DataError, "log.csv: ", said):
         events(tmp_path, content, **keys)
 
 
