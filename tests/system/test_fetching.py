@@ -82,9 +82,7 @@ def test_a_download_that_fails_begins_anew(place: Place, server: Server) -> None
     ],
     ids=["404", "503", "cut"],
 )
-def test_a_download_is_given_up_after_four_tries(
-    answer: Answer, said: str, place: Place, server: Server
-) -> None:
+def test_four_tries_are_all(answer: Answer, said: str, place: Place, server: Server) -> None:
     server.answers = [answer]
     with refusal(DataError, server.url, said, "try again", f"put it at {place.archive}"):
         fill(place)
@@ -140,9 +138,7 @@ def test_names_that_lead_elsewhere_are_not_unpacked(server: Server, tmp_path: Pa
     assert everything(tmp_path) == [f"data/{name}" for name in ALL]
 
 
-def test_a_disk_without_room_is_named_before(
-    place: Place, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_without_room(place: Place, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     needed = place.dataset.size + sum(place.dataset.files.values())
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=needed - 1))
     with refusal(DataError, "MB free, and ml-20m needs 0.0 MB", "--out"):
@@ -163,9 +159,7 @@ def test_folders_that_were_made_for_nothing_are_removed(place: Place, tmp_path: 
     assert [path.name for path in tmp_path.rglob("*")] == ["data"]
 
 
-def test_an_interruption_or_a_full_disk_leaves_nothing(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_broken_off_leaves_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "copyfileobj", raises(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         fill(place)
@@ -207,9 +201,7 @@ def test_what_is_there_is_not_fetched_again(cli: Cli, server: Server) -> None:
     assert Path("films/ratings.csv").read_text() == "mine"
 
 
-def test_a_name_that_is_not_known_and_pooch_that_is_not_installed(
-    cli: Cli, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_fetched(cli: Cli, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     is_refused(cli("fetch", "ml-20"), 'has no "ml-20"', 'did you mean "ml-20m"?')
     monkeypatch.setitem(sys.modules, "pooch", None)
     is_refused(cli("fetch", "ml-20m"), 'pip install "submission-harness[fetch]"')

@@ -97,9 +97,7 @@ def test_every_event_is_in_one_bucket(
         assert made.items.ids.to_list() == ["a", "b, the second", "c"]
 
 
-def test_a_user_is_in_the_bucket_of_the_leaf_that_the_id_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ids_say_in_which_bucket_users_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_buckets(monkeypatch, 4)
     names = [f"user{n}" for n in range(40)]
     log = "user,item,time\n" + "".join(f"{name},a,2020-01-01\n" for name in names)
@@ -110,7 +108,7 @@ def test_a_user_is_in_the_bucket_of_the_leaf_that_the_id_says(
     assert sorted(pl.concat(users).to_list()) == sorted(names)
 
 
-def test_buckets_know_the_span_of_all_events_and_what_was_left_out(
+def test_buckets_know_span_and_notes_of_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows at the end that are all left out make no part."""
@@ -136,9 +134,7 @@ def test_a_part_ends_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [part.n_rows for part in written] == [2, 2, 2]
 
 
-def test_a_conversion_that_is_broken_off_starts_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_conversion_starts_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """This view has its rows in another order each time: none of the first try may be kept."""
     monkeypatch.setattr(database_source, "ROWS", 10)
     monkeypatch.setattr(parts, "PART_ROWS", 10)
@@ -165,23 +161,7 @@ def test_a_conversion_that_is_broken_off_starts_over(
     assert kept() == [made.folder]
 
 
-def test_buckets_are_made_once_and_anew_when_damaged(tmp_path: Path) -> None:
-    layout = layout_of(tmp_path)
-    with prepared(layout) as made:
-        events = bucketing.events_file(made.folder, 0)
-    before = events.stat().st_mtime_ns
-    with prepared(layout):
-        assert events.stat().st_mtime_ns == before
-    content = bytearray(events.read_bytes())
-    content[len(content) // 2] ^= 1
-    events.write_bytes(content)
-    with prepared(layout) as made:
-        assert len(all_rows(made)) == 5
-
-
-def test_a_file_that_changes_while_it_is_read_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layout, write = layout_of(tmp_path), bucketing.write
 
     def changed(*given: Any) -> None:
@@ -197,7 +177,7 @@ def test_a_file_that_changes_while_it_is_read_is_named(
         assert len(all_rows(made)) == 6
 
 
-def test_commands_side_by_side_make_them_once(
+def test_they_are_made_once_and_anew_when_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layout, write = layout_of(tmp_path), Mock(wraps=bucketing.write)
@@ -210,6 +190,12 @@ def test_commands_side_by_side_make_them_once(
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(read, range(4))) == [5] * 4
     assert write.call_count == 1
+    (entry,) = kept()
+    content = bytearray(bucketing.events_file(entry, 0).read_bytes())
+    content[len(content) // 2] ^= 1
+    bucketing.events_file(entry, 0).write_bytes(content)
+    assert read(0) == 5
+    assert write.call_count == 2
 
 
 def test_buckets_of_the_format_before_are_removed(tmp_path: Path) -> None:
@@ -228,9 +214,7 @@ def test_without_the_cache_they_go_afterwards(tmp_path: Path) -> None:
     assert kept() == []
 
 
-def test_a_disk_that_is_too_small_is_named_before_anything_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_too_small_is_told_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty bytes a row."""
     layout = layout_of(tmp_path)
     monkeypatch.setattr(buckets, "estimated_rows", lambda _: 5_000_000)
@@ -301,9 +285,7 @@ def test_a_disk_that_fails_is_named_and_the_next_command_starts_over(
         assert len(all_rows(made)) == 5
 
 
-def test_a_link_in_place_of_our_folder_is_not_followed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_link_in_its_place_is_left(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     layout = layout_of(tmp_path)
     victim = small.write(tmp_path / "precious", {"letter.txt": "dear"})
     with prepared(layout) as made:
@@ -329,7 +311,7 @@ def test_rows_are_estimated_without_reading_them(tmp_path: Path) -> None:
     assert 500 < about("packed.csv.gz") < 100_000  # how well it is packed is not known before
 
 
-def test_what_is_wrong_in_a_part_that_is_read_later_has_its_line(
+def test_the_line_of_a_fault_in_a_later_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_parts_of(monkeypatch, 1)

