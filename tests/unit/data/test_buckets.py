@@ -189,13 +189,12 @@ def test_they_are_made_once_and_anew_when_damaged(
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(read, range(4))) == [5] * 4
-    assert write.call_count == 1
+    assert (read(0), write.call_count) == (5, 1)
     (entry,) = kept()
     content = bytearray(bucketing.events_file(entry, 0).read_bytes())
     content[len(content) // 2] ^= 1
     bucketing.events_file(entry, 0).write_bytes(content)
-    assert read(0) == 5
-    assert write.call_count == 2
+    assert (read(0), write.call_count) == (5, 2)
 
 
 def test_buckets_of_the_format_before_are_removed(tmp_path: Path) -> None:

@@ -19,63 +19,8 @@ from harness.layouts import BUILT_IN, Layout
 from harness.protocol.task import make_task
 from harness.testing import check_layout
 
-GENRES = "|".join("0" * 19)
-FILES: dict[str, dict[str, str]] = {
-    "retailrocket": {
-        "events.csv": "timestamp,visitorid,event,itemid,transactionid\n"
-        "1433221332117,257597,view,355908,\n1433224214164,992329,addtocart,248676,\n"
-        "1433221999827,111016,transaction,318965,4000\n1433221955914,111016,view,318965,\n"
-    },
-    "ml-100k": {
-        "u.data": "196\t242\t3\t881250949\n186\t302\t3\t891717742\n",
-        "u.user": "196|49|M|writer|55105\n186|39|F|executive|00000\n",
-        "u.item": f"242|Kolya (1996)|24-Jan-1997||http://us.imdb.com/M/title?Kolya|{GENRES}\n"
-        f"302|Misérables, Les (1995)|01-Jan-1995||http://us.imdb.com/M|{GENRES}\n",
-    },
-    "ml-1m": {
-        "ratings.dat": "1::1193::5::978300760\n1::661::3::978302109\n",
-        "users.dat": "1::F::1::10::48067\n",
-        "movies.dat": '661::James and the "Giant" Peach (1996)::Animation\n'
-        "1193::Misérables, Les (1995)::Drama\n",
-    },
-    "ml-10m": {
-        "ratings.dat": "1::122::5::838985046\n1::185::3.5::838983525\n",
-        "movies.dat": '122::"Great" Boomerang (1992)::Comedy\n185::Net, The (1995)::Action\n',
-    },
-    "ml-20m": {
-        "ratings.csv": "userId,movieId,rating,timestamp\n1,2,3.5,1112486027\n1,29,4.0,1112484676\n",
-        "movies.csv": 'movieId,title,genres\n2,"City, The (1995)",Adventure\n29,Lost,Drama\n',
-    },
-    "otto": {
-        "train.jsonl": '{"session": 12899779, "events": ['
-        '{"aid": 59625, "ts": 1661724000278, "type": "clicks"}, '
-        '{"aid": 59625, "ts": 1661724058352, "type": "carts"}]}\n'
-        '{"session": 12899780, "events": ['
-        '{"aid": 1142000, "ts": 1661724000378, "type": "orders"}]}\n'
-    },
-    "yambda": {},
-    "hm": {
-        "transactions_train.csv": "t_dat,customer_id,article_id,price,sales_channel_id\n"
-        "2020-09-15,c1,0706016001,0.05,2\n2020-09-16,c1,0706016002,0.05,2\n",
-        "articles.csv": "article_id,product_code\n0706016001,1\n0706016002,1\n0900000000,2\n",
-        "customers.csv": "customer_id,FN\nc1,\nc2,1\n",
-    },
-    "ponpare": {
-        "coupon_detail_train.csv": "ITEM_COUNT,I_DATE,USER_ID_hash,COUPON_ID_hash\n"
-        "1,2012-06-01 10:00:00,u1,k1\n",
-        "coupon_visit_train.csv": "PURCHASE_FLG,I_DATE,VIEW_COUPON_ID_hash,USER_ID_hash\n"
-        "0,2012-06-02 11:00:00,k2,u1\n0,2012-06-02 11:00:01,unknown,u2\n",
-        "coupon_list_train.csv": "DISPFROM,COUPON_ID_hash\n2012-05-30 12:00:00,k1\n"
-        "2012-06-02 12:00:00,k2\n",
-        "user_list.csv": "REG_DATE,USER_ID_hash\n2011-01-01 00:00:00,u1\n",
-    },
-    "kion": {
-        "interactions.csv": "user_id,item_id,last_watch_dt,total_dur,watched_pct\n"
-        "1,10,2021-05-11,4250,72.0\n1,11,2021-05-12,9,1.0\n",
-        "items.csv": "item_id,title\n10,x\n",
-        "users.csv": "user_id,age\n1,age_25_34\n",
-    },
-}
+PUBLISHED = Path(__file__).parents[2] / "files" / "published"
+"""Small files of the shape that each data set is published in."""
 EVENTS: dict[str, list[tuple[Any, ...]]] = {
     "retailrocket": [
         ("111016", "318965", "view", None),
@@ -116,11 +61,10 @@ def typed(data: Dataset) -> list[tuple[str, str, str, float | None]]:
 
 
 def published(folder: Path, name: str, **changes: str) -> Layout:
-    """Write files of the shape that a data set is published in, some changed; return the layout."""
-    for file, text in FILES[name].items():
-        encoding = "latin-1" if file in ("u.item", "movies.dat") and name != "ml-10m" else "utf-8"
-        text = changes.get(file.partition(".")[0], text)
-        (folder / file).write_text(text, encoding=encoding)
+    """Copy the files of a data set, with other contents for some; return the layout."""
+    for file in (PUBLISHED / name).glob("*"):
+        content = changes[file.stem].encode() if file.stem in changes else file.read_bytes()
+        (folder / file.name).write_bytes(content)
     if name == "yambda":
         columns = {
             "uid": pl.Series([100, 100, 200], dtype=pl.UInt32),
@@ -192,7 +136,9 @@ def test_candidates_are_those_of_the_competition(tmp_path: Path) -> None:
     assert load(kion).candidates == "train"
 
 
-TRANSACTIONS, ARTICLES = (FILES["hm"][f"{name}.csv"] for name in ("transactions_train", "articles"))
+TRANSACTIONS, ARTICLES = (
+    (PUBLISHED / "hm" / f"{name}.csv").read_text() for name in ("transactions_train", "articles")
+)
 SHORT = TRANSACTIONS.replace(",07", ",7")
 BOTH_FORMS = TRANSACTIONS.replace("0706016002", "706016001")
 
@@ -255,20 +201,20 @@ def test_hm_needs_customers(tmp_path: Path) -> None:
 def test_times_may_be_written_otherwise_in_every_layout(tmp_path: Path) -> None:
     """What the error on times recommends, time_format, is there in each."""
 
-    def turned(name: str) -> dict[str, str]:
-        day = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-        return {
-            file.partition(".")[0]: day.sub(r"\3.\2.\1", text) for file, text in FILES[name].items()
-        }
+    day = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
-    ponpare = published(tmp_path, "ponpare", **turned("ponpare"))
+    def turned(name: str) -> Layout:
+        files = {path.stem: path.read_text() for path in (PUBLISHED / name).iterdir()}
+        changes = {stem: day.sub(r"\3.\2.\1", text) for stem, text in files.items()}
+        return published(tmp_path, name, **changes)
+
+    ponpare = turned("ponpare")
     shown_from = load(ponpare.with_times("%d.%m.%Y %H:%M:%S")).shown_from
     assert shown_from is not None
     # From noon of 2012-05-30 and of 2012-06-02.
     assert shown_from.tolist()[:2] == [1_338_379_200_000_000, 1_338_638_400_000_000]
-    kion = published(tmp_path, "kion", **turned("kion"))
-    day = 86_400_000_000
-    times = load(kion.with_times("%d.%m.%Y")).events.time
-    assert times.tolist() == [1_620_691_200_000_000, 1_620_691_200_000_000 + day]  # 2021-05-11, 12
+    times = load(turned("kion").with_times("%d.%m.%Y")).events.time
+    # 2021-05-11 and 2021-05-12.
+    assert times.tolist() == [1_620_691_200_000_000, 1_620_777_600_000_000]
     for layout in ("hm", "ponpare", "kion"):
         config_.DataConfig(layout=layout, path=".", time_format="%d.%m.%Y")

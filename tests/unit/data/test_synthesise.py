@@ -1,5 +1,6 @@
 """What `synthesise` promises: bytes, headers, ids, counts, dates, and a clean refusal."""
 
+import json
 from collections.abc import Iterable
 from gzip import decompress
 from pathlib import Path
@@ -14,39 +15,8 @@ from harness.data.synthetic import DEFAULTS, SAMPLES, synthesise
 ROOT = Path(__file__).parents[3]
 SMALL = {"users": 60, "items": 40, "events": 700}
 
-HEADERS = {
-    "hm": {
-        "transactions_train": "t_dat,customer_id,article_id,price,sales_channel_id",
-        "articles": "article_id,product_code,prod_name,product_type_no,product_type_name,"
-        "product_group_name,graphical_appearance_no,graphical_appearance_name,colour_group_code,"
-        "colour_group_name,perceived_colour_value_id,perceived_colour_value_name,"
-        "perceived_colour_master_id,perceived_colour_master_name,department_no,department_name,"
-        "index_code,index_name,index_group_no,index_group_name,section_no,section_name,"
-        "garment_group_no,garment_group_name,detail_desc",
-        "customers": "customer_id,FN,Active,club_member_status,fashion_news_frequency,age,"
-        "postal_code",
-        "sample_submission": "customer_id,prediction",
-    },
-    "ponpare": {
-        "user_list": "REG_DATE,SEX_ID,AGE,WITHDRAW_DATE,PREF_NAME,USER_ID_hash",
-        "coupon_list_train": "CAPSULE_TEXT,GENRE_NAME,PRICE_RATE,CATALOG_PRICE,DISCOUNT_PRICE,"
-        "DISPFROM,DISPEND,DISPPERIOD,VALIDFROM,VALIDEND,VALIDPERIOD,USABLE_DATE_MON,"
-        "USABLE_DATE_TUE,USABLE_DATE_WED,USABLE_DATE_THU,USABLE_DATE_FRI,USABLE_DATE_SAT,"
-        "USABLE_DATE_SUN,USABLE_DATE_HOLIDAY,USABLE_DATE_BEFORE_HOLIDAY,large_area_name,ken_name,"
-        "small_area_name,COUPON_ID_hash",
-        "coupon_visit_train": "PURCHASE_FLG,I_DATE,PAGE_SERIAL,REFERRER_hash,VIEW_COUPON_ID_hash,"
-        "USER_ID_hash,SESSION_ID_hash,PURCHASEID_hash",
-        "coupon_detail_train": "ITEM_COUNT,I_DATE,SMALL_AREA_NAME,PURCHASEID_hash,USER_ID_hash,"
-        "COUPON_ID_hash",
-        "sample_submission": "USER_ID_hash,PURCHASED_COUPONS",
-    },
-    "kion": {
-        "interactions": "user_id,item_id,last_watch_dt,total_dur,watched_pct",
-        "items": "item_id,content_type,title,title_orig,release_year,genres,countries,for_kids,"
-        "age_rating,studios,directors,actors,keywords,description",
-        "users": "user_id,age,income,sex,kids_flg",
-    },
-}
+HEADERS = json.loads((ROOT / "tests" / "files" / "competition_headers.json").read_text())
+"""Of the files that the competitions have, by layout and table."""
 LOGS = {
     "hm": ("transactions_train",),
     "ponpare": ("coupon_visit_train", "coupon_detail_train"),
@@ -122,8 +92,8 @@ def test_the_committed_samples_are_what_the_code_makes(sample: str, tmp_path: Pa
 
 @LAYOUT
 def test_headers_are_the_true_ones(layout: str, folder: Path) -> None:
-    headers = {p.stem: p.read_text("utf-8").split("\n", 1)[0] for p in (folder / layout).iterdir()}
-    assert headers == HEADERS[layout]
+    tables = {path.stem: path.read_text("utf-8") for path in (folder / layout).iterdir()}
+    assert {n: text.split("\n")[0].split(",") for n, text in tables.items()} == HEADERS[layout]
 
 
 @pytest.mark.parametrize(("layout", "name", "patterns", "size"), TABLES)

@@ -219,6 +219,7 @@ EXCEL = "sep=;\nuser;item;time\na;x;2020-01-01\n"
         (HEADER + ",x,bad\n", "line 2 has 3 fields, expected 4"),
         (HEADER + ",,,n\n", 'line 2, column "user": found an empty value, expected an id'),
         # Headers
+        ("", "the file is empty or begins with a blank line; expected a table"),
         (THREE, "the table has no rows"),
         ("who,item,time\na,x,2020-01-01\n", 'line 1: no column "user"; the file has: who, item'),
         ("users,item,time\na,x,2020-01-01\n", 'did you mean "users"?'),
