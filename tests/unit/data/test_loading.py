@@ -6,9 +6,11 @@ import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import small
 
 from harness import config as config_
 from harness.config import Config
@@ -30,21 +32,15 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def folder(write: Callable[..., Path]) -> Path:
-    return write(log=LOG, films="item,title\na,A\nb,B\nc,C\n")
+def folder(tmp_path: Path) -> Path:
+    films = "item,title\na,A\nb,B\nc,C\n"
+    return small.write(tmp_path / "data", {"log.csv": LOG, "films.csv": films})
 
 
-def config(folder: Path, **data: object) -> Config:
-    values = {
-        "data": {
-            "layout": "table", "path": str(folder), "events": "log.csv", "items": "films.csv",
-            "value": "stars", "where": {"stars": {"min": 2}}, **data,
-        },
-        "split": {"strategy": "last_n", "n": 1},
-        "evaluation": {"candidates": "catalogue" if data.get("items", True) else "train"},
-        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
-    }  # fmt: skip
-    return config_.parse(values, folder)
+def config(folder: Path, **data: Any) -> Config:
+    own = {"value": "stars", "where": {"stars": {"min": 2}}, "items": "films.csv", "cache": True}
+    more = {"split": {"strategy": "last_n", "n": 1}, "evaluation": {"require_hit": False}}
+    return small.config_of(folder, data={**own, **data}, **more)
 
 
 def cached(layout: Layout) -> tuple[Dataset, bool]:
