@@ -43,7 +43,7 @@ def events(folder: Path, content: str | bytes, **keys: Any) -> list[tuple[str, s
     return moments(log(folder, **keys))
 
 
-OWN = """
+SHOP = """
 from harness.layouts import Layout, events
 
 Shop = Layout(

@@ -9,7 +9,7 @@ import pytest
 import small
 import tomli_w
 from conftest import Cli
-from event_files import OWN, SALES
+from event_files import SALES, SHOP
 
 from harness.data.datasets import DATASETS
 from harness.layouts import BUILT_IN
@@ -20,9 +20,9 @@ def test_a_layout_of_ones_own_is_run_and_repeated_from_anywhere(
 ) -> None:
     values = small.values(compare={"resamples": 100})
     values["data"] = {"layout": "shops:Shop", "path": "."}
-    own = {"shops.py": OWN, "sales.txt": SALES, "own.toml": tomli_w.dumps(values)}
+    files = {"shops.py": SHOP, "sales.txt": SALES, "own.toml": tomli_w.dumps(values)}
     table = {"log.csv": small.LOG, "table.toml": small.toml(compare={"resamples": 100})}
-    small.write(here, own | table)
+    small.write(here, files | table)
     assert cli("run", "own.toml", "--out", "first", "--format", "csv")[0] == 0
     shown = [cli("run", config, "--format", "csv")[:2] for config in ("own.toml", "table.toml")]
     assert shown[0][0] == 0

@@ -74,7 +74,7 @@ def test_a_download_that_fails_begins_anew(place: Place, server: Server) -> None
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "words"),
     [
         (answering(404), "the server answers 404 Not Found"),
         (answering(503), "the server answers 503 Service Unavailable"),
@@ -82,9 +82,9 @@ def test_a_download_that_fails_begins_anew(place: Place, server: Server) -> None
     ],
     ids=["404", "503", "cut"],
 )
-def test_four_tries_are_all(answer: Answer, said: str, place: Place, server: Server) -> None:
+def test_four_tries_are_all(answer: Answer, words: str, place: Place, server: Server) -> None:
     server.answers = [answer]
-    with refusal(DataError, server.url, said, "try again", f"put it at {place.archive}"):
+    with refusal(DataError, server.url, words, "try again", f"put it at {place.archive}"):
         fill(place)
     assert server.requests == 4
     assert everything(place.folder.parents[1]) == []
@@ -113,8 +113,8 @@ def test_a_name_that_is_not_found(place: Place, monkeypatch: pytest.MonkeyPatch)
 def test_what_was_changed_on_its_way_is_removed(place: Place, server: Server) -> None:
     server.content = zipped()[:-1] + b"x"
     sha256 = as_ml_20m("", server.content).sha256
-    said = f"expected {place.dataset.sha256} but got {sha256}", "another network"
-    with refusal(DataError, server.url, *said):
+    words = f"expected {place.dataset.sha256} but got {sha256}", "another network"
+    with refusal(DataError, server.url, *words):
         fill(place)
     assert everything(place.folder.parent) == []
 
@@ -165,8 +165,8 @@ def test_what_is_broken_off_leaves_nothing(place: Place, monkeypatch: pytest.Mon
         fill(place)
     assert list(place.folder.parents[1].iterdir()) == []
     monkeypatch.setattr(shutil, "copyfileobj", raises(OSError(28, "No space left on device")))
-    said = "cannot be written: No space left on device", "another --out"
-    with refusal(DataError, str(place.folder), *said):
+    words = "cannot be written: No space left on device", "another --out"
+    with refusal(DataError, str(place.folder), *words):
         fill(place)
     assert list(place.folder.parents[1].iterdir()) == []
 

@@ -164,14 +164,14 @@ def test_a_broken_conversion_starts_over(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_file_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layout, write = layout_of(tmp_path), bucketing.write
 
-    def changed(*given: Any) -> None:
-        write(*given)
+    def changed(*arguments: Any) -> None:
+        write(*arguments)
         (tmp_path / "log.csv").write_text(LOG + "zoe,z,2020-01-01,1\n")
 
     with monkeypatch.context() as patch:
         patch.setattr(bucketing, "write", changed)
-        said = refusal(DataError, "log.csv: changed while events were read; run the")
-        with said, prepared(layout):
+        words = refusal(DataError, "log.csv: changed while events were read; run the")
+        with words, prepared(layout):
             pass
     with prepared(layout) as made:
         assert len(all_rows(made)) == 6
@@ -219,11 +219,11 @@ def test_a_disk_too_small_is_told_before(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(buckets, "estimated_rows", lambda _: 5_000_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=199_900_000))
     read: list[int] = []
-    said = (
+    words = (
         "the disk has 0.2 GB free; the buckets of users need about 0.2 GB; make room",
         "name a folder on another disk: HARNESS_CACHE_DIR=FOLDER harness run",
     )
-    with refusal(DataError, *said), prepared(layout, read.append):
+    with refusal(DataError, *words), prepared(layout, read.append):
         pass
     assert read == []
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=200_000_000))
@@ -242,8 +242,8 @@ def test_a_cache_that_cannot_be_used_is_named_and_so_is_the_place_instead(
         assert made.variable == "TMPDIR"
     assert not made.folder.exists()
     place = tempfile.gettempdir()
-    said = f"{tmp_path}/file: cannot be used; buckets are made in {place} and not kept"
-    assert caplog.messages == [said]
+    words = f"{tmp_path}/file: cannot be used; buckets are made in {place} and not kept"
+    assert caplog.messages == [words]
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
     with refusal(DataError, "TMPDIR=FOLDER harness run"), prepared(layout):
         pass
@@ -253,7 +253,7 @@ IN_FULL = ["disk is full; the buckets", "make room", "CACHE_DIR"]
 
 
 @pytest.mark.parametrize(
-    ("of", "name", "error", "said"),
+    ("owner", "name", "error", "words"),
     [
         (np, "save", OSError(errno.ENOSPC, "No space left on device"), IN_FULL),
         (np, "save", OSError("Not enough free space to write 336 bytes after offset 8"), IN_FULL),
@@ -267,18 +267,18 @@ IN_FULL = ["disk is full; the buckets", "make room", "CACHE_DIR"]
 def test_a_disk_that_fails_is_named_and_the_next_command_starts_over(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    of: Any,
+    owner: Any,
     name: str,
     error: Exception,
-    said: list[str],
+    words: list[str],
 ) -> None:
     def failing(*_: object, **__: object) -> None:
         raise error
 
     layout = layout_of(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(of, name, failing)
-        with refusal(DataError, *said), prepared(layout):
+        patch.setattr(owner, name, failing)
+        with refusal(DataError, *words), prepared(layout):
             pass
     with prepared(layout) as made:
         assert len(all_rows(made)) == 5
@@ -315,8 +315,8 @@ def test_the_line_of_a_fault_in_a_later_part(
 ) -> None:
     in_parts_of(monkeypatch, 1)
     layout = layout_of(tmp_path, LOG + "eve,a,2020-13-01,5\n")
-    said = refusal(DataError, 'log.csv: line 7, column "time": found "2020-13-01"')
-    with said, prepared(layout):
+    words = refusal(DataError, 'log.csv: line 7, column "time": found "2020-13-01"')
+    with words, prepared(layout):
         pass
 
 

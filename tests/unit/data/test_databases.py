@@ -86,26 +86,26 @@ def test_paths_are_cut_at_the_last_signs() -> None:
 @KINDS
 def test_a_missing_table_and_column_are_named(tmp_path: Path, kind: str) -> None:
     name = write(tmp_path, kind, "CREATE VIEW seen AS SELECT * FROM log")
-    for events, keys, said in (
+    for events, keys, words in (
         (f"{name}::logs", {}, [f'{name}: no table "logs"; the database has: log, seen', '"log"?']),
         (f"{name}::zzz", {}, [f'{name}: no table "zzz"', f'name one: "{name}::log"']),
         (name, {}, [f"{name}: which table is not said; the database has: log, seen"]),
         (f"{name}::log", {"user": "usr"},
          [f'{name}::log: no column "usr"; the table has: user, item, time', 'mean "user"?']),
     ):  # fmt: skip
-        with refusal(DataError, *said):
+        with refusal(DataError, *words):
             load(log(tmp_path, events=events, **keys))
 
 
 def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("user,item,time\n")
     sqlite3.connect(tmp_path / "empty.db").execute("VACUUM").connection.close()
-    for events, said in (
+    for events, words in (
         ("log.csv::log", "log.csv: is no database of DuckDB or SQLite, by its first bytes"),
         ("none.db::log", "none.db: no such file\nthe folder "),
         ("empty.db::log", "empty.db: the database has no tables"),
     ):
-        with refusal(DataError, said):
+        with refusal(DataError, words):
             load(log(tmp_path, events=events))
 
 
@@ -124,8 +124,8 @@ def test_the_row_of_a_fault(tmp_path: Path, kind: str) -> None:
         for n, (values, _) in enumerate(FAULTS)
     )
     name = write(tmp_path, kind, *views)
-    for n, (_, said) in enumerate(FAULTS):
-        with refusal(DataError, f"{name}::v{n}: {said}"):
+    for n, (_, words) in enumerate(FAULTS):
+        with refusal(DataError, f"{name}::v{n}: {words}"):
             load(log(tmp_path, events=f"{name}::v{n}"))
     for n, column in ((0, "user"), (3, "time")):
         with refusal(DataError, f"where = {{ {column} = {{ empty = false }} }} under [data] leav"):
@@ -138,10 +138,10 @@ def test_the_row_of_a_fault(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize(("value", "held"), [("1.5", "a float"), ("x'00'", "bytes")])
 def test_values_of_sqlite_that_keep_no_ids_apart(tmp_path: Path, value: str, held: str) -> None:
     name = write(tmp_path, "sqlite", f"INSERT INTO log VALUES ('a', {value}, '1970-01-01')")
-    said = f'row 4, column "item": found {held}, which cannot keep ids apart; write ids as text'
-    with refusal(DataError, f"{name}::log: {said}"):
+    words = f'row 4, column "item": found {held}, which cannot keep ids apart; write ids as text'
+    with refusal(DataError, f"{name}::log: {words}"):
         load(log(tmp_path, events=f"{name}::log"))
-    with refusal(DataError, said):
+    with refusal(DataError, words):
         attributes.read(AttributeTable(Table(tmp_path / f"{name}::log"), id="item"))
 
 
@@ -198,13 +198,13 @@ def test_a_view_reads_no_other_file(tmp_path: Path) -> None:
         "SELECT file AS \"user\", 'i' AS item, '1970-01-01' AS time FROM glob('/*')",
     ]
     views = (
-        f"CREATE VIEW evil{n} AS {of.format(file=tmp_path / 'secret.csv')}"
-        for n, of in enumerate(files)
+        f"CREATE VIEW evil{n} AS {query.format(file=tmp_path / 'secret.csv')}"
+        for n, query in enumerate(files)
     )
     name = write(tmp_path, "duckdb", *views)
     for n in range(len(files)):
-        said = f"{name}::evil{n}: cannot be read by DuckDB: ", "disabled by config"
-        with refusal(DataError, *said):
+        words = f"{name}::evil{n}: cannot be read by DuckDB: ", "disabled by config"
+        with refusal(DataError, *words):
             load(log(tmp_path, events=f"{name}::evil{n}"))
 
 

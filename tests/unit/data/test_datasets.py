@@ -36,7 +36,7 @@ def test_the_config_is_sound_and_its_files_come(dataset: PublicDataset, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "words"),
     [
         ("ml-1", ['did you mean "ml-1m"?', "ml-32m"]),
         ("ML-25M", ['did you mean "ml-25m"?']),
@@ -44,8 +44,8 @@ def test_the_config_is_sound_and_its_files_come(dataset: PublicDataset, tmp_path
         ("ml-latest-small", ["GroupLens changes it now and then", "ml-100k"]),
     ],
 )
-def test_a_name_that_is_not_known(name: str, said: list[str]) -> None:
-    with refusal(UsageError, f'has no "{name}"', *said):
+def test_a_name_that_is_not_known(name: str, words: list[str]) -> None:
+    with refusal(UsageError, f'has no "{name}"', *words):
         known(name)
 
 
@@ -71,19 +71,19 @@ def test_files_that_were_unpacked_by_hand_get_a_config(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "said"),
+    ("there", "words"),
     [
         ({"mine.txt": "x"}, "has mine.txt, but not ratings.csv of ml-20m with its"),
         ({"ratings.csv": "x", "movies.csv": "one"}, "but not ratings.csv"),
     ],
 )
 def test_other_files_in_a_folder_are_refused(
-    there: dict[str, str], said: str, place: Place
+    there: dict[str, str], words: str, place: Place
 ) -> None:
     place.folder.mkdir(parents=True)
     for name, text in there.items():
         (place.folder / name).write_text(text)
-    with refusal(UsageError, str(place.folder), said, "name another --out"):
+    with refusal(UsageError, str(place.folder), words, "name another --out"):
         place.is_filled()
     assert {path.name: path.read_text() for path in place.folder.iterdir()} == there
 

@@ -139,7 +139,7 @@ def test_a_given_split_tells_its_tables_apart_and_not_its_types(tmp_path: Path) 
 
 @pytest.mark.parametrize(("events", "place"), [("log.csv", "line 6"), ("log.parquet", "row 5")])
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "words"),
     [
         (",1", ['column "event": found an empty value', "an event type"]),
         ("view,", ['column "stars": found an empty value, expected a number', "where = { stars"]),
@@ -150,21 +150,21 @@ def test_a_given_split_tells_its_tables_apart_and_not_its_types(tmp_path: Path) 
     ],
 )  # fmt: skip
 def test_bad_types_and_values_are_named_with_their_place(
-    tmp_path: Path, row: str, said: list[str], events: str, place: str
+    tmp_path: Path, row: str, words: list[str], events: str, place: str
 ) -> None:
     keys = {"kind": "event", "value": "stars", "events": events}
-    with refusal(DataError, f"{events}: {place}, ", *said):
+    with refusal(DataError, f"{events}: {place}, ", *words):
         read(tmp_path, f"{LOG}ann,a,2020-01-01,{row}\n", inferred=False, **keys)
 
 
 @BOTH
 def test_hints_on_values_that_are_no_numbers_work(tmp_path: Path, events: str) -> None:
     """Bounds are refused there: the column has to hold numbers, or nothing."""
-    words = LOG + "ann,a,2020-01-01,view,five\n"
+    log = LOG + "ann,a,2020-01-01,view,five\n"
     keys = {"value": "stars", "events": events, "inferred": False}
     with refusal(DataError, 'found "five"', "list the texts of the rows to keep: where = { stars"):
-        read(tmp_path, words, where={"stars": {"min": 0}}, **keys)
-    assert len(read(tmp_path, words, where={"stars": ["1", "4.5"]}, **keys).events) == 2
+        read(tmp_path, log, where={"stars": {"min": 0}}, **keys)
+    assert len(read(tmp_path, log, where={"stars": ["1", "4.5"]}, **keys).events) == 2
     for none in ("NaN", ""):
         log = LOG + f"ann,a,2020-01-01,view,{none}\n"
         assert len(read(tmp_path, log, where={"stars": {"min": 0}}, **keys).events) == 3
@@ -178,7 +178,7 @@ def test_a_column_of_ids_is_no_column_of_event_types(tmp_path: Path, events: str
 
 
 @pytest.mark.parametrize(
-    ("log", "keys", "said"),
+    ("log", "keys", "words"),
     [
         (LOG, {"kind": "evnt"}, ['log.csv: line 1: no column "evnt"', '"event"?']),
         (LOG, {"value": "evnt"}, ['no column "evnt"', '"event"?']),
@@ -189,13 +189,13 @@ def test_a_column_of_ids_is_no_column_of_event_types(tmp_path: Path, events: str
          ['column "item" holds i0, i1, i2, i3, i4, …']),
     ],
 )  # fmt: skip
-def test_what_fits_no_row(tmp_path: Path, log: str, keys: dict[str, Any], said: list[str]) -> None:
-    with refusal(DataError, *said):
+def test_what_fits_no_row(tmp_path: Path, log: str, keys: dict[str, Any], words: list[str]) -> None:
+    with refusal(DataError, *words):
         read(tmp_path, log, **keys)
 
 
 @pytest.mark.parametrize(
-    ("where", "said"),
+    ("where", "words"),
     [
         ({"event": "Sale"}, 'column "event" holds view, sale, cart; did you mean "sale"?'),
         ({"event": ["zzz", "Cart"]}, 'column "event" holds view, sale, cart; did you mean "cart"?'),
@@ -206,11 +206,11 @@ def test_what_fits_no_row(tmp_path: Path, log: str, keys: dict[str, Any], said: 
     ],
 )
 @pytest.mark.parametrize("events", ["log.csv", "packed.csv.gz", "log.parquet"])
-def test_what_was_meant(tmp_path: Path, where: dict[str, Any], said: str, events: str) -> None:
+def test_what_was_meant(tmp_path: Path, where: dict[str, Any], words: str, events: str) -> None:
     (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(LOG.encode()))
     with pytest.raises(DataError) as raised:
         read(tmp_path, inferred=False, where=where, events=events)
-    assert str(raised.value).endswith(said)
+    assert str(raised.value).endswith(words)
 
 
 @pytest.mark.parametrize("events", [*FILES, "x.sqlite::l", "x.db::l"])

@@ -34,12 +34,12 @@ def test_events_since_a_moment(times_made: bool) -> None:
 def test_the_events_of_some_users_in_the_order_they_are_asked_for(times_made: bool) -> None:
     kept = log().where(KEEP)
     assert not times_made or len(kept.time) == 4
-    found = kept.of_users(np.array([2, 1, 0], np.int32), 3)
-    assert found.user_starts(3).tolist() == [0, 2, 2, 4]
-    assert found.user.tolist() == [0, 0, 2, 2]
-    assert found.item.tolist() == [9, 8, 7, 8]
-    assert found.time.tolist() == [3, 5, 1, 4]
-    assert found.kind.tolist() == [0, 0, 0, 0]
+    result = kept.of_users(np.array([2, 1, 0], np.int32), 3)
+    assert result.user_starts(3).tolist() == [0, 2, 2, 4]
+    assert result.user.tolist() == [0, 0, 2, 2]
+    assert result.item.tolist() == [9, 8, 7, 8]
+    assert result.time.tolist() == [3, 5, 1, 4]
+    assert result.kind.tolist() == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_users_may_be_a_list_of_any_length(users: Any, items: list[int]) -> None
 
 
 def test_nobody_has_no_events() -> None:
-    found = log().of_users(np.zeros(0, np.int32), 3)
-    assert (len(found), found.user_starts(0).tolist()) == (0, [0])
+    result = log().of_users(np.zeros(0, np.int32), 3)
+    assert (len(result), result.user_starts(0).tolist()) == (0, [0])
 
 
 def of_starts(starts: Iterable[int], times: int = 1) -> Events:
@@ -96,9 +96,11 @@ def test_pieces_hold_all_events(size: int) -> None:
         pieces.add(
             {"user": np.array(times, np.int32), "item": np.array(times), TIME: -np.array(times)}
         )
-    found = list(pieces.events())
-    assert [len(piece) for piece in found[1:]] == [size] * (len(found) - 1)  # the last comes first
-    events = [event for piece in found for event in zip(piece.user, piece.time, strict=True)]
+    result = list(pieces.events())
+    assert [len(piece) for piece in result[1:]] == [size] * (
+        len(result) - 1
+    )  # the last comes first
+    events = [event for piece in result for event in zip(piece.user, piece.time, strict=True)]
     assert sorted(events) == [(n, -n) for n in range(1, 6)]
 
 
@@ -113,17 +115,17 @@ def in_order(parts: int, times: Any, users: list[int]) -> Events:
     pieces = [
         Events(*columns, np.zeros(len(columns[0]), np.uint8)) for columns in zip(*cut, strict=True)
     ]
-    found = merged(pieces, np.array(users, np.int32), np.arange(3, dtype=np.int32), 1)
+    result = merged(pieces, np.array(users, np.int32), np.arange(3, dtype=np.int32), 1)
     assert pieces == []
-    return found
+    return result
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 5])
 def test_events_in_any_number_of_pieces_are_put_together(parts: int) -> None:
-    found = in_order(parts, DAYS * DAY_US, [0, 1])
-    assert found.user.tolist() == [0, 0, 1, 1, 1]
-    assert found.item.tolist() == [1, 0, 0, 1, 2]
-    assert (found.time // DAY_US).tolist() == [2, 9, 1, 3, 3]
+    result = in_order(parts, DAYS * DAY_US, [0, 1])
+    assert result.user.tolist() == [0, 0, 1, 1, 1]
+    assert result.item.tolist() == [1, 0, 0, 1, 2]
+    assert (result.time // DAY_US).tolist() == [2, 9, 1, 3, 3]
 
 
 @pytest.mark.parametrize(
@@ -131,15 +133,15 @@ def test_events_in_any_number_of_pieces_are_put_together(parts: int) -> None:
 )
 def test_codes_of_users_lead_to_places(users: list[int], order: list[int]) -> None:
     """Two codes may be one user's."""
-    found = in_order(2, DAYS * DAY_US, users)
-    assert found.user.tolist() == order
+    result = in_order(2, DAYS * DAY_US, users)
+    assert result.user.tolist() == order
     days = [1, 3, 3, 2, 9] if users == [1, 0] else [1, 2, 3, 3, 9]
-    assert (found.time // DAY_US).tolist() == days
+    assert (result.time // DAY_US).tolist() == days
 
 
 @pytest.mark.parametrize("unit", [DAY_US, 1_000_000, 1])
 @pytest.mark.parametrize("before", [0, 5])
 def test_times_are_kept_to_the_microsecond(unit: int, before: int) -> None:
     """Days, seconds and microseconds are packed in fewer bits or in more."""
-    found = in_order(1, (DAYS - before) * unit, [0, 1])
-    assert found.time.tolist() == [unit * (day - before) for day in (2, 9, 1, 3, 3)]
+    result = in_order(1, (DAYS - before) * unit, [0, 1])
+    assert result.time.tolist() == [unit * (day - before) for day in (2, 9, 1, 3, 3)]

@@ -67,8 +67,8 @@ def test_an_event_a_line(tmp_path: Path) -> None:
         {"user": "ann", "item": 7, "time": "1970-01-02", "extra": {"a": [1]}},
         {"user": 5, "item": "7", "time": "1970-01-03", "extra": []},
     ]
-    found = rows(log(tmp_path, events=lines(tmp_path, flat)))
-    assert found == [("5", "7", 2), ("ann", "7", 1)]
+    result = rows(log(tmp_path, events=lines(tmp_path, flat)))
+    assert result == [("5", "7", 2), ("ann", "7", 1)]
 
 
 def test_lists_of_yambda(tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_lists_of_other_lengths_are_named_with_their_row(tmp_path: Path) -> None
     frame = pl.DataFrame(SEQUENTIAL | {"timestamp": [[0, 1], [], [1, 2]]})
     frame.write_parquet(tmp_path / "log.parquet")
     for name, unit in (("log.parquet", "row"), (lines(tmp_path, frame.to_dicts()), "line")):
-        said = '3: "item_id" has 1 elements and "timestamp" has 2; expected as many'
-        with refusal(DataError, f"{name}: {unit} {said}"):
+        words = '3: "item_id" has 1 elements and "timestamp" has 2; expected as many'
+        with refusal(DataError, f"{name}: {unit} {words}"):
             load(log(tmp_path, events=name, **YAMBDA))
 
 
@@ -99,7 +99,7 @@ EMPTY_USER = 'line 2, column "user": found an empty value, expected an id'
 
 @pytest.mark.parametrize("size", [10, 1 << 22])
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "words"),
     [
         ("not json\n", "line 2 is no JSON: Expecting value at character 1; expected an object"),
         ('{"user": 1\n', "line 2 is no JSON: Expecting ',' delimiter"),
@@ -117,16 +117,16 @@ EMPTY_USER = 'line 2, column "user": found an empty value, expected an id'
     ],
 )
 def test_the_line_of_a_fault(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, line: Any, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, line: Any, words: str
 ) -> None:
     monkeypatch.setattr(json_source, "SIZE", size)
     name = lines(tmp_path, [GOOD, line, GOOD])
-    with refusal(DataError, f"log.jsonl: {said}"):
+    with refusal(DataError, f"log.jsonl: {words}"):
         load(log(tmp_path, events=name))
 
 
 @pytest.mark.parametrize(
-    ("objects", "keys", "said"),
+    ("objects", "keys", "words"),
     [
         ([{"uid": 1, "item_id": ["a", 1.5], "timestamp": [1, 2], "event_type": ["x", "y"]}],
          YAMBDA, f'line 1, column "item_id": found 1.5, {NO_ID}'),
@@ -161,10 +161,10 @@ def test_the_line_of_a_fault(
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_lists_and_columns_is_named(
-    tmp_path: Path, objects: list[Any], keys: dict[str, Any], said: str
+    tmp_path: Path, objects: list[Any], keys: dict[str, Any], words: str
 ) -> None:
     name = lines(tmp_path, objects)
-    with refusal(DataError, said):
+    with refusal(DataError, words):
         load(log(tmp_path, events=name, **keys))
 
 
@@ -172,7 +172,7 @@ RECORDS = {"session": [1], "events": [[{"aid": 2, "ts": 3, "type": "clicks"}]]}
 
 
 @pytest.mark.parametrize(
-    ("columns", "keys", "said"),
+    ("columns", "keys", "words"),
     [
         (RECORDS, OTTO | {"rows": None}, ['no column "aid"', 'rows = "events" under [data] makes']),
         (SEQUENTIAL, YAMBDA | {"rows": None},
@@ -181,10 +181,10 @@ RECORDS = {"session": [1], "events": [[{"aid": 2, "ts": 3, "type": "clicks"}]]}
     ],
 )  # fmt: skip
 def test_columns_of_lists_in_parquet(
-    tmp_path: Path, columns: dict[str, Any], keys: dict[str, Any], said: list[str]
+    tmp_path: Path, columns: dict[str, Any], keys: dict[str, Any], words: list[str]
 ) -> None:
     pl.DataFrame(columns).write_parquet(tmp_path / "log.parquet")
-    with refusal(DataError, *said):
+    with refusal(DataError, *words):
         load(log(tmp_path, events="log.parquet", **keys))
 
 
@@ -214,8 +214,8 @@ def test_a_column_of_the_table_keeps_what_is_written(tmp_path: Path, text: str) 
     objects = ['{"item": "x", "note": 1}\n', f'{{"item": "y", "note": {text}}}\n']
     objects.append('{"item": "z", "note": 2.5}\n')
     table = AttributeTable(Table(tmp_path / lines(tmp_path, objects)), id="item")
-    other = {"null": None, '"a"': "a"}.get(text, text)
-    assert attributes.read(table)["note"].to_list() == ["1", other, "2.5"]
+    expected = {"null": None, '"a"': "a"}.get(text, text)
+    assert attributes.read(table)["note"].to_list() == ["1", expected, "2.5"]
 
 
 def test_folders_name_columns_of_lines(tmp_path: Path) -> None:
@@ -276,5 +276,5 @@ def test_however_it_is_nested_it_is_the_same_log(
         for name, (key, objects) in nested.items():
             text = "".join(json.dumps(line, ensure_ascii=ascii) + "\n" for line in objects)
             (folder / f"{name}.jsonl").write_text(text, encoding="utf-8", newline="")
-            found = rows(log(folder, time_format="epoch_s", events=f"{name}.jsonl", rows=key))
-            assert found == expected
+            result = rows(log(folder, time_format="epoch_s", events=f"{name}.jsonl", rows=key))
+            assert result == expected

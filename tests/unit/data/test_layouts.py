@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import small
 from conftest import refusal
-from event_files import OWN, SALES
+from event_files import SALES, SHOP
 
 from harness import config as config_
 from harness.config import Config
@@ -174,7 +174,7 @@ SOON = "DISPFROM,COUPON_ID_hash\n2012-05-30 12:00:00,k1\nsoon,k2\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "changes", "said"),
+    ("name", "changes", "words"),
     [
         ("hm", {"transactions_train": SHORT},
          ["2 of 2 item ids in transactions_train.csv", "9 digits"]),
@@ -188,9 +188,9 @@ SOON = "DISPFROM,COUPON_ID_hash\n2012-05-30 12:00:00,k1\nsoon,k2\n"
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_tables_is_named(
-    tmp_path: Path, name: str, changes: dict[str, str], said: list[str]
+    tmp_path: Path, name: str, changes: dict[str, str], words: list[str]
 ) -> None:
-    with refusal(DataError, *said):
+    with refusal(DataError, *words):
         load(published(tmp_path, name, **changes))
 
 
@@ -223,9 +223,9 @@ def test_times_may_be_written_otherwise_in_every_layout(tmp_path: Path) -> None:
         config_.DataConfig(layout=layout, path=".", time_format="%d.%m.%Y")
 
 
-def plugged(folder: Path, own: str = OWN, name: str = "shops:Shop", **data: Any) -> Config:
+def plugged(folder: Path, module: str = SHOP, name: str = "shops:Shop", **data: Any) -> Config:
     """Write a module of a layout beside its sales; return the config that names it."""
-    small.write(folder, {"shops.py": own, "sales.txt": SALES})
+    small.write(folder, {"shops.py": module, "sales.txt": SALES})
     values = small.values()
     values["data"] = {"layout": name, "path": ".", **data}
     return config_.parse(values, folder)
@@ -236,16 +236,16 @@ EMPTY = "from harness.layouts import Layout\nShop = Layout('shop', {})"
 
 def but(old: str, new: str) -> str:
     """Return `OWN` with one of its lines changed."""
-    assert old in OWN
-    return OWN.replace(old, new)
+    assert old in SHOP
+    return SHOP.replace(old, new)
 
 
 @pytest.mark.parametrize(
-    ("own", "name", "said"),
+    ("module", "name", "words"),
     [
         ("", "shps:Shop", ['no module "shps"', '"shops"?']),
-        (OWN, "shops:Shp", ['shops has no layout "Shp"', 'did you mean "Shop"?']),
-        (OWN, "shops:", ['"module:name"']),
+        (SHOP, "shops:Shp", ['shops has no layout "Shp"', 'did you mean "Shop"?']),
+        (SHOP, "shops:", ['"module:name"']),
         ("Shop = 3", "shops:Shop", ["is int; expected a harness.layouts.Layout"]),
         ("def Shop():\n    raise ValueError('no shop')", "shops:Shop",
          ["cannot be made: ValueError: no shop", "shops.py, line 2"]),
@@ -270,9 +270,9 @@ def but(old: str, new: str) -> str:
          ["items is 'items.csv'; expected attributes(…)"]),
     ],
 )  # fmt: skip
-def test_what_breaks_the_contract(tmp_path: Path, own: str, name: str, said: list[str]) -> None:
-    with refusal(UsageError, f'[data] layout "{name}"', *said):
-        plugged(tmp_path, own, name).layout()
+def test_what_breaks_the_contract(tmp_path: Path, module: str, name: str, words: list[str]) -> None:
+    with refusal(UsageError, f'[data] layout "{name}"', *words):
+        plugged(tmp_path, module, name).layout()
 
 
 def test_keys_and_columns_that_are_not_there_are_named(tmp_path: Path) -> None:
@@ -307,5 +307,5 @@ def test_the_check_looks_at_tables_that_describe_nobody(tmp_path: Path) -> None:
     ("where", "items"), [({}, ["a", "b"]), ({"who": "ann"}, ["a", "b"]), ({"what": "d"}, ["d"])]
 )
 def test_conditions_are_added(tmp_path: Path, where: dict[str, Any], items: list[str]) -> None:
-    own = but('type="sale",', 'type="sale", where={"what": ["a", "b"]},')
-    assert load(plugged(tmp_path, own, where=where).layout()).item_ids.to_list() == items
+    module = but('type="sale",', 'type="sale", where={"what": ["a", "b"]},')
+    assert load(plugged(tmp_path, module, where=where).layout()).item_ids.to_list() == items

@@ -38,9 +38,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def config(folder: Path, **data: Any) -> Config:
-    own = {"value": "stars", "where": {"stars": {"min": 2}}, "items": "films.csv", "cache": True}
+    defaults = {
+        "value": "stars",
+        "where": {"stars": {"min": 2}},
+        "items": "films.csv",
+        "cache": True,
+    }
     more = {"split": {"strategy": "last_n", "n": 1}, "evaluation": {"require_hit": False}}
-    return small.config_of(folder, data={**own, **data}, **more)
+    return small.config_of(folder, data={**defaults, **data}, **more)
 
 
 def cached(layout: Layout) -> tuple[Dataset, bool]:
@@ -57,17 +62,17 @@ def entries() -> list[Path]:
     return list(cache.folder().iterdir()) if cache.folder().exists() else []
 
 
-def assert_equal(one: Dataset, two: Dataset) -> None:
+def assert_equal(first: Dataset, second: Dataset) -> None:
     for column in ("user", "item", "time", "kind", "value"):
-        left, right = getattr(one.events, column), getattr(two.events, column)
-        assert getattr(left, "dtype", None) == getattr(right, "dtype", None)
-        assert np.array_equal(left, right)
-    assert one.user_ids.equals(two.user_ids)
-    assert one.item_ids.equals(two.item_ids)
+        a, b = getattr(first.events, column), getattr(second.events, column)
+        assert getattr(a, "dtype", None) == getattr(b, "dtype", None)
+        assert np.array_equal(a, b)
+    assert first.user_ids.equals(second.user_ids)
+    assert first.item_ids.equals(second.item_ids)
     for name in ("catalogue", "shown_from", "registered"):
-        assert np.array_equal(getattr(one, name), getattr(two, name))
+        assert np.array_equal(getattr(first, name), getattr(second, name))
     same = ("layout", "kinds", "candidates", "has_time", "notes", "users_table", "items_table")
-    assert [getattr(one, n) for n in same] == [getattr(two, n) for n in same]
+    assert [getattr(first, n) for n in same] == [getattr(second, n) for n in same]
 
 
 def test_the_second_call_reads_no_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ TREE = (
 
 
 @pytest.mark.parametrize(
-    ("pattern", "found"),
+    ("pattern", "fits"),
     [
         ("2020-*.csv", ["2020-01.csv"]),
         ("2020-0?.csv*", ["2020-01.csv", "2020-02.csv.gz"]),
@@ -48,9 +48,9 @@ TREE = (
         ("deep", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
     ],
 )
-def test_what_a_pattern_fits(tmp_path: Path, pattern: str, found: list[str]) -> None:
+def test_what_a_pattern_fits(tmp_path: Path, pattern: str, fits: list[str]) -> None:
     tree = dict.fromkeys(TREE.split(), HEADER)
-    assert names(write(tmp_path, tree), pattern) == found
+    assert names(write(tmp_path, tree), pattern) == fits
 
 
 def test_a_folder_with_the_signs_of_patterns_is_itself(tmp_path: Path) -> None:
@@ -71,16 +71,16 @@ def test_events_of_all_files_that_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "said"),
+    ("pattern", "words"),
     [
         ("2021-*.csv", ["2021-*.csv", "no file fits this pattern", "holds: ", "a.csv", "** for"]),
         ("none/*.csv", ["the folder ", "none does not exist"]),
         ("a*", ["a.csv.gz: stands beside a.csv; keep one of the two"]),
     ],
 )
-def test_patterns_that_are_refused(tmp_path: Path, pattern: str, said: list[str]) -> None:
+def test_patterns_that_are_refused(tmp_path: Path, pattern: str, words: list[str]) -> None:
     write(tmp_path, {"a.csv": HEADER, "a.csv.gz": ""})
-    with refusal(DataError, *said):
+    with refusal(DataError, *words):
         parts_of(Table(tmp_path / pattern))
 
 
@@ -140,15 +140,15 @@ def test_text_has_the_columns_of_its_folders_too(tmp_path: Path) -> None:
         "log/time=2020-01-01/item=a%20%2F1/0.csv": 'user,note\nann,"1\n2"\nbob,\n',
         "log/time=2020-01-01/item=b/0.csv": "user,note\nann,\n",
     }
-    found = rows(log(write(tmp_path, files), events="log"))
-    assert found == [("ann", "a /1", JANUARY), ("ann", "b", JANUARY), ("bob", "a /1", JANUARY)]
+    result = rows(log(write(tmp_path, files), events="log"))
+    assert result == [("ann", "a /1", JANUARY), ("ann", "b", JANUARY), ("bob", "a /1", JANUARY)]
 
 
 ONES: dict[str, Any] = {"user": ["a"], "item": ["x"]}
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "words"),
     [
         ("item=x/0.csv", 'user,time\n"a\n",2020-01-01\n,2020-01-01\n',
          '0.csv: line 4, column "user": found an empty value'),
@@ -166,10 +166,10 @@ ONES: dict[str, Any] = {"user": ["a"], "item": ["x"]}
          '0.parquet: two of its folders say "time"'),
     ],
 )  # fmt: skip
-def test_faults_in_such_folders(tmp_path: Path, name: str, content: Any, said: str) -> None:
+def test_faults_in_such_folders(tmp_path: Path, name: str, content: Any, words: str) -> None:
     to_write = write if name.endswith(".csv") else parquet
     to_write(tmp_path, {f"log/{name}": content})
-    with refusal(DataError, said):
+    with refusal(DataError, words):
         load(log(tmp_path, events="log"))
 
 

@@ -29,17 +29,17 @@ def test_events_stand_by_user_time_item_whatever_the_row_order(tmp_path: Path) -
 
 
 def test_ids_stay_text(tmp_path: Path) -> None:
-    found = events(tmp_path, HEADER + "007,0706016001,1970-01-01\n7,NA,1970-01-01\n")
-    assert found == [("007", "0706016001", 0), ("7", "NA", 0)]
+    result = events(tmp_path, HEADER + "007,0706016001,1970-01-01\n7,NA,1970-01-01\n")
+    assert result == [("007", "0706016001", 0), ("7", "NA", 0)]
 
 
 def test_wide_ranges_of_time_sort_alike(tmp_path: Path) -> None:
     """Microseconds over centuries do not fit the packed order; the slow one must agree."""
     lines = ["b,x,2261-01-01T00:00:00.000001", "a,y,1700-01-01T00:00:00", "a,x,1700-01-01T00:00:00"]
     lines += [f"u{n},x,2000-01-01T00:00:00" for n in range(300)]
-    found = events(tmp_path, HEADER + "\n".join(lines) + "\n")
-    assert [event[:2] for event in found[:3]] == [("a", "x"), ("a", "y"), ("b", "x")]
-    assert [user for user, *_ in found] == sorted(["a", "a", "b", *(f"u{n}" for n in range(300))])
+    result = events(tmp_path, HEADER + "\n".join(lines) + "\n")
+    assert [event[:2] for event in result[:3]] == [("a", "x"), ("a", "y"), ("b", "x")]
+    assert [user for user, *_ in result] == sorted(["a", "a", "b", *(f"u{n}" for n in range(300))])
 
 
 def test_packed_files_hold_the_same_events(tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ def test_tsv_without_a_header(tmp_path: Path) -> None:
 def test_a_column_of_a_file_without_a_header_line_is_named(tmp_path: Path) -> None:
     (tmp_path / "u.data").write_text("1\t2\t3\t4\n")
     layout = BUILT_IN["ml-100k"].within(tmp_path).with_events(kind="type")
-    said = 'u.data: no column "type"; the layout\'s header has: user, item, rating, timestamp'
-    with refusal(DataError, said):
+    words = 'u.data: no column "type"; the layout\'s header has: user, item, rating, timestamp'
+    with refusal(DataError, words):
         load(layout)
 
 
@@ -92,7 +92,7 @@ def test_parquet_and_a_folder_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "keys", "said"),
+    ("columns", "keys", "words"),
     [
         ({"user": [1.0]}, {}, ['column "user" holds floats, ', "Int64"]),
         ({"time": [12]}, {}, ['column "time" holds numbers', 'time_format = "epoch_s"']),
@@ -101,11 +101,11 @@ def test_parquet_and_a_folder_of_it(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_parquet_is_named(
-    tmp_path: Path, columns: dict[str, Any], keys: dict[str, Any], said: list[str]
+    tmp_path: Path, columns: dict[str, Any], keys: dict[str, Any], words: list[str]
 ) -> None:
     good = {"user": ["a"], "item": ["x"], "time": ["2020-01-01"]}
     pl.DataFrame(good | columns).write_parquet(tmp_path / "log.parquet")
-    with refusal(DataError, *said):
+    with refusal(DataError, *words):
         load(log(tmp_path, "log.parquet", **keys))
 
 
@@ -113,8 +113,8 @@ def test_what_is_wrong_in_parquet_is_named(
 def test_text_that_is_named_parquet_is_refused(tmp_path: Path, packed: str) -> None:
     path = tmp_path / f"log.parquet{packed}"
     path.write_bytes(gzip.compress(TEXT.encode()) if packed else TEXT.encode())
-    said = f"is no Parquet file and looks like text; rename it log.csv{packed}"
-    with refusal(DataError, f"log.parquet{packed}: {said}"):
+    words = f"is no Parquet file and looks like text; rename it log.csv{packed}"
+    with refusal(DataError, f"log.parquet{packed}: {words}"):
         load(log(tmp_path, "log.parquet"))
     path.rename(tmp_path / f"log.csv{packed}")
     assert rows(log(tmp_path)) == EVENTS

@@ -70,12 +70,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @LAYOUT
 def test_bytes_follow_from_the_arguments_and_the_seed(layout: str, tmp_path: Path) -> None:
-    first, second, other = (
+    first, second, third = (
         contents(synthesise(layout, tmp_path / str(n), **SMALL, seed=seed, gzip=True))
         for n, seed in enumerate((0, 0, 1))
     )
     assert first == second
-    assert not set(first.values()) & set(other.values())
+    assert not set(first.values()) & set(third.values())
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
@@ -113,9 +113,9 @@ def test_ids_have_the_true_format_and_tables_one_row_for_each(
 @LAYOUT
 @pytest.mark.parametrize("events", [1, 2, 699])
 def test_the_log_has_exactly_the_rows_asked_for(layout: str, events: int, tmp_path: Path) -> None:
-    told: list[int] = []
-    synthesise(layout, tmp_path, users=60, items=40, events=events, progress=told.append)
-    assert rows_of_log(tmp_path, layout) == sum(told) == events
+    counts: list[int] = []
+    synthesise(layout, tmp_path, users=60, items=40, events=events, progress=counts.append)
+    assert rows_of_log(tmp_path, layout) == sum(counts) == events
 
 
 @LAYOUT
@@ -175,7 +175,7 @@ def test_ponpare_tables_fit_together(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("layout", "wrong", "said"),
+    ("layout", "wrong", "words"),
     [
         ("hm", {"users": 0}, ["users", "0", "1 or more"]),
         ("ponpare", {"items": 0}, ["items", "0", "1 or more"]),
@@ -186,9 +186,9 @@ def test_ponpare_tables_fit_together(folder: Path) -> None:
     ],
 )
 def test_wrong_arguments_are_named(
-    layout: str, wrong: dict[str, int], said: list[str], tmp_path: Path
+    layout: str, wrong: dict[str, int], words: list[str], tmp_path: Path
 ) -> None:
-    with refusal(UsageError, *said):
+    with refusal(UsageError, *words):
         synthesise(layout, tmp_path / "out", **wrong)
     assert not list(tmp_path.iterdir())
 

@@ -47,9 +47,9 @@ def test_what_python_writes_is_read(
     content = text.getvalue() if last else text.getvalue().removesuffix(end)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "SIZE", size)
-        found = events(tmp_path, content)
+        result = events(tmp_path, content)
     days = [(datetime(1970 + d, 1, 1) - EPOCH).days * DAY for _, _, d in rows]
-    assert sorted(found) == sorted((u, i, t) for (u, i, _), t in zip(rows, days, strict=True))
+    assert sorted(result) == sorted((u, i, t) for (u, i, _), t in zip(rows, days, strict=True))
 
 
 FIELD = st.lists(st.sampled_from([*':|a"\t é\u2028,', "\x1e", "\x1a"]), max_size=5).map("".join)
@@ -78,8 +78,8 @@ def test_fields_between_longer_separators_are_those_of_split(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "SIZE", size)
         if bad is None:
-            found = events(tmp_path, content, **COLUMNS, separator=separator)
-            assert sorted(found) == sorted((u, i, int(t) * 1_000_000) for u, i, _, t in rows)
+            result = events(tmp_path, content, **COLUMNS, separator=separator)
+            assert sorted(result) == sorted((u, i, int(t) * 1_000_000) for u, i, _, t in rows)
         else:
             with refusal(DataError, f"log.csv: line {bad}"):
                 events(tmp_path, content, **COLUMNS, separator=separator)
@@ -98,8 +98,8 @@ def test_any_time_is_that_of_datetime(tmp_path: Path, moments: list[int], patter
     texts = [(EPOCH + timedelta(microseconds=moment)).strftime(pattern) for moment in moments]
     texts = [text.rjust(len(text) + 4 - text.index("-"), "0") for text in texts]  # %Y has no zeros
     read = [datetime.strptime(text, pattern) - EPOCH for text in texts]
-    found = events(tmp_path, THREE + "".join(f"a,x,{text}\n" for text in texts))
-    assert [time for *_, time in found] == sorted(
+    result = events(tmp_path, THREE + "".join(f"a,x,{text}\n" for text in texts))
+    assert [time for *_, time in result] == sorted(
         moment // timedelta(microseconds=1) for moment in read
     )
 
@@ -157,8 +157,8 @@ def test_what_is_no_such_time_is_refused(tmp_path: Path, first: str, wrong: list
     ],
 )
 def test_times(tmp_path: Path, written: str, time_format: str, microseconds: int) -> None:
-    found = events(tmp_path, f"{THREE}a,x,{written}\n", time_format=time_format)
-    assert found == [("a", "x", microseconds)]
+    result = events(tmp_path, f"{THREE}a,x,{written}\n", time_format=time_format)
+    assert result == [("a", "x", microseconds)]
 
 
 def test_times_written_in_two_ways(tmp_path: Path) -> None:
@@ -187,8 +187,8 @@ def test_byte_order_marks(tmp_path: Path) -> None:
     named = {"header": ["user", "item", "time"]}
     assert events(tmp_path, b"\xef\xbb\xbfa,x,1970-01-01\n", **named) == [("a", "x", 0)]
     for encoding in ("utf-16-le", "utf-16-be"):
-        told = "cannot be read: it is UTF-16 text, it seems, without its byte order mark; give"
-        with refusal(DataError, f"log.csv: {told}"):
+        words = "cannot be read: it is UTF-16 text, it seems, without its byte order mark; give"
+        with refusal(DataError, f"log.csv: {words}"):
             events(tmp_path, content.encode(encoding))
 
 
@@ -203,7 +203,7 @@ EXCEL = "sep=;\nuser;item;time\na;x;2020-01-01\n"
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "words"),
     [
         # Lines
         (HEADER + 'a,x,1970-01-01,n\nb,"y,1970-01-01,n\n', "line 3: a quote is opened and never"),
@@ -240,8 +240,8 @@ EXCEL = "sep=;\nuser;item;time\na;x;2020-01-01\n"
         (THREE + "a,x,2020-01-01\na,x,\n", WITHOUT_EMPTY),
     ],
 )  # fmt: skip
-def test_faults(tmp_path: Path, content: str, said: str) -> None:
-    with refusal(DataError, "log.csv: ", said):
+def test_faults(tmp_path: Path, content: str, words: str) -> None:
+    with refusal(DataError, "log.csv: ", words):
         events(tmp_path, content)
 
 
@@ -252,7 +252,7 @@ STARS = "user,item,time,stars\na,x,2020-01-01,4\na,y,2020-01-01,good\n"
 
 
 @pytest.mark.parametrize(
-    ("keys", "content", "said"),
+    ("keys", "content", "words"),
     [
         (SEP, EXCEL, "'sep=;': remove it"),
         (COLUMNS, "a::x::4::1\n",
@@ -284,8 +284,8 @@ STARS = "user,item,time,stars\na,x,2020-01-01,4\na,y,2020-01-01,good\n"
          'line 3, column "stars": found "good", expected a number'),
     ],
 )  # fmt: skip
-def test_faults_by_a_key(tmp_path: Path, keys: dict[str, Any], content: str, said: str) -> None:
-    with refusal(DataError, "log.csv: ", said):
+def test_faults_by_a_key(tmp_path: Path, keys: dict[str, Any], content: str, words: str) -> None:
+    with refusal(DataError, "log.csv: ", words):
         events(tmp_path, content, **keys)
 
 
@@ -315,8 +315,8 @@ def test_blocks_count_lines_and_rows(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_bytes_that_are_no_utf_8_matter_in_columns_that_are_read(tmp_path: Path) -> None:
     latin = "a,x,1970-01-01,zoé\n".encode("latin-1")
     assert events(tmp_path, HEADER.encode() + latin) == [("a", "x", 0)]
-    said = 'line 3 is not UTF-8 text; save the file as UTF-8, or set encoding = "latin-1"'
-    with refusal(DataError, said):
+    words = 'line 3 is not UTF-8 text; save the file as UTF-8, or set encoding = "latin-1"'
+    with refusal(DataError, words):
         events(tmp_path, HEADER.encode() + b"a,x,1970-01-01,n\n\xe9,x,1970-01-01,n\n")
 
 

@@ -32,8 +32,8 @@ def config(folder: Path, **data: Any) -> Config:
     (folder / "ratings.dat").write_text(RATINGS)
     (folder / "movies.dat").write_bytes(MOVIES.encode("latin-1"))
     columns = {"header": ["user", "item", "stars", "time"], "separator": "::"}
-    own = {"events": "ratings.dat", "time_format": "epoch_s", "items": ITEMS}
-    return small.config(folder, data={**columns, **own, **data})
+    tables = {"events": "ratings.dat", "time_format": "epoch_s", "items": ITEMS}
+    return small.config(folder, data={**columns, **tables, **data})
 
 
 def test_movies_of_movielens(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_the_record_has_the_table_as_it_was_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "said"),
+    ("items", "words"),
     [
         ({"id": "MovieID"}, '[data] needs the key "items.file", which is missing; expected a text'),
         ({"file": "a", "separater": "::"},
@@ -71,13 +71,13 @@ def test_the_record_has_the_table_as_it_was_given(tmp_path: Path) -> None:
         (ITEMS | {"header": []}, "items.header: a file without a header line needs the names"),
     ],
 )  # fmt: skip
-def test_keys_of_a_table_are_checked(tmp_path: Path, items: Any, said: str) -> None:
-    with refusal(UsageError, said):
+def test_keys_of_a_table_are_checked(tmp_path: Path, items: Any, words: str) -> None:
+    with refusal(UsageError, words):
         config(tmp_path, items=items).layout()
 
 
 @pytest.mark.parametrize(
-    ("items", "said"),
+    ("items", "words"),
     [
         ({"encoding": "utf-8"},
          "movies.dat: line 1 is not UTF-8 text; save the file as UTF-8, or set encoding = "
@@ -91,10 +91,10 @@ def test_keys_of_a_table_are_checked(tmp_path: Path, items: Any, said: str) -> N
          'movies.dat: no column "item"; [data] items.header has: MovieID, Title, Genres'),
     ],
 )  # fmt: skip
-def test_a_table_is_told_where_it_is_declared(tmp_path: Path, items: Any, said: str) -> None:
+def test_a_table_is_told_where_it_is_declared(tmp_path: Path, items: Any, words: str) -> None:
     layout = config(tmp_path, items=ITEMS | items).layout()
     assert layout.items is not None
-    with refusal(DataError, said):
+    with refusal(DataError, words):
         attributes.read(layout.items)
 
 
@@ -102,8 +102,8 @@ def test_a_table_of_a_layout_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "movies.csv").write_bytes(b"item,title\n1,Caf\xe9\n")
     declared = Layout("own", (), items=layout_attributes("movies.csv", id="item")).within(tmp_path)
     assert declared.items is not None
-    said = 'set encoding = "latin-1" or "cp1252" in its events(…) or attributes(…), where the lay'
-    with refusal(DataError, said):
+    words = 'set encoding = "latin-1" or "cp1252" in its events(…) or attributes(…), where the lay'
+    with refusal(DataError, words):
         attributes.read(declared.items)
 
 
@@ -116,8 +116,8 @@ def test_other_encodings_are_read(tmp_path: Path, rows: int, packed: bool) -> No
     header, row = NAMES.splitlines(keepends=True)
     for encoding, item in (("cp1252", "ä€"), ("latin-1", "äö")):
         content = (header + row.replace("ä€", item) * rows).encode(encoding)
-        given = gzip.compress(content) if packed else content
-        assert events(tmp_path, given, encoding=encoding) == [("zoé", item, 0)] * rows
+        content = gzip.compress(content) if packed else content
+        assert events(tmp_path, content, encoding=encoding) == [("zoé", item, 0)] * rows
 
 
 @pytest.mark.parametrize("mark", [codecs.BOM_UTF8 + NAMES.encode(), NAMES.encode("utf-16")])
@@ -128,8 +128,8 @@ def test_a_byte_order_mark_says_more_than_the_config(tmp_path: Path, mark: bytes
 def test_a_byte_that_no_sign_has_is_told_with_its_line(tmp_path: Path) -> None:
     """cp1252 leaves 0x81 and four others out."""
     content = b"user,item,time\n" + b"a,x,1970-01-01\n" * 9000 + b"\x81,x,1970-01-01\n"
-    said = "log.csv: line 9002 holds the byte 0x81, which cp1252 does not have; name another"
-    with refusal(DataError, said):
+    words = "log.csv: line 9002 holds the byte 0x81, which cp1252 does not have; name another"
+    with refusal(DataError, words):
         events(tmp_path, content, encoding="cp1252")
 
 
