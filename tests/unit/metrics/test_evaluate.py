@@ -1,7 +1,6 @@
 """harness.evaluate: who counts, what is returned, and what a reader is told beside the figures."""
 
 import warnings
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ import polars as pl
 import pytest
 
 import harness
-from harness import evaluate
+from harness import conventions, evaluate
+from harness.core.errors import UsageError
 from harness.metrics import Metric, parse
 
 LISTS = {"ann": ["a", "x", "b"], "bob": ["y", "c"]}
@@ -33,17 +33,20 @@ def test_it_is_there_under_its_short_name() -> None:
     assert "evaluate" in harness.__all__
 
 
-def test_a_metric_may_be_text_an_object_or_several() -> None:
-    expected = float(Fraction(2, 3))
-    for metrics in ("MAP@3", parse("MAP@3"), ["MAP@3"], (Metric("MAP", 3),)):
-        found = evaluate(LISTS, TRUTH, metrics)
-        assert list(found.index) == ["MAP@3"]
-        assert found.iloc[0] == pytest.approx(expected)
+@pytest.mark.parametrize(
+    "metrics",
+    ["MAP@3", parse("MAP@3"), ["MAP@3", "MAP(divisor=kaggle)@3"], (Metric("MAP", 3),)],
+)
+def test_a_metric_may_be_text_an_object_or_several_and_stands_once(metrics: Any) -> None:
+    found = evaluate(LISTS, TRUTH, metrics)
+    assert found.to_dict() == {"MAP@3": pytest.approx(2 / 3)}
 
 
-def test_a_metric_asked_for_twice_stands_once_and_in_its_order() -> None:
-    found = evaluate(LISTS, TRUTH, ["MRR@3", "MAP@3", "MAP(divisor=kaggle)@3", "MRR@3"])
-    assert list(found.index) == ["MRR@3", "MAP@3"]
+def test_metrics_may_come_one_after_another_and_stand_in_their_order() -> None:
+    metrics = (f"Recall@{k}" for k in (3, 1, 2147483647, 2))
+    found = evaluate(LISTS, TRUTH, metrics)  # type: ignore[arg-type]
+    assert list(found.index) == ["Recall@3", "Recall@1", "Recall@2147483647", "Recall@2"]
+    assert found.tolist() == [1, 1 / 4, 1, 3 / 4]
 
 
 def test_one_row_a_user_in_the_order_of_ids() -> None:
@@ -87,12 +90,12 @@ def test_a_user_without_a_list_scores_0_and_is_counted() -> None:
         pytest.param({"ann": {"a": 1}, "bob": {}}, id="empty dict"),
         pytest.param(pl.DataFrame({"user": ["ann", "bob"], "item": [["a"], []]}), id="polars"),
         pytest.param(pl.DataFrame({"user": ["ann", "bob"], "item": [["a"], None]}), id="null"),
-        pytest.param([("ann", "a", 1), ("bob", "c", 0)], id="rows"),
+        pytest.param(
+            pd.DataFrame({"user": ["ann", "bob"], "item": ["a", "c"], "grade": [1, 0]}), id="rows"
+        ),
     ],
 )
 def test_a_user_whose_truth_is_empty_counts_with_0(truth: Any) -> None:
-    if isinstance(truth, list):
-        truth = pd.DataFrame(truth, columns=["user", "item", "grade"])
     found = evaluate(LISTS, truth, ["MAP@3", "Recall@3", "MRR", "pFound"])
     assert found.tolist() == [1 / 2, 1 / 2, 1 / 2, 1 / 2]
     assert found.attrs["users"] == 2
@@ -106,12 +109,13 @@ def test_a_true_item_that_stands_twice_counts_once() -> None:
         assert found.attrs["true_items_repeated"] == 2
 
 
-def test_users_outside_the_truth_are_left_out_counted_and_warned_of() -> None:
+@pytest.mark.parametrize("per_user", [False, True])
+def test_users_outside_the_truth_are_left_out_counted_and_warned_of(per_user: bool) -> None:
     lists = LISTS | {"zed": ["a", "b", "c"], "yan": ["a"]}
     rows = pd.DataFrame([(u, i) for u, row in lists.items() for i in row], columns=["user", "item"])
     with pytest.warns(UserWarning, match="4 rows of 2 users .*not in the truth.*'zed'") as told:
-        found = evaluate(rows, TRUTH, "MAP@3")
-    assert found.iloc[0] == pytest.approx(2 / 3)
+        found = evaluate(rows, TRUTH, "MAP@3", per_user=per_user)
+    assert found.mean().item() == pytest.approx(2 / 3)
     assert found.attrs == {
         "order": "rows as they stand",
         "users": 2,
@@ -138,6 +142,8 @@ def test_lists_of_users_outside_are_counted_as_lists() -> None:
     with pytest.warns(UserWarning, match="2 users .*not in the truth"):
         found = evaluate(LISTS | {"zed": ["a"], "yan": []}, TRUTH, "MAP@3")
     assert (found.attrs["rows_outside"], found.attrs["users_outside"]) == (2, 2)
+    with pytest.warns(UserWarning, match="'zed'"):
+        assert evaluate({"ann": [], "zed": ["a"]}, TRUTH, "MAP@3").iloc[0] == 0
 
 
 def test_items_of_users_outside_are_no_candidates_and_no_lists() -> None:
@@ -145,12 +151,6 @@ def test_items_of_users_outside_are_no_candidates_and_no_lists() -> None:
     with pytest.warns(UserWarning, match="1 row of 1 user "):
         found = evaluate(lists, TRUTH, ["Coverage@3", "Gini@3"], candidates=["a", "q", "r", "s"])
     assert found.tolist() == [1 / 4, 3 / 4]
-
-
-def test_what_is_told_beside_figures_stands_beside_users_values_too() -> None:
-    found = evaluate({"ann": ["a"]}, TRUTH, "MAP@3", per_user=True)
-    assert found.attrs == evaluate({"ann": ["a"]}, TRUTH, "MAP@3").attrs
-    assert found.attrs["order"] == "lists as they stand"
 
 
 def test_items_that_never_match_are_warned_of_with_one_of_each() -> None:
@@ -190,46 +190,47 @@ def test_zeros_that_may_say_that_an_item_is_not_true(
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         assert evaluate({"ann": ["a", "b"]}, truth, "Precision@2").iloc[0] == 2 / 2
-    assert [f'grade="{column}"' in str(warning.message) for warning in found] == [True] * told
-    assert [" (it holds no numbers: " in str(warning.message) for warning in found] == (
-        [values[0] is False] * told
-    )
+    texts = [str(warning.message) for warning in found]
+    assert [f'grade="{column}"' in text for text in texts] == [True] * told
+    truths = values[0] is False
+    assert [" (it holds no numbers: " in text for text in texts] == [truths] * told
     if told:
         graded = truth.cast({column: pl.Int64})
         assert evaluate({"ann": ["a", "b"]}, graded, "Precision@2", grade=column).iloc[0] == 1 / 2
 
 
-def test_a_hit_beyond_the_cut_off_is_no_sign_of_other_ids() -> None:
-    assert evaluate({"ann": ["x", "a"]}, {"ann": ["a"]}, "MAP@1").iloc[0] == 0
-
-
-def test_where_nobody_has_a_true_item_no_item_is_named_as_one() -> None:
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        assert evaluate(LISTS, {"ann": [], "bob": []}, "MAP@3").iloc[0] == 0
-    assert not [w for w in told if "'a' there" in str(w.message)]
-
-
-def test_a_user_of_the_truth_with_an_empty_list_is_in_common() -> None:
-    with pytest.warns(UserWarning, match="'zed'"):
-        found = evaluate({"ann": [], "zed": ["a"]}, TRUTH, "MAP@3")
-    assert found.iloc[0] == 0
-
-
-def test_lists_alone_say_nothing_where_all_is_well() -> None:
+@pytest.mark.parametrize(
+    ("lists", "truth", "metric"),
+    [
+        (LISTS, TRUTH, "MAP@3"),
+        ({"ann": ["x", "a"]}, {"ann": ["a"]}, "MAP@1"),  # a hit beyond the cut-off
+        (LISTS, {"ann": [], "bob": []}, "MAP@3"),  # no item is true
+    ],
+)
+def test_where_all_is_well_nothing_is_said(lists: Any, truth: Any, metric: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        evaluate(LISTS, TRUTH, "MAP@3")
-
-
-def test_cut_offs_may_differ() -> None:
-    found = evaluate(LISTS, TRUTH, ["Recall@1", "Recall@2", "Recall@3", "Recall@2147483647"])
-    assert found.tolist() == [1 / 4, 3 / 4, 1, 1]
+        evaluate(lists, truth, metric)
 
 
 def test_many_users_are_scored_as_few_are() -> None:
-    n = 100_000  # more than one block of users, so several threads
+    """More than a block of users, so several threads, and more rows than are read at a time."""
+    n = 300_000
     frame = pd.DataFrame({"user": np.arange(n), "item": np.arange(n) % 7, "rank": 1})
     truth = pd.DataFrame({"user": np.arange(n), "item": np.arange(n) % 2})
     hits = sum(1 for user in range(n) if user % 7 == user % 2)
     assert evaluate(frame, truth, ["HitRate@1"]).iloc[0] == hits / n
+
+
+@pytest.mark.parametrize("k", ["3", 3])
+def test_the_cut_off_of_the_conventions(k: Any) -> None:
+    assert conventions({"ann": ["a"]}, TRUTH, k)["MAP@3"]["kaggle"] == (1 / 2 + 0) / 2
+    with pytest.raises(UsageError, match="cut-off"):
+        conventions({"ann": ["a"]}, TRUTH, 0)
+
+
+def test_conventions_far_behind_all_lists() -> None:
+    """Elliot averages P(i) over all ranks, hits/i behind the list."""
+    found = conventions({"ann": ["a"]}, TRUTH, 10_000_000)
+    harmonic = np.log(1e7) + np.euler_gamma + 1 / 2e7
+    assert found.iloc[:, 0]["elliot"] == pytest.approx(harmonic / 1e7, rel=1e-9)
