@@ -85,24 +85,17 @@ def test_divisors_of_one_hit_in_a_list_of_one(divisor: str, expected: Fraction) 
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize(("ranked", "truth"), [([1, 2], []), ([], [1]), ([], []), ([-1, -1], [1])])
-def test_without_truth_or_list_the_value_is_0(
-    name: str, ranked: list[int], truth: list[int]
-) -> None:
-    assert value(name, ranked, truth, 3) == 0.0
+def test_without_truth_or_list_the_value_is_0(name: str) -> None:
+    for ranked, truth in (([1, 2], []), ([], [1]), ([], []), ([-1, -1], [1])):
+        assert value(name, ranked, truth, 3) == 0.0
+    assert 0 < value(name, [5], [5], 2**31 - 1) <= 1  # the largest cut-off
 
 
 def test_several_users_have_a_value_each() -> None:
     items = np.array([[1, 2], [1, 2], [1, 2]], np.int32)
-    scored = block(items, [0, 1, 1, 2], [1, 2], 2)
-    found = per_user(parse("MAP@2"), scored)
+    found = per_user(parse("MAP@2"), block(items, [0, 1, 1, 2], [1, 2], 2))
     assert found.tolist() == [1.0, 0.0, 0.5]
     assert found.dtype == np.dtype(np.float64)
-
-
-def test_the_largest_cut_off_works() -> None:
-    for name in ALL:
-        assert 0 < value(name, [5], [5], 2**31 - 1) <= 1
 
 
 def test_a_block_of_another_cut_off_is_refused() -> None:
@@ -116,50 +109,41 @@ truths = st.sets(st.integers(0, 15), max_size=9).map(sorted)
 cuts = st.integers(1, 18)
 
 
-@pytest.mark.parametrize("name", ALL)
 @given(ranked=lists, truth=truths, k=cuts, more=lists)
 def test_within_its_range_and_blind_to_what_follows_the_cut(
-    name: str, ranked: list[int], truth: list[int], k: int, more: list[int]
+    ranked: list[int], truth: list[int], k: int, more: list[int]
 ) -> None:
-    low, high = DEFINITIONS[parse(f"{name}@{k}").name].range
-    found = value(name, ranked, truth, k)
-    assert low <= found <= high
     full = ranked + [-1] * (k - len(ranked))
-    assert value(name, full[:k] + more, truth, k) == found
+    for name in ALL:
+        low, high = DEFINITIONS[parse(f"{name}@{k}").name].range
+        found = value(name, ranked, truth, k)
+        assert low <= found <= high, name
+        assert value(name, full[:k] + more, truth, k) == found, name
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["MAP", "HitRate", "MRR", "NDCG", "NDCG(ideal=retrieved)", "pFound", "pFound(p_break=1)"],
-)
-@given(truth=truths, k=cuts, rest=lists)
-def test_a_perfect_list_gets_exactly_1(
-    name: str, truth: list[int], k: int, rest: list[int]
-) -> None:
-    assume(truth)
-    assert value(name, truth + rest, truth, k) == 1.0
+@given(truth=truths.filter(bool), k=cuts, rest=lists)
+def test_a_perfect_list_gets_exactly_1(truth: list[int], k: int, rest: list[int]) -> None:
+    for name in ("MAP", "HitRate", "MRR", "NDCG", "NDCG(ideal=retrieved)", "pFound"):
+        assert value(name, truth + rest, truth, k) == 1.0, name
 
 
-@pytest.mark.parametrize("name", ALL)
 @given(
     ranked=st.lists(st.integers(0, 15), unique=True, min_size=2, max_size=15),
     truth=truths,
     k=cuts,
-    data=st.data(),
 )
-def test_moving_a_hit_up_never_lowers(
-    name: str, ranked: list[int], truth: list[int], k: int, data: Any
-) -> None:
+def test_moving_a_hit_up_never_lowers(ranked: list[int], truth: list[int], k: int) -> None:
     moves = [
         i for i, (above, at) in enumerate(pairwise(ranked)) if at in truth and above not in truth
     ]
-    # With D = hits, one more hit within the cut also raises the divisor: the law does not hold.
-    if name in ("MAP(divisor=hits)", "NDCG(ideal=retrieved)"):
-        moves = [i for i in moves if i + 1 != k]
     assume(moves)
-    i = data.draw(st.sampled_from(moves))
-    better = [*ranked[:i], ranked[i + 1], ranked[i], *ranked[i + 2 :]]
-    assert value(name, better, truth, k) >= value(name, ranked, truth, k) - 1e-15
+    for i in moves:
+        better = [*ranked[:i], ranked[i + 1], ranked[i], *ranked[i + 2 :]]
+        for name in ALL:
+            # One more hit within the cut also raises these divisors: the law does not hold.
+            if i + 1 == k and name in ("MAP(divisor=hits)", "NDCG(ideal=retrieved)"):
+                continue
+            assert value(name, better, truth, k) >= value(name, ranked, truth, k) - 1e-15, name
 
 
 @given(ranked=lists, truth=st.lists(st.integers(0, 15), max_size=9), k=cuts)
@@ -186,16 +170,13 @@ def test_mapk_is_the_mean_over_all_users() -> None:
     assert mapk([["a"], [], ["c"]], [["a"], ["b"], ["x", "c"]]) == 0.5
 
 
-def test_mapk_does_not_leave_out_surplus_users_as_ml_metrics_does() -> None:
+def test_apk_and_mapk_refuse_a_cut_off_of_0_surplus_users_and_none() -> None:
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        apk(["a"], ["a"], 0)
     with pytest.raises(ValueError, match="truth of 2 and lists of 1 users"):
         mapk([["a"], ["b"]], [["a"]])
     with pytest.raises(ValueError, match="at least one user"):
         mapk([], [])
-
-
-def test_apk_refuses_a_cut_off_of_0() -> None:
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        apk(["a"], ["a"], 0)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +225,6 @@ def test_every_metric_prints_as_what_parses_back(name: str, k: int) -> None:
         ("MAP", ['"MAP"', "no cut-off", '"MAP@10"']),
         ("MAP@0", ["MAP@0", "from 1", "got 0"]),
         ("MAP@-3", ["MAP@-3", "got -3"]),
-        ("MAP@99999999999", ["99999999999", "2147483647"]),
         ("MAP@" + "9" * 5000, ["2147483647"]),
         ("MAP@ten", ['"MAP@ten"', "MAP@12"]),
         ("", ['""', "MAP(divisor=trec)@10"]),
@@ -252,21 +232,17 @@ def test_every_metric_prints_as_what_parses_back(name: str, k: int) -> None:
         ("MAP(divisor=treck)@10", ['"treck"', 'did you mean "trec"?']),
         ("MAP(divisor)@10", ['"divisor"', "name=value"]),
         ("MAP(divisor=k,divisor=trec)@10", ["MAP", "twice"]),
-        ("pfound@10", ['"pfound"', 'did you mean "pFound"?']),
         ("RPrecison@5", ['"RPrecison"', 'did you mean "RPrecision"?']),
-        ("novelty@3", ['"novelty"', 'did you mean "Novelty"?']),
         ("ild@3", ['"ild"', 'did you mean "ILD"?']),
         ("pFound(p_break=2)@10", ["pFound", 'p_break cannot be "2"', "from 0 to 1"]),
         ("pFound(p_break=-0.1)@10", ['p_break cannot be "-0.1"', "from 0 to 1"]),
         ("pFound(p_break=often)@10", ['p_break cannot be "often"', "a number", "as 0.15"]),
         ("pFound(p_break=nan)@10", ['p_break cannot be "nan"', "a number"]),
-        ("pFound(pbreak=0.1)@10", ['no parameter "pbreak"', 'did you mean "p_break"?']),
-        ("pFound@0", ["pFound@0", "from 1", "got 0"]),
         ("NDCG(gain=liner)@10", ['gain cannot be "liner"', 'did you mean "linear"?']),
         ("RPrecision(gain=linear)@10", ["RPrecision takes no parameters", '"RPrecision@10"']),
         *(
             (name, [f'"{name}" has no cut-off', f'did you mean "{name}@10"?'])
-            for name in ("Novelty", "Popularity", "Serendipity", "ILD", "Coverage", "Gini", "NDCG")
+            for name in ("Novelty", "ILD", "Coverage", "NDCG")
         ),
         ("Recall(divisor=k)@10", ["Recall takes no parameters", '"divisor"', '"Recall@10"']),
     ],
@@ -276,7 +252,7 @@ def test_what_is_misspelled_is_named_with_what_was_meant(text: str, named: list[
         parse(text)
 
 
-@given(st.text(max_size=30) | st.from_regex(r"[A-Z]+(\([a-z=,]*\))?@[0-9]+"))
+@given(st.text(max_size=30) | st.from_regex(r"[A-Z]{1,5}(\([a-z=,]{0,9}\))?@[0-9]{1,4}"))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         assert parse(str(parse(text))) == parse(text)
@@ -288,6 +264,9 @@ def test_a_metric_made_by_hand_is_checked_too() -> None:
     assert Metric("MAP", 12, (("divisor", "kaggle"),)) == parse("MAP@12")
     with pytest.raises(UsageError, match="banana"):
         Metric("MAP", 12, (("divisor", "banana"),))
+    for arguments in (("MAP", "12"), ("MAP", 12.5), ("MAP", True), (5, 3)):
+        with pytest.raises(UsageError):
+            Metric(*arguments)  # type: ignore[arg-type]
 
 
 def test_every_divisor_says_what_it_is() -> None:
