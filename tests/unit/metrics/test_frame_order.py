@@ -60,15 +60,6 @@ def test_rank_goes_before_score_and_a_column_that_is_named_before_both() -> None
         assert figure(rows, **named) == pytest.approx(BY_NUMBER)
 
 
-@pytest.mark.parametrize("column", ["rank", "score"])
-@given(order=st.permutations(range(5)))
-def test_the_order_of_rows_does_not_matter_where_a_column_orders(
-    column: str, order: list[int]
-) -> None:
-    rows = ROWS[["user", "item", column]].iloc[order]
-    assert figure(rows) == pytest.approx(BY_NUMBER)
-
-
 @given(
     scores=st.lists(st.sampled_from([-1.5, 0.0, 0.5, 2.0]), min_size=2, max_size=12),
     shuffle=st.randoms(use_true_random=False),

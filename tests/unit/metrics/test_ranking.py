@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from math import log2
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from conftest import ragged
 from hypothesis import given
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import recall_score
 
 from harness import evaluate
-from harness.core.errors import DataError, UsageError
 from harness.metrics import Block, Judgments, parse, per_user
 from harness.metrics.kernels import ranks
 
@@ -94,10 +93,6 @@ def test_r_precision_by_hand(row: list[int], truth: set[int], k: int, expected: 
     assert found == [pytest.approx(float(expected), abs=1e-15)]
 
 
-def test_r_precision_divides_by_true_items_that_cannot_be_recommended_too() -> None:
-    assert values("RPrecision", [[8, 1]], [{1: 1.0}], 5, more=1) == [1 / 2]
-
-
 @given(evaluation_set=evaluation_sets(st.just(1.0)), k=cuts, more=st.integers(0, 3))
 def test_r_precision_is_what_plain_python_says(
     evaluation_set: list[Any], k: int, more: int
@@ -115,9 +110,7 @@ def test_r_precision_is_what_plain_python_says(
         ("pFound", [1, 1, 2], {1: 0.5, 2: 0.5}, 3, 0.5 + 0.5 * 0.85**2 * 0.5),
         ("pFound(p_break=0)", [9, 8, 1], {1: 0.25}, 3, 0.25),
         ("pFound(p_break=1)", [1, 2], {1: 0.25, 2: 1.0}, 2, 0.25),
-        ("pFound(p_break=1)", [9, 2], {2: 1.0}, 2, 0.0),
         ("pFound(p_break=0.5)", [9, 9, 9, 1], {1: 1.0}, 4, 1 / 8),
-        ("pFound(p_break=0.5)", [9, 9, 9, 1], {1: 1.0}, 3, 0.0),
     ],
 )
 def test_p_found_by_hand(name: str, row: list[int], truth: Grades, k: int, expected: float) -> None:
@@ -162,64 +155,50 @@ THREE_GRADES = {1: 1.0, 2: 3.0, 3: 2.0}
 @pytest.mark.parametrize(
     ("name", "expected"),
     [  # the list 1, 9, 2 has the grades 1, 0, 3
-        ("NDCG(gain=linear)", (1 + 3 / 2) / (3 + 2 / log2(3) + 1 / 2)),
-        ("NDCG(gain=exponential)", (1 + 7 / 2) / (7 + 3 / log2(3) + 1 / 2)),
-        ("NDCG", (1 + 1 / 2) / (1 + 1 / log2(3) + 1 / 2)),
-        ("NDCG(gain=linear,ideal=retrieved)", (1 + 3 / 2) / (3 + 1 / log2(3))),
-        ("NDCG(gain=exponential,ideal=retrieved)", (1 + 7 / 2) / (7 + 1 / log2(3))),
+        ("NDCG(gain=linear)@2", 1 / (3 + 2 / log2(3))),
+        ("NDCG(gain=linear)@3", (1 + 3 / 2) / (3 + 2 / log2(3) + 1 / 2)),
+        ("NDCG(gain=exponential)@3", (1 + 7 / 2) / (7 + 3 / log2(3) + 1 / 2)),
+        ("NDCG@3", (1 + 1 / 2) / (1 + 1 / log2(3) + 1 / 2)),
+        ("NDCG(gain=linear,ideal=retrieved)@3", (1 + 3 / 2) / (3 + 1 / log2(3))),
+        ("NDCG(gain=exponential,ideal=retrieved)@3", (1 + 7 / 2) / (7 + 1 / log2(3))),
     ],
 )
 def test_graded_ndcg_by_hand(name: str, expected: float) -> None:
-    assert values(f"{name}@3", [[1, 9, 2]], [THREE_GRADES], 3) == [
-        pytest.approx(expected, abs=1e-15)
-    ]
+    found = values(name, [[1, 9, 2]], [THREE_GRADES], int(name[-1]))
+    assert found == [pytest.approx(expected, abs=1e-15)]
 
 
-def test_the_ideal_of_graded_ndcg_ends_at_the_cut() -> None:
-    found = values("NDCG(gain=linear)@2", [[1, 9, 2]], [THREE_GRADES], 2)
-    assert found == [pytest.approx(1 / (3 + 2 / log2(3)), abs=1e-15)]
+NDCG = list(product(["binary", "linear", "exponential"], ["relevant", "retrieved"]))
 
 
-@pytest.mark.parametrize("gain", ["binary", "linear", "exponential"])
-@pytest.mark.parametrize("ideal", ["relevant", "retrieved"])
-@given(evaluation_set=evaluation_sets(st.sampled_from([0.5, 1.0, 2.0, 3.0])), k=cuts)
-def test_ndcg_is_what_plain_python_says(
-    gain: str, ideal: str, evaluation_set: list[Any], k: int
-) -> None:
-    lists, truths = zip(*evaluation_set, strict=True)
-    found = values(f"NDCG(gain={gain},ideal={ideal})@{k}", lists, truths, k)
-    expected = [naive_ndcg(row, truth, k, gain, ideal) for row, truth in evaluation_set]
-    assert found == pytest.approx(expected, rel=0, abs=1e-12)
-
-
-@pytest.mark.parametrize("name", ["NDCG", "NDCG(gain=linear)", "NDCG(gain=exponential)"])
-@pytest.mark.parametrize("ideal", ["relevant", "retrieved"])
 @given(
-    truth=st.dictionaries(st.integers(0, 9), st.floats(0.01, 9), min_size=1), k=cuts, rest=ranked
+    evaluation_set=evaluation_sets(st.sampled_from([0.5, 1.0, 2.0, 3.0])),
+    truth=st.dictionaries(st.integers(0, 9), st.floats(0.01, 9), min_size=1),
+    k=cuts,
 )
-def test_a_list_in_the_order_of_grades_gets_exactly_1(
-    name: str, ideal: str, truth: Grades, k: int, rest: list[int]
+def test_ndcg_is_what_plain_python_says_and_exactly_1_in_the_order_of_grades(
+    evaluation_set: list[Any], truth: Grades, k: int
 ) -> None:
     best_first = sorted(truth, key=lambda item: -truth[item])
-    name = name.replace(")", f",ideal={ideal})") if "(" in name else f"{name}(ideal={ideal})"
-    assert values(f"{name}@{k}", [best_first + rest], [truth], k) == [1.0]
+    lists, truths = zip(*evaluation_set, strict=True)
+    for gain, ideal in NDCG:
+        name = f"NDCG(gain={gain},ideal={ideal})@{k}"
+        expected = [naive_ndcg(row, truth, k, gain, ideal) for row, truth in evaluation_set]
+        assert values(name, lists, truths, k) == pytest.approx(expected, rel=0, abs=1e-12), name
+        assert values(name, [best_first + lists[0]], [truth], k) == [1.0], name
 
 
-@pytest.mark.parametrize("gain", ["linear", "exponential"])
-def test_without_grades_no_gain_but_1_is_to_be_had(gain: str) -> None:
-    lists, truth = {"ann": ["a", "x", "b"]}, {"ann": ["a", "b"]}
-    with pytest.raises(UsageError, match=rf"NDCG\(gain={gain}\)@3 needs grades: .*grade="):
-        evaluate(lists, truth, ["NDCG@3", f"NDCG(gain={gain})@3"])
-
-
-def test_a_gain_that_no_number_holds_is_refused() -> None:
-    lists, metric = {"ann": ["x"]}, "NDCG(gain=exponential)@3"
-    assert evaluate(lists, {"ann": {"x": 1000, "y": 1}}, metric).iloc[0] == pytest.approx(1)
-    with pytest.raises(
-        DataError, match=r"found the grade 1001; .* grades go up to 1,000; .* max = 1000 \}"
-    ):
-        evaluate(lists, {"ann": {"x": 1001, "y": 1}}, metric)
-    assert evaluate(lists, {"ann": {"x": 1001, "y": 1}}, "NDCG(gain=linear)@3").iloc[0] < 1
+@pytest.mark.parametrize(
+    ("metric", "grade"),
+    [
+        ("NDCG(gain=exponential)@3", 1000),
+        ("NDCG(gain=linear)@3", 1e300),
+        ("NDCG(gain=linear,ideal=retrieved)@3", 1e300),
+    ],
+)
+def test_the_highest_grades_whose_gains_a_number_holds(metric: str, grade: float) -> None:
+    graded = {"ann": dict.fromkeys("abc", grade)}
+    assert evaluate({"ann": ["a", "b", "c"]}, graded, metric).iloc[0] == 1
 
 
 def test_an_item_of_grade_0_is_not_relevant() -> None:
@@ -236,17 +215,13 @@ def test_micro_recall_adds_up_hits_and_true_items_before_it_divides() -> None:
     assert found.to_dict() == {"MicroRecall@2": float(Fraction(1 + 1 + 0, 3 + 1 + 2))}
 
 
-def test_micro_recall_has_a_user_without_a_list_and_none_of_a_grade_of_0() -> None:
+def test_micro_recall_has_true_items_that_are_no_candidates_and_none_of_grade_0() -> None:
+    lists, truths = [[4, 9], [7]], [{4: 1.0}, {7: 1.0, 8: 1.0}]
+    assert values("MicroRecall@2", lists, truths, k=2, more=2) == [(1 + 1) / (3 + 4)]
+    assert values("MicroRecall@2", [[4]], [{}], k=2) == [0.0]
     truth = {"ann": {"a": 5.0, "b": 0.5, "c": 0.0}, "bob": {"d": 1.0}, "cem": {"e": 0.0}}
     found = evaluate({"ann": ["c", "b"]}, truth, "MicroRecall@2")
     assert found.iloc[0] == float(Fraction(1 + 0 + 0, 2 + 1 + 0))
-
-
-def test_micro_recall_has_true_items_that_are_no_candidates() -> None:
-    lists, truths = [[4, 9], [7]], [{4: 1.0}, {7: 1.0, 8: 1.0}]
-    assert values("MicroRecall@2", lists, truths, k=2, more=2) == [(1 + 1) / (3 + 4)]
-    assert values("MicroRecall@2", [[4]], [{4: 1.0}], k=2) == [1.0]
-    assert values("MicroRecall@2", [[4]], [{}], k=2) == [0.0]
 
 
 @given(evaluation_set=evaluation_sets(shares), k=cuts)
@@ -284,36 +259,14 @@ def test_ranks_are_first_places_within_the_cut(evaluation_set: list[Any], k: int
     assert ranks(items.reshape(len(evaluation_set), width), indptr, indices, k).tolist() == expected
 
 
-@pytest.mark.parametrize("k", [1, 5, 20, None])
-def test_a_loop_a_join_and_our_pass_agree_on_reciprocal_ranks(k: int | None) -> None:
+@pytest.mark.parametrize("k", [5, None])
+def test_a_loop_and_our_pass_agree_on_reciprocal_ranks(k: int | None) -> None:
     draw = np.random.default_rng(20090711)
-    users, places, items = 500, 20, 200
-    listed = np.array([draw.choice(items, places, replace=False) for _ in range(users)])
-    truth = [draw.choice(items, draw.integers(1, 8), replace=False).tolist() for _ in range(users)]
-    cut = places if k is None else k
-
-    by_loop = []
+    listed = np.array([draw.choice(200, 20, replace=False) for _ in range(100)])
+    truth = [draw.choice(200, draw.integers(1, 8), replace=False).tolist() for _ in range(100)]
+    expected = []
     for row, wanted in zip(listed.tolist(), truth, strict=True):
-        hit = [rank for rank, item in enumerate(row[:cut], start=1) if item in wanted]
-        by_loop.append(1 / hit[0] if hit else 0.0)
-
-    long = pd.DataFrame(
-        {
-            "user": np.repeat(np.arange(users), places),
-            "item": listed.ravel(),
-            "rank": np.tile(np.arange(1, places + 1), users),
-        }
-    )
-    pairs = pd.DataFrame(
-        [(u, i) for u, row in enumerate(truth) for i in row], columns=["user", "item"]
-    )
-    first = (
-        long[long["rank"] <= cut].merge(pairs, on=["user", "item"]).groupby("user")["rank"].min()
-    )
-    by_join = (1 / first).reindex(range(users), fill_value=0.0)
-
+        hit = [rank for rank, item in enumerate(row[:k], start=1) if item in wanted]
+        expected.append(1 / hit[0] if hit else 0.0)
     metric = "MRR" if k is None else f"MRR@{k}"
-    rows = long.sample(frac=1, random_state=7)
-    by_pass = evaluate(rows, pairs, metric, per_user=True)[metric]
-    assert by_pass.tolist() == by_loop == by_join.tolist()
-    assert evaluate(rows, pairs, metric).iloc[0] == pytest.approx(by_join.mean(), rel=0, abs=1e-12)
+    assert evaluate(listed, truth, metric, per_user=True)[metric].tolist() == expected

@@ -1,52 +1,44 @@
-"""Scores by hand on two users, and means that no order of users changes."""
+"""Scores by hand on two users, means that no order of users changes, and the mean at every k."""
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
+from conftest import ragged
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.arrays import Ragged
-from harness.metrics import Judgments, Metric, parse, scores
-from harness.metrics.scores import ScoreTable, mean, score, user_scores
+from harness.core.exact_sum import Sums, add
+from harness.metrics import Judgments, parse
+from harness.metrics.scores import (
+    ScoreTable,
+    curve,
+    curve_sums,
+    has_curve,
+    mean,
+    score,
+    user_scores,
+)
+from harness.models.item_stats import Catalogue, item_counts
 from harness.models.recommendations import Recommendations
-from harness.protocol.evaluation_set import EvaluationSet
 
-
-def ids(*texts: str) -> pl.Series:
-    return pl.Series("id", texts, dtype=pl.String)
-
-
-@pytest.fixture
-def evaluation_set() -> EvaluationSet:
-    """ann's truth is {0, 3}; bob's is {2} and one item that is no candidate."""
-    return EvaluationSet(
-        users=np.array([0, 1], np.int32),
-        user_ids=ids("ann", "bob"),
-        candidates=np.arange(4, dtype=np.int32),
-        candidate_ids=ids("a", "b", "c", "d"),
-        truth=Ragged(np.array([0, 2, 3]), np.array([0, 3, 2], np.int32)),
-        relevant=np.array([2, 2]),
-        outside_ids=ids("gone"),
-        seen=None,
-        k=3,
-        funnel=(),
-    )
+TWO = Judgments(ragged([[0, 3], [2]]), np.array([2, 2]))
+"""Of the second user a true item is no candidate."""
 
 
 def lists(*rows: list[int]) -> Recommendations:
     return Recommendations(np.array(rows, np.int32))
 
 
-def test_scores_by_hand(evaluation_set: EvaluationSet) -> None:
+def test_scores_by_hand_in_the_order_asked_for() -> None:
     metrics = [parse(m) for m in ("MAP@3", "Recall@1", "Recall@3", "HitRate@2", "MRR@3")]
-    table = score([lists([0, 1, 3], [1, -1, 2])], evaluation_set.judgments(), metrics)
+    table = score([lists([0, 1, 3], [1, -1, 2])], TWO, metrics)
+    assert list(table.values) == metrics
     found = {str(m): values.tolist() for m, values in table.values.items()}
     assert found == {
-        # ann hits at ranks 1 and 3: (1/1 + 2/3) / 2; bob at rank 3: (1/3) / 2
+        # hits at ranks 1 and 3: (1/1 + 2/3) / 2; a hit at rank 3: (1/3) / 2
         "MAP@3": [[pytest.approx(5 / 6, abs=1e-15), pytest.approx(1 / 6, abs=1e-15)]],
         "Recall@1": [[0.5, 0.0]],
         "Recall@3": [[1.0, 0.5]],
@@ -55,41 +47,34 @@ def test_scores_by_hand(evaluation_set: EvaluationSet) -> None:
     }
 
 
-def test_repeats_are_rows_and_average_by_user_and_by_repeat(evaluation_set: EvaluationSet) -> None:
+def test_repeats_are_rows_and_average_by_user_and_by_repeat() -> None:
     recall = parse("Recall@3")
     repeats = [lists([0, 3, -1], [2, -1, -1]), lists([1, -1, -1], [-1] * 3)]
-    table = score(repeats, evaluation_set.judgments(), [recall])
+    table = score(repeats, TWO, [recall])
     assert table.repeats == 2
     assert table.values[recall].tolist() == [[1.0, 0.5], [0.0, 0.0]]
     assert table.of_users(recall).tolist() == [0.5, 0.25]
     assert table.of_repeats(recall) == [0.75, 0.0]
 
 
-def test_metrics_keep_the_order_asked_for(evaluation_set: EvaluationSet) -> None:
-    asked: list[Metric] = [parse(m) for m in ("Recall@3", "MAP@1", "Recall@2")]
-    found = score([lists([0, 1, 2], [0, 1, 2])], evaluation_set.judgments(), asked)
-    assert list(found.values) == asked
-
-
+@pytest.mark.parametrize("block", [1, 2, 3, 6])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_blocks_and_threads_change_nothing(
-    evaluation_set: EvaluationSet, monkeypatch: pytest.MonkeyPatch, threads: int
-) -> None:
-    metrics = [parse(m) for m in ("MAP@3", "NDCG@2")]
-    repeats = [lists([0, 1, 3], [1, -1, 2]), lists([3, 0, 1], [2, 0, 1])]
-    whole = score(repeats, evaluation_set.judgments(), metrics)
-    monkeypatch.setattr(scores, "BLOCK_USERS", 1)
-    for repeat, recommendations in enumerate(repeats):
-        judgments = Judgments(evaluation_set.truth, evaluation_set.relevant)
-        parts = user_scores(recommendations.items, judgments, metrics, threads)
-        for metric in metrics:
-            assert parts[metric].tolist() == whole.values[metric][repeat].tolist()
-
-
-def test_an_empty_list_scores_nothing(evaluation_set: EvaluationSet) -> None:
-    metrics = [parse("MAP@3"), parse("NDCG@3")]
-    table = score([lists([-1] * 3, [-1] * 3)], evaluation_set.judgments(), metrics)
-    assert [values.tolist() for values in table.values.values()] == [[[0, 0]], [[0, 0]]]
+def test_blocks_of_users_and_threads_change_no_bit(block: int, threads: int) -> None:
+    """Of seven users, with grades, true items that are no candidates, and counts of items."""
+    draw = np.random.default_rng(7)
+    truth = ragged(draw.choice(20, size, replace=False) for size in (3, 0, 5, 1, 4, 2, 2))
+    sizes = truth.sizes.tolist()
+    grades, outside = draw.random(sum(sizes)), draw.random(7)
+    counts = item_counts(np.arange(20), lambda: np.arange(20) / 40, np.arange(20))
+    catalogue = Catalogue(np.ones(20, np.bool_), counts, None)
+    judgments = Judgments(truth, truth.sizes + 1, grades, outside, catalogue)
+    items = draw.integers(-1, 20, (7, 9)).astype(np.int32)
+    names = "MAP@5", "MAP(divisor=hits)@8", "NDCG(gain=linear)@5", "pFound", "Novelty@5", "Gini@5"
+    metrics = list(map(parse, names))
+    whole = user_scores(items, judgments, metrics)
+    parts = user_scores(items, judgments, metrics, threads, block)
+    for metric in metrics:
+        assert parts[metric].tolist() == whole[metric].tolist(), metric
 
 
 def test_repeats_of_a_user_have_one_mean_whoever_stands_beside() -> None:
@@ -108,10 +93,49 @@ def test_mean_is_rounded_once() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.randoms(use_true_random=False))
-def test_mean_is_the_exact_sum_whatever_the_order(values: list[float], chance: object) -> None:
+def test_mean_is_the_exact_sum_whatever_the_order(values: list[float], chance: Any) -> None:
     found = mean(np.array(values))
     exact = sum(map(Fraction, values), Fraction())
     assert found == float(exact) / len(values)
     assert math.isclose(found, exact / len(values), rel_tol=1e-15, abs_tol=5e-324)
-    chance.shuffle(values)  # type: ignore[attr-defined]
+    chance.shuffle(values)
     assert mean(np.array(values)) == found
+
+
+THREE = Judgments(ragged([[0], [1, 2], [3]]), np.array([1, 2, 1]))
+OF_THREE = lists([9, 0, 8], [1, 9, 2], [7, 8, 9])
+
+
+def curve_of(name: str, *repeats: Recommendations) -> dict[int, float]:
+    """Return the curve, added up over the users one by one."""
+    metric = parse(name)
+    total: Sums = {}
+    for user in range(3):
+        own = [Recommendations(repeat.items[user : user + 1]) for repeat in repeats]
+        judgments = THREE.rows(user, user + 1)
+        total = add(total, curve_sums(own, judgments, score(own, judgments, (metric,)), metric))
+    return curve(total, metric, users=3)
+
+
+def test_the_curve_by_hand() -> None:
+    """AP@1: 0, 1, 0; AP@2: 1/2, 1/2, 0; AP@3: 1/2, (1 + 2/3)/2, 0."""
+    assert curve_of("MAP@3", OF_THREE) == pytest.approx({1: 1 / 3, 2: 1 / 3, 3: 4 / 9}, rel=1e-12)
+    none = lists(*[[9, 9, 9]] * 3)
+    assert curve_of("MAP@2", OF_THREE, none) == pytest.approx({1: 1 / 6, 2: 1 / 6}, rel=1e-12)
+
+
+def test_long_lists_have_about_twenty_points() -> None:
+    found = curve_of("MAP@1000", OF_THREE)
+    assert 15 <= len(found) <= 20
+    assert (min(found), max(found)) == (1, 1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("MAP@5", True), ("NDCG@5", True), ("MRR", False), ("Novelty@5", False), ("Gini@5", False)],
+)
+def test_which_metrics_have_one(name: str, expected: bool) -> None:
+    metric = parse(name)
+    assert has_curve(metric) is expected
+    if not expected and metric.definition.of == "user":
+        assert curve(curve_sums([OF_THREE], THREE, ScoreTable({}), metric), metric, 3) == {}
