@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from harness import evaluate
 
-# Of items that nobody lists a reader is warned: tests/metrics/test_evaluate.py.
+# test_evaluate.py has the warning of items that nobody lists.
 pytestmark = pytest.mark.filterwarnings("ignore:.* not one of the items is known")
 
 Lists = Mapping[str, Sequence[str]]
@@ -43,6 +43,7 @@ THREE = TRUTH | {"cem": ["a"]}
         ("Serendipity@3", 0, 1 / 3),  # a, b and c are the three most popular; d hits
         ("Serendipity@2", 0, 1 / 2),
         ("Serendipity@1", 0, 1),
+        ("Novelty@9", (-log2(3 / 4) + 1 + 2) / 3, -log2(3 / 4) / 3),  # by what a list holds
     ],
 )
 def test_what_training_says_of_two_lists(metric: str, ann: float, bob: float) -> None:
@@ -50,24 +51,14 @@ def test_what_training_says_of_two_lists(metric: str, ann: float, bob: float) ->
     assert found[metric].tolist() == pytest.approx([ann, bob], abs=1e-15)
 
 
-def test_a_value_does_not_hang_on_the_length_of_others_lists() -> None:
-    some = "qwertyuiopasdfghjklzxcvbnm"
-    train = {f"u{n}": sorted(some)[: n + 1] for n in range(26)}
-    truth = {"ann": ["q"], "bob": ["b"]}
-    for n in range(1, 12):
-        lists = {"ann": list(some[:n]), "bob": ["b"]}
-        for longer in (2, 9, 20):
-            lists["bob"] = list(some[-longer:])
-            values = evaluate(lists, truth, "Novelty@26", train=train, per_user=True)
-            alone = evaluate(
-                {"ann": lists["ann"]}, {"ann": ["q"]}, "Novelty@26", train=train, per_user=True
-            )
-            assert values.loc["ann"].item() == alone.loc["ann"].item()
-
-
-def test_a_hit_below_the_k_most_popular_is_serendipitous() -> None:
-    found = evaluate({"ann": ["a", "c"]}, TRUTH | {"bob": []}, "Serendipity@2", train=TRAIN)
-    assert found.iloc[0] == (1 / 2 + 0) / 2
+@pytest.mark.parametrize("others", [1, 9, 20])
+def test_a_value_does_not_hang_on_the_length_of_others_lists(others: int) -> None:
+    letters = "qwertyuiopasdfghjklzxcvbnm"
+    train = {f"u{n}": sorted(letters)[: n + 1] for n in range(26)}
+    lists = {"ann": list(letters[:7]), "bob": list(letters[-others:])}
+    both = evaluate(lists, {"ann": ["q"], "bob": ["m"]}, "Novelty@26", train=train, per_user=True)
+    alone = evaluate({"ann": lists["ann"]}, {"ann": ["q"]}, "Novelty@26", train=train)
+    assert both.loc["ann"].item() == alone.item()
 
 
 def test_equally_popular_items_stand_in_the_order_of_ids_as_text() -> None:
@@ -76,45 +67,23 @@ def test_equally_popular_items_stand_in_the_order_of_ids_as_text() -> None:
     assert found["Serendipity@1"].tolist() == [1, 0]  # "10" comes before "9"
 
 
-def test_short_and_empty_lists_are_divided_by_what_they_hold() -> None:
-    lists = {"ann": ["b"], "bob": []}
-    found = evaluate(lists, TRUTH, ["Novelty@5", "Popularity@5"], train=TRAIN, per_user=True)
-    assert found.loc["ann"].tolist() == [1, 4]
-    assert found.loc["bob"].tolist() == [0, 0]
-
-
 @given(lists=evaluation_sets, train=logs, k=cuts)
-def test_novelty_is_what_plain_python_says(lists: Lists, train: Lists, k: int) -> None:
+def test_what_training_says_is_what_plain_python_says(lists: Lists, train: Lists, k: int) -> None:
     holders = Counter(item for held in train.values() for item in set(held))
-    users = sum(1 for held in train.values() if held)
-
-    def novelty(row: Sequence[str]) -> float:
-        told = [-log2(holders[item] / users) if holders[item] else 0.0 for item in row[:k]]
-        return sum(told) / len(told) if told else 0.0
-
-    found = evaluate(lists, THREE, f"Novelty@{k}", train=train, per_user=True)
-    expected = [novelty(row) for _, row in sorted(lists.items())]
-    assert found.iloc[:, 0].tolist() == pytest.approx(expected, abs=1e-12)
-
-
-@given(lists=evaluation_sets, train=logs, k=cuts)
-def test_popularity_and_serendipity_are_what_plain_python_says(
-    lists: Lists, train: Lists, k: int
-) -> None:
     count = Counter(item for held in train.values() for item in held)
+    users = sum(1 for held in train.values() if held)
     popular = sorted(count, key=lambda item: (-count[item], item))[:k]
-    mean_count = [
-        sum(count[item] for item in row[:k]) / len(row[:k]) if row else 0.0
-        for _, row in sorted(lists.items())
-    ]
-    unexpected = [
-        len(set(row[:k]) & set(THREE[user]) - set(popular)) / k
-        for user, row in sorted(lists.items())
-    ]
-    names = [f"Popularity@{k}", f"Serendipity@{k}"]
+    names = [f"Novelty@{k}", f"Popularity@{k}", f"Serendipity@{k}"]
     found = evaluate(lists, THREE, names, train=train, per_user=True)
-    assert found[names[0]].tolist() == pytest.approx(mean_count, abs=1e-12)
-    assert found[names[1]].tolist() == pytest.approx(unexpected, abs=1e-12)
+    for user, row in lists.items():
+        first = row[:k]
+        told = [-log2(holders[item] / users) if holders[item] else 0.0 for item in first]
+        expected = [
+            sum(told) / len(first) if first else 0.0,
+            sum(count[item] for item in first) / len(first) if first else 0.0,
+            len(set(first) & set(THREE[user]) - set(popular)) / k,
+        ]
+        assert found.loc[user].tolist() == pytest.approx(expected, abs=1e-12)
 
 
 LOOKS = pl.DataFrame(
@@ -161,22 +130,17 @@ def test_the_size_of_numbers_does_not_matter_to_a_cosine(small: float) -> None:
         assert found.iloc[0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_all_attributes_are_every_column_but_the_ids() -> None:
-    lists = {"ann": ["a", "b"], "bob": ["d", "c"]}
-    names = ["ILD@2", "ILD(attributes=colour+kind+size)@2"]
-    found = evaluate(lists, TRUTH, names, attributes=LOOKS)
-    assert found.iloc[0] == pytest.approx(found.iloc[1], abs=1e-12)
-
-
-@pytest.mark.parametrize("form", ["pandas", "polars", "arrow", "shuffled"])
-def test_attributes_come_in_any_frame_and_row_order(form: str) -> None:
-    table = {
-        "pandas": LOOKS.to_pandas(),
-        "polars": LOOKS,
-        "arrow": LOOKS.to_arrow(),
-        "shuffled": LOOKS.reverse(),
-    }[form]
-    found = evaluate({"ann": ["a", "b", "c"]}, {"ann": ["a"]}, "ILD@3", attributes=table)
+@pytest.mark.parametrize(
+    "looks",
+    [
+        LOOKS.to_pandas().rename(columns={"size": 0, "kind": 1}),
+        LOOKS.reverse().to_arrow(),
+        LOOKS.select("kind", "item", "size", "colour"),
+    ],
+    ids=["pandas, numbers for names", "arrow", "polars"],
+)
+def test_all_attributes_are_every_column_in_any_frame_and_row_order(looks: Any) -> None:
+    found = evaluate({"ann": ["a", "b", "c"]}, {"ann": ["a"]}, "ILD@3", attributes=looks)
     vectors = [
         {"red": 1, "shirt": 1, "": 3},
         {"red": 1, "hat": 1, "": 4},
@@ -251,8 +215,8 @@ def test_coverage_and_gini_look_at_candidates_alone(
 def test_without_candidates_those_are_the_items_of_training() -> None:
     found = evaluate(LISTS, TRUTH, ["Coverage@3", "Coverage@1"], train=TRAIN)
     assert found.tolist() == [3 / 3, 1 / 3]
-    given_too = evaluate(LISTS, TRUTH, "Coverage@3", train=TRAIN, candidates=["a", "z"])
-    assert given_too.iloc[0] == 1 / 2
+    both = evaluate(LISTS, TRUTH, "Coverage@3", train=TRAIN, candidates=["a", "z"])
+    assert both.iloc[0] == 1 / 2
 
 
 @given(lists=evaluation_sets, candidates=st.sets(st.sampled_from("abcdefgh"), min_size=1), k=cuts)
@@ -271,21 +235,23 @@ def test_candidates_are_any_sequence_of_ids(kind: Any) -> None:
     assert evaluate(LISTS, TRUTH, "Coverage@1", candidates=kind(list("abcd"))).iloc[0] == 2 / 4
 
 
-@pytest.mark.parametrize("form", ["dict", "dict of sets", "lists", "long", "wide", "arrow"])
-def test_training_comes_in_any_form(form: str) -> None:
-    events = {"ann": ["a", "b"], "bob": ["a"]}
-    long = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": ["a", "a", "b"]})
-    train: Any = {
-        "dict": events,
-        "dict of sets": {user: set(held) for user, held in events.items()},
-        "lists": list(events.values()),
-        "long": long.to_pandas(),
-        "wide": long.group_by("user").agg("item"),
-        "arrow": long.to_arrow(),
-    }[form]
-    found = evaluate(
-        {"ann": ["b", "a"]}, {"ann": ["a"]}, ["Novelty@2", "Popularity@2"], train=train
-    )
+LONG = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": ["a", "a", "b"]})
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        {"ann": {"a", "b"}, "bob": ["a"]},
+        [["a", "b"], ["a"]],
+        LONG.to_pandas(),
+        LONG.group_by("user").agg("item"),
+        LONG.to_arrow(),
+    ],
+    ids=["dict", "lists", "long", "wide", "arrow"],
+)
+def test_training_comes_in_any_form(train: Any) -> None:
+    lists, names = {"ann": ["b", "a"]}, ["Novelty@2", "Popularity@2"]
+    found = evaluate(lists, {"ann": ["a"]}, names, train=train)
     assert found.tolist() == [(1 + 0) / 2, (1 + 2) / 2]
 
 

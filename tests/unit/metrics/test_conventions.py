@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from harness.metrics import DIVISORS, Block, Judgments, apk, conventions, parse, per_user
+from harness.metrics import DIVISORS, Block, Judgments, apk, parse, per_user
 from harness.metrics.conventions import CONVENTIONS, EXAMPLE, map_by_convention
 
 TRUTH = "abcdefghijkl"
@@ -36,14 +36,6 @@ def by_convention(lists: Sequence[str], truths: Sequence[str], k: int) -> dict[s
     return map_by_convention(matrix(lists), key_of(truths), k)
 
 
-@pytest.mark.parametrize("name", CONVENTIONS)
-def test_a_worked_example_is_what_is_computed(name: str) -> None:
-    convention = CONVENTIONS[name]
-    found = by_convention([str(EXAMPLE["list"]).replace(" ", "")], ["abcde"], 4)
-    assert (EXAMPLE["truth"], EXAMPLE["k"]) == ("a b c d e", 4)
-    assert found[name] == exactly(convention.value)
-
-
 def worked(sum_: ast.expr) -> Fraction:
     """Return what a sum of quotients, as one writes it down, comes to."""
     match sum_:
@@ -59,17 +51,15 @@ def worked(sum_: ast.expr) -> Fraction:
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
-def test_the_steps_of_a_worked_example_come_to_its_value(name: str) -> None:
+def test_a_convention_is_told_in_full_and_its_worked_example_comes_out(name: str) -> None:
     convention = CONVENTIONS[name]
-    sum_ = ast.parse(convention.steps.removeprefix("a b: "), mode="eval")
-    assert float(worked(sum_.body)) == exactly(convention.value)
-
-
-@pytest.mark.parametrize("name", CONVENTIONS)
-def test_a_convention_is_told_in_full(name: str) -> None:
-    told = CONVENTIONS[name]
-    assert all([told.divisor_text, told.repeats_text, told.users, told.tools])
-    assert told.divisor in {*DIVISORS, "places"}
+    assert all([convention.divisor_text, convention.repeats_text, convention.tools])
+    assert convention.divisor in {*DIVISORS, "places"}
+    found = by_convention([str(EXAMPLE["list"]).replace(" ", "")], ["abcde"], 4)
+    assert (EXAMPLE["truth"], EXAMPLE["k"]) == ("a b c d e", 4)
+    assert found[name] == exactly(convention.value)
+    steps = ast.parse(convention.steps.removeprefix("a b: "), mode="eval")
+    assert float(worked(steps.body)) == exactly(convention.value)
 
 
 COLUMNS = (
@@ -111,14 +101,11 @@ def test_the_columns_that_take_repeated_truth_as_a_set() -> None:
     assert found["elliot"] == pytest.approx(0.4858, abs=5e-5)
 
 
-def test_a_user_without_truth_is_averaged_by_some() -> None:
+def test_a_user_without_truth_or_list_is_averaged_by_some() -> None:
     found = by_convention(["a", "a"], ["a", ""], 1)
     everyone = {name for name, value in found.items() if value == 0.5}
     assert everyone == {"ml_metrics", "trec", "k", "retrieved", "hits", "spark"}
     assert {value for name, value in found.items() if name not in everyone} == {1}
-
-
-def test_a_user_without_a_list_is_left_out_by_some() -> None:
     found = by_convention(["a", ""], ["a", "a"], 1)
     left_out = {name for name, value in found.items() if value == 1}
     assert left_out == {"trec_eval", "recommenders", "recommenders-map", "lenskit", "elliot"}
@@ -208,9 +195,9 @@ def test_where_nothing_is_left_open_but_the_divisor_those_of_one_divisor_agree(
         assert [found[name] for name in others] == [exactly(found[first] or 0)] * len(others)
 
 
-@given(evaluation_set=evaluation_sets, k=st.integers(1, 7))
-def test_ours_are_the_metric_under_each_divisor(
-    evaluation_set: list[tuple[str, str]], k: int
+@given(evaluation_set=evaluation_sets, k=st.integers(1, 7), random=st.randoms())
+def test_ours_are_the_metric_under_each_divisor_in_any_order_and_blocks_of_users(
+    evaluation_set: list[tuple[str, str]], k: int, random: Random
 ) -> None:
     lists, truths = zip(*evaluation_set, strict=True)
     found = by_convention(lists, truths, k)
@@ -219,22 +206,6 @@ def test_ours_are_the_metric_under_each_divisor(
         values = per_user(parse(f"MAP(divisor={divisor})@{k}"), block)
         name = "ml_metrics" if divisor == "kaggle" else divisor  # H&M averages fewer
         assert found[name] == exactly(values.mean()), divisor
-
-
-@given(evaluation_set=evaluation_sets, k=st.integers(1, 7))
-def test_blocks_of_users_change_nothing(evaluation_set: list[tuple[str, str]], k: int) -> None:
-    lists, truths = zip(*evaluation_set, strict=True)
-    whole = by_convention(lists, truths, k)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(conventions, "_USERS", 2)
-        assert by_convention(lists, truths, k) == whole
-
-
-@given(evaluation_set=evaluation_sets, k=st.integers(1, 7), random=st.randoms())
-def test_the_order_of_users_changes_nothing(
-    evaluation_set: list[tuple[str, str]], k: int, random: Random
-) -> None:
+    assert map_by_convention(matrix(lists), key_of(truths), k, block=2) == found
     again = random.sample(evaluation_set, len(evaluation_set))
-    assert by_convention(*zip(*again, strict=True), k) == by_convention(
-        *zip(*evaluation_set, strict=True), k
-    )
+    assert by_convention(*zip(*again, strict=True), k) == found
