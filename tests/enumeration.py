@@ -1,5 +1,6 @@
 """Every ordered list there is, scored by the kernel: what chance is defined by."""
 
+import math
 from itertools import permutations
 from typing import Any
 
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from harness.core.arrays import Ragged
 from harness.metrics import Block, Judgments, parse, per_user
+from harness.stats.chance_law import law
 
 
 def of_all_lists(name: str, n: int, r: int, relevant: int, k: int) -> Any:
@@ -16,6 +18,21 @@ def of_all_lists(name: str, n: int, r: int, relevant: int, k: int) -> Any:
     rows = np.tile(np.arange(r, dtype=np.int32), len(lists))
     key = Judgments(Ragged(np.arange(len(lists) + 1) * r, rows), np.full(len(lists), relevant))
     return per_user(parse(f"{name}@{k}"), Block(lists, key, k))
+
+
+def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> list[float]:
+    """Return the first three cumulants and the chance of 0, over all ordered lists of min(k, n)."""
+    values, hits = (of_all_lists(m, n, r, relevant, k) for m in (name, "HitRate"))
+    mean = math.fsum(values) / len(values)
+    var, third = (math.fsum((values - mean) ** power) / len(values) for power in (2, 3))
+    return [mean, var, third, 1 - math.fsum(hits) / len(hits)]
+
+
+def cumulants(name: str, *sizes: int) -> list[float]:
+    """Return the same by the formulas."""
+    found = law(parse(f"{name}@{sizes[-1]}"), *sizes[:-1])
+    assert found is not None
+    return [float(value) for value in (found.mean, found.var, found.third, found.none)]
 
 
 @st.composite
@@ -29,7 +46,7 @@ def any_sizes(draw: st.DrawFn) -> tuple[int, int, int, int]:
 EXACT = [
     *("MAP", "MAP(divisor=trec)", "MAP(divisor=k)", "MAP(divisor=retrieved)"),
     *("Precision", "Recall", "F1", "HitRate", "MRR", "NDCG", "RPrecision"),
-    *("pFound", "pFound(p_break=0.5)"),
+    *("pFound", "pFound(p_break=0.5)", "SetF1"),
 ]
 SIZES = [  # candidates, relevant ones, all relevant items, k
     *((1, 1, 1, 12), (1, 0, 0, 1), (2, 1, 1, 1), (3, 2, 5, 2), (5, 2, 2, 3), (5, 5, 6, 3)),

@@ -37,7 +37,6 @@ def around(share: float, trials: int) -> Any:
     return pytest.approx(share, abs=4 * (share * (1 - share) / trials) ** 0.5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("users", "hits"), [(500, 0.2), (2000, 0.1)])
 def test_two_equal_models(calibration: Any, users: int, hits: float) -> None:
     t, flips, difference, ours, _student, _percentile = (
@@ -49,7 +48,6 @@ def test_two_equal_models(calibration: Any, users: int, hits: float) -> None:
     assert ours == around(0.95, 600)
 
 
-@pytest.mark.slow
 def test_ten_equal_models(calibration: Any) -> None:
     """Holm's rate is at most 5 %; pairs of ten models depend on each other, so it is less."""
     (wrong,) = calibration.ten_equal_models((500, 0.2, 300, 0)) / 300
@@ -62,7 +60,6 @@ def test_a_random_model(calibration: Any, users: int, candidates: int) -> None:
     assert wrong == around(0.05, 600)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["all in four", "a fifth in four, others in one"])
 def test_two_equal_models_over_folds(over_folds: Any, pattern: str) -> None:
     """With a sign a row the error is 7 to 10 %; intervals of raw values hold in up to 99.9 %."""
@@ -75,7 +72,6 @@ def test_two_equal_models_over_folds(over_folds: Any, pattern: str) -> None:
     assert ours == around(0.95, 600)
 
 
-@pytest.mark.slow
 def test_a_random_model_over_folds(over_folds: Any) -> None:
     pattern = "a fifth in four, others in one"
     (wrong,) = over_folds.random_folds((pattern, 300, 500, 600, 0)) / 600

@@ -51,15 +51,15 @@ def test_the_randomisation_test_equals_scipys_on_the_same_signs() -> None:
 
 
 def test_the_randomisation_test_is_near_the_exact_one() -> None:
-    """All 2^8 choices of signs, as scipy enumerates them; 200,000 drawn ones lie within 0.5 %."""
+    """All 2^8 choices of signs, as scipy enumerates them; 20,000 drawn ones lie within 1.5 %."""
     differences = np.array([0.5, 0.25, -0.1, 1.0, 0.3, 0.05, -0.2, 0.6])
     exact = stats.permutation_test(
         (differences,), np.sum, permutation_type="samples", n_resamples=np.inf
     ).pvalue
     user_scores = np.column_stack([differences, np.zeros(8)])
-    flipped = randomized(user_scores, hashes(8), 200_000, seed=1)
+    flipped = randomized(user_scores, hashes(8), 20_000, seed=1)
     found = p_of(differences, flipped[:, 0] - flipped[:, 1])
-    assert found == pytest.approx(exact, abs=0.005)
+    assert found == pytest.approx(exact, abs=0.015)
 
 
 def test_sums_that_differ_by_rounding_alone_are_ties() -> None:
@@ -78,14 +78,6 @@ def test_what_could_be_detected() -> None:
         7.0413, abs=1e-4
     )
     assert minimum_detectable_difference(Sample.of(np.array([0.5, 0.5]))) is None
-
-
-def test_a_test_finds_what_it_could_detect_in_four_of_five_evaluation_sets() -> None:
-    rng = np.random.default_rng(5)
-    size = minimum_detectable_difference(Sample.of(rng.normal(0, 1, 200)))
-    assert size is not None
-    p = [t_test(Sample.of(rng.normal(size, 1, 200))) for _ in range(2000)]
-    assert np.mean(np.array(p) < 0.05) == pytest.approx(0.8, abs=0.08)
 
 
 def test_an_effect_size_by_hand() -> None:
