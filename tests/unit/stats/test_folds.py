@@ -25,18 +25,20 @@ from harness.stats.folds import FoldedUsers, folded
 from harness.stats.paired import Paired, Rules, compare_steps
 from harness.stats.tests import minimum_detectable_difference, t_test
 
-METRIC = parse("MAP@1")
-Scores = Mapping[str, Any]
-"""Of one fold, by user: one model's score, or the scores of several, `MODELS` in turn."""
+METRIC, COVERAGE = parse("MAP@1"), parse("Coverage@1")
 MODELS = ("one", "other")
+ONE, KEYS = ("one", METRIC), [(name, METRIC) for name in MODELS]
+Scores = Mapping[str, Any]
+"""Of one fold, by user: one model's score, or the scores of `MODELS` in turn."""
 
 
 def fold(scores: Scores) -> ScoredFold:
     ids = pl.Series(list(scores), dtype=pl.String)
     rows = np.array([np.atleast_1d(own) for own in scores.values()], np.float64)
     columns = rows.reshape(len(scores), -1).T if scores else np.zeros((len(MODELS), 0))
-    names = MODELS[: len(columns)]
-    tables = {n: ScoreTable({METRIC: own[None, :]}) for n, own in zip(names, columns, strict=True)}
+    tables = {
+        n: ScoreTable({METRIC: own[None, :]}) for n, own in zip(MODELS, columns, strict=False)
+    }
     return ScoredFold(id_hashes(ids), tables, ids)
 
 
@@ -48,10 +50,6 @@ def folds_of(*folds: Scores) -> tuple[FoldedUsers, Folds]:
     part = [fold(scores) for scores in folds]
     of = of_all(part)
     return folded(of, part), of
-
-
-def users_of(*folds: Scores) -> FoldedUsers:
-    return folds_of(*folds)[0]
 
 
 def values(users: ScoredUsers, name: str = "one") -> list[float]:
@@ -70,78 +68,62 @@ def compared(users: ScoredUsers, of: Folds | None = None) -> Paired:
     return steps.found(own, steps.of_one(users))
 
 
-def single(scores: Scores) -> ScoredUsers:
-    """Return the users of one evaluation set."""
-    own = fold(scores)
-    return ScoredUsers(own.hashes, own.tables)
+def test_two_folds_by_hand() -> None:
+    """Means 1/2 and 1/4; of two users a score counts 2/(2 · 2) in the first fold, else 2/(2 · 1).
 
-
-TWO = ({"ann": 1, "bob": 0}, {"bob": 1 / 4})
-"""Means 1/2 and 1/4; of two users, a score counts 2/(2 · 2) in the first fold, else 2/(2 · 1)."""
-
-
-def test_a_users_value_is_the_sum_over_folds() -> None:
-    """Ann 1/2 · 1, Bob 1/2 · 0 + 1 · 1/4; their mean is that of 1/2 and 1/4."""
-    assert values(users_of(*TWO)) == [1 / 2, 1 / 4]
-    assert np.mean(values(users_of(*TWO))) == (1 / 2 + 1 / 4) / 2
-
-
-def test_errors_are_from_the_folds_means() -> None:
-    """3/8 for all; Ann 1/2 · (1 − 1/2) more; Bob 1/2 · (0 − 1/2) less, and 1/4 is the mean."""
-    assert errors(TWO) == [3 / 8 + 1 / 4, 3 / 8 - 1 / 4]
-
-
-def test_what_is_known_of_all_folds() -> None:
-    of = of_all([fold(scores) for scores in TWO])
+    Ann 1/2 · 1, Bob 1/2 · 0 + 1 · 1/4; errors are 3/8 for all, Ann 1/2 · (1 − 1/2) more, Bob
+    1/2 · (0 − 1/2) less, and 1/4 is the second mean.
+    """
+    two = {"ann": 1, "bob": 0}, {"bob": 1 / 4}
+    users, of = folds_of(*two)
     assert (of.users, of.sizes, of.shares()) == (2, [2, 1], [1 / 2, 1])
-    assert [own["one", METRIC].tolist() for own in of.means] == [[1 / 2], [1 / 4]]
-    assert of.mean(("one", METRIC)) == 3 / 8
+    assert [own[ONE].tolist() for own in of.means] == [[1 / 2], [1 / 4]]
+    assert of.mean(ONE) == np.mean(values(users)) == 3 / 8
+    assert values(users) == [1 / 2, 1 / 4]
+    assert errors(two) == [3 / 8 + 1 / 4, 3 / 8 - 1 / 4]
+    assert users.law is None
 
 
 def test_being_there_is_no_error() -> None:
     """All score 1/2: Ann, who is in both folds, has the larger value, and no error."""
     folds = [{"ann": 1 / 2}, {"ann": 1 / 2, "bob": 1 / 2}]
-    assert values(users_of(*folds)) == [1 / 2 + 1 / 4, 1 / 4]
+    assert values(folds_of(*folds)[0]) == [1 / 2 + 1 / 4, 1 / 4]
     assert errors(folds) == [1 / 2, 1 / 2]
 
 
 def test_freedom_is_that_of_the_smaller_folds() -> None:
     """Other users in folds of 3 and 6: (1/3 + 1/6)² / (3/3⁴ + 6/6⁴) = (1/4) / (9/216) = 6."""
-    users = of_all([fold(dict.fromkeys(names, 1)) for names in ("abc", "defghi")])
-    assert users.freedom == 6 - 1
+    apart = of_all([fold(dict.fromkeys(names, 1)) for names in ("abc", "defghi")])
     same = of_all([fold(dict.fromkeys("abcdefg", 1))] * 3)
-    assert same.freedom == of_all([fold(dict.fromkeys("abcdefg", 1))]).freedom == 7 - 1
+    assert (apart.freedom, same.freedom) == (6 - 1, 7 - 1)
 
 
 def test_a_fold_of_one_user_leaves_no_interval() -> None:
     """What others in the user's place would score is not known."""
-    part = [fold({"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}), fold({"ann": (1, 0)})]
-    of = of_all(part)
-    users = folded(of, part)
-    key = ("one", METRIC)
-    found = steps.found(estimate_steps([key], of), steps.of_one(users))[key]
+    users, of = folds_of({"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}, {"ann": (1, 0)})
+    found = steps.found(estimate_steps([ONE], of), steps.of_one(users))[ONE]
     assert (found.ci95, found.ci95_t) == (None, None)
     (facts,) = compared(users, of).facts
     assert (t_test(facts.sample), minimum_detectable_difference(facts.sample)) == (1.0, None)
 
 
-def test_repeats_have_means_of_their_own() -> None:
+def test_repeats_have_means_of_their_own_and_a_metric_of_all_lists_has_no_users() -> None:
     """Means 1/2 and 1 of the first fold's repeats, 0 and 1/2 of the second's."""
     ids = pl.Series(["ann", "bob"])
-    tables = [ScoreTable({METRIC: np.array(own)}) for own in ([[1, 0], [1, 1]], [[0, 0], [0, 1]])]
-    part = [ScoredFold(id_hashes(ids), {"one": table}, ids) for table in tables]
+    part = [
+        ScoredFold(
+            id_hashes(ids),
+            {"one": ScoreTable({METRIC: np.array(own), COVERAGE: np.zeros((2, 1))})},
+            ids,
+        )
+        for own in ([[1, 0], [1, 1]], [[0, 0], [0, 1]])
+    ]
     of = of_all(part)
-    assert of.of_repeats(("one", METRIC)).tolist() == [1 / 4, 3 / 4]
-    assert of.mean(("one", METRIC)) == 1 / 2
-    assert folded(of, part).tables["one"].values[METRIC].tolist() == [[1 / 2, 0], [1 / 2, 1]]
-    assert of.offsets(("one", METRIC)).tolist() == [[1 / 4, 1 / 2], [0, 1 / 4]]
-
-
-def test_a_metric_of_all_lists_has_no_users() -> None:
-    ids = pl.Series(["ann"])
-    table = ScoreTable({METRIC: np.array([[1.0]]), parse("Coverage@1"): np.array([[0.3]])})
-    part = [ScoredFold(id_hashes(ids), {"one": table}, ids)] * 2
-    assert list(folded(of_all(part), part).tables["one"].values) == [METRIC]
+    assert of.of_repeats(ONE).tolist() == [1 / 4, 3 / 4]
+    assert of.mean(ONE) == 1 / 2
+    assert of.offsets(ONE).tolist() == [[1 / 4, 1 / 2], [0, 1 / 4]]
+    table = folded(of, part).tables["one"].values
+    assert {m: own.tolist() for m, own in table.items()} == {METRIC: [[1 / 2, 0], [1 / 2, 1]]}
 
 
 def test_a_user_has_one_sign_in_all_folds() -> None:
@@ -158,15 +140,15 @@ def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
     """To the last bit: sums, signs and intervals are those of the single set."""
     first = {"ann": (1, 0), "bob": (0, 1 / 2), "cid": (1 / 4, 1), "dan": (0, 0)}
     second = {"ann": (0, 1 / 2), "bob": (1 / 2, 1 / 2), "cid": (1 / 4, 0), "dan": (1, 0)}
-    both = {u: np.add(first[u], second[u]) / 2 for u in first}
-    (users, of), one_set = folds_of(first, second), single(both)
-    keys = [(name, METRIC) for name in MODELS]
-    assert steps.found(estimate_steps(keys, of), steps.of_one(users)) == steps.found(
-        estimate_steps(keys), steps.of_one(one_set)
-    )
-    found = steps.found(bootstrap_steps(keys, 200, 7, of), steps.of_one(users))
-    expected = steps.found(bootstrap_steps(keys, 200, 7), steps.of_one(one_set))
-    assert all(found[key] == pytest.approx(expected[key], abs=1e-14) for key in keys)
+    users, of = folds_of(first, second)
+    both = fold({u: np.add(first[u], second[u]) / 2 for u in first})
+    one_set = ScoredUsers(both.hashes, both.tables)
+    in_folds, in_one = steps.of_one(users), steps.of_one(one_set)
+    found, expected = estimate_steps(KEYS, of), estimate_steps(KEYS)
+    assert steps.found(found, in_folds) == steps.found(expected, in_one)
+    resampled = steps.found(bootstrap_steps(KEYS, 200, 7, of), in_folds)
+    means = steps.found(bootstrap_steps(KEYS, 200, 7), in_one)
+    assert all(resampled[key] == pytest.approx(means[key], abs=1e-14) for key in KEYS)
     assert vars(compared(users, of).facts[0]) == vars(compared(one_set).facts[0])
 
 
@@ -181,7 +163,7 @@ some_folds = st.lists(
 @given(some_folds)
 def test_values_are_as_defined(folds: list[Scores]) -> None:
     """By exact fractions; users stand in the order of their ids."""
-    users, found = sorted(set().union(*folds)), users_of(*folds)
+    users, found = sorted(set().union(*folds)), folds_of(*folds)[0]
     for at, name in enumerate(MODELS):
         own = [{u: Fraction(s[at]) for u, s in scores.items()} for scores in folds]
         means = [sum(s.values()) / len(s) for s in own]
@@ -206,12 +188,9 @@ def test_errors_are_what_a_users_weight_changes(folds: list[Scores]) -> None:
     users, step = sorted(set().union(*folds)), 1e-4
 
     def mean(user: str, weight: float) -> float:
-        of_folds = [
-            np.average(
-                [s[0] for s in own.values()], weights=[(u == user) * weight + 1 for u in own]
-            )
-            for own in folds
-        ]
+        weights = [[(u == user) * weight + 1 for u in own] for own in folds]
+        firsts = [[s[0] for s in own.values()] for own in folds]
+        of_folds = [np.average(own, weights=w) for own, w in zip(firsts, weights, strict=True)]
         return float(np.mean(of_folds))
 
     slopes = [(mean(user, step) - mean(user, -step)) / (2 * step) for user in users]
@@ -222,10 +201,10 @@ def test_errors_are_what_a_users_weight_changes(folds: list[Scores]) -> None:
 @given(some_folds)
 def test_the_bootstrap_resamples_errors(folds: list[Scores]) -> None:
     """What is added up of values and of who is there, is the mean of the resampled errors."""
-    (users, of), key = folds_of(*folds), ("one", METRIC)
-    own = estimates.errors(users, key, of)[:, None]
+    users, of = folds_of(*folds)
+    own = estimates.errors(users, ONE, of)[:, None]
     expected = resampling.bootstrap(own, users.hashes, resamples=70, seed=5)[:, 0]
-    found = steps.found(bootstrap_steps([key], 70, 5, of), steps.of_one(users))[key]
+    found = steps.found(bootstrap_steps([ONE], 70, 5, of), steps.of_one(users))[ONE]
     assert found == pytest.approx(expected, abs=1e-12)
 
 
@@ -247,28 +226,20 @@ def test_neither_the_order_of_users_nor_parts_change_a_bit(
 def facts_of(parts: Sequence[Part], users: int) -> list[Any]:
     """Return everything that a run of several folds tells of users in parts."""
     of = steps.found(fold_steps(), steps.of_parts(lambda: iter(parts)))
-    known = [folded(of, part, [law_of(own) for own in part]) for part in parts]
+    laws = [[law(*(2 + own.hashes % 3).tolist()) for own in part] for part in parts]
+    known = [folded(of, *each) for each in zip(parts, laws, strict=True)]
     total = steps.of_parts(lambda: iter(known))
-    keys = [(name, METRIC) for name in MODELS]
-    boots = steps.found(bootstrap_steps(keys, 70, 3, of), total)
-    found = [
-        of.users,
-        of.common,
-        of.freedom,
-        [of.mean(key) for key in keys],
-        steps.found(estimate_steps(keys, of), total),
-        [boots[key].tolist() for key in keys],
+    boots = steps.found(bootstrap_steps(KEYS, 70, 3, of), total)
+    found = [of.users, of.common, of.freedom, [of.mean(key) for key in KEYS]]
+    found += [
+        steps.found(estimate_steps(KEYS, of), total),
+        [boots[key].tolist() for key in KEYS],
         steps.found(chance_steps(MODELS, METRIC, of), total),
     ]
     if users > 1:
         paired = steps.found(compare_steps(MODELS, METRIC, Rules(resamples=70), of), total)
         found += [paired.means, paired.any_hit, [vars(facts) for facts in paired.facts]]
     return found
-
-
-def law_of(users: ScoredFold) -> Law:
-    """Return a law of one true item among 2 to 4 candidates, by the user's hash."""
-    return law(*(2 + users.hashes % 3).tolist())
 
 
 def law(*candidates: int) -> Law:
@@ -292,10 +263,6 @@ def test_the_law_of_two_folds() -> None:
     assert found.var.tolist() == [1 / 4 + 3 / 64, 3 / 64]
     assert found.third.tolist() == [3 / 256, 3 / 256]
     assert found.none.tolist() == [3 / 8, 3 / 4]
-
-
-def test_without_laws_there_is_none() -> None:
-    assert users_of(*TWO).law is None
 
 
 candidates = st.dictionaries(st.sampled_from("abc"), st.integers(1, 5), min_size=1)
