@@ -175,26 +175,6 @@ def test_conventions_are_what_the_tools_own_loops_compute(
     assert found["elliot"] == average([mean_precision(t, row, k) for row, t in with_both])
 
 
-plain = st.text("abcdefgh", min_size=1, max_size=6).map(lambda t: "".join(dict.fromkeys(t)))
-AGREE = (
-    ("kaggle", "ml_metrics", "replay", "recommenders", "spark"),
-    ("trec", "trec_eval", "ir_measures", "rectools", "recommenders-map"),
-    ("k", "rectools-k"),
-    ("retrieved", "lenskit"),
-)
-
-
-@given(
-    evaluation_set=st.lists(st.tuples(plain, plain), min_size=1, max_size=5), k=st.integers(1, 7)
-)
-def test_where_nothing_is_left_open_but_the_divisor_those_of_one_divisor_agree(
-    evaluation_set: list[tuple[str, str]], k: int
-) -> None:
-    found = by_convention(*zip(*evaluation_set, strict=True), k)
-    for first, *others in AGREE:
-        assert [found[name] for name in others] == [exactly(found[first] or 0)] * len(others)
-
-
 @given(evaluation_set=evaluation_sets, k=st.integers(1, 7), random=st.randoms())
 def test_ours_are_the_metric_under_each_divisor_in_any_order_and_blocks_of_users(
     evaluation_set: list[tuple[str, str]], k: int, random: Random

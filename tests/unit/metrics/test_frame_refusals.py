@@ -348,6 +348,8 @@ def test_a_lazy_frame_that_cannot_be_worked_out() -> None:
         evaluate(pl.LazyFrame({"user": ["ann"]}).select("gone"), TRUTH, "MRR")
 
 
+EMPTY = pl.Array(pl.String, 0)
+OBJECTS = np.array([[1, "a"], [3, 4]], object)
 UNUSUAL: dict[str, dict[str, Any]] = {
     "deques": {"lists": {"ann": deque(["a"])}},
     "keys of a dict": {"lists": {"ann": {"a": 1}.keys()}},
@@ -362,20 +364,13 @@ UNUSUAL: dict[str, dict[str, Any]] = {
     "no dimension": {"lists": np.array(None, dtype=object), "truth": [[1]]},
     "complex numbers": {"lists": pd.DataFrame({"user": ["ann"], "item": [1 + 1j]})},
     "a list that is NA": {"lists": cells(["a"], pd.NA)},
-    "a list of width 0": {
-        "lists": pa.table({"user": ["ann"], "item": pa.array([[]], pa.list_(pa.string(), 0))})
+    "lists of width 0": {
+        "lists": pl.DataFrame({"user": "ann", "item": pl.Series([[]], dtype=EMPTY)})
     },
     "numbers of 70 bits": {"lists": {"ann": [2**70]}, "truth": {"ann": [2**70]}},
-    "scores of 64 bits without sign": {
-        "lists": pl.from_pandas(ROWS).with_columns(score=pl.lit(2**64 - 1, pl.UInt64))
-    },
-    "a rank of 70 bits": {
-        "lists": pl.from_pandas(ROWS).with_columns(rank=pl.lit(2**70, pl.Int128))
-    },
-    "objects of several kinds": {
-        "lists": np.array([[1, "a"], [3, 4]], object),
-        "truth": [[1], [3]],
-    },
+    "scores of 64 bits": {"lists": pl.DataFrame(ROWS).with_columns(score=pl.lit(2**64 - 1))},
+    "a rank of 70 bits": {"lists": pl.DataFrame(ROWS).with_columns(rank=pl.lit(2**70, pl.Int128))},
+    "objects of several kinds": {"lists": OBJECTS, "truth": [[1], [3]]},
     "an array with gaps": {"lists": np.ma.array([[1, 2]], mask=[[False, True]]), "truth": [[1]]},
     "an Arrow batch": {"lists": pa.Table.from_pandas(ROWS).to_batches()[0]},
     "an Arrow array": {"lists": pa.array(["a", "b"])},

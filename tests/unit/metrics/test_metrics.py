@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from harness.core.arrays import Ragged
 from harness.core.errors import UsageError
 from harness.metrics import (
-    DEFINITIONS,
     DIVISORS,
     Block,
     Judgments,
@@ -109,18 +108,6 @@ truths = st.sets(st.integers(0, 15), max_size=9).map(sorted)
 cuts = st.integers(1, 18)
 
 
-@given(ranked=lists, truth=truths, k=cuts, more=lists)
-def test_within_its_range_and_blind_to_what_follows_the_cut(
-    ranked: list[int], truth: list[int], k: int, more: list[int]
-) -> None:
-    full = ranked + [-1] * (k - len(ranked))
-    for name in ALL:
-        low, high = DEFINITIONS[parse(f"{name}@{k}").name].range
-        found = value(name, ranked, truth, k)
-        assert low <= found <= high, name
-        assert value(name, full[:k] + more, truth, k) == found, name
-
-
 @given(truth=truths.filter(bool), k=cuts, rest=lists)
 def test_a_perfect_list_gets_exactly_1(truth: list[int], k: int, rest: list[int]) -> None:
     for name in (*("MAP", "HitRate", "MRR", "NDCG", "NDCG(ideal=retrieved)"), *ALL[-2:]):
@@ -166,39 +153,29 @@ def test_apk(actual: Any, predicted: Any, k: int, expected: Fraction) -> None:
     assert apk(actual, predicted, k) == pytest.approx(float(expected), abs=1e-15)
 
 
-def test_mapk_is_the_mean_over_all_users() -> None:
+def test_mapk_is_the_mean_over_all_users_and_refuses_surplus_ones_and_none() -> None:
     assert mapk([["a"], [], ["c"]], [["a"], ["b"], ["x", "c"]]) == 0.5
-
-
-def test_apk_and_mapk_refuse_a_cut_off_of_0_surplus_users_and_none() -> None:
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        apk(["a"], ["a"], 0)
     with pytest.raises(ValueError, match="truth of 2 and lists of 1 users"):
         mapk([["a"], ["b"]], [["a"]])
     with pytest.raises(ValueError, match="at least one user"):
         mapk([], [])
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        apk(["a"], ["a"], 0)
 
 
 @pytest.mark.parametrize(
     ("text", "printed"),
     [
         ("MAP@12", "MAP@12"),
-        ("MAP(divisor=trec)@10", "MAP(divisor=trec)@10"),
         (" NDCG ( ideal = retrieved ) @ 10 ", "NDCG(ideal=retrieved)@10"),
         ("MAP(divisor=kaggle)@012", "MAP@12"),  # a default is not written
-        ("MAP()@1", "MAP@1"),
-        ("pFound(p_break=0.3)@10", "pFound(p_break=0.3)@10"),
         ("pFound(p_break=0.15)@10", "pFound@10"),
         ("pFound(p_break=.30)", "pFound(p_break=0.3)"),
         ("pFound(p_break=1e-3)@10", "pFound(p_break=0.001)@10"),
         ("pFound(p_break=-0)@10", "pFound(p_break=0.0)@10"),
-        ("pFound", "pFound"),
-        ("MRR", "MRR"),
         ("RPrecision", "RPrecision"),
-        ("NDCG(gain=linear,ideal=retrieved)@5", "NDCG(gain=linear,ideal=retrieved)@5"),
         ("NDCG(ideal=retrieved,gain=linear)@5", "NDCG(gain=linear,ideal=retrieved)@5"),
         ("NDCG(ideal=relevant,gain=binary)@5", "NDCG@5"),
-        ("ILD(attributes=colour)@12", "ILD(attributes=colour)@12"),
         ("ILD(attributes=colour+kind)@12", "ILD(attributes=colour+kind)@12"),
         ("ILD(attributes=all)@12", "ILD@12"),
     ],
@@ -224,7 +201,6 @@ def test_every_metric_prints_as_what_parses_back(name: str, k: int) -> None:
         ("banana@12", ['"banana"', "allowed: MAP, Precision, Recall, F1, SetF1, HitRate, MRR"]),
         ("MAP", ['"MAP"', "no cut-off", '"MAP@10"']),
         ("MAP@0", ["MAP@0", "from 1", "got 0"]),
-        ("MAP@-3", ["MAP@-3", "got -3"]),
         ("MAP@" + "9" * 5000, ["2147483647"]),
         ("MAP@ten", ['"MAP@ten"', "MAP@12"]),
         ("", ['""', "MAP(divisor=trec)@10"]),
@@ -233,18 +209,12 @@ def test_every_metric_prints_as_what_parses_back(name: str, k: int) -> None:
         ("MAP(divisor)@10", ['"divisor"', "name=value"]),
         ("MAP(divisor=k,divisor=trec)@10", ["MAP", "twice"]),
         ("RPrecison@5", ['"RPrecison"', 'did you mean "RPrecision"?']),
-        ("ild@3", ['"ild"', 'did you mean "ILD"?']),
         ("pFound(p_break=2)@10", ["pFound", 'p_break cannot be "2"', "from 0 to 1"]),
-        ("pFound(p_break=-0.1)@10", ['p_break cannot be "-0.1"', "from 0 to 1"]),
         ("pFound(p_break=often)@10", ['p_break cannot be "often"', "a number", "as 0.15"]),
         ("pFound(p_break=nan)@10", ['p_break cannot be "nan"', "a number"]),
         ("NDCG(gain=liner)@10", ['gain cannot be "liner"', 'did you mean "linear"?']),
         ("RPrecision(gain=linear)@10", ["RPrecision takes no parameters", '"RPrecision@10"']),
-        *(
-            (name, [f'"{name}" has no cut-off', f'did you mean "{name}@10"?'])
-            for name in ("Novelty", "ILD", "Coverage", "NDCG")
-        ),
-        ("Recall(divisor=k)@10", ["Recall takes no parameters", '"divisor"', '"Recall@10"']),
+        ("Coverage", ['"Coverage" has no cut-off', 'did you mean "Coverage@10"?']),
     ],
 )
 def test_what_is_misspelled_is_named_with_what_was_meant(text: str, named: list[str]) -> None:
