@@ -11,7 +11,7 @@ import pytest
 import harness
 from harness import conventions, evaluate
 from harness.core.errors import UsageError
-from harness.metrics import Metric, parse
+from harness.metrics import parse
 
 LISTS = {"ann": ["a", "x", "b"], "bob": ["y", "c"]}
 TRUTH = {"ann": ["a", "b"], "bob": ["c"]}
@@ -28,23 +28,12 @@ def test_means_over_all_users_of_the_truth() -> None:
     }
 
 
-def test_it_is_there_under_its_short_name() -> None:
-    assert harness.evaluate is evaluate
-    assert "evaluate" in harness.__all__
-
-
-@pytest.mark.parametrize(
-    "metrics",
-    ["MAP@3", parse("MAP@3"), ["MAP@3", "MAP(divisor=kaggle)@3"], (Metric("MAP", 3),)],
-)
-def test_a_metric_may_be_text_an_object_or_several_and_stands_once(metrics: Any) -> None:
-    found = evaluate(LISTS, TRUTH, metrics)
-    assert found.to_dict() == {"MAP@3": pytest.approx(2 / 3)}
-
-
-def test_metrics_may_come_one_after_another_and_stand_in_their_order() -> None:
-    metrics = (f"Recall@{k}" for k in (3, 1, 2147483647, 2))
-    found = evaluate(LISTS, TRUTH, metrics)  # type: ignore[arg-type]
+def test_a_metric_may_be_text_an_object_or_several_and_stands_once() -> None:
+    for metrics in ("MAP@3", parse("MAP@3"), ["MAP@3", "MAP(divisor=kaggle)@3"]):
+        found = harness.evaluate(LISTS, TRUTH, metrics)
+        assert found.to_dict() == {"MAP@3": pytest.approx(2 / 3)}
+    several = (f"Recall@{k}" for k in (3, 1, 2147483647, 2))
+    found = evaluate(LISTS, TRUTH, several)  # type: ignore[arg-type]
     assert list(found.index) == ["Recall@3", "Recall@1", "Recall@2147483647", "Recall@2"]
     assert found.tolist() == [1, 1 / 4, 1, 3 / 4]
 
@@ -129,13 +118,10 @@ def test_users_outside_the_truth_are_left_out_counted_and_warned_of(per_user: bo
 
 @pytest.mark.parametrize("column", ["rank", "score"])
 def test_users_outside_are_left_out_of_ordered_rows_too(column: str) -> None:
-    rows = pd.DataFrame(
-        {"user": ["zed", "ann", "zed", "ann"], "item": list("abab"), column: [1, 1, 2, 2]}
-    )
+    rows = {"user": ["zed", "ann", "zed", "ann"], "item": list("abab"), column: [1, 1, 2, 2]}
     with pytest.warns(UserWarning, match="2 rows of 1 user "):
-        found = evaluate(rows, {"ann": ["b"], "bob": ["a"]}, ["Recall@2", "MRR@2"])
+        found = evaluate(pd.DataFrame(rows), {"ann": ["b"], "bob": ["a"]}, ["Recall@2", "MRR@2"])
     assert found.tolist() == [1 / 2, 1 / 2]
-    assert found.attrs["users_without_list"] == 1
 
 
 def test_lists_of_users_outside_are_counted_as_lists() -> None:
@@ -153,24 +139,21 @@ def test_items_of_users_outside_are_no_candidates_and_no_lists() -> None:
     assert found.tolist() == [1 / 4, 3 / 4]
 
 
-def test_items_that_never_match_are_warned_of_with_one_of_each() -> None:
-    with pytest.warns(UserWarning, match="'A1' here, 'a1' there; are the ids written alike"):
-        found = evaluate({"ann": ["A1"]}, {"ann": ["a1"]}, "MAP@3")
-    assert found.iloc[0] == 0
-
-
 @pytest.mark.parametrize(
     ("metric", "given"),
     [
+        ("MAP@3", {}),
         ("Novelty@3", {"train": pl.DataFrame({"user": ["ann"], "item": ["A"]})}),
         ("Coverage@3", {"candidates": ["A", "B"]}),
         ("ILD@3", {"attributes": pl.DataFrame({"item": ["A"], "kind": ["x"]})}),
     ],
 )
 def test_items_that_are_written_otherwise_are_warned_of(metric: str, given: dict[str, Any]) -> None:
-    (role,) = given
-    with pytest.warns(UserWarning, match=f"{role}: .*'A' here, 'a' in .* written alike") as told:
-        evaluate({"ann": ["a", "b"]}, {"ann": ["a"]}, metric, **given)
+    text = "'A' here, 'a' there; are the ids written alike"
+    for role in given:
+        text = f"{role}: .*'A' here, 'a' in .* written alike"
+    with pytest.warns(UserWarning, match=text) as told:
+        evaluate({"ann": ["a", "b"] if given else ["A"]}, {"ann": ["a"]}, metric, **given)
     assert [warning.filename for warning in told] == [__file__]
 
 

@@ -46,7 +46,6 @@ def naive(
     ("ranked", "precision_sum", "hits", "first_hit", "length"),
     [
         ([2, 9, 7, 8], 1 + 2 / 3, 2, 1, 4),
-        ([9, 2, 8, 7], 1 / 2 + 2 / 4, 2, 2, 4),
         ([9, 8, 1, 0], 0, 0, 0, 4),
         ([], 0, 0, 0, 0),
         ([2, 2, 7], 1 + 2 / 3, 2, 1, 3),  # a repetition is no second hit and uses its rank
@@ -74,9 +73,8 @@ def test_gain_relevant_items_and_the_cut_off_of_several_users() -> None:
 
 @pytest.mark.parametrize("users", [0, 1])
 def test_lists_without_places(users: int) -> None:
-    scored = tally(
-        np.empty((users, 0), np.int32), np.zeros(users + 1, int), np.empty(0, np.int32), 5
-    )
+    no_truth = np.zeros(users + 1, int), np.empty(0, np.int32)
+    scored = tally(np.empty((users, 0), np.int32), *no_truth, 5)
     assert scored.precision_sum.tolist() == scored.hits.tolist() == [0] * users
 
 
@@ -120,12 +118,10 @@ ITEMS, INDPTR, INDICES = np.array([[1, 2]], np.int32), np.array([0, 2]), np.arra
     ("changed", "named"),
     [
         ({"items": ITEMS.astype(np.int64)}, ["items", "2-d int32", "int64", "(1, 2)"]),
-        ({"items": ITEMS[0]}, ["items", "2-d int32", "(2,)"]),
         ({"items": [[1, 2]]}, ["items", "2-d int32", "list"]),
         ({"items": np.array([[-7, 2]], np.int32)}, ["items", "user 0", "-7", "-1"]),
         ({"truth_indices": INDICES.astype(float)}, ["truth_indices", "int32", "float64"]),
         ({"truth_indices": INDICES[::-1]}, ["truth_indices", "user 0", "ascending", "found 4, 1"]),
-        ({"truth_indices": INDICES * 0}, ["truth_indices", "user 0", "once", "found 0, 0"]),
         ({"truth_indices": INDICES - 2}, ["truth_indices", "user 0", "from 0", "found -1"]),
         ({"truth_indptr": np.array([0, 1, 2])}, ["truth_indptr", "(2,)", "(3,)"]),
         ({"truth_indptr": np.array([0.0, 2.0])}, ["truth_indptr", "integer", "float64"]),
