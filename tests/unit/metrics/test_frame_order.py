@@ -154,25 +154,6 @@ def test_a_repeated_prediction_is_no_second_hit_and_uses_its_place() -> None:
         assert figure(lists, {"ann": ["a", "b"]}) == pytest.approx((1 + 2 / 3) / 2)
 
 
-@pytest.mark.parametrize("form", ["rows", "rank", "score"])
-def test_every_form_of_order_says_what_the_lists_say(form: str) -> None:
-    """Lists of 7 users, some long, whose rows lie apart."""
-    metrics = ["MAP@5", "MAP(divisor=hits)@40", "pFound", "Novelty@5", "Coverage@5", "Gini@5"]
-    draw = np.random.default_rng(6)
-    rows = pd.DataFrame({"user": draw.integers(0, 7, 150), "item": draw.integers(0, 60, 150)})
-    rows = rows.drop_duplicates(ignore_index=True)
-    truth = pd.DataFrame({"user": np.repeat(range(7), 9), "item": draw.integers(0, 60, 63)})
-    place = rows.groupby("user").cumcount() + 1
-    lists = {
-        "rows": rows,
-        "rank": rows.assign(rank=place).sample(frac=1, random_state=6),
-        "score": rows.assign(score=-place / 4).sample(frac=1, random_state=6),
-    }[form]
-    as_lists = rows.groupby("user")["item"].agg(list).reset_index()
-    expected = evaluate(as_lists, truth, metrics, train=truth)
-    assert evaluate(lists, truth, metrics, train=truth).to_dict() == expected.to_dict()
-
-
 far_apart = st.one_of(
     st.integers(0, 50),
     st.integers(-(2**63), 2**63 - 1),

@@ -70,14 +70,11 @@ def test_what_stands_beside_a_model_changes_nothing() -> None:
     assert np.array_equal(beside["one", MAP], alone)
 
 
-def test_one_figure_of_all_lists_has_no_interval() -> None:
+def test_one_figure_of_all_lists_and_a_single_user_have_no_interval() -> None:
     table = ScoreTable({COVERAGE: np.array([[0.25], [0.75]])})
     assert bootstrap({"a": table}, [COVERAGE], 300, 1) == {}
     got = of_set([0.25, 0.75])
     assert (got.mean, got.ci95, got.ci95_t, got.ci95_bootstrap) == (0.5, None, None, None)
     assert got.sd_repeats == pytest.approx(0.5**1.5)
-
-
-def test_a_single_user_has_no_interval() -> None:
-    got = estimate(MAP, np.array([0.5]))
-    assert (got.mean, got.ci95) == (0.5, None)
+    alone = estimate(MAP, np.array([0.5]))
+    assert (alone.mean, alone.ci95) == (0.5, None)

@@ -64,21 +64,19 @@ def test_how_often_by_combinations() -> None:
     assert found.pairs[0].ties == pytest.approx(ties, abs=0.015)
 
 
-def test_who_is_level_with_the_first_is_first() -> None:
-    """`a` has 1 from two of four users, `b` from one of these: `a` is first, if not alone."""
-    found = shaken({"a": [1, 1, 0, 0], "b": [1, 0, 0, 0]}, 0.25)
-    assert found.leader_falls == 0
+def test_level_models_and_level_boards() -> None:
+    """`a` is first with `b` on one board, before it on the other, or level with it on both.
+
+    Of the second two, only the first user tells them apart, and is on one leaderboard alone.
+    """
+    assert shaken({"a": [1, 1, 0, 0], "b": [1, 0, 0, 0]}, 0.25).leader_falls == 0
+    (pair,) = shaken({"a": [1, 0, 0, 0], "b": [0, 0, 0, 0]}, 0.25).pairs
+    assert (pair.ties, pair.changes) == (1, 0)
 
 
-def test_level_boards_tell_nothing() -> None:
-    """Only the first user tells the two apart, and is on one leaderboard: tied on the other."""
-    found = shaken({"a": [1, 0, 0, 0], "b": [0, 0, 0, 0]}, 0.25)
-    assert (found.pairs[0].ties, found.pairs[0].changes) == (1, 0)
-
-
-@pytest.mark.parametrize(("share", "public"), [(0.001, 1), (0.5, 5), (0.999, 9)])
-def test_how_many_are_public_on_average(share: float, public: int) -> None:
-    assert shaken({"a": [1] * 10, "b": [0] * 10}, share, 10).public == public
+def test_how_many_are_public_on_average() -> None:
+    for share, public in ((0.001, 1), (0.5, 5), (0.999, 9)):
+        assert shaken({"a": [1] * 10, "b": [0] * 10}, share, 10).public == public
 
 
 def test_seeds_and_order() -> None:
@@ -89,12 +87,13 @@ def test_seeds_and_order() -> None:
     assert one != shaken(user_scores, 0.3, 500, seed=2)
 
 
-@pytest.mark.parametrize("share", [0, 1, -0.1, 2])
-def test_shares_that_leave_a_board_empty(share: float) -> None:
-    with pytest.raises(UsageError, match="between 0 and 1"):
-        shaken({"a": [1, 0], "b": [0, 0]}, share)
-
-
-def test_a_single_user_cannot_be_divided() -> None:
-    with pytest.raises(UsageError, match=r"1 user cannot be divided .* at least 2"):
-        shaken({"a": [1], "b": [0]}, 0.5)
+@pytest.mark.parametrize(
+    ("scores", "share", "message"),
+    [
+        *(([1, 0], share, "between 0 and 1") for share in (0, 1, -0.1, 2)),
+        ([1], 0.5, "1 user cannot be divided .* at least 2"),
+    ],
+)
+def test_what_is_refused(scores: list[int], share: float, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        shaken({"a": scores, "b": scores}, share)
