@@ -1,7 +1,8 @@
 """The same lists and truth in every type of every library: always the same values."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,25 +47,35 @@ def polars_lists(rows: Rows) -> pl.DataFrame:
     return pl.DataFrame({"user": list(rows), "item": list(rows.values())})
 
 
-def enums(rows: Rows) -> pl.DataFrame:
-    frame = pl.from_pandas(long(rows))
-    return frame.cast({name: pl.Enum(frame[name].unique().sort()) for name in frame.columns})
-
-
 def in_chunks(rows: Rows) -> pa.Table:
     """Return one row an item, in chunks each with a dictionary of numbers."""
     table = arrow(rows, pa.dictionary(pa.int8(), pa.int64()))
     return pa.concat_tables([table.slice(0, 2), table.slice(2)])
 
 
+def typed(kinds: Iterable[Any], make: Callable[[Rows, Any], Any]) -> Forms:
+    """Return a form for each type."""
+    return {f"{make.__name__} {kind}": partial(make, kind=kind) for kind in kinds}
+
+
+def pandas(rows: Rows, kind: Any) -> pd.DataFrame:
+    return long(rows).astype(kind)
+
+
+def polars(rows: Rows, kind: Any) -> pl.DataFrame:
+    return pl.from_pandas(long(rows)).cast(kind)
+
+
+def polars_arrays(rows: Rows, kind: Any) -> pl.DataFrame:
+    (length,) = set(map(len, rows.values()))
+    return polars_lists(rows).cast({"item": pl.Array(kind, length)})
+
+
 EITHER: Forms = {
     "pandas": long,
-    "pandas object": lambda rows: long(rows).astype(object),
-    "pandas category": lambda rows: long(rows).astype("category"),
     "pandas with any index": lambda rows: long(rows).set_axis(["i"] * sum(map(len, rows.values()))),
-    "pandas lists": wide,
-    "pandas tuples": lambda rows: wide(rows, tuple),
-    "pandas arrays": lambda rows: wide(rows, np.array),
+    **typed([object, "category"], pandas),
+    **typed([list, tuple, np.array], wide),
     "polars": lambda rows: pl.from_pandas(long(rows)),
     "polars Categorical": lambda rows: pl.from_pandas(long(rows).astype("category")),
     "polars LazyFrame": lambda rows: pl.from_pandas(long(rows)).lazy(),
@@ -80,42 +91,30 @@ EITHER: Forms = {
         user: {item: 10 - place for place, item in enumerate(row)} for user, row in rows.items()
     },
 }
-TEXT: Forms = EITHER | {
-    "pandas string": lambda rows: long(rows).astype("string"),
-    "pandas string of Arrow": lambda rows: long(rows).astype(pd.ArrowDtype(pa.string())),
+STRING, NAMES = pa.string(), sorted("abcdxyz")
+TEXT: Forms = {
+    **EITHER,
+    **typed(["string", pd.ArrowDtype(STRING)], pandas),
+    **typed([{"user": pl.Enum(["ann", "bob"]), "item": pl.Enum(NAMES)}], polars),
+    **typed([pl.String], polars_arrays),
+    **typed([STRING, pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), STRING)], arrow),
+    **typed([pa.list_(STRING), pa.large_list(pa.large_string())], arrow_lists),
     "pandas lists of Arrow": lambda rows: wide(rows).astype(
-        {"item": pd.ArrowDtype(pa.list_(pa.string()))}
+        {"item": pd.ArrowDtype(pa.list_(STRING))}
     ),
-    "polars Enum": enums,
-    "polars Array": lambda rows: polars_lists(rows).cast(
-        {"item": pl.Array(pl.String, len(rows["ann"]))}
-    ),
-    "arrow string": lambda rows: arrow(rows, pa.string()),
-    "arrow large_string": lambda rows: arrow(rows, pa.large_string()),
-    "arrow string_view": lambda rows: arrow(rows, pa.string_view()),
-    "arrow dictionary": lambda rows: arrow(rows, pa.dictionary(pa.int8(), pa.string())),
-    "arrow list": lambda rows: arrow_lists(rows, pa.list_(pa.string())),
-    "arrow large_list": lambda rows: arrow_lists(rows, pa.large_list(pa.large_string())),
-    "arrow list of fixed size": lambda rows: arrow_lists(
-        rows, pa.list_(pa.string(), len(rows["ann"]))
-    ),
+    "arrow list of fixed size": lambda rows: arrow_lists(rows, pa.list_(STRING, len(rows["ann"]))),
 }
-NUMBERS: Forms = EITHER | {
-    "pandas int32": lambda rows: long(rows).astype("int32"),
-    "pandas uint64": lambda rows: long(rows).astype("uint64"),
-    "pandas Int64": lambda rows: long(rows).astype("Int64"),
+NUMBERS: Forms = {
+    **EITHER,
+    **typed(["int32", "uint64", "Int64"], pandas),
+    **typed([pl.UInt8, pl.Int128], polars),
+    **typed([pl.Int32], polars_arrays),
+    **typed([pa.int16(), pa.dictionary(pa.int8(), pa.int64())], arrow),
+    **typed([pa.list_(pa.int32())], arrow_lists),
+    "arrow dictionary in chunks": in_chunks,
     "pandas dictionary in chunks": lambda rows: in_chunks(rows).to_pandas(
         types_mapper=pd.ArrowDtype
     ),
-    "polars UInt8": lambda rows: pl.from_pandas(long(rows)).cast(pl.UInt8),
-    "polars Int128": lambda rows: pl.from_pandas(long(rows)).cast(pl.Int128),
-    "polars Array": lambda rows: polars_lists(rows).cast(
-        {"item": pl.Array(pl.Int32, len(rows[7]))}
-    ),
-    "arrow int16": lambda rows: arrow(rows, pa.int16()),
-    "arrow dictionary": lambda rows: arrow(rows, pa.dictionary(pa.int8(), pa.int64())),
-    "arrow dictionary in chunks": in_chunks,
-    "arrow list": lambda rows: arrow_lists(rows, pa.list_(pa.int32())),
 }
 BY_POSITION: Forms = {
     "lists": lambda rows: list(rows.values()),

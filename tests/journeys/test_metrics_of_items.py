@@ -53,7 +53,6 @@ def evaluate_models(folder: Path, metrics: list[str], *models: dict[str, Any]) -
 
 EXPECTED: dict[str, dict[str, float]] = {
     "RPrecision": {"popular": 1 / 3, "latest": 1 / 3, "spread": 1 / 3},
-    "RPrecision@2": {"popular": 1 / 3, "latest": 1 / 3, "spread": 1 / 3},
     "pFound": {"popular": (1 + 0.85) / 3, "latest": (0.85 + 1) / 3, "spread": (2 * 0.85 + 1) / 3},
     "pFound(p_break=0.5)@2": {"popular": 1.5 / 3, "latest": 1.5 / 3, "spread": 2 / 3},
     "Novelty@2": {
@@ -61,11 +60,9 @@ EXPECTED: dict[str, dict[str, float]] = {
         "latest": (log2(3) + log2(3 / 2)) / 2,
         "spread": (2 * (log2(3) + log2(3 / 2)) / 2 + log2(3)) / 3,
     },
-    "Novelty@1": {"popular": log2(3 / 2), "latest": log2(3), "spread": log2(3)},
     "Popularity@2": {"popular": 3 / 2, "latest": 3 / 2, "spread": (3 / 2 + 1 + 3 / 2) / 3},
     "Serendipity@2": {"popular": 0, "latest": 1 / 6, "spread": 1 / 6},  # b and a are expected
     "Coverage@2": {"popular": 2 / 4, "latest": 2 / 4, "spread": 1},
-    "Coverage@1": {"popular": 1 / 4, "latest": 1 / 4, "spread": 2 / 4},
     "Gini@2": {
         "popular": 12 / 24,  # listed 0, 0, 3 and 3 times
         "latest": 12 / 24,
@@ -105,7 +102,7 @@ def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(
     assert found["Coverage@2"] == found["Gini@2"] == {"mean": 1 / 2} | none
     assert len(found["Novelty@2"]["ci95_t"]) == 2
     columns = pl.read_parquet(tmp_path / "out" / "per_user.parquet").columns
-    of_lists = {"Coverage@2", "Coverage@1", "Gini@2"}
+    of_lists = {"Coverage@2", "Gini@2"}
     assert columns == ["user", "model", "repeat", *(m for m in EXPECTED if m not in of_lists)]
 
 
@@ -123,7 +120,7 @@ def test_repeats_of_a_metric_of_all_lists_have_their_spread(result: Result) -> N
 def test_chance_is_known_for_accuracy_and_not_beyond(result: Result) -> None:
     found = {name: chance.mean for name, chance in result.chance.items()}
     # the one true item is at either rank with 1/4
-    expected = {"RPrecision": 1 / 4, "RPrecision@2": 1 / 4, "pFound": 1.85 / 4}
+    expected = {"RPrecision": 1 / 4, "pFound": 1.85 / 4}
     assert found == pytest.approx(expected | {"pFound(p_break=0.5)@2": 1.5 / 4}, abs=1e-12)
     (note,) = (note for note in result.notes if "no exact chance value is known for" in note)
     assert "Novelty@2" in note

@@ -94,13 +94,6 @@ def test_the_columns_of_the_published_table(case: str) -> None:
         assert found[name] == expected, name
 
 
-def test_the_columns_that_take_repeated_truth_as_a_set() -> None:
-    """Case G: a, a, b; our truth is a set, and so is that of RX, IM, Spark, LK and EL."""
-    found = by_convention(["ab"], ["aab"], 10)
-    assert found["ir_measures"] == found["trec_eval"] == found["lenskit"] == found["spark"] == 1
-    assert found["elliot"] == pytest.approx(0.4858, abs=5e-5)
-
-
 def test_a_user_without_truth_or_list_is_averaged_by_some() -> None:
     found = by_convention(["a", "a"], ["a", ""], 1)
     everyone = {name for name, value in found.items() if value == 0.5}
@@ -112,25 +105,26 @@ def test_a_user_without_truth_or_list_is_averaged_by_some() -> None:
     assert {value for name, value in found.items() if name not in left_out} == {0.5}
 
 
-def test_rectools_counts_a_copy_behind_k_in_r() -> None:
-    """A hit at 1; R is 2 and the copy at 3: 1 / (2 + 1); divided by k nothing grows."""
-    found = by_convention(["axa"], ["ab"], 2)
-    assert found["rectools"] == exactly(Fraction(1, 3))
-    assert found["rectools-k"] == exactly(Fraction(1, 2))
-
-
-def test_a_list_without_its_repetitions_is_cut_at_k_afterwards() -> None:
-    """trec_eval is given items and scores, a and b; map_cut.2 sees both."""
-    found = by_convention(["aab"], ["ab"], 2)
-    assert found["trec_eval"] == found["ir_measures"] == 1
-    assert found["kaggle"] == exactly(Fraction(1, 2))
-
-
-def test_an_empty_place_uses_its_rank() -> None:
-    """The list is nothing, then a: P(2) = 1/2, of one true item; one place holds an item."""
-    found = by_convention(["-a"], ["a"], 10)
-    for name in ("kaggle", "trec", "retrieved", "hits", "replay", "lenskit"):
-        assert found[name] == exactly(Fraction(1, 2)), name
+@pytest.mark.parametrize(
+    ("row", "truth", "k", "names", "expected"),
+    [
+        # A hit at 1; R is 2 and the copy at 3 grows it: 1 / (2 + 1); divided by k nothing grows.
+        ("axa", "ab", 2, ["rectools"], 1 / 3),
+        ("axa", "ab", 2, ["rectools-k"], 1 / 2),
+        # trec_eval is given items and scores, a and b; map_cut.2 sees both.
+        ("aab", "ab", 2, ["trec_eval", "ir_measures"], 1),
+        ("aab", "ab", 2, ["kaggle"], 1 / 2),
+        # An empty place uses its rank: P(2) = 1/2, of one true item; one place holds an item.
+        ("-a", "a", 10, ["kaggle", "trec", "retrieved", "hits", "replay", "lenskit"], 1 / 2),
+        # Truth is a set.
+        ("ab", "aab", 10, ["ir_measures", "trec_eval", "lenskit", "spark"], 1),
+    ],
+)
+def test_copies_and_empty_places(
+    row: str, truth: str, k: int, names: list[str], expected: float
+) -> None:
+    found = by_convention([row], [truth], k)
+    assert [found[name] for name in names] == [exactly(expected)] * len(names)
 
 
 def joined(actual: str, predicted: str, k: int) -> tuple[float, int]:

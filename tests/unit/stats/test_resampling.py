@@ -83,23 +83,6 @@ def test_the_bootstrap_has_the_spread_of_samples_with_replacement(values: Any) -
     assert found.std(axis=0) == pytest.approx(error, rel=0.03)
 
 
-def test_the_bootstrap_is_distributed_as_scipys() -> None:
-    """Kolmogorov and Smirnov find no difference at 0.1 %."""
-    given = {"n_resamples": 4000, "method": "percentile", "rng": np.random.default_rng(2)}
-    theirs = stats.bootstrap((SPARSE[:, 0],), np.mean, **given).bootstrap_distribution
-    ours = resampled("bootstrap", SPARSE[:, :1], 4000, seed=9)[:, 0]
-    assert stats.ks_2samp(ours, theirs).pvalue > 0.001
-
-
-def test_weights_are_poissons() -> None:
-    """Five users in 20,000 resamples: Karl Pearson's test, of 0 to 3 times and of 4 or more."""
-    found = drawn(5, 20_000, seed=1)
-    counts = np.bincount(np.minimum(found, 4).ravel(), minlength=5)
-    chances = [*stats.poisson(1).pmf(range(4)), stats.poisson(1).sf(3)]
-    assert stats.chisquare(counts, 100_000 * np.array(chances)).pvalue > 0.001
-    assert np.corrcoef(found.T) == pytest.approx(np.eye(5), abs=0.03)
-
-
 def test_weights_have_the_moments_of_poissons_distribution() -> None:
     """E w = 1 and E w² = 2 exactly, E w³ = 5 and 2 of 65,536; each chance is its own rounded."""
     at_least = POISSON.at_least.tolist()
@@ -186,15 +169,10 @@ def test_each_user_has_a_coin_of_its_own() -> None:
     assert stats.chisquare(np.bincount(bits.astype(int), minlength=4096)).pvalue > 0.001
 
 
-def test_flips_of_equal_values_are_left_out_and_of_many_users_keep_their_variance() -> None:
+def test_flips_of_equal_values_are_left_out() -> None:
     """A user whom all models serve alike changes no difference."""
     flipped = resampled("flips", np.array([[1.0, 1.0], [0.5, 0.0]]), 100, seed=1)
     assert set(flipped[:, 0] - flipped[:, 1]) == {0.5, -0.5}
-    differences = DENSE[:, 0] - DENSE[:, 1]
-    flipped = resampled("flips", DENSE, 20_000, seed=8)
-    sums = flipped[:, 0] - flipped[:, 1]
-    assert sums.std() == pytest.approx(np.sqrt((differences**2).sum()), rel=0.03)
-    assert sums.mean() == pytest.approx(0, abs=4 * sums.std() / 141)
 
 
 @pytest.mark.parametrize("resample", [bootstrap, randomized])
