@@ -35,11 +35,8 @@ THREE = TRUTH | {"cem": ["a"]}
     ("metric", "ann", "bob"),
     [
         ("Novelty@3", (-log2(3 / 4) + 1 + 2) / 3, -log2(3 / 4) / 3),  # d and e have no share
-        ("Novelty@1", -log2(3 / 4), 0),
         ("Popularity@3", (4 + 4 + 1) / 3, (0 + 4 + 0) / 3),
-        ("Popularity@2", (4 + 4) / 2, (0 + 4) / 2),
         ("Serendipity@3", 0, 1 / 3),  # a, b and c are the three most popular; d hits
-        ("Serendipity@2", 0, 1 / 2),
         ("Serendipity@1", 0, 1),
         ("Novelty@9", (-log2(3 / 4) + 1 + 2) / 3, -log2(3 / 4) / 3),  # by what a list holds
     ],
@@ -103,7 +100,6 @@ LOOKS = pl.DataFrame(
         ("colour", "ad", 2, 1),  # d has no colour
         ("colour", "ae", 2, 1),  # e is in no table
         ("colour", "dd", 2, 1),
-        ("colour+kind", "ab", 2, 1 / 2),
         ("colour+kind", "bd", 2, 1 - 1 / sqrt(2)),
         ("size", "ac", 2, 2),  # 3 and -3 point opposite ways
         ("colour+size", "ab", 2, 1 - 13 / sqrt(10 * 17)),  # (1, 3) and (1, 4)
@@ -181,7 +177,6 @@ def test_diversity_is_the_mean_over_all_pairs(
         ("abcdefgh", 5 / 8, (1 + 3 + 5 + 1 * -1 + 7 * 2) / (8 * 6)),
         ("a", 1, 0),
         ("ax", 1 / 2, 1 / 2),  # all listings are of one of two
-        ("xyz", 0, 0),
         ("aabbccddee", 5 / 5, (-4 - 2 + 2 + 4 * 2) / (5 * 6)),  # a repetition is no candidate more
     ],
 )

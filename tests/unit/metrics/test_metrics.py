@@ -1,6 +1,5 @@
 """Formulas on literal rows, their laws, and how metrics are written and misspelled."""
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -43,29 +42,6 @@ def value(name: str, ranked: Sequence[int], truth: Sequence[int], k: int) -> flo
     lists = np.array([ranked], np.int32).reshape(1, -1)
     scored = block(lists, [0, len(truth)], sorted(truth), k)
     return float(per_user(parse(f"{name}@{k}"), scored)[0])
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("MAP", Fraction(5, 3) / 3),
-        ("MAP(divisor=trec)", Fraction(5, 3) / 3),
-        ("MAP(divisor=k)", Fraction(5, 3) / 4),
-        ("MAP(divisor=retrieved)", Fraction(5, 3) / 3),
-        ("MAP(divisor=hits)", Fraction(5, 3) / 2),
-        ("Precision", Fraction(2, 4)),
-        ("Recall", Fraction(2, 3)),
-        ("F1", Fraction(4, 7)),
-        ("HitRate", 1),
-        ("MRR", 1),
-        ("NDCG", 1.5 / (1 + 1 / math.log2(3) + 0.5)),
-        ("NDCG(ideal=retrieved)", 1.5 / (1 + 1 / math.log2(3))),
-        ("RPrecision", Fraction(2, 3)),
-        ("pFound", 1),
-    ],
-)
-def test_hits_at_ranks_1_and_3_of_three_truth_items(name: str, expected: float) -> None:
-    assert value(name, [5, 9, 7, 8], [5, 7, 1], 4) == pytest.approx(float(expected), abs=1e-15)
 
 
 @pytest.mark.parametrize(

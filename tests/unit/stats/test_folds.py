@@ -84,13 +84,6 @@ def test_two_folds_by_hand() -> None:
     assert users.law is None
 
 
-def test_being_there_is_no_error() -> None:
-    """All score 1/2: Ann, who is in both folds, has the larger value, and no error."""
-    folds = [{"ann": 1 / 2}, {"ann": 1 / 2, "bob": 1 / 2}]
-    assert values(folds_of(*folds)[0]) == [1 / 2 + 1 / 4, 1 / 4]
-    assert errors(folds) == [1 / 2, 1 / 2]
-
-
 def test_freedom_is_that_of_the_smaller_folds() -> None:
     """Other users in folds of 3 and 6: (1/3 + 1/6)² / (3/3⁴ + 6/6⁴) = (1/4) / (9/216) = 6."""
     apart = of_all([fold(dict.fromkeys(names, 1)) for names in ("abc", "defghi")])
