@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 import small
-from small import LATEST_FIRST, POPULAR, RANDOM
+from small import POPULAR, RANDOM
 
 from harness import config as config_
 from harness.core.errors import UsageError
@@ -21,7 +21,7 @@ from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.experiment.run_folder import read as read_run
 
-MODELS = f"""{LATEST_FIRST}
+MODELS = """
 import numpy as np
 
 class Spread:
@@ -39,12 +39,11 @@ def counts(hits, n_relevant, k):
     return 100 * n_relevant + 10 * k + hits.sum()
 """
 ITEMS = "item,colour,kind,price,gaps\na,red,hat,3,\nb,blue,hat,4,\nc,red,hat,5,x\nd,blue,hat,6,x\n"
-LATEST = {"name": "latest", "use": "models:LatestFirst"}
 SPREAD = {"name": "spread", "use": "models:Spread"}
 
 
 def evaluate_models(folder: Path, metrics: list[str], *models: dict[str, Any]) -> Result:
-    """Run models on the log: popular lists b, a; latest d, b; spread a, b or c, d."""
+    """Run models on the log: popular lists b, a; spread a, b or c, d."""
     files = {"items.csv": ITEMS, "models.py": MODELS, "own.py": OWN, "lib/shop.py": OWN}
     small.write(folder, files)
     sections: dict[str, Any] = {"evaluation": {"metrics": metrics}, "data": {"items": "items.csv"}}
@@ -52,39 +51,34 @@ def evaluate_models(folder: Path, metrics: list[str], *models: dict[str, Any]) -
 
 
 EXPECTED: dict[str, dict[str, float]] = {
-    "RPrecision": {"popular": 1 / 3, "latest": 1 / 3, "spread": 1 / 3},
-    "pFound": {"popular": (1 + 0.85) / 3, "latest": (0.85 + 1) / 3, "spread": (2 * 0.85 + 1) / 3},
-    "pFound(p_break=0.5)@2": {"popular": 1.5 / 3, "latest": 1.5 / 3, "spread": 2 / 3},
+    "RPrecision": {"popular": 1 / 3, "spread": 1 / 3},
+    "pFound": {"popular": (1 + 0.85) / 3, "spread": (2 * 0.85 + 1) / 3},
     "Novelty@2": {
         "popular": (log2(3 / 2) + log2(3)) / 2,
-        "latest": (log2(3) + log2(3 / 2)) / 2,
         "spread": (2 * (log2(3) + log2(3 / 2)) / 2 + log2(3)) / 3,
     },
-    "Popularity@2": {"popular": 3 / 2, "latest": 3 / 2, "spread": (3 / 2 + 1 + 3 / 2) / 3},
-    "Serendipity@2": {"popular": 0, "latest": 1 / 6, "spread": 1 / 6},  # b and a are expected
-    "Coverage@2": {"popular": 2 / 4, "latest": 2 / 4, "spread": 1},
+    "Popularity@2": {"popular": 3 / 2, "spread": (3 / 2 + 1 + 3 / 2) / 3},
+    "Serendipity@2": {"popular": 0, "spread": 1 / 6},  # b and a are expected
+    "Coverage@2": {"popular": 2 / 4, "spread": 1},
     "Gini@2": {
         "popular": 12 / 24,  # listed 0, 0, 3 and 3 times
-        "latest": 12 / 24,
         "spread": (-3 * 1 - 1 * 1 + 1 * 2 + 3 * 2) / (4 * 6),
     },
-    "ILD(attributes=colour)@2": {"popular": 1, "latest": 0, "spread": 1},
-    "ILD(attributes=price)@2": {"popular": 1, "latest": 1, "spread": 1},  # read as text: 3 ≠ 4
-    "ILD(attributes=kind)@2": {"popular": 0, "latest": 0, "spread": 0},
-    "ILD(attributes=colour+kind)@2": {"popular": 1 / 2, "latest": 0, "spread": 1 / 2},
+    "ILD(attributes=price)@2": {"popular": 1, "spread": 1},  # read as text: 3 ≠ 4
+    "ILD(attributes=colour+kind)@2": {"popular": 1 / 2, "spread": 1 / 2},
     # An empty cell is no attribute: neither b nor a has one, d has.
-    "ILD(attributes=gaps)@2": {"popular": 1, "latest": 1, "spread": (1 + 0 + 1) / 3},
+    "ILD(attributes=gaps)@2": {"popular": 1, "spread": (1 + 0 + 1) / 3},
 }
 
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    """Return a run of three models, and of random lists, four times."""
-    models = (POPULAR, LATEST, SPREAD, RANDOM | {"repeats": 4})
+    """Return a run of two models, and of random lists, four times."""
+    models = (POPULAR, SPREAD, RANDOM | {"repeats": 4})
     return evaluate_models(tmp_path_factory.mktemp("items"), list(EXPECTED), *models)
 
 
-@pytest.mark.parametrize("model", ["popular", "latest", "spread"])
+@pytest.mark.parametrize("model", ["popular", "spread"])
 def test_figures_of_a_run_by_hand(result: Result, model: str) -> None:
     own = next(m for m in result.models if m.name == model)
     expected = {metric: of_model[model] for metric, of_model in EXPECTED.items()}
@@ -121,7 +115,7 @@ def test_chance_is_known_for_accuracy_and_not_beyond(result: Result) -> None:
     found = {name: chance.mean for name, chance in result.chance.items()}
     # the one true item is at either rank with 1/4
     expected = {"RPrecision": 1 / 4, "pFound": 1.85 / 4}
-    assert found == pytest.approx(expected | {"pFound(p_break=0.5)@2": 1.5 / 4}, abs=1e-12)
+    assert found == pytest.approx(expected, abs=1e-12)
     (note,) = (note for note in result.notes if "no exact chance value is known for" in note)
     assert "Novelty@2" in note
     assert "Gini@2" in note

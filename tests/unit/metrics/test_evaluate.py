@@ -39,23 +39,15 @@ def test_a_metric_may_be_text_an_object_or_several_and_stands_once() -> None:
     assert found.tolist() == [1, 1 / 4, 1, 3 / 4]
 
 
-def test_one_row_a_user_in_the_order_of_ids() -> None:
-    lists = {"cem": ["c"], "ann": ["x"], "bob": ["b"]}
-    truth = {"bob": ["b"], "cem": ["c", "d"], "ann": ["a"]}
+@pytest.mark.parametrize("users", [["ann", "bob", "cem"], [-2, 9, 10]])
+def test_one_row_a_user_in_the_order_of_ids_which_keep_their_type(users: Any) -> None:
+    ann, bob, cem = users
+    lists = {cem: ["c"], ann: ["x"], bob: ["b"]}
+    truth = {bob: ["b"], cem: ["c", "d"], ann: ["a"]}
     found = evaluate(lists, truth, ["Recall@1", "MRR"], per_user=True)
-    expected = pd.DataFrame(
-        {"Recall@1": [0, 1, 1 / 2], "MRR": [0.0, 1, 1]},
-        index=pd.Index(["ann", "bob", "cem"], name="user"),
-    )
+    index = pd.Index(users, name="user")
+    expected = pd.DataFrame({"Recall@1": [0, 1, 1 / 2], "MRR": [0.0, 1, 1]}, index=index)
     pd.testing.assert_frame_equal(found, expected)
-
-
-def test_users_that_are_numbers_stay_numbers_and_stand_in_their_order() -> None:
-    truth = {10: ["a"], 9: ["a"], -2: ["a"]}
-    found = evaluate({9: ["a"]}, truth, "MRR", per_user=True)
-    assert found.index.tolist() == [-2, 9, 10]
-    assert found.index.dtype == np.int64
-    assert found["MRR"].tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize("dtype", ["object", "category", "str"])
@@ -159,13 +151,13 @@ def test_items_that_are_written_otherwise_are_warned_of(metric: str, given: dict
 
 @pytest.mark.parametrize(
     ("column", "values", "hint"),
-    [("relevance", [0, 1], "$"), ("is_relevant", [False, True], "it holds no numbers: ")],
+    [("relevance", [0, 1], "$"), ("is_relevant", [False, True], r" \(it holds no numbers: ")],
 )
 def test_zeros_that_may_say_that_an_item_is_not_true(
     column: str, values: list[Any], hint: str
 ) -> None:
     truth = pl.DataFrame({"user": ["ann", "ann"], "item": ["a", "b"], column: values})
-    with pytest.warns(UserWarning, match=f'grade="{column}".*{hint}'):
+    with pytest.warns(UserWarning, match=f'grade="{column}"{hint}'):
         assert evaluate({"ann": ["a", "b"]}, truth, "Precision@2").iloc[0] == 2 / 2
     graded = truth.cast({column: pl.Int64})
     assert evaluate({"ann": ["a", "b"]}, graded, "Precision@2", grade=column).iloc[0] == 1 / 2

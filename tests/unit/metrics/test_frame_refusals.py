@@ -68,7 +68,6 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     ('recommendations: no column "position"|user, item|rank=', {"lists": ROWS, "rank": "position"}),
     ('recommendations: no column "scor"|score=', {"lists": ROWS, "score": "scor"}),
     ('recommendations: no column "user"|item|user=', {"lists": ROWS.set_index("user")}),
-    ('recommendations: no column "user"', {"lists": pd.DataFrame([["ann", "a"]])}),
     ('recommendations: no column "item"|one, two|item=',
      {"lists": WIDE.rename({"item": "one"}).with_columns(two=pl.col("one"))}),
     ('truth: no column "grad"|user, item|grade=', {"truth": ROWS, "grade": "grad"}),
@@ -91,8 +90,6 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     ("recommendations: users|the id is missing", {"lists": {None: ["a"], "ann": ["b"]}}),
     *(("recommendations: items|the id is missing", {"lists": {"ann": ["a"], "bob": ["b", missing]}})
       for missing in (None, NAN, pd.NA)),
-    ("recommendations: items|the id is missing",
-     {"lists": {"ann": np.array(["a", None], object)}}),
     # Ranks and scores.
     *((f"recommendations: column \"{column}\" holds no numbers (first '1'); a {column} is a number",
        {"lists": ROWS.assign(**{column: ["1", "2", "1"]})}) for column in ("rank", "score")),
@@ -138,7 +135,6 @@ DATA: list[tuple[str, dict[str, Any]]] = [
       for ids, odd in ((objects("a", "b", 5), "5 (int) among values of type str"),
                        (objects(5, 6, "b"), "'b' (str) among values of type int"))),
     ("recommendations: items|found 5 (int) among values of type str", {"lists": {"ann": ["a", 5]}}),
-    ("recommendations: users|found 5 (int)", {"lists": {"ann": ["a"], 5: ["b"]}}),
     ("recommendations: items|found True (bool) among values of type int",
      {"lists": {"ann": [5, True]}, "truth": {"ann": [1]}}),
     *((f"recommendations: {where}|2.5", {"lists": lists, "truth": truth})  # to Polars it is a 2
@@ -155,9 +151,8 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     ('recommendations: column "item"',
      {"lists": pl.DataFrame({"user": [7], "item": pl.Series([[[1], [2]]])}), "truth": {7: [1]}}),
     # What is no list of items.
-    *((f"recommendations: column \"item\", row {row} (the first is 0): found 'b c' (str)|{TEXTS}"
-       "|.str.split", {"lists": lists})
-      for row, lists in ((1, cells(["a", "x"], "b c")), (0, cells("b c", ["a", "x"])))),
+    (f"recommendations: column \"item\", row 1 (the first is 0): found 'b c' (str)|{TEXTS}"
+     "|.str.split", {"lists": cells(["a", "x"], "b c")}),
     *((f"recommendations: items, user 'bob': found {cell!r} ({type(cell).__name__})|{TEXTS}",
        {"lists": {"ann": ["a"], "bob": cell}}) for cell in ("b c", 5, 2.5, {"c": 1})),
     (f"recommendations: items, user 0: found 'a'|{TEXTS}", {"lists": ["a"], "truth": [["a"]]}),
@@ -170,8 +165,6 @@ DATA: list[tuple[str, dict[str, Any]]] = [
      {"lists": {"ann": {"a": 1}, "bob": ["c"]}}),
     ("recommendations have 2 rows, truth has 1 row|an empty list",
      {"lists": [["a"], ["b"]], "truth": [["a"]]}),
-    ("recommendations have 1 row, truth has 2 rows",
-     {"lists": np.array([[1]]), "truth": [[1], [2]]}),
     ("recommendations: items, row 1|found −1|move empty positions to the end",
      {"lists": np.array([[1, 2], [-1, 3]]), "truth": [[1], [3]]}),
     *(("recommendations: row 2|user 'ann' has a list already; give each user one",
@@ -265,7 +258,6 @@ USAGE: list[tuple[str, dict[str, Any]]] = [
       for of, table, shape in (("lists", "recommendations", (3,)), ("truth", "truth", (2, 2, 2)))),
     # Metrics, and what they need.
     ('metric "MAP@-1": the cut-off must be |from 1|got -1', {"metrics": ["MRR", "MAP@-1"]}),
-    ('metric "MAP" has no cut-off|"MAP@10"', {"metrics": "MAP"}),
     ('no metric is asked for|"MAP@12"', {"metrics": []}),
     ("metrics: found int in list|give texts", {"metrics": ["MAP@3", 5]}),
     ("metrics: found NoneType in NoneType", {"metrics": None}),
@@ -349,16 +341,12 @@ def test_a_lazy_frame_that_cannot_be_worked_out() -> None:
 
 
 EMPTY = pl.Array(pl.String, 0)
-OBJECTS = np.array([[1, "a"], [3, 4]], object)
 UNUSUAL: dict[str, dict[str, Any]] = {
     "deques": {"lists": {"ann": deque(["a"])}},
     "keys of a dict": {"lists": {"ann": {"a": 1}.keys()}},
     "generators in a dict": {"lists": {"ann": (i for i in "ab")}},
-    "a list of dicts": {"lists": [{"a": 1.0}], "truth": [["a"]]},
     "lists in lists": {"lists": {"ann": [["a"]]}},
-    "dicts in lists": {"lists": {"ann": [{"a": 1}]}},
     "tuples as ids": {"lists": {("ann", 1): ["a"]}},
-    "bytes as ids": {"lists": {"ann": [b"a"]}},
     "times as ids": {"lists": {"ann": [pd.Timestamp("2020-01-01")]}},
     "spans of time": {"lists": np.array([[1]], "timedelta64[s]"), "truth": [[1]]},
     "no dimension": {"lists": np.array(None, dtype=object), "truth": [[1]]},
@@ -370,7 +358,6 @@ UNUSUAL: dict[str, dict[str, Any]] = {
     "numbers of 70 bits": {"lists": {"ann": [2**70]}, "truth": {"ann": [2**70]}},
     "scores of 64 bits": {"lists": pl.DataFrame(ROWS).with_columns(score=pl.lit(2**64 - 1))},
     "a rank of 70 bits": {"lists": pl.DataFrame(ROWS).with_columns(rank=pl.lit(2**70, pl.Int128))},
-    "objects of several kinds": {"lists": OBJECTS, "truth": [[1], [3]]},
     "an array with gaps": {"lists": np.ma.array([[1, 2]], mask=[[False, True]]), "truth": [[1]]},
     "an Arrow batch": {"lists": pa.Table.from_pandas(ROWS).to_batches()[0]},
     "an Arrow array": {"lists": pa.array(["a", "b"])},

@@ -114,23 +114,10 @@ def test_apk_is_the_kernel_to_the_last_bit(ranked: list[int], truth: list[int], 
     assert apk(truth, ranked, k) == value("MAP", ranked, sorted(set(truth)), k)
 
 
-@pytest.mark.parametrize(
-    ("actual", "predicted", "k", "expected"),
-    [
-        (["a", "b"], ["a", "a", "b"], 10, Fraction(5, 6)),  # (1 + 2/3) / 2
-        (["a", "a", "b"], ["a", "b"], 10, 1),  # truth is a set
-        ([], ["a"], 10, 0),
-        (["a"], [], 10, 0),
-        (range(1, 6), [6, 4, 7, 1, 2], 2, Fraction(1, 4)),  # ml_metrics' own test
-        (np.array([1, 2]), np.array([3, 2]), 10, Fraction(1, 4)),
-    ],
-)
-def test_apk(actual: Any, predicted: Any, k: int, expected: Fraction) -> None:
-    assert apk(actual, predicted, k) == pytest.approx(float(expected), abs=1e-15)
-
-
 def test_mapk_is_the_mean_over_all_users_and_refuses_surplus_ones_and_none() -> None:
     assert mapk([["a"], [], ["c"]], [["a"], ["b"], ["x", "c"]]) == 0.5
+    assert apk(range(1, 6), [6, 4, 7, 1, 2], 2) == 1 / 4  # ml_metrics' own test
+    assert apk(np.array([1, 2]), np.array([3, 2])) == 1 / 4
     with pytest.raises(ValueError, match="truth of 2 and lists of 1 users"):
         mapk([["a"], ["b"]], [["a"]])
     with pytest.raises(ValueError, match="at least one user"):
