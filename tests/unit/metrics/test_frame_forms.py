@@ -24,32 +24,29 @@ TRUE = pd.DataFrame({"user": ["ann", "ann", "bob", "bob"], "item": list("abcd")}
 WIDE = pl.DataFrame({"user": list(LISTS), "item": list(LISTS.values())})
 
 
-@pytest.mark.parametrize(
-    ("lists", "truth"),
-    [
-        pytest.param(LONG, TRUE, id="pandas"),
-        pytest.param(LONG.astype("category"), TRUE.astype("string"), id="pandas types"),
-        pytest.param(WIDE.to_pandas(), TRUE.astype(object), id="pandas lists"),
-        pytest.param(WIDE, pl.from_pandas(TRUE), id="polars"),
-        pytest.param(WIDE.lazy().rename({"item": "recs"}), pl.from_pandas(TRUE).lazy(), id="lazy"),
-        pytest.param(pa.Table.from_pandas(LONG), pa.Table.from_pandas(TRUE), id="arrow"),
-        pytest.param(nw.from_native(WIDE), nw.from_native(pl.from_pandas(TRUE).lazy()), id="nw"),
-        pytest.param(LISTS, {user: set(items) for user, items in TRUTH.items()}, id="dicts"),
-        pytest.param(
-            {user: pd.Series(items) for user, items in LISTS.items()},
-            {user: np.array(items) for user, items in TRUTH.items()},
-            id="dicts of arrays",
-        ),
-        pytest.param(
-            {"ann": {"b": 1, "a": 2.5, "x": 2}, "bob": {"y": 0.1, "c": 0, "z": -1}},
-            {"ann": {"a": 1, "b": 1}, "bob": {"c": 1, "d": 1}},
-            id="dicts of numbers",
-        ),
-        pytest.param(list(LISTS.values()), [set("ab"), set("cd")], id="lists"),
-        pytest.param(np.array(list(LISTS.values())), np.array([["a", "b"], ["c", "d"]]), id="2-d"),
-    ],
-)
-def test_lists_and_truth_in_every_form(lists: Any, truth: Any) -> None:
+FORMS: dict[str, tuple[Any, Any]] = {
+    "pandas": (LONG.astype("category"), TRUE.astype("string")),
+    "pandas lists": (WIDE.to_pandas(), TRUE.astype(object)),
+    "polars": (WIDE, pl.from_pandas(TRUE)),
+    "lazy": (WIDE.lazy().rename({"item": "recs"}), pl.from_pandas(TRUE).lazy()),
+    "arrow": (pa.Table.from_pandas(LONG), pa.Table.from_pandas(TRUE)),
+    "narwhals": (nw.from_native(WIDE), nw.from_native(pl.from_pandas(TRUE).lazy())),
+    "dicts": (
+        {user: pd.Series(items) for user, items in LISTS.items()},
+        {user: set(items) for user, items in TRUTH.items()},
+    ),
+    "dicts of numbers": (
+        {"ann": {"b": 1, "a": 2.5, "x": 2}, "bob": {"y": 0.1, "c": 0, "z": -1}},
+        {"ann": {"a": 1, "b": 1}, "bob": {"c": 1, "d": 1}},
+    ),
+    "lists": (list(LISTS.values()), [set("ab"), set("cd")]),
+    "2-d": (np.array(list(LISTS.values())), np.array([["a", "b"], ["c", "d"]])),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_lists_and_truth_in_every_form(form: str) -> None:
+    lists, truth = FORMS[form]
     assert evaluate(lists, truth, METRICS).tolist() == pytest.approx(EXPECTED)
 
 
@@ -59,13 +56,13 @@ GRADED_ROWS = TRUE.assign(grade=[1.0, 3.0, 0.5, 0.0])
 @pytest.mark.parametrize(
     "truth",
     [
-        pytest.param({"ann": {"a": 1, "b": 3}, "bob": {"c": 0.5, "d": 0}}, id="dict"),
-        pytest.param(GRADED_ROWS.sample(frac=1, random_state=1), id="shuffled"),
-        pytest.param(pl.from_pandas(GRADED_ROWS), id="polars"),
-        pytest.param(pa.Table.from_pandas(GRADED_ROWS), id="arrow"),
-        pytest.param(pd.concat([GRADED_ROWS, GRADED_ROWS]), id="every row twice"),
-        pytest.param(GRADED_ROWS.rename(columns={"grade": "stars"}), id="another name"),
+        {"ann": {"a": 1, "b": 3}, "bob": {"c": 0.5, "d": 0}},
+        pl.from_pandas(GRADED_ROWS),
+        pa.Table.from_pandas(GRADED_ROWS),
+        pd.concat([GRADED_ROWS, GRADED_ROWS]).sample(frac=1, random_state=1),
+        GRADED_ROWS.rename(columns={"grade": "stars"}),
     ],
+    ids=["dict", "polars", "arrow", "shuffled twice", "another name"],
 )
 def test_grades_in_every_form(truth: Any) -> None:
     grade = "stars" if "stars" in truth else None

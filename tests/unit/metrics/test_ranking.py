@@ -1,4 +1,4 @@
-"""R-precision, pFound, graded NDCG and MicroRecall by hand and independently; ranks; MRR."""
+"""R-precision, pFound, graded NDCG and MicroRecall by hand and independently; ranks."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -202,12 +202,6 @@ def test_micro_recall_is_that_of_scikit_learn(evaluation_set: list[Any], k: int)
     assert values(f"MicroRecall@{k}", lists, truths, k) == [pytest.approx(expected, rel=1e-15)]
 
 
-def test_ranks_by_hand() -> None:
-    items = np.array([[9, 2, 2, 7], [7, -1, 5, 2]], np.int32)
-    found = ranks(items, np.array([0, 2, 5]), np.array([2, 7, 2, 5, 8], np.int32), k=3)
-    assert found.tolist() == [2, 0, 0, 3, 0]
-
-
 users = st.tuples(ranked, st.sets(st.integers(0, 9)).map(sorted))
 
 
@@ -221,16 +215,3 @@ def test_ranks_are_first_places_within_the_cut(evaluation_set: list[Any], k: int
         for item in true
     ]
     assert ranks(matrix(lists), truth.indptr, truth.indices, k).tolist() == expected
-
-
-@pytest.mark.parametrize("k", [5, None])
-def test_a_loop_and_our_pass_agree_on_reciprocal_ranks(k: int | None) -> None:
-    draw = np.random.default_rng(20090711)
-    listed = np.array([draw.choice(200, 20, replace=False) for _ in range(100)])
-    truth = [draw.choice(200, draw.integers(1, 8), replace=False).tolist() for _ in range(100)]
-    expected = []
-    for row, wanted in zip(listed.tolist(), truth, strict=True):
-        hit = [rank for rank, item in enumerate(row[:k], start=1) if item in wanted]
-        expected.append(1 / hit[0] if hit else 0.0)
-    metric = "MRR" if k is None else f"MRR@{k}"
-    assert evaluate(listed, truth, metric, per_user=True)[metric].tolist() == expected

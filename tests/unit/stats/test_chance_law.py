@@ -1,7 +1,6 @@
 """Three cumulants against the enumeration of every list, and the law of means by hand."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +11,6 @@ from hypothesis import strategies as st
 
 from harness.metrics import DEFINITIONS, Metric, parse
 from harness.stats.chance_law import Law, LawOfAll, law
-
-
-def found_law(name: str, n: Any, r: Any, relevant: Any, k: int) -> Law:
-    found = law(parse(f"{name}@{k}"), n, r, relevant)
-    assert found is not None
-    return found
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -42,12 +35,6 @@ def test_cumulants_of_a_mean_by_hand() -> None:
     assert user_scores.of_no_hit(repeats=2) == pytest.approx(0.16, rel=1e-12)
 
 
-def test_users_stand_each_for_themselves() -> None:
-    together = found_law("MAP", [9, 9, 4], [1, 3, 2], [2, 3, 2], 4)
-    alone = [found_law("MAP", *case, 4) for case in ((9, 1, 2), (9, 3, 3), (4, 2, 2))]
-    assert together.third.tolist() == [float(one.third) for one in alone]
-
-
 def test_no_law_without_a_closed_form_or_where_lower_is_better() -> None:
     """A law tells how much higher than chance a score is."""
     assert law(parse("MAP(divisor=hits)@5"), 10, 2, 2) is None
@@ -56,5 +43,6 @@ def test_no_law_without_a_closed_form_or_where_lower_is_better() -> None:
 
 
 def test_where_a_hit_cannot_be_missed_no_hit_has_no_chance() -> None:
-    found = found_law("MAP", [5, 5], [5, 5], [5, 5], 3)
+    found = law(parse("MAP@3"), [5, 5], [5, 5], [5, 5])
+    assert found is not None
     assert LawOfAll.of(found.sums()).of_no_hit() == 0.0

@@ -9,11 +9,12 @@ from conftest import refusal
 from enumeration import EXACT
 
 from harness.metrics import parse
+from harness.stats.chance_law import Law, law
 from harness.stats.chance_moments import Moments, exact, moment_sums, of_mean
 
 
-def moments(name: str, n: Any, r: Any, relevant: Any, k: int) -> Moments:
-    found = exact(parse(f"{name}@{k}"), n, r, relevant)
+def moments(name: str, n: Any, r: Any, relevant: Any, k: int) -> Law:
+    found = law(parse(f"{name}@{k}"), n, r, relevant)
     assert found is not None
     return found
 
@@ -78,6 +79,7 @@ def test_users_are_worked_out_each_and_scalars_are_shared(name: str) -> None:
     alone = [moments(name, *sizes, 4) for sizes in zip(n, r, relevant, strict=True)]
     assert together.mean.tolist() == [float(one.mean) for one in alone]
     assert together.var.tolist() == [float(one.var) for one in alone]
+    assert together.third.tolist() == [float(one.third) for one in alone]
     assert moments(name, [[7], [9]], [1, 2, 3], 3, 4).mean.shape == (2, 3)
     none = np.empty(0, np.int64)
     assert moments(name, 10, none, none, 5).mean.shape == (0,)

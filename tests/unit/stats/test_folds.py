@@ -244,20 +244,6 @@ def law(*candidates: int) -> Law:
     return Law(p, p * (1 - p), p * (1 - p) * (1 - 2 * p), 1 - p)
 
 
-def test_the_law_of_two_folds() -> None:
-    """Ann's draws are of 2 and of 4 candidates, the second counts half; Bob's is of 4, and half.
-
-    No hit for Ann in 1/2 · 3/4. Variances 1/4 + 3/16/4 and 3/16/4; 0 + 3/32/8 and 3/32/8.
-    """
-    part = [fold({"ann": 0}), fold({"ann": 0, "bob": 0})]
-    found = folded(of_all(part), part, [law(2), law(4, 4)]).law
-    assert found is not None
-    assert found.mean.tolist() == [1 / 2 + 1 / 8, 1 / 8]
-    assert found.var.tolist() == [1 / 4 + 3 / 64, 3 / 64]
-    assert found.third.tolist() == [3 / 256, 3 / 256]
-    assert found.none.tolist() == [3 / 8, 3 / 4]
-
-
 candidates = st.dictionaries(st.sampled_from("abc"), st.integers(1, 5), min_size=1)
 
 
