@@ -26,9 +26,6 @@ def leaves(hits, n_relevant, k):
 def nothing(hits, n_relevant, k):
     return float("nan")
 
-def forgets(hits, n_relevant, k):
-    pass
-
 def narrow(hits, n_relevant):
     return 1
 
@@ -93,7 +90,6 @@ def test_what_is_misspelled_is_named(folder: Path, text: str, named: list[str]) 
         ("shouts", ["KeyError", "too loud", "my_metrics.py, line 10"]),
         ("leaves", ["SystemExit"]),
         ("nothing", ["returned nan", "a finite number"]),
-        ("forgets", ["None"]),
         ("narrow", ["takes 2 positional arguments"]),
         ("cheats", ["read-only"]),
     ],
