@@ -322,7 +322,7 @@ def test_a_lazy_frame_that_cannot_be_worked_out() -> None:
         evaluate(pl.LazyFrame({"user": ["ann"]}).select("gone"), TRUTH, "MRR")
 
 
-EMPTY = pl.Array(pl.String, 0)
+EMPTY = pa.array([[]], pa.list_(pa.string(), 0))
 UNUSUAL: dict[str, dict[str, Any]] = {
     "deques": {"lists": {"ann": deque(["a"])}},
     "keys of a dict": {"lists": {"ann": {"a": 1}.keys()}},
@@ -334,9 +334,7 @@ UNUSUAL: dict[str, dict[str, Any]] = {
     "no dimension": {"lists": np.array(None, dtype=object), "truth": [[1]]},
     "complex numbers": {"lists": pd.DataFrame({"user": ["ann"], "item": [1 + 1j]})},
     "a list that is NA": {"lists": cells(["a"], pd.NA)},
-    "lists of width 0": {
-        "lists": pl.DataFrame({"user": "ann", "item": pl.Series([[]], dtype=EMPTY)})
-    },
+    "lists of width 0": {"lists": pa.table({"user": ["ann"], "item": EMPTY})},
     "numbers of 70 bits": {"lists": {"ann": [2**70]}, "truth": {"ann": [2**70]}},
     "scores of 64 bits": {"lists": pl.DataFrame(ROWS).with_columns(score=pl.lit(2**64 - 1))},
     "a rank of 70 bits": {"lists": pl.DataFrame(ROWS).with_columns(rank=pl.lit(2**70, pl.Int128))},
