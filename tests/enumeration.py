@@ -30,9 +30,9 @@ def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> list[float]:
 
 def cumulants(name: str, *sizes: int) -> list[float]:
     """Return the same by the formulas."""
-    found = law(parse(f"{name}@{sizes[-1]}"), *sizes[:-1])
-    assert found is not None
-    return [float(value) for value in (found.mean, found.var, found.third, found.none)]
+    result = law(parse(f"{name}@{sizes[-1]}"), *sizes[:-1])
+    assert result is not None
+    return [float(value) for value in (result.mean, result.var, result.third, result.none)]
 
 
 @st.composite

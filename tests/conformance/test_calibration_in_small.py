@@ -23,8 +23,8 @@ def is_rejected(values: Any, name: str, *sizes: Any) -> bool:
     """Return whether a random model with these scores, (repeats, users), is held for another."""
     metric = parse(name)
     part: Any = SimpleNamespace(tables={"m": ScoreTable({metric: values})}, law=law(metric, *sizes))
-    found = steps.found(chance_steps(["m"], metric), steps.of_one(part))["m"]
-    return found.verdict != "no better than chance"
+    result = steps.found(chance_steps(["m"], metric), steps.of_one(part))["m"]
+    return result.verdict != "no better than chance"
 
 
 def test_a_random_model_is_rejected_in_about_five_per_cent() -> None:
@@ -57,8 +57,8 @@ def test_an_interval_covers_the_mean_of_rare_hits() -> None:
     rng = np.random.default_rng(3)
     drawn = np.where(rng.random((2000, 500)) < 0.02, 1 / rng.integers(1, 13, (2000, 500)), 0.0)
     mean = 0.02 * np.mean(1 / np.arange(1, 13))
-    found = (skewed(Sample.of(x), 0, 1) or (1, 0) for x in drawn)
-    assert 0.935 <= np.mean([low <= mean <= high for low, high in found]) <= 0.97
+    result = (skewed(Sample.of(x), 0, 1) or (1, 0) for x in drawn)
+    assert 0.935 <= np.mean([low <= mean <= high for low, high in result]) <= 0.97
 
 
 def test_a_test_finds_what_it_could_detect_in_four_of_five_evaluation_sets() -> None:
@@ -97,12 +97,12 @@ def verdicts(seed: int, rules: Rules) -> dict[tuple[str, str], tuple[str, bool]]
 @pytest.mark.parametrize("correction", ["holm", "bh"])
 def test_other_draws_decide_otherwise_in_borderline_pairs_alone(correction: str) -> None:
     """By 20 seeds some of 36 pairs have two verdicts; never two that are not marked."""
-    found = [verdicts(seed, Rules(correction=correction, seed=seed)) for seed in range(20)]
-    every = {pair: {one[pair][0] for one in found} for pair in found[0]}
-    certain = {pair: {one[pair][0] for one in found if not one[pair][1]} for pair in found[0]}
+    result = [verdicts(seed, Rules(correction=correction, seed=seed)) for seed in range(20)]
+    every = {pair: {one[pair][0] for one in result} for pair in result[0]}
+    certain = {pair: {one[pair][0] for one in result if not one[pair][1]} for pair in result[0]}
     assert max(len(words) for words in every.values()) == 2
     assert max(len(words) for words in certain.values()) == 1
-    assert sum(near for _, near in found[0].values()) < len(every) / 3
+    assert sum(near for _, near in result[0].values()) < len(every) / 3
 
 
 def test_more_draws_leave_fewer_pairs_borderline() -> None:

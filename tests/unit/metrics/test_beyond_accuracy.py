@@ -42,8 +42,8 @@ THREE = TRUTH | {"cem": ["a"]}
     ],
 )
 def test_what_training_says_of_two_lists(metric: str, ann: float, bob: float) -> None:
-    found = evaluate(LISTS, TRUTH, metric, train=TRAIN, per_user=True)
-    assert found[metric].tolist() == pytest.approx([ann, bob], abs=1e-15)
+    result = evaluate(LISTS, TRUTH, metric, train=TRAIN, per_user=True)
+    assert result[metric].tolist() == pytest.approx([ann, bob], abs=1e-15)
 
 
 @pytest.mark.parametrize("others", [1, 9, 20])
@@ -58,8 +58,8 @@ def test_a_value_does_not_hang_on_the_length_of_others_lists(others: int) -> Non
 
 def test_equally_popular_items_stand_in_the_order_of_ids_as_text() -> None:
     lists, train = {1: [9], 2: [10]}, {1: [9], 2: [10]}
-    found = evaluate(lists, {1: [9], 2: [10]}, "Serendipity@1", train=train, per_user=True)
-    assert found["Serendipity@1"].tolist() == [1, 0]  # "10" comes before "9"
+    result = evaluate(lists, {1: [9], 2: [10]}, "Serendipity@1", train=train, per_user=True)
+    assert result["Serendipity@1"].tolist() == [1, 0]  # "10" comes before "9"
 
 
 @given(lists=evaluation_sets, train=logs, k=cuts)
@@ -69,16 +69,16 @@ def test_what_training_says_is_what_plain_python_says(lists: Lists, train: Lists
     users = sum(1 for held in train.values() if held)
     popular = sorted(count, key=lambda item: (-count[item], item))[:k]
     names = [f"Novelty@{k}", f"Popularity@{k}", f"Serendipity@{k}"]
-    found = evaluate(lists, THREE, names, train=train, per_user=True)
+    result = evaluate(lists, THREE, names, train=train, per_user=True)
     for user, row in lists.items():
         first = row[:k]
-        told = [-log2(holders[item] / users) if holders[item] else 0.0 for item in first]
+        caught = [-log2(holders[item] / users) if holders[item] else 0.0 for item in first]
         expected = [
-            sum(told) / len(first) if first else 0.0,
+            sum(caught) / len(first) if first else 0.0,
             sum(count[item] for item in first) / len(first) if first else 0.0,
             len(set(first) & set(THREE[user]) - set(popular)) / k,
         ]
-        assert found.loc[user].tolist() == pytest.approx(expected, abs=1e-12)
+        assert result.loc[user].tolist() == pytest.approx(expected, abs=1e-12)
 
 
 LOOKS = pl.DataFrame(
@@ -110,16 +110,16 @@ LOOKS = pl.DataFrame(
 )
 def test_diversity_by_hand(attributes: str, row: str, k: int, expected: float) -> None:
     metric = f"ILD(attributes={attributes})@{k}"
-    found = evaluate({"ann": list(row)}, {"ann": ["a", "d"]}, metric, attributes=LOOKS)
-    assert found.iloc[0] == pytest.approx(expected, abs=1e-12)
+    result = evaluate({"ann": list(row)}, {"ann": ["a", "d"]}, metric, attributes=LOOKS)
+    assert result.iloc[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_size_of_numbers_does_not_matter_to_a_cosine() -> None:
     for small in (1e-308, 1e-310, 5e-324):
         sizes = pl.DataFrame({"item": ["a", "b", "c"], "size": [small, small, -small]})
         lists = {"ann": ["a", "b"], "bob": ["a", "c"]}
-        found = evaluate(lists, TRUTH, "ILD@2", attributes=sizes, per_user=True)
-        assert found["ILD@2"].tolist() == pytest.approx([0, 2], abs=1e-12)
+        result = evaluate(lists, TRUTH, "ILD@2", attributes=sizes, per_user=True)
+        assert result["ILD@2"].tolist() == pytest.approx([0, 2], abs=1e-12)
 
 
 def test_all_attributes_are_every_column_in_any_frame_and_row_order() -> None:
@@ -128,15 +128,15 @@ def test_all_attributes_are_every_column_in_any_frame_and_row_order() -> None:
         LOOKS.reverse().to_arrow(),
         LOOKS.select("kind", "item", "size", "colour"),
     ):
-        found = evaluate({"ann": ["a", "c"]}, {"ann": ["a"]}, "ILD@3", attributes=looks)
-        assert found.iloc[0] == pytest.approx(1 + 9 / 11)  # (1, 1, 0, 0, 3) and (0, 0, 1, 1, -3)
+        result = evaluate({"ann": ["a", "c"]}, {"ann": ["a"]}, "ILD@3", attributes=looks)
+        assert result.iloc[0] == pytest.approx(1 + 9 / 11)  # (1, 1, 0, 0, 3) and (0, 0, 1, 1, -3)
 
 
 def test_an_attribute_may_have_the_name_that_our_own_columns_have() -> None:
     long = pl.DataFrame({"user": ["ann", "ann"], "article": ["a", "b"]})
     looks = pl.DataFrame({"article": ["a", "b"], "item": ["shirt", "hat"]})
-    found = evaluate(long, long, "ILD@2", item="article", attributes=looks)
-    assert found.iloc[0] == 1
+    result = evaluate(long, long, "ILD@2", item="article", attributes=looks)
+    assert result.iloc[0] == 1
 
 
 def cosine(x: Mapping[Any, float], y: Mapping[Any, float]) -> float:
@@ -165,9 +165,9 @@ def test_diversity_is_the_mean_over_all_pairs(
 
     schema = {"item": pl.String, "colour": pl.String, "size": pl.Float64}
     table = pl.DataFrame([{"item": item, **of} for item, of in known.items()], schema)
-    found = evaluate(lists, THREE, f"ILD@{k}", attributes=table, per_user=True)
+    result = evaluate(lists, THREE, f"ILD@{k}", attributes=table, per_user=True)
     expected = [diversity(row) for _, row in sorted(lists.items())]
-    assert found.iloc[:, 0].tolist() == pytest.approx(expected, abs=1e-12)
+    assert result.iloc[:, 0].tolist() == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -183,13 +183,13 @@ def test_diversity_is_the_mean_over_all_pairs(
 def test_coverage_and_gini_look_at_candidates_alone(
     candidates: str, coverage: float, gini: float
 ) -> None:
-    found = evaluate(LISTS, TRUTH, ["Coverage@3", "Gini@3"], candidates=list(candidates))
-    assert found.tolist() == pytest.approx([coverage, gini], abs=1e-15)
+    result = evaluate(LISTS, TRUTH, ["Coverage@3", "Gini@3"], candidates=list(candidates))
+    assert result.tolist() == pytest.approx([coverage, gini], abs=1e-15)
 
 
 def test_without_candidates_those_are_the_items_of_training() -> None:
-    found = evaluate(LISTS, TRUTH, ["Coverage@3", "Coverage@1"], train=TRAIN)
-    assert found.tolist() == [3 / 3, 1 / 3]
+    result = evaluate(LISTS, TRUTH, ["Coverage@3", "Coverage@1"], train=TRAIN)
+    assert result.tolist() == [3 / 3, 1 / 3]
     both = evaluate(LISTS, TRUTH, "Coverage@3", train=TRAIN, candidates=["a", "z"])
     assert both.iloc[0] == 1 / 2
 
@@ -200,9 +200,9 @@ def test_gini_is_the_mean_absolute_difference(lists: Lists, candidates: set[str]
     x = [places[item] for item in candidates]
     between = sum(abs(a - b) for a in x for b in x)
     expected = between / (2 * len(x) * sum(x)) if sum(x) else 0.0  # 2·n²·mean = 2·n·sum
-    found = evaluate(lists, THREE, [f"Gini@{k}", f"Coverage@{k}"], candidates=sorted(candidates))
+    result = evaluate(lists, THREE, [f"Gini@{k}", f"Coverage@{k}"], candidates=sorted(candidates))
     covered = sum(1 for places_of_one in x if places_of_one) / len(x)
-    assert found.tolist() == pytest.approx([expected, covered], abs=1e-12)
+    assert result.tolist() == pytest.approx([expected, covered], abs=1e-12)
 
 
 def test_candidates_are_any_sequence_of_ids() -> None:
@@ -223,11 +223,11 @@ def test_training_comes_in_any_form(form: str) -> None:
         "arrow": LONG.to_arrow(),
     }[form]
     lists, names = {"ann": ["b", "a"]}, ["Novelty@2", "Popularity@2"]
-    found = evaluate(lists, {"ann": ["a"]}, names, train=train)
-    assert found.tolist() == [(1 + 0) / 2, (1 + 2) / 2]
+    result = evaluate(lists, {"ann": ["a"]}, names, train=train)
+    assert result.tolist() == [(1 + 0) / 2, (1 + 2) / 2]
 
 
 def test_training_of_one_user_may_stand_in_several_rows_of_lists() -> None:
     train = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": [["a"], ["b"], ["a", "b"]]})
-    found = evaluate({"ann": ["a"]}, {"ann": ["a"]}, ["Novelty@1", "Popularity@1"], train=train)
-    assert found.tolist() == [1, 2]  # one of two users, twice
+    result = evaluate({"ann": ["a"]}, {"ann": ["a"]}, ["Novelty@1", "Popularity@1"], train=train)
+    assert result.tolist() == [1, 2]  # one of two users, twice

@@ -55,9 +55,9 @@ def test_a_convention_is_told_in_full_and_its_worked_example_comes_out(name: str
     convention = CONVENTIONS[name]
     assert all([convention.divisor_text, convention.repeats_text, convention.tools])
     assert convention.divisor in {*DIVISORS, "places"}
-    found = by_convention([str(EXAMPLE["list"]).replace(" ", "")], ["abcde"], 4)
+    result = by_convention([str(EXAMPLE["list"]).replace(" ", "")], ["abcde"], 4)
     assert (EXAMPLE["truth"], EXAMPLE["k"]) == ("a b c d e", 4)
-    assert found[name] == exactly(convention.value)
+    assert result[name] == exactly(convention.value)
     steps = ast.parse(convention.steps.removeprefix("a b: "), mode="eval")
     assert float(worked(steps.body)) == exactly(convention.value)
 
@@ -88,21 +88,21 @@ FIGURES = {
 @pytest.mark.parametrize("case", FIGURES)
 def test_the_columns_of_the_published_table(case: str) -> None:
     row, truth, figures = FIGURES[case]
-    found = by_convention([row], [truth], 10)
+    result = by_convention([row], [truth], 10)
     for name, figure in zip(COLUMNS, figures, strict=True):
         expected = None if figure is None else pytest.approx(figure, abs=5e-5)
-        assert found[name] == expected, name
+        assert result[name] == expected, name
 
 
 def test_a_user_without_truth_or_list_is_averaged_by_some() -> None:
-    found = by_convention(["a", "a"], ["a", ""], 1)
-    everyone = {name for name, value in found.items() if value == 0.5}
+    result = by_convention(["a", "a"], ["a", ""], 1)
+    everyone = {name for name, value in result.items() if value == 0.5}
     assert everyone == {"ml_metrics", "trec", "k", "retrieved", "hits", "spark"}
-    assert {value for name, value in found.items() if name not in everyone} == {1}
-    found = by_convention(["a", ""], ["a", "a"], 1)
-    left_out = {name for name, value in found.items() if value == 1}
+    assert {value for name, value in result.items() if name not in everyone} == {1}
+    result = by_convention(["a", ""], ["a", "a"], 1)
+    left_out = {name for name, value in result.items() if value == 1}
     assert left_out == {"trec_eval", "recommenders", "recommenders-map", "lenskit", "elliot"}
-    assert {value for name, value in found.items() if name not in left_out} == {0.5}
+    assert {value for name, value in result.items() if name not in left_out} == {0.5}
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_a_user_without_truth_or_list_is_averaged_by_some() -> None:
 def test_copies_and_empty_places(
     row: str, truth: str, k: int, names: list[str], expected: float
 ) -> None:
-    found = by_convention([row], [truth], k)
-    assert [found[name] for name in names] == [exactly(expected)] * len(names)
+    result = by_convention([row], [truth], k)
+    assert [result[name] for name in names] == [exactly(expected)] * len(names)
 
 
 words = st.text("abcd", max_size=6)
@@ -136,12 +136,12 @@ def test_ours_are_the_metric_under_each_divisor_in_any_order_and_blocks_of_users
     evaluation_set: list[tuple[str, str]], k: int, random: Random
 ) -> None:
     lists, truths = zip(*evaluation_set, strict=True)
-    found = by_convention(lists, truths, k)
+    result = by_convention(lists, truths, k)
     for divisor in DIVISORS:
         block = Block(matrix(lists), key_of(truths), k)
         values = per_user(parse(f"MAP(divisor={divisor})@{k}"), block)
         name = "ml_metrics" if divisor == "kaggle" else divisor  # H&M averages fewer
-        assert found[name] == exactly(values.mean()), divisor
-    assert map_by_convention(matrix(lists), key_of(truths), k, block=2) == found
+        assert result[name] == exactly(values.mean()), divisor
+    assert map_by_convention(matrix(lists), key_of(truths), k, block=2) == result
     again = random.sample(evaluation_set, len(evaluation_set))
-    assert by_convention(*zip(*again, strict=True), k) == found
+    assert by_convention(*zip(*again, strict=True), k) == result

@@ -19,8 +19,8 @@ def test_a_worked_example_is_what_evaluate_returns(
 ) -> None:
     looks = None if example.attributes is None else pl.DataFrame(dict(example.attributes))
     lists, truth = example.recommendations, example.truth
-    found = evaluate(lists, truth, example.metric, train=example.train, attributes=looks)
-    assert found.to_dict() == {example.metric: pytest.approx(example.value, rel=0, abs=1e-12)}
+    result = evaluate(lists, truth, example.metric, train=example.train, attributes=looks)
+    assert result.to_dict() == {example.metric: pytest.approx(example.value, rel=0, abs=1e-12)}
     low, high = definition.range
     assert low <= example.value <= high
 

@@ -67,10 +67,10 @@ GRADED_ROWS = TRUE.assign(grade=[1.0, 3.0, 0.5, 0.0])
 def test_grades_in_every_form(truth: Any) -> None:
     grade = "stars" if "stars" in truth else None
     metrics = ["NDCG(gain=linear)@3", "Recall@3"]
-    found = evaluate(LISTS, truth, metrics, per_user=True, grade=grade)
+    result = evaluate(LISTS, truth, metrics, per_user=True, grade=grade)
     ann, bob = (1 + 3 / 2) / (3 + 1 / np.log2(3)), 1 / np.log2(3)
-    assert found.iloc[:, 0].tolist() == pytest.approx([ann, bob])
-    assert found.iloc[:, 1].tolist() == [1, 1]
+    assert result.iloc[:, 0].tolist() == pytest.approx([ann, bob])
+    assert result.iloc[:, 1].tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
@@ -82,9 +82,9 @@ def test_a_missing_list_is_an_empty_one(missing: Any) -> None:
         {"bob": {"y": 2, "c": 1}, "ann": missing},
         pl.DataFrame({"user": ["ann", "bob"], "item": [None, LISTS["bob"]]}),
     ):
-        found = evaluate(lists, TRUTH, "MRR")
-        assert found.iloc[0] == (0 + 1 / 2) / 2
-        assert found.attrs["users_without_list"] == 1
+        result = evaluate(lists, TRUTH, "MRR")
+        assert result.iloc[0] == (0 + 1 / 2) / 2
+        assert result.attrs["users_without_list"] == 1
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
@@ -98,9 +98,9 @@ def test_lists_below_many_missing_ones(missing: Any) -> None:
 def test_an_empty_frame_leaves_everyone_without_a_list() -> None:
     ordered = pl.DataFrame({"user": [], "item": [], "score": []})  # columns without a type
     for nothing in (LONG.iloc[:0], WIDE.clear(), {}, {"ann": [], "bob": []}, [], ordered):
-        found = evaluate(nothing, TRUTH, METRICS)
-        assert found.tolist() == [0, 0, 0]
-        assert found.attrs["users_without_list"] == 2
+        result = evaluate(nothing, TRUTH, METRICS)
+        assert result.tolist() == [0, 0, 0]
+        assert result.attrs["users_without_list"] == 2
 
 
 def test_a_column_of_objects_may_hold_numbers_of_several_types() -> None:
@@ -137,9 +137,9 @@ def test_a_matrix_is_an_array() -> None:
 def test_rows_of_an_array_are_filled_up_with_minus_1() -> None:
     lists = np.array([[5, 6, -1], [7, -1, -1], [-1, -1, -1]])
     truth = np.array([[6, -1], [8, 7], [9, -1]], np.int32)
-    found = evaluate(lists, truth, ["Recall@3", "MRR@3"], per_user=True)
-    assert found["Recall@3"].tolist() == [1, 1 / 2, 0]
-    assert found["MRR@3"].tolist() == [1 / 2, 1, 0]
+    result = evaluate(lists, truth, ["Recall@3", "MRR@3"], per_user=True)
+    assert result["Recall@3"].tolist() == [1, 1 / 2, 0]
+    assert result["MRR@3"].tolist() == [1 / 2, 1, 0]
 
 
 @pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
@@ -147,8 +147,8 @@ def test_files_lists_and_solutions_may_be_frames_of_any_library(form: Any) -> No
     """ann's a and b stand first and third, of two: (1/1 + 2/3) / 2; bob's c second: (1/2) / 2."""
     lists = form({"customer_id": ["ann", "bob"], "prediction": ["a x b", "y c z"]})
     solution = form({"customer_id": ["ann", "bob"], "prediction": ["a b", "c d"]})
-    found = score(lists, solution=solution, k=3)
-    assert found.to_dict()["metrics"]["MAP@3"]["mean"] == pytest.approx((5 / 6 + 1 / 4) / 2)
+    result = score(lists, solution=solution, k=3)
+    assert result.to_dict()["metrics"]["MAP@3"]["mean"] == pytest.approx((5 / 6 + 1 / 4) / 2)
 
 
 def test_names_of_columns_that_are_no_text() -> None:

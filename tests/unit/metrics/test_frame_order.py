@@ -47,9 +47,9 @@ def places(lists: Any, best_first: Any) -> None:
 def test_a_column_of_that_name_orders_or_else_the_rows_do(
     columns: list[str], expected: float, order: str
 ) -> None:
-    found = evaluate(ROWS[["user", "item", *columns]], TRUTH, "MAP@3")
-    assert found.iloc[0] == pytest.approx(expected)
-    assert found.attrs["order"] == order
+    result = evaluate(ROWS[["user", "item", *columns]], TRUTH, "MAP@3")
+    assert result.iloc[0] == pytest.approx(expected)
+    assert result.attrs["order"] == order
 
 
 def test_rank_goes_before_score_and_a_column_that_is_named_before_both() -> None:
@@ -113,8 +113,8 @@ def test_ranks_and_scores_of_every_type_of_number(
 
 def test_a_rank_is_a_place_also_where_ranks_are_missing_between() -> None:
     rows = pd.DataFrame({"user": ["ann", "ann"], "item": ["a", "b"], "rank": [9, 4]})
-    found = evaluate(rows, {"ann": ["a", "b"]}, ["MAP@9", "MAP@8", "MRR"])
-    assert found.tolist() == pytest.approx([(1 / 4 + 2 / 9) / 2, (1 / 4) / 2, 1 / 4])
+    result = evaluate(rows, {"ann": ["a", "b"]}, ["MAP@9", "MAP@8", "MRR"])
+    assert result.tolist() == pytest.approx([(1 / 4 + 2 / 9) / 2, (1 / 4) / 2, 1 / 4])
 
 
 def test_a_rank_far_beyond_the_cut_off_takes_no_place() -> None:
@@ -157,6 +157,6 @@ def test_numbers_however_far_apart_are_told_apart(ids: list[int]) -> None:
     listed = [*ids[:half], *ids[half + 1 :], ids[half]]
     lists = pd.DataFrame({"user": ids, "item": listed})
     truth = pd.DataFrame({"user": ids, "item": ids})
-    found = evaluate(lists, truth, "HitRate@1", per_user=True)["HitRate@1"]
-    assert found.index.tolist() == sorted(ids)
-    assert found.to_dict() == {u: float(u == i) for u, i in zip(ids, listed, strict=True)}
+    result = evaluate(lists, truth, "HitRate@1", per_user=True)["HitRate@1"]
+    assert result.index.tolist() == sorted(ids)
+    assert result.to_dict() == {u: float(u == i) for u, i in zip(ids, listed, strict=True)}

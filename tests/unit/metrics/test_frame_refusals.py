@@ -163,8 +163,8 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     # The truth and its grades.
     *(("truth: there are no rows, so there is nobody to evaluate", {"truth": nothing})
       for nothing in ({}, [], ROWS.iloc[:0], WIDE.clear(), pa.Table.from_pandas(ROWS[:0]))),
-    *((f"{A_GRADE}: found {found}; a grade is a number", {"truth": graded(1.0, grade, 3.0)})
-      for grade, found in ((-0.5, "-0.5"), (float("inf"), "inf"), (None, "a missing value"))),
+    *((f"{A_GRADE}: found {shown}; a grade is a number", {"truth": graded(1.0, grade, 3.0)})
+      for grade, shown in ((-0.5, "-0.5"), (float("inf"), "inf"), (None, "a missing value"))),
     ("truth: column \"grade\" holds no numbers|'good'", {"truth": ROWS.assign(grade="good")}),
     ("truth: grade, row 1|user 'bob': found -2", {"truth": {"ann": {"a": 1}, "bob": {"c": -2}}}),
     *((f"truth: user 'ann', item 'a' has two grades, {low} and {high}; give it one",

@@ -58,8 +58,8 @@ def test_one_list_by_hand(
 ) -> None:
     scored = tallied([ranked], [[2, 7]], 4)
     assert scored.precision_sum[0] == pytest.approx(precision_sum, abs=1e-15)
-    found = scored.hits[0], scored.first_hit[0], scored.length[0], scored.relevant[0], scored.k
-    assert found == (hits, first_hit, length, 2, 4)
+    result = scored.hits[0], scored.first_hit[0], scored.length[0], scored.relevant[0], scored.k
+    assert result == (hits, first_hit, length, 2, 4)
 
 
 def test_gain_relevant_items_and_the_cut_off_of_several_users() -> None:
@@ -98,8 +98,8 @@ def test_equals_the_definition(evaluation_set: list[Any], k: int) -> None:
     scored = tallied([row for row, _ in evaluation_set], [truth for _, truth in evaluation_set], k)
     for user, (row, truth) in enumerate(evaluation_set):
         expected = naive(row, truth, k)
-        found = tuple(getattr(scored, field)[user] for field in FIELDS[:5])
-        assert found == pytest.approx(expected, abs=1e-14)
+        result = tuple(getattr(scored, field)[user] for field in FIELDS[:5])
+        assert result == pytest.approx(expected, abs=1e-14)
         assert scored.relevant[user] == len(truth)
 
 

@@ -46,8 +46,8 @@ def figures(lists: Any, truth: Any, rename: Callable[[str], str] = str) -> dict[
         "train": {user: [rename(item) for item in row] for user, row in TRAIN.items()},
         "attributes": LOOKS.with_columns(item=pl.Series(list(map(rename, ITEMS)))),
     }
-    found: dict[str, float] = evaluate(lists, truth, ALL, **known).to_dict()
-    return found
+    result: dict[str, float] = evaluate(lists, truth, ALL, **known).to_dict()
+    return result
 
 
 @given(evaluation_set=evaluation_sets(rows))
@@ -55,12 +55,12 @@ def test_values_lie_within_the_declared_range_and_their_mean_is_the_figure(
     evaluation_set: Any,
 ) -> None:
     each = evaluate(*evaluation_set, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
-    found = figures(*evaluation_set)
-    for name, value in [*each.melt().to_numpy().tolist(), *found.items()]:
+    result = figures(*evaluation_set)
+    for name, value in [*each.melt().to_numpy().tolist(), *result.items()]:
         low, high = parse(name).definition.range
         assert low <= value <= high, name
     for name in OF_USERS:
-        assert found[str(parse(name))] == math.fsum(each[str(parse(name))]) / 3, name
+        assert result[str(parse(name))] == math.fsum(each[str(parse(name))]) / 3, name
 
 
 @given(evaluation_set=evaluation_sets(rows), order=st.permutations(["ann", "bob", "cem"]))
@@ -80,10 +80,10 @@ def test_other_names_of_items_change_nothing(evaluation_set: Any, mirrored: bool
         {user: [rename(item) for item in row] for user, row in lists.items()},
         {user: {rename(item): g for item, g in row.items()} for user, row in truth.items()},
     )
-    found, expected = figures(*renamed, rename), figures(*evaluation_set)
+    result, expected = figures(*renamed, rename), figures(*evaluation_set)
     if mirrored:  # equally popular items are told apart by their names
-        del found["Serendipity@3"], expected["Serendipity@3"]
-    assert found == pytest.approx(expected, rel=0, abs=1e-12)
+        del result["Serendipity@3"], expected["Serendipity@3"]
+    assert result == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 def long(lists: Any, column: str) -> pd.DataFrame:

@@ -68,9 +68,9 @@ def test_without_truth_or_list_the_value_is_0(name: str) -> None:
 
 def test_several_users_have_a_value_each() -> None:
     items = np.array([[1, 2], [1, 2], [1, 2]], np.int32)
-    found = per_user(parse("MAP@2"), block(items, [0, 1, 1, 2], [1, 2], 2))
-    assert found.tolist() == [1.0, 0.0, 0.5]
-    assert found.dtype == np.dtype(np.float64)
+    result = per_user(parse("MAP@2"), block(items, [0, 1, 1, 2], [1, 2], 2))
+    assert result.tolist() == [1.0, 0.0, 0.5]
+    assert result.dtype == np.dtype(np.float64)
 
 
 def test_a_block_of_another_cut_off_is_refused() -> None:

@@ -63,9 +63,9 @@ def test_it_gets_hits_true_items_and_the_cut_off_of_every_user(
     lists = {"ann": ["x", "a", "a", "b", "c"], "bob": ["a"], "cem": []}
     truth = {"ann": ["a", "b", "c"], "bob": ["b", "c"], "cem": []}
     monkeypatch.chdir(folder)
-    found = evaluate(lists, truth, ["my_metrics:counts@4", "MRR@3"], per_user=True)
-    assert found["my_metrics:counts@4"].tolist() == [342, 240, 40]
-    assert found["MRR@3"].tolist() == [1 / 2, 0, 0]
+    result = evaluate(lists, truth, ["my_metrics:counts@4", "MRR@3"], per_user=True)
+    assert result["my_metrics:counts@4"].tolist() == [342, 240, 40]
+    assert result["MRR@3"].tolist() == [1 / 2, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ def gains_by_rank(ranked: Sequence[int], truth: Grades, k: int) -> list[float]:
 
 def naive_r_precision(ranked: Sequence[int], truth: Grades, k: int, more: int) -> float:
     relevant = len(truth) + more
-    found = set(ranked[: min(k, relevant)]) & set(truth)
-    return len(found) / relevant if relevant else 0.0
+    result = set(ranked[: min(k, relevant)]) & set(truth)
+    return len(result) / relevant if relevant else 0.0
 
 
 def naive_p_found(ranked: Sequence[int], truth: Grades, k: int, p_break: float) -> float:
@@ -105,8 +105,8 @@ GRADED = {1: 1.0, 2: 3.0, 3: 2.0}
     ],
 )
 def test_a_list_by_hand(name: str, row: list[int], truth: Grades, expected: float) -> None:
-    found = values(name, [row], [truth], int(name.rpartition("@")[2]))
-    assert found == [pytest.approx(expected, abs=1e-15)]
+    result = values(name, [row], [truth], int(name.rpartition("@")[2]))
+    assert result == [pytest.approx(expected, abs=1e-15)]
 
 
 @given(
@@ -122,23 +122,23 @@ def test_r_precision_and_p_found_are_what_plain_python_says(
     expected = [naive_r_precision(row, truth, k, more) for row, truth in evaluation_set]
     assert values("RPrecision", lists, truths, k, more) == pytest.approx(expected, abs=1e-12)
     expected = [naive_p_found(row, truth, k, p_break) for row, truth in evaluation_set]
-    found = values(f"pFound(p_break={p_break})", lists, truths, k)
-    assert found == pytest.approx(expected, rel=0, abs=1e-12)
+    result = values(f"pFound(p_break={p_break})", lists, truths, k)
+    assert result == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 def test_p_found_without_grades_and_with_grade_1_are_the_same() -> None:
     lists, truth = [[2, 1], [9, 8, 3], []], [[1, 2], [3], [4]]
     sure = {user: dict.fromkeys(items, 1) for user, items in enumerate(truth)}
     for grades in (truth, sure):
-        found = evaluate(lists, grades, ["pFound", "pFound@2"])
-        assert found.tolist() == pytest.approx([(1 + 0.85**2) / 3, 1 / 3], abs=1e-15)
+        result = evaluate(lists, grades, ["pFound", "pFound@2"])
+        assert result.tolist() == pytest.approx([(1 + 0.85**2) / 3, 1 / 3], abs=1e-15)
 
 
 def test_p_found_without_a_cut_off_looks_at_lists_as_long_as_they_are() -> None:
     lists = {"ann": [*map(str, range(30)), "a"], "bob": ["a"]}
-    found = evaluate(lists, {"ann": ["a"], "bob": ["a"]}, ["pFound", "pFound@30"], per_user=True)
-    assert found["pFound"].tolist() == [pytest.approx(0.85**30, rel=1e-12), 1.0]
-    assert found["pFound@30"].tolist() == [0.0, 1.0]
+    result = evaluate(lists, {"ann": ["a"], "bob": ["a"]}, ["pFound", "pFound@30"], per_user=True)
+    assert result["pFound"].tolist() == [pytest.approx(0.85**30, rel=1e-12), 1.0]
+    assert result["pFound@30"].tolist() == [0.0, 1.0]
 
 
 NDCG = list(product(["binary", "linear", "exponential"], ["relevant", "retrieved"]))
@@ -176,17 +176,17 @@ def test_the_highest_grades_whose_gains_a_number_holds(metric: str, grade: float
 
 def test_an_item_of_grade_0_is_not_relevant() -> None:
     lists, truth = {"ann": ["a", "b"]}, {"ann": {"a": 0, "b": 1, "c": 1}}
-    found = evaluate(lists, truth, ["Recall@2", "MRR@2", "NDCG(gain=linear)@2", "MicroRecall@2"])
+    result = evaluate(lists, truth, ["Recall@2", "MRR@2", "NDCG(gain=linear)@2", "MicroRecall@2"])
     ndcg = (1 / log2(3)) / (1 + 1 / log2(3))
-    assert found.tolist() == pytest.approx([1 / 2, 1 / 2, ndcg, 1 / 2])
+    assert result.tolist() == pytest.approx([1 / 2, 1 / 2, ndcg, 1 / 2])
 
 
 def test_micro_recall_adds_up_hits_and_true_items_before_it_divides() -> None:
     """The mean of the users' recalls is another figure: (1/3 + 1/1 + 0/2) / 3."""
     lists = {"ann": ["a", "x", "b"], "bob": ["y", "d"], "cem": ["z"]}
     truth = {"ann": ["a", "b", "c"], "bob": ["d"], "cem": ["e", "f"], "dee": []}
-    found = evaluate(lists, truth, "MicroRecall@2")
-    assert found.to_dict() == {"MicroRecall@2": float(Fraction(1 + 1 + 0, 3 + 1 + 2))}
+    result = evaluate(lists, truth, "MicroRecall@2")
+    assert result.to_dict() == {"MicroRecall@2": float(Fraction(1 + 1 + 0, 3 + 1 + 2))}
     no_candidates = values("MicroRecall@2", [[4, 9], [7]], [{4: 1.0}, {7: 1.0, 8: 1.0}], 2, more=2)
     assert no_candidates == [(1 + 1) / (3 + 4)]
     assert values("MicroRecall@2", [[4]], [{}], k=2) == [0.0]

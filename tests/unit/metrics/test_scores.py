@@ -36,8 +36,8 @@ def test_scores_by_hand_in_the_order_asked_for() -> None:
     metrics = [parse(m) for m in ("MAP@3", "Recall@1", "Recall@3", "HitRate@2", "MRR@3")]
     table = score([lists([0, 1, 3], [1, -1, 2])], TWO, metrics)
     assert list(table.values) == metrics
-    found = {str(m): values.tolist() for m, values in table.values.items()}
-    assert found == {
+    result = {str(m): values.tolist() for m, values in table.values.items()}
+    assert result == {
         # hits at ranks 1 and 3: (1/1 + 2/3) / 2; a hit at rank 3: (1/3) / 2
         "MAP@3": [[pytest.approx(5 / 6, abs=1e-15), pytest.approx(1 / 6, abs=1e-15)]],
         "Recall@1": [[0.5, 0.0]],
@@ -94,12 +94,12 @@ def test_mean_is_rounded_once() -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.randoms(use_true_random=False))
 def test_mean_is_the_exact_sum_whatever_the_order(values: list[float], chance: Any) -> None:
-    found = mean(np.array(values))
+    result = mean(np.array(values))
     exact = sum(map(Fraction, values), Fraction())
-    assert found == float(exact) / len(values)
-    assert math.isclose(found, exact / len(values), rel_tol=1e-15, abs_tol=5e-324)
+    assert result == float(exact) / len(values)
+    assert math.isclose(result, exact / len(values), rel_tol=1e-15, abs_tol=5e-324)
     chance.shuffle(values)
-    assert mean(np.array(values)) == found
+    assert mean(np.array(values)) == result
 
 
 THREE = Judgments(ragged([[0], [1, 2], [3]]), np.array([1, 2, 1]))
@@ -125,9 +125,9 @@ def test_the_curve_by_hand() -> None:
 
 
 def test_long_lists_have_about_twenty_points() -> None:
-    found = curve_of("MAP@1000", OF_THREE)
-    assert 15 <= len(found) <= 20
-    assert (min(found), max(found)) == (1, 1000)
+    result = curve_of("MAP@1000", OF_THREE)
+    assert 15 <= len(result) <= 20
+    assert (min(result), max(result)) == (1, 1000)
 
 
 @pytest.mark.parametrize(

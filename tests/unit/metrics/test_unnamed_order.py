@@ -76,17 +76,17 @@ def test_words_truth_values_and_columns_beside_lists_order_nothing(values: list[
 def test_the_columns_of_users_and_items_are_never_taken_for_scores() -> None:
     """Kaggle's files call the items `prediction`; ids may be whole numbers."""
     lists = pd.DataFrame({"weight": [1, 1], "prediction": [7, 8]})
-    found = evaluate(lists, {1: [8]}, MAP, user="weight", item="prediction")
-    assert found[MAP] == 1 / 2
+    result = evaluate(lists, {1: [8]}, MAP, user="weight", item="prediction")
+    assert result[MAP] == 1 / 2
 
 
 @FRAMES
 def test_other_numbers_are_named_in_a_warning(frame: Any) -> None:
     lists = frame(rows("price", [3, 4]) | {"week": [1, 1], "shop": ["s", "t"]})
-    with pytest.warns(UserWarning) as told:
-        found = evaluate(lists, TRUTH, MAP)
-    assert found[MAP] == 1 / 2
-    (warning,) = told
+    with pytest.warns(UserWarning) as warned:
+        result = evaluate(lists, TRUTH, MAP)
+    assert result[MAP] == 1 / 2
+    (warning,) = warned
     assert warning.filename == __file__
     text = str(warning.message)
     assert 'columns "price" and "week"' in text
@@ -99,8 +99,8 @@ def test_other_numbers_are_named_in_a_warning(frame: Any) -> None:
 def test_where_an_order_is_named_nothing_is_said() -> None:
     lists = pd.DataFrame(rows("prediction") | {"rank": [2, 1], "price": [3, 4]})
     assert evaluate(lists, TRUTH, MAP)[MAP] == 1
-    found = evaluate(lists, TRUTH, MAP, score=False)
-    assert (found[MAP], found.attrs["order"]) == (1 / 2, "rows as they stand")
+    result = evaluate(lists, TRUTH, MAP, score=False)
+    assert (result[MAP], result.attrs["order"]) == (1 / 2, "rows as they stand")
 
 
 def test_truth_and_training_events_have_no_order() -> None:
@@ -116,6 +116,6 @@ def test_conventions_ask_too() -> None:
         conventions(lists, TRUTH, 2)
     assert conventions(lists, TRUTH, 2, score="prediction").loc["kaggle", MAP] == 1
     assert conventions(lists, TRUTH, 2, score=False).loc["kaggle", MAP] == 1 / 2
-    with pytest.warns(UserWarning, match='"price"') as told:
+    with pytest.warns(UserWarning, match='"price"') as warned:
         conventions(pd.DataFrame(rows("price")), TRUTH, 2)
-    assert told[0].filename == __file__
+    assert warned[0].filename == __file__

@@ -35,17 +35,17 @@ def verdict(values: Any, mean: Any, var: Any, third: Any = 0.0, none: Any = 0.5)
 
 
 def of_random_lists(users: int, candidates: int) -> Law:
-    found = law(METRIC, np.full(users, candidates), 1, 1)
-    assert found is not None
-    return found
+    result = law(METRIC, np.full(users, candidates), 1, 1)
+    assert result is not None
+    return result
 
 
 def test_z_is_in_standard_deviations_of_a_random_ranking() -> None:
     """Mean 1/2, chance 1/4, four variances of 1: √4 / 4 = 1/2, so z = 1/2."""
-    found = verdict([1, 1, 0, 0], mean=1 / 4, var=1)
-    assert (found.lift, found.z) == (2, 0.5)
-    assert found.p == pytest.approx(2 * stats.norm.sf(0.5), rel=1e-12)
-    assert found.verdict == "no better than chance"
+    result = verdict([1, 1, 0, 0], mean=1 / 4, var=1)
+    assert (result.lift, result.z) == (2, 0.5)
+    assert result.p == pytest.approx(2 * stats.norm.sf(0.5), rel=1e-12)
+    assert result.verdict == "no better than chance"
 
 
 def test_independent_repeats_shrink_the_deviation_and_equal_ones_do_not() -> None:
@@ -54,32 +54,32 @@ def test_independent_repeats_shrink_the_deviation_and_equal_ones_do_not() -> Non
     assert verdict(repeats, mean=1 / 4, var=1).z == pytest.approx(1, rel=1e-12)
     assert verdict([[1, 1, 0, 0]] * 50, mean=1 / 4, var=1).z == pytest.approx(1 / 2, rel=1e-12)
     table = ScoreTable({METRIC: np.zeros((100, 1000))})
-    found = against_chance(table, METRIC, of_random_lists(1000, 1000))
-    assert found.verdict == "no better than chance"
+    result = against_chance(table, METRIC, of_random_lists(1000, 1000))
+    assert result.verdict == "no better than chance"
 
 
 def test_users_are_compared_with_their_own_chance_and_without_any_there_is_no_lift() -> None:
-    found = verdict([0.5, 0.25, 0.75], mean=[0.5, 0.25, 0.75], var=0.1)
-    assert (found.z, found.p, found.lift) == (0, 1, 1)
-    found = verdict([0, 0], mean=0, var=0)
-    assert (found.z, found.p, found.lift) == (0, 1, None)
-    assert found.verdict == "no better than chance"
+    result = verdict([0.5, 0.25, 0.75], mean=[0.5, 0.25, 0.75], var=0.1)
+    assert (result.z, result.p, result.lift) == (0, 1, 1)
+    result = verdict([0, 0], mean=0, var=0)
+    assert (result.z, result.p, result.lift) == (0, 1, None)
+    assert result.verdict == "no better than chance"
 
 
 @pytest.mark.parametrize(("z", "skewness"), [(-1.2, 0.3), (0.4, 1.0), (2.5, -0.7), (2.5, 1.0)])
 def test_tails_are_pearsons_type_three(z: float, skewness: float) -> None:
     """One user with variance 1 and that third cumulant."""
     tails = stats.pearson3(skewness).cdf(z), stats.pearson3(skewness).sf(z)
-    found = verdict([z + 5], mean=5, var=1, third=skewness, none=0)
-    assert found.p == pytest.approx(2 * min(tails), rel=1e-9)
+    result = verdict([z + 5], mean=5, var=1, third=skewness, none=0)
+    assert result.p == pytest.approx(2 * min(tails), rel=1e-9)
 
 
 def test_far_from_chance_is_better_or_worse_at_a_level_of_five_per_cent() -> None:
     """1.96 is the limit of a normal distribution."""
     for sign, word in ((1, "better"), (-1, "worse than chance")):
-        found = verdict([0.5 + sign * 0.2, 0.5 + sign * 0.3] * 20, mean=0.5, var=0.01)
-        assert (found.verdict, math.copysign(1, found.z)) == (word, sign)
-        assert found.p < 1e-6
+        result = verdict([0.5 + sign * 0.2, 0.5 + sign * 0.3] * 20, mean=0.5, var=0.01)
+        assert (result.verdict, math.copysign(1, result.z)) == (word, sign)
+        assert result.p < 1e-6
     for z, word in ((1.95, "no better than chance"), (1.97, "better")):
         assert verdict([0.5 + z * 0.01] * 100, mean=0.5, var=0.01).verdict == word
 
@@ -94,18 +94,18 @@ def test_far_from_chance_is_better_or_worse_at_a_level_of_five_per_cent() -> Non
 def test_no_hits_are_as_likely_as_they_are(candidates: int, p: Any, word: str) -> None:
     """Of 1,000 users with one place each, none hits with the chance (1 − 1/candidates)^1000."""
     table = ScoreTable({METRIC: np.zeros((1, 1000))})
-    found = against_chance(table, METRIC, of_random_lists(1000, candidates))
-    assert (found.lift, found.verdict, found.p) == (0, word, p)
-    assert found.z == pytest.approx(-math.sqrt(1000 / candidates), rel=3e-3)
+    result = against_chance(table, METRIC, of_random_lists(1000, candidates))
+    assert (result.lift, result.verdict, result.p) == (0, word, p)
+    assert result.z == pytest.approx(-math.sqrt(1000 / candidates), rel=3e-3)
 
 
 def test_binomial_hits_have_nearly_the_binomials_p_value() -> None:
     """200 users, 10 candidates, one place: 20 hits expected. The mid-p value of 31 is exact."""
     values = np.zeros((1, 200))
     values[0, :31] = 1
-    found = against_chance(ScoreTable({METRIC: values}), METRIC, of_random_lists(200, 10))
+    result = against_chance(ScoreTable({METRIC: values}), METRIC, of_random_lists(200, 10))
     exact = 2 * (stats.binom.sf(31, 200, 0.1) + stats.binom.pmf(31, 200, 0.1) / 2)
-    assert found.p == pytest.approx(exact, rel=0.05)
+    assert result.p == pytest.approx(exact, rel=0.05)
 
 
 def test_values_that_vary_more_than_random_ones_are_less_certain() -> None:
@@ -113,11 +113,11 @@ def test_values_that_vary_more_than_random_ones_are_less_certain() -> None:
 
     The mean, 0.55, is 10 deviations of a random ranking above chance, but is one of 100 coins.
     """
-    found = verdict([1] * 55 + [0] * 45, mean=0.5, var=0.0025)
-    assert found.z == pytest.approx(10)
+    result = verdict([1] * 55 + [0] * 45, mean=0.5, var=0.0025)
+    assert result.z == pytest.approx(10)
     t = 0.05 / math.sqrt(0.55 * 0.45 / 99)
-    assert found.p == pytest.approx(2 * stats.t.sf(t, 99), rel=0.05)
-    assert found.verdict == "no better than chance"
+    assert result.p == pytest.approx(2 * stats.t.sf(t, 99), rel=0.05)
+    assert result.verdict == "no better than chance"
 
 
 @given(st.permutations(range(60)))
@@ -126,7 +126,7 @@ def test_the_order_of_users_changes_no_bit(order: list[int]) -> None:
     rng = np.random.default_rng(6)
     scores = np.where(rng.random((9, 60)) < 0.2, rng.random((9, 60)), 0.0)
     relevant = rng.integers(1, 6, 60)
-    found = [
+    result = [
         (
             against_chance(ScoreTable({METRIC: scores[:, users]}), METRIC, known),
             of_mean(moment_sums(known)),
@@ -136,4 +136,4 @@ def test_the_order_of_users_changes_no_bit(order: list[int]) -> None:
         for known in [law(METRIC, 50 + 7 * relevant[users], relevant[users], relevant[users])]
         if known is not None
     ]
-    assert found[0] == found[1]
+    assert result[0] == result[1]

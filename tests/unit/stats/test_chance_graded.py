@@ -43,22 +43,22 @@ def test_the_cumulants_are_those_of_all_lists(
     values = per_user(metric, Block(lists, judgments, k))
     every = np.array([*inside, *outside])
     grades = Grades(np.zeros(len(every), np.int64), every, np.arange(len(every)) < r)
-    found = law(metric, np.array([n]), np.array([r]), np.array([len(every)]), grades)
-    assert found is not None
+    result = law(metric, np.array([n]), np.array([r]), np.array([len(every)]), grades)
+    assert result is not None
     third = np.mean((values - values.mean()) ** 3)
-    assert found.mean[0] == pytest.approx(values.mean(), abs=1e-12)
-    assert found.var[0] == pytest.approx(values.var(), abs=1e-12)
-    assert found.third[0] == pytest.approx(third, abs=1e-12)
+    assert result.mean[0] == pytest.approx(values.mean(), abs=1e-12)
+    assert result.var[0] == pytest.approx(values.var(), abs=1e-12)
+    assert result.third[0] == pytest.approx(third, abs=1e-12)
 
 
 def test_users_are_worked_out_each_alone() -> None:
     """Two candidates, one true: 1 or 0 for the first; the second's other item has the same gain."""
     grades = Grades(np.array([0, 1, 1]), np.array([3.0, 1.0, 1.0]), np.array([True, True, False]))
     given_ = np.array([2, 2]), np.array([1, 1]), np.array([1, 2])
-    found = exact(parse("NDCG(gain=linear)@1"), *given_, grades)
-    assert found is not None
-    assert found.mean.tolist() == [0.5, 0.5]
-    assert found.var.tolist() == [0.25, 0.25]
+    result = exact(parse("NDCG(gain=linear)@1"), *given_, grades)
+    assert result is not None
+    assert result.mean.tolist() == [0.5, 0.5]
+    assert result.var.tolist() == [0.25, 0.25]
 
 
 def test_what_has_no_closed_form_says_so() -> None:

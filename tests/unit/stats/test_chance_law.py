@@ -43,6 +43,6 @@ def test_no_law_without_a_closed_form_or_where_lower_is_better() -> None:
 
 
 def test_where_a_hit_cannot_be_missed_no_hit_has_no_chance() -> None:
-    found = law(parse("MAP@3"), [5, 5], [5, 5], [5, 5])
-    assert found is not None
-    assert LawOfAll.of(found.sums()).of_no_hit() == 0.0
+    result = law(parse("MAP@3"), [5, 5], [5, 5], [5, 5])
+    assert result is not None
+    assert LawOfAll.of(result.sums()).of_no_hit() == 0.0

@@ -14,16 +14,16 @@ from harness.stats.chance_moments import Moments, exact, moment_sums, of_mean
 
 
 def moments(name: str, n: Any, r: Any, relevant: Any, k: int) -> Law:
-    found = law(parse(f"{name}@{k}"), n, r, relevant)
-    assert found is not None
-    return found
+    result = law(parse(f"{name}@{k}"), n, r, relevant)
+    assert result is not None
+    return result
 
 
 def test_one_true_item_by_hand() -> None:
     """One of four candidates is true, the list has two ranks: AP is 1, 1/2, 0 or 0."""
-    found = moments("MAP", 4, 1, 1, 2)
-    assert float(found.mean) == pytest.approx(3 / 8, abs=1e-15)
-    assert float(found.var) == pytest.approx((1 + 1 / 4) / 4 - (3 / 8) ** 2, abs=1e-15)
+    result = moments("MAP", 4, 1, 1, 2)
+    assert float(result.mean) == pytest.approx(3 / 8, abs=1e-15)
+    assert float(result.var) == pytest.approx((1 + 1 / 4) / 4 - (3 / 8) ** 2, abs=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def test_one_true_item_by_hand() -> None:
 def test_average_precision_of_published_sizes(
     n: int, r: int, relevant: int, k: int, mean: float, sd: float
 ) -> None:
-    found = moments("MAP", n, r, relevant, k)
-    assert float(found.mean) == pytest.approx(mean, rel=0, abs=1e-12)
-    assert math.sqrt(found.var) == pytest.approx(sd, rel=0, abs=1e-12)
+    result = moments("MAP", n, r, relevant, k)
+    assert float(result.mean) == pytest.approx(mean, rel=0, abs=1e-12)
+    assert math.sqrt(result.var) == pytest.approx(sd, rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -56,18 +56,18 @@ def test_where_all_lists_earn_the_same_the_variance_is_exactly_0(name: str) -> N
 
 def test_a_hit_that_cannot_be_missed_has_variance_0_and_a_rare_one_keeps_its_digits() -> None:
     n = np.arange(12, 200)
-    found = moments("HitRate", n, n - 10, n, 11)  # 10 others, 11 ranks
-    assert not found.var.any()
-    assert found.mean == pytest.approx(1, rel=0, abs=1e-12)
+    result = moments("HitRate", n, n - 10, n, 11)  # 10 others, 11 ranks
+    assert not result.var.any()
+    assert result.mean == pytest.approx(1, rel=0, abs=1e-12)
     rare = moments("HitRate", 10**9, 1, 1, 12)
     assert float(rare.mean) == pytest.approx(12e-9, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_millions_of_candidates_overflow_nothing(name: str) -> None:
-    found = moments(name, 2_000_000_000, 1_000_000, 1_000_000, 1000)
-    assert 0 < float(found.mean) < 0.5
-    assert 0 < float(found.var) < 0.5
+    result = moments(name, 2_000_000_000, 1_000_000, 1_000_000, 1000)
+    assert 0 < float(result.mean) < 0.5
+    assert 0 < float(result.var) < 0.5
 
 
 @pytest.mark.parametrize("name", EXACT)

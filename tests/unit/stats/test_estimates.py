@@ -38,12 +38,12 @@ def bootstrap(
 def test_every_interval_of_every_metric() -> None:
     tables = {"one": ONE, "five": FIVE}
     keys, part = keys_of(list(tables), [MAP, RECALL]), ScoredUsers(hashes(200), tables)
-    found = steps.found(estimate_steps(keys), of_one(part))
+    result = steps.found(estimate_steps(keys), of_one(part))
     resampled = bootstrap(tables, [MAP, RECALL], 4000, seed=1)
     for name, table in tables.items():
         for metric in (MAP, RECALL):
             values = table.of_users(metric)
-            got = with_bootstrap(found[name, metric], resampled[name, metric])
+            got = with_bootstrap(result[name, metric], resampled[name, metric])
             error = values.std(ddof=1) / np.sqrt(200)
             assert got.mean == pytest.approx(values.mean(), rel=1e-12)
             assert got.ci95_t == pytest.approx(
@@ -51,9 +51,9 @@ def test_every_interval_of_every_metric() -> None:
             )
             assert got.ci95 == pytest.approx(got.ci95_t, abs=error / 5)
             assert got.ci95_bootstrap[0] < got.mean < got.ci95_bootstrap[1]
-    assert found["one", MAP].sd_repeats is None
+    assert result["one", MAP].sd_repeats is None
     repeats = FIVE.values[MAP].mean(axis=1)
-    assert found["five", MAP].sd_repeats == pytest.approx(repeats.std(ddof=1))
+    assert result["five", MAP].sd_repeats == pytest.approx(repeats.std(ddof=1))
 
 
 def test_repeats_are_resampled_too() -> None:

@@ -94,8 +94,8 @@ def test_freedom_is_that_of_the_smaller_folds() -> None:
 def test_a_fold_of_one_user_leaves_no_interval() -> None:
     """What others in the user's place would score is not known."""
     users, of = folds_of({"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}, {"ann": (1, 0)})
-    found = steps.found(estimate_steps([ONE], of), steps.of_one(users))[ONE]
-    assert (found.ci95, found.ci95_t) == (None, None)
+    result = steps.found(estimate_steps([ONE], of), steps.of_one(users))[ONE]
+    assert (result.ci95, result.ci95_t) == (None, None)
     (facts,) = compared(users, of).facts
     assert (t_test(facts.sample), minimum_detectable_difference(facts.sample)) == (1.0, None)
 
@@ -137,8 +137,8 @@ def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
     both = fold({u: np.add(first[u], second[u]) / 2 for u in first})
     one_set = ScoredUsers(both.hashes, both.tables)
     in_folds, in_one = steps.of_one(users), steps.of_one(one_set)
-    found, expected = estimate_steps(KEYS, of), estimate_steps(KEYS)
-    assert steps.found(found, in_folds) == steps.found(expected, in_one)
+    result, expected = estimate_steps(KEYS, of), estimate_steps(KEYS)
+    assert steps.found(result, in_folds) == steps.found(expected, in_one)
     resampled = steps.found(bootstrap_steps(KEYS, 200, 7, of), in_folds)
     means = steps.found(bootstrap_steps(KEYS, 200, 7), in_one)
     assert all(resampled[key] == pytest.approx(means[key], abs=1e-14) for key in KEYS)
@@ -156,7 +156,7 @@ some_folds = st.lists(
 @given(some_folds)
 def test_values_are_as_defined(folds: list[Scores]) -> None:
     """By exact fractions; users stand in the order of their ids."""
-    users, found = sorted(set().union(*folds)), folds_of(*folds)[0]
+    users, result = sorted(set().union(*folds)), folds_of(*folds)[0]
     for at, name in enumerate(MODELS):
         own = [{u: Fraction(s[at]) for u, s in scores.items()} for scores in folds]
         means = [sum(s.values()) / len(s) for s in own]
@@ -168,7 +168,7 @@ def test_values_are_as_defined(folds: list[Scores]) -> None:
                 value[user] += share * score
                 error[user] += share * (score - of_mean)
         assert sum(value.values()) / len(users) == mean
-        assert values(found, name) == exactly([float(value[u]) for u in users])
+        assert values(result, name) == exactly([float(value[u]) for u in users])
         assert errors(folds, name) == exactly([float(error[u]) for u in users])
 
 
@@ -197,8 +197,8 @@ def test_the_bootstrap_resamples_errors(folds: list[Scores]) -> None:
     users, of = folds_of(*folds)
     own = estimates.errors(users, ONE, of)[:, None]
     expected = resampling.bootstrap(own, users.hashes, resamples=70, seed=5)[:, 0]
-    found = steps.found(bootstrap_steps([ONE], 70, 5, of), steps.of_one(users))[ONE]
-    assert found == pytest.approx(expected, abs=1e-12)
+    result = steps.found(bootstrap_steps([ONE], 70, 5, of), steps.of_one(users))[ONE]
+    assert result == pytest.approx(expected, abs=1e-12)
 
 
 @given(some_folds, st.randoms())
@@ -223,16 +223,16 @@ def facts_of(parts: Sequence[Part], users: int) -> list[Any]:
     known = [folded(of, *each) for each in zip(parts, laws, strict=True)]
     total = steps.of_parts(lambda: iter(known))
     boots = steps.found(bootstrap_steps(KEYS, 70, 3, of), total)
-    found = [of.users, of.common, of.freedom, [of.mean(key) for key in KEYS]]
-    found += [
+    result = [of.users, of.common, of.freedom, [of.mean(key) for key in KEYS]]
+    result += [
         steps.found(estimate_steps(KEYS, of), total),
         [boots[key].tolist() for key in KEYS],
         steps.found(chance_steps(MODELS, METRIC, of), total),
     ]
     if users > 1:
         paired = steps.found(compare_steps(MODELS, METRIC, Rules(resamples=70), of), total)
-        found += [paired.means, paired.any_hit, [vars(facts) for facts in paired.facts]]
-    return found
+        result += [paired.means, paired.any_hit, [vars(facts) for facts in paired.facts]]
+    return result
 
 
 def law(*candidates: int) -> Law:
@@ -251,8 +251,8 @@ candidates = st.dictionaries(st.sampled_from("abc"), st.integers(1, 5), min_size
 def test_the_law_of_the_mean_equals_all_draws(folds: list[dict[str, int]]) -> None:
     """Every user of every fold hits or not; the mean over folds of each of all the ends."""
     part = [fold(dict.fromkeys(own, 0)) for own in folds]
-    found = folded(of_all(part), part, [law(*own.values()) for own in folds]).law
-    assert found is not None
+    result = folded(of_all(part), part, [law(*own.values()) for own in folds]).law
+    assert result is not None
     cases = [(len(own), n) for own in folds for n in own.values()]
     chances, means = [], []
     for hits in product((0, 1), repeat=len(cases)):
@@ -261,7 +261,7 @@ def test_the_law_of_the_mean_equals_all_draws(folds: list[dict[str, int]]) -> No
         means.append(sum(hit / size for hit, (size, _) in of) / len(folds))
     mean = np.average(means, weights=chances)
     deviations = np.array(means) - mean
-    users, all_ = len(set().union(*folds)), LawOfAll.of(found.sums())
+    users, all_ = len(set().union(*folds)), LawOfAll.of(result.sums())
     assert all_.mean == exactly(mean)
     assert all_.var / users == exactly(np.average(deviations**2, weights=chances))
     assert all_.third / users**2 == exactly(np.average(deviations**3, weights=chances))

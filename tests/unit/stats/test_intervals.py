@@ -17,8 +17,8 @@ user_scores = st.lists(st.floats(0, 1).map(lambda x: round(x, 4)), min_size=2, m
 
 def test_a_t_interval_by_hand() -> None:
     """0 and 1: mean 1/2, error 1/2; t with 1 degree of freedom at 0.975 is 12.7062."""
-    found = student(Sample.of(np.array([0.0, 1.0])))
-    assert found == pytest.approx((0.5 - 6.3531, 0.5 + 6.3531), abs=1e-4)
+    result = student(Sample.of(np.array([0.0, 1.0])))
+    assert result == pytest.approx((0.5 - 6.3531, 0.5 + 6.3531), abs=1e-4)
 
 
 @given(user_scores)
@@ -53,9 +53,9 @@ def test_the_formula_of_hall() -> None:
 
 @given(user_scores)
 def test_intervals_stay_where_values_can_be(values: list[float]) -> None:
-    found = skewed(Sample.of(np.array(values)), 0, 1)
-    assert found is not None
-    assert 0 <= found[0] <= np.mean(values) <= found[1] <= 1
+    result = skewed(Sample.of(np.array(values)), 0, 1)
+    assert result is not None
+    assert 0 <= result[0] <= np.mean(values) <= result[1] <= 1
 
 
 @pytest.mark.parametrize(("value", "ends"), [(0.0, (0, 1)), (1.0, (-1, 0))])
@@ -75,8 +75,8 @@ def test_values_that_are_alike_and_a_single_user_show_no_spread() -> None:
 
 @pytest.mark.parametrize("size", [1e-300, 1e-110, 1e80])
 def test_values_of_any_size(size: float) -> None:
-    found = skewed(Sample.of(np.array([0.0, size, 0.0])))
-    assert found is None or found[0] < size / 3 < found[1]
+    result = skewed(Sample.of(np.array([0.0, size, 0.0])))
+    assert result is None or result[0] < size / 3 < result[1]
 
 
 def test_percentiles_of_resampled_means() -> None:

@@ -34,8 +34,8 @@ user_scores = st.lists(
 def test_the_t_test_equals_scipys(rows: list[tuple[float, float]]) -> None:
     one, other = np.array(rows).T
     expected = stats.ttest_rel(one, other).pvalue
-    found = t_test(Sample.of(one - other))
-    assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    result = t_test(Sample.of(one - other))
+    assert result == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
 @pytest.mark.parametrize(("values", "p"), [([0, 0, 0], 1), ([0.5], 1), ([0.1, 0.1, 0.1], 0)])
@@ -53,8 +53,8 @@ def test_the_randomisation_test_equals_scipys_on_the_same_signs() -> None:
     differences = np.round(rng.normal(0.1, 1, 30), 2)
     signs = rng.integers(0, 2, (999, 30)) * 2 - 1
     extreme = np.sum(np.abs(signs @ differences) >= abs(differences.sum()) * (1 - 1e-14))
-    found = p_of(differences, signs @ differences)
-    assert found == pytest.approx((extreme + 1) / 1000, abs=1e-12)
+    result = p_of(differences, signs @ differences)
+    assert result == pytest.approx((extreme + 1) / 1000, abs=1e-12)
 
 
 def test_the_randomisation_test_is_near_the_exact_one() -> None:
@@ -65,8 +65,8 @@ def test_the_randomisation_test_is_near_the_exact_one() -> None:
     ).pvalue
     user_scores = np.column_stack([differences, np.zeros(8)])
     flipped = randomized(user_scores, hashes(8), 20_000, seed=1)
-    found = p_of(differences, flipped[:, 0] - flipped[:, 1])
-    assert found == pytest.approx(exact, abs=0.015)
+    result = p_of(differences, flipped[:, 0] - flipped[:, 1])
+    assert result == pytest.approx(exact, abs=0.015)
 
 
 def test_sums_that_differ_by_rounding_alone_are_ties() -> None:
@@ -97,12 +97,12 @@ p_values = st.lists(st.floats(0, 1), min_size=1, max_size=60)
 
 @given(p_values)
 def test_corrections_equal_those_of_statsmodels_and_scipy(p: list[float]) -> None:
-    for found, expected in (
+    for result, expected in (
         (holm(p), multipletests(p, method="holm")[1]),
         (benjamini_hochberg(p), multipletests(p, method="fdr_bh")[1]),
         (benjamini_hochberg(p), stats.false_discovery_control(p)),
     ):
-        assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
+        assert result == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
 @pytest.mark.parametrize("name", CORRECTIONS)

@@ -35,9 +35,9 @@ def tables(user_scores: dict[str, Any], metric: Metric = METRIC) -> dict[str, Sc
 
 
 def compared(user_scores: dict[str, Any], metric: Metric = METRIC, **rules: Any) -> Comparison:
-    found = tables(user_scores, metric)
-    users = len(next(iter(found.values())).of_users(metric))
-    return compare(ScoredUsers(hashes(users), found), metric, Rules(**rules))
+    result = tables(user_scores, metric)
+    users = len(next(iter(result.values())).of_users(metric))
+    return compare(ScoredUsers(hashes(users), result), metric, Rules(**rules))
 
 
 def compare(part: ScoredUsers, metric: Metric, rules: Rules) -> Comparison:
@@ -70,12 +70,12 @@ def test_the_interval_is_students_and_the_bootstraps_agrees() -> None:
 
 
 def test_every_two_models_best_first() -> None:
-    found = compared(MANY)
+    result = compared(MANY)
     first, second, third = sorted(MANY, key=lambda name: -MANY[name].mean())
     pairs = [(first, second), (first, third), (second, third)]
-    assert [(p.one, p.other) for p in found.pairs] == pairs
-    assert list(found.any_hit) == [first, second, third]
-    assert found.any_hit["weak"] == (MANY["weak"] > 0).mean()
+    assert [(p.one, p.other) for p in result.pairs] == pairs
+    assert list(result.any_hit) == [first, second, third]
+    assert result.any_hit["weak"] == (MANY["weak"] > 0).mean()
 
 
 def test_verdicts_and_corrections() -> None:
@@ -129,10 +129,10 @@ def test_a_share_of_a_negative_mean_keeps_its_sign_and_of_zero_there_is_none() -
 
 
 def test_repeats_are_averaged() -> None:
-    found = compared({"a": [1, 1], "r": [[0, 1], [1, 0], [0, 0], [0, 0]]})
-    assert found.pairs[0].difference == 0.75
-    assert found.means == {"a": 1, "r": 0.25}
-    assert found.any_hit == {"a": 1, "r": 0.25}  # in one repeat, not in any of the four
+    result = compared({"a": [1, 1], "r": [[0, 1], [1, 0], [0, 0], [0, 0]]})
+    assert result.pairs[0].difference == 0.75
+    assert result.means == {"a": 1, "r": 0.25}
+    assert result.any_hit == {"a": 1, "r": 0.25}  # in one repeat, not in any of the four
 
 
 def test_a_pair_is_judged_alike_whoever_else_is_there_in_whatever_order() -> None:
@@ -181,6 +181,6 @@ def test_what_cannot_be_compared(metric: str, rules: Any, named: list[str]) -> N
 
 def test_what_is_certain_is_not_borderline() -> None:
     """Of 40 users all 40 against none: 2 of 2^40 signs; alike, every sign is as far from 0."""
-    found = compared({"all": [1.0] * 40, "none": [0.0] * 40, "again": [0.0] * 40})
-    told = {(pair.verdict, pair.borderline) for pair in found.pairs}
-    assert told == {("better", False), ("tied", False)}
+    result = compared({"all": [1.0] * 40, "none": [0.0] * 40, "again": [0.0] * 40})
+    caught = {(pair.verdict, pair.borderline) for pair in result.pairs}
+    assert caught == {("better", False), ("tied", False)}

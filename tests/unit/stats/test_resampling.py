@@ -110,8 +110,8 @@ def test_neither_order_nor_parts_of_users_change_a_bit(users: Any, parts: int, o
     shares = np.array_split(rows, parts)
     largest = values.max(axis=0)
     grid, one = exponents(largest, len(users)), exponents(largest.max(), len(users))
-    found = [resampled_sums(values[own], users[own], grid, 70, 5) for own in shares]
-    means = resampled_means(*(np.sum(each, axis=0) for each in zip(*found, strict=True)), grid)
+    result = [resampled_sums(values[own], users[own], grid, 70, 5) for own in shares]
+    means = resampled_means(*(np.sum(each, axis=0) for each in zip(*result, strict=True)), grid)
     assert np.array_equal(means, bootstrap(values, users, 70, 5))
     signed = sum(randomized_sums(values[own], users[own], one, 70, 5) for own in shares)
     assert np.array_equal(np.ldexp(signed, one), randomized(values, users, 70, 5))
@@ -143,8 +143,8 @@ def test_products_and_sums_are_exact(largest: float) -> None:
 
 
 def test_a_leaderboard_divides_the_users() -> None:
-    found = drawn(10, 20_000, seed=4, weights=once(0.1))
-    assert found.mean(axis=0) == pytest.approx(0.1, abs=0.02)
+    result = drawn(10, 20_000, seed=4, weights=once(0.1))
+    assert result.mean(axis=0) == pytest.approx(0.1, abs=0.02)
     assert [once(share).at_least[0] for share in (1e-9, 1 - 1e-9)] == [1, 65535]
 
 
@@ -189,13 +189,13 @@ def test_weights_and_signs_are_drawn_as_written_down() -> None:
 
 def weights_plainly(start: int, weights: Weights) -> list[int]:
     """Return how often a user is drawn in 64 resamples: 16 numbers of SplitMix64, four of each."""
-    state, found = mixed(start), []
+    state, result = mixed(start), []
     for _ in range(16):
         state = state + 0x9E3779B97F4A7C15 & WORD
         for quarter in range(4):
             part = mixed(state) >> 16 * quarter & 0xFFFF
-            found.append(sum(part < count for count in weights.at_least.tolist()))
-    return found
+            result.append(sum(part < count for count in weights.at_least.tolist()))
+    return result
 
 
 def mixed(bits: int) -> int:

@@ -33,12 +33,12 @@ def test_one_lucky_user_decides() -> None:
     where all nine others are on one leaderboard, b's mean is 0 on the other one: both lead there
     with nothing against them, or everybody is public or private, and they are tied.
     """
-    found = shaken({"a": [1] + [0] * 9, "b": [0] + [0.05] * 9}, 0.3)
-    (pair,) = found.pairs
-    assert (found.public, found.users, pair.one, pair.other) == (3, 10, "a", "b")
+    result = shaken({"a": [1] + [0] * 9, "b": [0] + [0.05] * 9}, 0.3)
+    (pair,) = result.pairs
+    assert (result.public, result.users, pair.one, pair.other) == (3, 10, "a", "b")
     assert pair.ties == pytest.approx(0.7**10 + 0.3**10, abs=0.005)
     assert pair.changes == 1 - pair.ties
-    assert found.leader_falls == pair.changes
+    assert result.leader_falls == pair.changes
 
 
 def test_how_often_by_combinations() -> None:
@@ -47,12 +47,12 @@ def test_how_often_by_combinations() -> None:
     With i of the six and j of the four public, `a` leads there by i − j, and privately by
     6 − i − (4 − j) = 2 − (i − j): opposite signs for i − j below 0 or above 2, tied at 0 and 2.
     """
-    found = shaken({"a": [1] * 6 + [0] * 4, "b": [0] * 6 + [1] * 4}, 0.5)
+    result = shaken({"a": [1] * 6 + [0] * 4, "b": [0] * 6 + [1] * 4}, 0.5)
     ways = {(i, j): comb(6, i) * comb(4, j) / 2**10 for i in range(7) for j in range(5)}
     changes = sum(chance for (i, j), chance in ways.items() if not 0 <= i - j <= 2)
     ties = sum(chance for (i, j), chance in ways.items() if i - j in (0, 2))
-    assert found.pairs[0].changes == pytest.approx(changes, abs=0.015)
-    assert found.pairs[0].ties == pytest.approx(ties, abs=0.015)
+    assert result.pairs[0].changes == pytest.approx(changes, abs=0.015)
+    assert result.pairs[0].ties == pytest.approx(ties, abs=0.015)
 
 
 def test_level_models_and_level_boards() -> None:

@@ -46,9 +46,9 @@ def test_who_is_in_which_slice(column: list[Any], expected: dict[str, int]) -> N
 
 def test_the_rarest_values_stand_together() -> None:
     column = [chr(97 + i) for i in range(10) for _ in range(10 - i)]
-    found = sliced(column)
-    assert [part.label for part in found[:2]] == ["a", "b"]
-    assert {part.label: part.users for part in found}["2 other values"] == 2 + 1
+    result = sliced(column)
+    assert [part.label for part in result[:2]] == ["a", "b"]
+    assert {part.label: part.users for part in result}["2 other values"] == 2 + 1
 
 
 numbers = st.integers(0, 30).map(float) | st.floats(allow_nan=False, width=16)
