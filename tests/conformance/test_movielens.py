@@ -12,7 +12,7 @@ from small import timeless
 
 from harness import config, run
 
-MADE_UP = Path(__file__).parents[1] / "data" / "movielens"
+MADE_UP = Path(__file__).parents[1] / "files" / "movielens"
 MOVIELENS = plain.ROOT / "data" / "ml-latest-small"
 """The ratings themselves, where they were put as data/README.md says: nobody may pass them on."""
 FEW = "compare.resamples=100"
