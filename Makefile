@@ -8,31 +8,50 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EDITABLE := $(PIP) --no-build-isolation --editable
 WORKERS ?= 2
 
-.PHONY: demo dev test test-full browser spark compiler gone wheels lint docs bench bench-tiny peers peers-neighbours fuzz fuzz-asan clean
+.PHONY: demo dev test test-full conformance system nightly coverage mutants browser spark compiler gone wheels lint docs bench bench-tiny peers peers-neighbours fuzz fuzz-asan clean
 
 demo: $(VENV)/.compiled
 	$(BIN)/harness run configs/demo.toml
 	$(BIN)/harness run configs/demo-ponpare.toml
 
-# A file's tests stay in one process, which makes a run for them once.
+# Unit tests, the examples of docstrings, and journeys. A file's tests stay in one process, which makes a run for them once.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(PYTEST)
 
 # All that is needed to edit and to test.
 dev: $(VENV)/.installed-dev $(VENV)/.compiled
 
-# With the studies (marked slow), the report's page in a browser, Spark, and many examples of each property.
-test-full: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m '' --hypothesis-profile=full
+# Beside them: contract × models, metric × tool, engine × config; then processes, the page in a browser, Spark.
+test-full: test conformance system
 
-# The tests of the report's page in a browser (make test-full) need one; without it they are skipped, and say so.
+conformance: $(VENV)/.installed-dev
+	$(PYTEST) tests/conformance
+
+system: $(VENV)/.installed-dev
+	$(PYTEST) tests/system
+
+# All of it with many examples of each property, the long studies, every other tool, and the faults that tests must catch.
+nightly: $(VENV)/.installed-dev
+	$(PYTEST) --hypothesis-profile=full harness baselines tests
+	$(MAKE) coverage peers fuzz fuzz-asan mutants
+
+# How much of harness/ the tests of `make test` execute; what Spark runs is left out.
+coverage: $(VENV)/.installed-dev
+	$(PYTEST) --cov
+
+# The faults of .ci/mutants.json, and which of them the tests catch.
+mutants: $(VENV)/.installed-dev
+	$(BIN)/python .ci/mutants
+
+# The tests of the report's page in a browser (make system) need one; without it they are skipped, and say so.
 browser:
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || { \
 	    as=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	    $$as apt-get update --quiet && \
 	    $$as apt-get install --quiet --yes --no-install-recommends chromium; }
 
-# The tests of Spark (make test-full) need PySpark, 400 MB, and Java; without them they are skipped, and say so.
+# The tests of Spark (make system) need PySpark, 400 MB, and Java; without them they are skipped, and say so.
 spark: $(VENV)/.installed-dev
 	$(EDITABLE) '.[spark]'
 	@command -v java || test -n "$$JAVA_HOME" || { \
@@ -74,7 +93,7 @@ peers-neighbours: $(VENV)/.installed-dev .venv-neighbours/.installed
 	touch $@
 
 fuzz: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q tests/fuzz/fuzz_*.py
+	$(BIN)/python -m pytest -q tests/system/fuzz/fuzz_*.py
 
 # The tests that reach what is compiled, on modules that AddressSanitizer and the sanitizer of
 # undefined behaviour watch: built apart, and imported from there in place of the folder's own.
@@ -89,8 +108,8 @@ fuzz-asan: $(VENV)/.installed-dev
 	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" PYTHONMALLOC=malloc \
 	    ASAN_OPTIONS=detect_leaks=0:$(REPORT) UBSAN_OPTIONS=print_stacktrace=1:$(REPORT) \
 	    $(BIN)/python -m pytest -q tests/conformance/test_compiled.py \
-	        tests/fuzz/fuzz_submissions.py tests/fuzz/fuzz_rows.py tests/fuzz/fuzz_solutions.py \
-	        tests/fuzz/fuzz_events.py \
+	        tests/system/fuzz/fuzz_submissions.py tests/system/fuzz/fuzz_rows.py tests/system/fuzz/fuzz_solutions.py \
+	        tests/system/fuzz/fuzz_events.py \
 	    || { cat $(ASAN)/report.*; exit 1; }
 
 # The wheel of this Python, for Linux with this machine's C library or a later one, and a look at it
