@@ -1,6 +1,5 @@
-"""Submitted lists: of a file or a run's model, against a solution or an evaluation set."""
+"""Submitted lists of a file, against a solution or an evaluation set."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,14 @@ import polars as pl
 import pytest
 import small
 from conftest import refusal
-from small import POPULAR, RANDOM
 
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
-from harness.experiment.explain import explain, of_run
-from harness.experiment.run import run
 from harness.experiment.submitted_lists import SubmittedLists, lists_on_terms
 from harness.experiment.terms import Terms
 from harness.metrics import Metric, parse
 from harness.metrics.scores import mean, user_scores
-from harness.submission import solution as solutions
+from harness.protocol.task import make_task
 from harness.submission.format import Named
 
 
@@ -47,9 +43,6 @@ def of_config(path: Path, config: Config, metrics: tuple[Metric, ...] = ()) -> S
 def value(submitted: SubmittedLists, metric: str) -> float:
     judgments = submitted.solution.judgments
     return mean(user_scores(submitted.lists, judgments, [parse(metric)])[parse(metric)])
-
-
-# A file and a solution.
 
 
 def test_a_solution_says_who_counts(lists: Path, solution: Path) -> None:
@@ -155,8 +148,6 @@ def test_no_true_item_is_lost_by_a_column_of_the_solution(
     assert value(of_solution(lists, solution), "Recall@1") == 1 / 2
 
 
-# A file and a config.
-
 LOG = """user,item,time
 ann,a,2020-01-01
 ann,b,2020-01-01
@@ -213,7 +204,7 @@ def test_fingerprint_and_metrics_are_those_of_the_config(tmp_path: Path, lists: 
     task = config(tmp_path, metrics=["MRR@1", "Recall@2"])
     submitted = of_config(lists, task)
     assert [str(m) for m in submitted.solution.metrics] == ["MRR@1", "Recall@2"]
-    assert submitted.solution.fingerprint == run(task).evaluation_set.fingerprint
+    assert submitted.solution.fingerprint == make_task(task).evaluation_set.fingerprint
     asked = (parse("HitRate@2"),)
     assert of_config(lists, task, metrics=asked).solution.metrics == asked
 
@@ -254,7 +245,7 @@ def test_grades_of_a_solution_count(lists: Path, solution: Path) -> None:
     assert value(submitted, "NDCG(gain=linear)@4") == pytest.approx(1 / np.log2(3))
     submitted.solution.require(parse("NDCG(gain=linear)@4"))
     solution.write_text("user,item\nann,a\n")
-    with pytest.raises(UsageError, match="needs grades"):
+    with refusal(UsageError, "needs grades"):
         of_solution(lists, solution).solution.require(parse("NDCG(gain=linear)@4"))
 
 
@@ -272,14 +263,14 @@ def test_parts_of_different_types_are_refused(tmp_path: Path, solution: Path) ->
     pl.DataFrame({"user": [1], "items": [2]}).write_parquet(folder / "a.parquet")
     pl.DataFrame({"user": ["1"], "items": ["2"]}).write_parquet(folder / "b.parquet")
     solution.write_text("user,items\n1,2\n")
-    with pytest.raises(DataError, match="columns of different types"):
+    with refusal(DataError, "columns of different types"):
         of_solution(folder, solution)
 
 
 def test_a_pipe_is_no_file(tmp_path: Path, solution: Path) -> None:
     os.mkfifo(tmp_path / "lists.csv")
     solution.write_text("user,items\nann,a\n")
-    with pytest.raises(DataError, match=r"lists.csv: is no file on disk; write it to one"):
+    with refusal(DataError, "lists.csv: is no file on disk; write it to one"):
         of_solution(tmp_path / "lists.csv", solution)
 
 
@@ -287,165 +278,3 @@ def test_only_positions_up_to_k_are_kept(tmp_path: Path, lists: Path) -> None:
     lists.write_text("user,items\nann,a b c new\n")
     submitted = of_config(lists, config(tmp_path))
     assert [submitted.items[int(i)] for i in submitted.lists[0]] == ["a", "b"]
-
-
-# A run's model.
-
-EVENTS = [
-    *(f"u{u},i{i},2020-01-0{1 + (u * i) % 5}" for u in range(6) for i in range(12) if (u + i) % 3),
-    *(f"u{u},i{(5 * u + j) % 12},2020-01-08" for u in range(5) for j in range(2)),
-]
-METRICS = ["MAP@3", "NDCG@3", "MRR@3", "Recall@3", "pFound@3", "MAP(divisor=trec)@3"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Return the folder of a run of two models, one with four repeats."""
-    write_log(tmp_path, EVENTS)
-    asked = {"k": 3, "metrics": METRICS}
-    text = small.toml(POPULAR, RANDOM | {"repeats": 4}, evaluation=asked)
-    (tmp_path / "config.toml").write_text(text)
-    run(tmp_path / "config.toml").write(tmp_path / "run")
-    return tmp_path / "run"
-
-
-def write_log(folder: Path, events: list[str]) -> None:
-    (folder / "log.csv").write_text("\n".join(["user,item,time", *events]) + "\n")
-
-
-@pytest.mark.parametrize(("model", "repeat"), [("popular", 0), *(("random", r) for r in range(4))])
-def test_every_user_earns_again_what_the_run_wrote(folder: Path, model: str, repeat: int) -> None:
-    submitted = of_run(folder, model, repeat)
-    written = pl.read_parquet(folder / "per_user.parquet").filter(
-        (pl.col("model") == model) & (pl.col("repeat") == repeat)
-    )
-    users = [f"u{u}" for u in range(5)]
-    assert submitted.solution.users.to_list() == written["user"].to_list() == users
-    for row, scored in enumerate(written.iter_rows(named=True)):
-        earned = explain(submitted, row, 3).metrics
-        assert {name: earned[name] for name in METRICS} == {name: scored[name] for name in METRICS}
-
-
-def test_repeats_are_told_apart(folder: Path) -> None:
-    several = [of_run(folder, "random", repeat) for repeat in range(4)]
-    assert len({submitted.lists.tobytes() for submitted in several}) == 4
-    assert several[3].title == f'model "random" of {folder}, repeat 3'
-    assert of_run(folder, "popular").title == f'model "popular" of {folder}'
-
-
-def test_the_lists_of_a_run_have_its_evaluation_set(folder: Path) -> None:
-    document = json.loads((folder / "result.json").read_text())
-    submitted = of_run(folder, "popular")
-    assert submitted.solution.fingerprint == document["evaluation"]["fingerprint"]
-    assert [str(m) for m in submitted.solution.metrics] == METRICS
-    assert (submitted.solution.k, dict(submitted.left_out)) == (3, {})
-    asked: tuple[Metric, ...] = (parse("Coverage@3"), parse("Novelty@3"))
-    again = of_run(folder, "popular", metrics=asked)
-    assert again.solution.metrics == asked
-    for metric in asked:
-        again.solution.require(metric)
-
-
-@pytest.mark.parametrize(
-    ("events", "fields"),
-    [
-        ([*EVENTS, "u0,i11,2020-01-08"], ["truth"]),
-        ([*EVENTS, "u5,i1,2020-01-08"], ["users", "truth"]),
-        ([*EVENTS, "u0,fresh,2020-01-02"], ["candidates"]),
-    ],
-)
-def test_changed_data_are_refused_with_what_differs(
-    folder: Path, events: list[str], fields: list[str]
-) -> None:
-    write_log(folder.parent, events)
-    words = [str(folder), "has changed", f"harness run {folder}/config.toml", *fields]
-    with refusal(UsageError, *words) as caught:
-        of_run(folder, "popular")
-    differ = str(caught.value).partition("(it differs in ")[2].partition(")")[0].split(", ")
-    assert set(fields) <= set(differ)
-    assert "k" not in differ
-    assert "seen" not in differ
-
-
-def test_changed_training_is_refused_for_its_lists_are_others(folder: Path) -> None:
-    """The evaluation set is the same, but i7 is now the most popular: the run gave other lists."""
-    before = of_run(folder, "popular").lists
-    write_log(folder.parent, [*EVENTS, *["u5,i7,2020-01-03"] * 30])
-    try:
-        after = of_run(folder, "popular").lists
-    except UsageError as error:
-        assert "has changed" in str(error)
-    else:
-        assert after.tolist() == before.tolist()
-
-
-def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
-    words = ["is no run folder", "result.json", "harness run makes one"]
-    with refusal(UsageError, str(tmp_path), *words):
-        of_run(tmp_path, "popular")
-
-
-@pytest.mark.parametrize(
-    ("model", "words"), [("popula", 'did you mean "popular"?'), ("als", "allowed: popular, random")]
-)
-def test_an_unknown_model_is_told_the_nearest(folder: Path, model: str, words: str) -> None:
-    with refusal(UsageError, str(folder), f'no model "{model}"', words):
-        of_run(folder, model)
-
-
-@pytest.mark.parametrize(
-    ("model", "repeat", "last"), [("random", 4, 3), ("random", -1, 3), ("popular", 1, 0)]
-)
-def test_a_repeat_that_there_was_not(folder: Path, model: str, repeat: int, last: int) -> None:
-    with refusal(UsageError, f'model "{model}"', f"no repeat {repeat}", f"the last is {last}"):
-        of_run(folder, model, repeat)
-
-
-def test_a_true_item_with_a_nul_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "truth.csv").write_bytes(b"user,items\nann,a\0\n")
-    with pytest.raises(DataError, match=r'truth.csv: column "items": found "a.*NUL byte'):
-        solutions.of_file(tmp_path / "truth.csv")
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        "u000,i18 i07\nu001,i18 i07\nu002,i3\n",
-        "u000,i18\nu001,i07\nu001,i18\n",
-        "17,5\n18,6\n18,5\n",
-        "ann,a b\nbob,b c\ncem,a\n",  # no digits, but the items of others
-    ],
-)
-def test_a_solution_without_a_header_is_refused_before_it_loses_a_user(
-    tmp_path: Path, rows: str
-) -> None:
-    path = tmp_path / "truth.csv"
-    path.write_text(rows)
-    first = rows.partition("\n")[0]
-    with refusal(DataError, f'line 1: found "{first}"', "such as user,items", "--user-column"):
-        solutions.of_file(path)
-    path.write_text("user,items\n" + rows)
-    assert len(solutions.of_file(path).users) == len(
-        {row.partition(",")[0] for row in rows.splitlines()}
-    )
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "user,item\nann,user\nitems,b\n",
-        "user1,item1\nann,a\nbob,b\n",
-        "u1,Usage,i1\nu2,Public,i1\n",
-    ],
-)
-def test_headers_that_are_no_users(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "truth.csv"
-    path.write_text(content)
-    assert len(solutions.of_file(path).users) > 0
-
-
-def test_a_header_that_looks_like_a_user_is_one_where_it_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "truth.csv"
-    path.write_text("0,1\n17,5\n18,6\n")
-    named = Named(user="0", item="1")
-    assert solutions.of_file(path, named).users.to_list() == ["17", "18"]

@@ -6,12 +6,14 @@ from typing import Any
 import polars as pl
 import pytest
 import small
-from conftest import refusal
+from conftest import exactly, refusal
 
 import harness
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
-from harness.submission.format import FORMATS, of_competition, recognised
+from harness.experiment.score import Scored
+from harness.experiment.terms import Terms
+from harness.submission.format import FORMATS, Named, of_competition, recognised
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -26,6 +28,10 @@ def write(folder: Path, **files: str) -> None:
     small.write(folder, {f"{name}.csv": text for name, text in files.items()})
 
 
+def scored(folder: Path, **options: Any) -> Scored:
+    return harness.score(folder / "lists.csv", solution=folder / "solution.csv", **options)
+
+
 def test_instacart(tmp_path: Path) -> None:
     """F1: 2·1/(2 + 1), 2·1/(1 + 1) for the literal None, and 2·2/(2 + 3)."""
     write(
@@ -33,10 +39,10 @@ def test_instacart(tmp_path: Path) -> None:
         solution="order_id,products\n1,10 20\n2,None\n3,10 30\n",
         lists="order_id,products\n1,10\n2,None\n3,30 10 99\n",
     )
-    scored = harness.score(tmp_path / "lists.csv", solution=tmp_path / "solution.csv")
-    assert scored.metrics["SetF1"].mean == pytest.approx((2 / 3 + 1 + 4 / 5) / 3, rel=1e-15)
-    assert scored.validation is not None
-    assert scored.validation.problems == ()
+    result = scored(tmp_path)
+    assert result.metrics["SetF1"].mean == exactly((2 / 3 + 1 + 4 / 5) / 3)
+    assert result.validation is not None
+    assert result.validation.problems == ()
     assert harness.validate(tmp_path / "lists.csv").problems == ()
 
 
@@ -47,32 +53,30 @@ def test_otto(tmp_path: Path) -> None:
     """Clicks 1 of 2, carts 1 of 2, orders 1 of 1: 0.1·1/2 + 0.3·1/2 + 0.6·1."""
     lists = "session_type,labels\n1_clicks,10 9\n2_clicks,8 7\n1_carts,9 40\n1_orders,50 9\n"
     write(tmp_path, solution=OTTO, lists=lists)
-    scored = harness.score(tmp_path / "lists.csv", solution=tmp_path / "solution.csv")
-    assert scored.metrics["TotalRecall@20"].mean == pytest.approx(0.8, rel=1e-15)
+    assert scored(tmp_path).metrics["TotalRecall@20"].mean == exactly(0.8)
     write(tmp_path, solution=OTTO + "3_views,1\n")
-    with pytest.raises(DataError, match=r'"3_views" is of no kind; ids end with _clicks, _carts'):
-        harness.score(tmp_path / "lists.csv", solution=tmp_path / "solution.csv")
+    with refusal(DataError, '"3_views" is of no kind; ids end with _clicks, _carts'):
+        scored(tmp_path)
 
 
 def test_micro_recall_of_several_event_types_weighs_none(tmp_path: Path) -> None:
     """Hits of clicks, carts and orders over true items of clicks, carts and orders."""
     write(tmp_path, solution=OTTO, lists="session_type,labels\n1_carts,40 30\n1_orders,50\n")
-    paths = {"solution": tmp_path / "solution.csv", "force": True}
-    scored = harness.score(tmp_path / "lists.csv", metrics=["MicroRecall@20"], **paths)
-    assert scored.metrics["MicroRecall@20"].mean == (0 + 2 + 1) / (2 + 2 + 1)
+    result = scored(tmp_path, metrics=["MicroRecall@20"], force=True)
+    assert result.metrics["MicroRecall@20"].mean == (0 + 2 + 1) / (2 + 2 + 1)
 
 
 def test_otto_on_two_boards(tmp_path: Path) -> None:
     """Public has clicks alone: 0.1·1/1; private carts and orders: 0.3·0 + 0.6·1."""
-    rows = ["1_clicks,10,Public", "1_carts,30,Private", "1_orders,50,Private"]
+    rows = "1_clicks,10,Public\n1_carts,30,Private\n1_orders,50,Private\n"
     write(
         tmp_path,
-        solution="session_type,labels,Usage\n" + "\n".join([*rows, ""]),
+        solution="session_type,labels,Usage\n" + rows,
         lists="session_type,labels\n1_clicks,10\n1_carts,9\n1_orders,50\n",
     )
-    scored = harness.score(tmp_path / "lists.csv", solution=tmp_path / "solution.csv")
-    figures = {name: board["TotalRecall@20"].mean for name, board in scored.leaderboards.items()}
-    assert figures == {"Public": pytest.approx(0.1), "Private": pytest.approx(0.6)}
+    boards = scored(tmp_path).leaderboards
+    means = {name: board["TotalRecall@20"].mean for name, board in boards.items()}
+    assert means == {"Public": exactly(0.1), "Private": exactly(0.6)}
 
 
 @pytest.mark.parametrize(
@@ -87,25 +91,69 @@ def test_otto_on_two_boards(tmp_path: Path) -> None:
 def test_the_metric_is_the_competitions_own(tmp_path: Path, header: str, metric: str) -> None:
     item = "A" if header.startswith("id,p") else "7"
     write(tmp_path, solution=f"{header}\n1,{item}\n", lists=f"{header}\n1,{item}\n")
-    scored = harness.score(tmp_path / "lists.csv", solution=tmp_path / "solution.csv")
-    assert next(iter(scored.metrics)) == metric
-    assert scored.metrics[metric].mean == 1
+    metrics = scored(tmp_path).metrics
+    assert next(iter(metrics)) == metric
+    assert metrics[metric].mean == 1
 
 
 @pytest.mark.parametrize(
-    ("content", "codes"),
+    ("content", "code"),
     [
-        ("id,prediction\n1,A B F\n2,E D\n", ["SUB304"]),  # letters from A to E
-        ("id,hotel_cluster\n1,99 100\n2,3 4\n", ["SUB304"]),  # clusters from 0 to 99
-        ("id,hotel_cluster\n1,1 2\n2x,3 4\n", ["SUB210"]),
-        ("session_type,labels\n1_clicks,1 2\n2_CLICKS,3 1\n", ["SUB210"]),
-        ("USER_ID_hash,PURCHASED_COUPONS\n" + "a1" * 16 + ",\n" + "b2" * 15 + ",c d\n", ["SUB210"]),
+        ("id,prediction\n1,A B F\n2,E D\n", "SUB304"),  # letters from A to E
+        ("id,hotel_cluster\n1,99 100\n2,3 4\n", "SUB304"),  # clusters from 0 to 99
+        ("id,hotel_cluster\n1,1 2\n2x,3 4\n", "SUB210"),
+        ("session_type,labels\n1_clicks,1 2\n2_CLICKS,3 1\n", "SUB210"),
+        ("USER_ID_hash,PURCHASED_COUPONS\n" + "a1" * 16 + ",\n" + "b2" * 15 + ",c d\n", "SUB210"),
     ],
-)  # fmt: skip
-def test_what_ids_look_like(tmp_path: Path, content: str, codes: list[str]) -> None:
+)
+def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
     write(tmp_path, lists=content)
-    found = harness.validate(tmp_path / "lists.csv")
-    assert [problem.code for problem in found.problems] == codes
+    problems = harness.validate(tmp_path / "lists.csv").problems
+    assert [problem.code for problem in problems] == [code]
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"config": "own", "solution": "s.csv"}, "a config says it all: leave --solution out"),
+        ({"config": "own", "sample": "a.csv", "items": "b.csv"}, "leave --sample and --items out"),
+        ({"config": "own", "separator": ";"}, "or add --set 'submission.separator=\";\"'"),
+        (
+            {"config": "own", "keep_users_without_items": True},
+            "--keep-users-without-items goes with --solution",
+        ),
+        ({"separator": "/"}, "--separator is '/'; expected one of ' ' (one space)"),
+        ({"named": Named("a", "a")}, "one column for two things: a, a; name each its own"),
+        ({"named": Named(rank="a", score="b")}, "ordered by rank or score, not both"),
+        ({"named": Named(score="a", row_order=True)}, "or as its rows stand: name one"),
+        ({"named": Named(rank="a", row_order=True)}, "or as its rows stand: name one"),
+        ({"overrides": ["data.path=x"]}, "--set data.path=x overrides a key of a config; name it"),
+        ({"sample": 3}, "found int; give the path of a file"),
+    ],
+)
+def test_things_that_do_not_go_together(tmp_path: Path, given: dict[str, Any], words: str) -> None:
+    if "config" in given:
+        given = given | {"config": evaluation_set(tmp_path)}
+    with refusal(UsageError, words):
+        Terms.of(**given)
+
+
+def test_something_to_score_against_is_needed(tmp_path: Path) -> None:
+    with refusal(UsageError, "scored against what? name one of --config CONFIG and --solution"):
+        Terms().scored_against()
+    (tmp_path / "own.toml").write_text('[submission]\nseparator = ";"\n')
+    with refusal(UsageError, "--solution SOLUTION; this config has no [data]"):
+        Terms.of(tmp_path / "own.toml").scored_against()
+
+
+@pytest.mark.parametrize("k", [0, -2, True, 2.5, "many"])
+def test_a_cut_off_is_a_whole_number(tmp_path: Path, k: Any) -> None:
+    write(tmp_path, lists="user,items\nann,a\n", solution="user,items\nann,a\n")
+    with refusal(UsageError, f"k is {k!r}; expected a whole number, 1 or more"):
+        scored(tmp_path, k=k)
 
 
 # A config.
@@ -120,10 +168,9 @@ def evaluation_set(folder: Path, **sections: Any) -> Config:
 def test_without_a_table_of_users_nobody_is_missing(tmp_path: Path) -> None:
     write(tmp_path, lists="who,what\nann,b x\nzed,a b\n")
     assert harness.validate(tmp_path / "lists.csv", config=evaluation_set(tmp_path)).problems == ()
-    scored = harness.score(tmp_path / "lists.csv", config=evaluation_set(tmp_path))
-    assert scored.metrics["MAP@2"].mean == (1 + 0) / 2
-    assert scored.left_out["users_outside"] == 1
-    assert scored.left_out["items_unknown"] == 1
+    result = harness.score(tmp_path / "lists.csv", config=evaluation_set(tmp_path))
+    assert result.metrics["MAP@2"].mean == (1 + 0) / 2
+    assert (result.left_out["users_outside"], result.left_out["items_unknown"]) == (1, 1)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "tsv"])
@@ -155,8 +202,7 @@ def test_a_sample_and_columns_of_a_config(tmp_path: Path) -> None:
     own = {"sample": "sample.csv", "user": "who", "items": "what", "separator": ";"}
     config = evaluation_set(tmp_path, submission=own)
     assert harness.validate(tmp_path / "lists.csv", config=config).problems == ()
-    scored = harness.score(tmp_path / "lists.csv", config=config)
-    assert scored.metrics["MAP@2"].mean == 1
+    assert harness.score(tmp_path / "lists.csv", config=config).metrics["MAP@2"].mean == 1
     write(tmp_path, lists="who,what\nann,b a\nbob,a;b\n")
     found = harness.validate(tmp_path / "lists.csv", config=config)
     told = [(p.code, p.hint) for p in found.problems]

@@ -1,4 +1,4 @@
-"""Users to whom a solution gives no true items are averaged by nothing, or by all that are asked to."""
+"""Users to whom a solution gives no true items are not averaged, or all of them with 0."""
 
 from pathlib import Path
 
