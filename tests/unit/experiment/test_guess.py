@@ -8,13 +8,16 @@ from typing import Any
 import polars as pl
 import pytest
 import small
-from conftest import Cli, is_refused, refusal, tells
+from conftest import refusal
 
+from harness import config as config_
 from harness.core.errors import DataError, UsageError
 from harness.experiment.guess import config_for
 from harness.experiment.guess_columns import Columns
+from harness.protocol.task import make_task
 
 DAYS = range(1, 31)
+ROW = "{user},{item},2020-01-{day:02}"
 
 
 def log(head: str, row: str, separator: str = ",") -> str:
@@ -106,24 +109,30 @@ def write(folder: Path, text: str) -> Path:
     return folder / "log.csv"
 
 
-ROW = "{user},{item},2020-01-{day:02}"
+@pytest.mark.parametrize(
+    "head",
+    [
+        "customer_id,article_id,t_dat",
+        "visitorid,itemid,timestamp",
+        "userId,movieId,Date",
+        "Session ID,SKU,event_time",
+        "Kundennummer,Artikelnummer,Datum",
+        "Käufer,Artikel,Datum",
+        "cliente,producto,fecha",
+        "client,article,date_achat",
+        "session,aid,ts",
+        "buyer,product_code,ordered_at",
+        "user,item,written",
+    ],
+)
+def test_columns_by_their_names(tmp_path: Path, head: str) -> None:
+    found, _ = guessed(tmp_path, "log.csv", log(head, ROW))
+    assert [found["data"][key] for key in ("user", "item", "time")] == head.split(",")
 
 
 @pytest.mark.parametrize(
     ("head", "row", "columns"),
     [
-        ("customer_id,article_id,t_dat", ROW, "customer_id,article_id,t_dat"),
-        ("visitorid,itemid,timestamp", ROW, "visitorid,itemid,timestamp"),
-        ("userId,movieId,Date", ROW, "userId,movieId,Date"),
-        ("Session ID,SKU,event_time", ROW, "Session ID,SKU,event_time"),
-        ("Kundennummer,Artikelnummer,Datum", ROW, "Kundennummer,Artikelnummer,Datum"),
-        ("Käufer,Artikel,Datum", ROW, "Käufer,Artikel,Datum"),
-        ("cliente,producto,fecha", ROW, "cliente,producto,fecha"),
-        ("client,article,date_achat", ROW, "client,article,date_achat"),
-        ("session,aid,ts", ROW, "session,aid,ts"),
-        ("buyer,product_code,ordered_at", ROW, "buyer,product_code,ordered_at"),
-        ("user,item,written", ROW, "user,item,written"),
-        # Ids go before names, and times that differ before others.
         ("user,user_id,track,track_id,ts", "x,{user},y,{item},2020-01-{day:02}",
          "user_id,track_id,ts"),
         ("cust_id,prod_nr,date_of_birth,ts_created", "{user},{item},1980-05-05,2020-01-{day:02}",
@@ -134,14 +143,16 @@ ROW = "{user},{item},2020-01-{day:02}"
          "CustomerID,StockCode,InvoiceDate"),
     ],
 )  # fmt: skip
-def test_columns_by_their_names(tmp_path: Path, head: str, row: str, columns: str) -> None:
+def test_ids_go_before_names_and_times_that_differ_before_others(
+    tmp_path: Path, head: str, row: str, columns: str
+) -> None:
     found, _ = guessed(tmp_path, "log.csv", log(head, row))
-    assert ",".join(found["data"][key] for key in ("user", "item", "time")) == columns
+    assert [found["data"][key] for key in ("user", "item", "time")] == columns.split(",")
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|", "::", " "])
 def test_what_stands_between_fields(tmp_path: Path, separator: str) -> None:
-    text = log("user,item,time", "{user},{item},2020-01-{day:02}", separator)
+    text = log("user,item,time", ROW, separator)
     found, told = guessed(tmp_path, "log.csv", text)
     assert found["data"]["separator"] == separator
     assert told[0].startswith("separator")
@@ -159,30 +170,8 @@ def test_what_is_guessed_by_values_or_stands_for_something_else_is_said(tmp_path
     assert line.endswith(", by its values; sent may be one, too: --time-column")
 
 
-@pytest.mark.parametrize(
-    ("written", "words"),
-    [
-        ("438{day:02}", ["438", "1970-01-01", "Excel", "--time-format epoch_s"]),
-        ("438{day:02}.5", ["Excel"]),
-        ("{day}", ["1970-01-01", "only number the events", "--time-format epoch_s"]),
-        ("15778368{day:02}000000000", ["nanoseconds", "divide them by 1,000", "epoch_us"]),
-    ],
-)
-def test_numbers_that_are_hardly_times_are_asked_about(
-    tmp_path: Path, written: str, words: list[str]
-) -> None:
-    """Days since 1899 and counters of rows would all be seconds of January 1970."""
-    small.write(tmp_path, {"log.csv": log("user,item,time", "{user},{item}," + written)})
-    with refusal(UsageError, 'log.csv: column "time"', *words):
-        config_for(tmp_path / "log.csv", tmp_path / "new.toml")
-    if "Excel" not in words:
-        return
-    found = config_for(tmp_path / "log.csv", tmp_path / "new.toml", Columns(time_format="epoch_s"))
-    assert tomllib.loads(found.text)["data"]["time_format"] == "epoch_s"
-
-
 def test_events_in_the_future_are_said(tmp_path: Path) -> None:
-    text = log("user,item,time", "{user},{item},2020-01-{day:02}") + "u1,i1,2920-01-01\n"
+    text = log("user,item,time", ROW) + "u1,i1,2920-01-01\n"
     small.write(tmp_path, {"log.csv": text})
     found = config_for(tmp_path / "log.csv", tmp_path / "new.toml")
     (line,) = [line for line in found.told if line.startswith("note ")]
@@ -190,50 +179,8 @@ def test_events_in_the_future_are_said(tmp_path: Path) -> None:
     assert "later than today" in line
 
 
-def test_a_log_that_leaves_nobody_to_evaluate_is_told(here: Path, cli: Cli) -> None:
-    """Every user has one event."""
-    rows = "".join(f"u{n},i{n % 3},2020-01-{n % 30 + 1:02}\n" for n in range(90))
-    small.write(here, {"log.csv": "user,item,time\n" + rows})
-    status, out, err = cli("init", "log.csv")
-    assert (status, "next" in out) == (1, False)
-    assert err.startswith("nobody can be evaluated so: ")
-    assert "train event" in err
-
-
-@pytest.mark.parametrize(
-    ("row", "names"),
-    [
-        ("1\t2\t2020-01-05", "user,item,time"),
-        ("1\t2\t5\t2020-01-05", "user,item,rating,time"),
-        ("1\t2", "user,item"),
-        ("1\t2\t5\t2020-01-05\t7", "user,item,rating,time,column5"),
-    ],
-)
-def test_names_are_asked_for_as_many_as_there_are(tmp_path: Path, row: str, names: str) -> None:
-    small.write(tmp_path, {"u.data": row + "\n"})
-    with refusal(UsageError, "line 1 looks like data", f"--header {names}"):
-        config_for(tmp_path / "u.data", tmp_path / "new.toml")
-
-
-def test_a_tab_file_without_a_header_needs_no_separator(here: Path, cli: Cli) -> None:
-    """Nor is one refused that is typed as a shell has it."""
-    small.write(here, {"u.data": log("", "{user},{item},{rating},2020-01-{day:02}", "\t")})
-    header = ("--header", "user,item,rating,time")
-    tells(cli("init", "u.data", *header, "-o", "one.toml"), 0, "written to one.toml")
-    typed = ("--separator", "\\t")
-    tells(cli("init", "u.data", *header, *typed, "-o", "two.toml"), 0, "written to two.toml")
-    one, two = (tomllib.loads(Path(f"{name}.toml").read_text()) for name in ("one", "two"))
-    assert one == two
-    assert one["data"]["separator"] == "\t"
-    refused = cli("init", "u.data", "--header", "user,item,time", "-o", "three.toml")
-    is_refused(refused, "u.data: line 1 has 4 fields, and --header names 3")
-
-
-def test_a_file_without_a_header_is_told_and_taken_with_names(tmp_path: Path) -> None:
+def test_a_file_without_a_header_is_taken_with_names(tmp_path: Path) -> None:
     text = log("", "{user},{item},{rating},2020-01-{day:02}")
-    small.write(tmp_path, {"u.data": text})
-    with refusal(UsageError, "line 1 looks like data", "u0", "--header user,item,rating,time"):
-        config_for(tmp_path / "u.data", tmp_path / "new.toml")
     names = ("user", "item", "rating", "time")
     found, told = guessed(tmp_path, "u.data", text, header=names)
     assert found["data"]["header"] == list(names)
@@ -270,7 +217,7 @@ def test_a_later_row_that_is_written_otherwise_is_named(tmp_path: Path) -> None:
 
 
 def test_other_ways_of_the_same_reading_are_not_named(tmp_path: Path) -> None:
-    _, told = guessed(tmp_path, "log.csv", log("user,item,time", "{user},{item},2020-01-{day:02}"))
+    _, told = guessed(tmp_path, "log.csv", log("user,item,time", ROW))
     assert not any(line.startswith("ambiguous ") for line in told)
 
 
@@ -294,22 +241,6 @@ def test_times_that_are_missing_and_written_as_0_are_noted(tmp_path: Path) -> No
     assert any("events from 1970-01-01 on are earlier than any log" in line for line in told)
 
 
-def test_the_events_of_a_session_are_rows(here: Path, cli: Cli) -> None:
-    def events(user: int) -> list[dict[str, Any]]:
-        day = 86_400_000
-        return [{"aid": f"a{(user + n) % 5}", "ts": (18_262 + n) * day} for n in range(10)]
-
-    sessions = [{"session": f"s{n}", "events": events(n)} for n in range(12)]
-    small.write(here, {"log.jsonl": "".join(json.dumps(one) + "\n" for one in sessions)})
-    status, out, err = cli("init", "log.jsonl")
-    assert (status, err) == (0, "")
-    assert "rows       the elements of events" in out
-    assert "found      120 events of 12 users and 5 items" in out
-    found = tomllib.loads((here / "log.toml").read_text(encoding="utf-8"))["data"]
-    assert (found["rows"], found["item"], found["time"]) == ("events", "aid", "ts")
-    assert cli("run", "log.toml")[0] == 0
-
-
 def test_lists_side_by_side_are_rows(tmp_path: Path) -> None:
     days = [[f"2020-01-{day:02}" for day in DAYS]] * 12
     items = [[f"i{(n + day) % 5}" for day in DAYS] for n in range(12)]
@@ -331,49 +262,17 @@ def test_lists_beside_columns_that_are_named_are_no_rows(tmp_path: Path) -> None
     assert "rows" not in found["data"]
 
 
-def test_letters_of_another_encoding(here: Path, cli: Cli) -> None:
-    text = log("user,item,time,größe", "{user},é{item},2020-01-{day:02},1")
-    (here / "log.csv").write_bytes(text.encode("latin-1"))
-    is_refused(cli("init", "log.csv"), "is not UTF-8 text", "--encoding latin-1")
-    assert cli("init", "log.csv", "--encoding", "latin-1")[::2] == (0, "")
-    assert 'encoding = "latin-1"' in (here / "log.toml").read_text(encoding="utf-8")
-
-
-def test_signs_of_a_shell_in_the_name_of_a_log(here: Path, cli: Cli) -> None:
-    text = log("user,item,time", "{user},{item},2020-01-{day:02}")
-    small.write(here, {"a $HOME [1].csv": text})
-    assert cli("init", "a $HOME [1].csv", "-o", "new.toml")[0] == 0
-    assert cli("run", "new.toml")[0] == 0
-
-
-def test_names_for_what_has_names_are_refused(tmp_path: Path) -> None:
-    pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]}).write_parquet(
-        tmp_path / "log.parquet"
-    )
-    with refusal(UsageError, "its columns have names, user, item, time; leave --header out"):
-        config_for(tmp_path / "log.parquet", tmp_path / "new.toml", Columns(header=("a", "b", "c")))
-
-
-def test_empty_ids_are_told_with_what_leaves_them_out(here: Path, cli: Cli) -> None:
-    text = log("user,item,time", "{user},{item},2020-01-{day:02}") + ",i1,2020-01-30\n"
-    small.write(here, {"log.csv": text})
-    status, _, err = cli("init", "log.csv")
-    assert status == 1
-    assert "where = { user = { empty = false } } under [data] leaves such rows out" in err
-    assert cli("run", "log.toml", "--set", "data.where={ user = { empty = false } }")[0] == 0
-
-
 def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
     """All 12 users are there on the last 7 of 30 days, and on the last 1 of 10."""
-    row = "{user},{item},2020-01-{day:02}"
-    found, told = guessed(tmp_path, "long.csv", log("user,item,time", row))
+    text = log("user,item,time", ROW)
+    found, told = guessed(tmp_path, "long.csv", text)
     assert found["split"] == {"strategy": "time", "valid_days": 7}
     assert (
         "found      360 events of 12 users and 5 items, 2020-01-01 … 2020-01-30, days of UTC"
         in told
     )
     assert "split      the last 7 days: 12 of their users had events before" in told
-    short = "\n".join(log("user,item,time", row).splitlines()[:121]) + "\n"
+    short = "".join(text.splitlines(keepends=True)[:121])
     assert guessed(tmp_path, "short.csv", short)[0]["split"]["valid_days"] == 1
     apart = (
         "user,item,time\n"
@@ -388,51 +287,86 @@ def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
 
 
 def test_parquet_has_types(tmp_path: Path) -> None:
-    text = log("user,item,when", "{user},{item},2020-01-{day:02}")
+    text = log("user,item,when", ROW)
     pl.read_csv(text.encode(), try_parse_dates=True).write_parquet(tmp_path / "log.parquet")
     found = config_for(tmp_path / "log.parquet", tmp_path / "new.toml")
     assert "time       column when: a date or time" in found.told
     assert "time_format" not in tomllib.loads(found.text)["data"]
 
 
+def test_the_events_of_a_session_are_rows(tmp_path: Path) -> None:
+    def events(user: int) -> list[dict[str, Any]]:
+        day = 86_400_000
+        return [{"aid": f"a{(user + n) % 5}", "ts": (18_262 + n) * day} for n in range(10)]
+
+    sessions = [{"session": f"s{n}", "events": events(n)} for n in range(12)]
+    text = "".join(json.dumps(session) + "\n" for session in sessions)
+    found, told = guessed(tmp_path, "log.jsonl", text)
+    assert "rows       the elements of events" in told
+    assert any(line.startswith("found      120 events of 12 users and 5 items") for line in told)
+    data = found["data"]
+    assert (data["rows"], data["item"], data["time"]) == ("events", "aid", "ts")
+
+
+def test_letters_of_another_encoding(tmp_path: Path) -> None:
+    text = log("user,item,time,größe", "{user},é{item},2020-01-{day:02},1")
+    path = tmp_path / "log.csv"
+    path.write_bytes(text.encode("latin-1"))
+    with refusal(DataError, "is not UTF-8 text"):
+        config_for(path, tmp_path / "new.toml")
+    found = config_for(path, tmp_path / "new.toml", Columns(encoding="latin-1"))
+    assert (found.fault, tomllib.loads(found.text)["data"]["encoding"]) == ("", "latin-1")
+
+
+def test_signs_of_a_shell_in_the_name_of_a_log(tmp_path: Path) -> None:
+    found, _ = guessed(tmp_path, "a $HOME [1].csv", log("user,item,time", ROW))
+    assert found["data"]["events"] == "a $$HOME [1].csv"
+    make_task(config_.parse(found, tmp_path))
+
+
+def test_a_tab_file_without_a_header_needs_no_separator(tmp_path: Path) -> None:
+    """Nor is one refused that is typed as a shell has it."""
+    text = log("", "{user},{item},{rating},2020-01-{day:02}", "\t")
+    header = ("user", "item", "rating", "time")
+    found = [
+        guessed(tmp_path, "u.data", text, header=header, separator=separator)[0]
+        for separator in (None, "\\t")
+    ]
+    assert found[0] == found[1]
+    assert found[0]["data"]["separator"] == "\t"
+
+
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("rows", "fault"),
     [
         (
-            "a,b,c\nx,y,2020-01-01\n",
-            [
-                "no column looks like the user's id or the item's id",
-                "of a, b",
-                "--user-column --item-",
-            ],
+            "".join(f"u{n},i{n % 3},2020-01-{n % 30 + 1:02}\n" for n in range(90)),
+            ["nobody can be evaluated so: ", "train event"],
         ),
-        ("user,b,c\nx,y,2020-01-01\n", ["the item's id", "of b name one", "--item-column"]),
-        ("user,item\nx,y\n", ["has the columns user, item", "a time are needed", "docs/config.md"]),
         (
-            "user,item,b\nx,y,z\n",
-            ["no column looks like a time", "--time-column", "docs/config.md"],
+            log("", ROW) + "u1,i1,2020-13-01\n",
+            ["the log cannot be read so: ", 'log.csv: line 362, column "time"'],
         ),
-        ("user\nx\n", ["has the columns user; a user, an item and a time are needed"]),
-        ('{"user": 1, "item": 2}\n', ["line 1 looks like JSON", ".jsonl"]),
         (
-            "97,9,44,cart,1709251288\n",
-            ["like data", "--header user,item,rating,time,column5"],
+            log("", ROW) + ",i1,2020-01-30\n",
+            ["where = { user = { empty = false } } under [data] leaves such rows out"],
         ),
-        ("2024-04-01,c3,p1\n", ["looks like data", "--header time,user,item"]),
-        ("user,item,time\n", ['"time"', "no time in its first rows"]),
-        ("user,item,time\nx,y,soon\n", ['"time"', '"soon"', '--time-format "%d.%m.%Y"']),
     ],
 )
-def test_what_cannot_be_guessed_is_asked_for(tmp_path: Path, text: str, words: list[str]) -> None:
-    small.write(tmp_path, {"log.csv": text})
-    with refusal(UsageError, "log.csv", *words):
-        config_for(tmp_path / "log.csv", tmp_path / "new.toml")
+def test_a_config_is_there_though_no_run_can_begin(
+    tmp_path: Path, rows: str, fault: list[str]
+) -> None:
+    """The hints of what is wrong are keys of it."""
+    found = config_for(write(tmp_path, "user,item,time\n" + rows), tmp_path / "new.toml")
+    assert [words for words in fault if words not in found.fault] == []
+    assert tomllib.loads(found.text)["data"]["events"] == "log.csv"
 
 
-def test_names_that_are_given_must_be_there(tmp_path: Path) -> None:
-    small.write(tmp_path, {"log.csv": "user,item,time\n"})
-    with refusal(UsageError, 'has no column "who"', "user, item, time"):
-        config_for(tmp_path / "log.csv", tmp_path / "new.toml", Columns(user="who"))
+def test_names_for_what_has_names_are_refused(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]})
+    frame.write_parquet(tmp_path / "log.parquet")
+    with refusal(UsageError, "its columns have names, user, item, time; leave --header out"):
+        config_for(tmp_path / "log.parquet", tmp_path / "new.toml", Columns(header=("a", "b", "c")))
 
 
 def test_no_such_log(tmp_path: Path) -> None:
@@ -440,32 +374,67 @@ def test_no_such_log(tmp_path: Path) -> None:
         config_for(tmp_path / "gone.csv", tmp_path / "new.toml")
 
 
-def test_from_a_log_to_the_table_in_two_commands(here: Path, cli: Cli) -> None:
-    small.write(here, {"logs/shop.csv": log("who;what;when", "{user};{item};{day:02}.01.2020")})
-    given = ["--user-column", "who", "--item-column", "what"]
-    tells(
-        cli("init", "logs/shop.csv", *given), 0, "%d.%m.%Y", "written to shop.toml", "run shop.toml"
-    )
-    assert tomllib.loads(Path("shop.toml").read_text())["data"]["path"] == "logs"
-    tells(
-        cli("run", "shop.toml", "--out", "run"),
-        0,
-        "random × 10",
-        "popular in the last week",
-        "had before",
-    )
-    is_refused(cli("init", "logs/shop.csv", *given), "shop.toml: is there already", "--force")
-    status, out, err = cli("init", "logs/shop.csv", *given, "-o", "new/quiet.toml", "-q")
-    assert (status, out, err) == (0, "", "")
-    assert tomllib.loads(Path("new/quiet.toml").read_text())["data"]["path"] == "../logs"
+def times(written: str) -> str:
+    return log("user,item,time", "{user},{item}," + written)
 
 
-def test_a_log_that_cannot_be_read_has_a_config_all_the_same(here: Path, cli: Cli) -> None:
-    """The hints of what is wrong are keys of it."""
-    text = log("user,item,time", "{user},{item},2020-01-{day:02}") + "u1,i1,2020-13-01\n"
-    small.write(here, {"log.csv": text})
-    status, out, err = cli("init", "log.csv")
-    assert (status, "written to log.toml" in out) == (1, True)
-    assert err.startswith("the log cannot be read so: ")
-    assert 'log.csv: line 362, column "time"' in err
-    assert Path("log.toml").is_file()
+@pytest.mark.parametrize(
+    ("text", "said", "words"),
+    [
+        (
+            "a,b,c\nx,y,2020-01-01\n",
+            {},
+            [
+                "no column looks like the user's id or the item's id",
+                "of a, b",
+                "--user-column --item-",
+            ],
+        ),
+        ("user,b,c\nx,y,2020-01-01\n", {}, ["the item's id", "of b name one", "--item-column"]),
+        (
+            "user,item\nx,y\n",
+            {},
+            ["has the columns user, item", "a time are needed", "docs/config.md"],
+        ),
+        (
+            "user,item,b\nx,y,z\n",
+            {},
+            ["no column looks like a time", "--time-column", "docs/config.md"],
+        ),
+        ("user\nx\n", {}, ["has the columns user; a user, an item and a time are needed"]),
+        ("user,item,time\n", {"user": "who"}, ['has no column "who"', "user, item, time"]),
+        ('{"user": 1, "item": 2}\n', {}, ["line 1 looks like JSON", ".jsonl"]),
+        ("2024-04-01,c3,p1\n", {}, ["looks like data", "--header time,user,item"]),
+        ("1\t2\t2020-01-05\n", {}, ["line 1 looks like data", "--header user,item,time"]),
+        ("1\t2\t5\t2020-01-05\n", {}, ["--header user,item,rating,time"]),
+        ("1\t2\n", {}, ["--header user,item"]),
+        ("1\t2\t5\t2020-01-05\t7\n", {}, ["--header user,item,rating,time,column5"]),
+        ("97,9,44,cart,1709251288\n", {}, ["--header user,item,rating,time,column5"]),
+        (
+            "1\t2\t5\t2020-01-05\n",
+            {"header": ("user", "item", "time")},
+            ["log.csv: line 1 has 4 fields, and --header names 3"],
+        ),
+        ("user,item,time\n", {}, ['"time"', "no time in its first rows"]),
+        ("user,item,time\nx,y,soon\n", {}, ['"time"', '"soon"', '--time-format "%d.%m.%Y"']),
+        # Days since 1899 and counters of rows would all be seconds of January 1970.
+        (times("438{day:02}"), {}, ["438", "1970-01-01", "Excel", "--time-format epoch_s"]),
+        (times("438{day:02}.5"), {}, ["Excel"]),
+        (times("{day}"), {}, ["1970-01-01", "only number the events", "--time-format epoch_s"]),
+        (
+            times("15778368{day:02}000000000"),
+            {},
+            ["nanoseconds", "divide them by 1,000", "epoch_us"],
+        ),
+    ],
+)
+def test_what_cannot_be_guessed_is_asked_for(
+    tmp_path: Path, text: str, said: dict[str, Any], words: list[str]
+) -> None:
+    with refusal(UsageError, "log.csv", *words):
+        config_for(write(tmp_path, text), tmp_path / "new.toml", Columns(**said))
+
+
+def test_numbers_that_are_hardly_times_are_times_where_it_is_said(tmp_path: Path) -> None:
+    found, _ = guessed(tmp_path, "log.csv", times("438{day:02}"), time_format="epoch_s")
+    assert found["data"]["time_format"] == "epoch_s"
