@@ -3,7 +3,6 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -16,10 +15,10 @@ from small import POPULAR
 import harness
 from harness import config as config_
 from harness.core.errors import HarnessError, UsageError
-from harness.experiment.submit import submit
+from harness.experiment.split_files import write
 from harness.protocol.task import make_task
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LOG = """user,item,time,stars
 bob,c,2020-01-03,2
 bob,b,2020-01-03,5
@@ -33,10 +32,6 @@ bob,d,2020-01-08,3
 bob,d,2020-01-08,0.5
 """
 """The last day is held out: ann b, bob d and new, which is no candidate, cid a."""
-
-
-OF_TRAIN = ("Coverage", "Gini", "Novelty")
-"""Metrics that need more than a solution."""
 
 
 def texts(folder: Path, *names: str) -> list[str]:
@@ -144,36 +139,6 @@ def test_both_leaderboards_have_users(share: float, tmp_path: Path) -> None:
     assert done.record.public == {0.01: 1, 0.5: 2, 0.99: 2}[share]
 
 
-@pytest.mark.parametrize("sections", small.CONFIGS.values(), ids=small.CONFIGS)
-def test_runs_and_lists_score_on_the_files_as_in_the_run(
-    sections: dict[str, Any], tmp_path: Path
-) -> None:
-    """But of models that look back from the cut-off, which a given split puts behind train."""
-    config, out = small.many(tmp_path, **sections), tmp_path / "out"
-    done = harness.split(config, out)
-    was, now = harness.run(config), harness.run(out / "config.toml")
-    fingerprint = was.evaluation_set.fingerprint
-    assert now.evaluation_set.fingerprint == done.record.evaluation.fingerprint == fingerprint
-    look_back = {"trending", "gaps", "fading"} if config.split.strategy == "time" else set()
-    figures = [
-        {model.name: model.metrics for model in run.models if model.name not in look_back}
-        for run in (was, now)
-    ]
-    assert figures[0] == figures[1]
-    own = {model.name: model.metrics for model in was.models}
-    metrics = [name for name in own["popular"] if not name.startswith(OF_TRAIN)]
-    for name in ("popular", "after", "gaps"):
-        submit(config, name, tmp_path / "lists.csv")
-        scored = harness.score(
-            tmp_path / "lists.csv",
-            solution=out / "solution.csv",
-            sample=out / "sample_submission.csv",
-            metrics=metrics,
-            keep_users_without_items=True,
-        )
-        assert [scored.metrics[m].mean for m in metrics] == [own[name][m].mean for m in metrics]
-
-
 @pytest.mark.parametrize(
     ("name", "columns"),
     [
@@ -196,27 +161,33 @@ def test_competitions_have_their_own_columns(
     assert tuple(pl.read_csv(out / "sample_submission.csv").columns) == columns
 
 
-SHUFFLED = LOG.splitlines(keepends=True)[1:]
+EVENTS = LOG.splitlines(keepends=True)[1:]
 
 
-@given(st.permutations(SHUFFLED))
+def written(folder: Path, rows: list[str]) -> list[str]:
+    """Return the files that are written for events in some order."""
+    log = "".join(["user,item,time,stars\n", *rows])
+    harness.split(small.config(folder, log=log, data={"value": "stars"}), folder / "out")
+    return texts(folder / "out", *sorted(path.name for path in (folder / "out").iterdir()))
+
+
+@pytest.fixture(scope="module")
+def in_order(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return written(tmp_path_factory.mktemp("shop"), EVENTS)
+
+
+@given(rows=st.permutations(EVENTS))
 def test_the_order_of_rows_changes_no_byte(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[str]
+    tmp_path_factory: pytest.TempPathFactory, in_order: list[str], rows: list[str]
 ) -> None:
-    log = "user,item,time,stars\n"
-    folders = [tmp_path_factory.mktemp("shop") for _ in range(2)]
-    for folder, own in zip(folders, (SHUFFLED, rows), strict=True):
-        config = small.config(folder, log=log + "".join(own), data={"value": "stars"})
-        harness.split(config, folder / "out")
-    names = sorted(path.name for path in (folders[0] / "out").iterdir())
-    assert texts(folders[0] / "out", *names) == texts(folders[1] / "out", *names)
+    assert written(tmp_path_factory.mktemp("shop"), rows) == in_order
 
 
-def test_many_parts_are_written_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = small.many(tmp_path)
-    harness.split(config, tmp_path / "whole")
-    monkeypatch.setattr("harness.experiment.split_files._ROWS", 7)
-    harness.split(config, tmp_path / "parts")
+def test_many_parts_are_written_as_one(tmp_path: Path) -> None:
+    task = make_task(small.many(tmp_path))
+    for folder, rows in (("whole", 1_000), ("parts", 7)):
+        (tmp_path / folder).mkdir()
+        write(task, tmp_path / folder, 0.3, rows=rows)
     names = ("train.csv", "valid.csv")
     assert texts(tmp_path / "parts", *names) == texts(tmp_path / "whole", *names)
 
@@ -262,12 +233,6 @@ def test_users_without_true_items_have_a_row(tmp_path: Path) -> None:
         done = harness.split(config, tmp_path / "out")
         assert [row[:-1] for row in lines_of(tmp_path / "out", "solution.csv")] == rows
         assert done.record.without_items == len([row for row in rows if row[-1] in ("", "0.0")])
-        submit(config, "popular", tmp_path / "lists.csv")
-        own = tmp_path / "lists.csv", tmp_path / "out" / "solution.csv"
-        scored = harness.score(
-            own[0], solution=own[1], metrics=["MAP@2"], keep_users_without_items=True
-        )
-        assert scored.metrics["MAP@2"].mean == harness.run(config).models[0].metrics["MAP@2"].mean
 
 
 def test_who_registered_when_is_not_written(tmp_path: Path) -> None:
@@ -379,6 +344,4 @@ def test_a_separator_of_the_competition_is_named(tmp_path: Path) -> None:
     assert texts(tmp_path / "out", "sample_submission.csv") == [
         "who,what\nann,c|a b\nbob,c|a b\ncid,c|a b\n"
     ]
-    files = {"solution": tmp_path / "out" / "solution.csv", "separator": "|"}
-    scored = harness.score(tmp_path / "out" / "sample_submission.csv", **files, metrics=["MAP@2"])
-    assert scored.metrics["MAP@2"].mean == pytest.approx((1 + 1 / 2 + 1) / 3)
+    assert texts(tmp_path / "out", "solution.csv")[0].startswith("who,what,Usage\nann,a b|c,")
