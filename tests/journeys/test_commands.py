@@ -1,469 +1,444 @@
-"""The command line: what it prints where, its exit status, and every mistake in a message."""
+"""Every command: its help, its grammar, a refusal, and what it prints where."""
 
 import csv
 import io
 import json
+import logging
 import os
-import signal
-import subprocess
+import re
+import shlex
+import shutil
 import sys
-import time
 from pathlib import Path
 
-import polars as pl
 import pytest
 import small
 from conftest import Cli, is_refused, tells
-from small import LOG, POPULAR
+from small import LOG, POPULAR, RANDOM
+from typer.main import get_command
 
-from harness.__main__ import main as started
-from harness.cli import guarded, main
-from harness.cli.show import to_type
+from harness import config as config_
+from harness.cli import app
 from harness.core.table import Sheet
+from harness.experiment.run import run
 
-TOML = small.toml()
+COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 PLUG_INS = """
-import pathlib
-import time
+import numpy as np
 
-class Model:
-    def fit(self, train):
-        return self
-
-    def recommend(self, users, k, draws, exclude=None):
-        import numpy as np
-        return np.full((len(users), k), -1)
-
-class Slow(Model):
-    def fit(self, train):
-        pathlib.Path("fitting").touch()
-        for _ in range(6000):  # a signal that comes just before a sleep is met behind it
-            time.sleep(0.01)
-
-class Raises(Model):
+class Raises:
     def fit(self, train):
         raise ZeroDivisionError("too few stars")
 
-class Talks(Model):
+    def recommend(self, users, k, draws, exclude=None):
+        print("asked")
+        return np.full((len(users), k), -1)
+
+class Talks(Raises):
     def fit(self, train):
         print("epoch 1")
         return self
 """
+FAILS = {"name": "mine", "use": "plugged:Raises"}
+TUNED = POPULAR | {"space": {"window_days": [1, 2]}}
+ON_EVENTS = {"path": "nowhere", "events": "events.csv"}
+EVENTS = "user,item,time\nann,a,2024-01-01\nann,b,2024-01-02\nbob,b,2024-01-01\nbob,a,2024-01-02\n"
+FILES = {
+    "log.csv": LOG,
+    "days.csv": small.TO_TUNE,
+    "there/events.csv": EVENTS,
+    "plugged.py": PLUG_INS,
+    "lists.csv": "user,items\nann,b a\nbob,d b\ncid,a b\n",
+    "truth.csv": "user,items\nann,b\nbob,d\ncid,a\n",
+    "thesis/chapter.doc": "",
+    "real/transactions_train.csv": "mine",
+    "exam.toml": small.toml(),
+    "two.toml": small.toml(POPULAR, RANDOM, compare={"resamples": 100}),
+    "fails.toml": small.toml(POPULAR, FAILS),
+    "tuned.toml": small.toml(TUNED, data={"events": "days.csv"}),
+    "there.toml": small.toml(data=ON_EVENTS, split={"strategy": "last_n", "n": 1}),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of what the commands need, a run among it; not to be written to."""
+    folder = small.write(tmp_path_factory.mktemp("made"), FILES)
+    run(config_.read(folder / "two.toml")).write(folder / "one")
+    return folder
 
 
 @pytest.fixture
-def harness(here: Path, cli: Cli) -> Cli:
-    """Return what runs a command where a log, a config and models are."""
-    small.write(here, {"log.csv": LOG, "exam.toml": TOML, "plugged.py": PLUG_INS})
+def harness(made: Path, here: Path, cli: Cli) -> Cli:
+    """Return what runs a command in a copy of that folder."""
+    shutil.copytree(made, here, dirs_exist_ok=True)
     return cli
 
 
-def command(*arguments: str, **options: object) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", *arguments],
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
-    )  # type: ignore[call-overload,no-any-return]  # fmt: skip
+def options(command: str) -> set[str]:
+    return {text for param in COMMANDS[command].params for text in param.opts}
 
 
-def runs(folder: Path) -> list[str]:
-    return sorted(p.name for p in (folder / "runs").glob("*"))
+def runs() -> list[str]:
+    return sorted(path.name for path in Path("runs").glob("*"))
 
 
-def test_a_run_prints_its_table_and_writes_its_folder(harness: Cli, tmp_path: Path) -> None:
+# Help and grammar.
+
+
+def test_no_arguments_show_the_help(cli: Cli) -> None:
+    status, out, err = cli()
+    assert status == 2
+    assert "Usage: " in out + err
+    tells(cli("--help"), 0, *COMMANDS)
+    status, out, _ = cli("--version")
+    assert (status, out.split()[0]) == (0, "submission-harness")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_the_short_options_of_the_long_ones(
+    cli: Cli, command: str
+) -> None:
+    tells(cli(command, "-h"), 0, "Usage:", command, "--help")
+    assert ("-o" in options(command)) == ("--out" in options(command))
+
+
+BY_PLACE = {
+    "run": "run {} -o there.run",
+    "split": "split {} -o files",
+    "submit": "submit {} --model popular --out there.csv",
+    "score": "score lists.csv {}",
+    "validate": "validate lists.csv {}",
+    "explain": "explain lists.csv {} --user ann",
+}
+
+
+def test_no_command_that_reads_a_config_is_forgotten() -> None:
+    reads = {name for name in COMMANDS if "--set" in options(name)}
+    assert reads == {*BY_PLACE, "tune", "compare", "leaderboard"}
+    assert {name for name in COMMANDS if "--config" in options(name)} == reads
+
+
+@pytest.mark.parametrize("command", BY_PLACE)
+def test_a_config_may_be_named_by_its_place_or_by_an_option(harness: Cli, command: str) -> None:
+    line = BY_PLACE[command]
+    one = harness(*line.format("exam.toml").split())
+    other = harness(*line.format("--config exam.toml").split())
+    assert one[0] == other[0] == 0, one[2] + other[2]
+    if command in ("score", "explain"):
+        assert one == other
+    both = harness(*line.format("exam.toml --config other.toml").split())
+    is_refused(both, "two configs, exam.toml and --config other.toml", "name one")
+
+
+@pytest.mark.parametrize("command", ["run", "split", "submit", "tune"])
+def test_a_config_is_asked_for(harness: Cli, command: str) -> None:
+    line = BY_PLACE.get(command, "tune {}").format("")
+    is_refused(harness(*line.split()), "no config; name one: CONFIG", "--config CONFIG")
+
+
+@pytest.mark.parametrize("command", ["score", "validate", "explain"])
+def test_a_second_file_of_lists_is_no_config(harness: Cli, command: str) -> None:
+    line = BY_PLACE[command].format("other.csv")
+    is_refused(harness(*line.split()), "other.csv: stands where a config", "harness compare FILE")
+
+
+# Refusals: one a command, from the command line to status 2; the others are where they are raised.
+
+REFUSED = {
+    "synth": ("hm --out real --users 9 --items 20", "holds transactions_train.csv; name another"),
+    "init": ("log.csv -o exam.toml", "exam.toml: is there already; name another --out, or replace"),
+    "run": ("nope.toml", "nope.toml: no such file; there are exam.toml"),
+    "tune": ("nope.toml", "nope.toml: no such file"),
+    "compare": (
+        ".",
+        ".: is no run folder, but holds 1 run; name one, such as one, or see the best of all: "
+        "harness leaderboard .",
+    ),
+    "check": ("nowhere --at-least 0", "nowhere: is no run folder"),
+    "leaderboard": ("nowhere", "nowhere: is no folder"),
+    "score": ("lists.csv", "scored against what? name one of --config CONFIG and --solution"),
+    "explain": ("lists.csv", "nobody to explain; name --user ID, or ask for --worst 3 or --best 3"),
+    "report": ("nowhere", "nowhere: is no run folder"),
+    "validate": ("lists.csv --sample gone.csv", "gone.csv: there is no such file"),
+    "submit": (
+        "exam.toml --model popula -o own.csv",
+        'exam.toml: no model "popula"; did you mean "popular"?',
+    ),
+    "split": ("exam.toml -o thesis", "thesis: exists and is no folder of harness split"),
+    "fetch": ("movielens", "movielens"),
+    "list": ("metric", "'metric' is not one of 'metrics', 'conventions'"),
+}
+OTHERS = {
+    # What the option parser refuses.
+    "runn": "No such command 'runn'",
+    "run exam.toml --nope": "No such option: --nope",
+    "run exam.toml --engine maybe": "'maybe' is not one of 'local', 'spark'",
+    "run exam.toml --format yaml": "'yaml' is not one of",
+    "run exam.toml --memory 4_gigs": "memory is '4_gigs'; write a number",
+    "synth netflix --out x": "'netflix' is not one of",
+    "synth hm --out x --users many": "'--users': found many, expected a whole number",
+    "score lists.csv --solution truth.csv --k many": "'--k': found many, expected a whole number",
+    "explain lists.csv --solution truth.csv --worst -1": "--worst",
+    "list": "Missing argument 'TOPIC'",
+    "compare one --correction none": "'none' is not one of",
+    # What commands refuse.
+    "run exam.toml --fresh --engine spark": "--fresh is an option of --engine local",
+    "run two.toml --model populr": 'did you mean "popular"',
+    "run exam.toml --out log.csv/x": "log.csv/x",
+    "run exam.toml --set split.valid_days=1000000000": "[split]",
+    "score lists.csv --solution truth.csv --k 0": "--k is 0; expected 1 or more",
+    "score lists.csv --solution sol.csv": "sol.csv: no such file",
+    "score lists.csv --solution truth.csv --metric MAP": 'did you mean "MAP@10"',
+    "score lists.csv --solution truth.csv --k 99999999999": "must be from 1 to 2147483647",
+    "score lists.csv --solution truth.csv --item-column itmes": 'did you mean "items"?',
+    "score one --k 3": "one: a run knows its evaluation set, and its lists are no file",
+    "explain lists.csv --user ann": "lists.csv: scored against what? name one of --config",
+    "explain lists.csv --solution truth.csv --user zed": 'no user "zed" among the 3',
+    "explain lists.csv --solution truth.csv --user ann --k 3 --metric MAP@2": (
+        "--metric MAP@2 says its own cut-off; leave --k out"
+    ),
+    "explain lists.csv --solution truth.csv --user ann --model popular": (
+        "lists.csv: --model, --repeat and --fold go with a run, not with a file"
+    ),
+    "explain lists.csv --config exam.toml --worst 1 --metric Coverage@2": (
+        "metric Coverage@2 has no value for a user"
+    ),
+    "explain lists.csv --config exam.toml --worst 1 --metric MAP@5": "k = 2",
+    "explain gone --model popular --user ann": "gone: no such file or run folder",
+    "explain . --model popular --user ann": ".: is no run folder",
+    "explain thesis --user ann": "thesis: is no run folder; name a file of lists, or a run",
+    "explain one --user ann": "one: which model? name one with --model; allowed: ",
+    "explain one --model random": "nobody to explain",
+    "explain one --model random --user bobb": 'no user "bobb" among the 3',
+    "explain one --model random --user ann --config exam.toml": (
+        "one: a run knows its evaluation set; leave --config and --solution out"
+    ),
+    "explain one --model random --user ann --set data.path=x": "leave --config and --solution out",
+    "explain one --model random --user ann --fold 1": (
+        "one: has one evaluation set, no folds; leave --fold out"
+    ),
+    "submit exam.toml --model popular -o own.csv --fold 1": "exam.toml: --fold goes with a run",
+    "synth hm --out log.csv --users 20": "log.csv",
+    f"synth hm --out {'a' * 300} --users 20": "aaaa",
+    f"validate log.csv --sample {'a' * 300}": "no such file",
+    f"explain {'a' * 300} --solution log.csv --user u": "no such file",
+    f"leaderboard {'a' * 300}": "is no folder",
+    "validate lists.csv --solution truth.csv --fix lists.csv": "is read by this command and never",
+    "init log.csv -o log.csv": "is read by this command and never",
+    # Options that are gone: what to do instead.
+    "validate lists.csv --engine spark": "--engine was removed; leave it out",
+    "validate lists.csv --buckets 3": "--buckets was removed; leave it out",
+    "score lists.csv --master local[2]": "harness.spark.evaluate(predictions, truth, metrics)",
+    "score lists.csv --engine=spark": "--engine was removed; leave it out",
+    "compare run --remote sc://host": "--remote was removed; leave it out: run folders",
+    "run config.toml --whole keep": "--whole was removed; leave it out: where events are",
+}
+
+
+def test_every_command_has_a_refusal() -> None:
+    assert set(REFUSED) == set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        *((f"{command} {line}", words) for command, (line, words) in REFUSED.items()),
+        *OTHERS.items(),
+    ],
+)
+def test_a_mistake_is_a_message_and_status_2(harness: Cli, line: str, words: str) -> None:
+    before = sorted(path.name for path in Path().iterdir())
+    is_refused(harness(*line.split()), words)
+    assert sorted(path.name for path in Path().iterdir() if path.name != "__pycache__") == before
+
+
+@pytest.mark.parametrize(
+    ("mode", "line", "words"),
+    [
+        (0o000, "validate closed/a.csv", "SUB018"),
+        (0o000, "validate log.csv --sample closed/a.csv", "the file may not be read"),
+        (0o000, "score log.csv --solution closed/a.csv", "Permission denied"),
+        (0o311, "score log.csv --solution closed/a.csv", "may not be listed"),
+    ],
+)
+def test_a_folder_that_is_closed_is_a_message(
+    harness: Cli, mode: int, line: str, words: str
+) -> None:
+    closed = Path("closed")
+    closed.mkdir(mode)
+    if os.access(closed, os.R_OK):
+        pytest.skip("root enters every folder")
+    status, out, err = harness(*line.split())
+    assert status in (1, 2)
+    assert words in out + err
+
+
+# --set.
+
+BY_CONFIG = {
+    "validate": ("validate lists.csv", "0 errors"),
+    "score": ("score lists.csv", "1.000000"),
+    "explain": ("explain lists.csv --user ann", "1  b     hit"),
+}
+THERE = ["--config", "there.toml", "--set", "data.path=there"]
+
+
+@pytest.mark.parametrize(("line", "words"), BY_CONFIG.values(), ids=BY_CONFIG)
+def test_keys_are_overridden(harness: Cli, line: str, words: str) -> None:
+    Path("lists.csv").write_text("user,item\nann,b;a\nbob,a;b\n")
+    command = line.split()
+    done = harness(*command, *THERE, "--set", "submission.separator=;")
+    tells(done, 0, words)
+    assert done[2] == ""
+    is_refused(harness(*command, *THERE, "--separator", ";"), "--set 'submission.separator=\";\"'")
+    is_refused(
+        harness(*command, "--solution", "truth.csv", *THERE[2:]),
+        "--set data.path=there overrides a key of a config; name it with --config",
+    )
+
+
+def test_a_fault_is_attributed_to_what_was_typed_too(harness: Cli) -> None:
+    words = "there.toml with --set split.n=-1: [split] n: found -1"
+    is_refused(harness("run", "there.toml", "--set", "split.n=-1"), words)
+    words = "or name another as [data] path or with --set data.path=…"
+    is_refused(harness("score", "lists.csv", "--config", "there.toml"), words)
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_a_hint_on_separators_works_as_it_stands(harness: Cli, separator: str) -> None:
+    Path("there/events.csv").write_text(EVENTS.replace(",", separator))
+    status, _, err = harness("run", *THERE)
+    hint = re.search(r"set (separator = \S+) under \[data\] \(or (--set \S+)\)", err)
+    assert status == 2
+    assert hint is not None, err
+    assert harness("run", *THERE, *shlex.split(hint[2]))[0] == 0
+    text = FILES["there.toml"].replace("[data]\n", f"[data]\n{hint[1]}\n")
+    Path("there.toml").write_text(text)
+    assert harness("run", *THERE)[0] == 0
+
+
+# harness run.
+
+
+def test_a_run_has_a_folder_by_its_evaluation_set_and_a_number_by_its_config(harness: Cli) -> None:
     status, out, err = harness("run", "exam.toml")
-    (name,) = runs(tmp_path)
-    evaluation = json.loads((tmp_path / "runs" / name / "result.json").read_text())["evaluation"]
+    (name,) = runs()
+    evaluation = json.loads(Path("runs", name, "result.json").read_text())["evaluation"]
     assert (status, err) == (0, "")
     assert name == f"2020-01-08-table-{evaluation['fingerprint'][:6]}"
     assert "popular" in out
     assert out.endswith(f"written to runs/{name}/\nnext  harness report runs/{name}\n")
-
-
-@pytest.mark.parametrize(
-    ("typed", "shown"),
-    [(".venv/bin/harness", ".venv/bin/harness"), ("bin/harness", "harness"), ("pytest", "harness")],
-)
-def test_the_next_step_is_typed_as_the_command_was(
-    here: Path, monkeypatch: pytest.MonkeyPatch, typed: str, shown: str
-) -> None:
-    """By its path, unless a shell finds the name."""
-    small.write(here, {"bin/harness": ""})
-    (here / "bin" / "harness").chmod(0o755)
-    monkeypatch.setenv("PATH", typed.removesuffix("/harness"))
-    monkeypatch.setattr("sys.argv", [typed])
-    assert to_type("report", "runs/one two") == f"{shown} report 'runs/one two'"
-
-
-def test_a_folder_of_the_same_name_is_told(harness: Cli, tmp_path: Path) -> None:
-    """The second config has other parameters, and the same evaluation set."""
-    small.write(tmp_path, {"two.toml": small.toml({**POPULAR, "params": {"window_days": 2}})})
+    other = "run", "exam.toml", "--set", "models.0.params.window_days=2"
+    words = f"written to runs/{name}-2/, as another config has written to runs/{name}/"
+    tells(harness(*other), 0, words)
+    assert harness(*other, "--format", "csv")[2] == f"{words}\n"
     harness("run", "exam.toml")
-    (name,) = runs(tmp_path)
-    told = f"written to runs/{name}-2/, as another config has written to runs/{name}/"
-    assert told in harness("run", "two.toml")[1]
-    assert harness("run", "two.toml", "--format", "csv")[2] == f"{told}\n"
-    assert runs(tmp_path) == [name, f"{name}-2"]
+    assert runs() == [name, f"{name}-2"]
+    assert "window_days = 2" in Path("runs", f"{name}-2", "config.toml").read_text()
+    Path("runs", name, "mine.txt").write_text("kept")
+    harness("run", "exam.toml")
+    assert runs() == [name, f"{name}-2", f"{name}-3"]
 
 
-TWO = small.toml(POPULAR, {"name": "mine", "use": "plugged:Raises"})
-
-
-def test_a_model_that_fails_costs_the_others_nothing(harness: Cli, tmp_path: Path) -> None:
-    small.write(tmp_path, {"two.toml": TWO})
-    status, out, err = harness("run", "two.toml", "--out", "one")
-    assert status == 1
-    assert 'failed  model "mine" raised in fit: ZeroDivisionError: too few stars' in out
-    assert "written to one/" in out
-    assert err == "1 of 2 models failed; --debug shows tracebacks\n"
-    found = json.loads((tmp_path / "one/result.json").read_text())
-    assert [model["name"] for model in found["models"]] == ["popular"]
-    assert [model["name"] for model in found["failed"]] == ["mine"]
-
-
-def test_what_failed_is_told_of_the_run_later_on(harness: Cli, tmp_path: Path) -> None:
-    """Its scores under other metrics, and what is asked of the model itself."""
-    small.write(tmp_path, {"two.toml": TWO})
-    harness("run", "two.toml", "--out", "one")
-    status, out, _ = harness("score", "one", "--metric", "Recall@1")
-    assert status == 0
-    assert 'failed  model "mine" raised in fit: ZeroDivisionError: too few stars' in out
-    record = json.loads(harness("score", "one", "--metric", "Recall@1", "--format", "json")[1])
-    assert [model["name"] for model in record["failed"]] == ["mine"]
-    told = 'one: model "mine" failed in this run and has no lists: model "mine" raised in fit: Zero'
-    own = "explain", "one", "--user", "ann", "--model"
-    is_refused(harness(*own, "mine"), told, "; allowed: popular")
-    status, _, err = harness(*own, "nobody")
-    assert (status, err) == (2, 'one: no model "nobody"; allowed: popular\n')
-
-
-def test_the_first_failure_can_end_a_run(harness: Cli, tmp_path: Path) -> None:
-    small.write(tmp_path, {"two.toml": TWO})
-    is_refused(harness("run", "two.toml", "--fail-fast"), 'model "mine" raised in fit', "--debug")
-    assert runs(tmp_path) == []
-
-
-def test_a_failure_has_its_traceback_on_demand(here: Path) -> None:
-    small.write(here, {"log.csv": LOG, "two.toml": TWO, "plugged.py": PLUG_INS})
-    with command("run", "two.toml", "--debug") as process:
-        out, err = process.communicate()
-    assert process.returncode == 1
-    assert "Traceback (most recent call last)" in err
-    assert 'raise ZeroDivisionError("too few stars")' in err
-    assert "Traceback" not in out
-
-
-def test_a_run_of_another_config_gets_a_number(harness: Cli, tmp_path: Path) -> None:
-    """The same config writes its own folder again."""
-    for days in (1, 2, 3, 1, 2):
-        changed = f"models.0.params.window_days={days}"
-        assert harness("run", "exam.toml", "--set", changed)[0] == 0
-    first = runs(tmp_path)[0]
-    assert runs(tmp_path) == [first, f"{first}-2", f"{first}-3"]
-    assert "window_days = 2" in (tmp_path / "runs" / f"{first}-2" / "config.toml").read_text()
-
-
-def test_a_folder_with_something_else_is_left_alone(harness: Cli, tmp_path: Path) -> None:
-    assert harness("run", "exam.toml")[0] == 0
-    (first,) = runs(tmp_path)
-    small.write(tmp_path, {f"runs/{first}/mine.txt": "kept"})
-    assert harness("run", "exam.toml")[0] == 0
-    assert runs(tmp_path) == [first, f"{first}-2"]
-
-
-def test_models_are_named_and_evaluated_anew_on_demand(harness: Cli, tmp_path: Path) -> None:
-    small.write(tmp_path, {"two.toml": TWO})
-    tells(harness("run", "two.toml", "--model", "popular", "--fresh"), 0, "the only model")
-    is_refused(harness("run", "two.toml", "--model", "populr"), 'did you mean "popular"')
-    is_refused(
-        harness("run", "two.toml", "--fresh", "--engine", "spark"),
-        "--fresh is an option of --engine local",
-    )
-
-
-def test_out_names_the_folder_and_may_name_an_earlier_run(harness: Cli, tmp_path: Path) -> None:
-    for _ in range(2):
-        tells(harness("run", "exam.toml", "--out", "mine/one"), 0, "written to mine/one/")
-    assert [p.name for p in (tmp_path / "mine").iterdir()] == ["one"]
-    assert runs(tmp_path) == []
-
-
-def test_a_foreign_folder_is_refused_before_any_work(
-    harness: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_out_names_the_folder_and_may_name_an_earlier_run(
+    harness: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter.doc").touch()
+    for _ in range(2):
+        tells(harness("run", "exam.toml", "--out", "mine/run"), 0, "written to mine/run/")
+    assert ([path.name for path in Path("mine").iterdir()], runs()) == (["run"], [])
     monkeypatch.setattr("harness.experiment.run.run", lambda *_, **__: pytest.fail("work was done"))
     for out in ("thesis", "log.csv"):
-        told = f"{out}: exists and is no run folder; choose another --out\n"
-        assert harness("run", "exam.toml", "--out", out) == (2, "", told)
-    assert [p.name for p in (tmp_path / "thesis").iterdir()] == ["chapter.doc"]
+        words = f"{out}: exists and is no run folder; choose another --out\n"
+        assert harness("run", "exam.toml", "--out", out) == (2, "", words)
 
 
-def test_json_is_one_document_and_nothing_else(harness: Cli, tmp_path: Path) -> None:
-    status, out, err = harness("run", "exam.toml", "--format", "json", "--out", "one")
-    assert status == 0
-    assert out == (tmp_path / "one" / "result.json").read_text()
+def test_a_model_that_fails_costs_the_others_nothing_and_is_remembered(harness: Cli) -> None:
+    failed = 'failed  model "mine" raised in fit: ZeroDivisionError: too few stars'
+    done = harness("run", "fails.toml", "--out", "run")
+    tells(done, 1, failed, "written to run/")
+    assert done[2] == "1 of 2 models failed; --debug shows tracebacks\n"
+    record = json.loads(Path("run/result.json").read_text())
+    for part, name in (("models", "popular"), ("failed", "mine")):
+        assert [model["name"] for model in record[part]] == [name]
+    tells(harness("score", "run", "--metric", "Recall@1"), 0, failed)
+    scored = json.loads(harness("score", "run", "--metric", "Recall@1", "--format", "json")[1])
+    assert [model["name"] for model in scored["failed"]] == ["mine"]
+    explain = "explain", "run", "--user", "ann", "--model"
+    words = 'run: model "mine" failed in this run and has no lists: model "mine" raised in fit'
+    is_refused(harness(*explain, "mine"), words, "; allowed: popular")
+    is_refused(harness(*explain, "nobody"), 'run: no model "nobody"; allowed: popular\n')
+
+
+def test_failures_in_other_ways(harness: Cli) -> None:
+    """The first may end the run, --quiet says it too, and --debug has its traceback."""
+    is_refused(harness("run", "fails.toml", "--fail-fast"), 'model "mine" raised in', "--debug")
+    assert runs() == []
+    status, out, err = harness("run", "fails.toml", "--quiet", "--format", "json")
+    assert (status, err) == (1, "1 of 2 models failed; --debug shows tracebacks\n")
+    assert json.loads(out)["failed"][0]["name"] == "mine"
+    status, out, err = harness("run", "fails.toml", "--debug", "--fresh")
+    assert (status, "Traceback" in out) == (1, False)
+    assert "Traceback (most recent call last)" in err
+    assert 'raise ZeroDivisionError("too few stars")' in err
+    tells(harness("run", "fails.toml", "--model", "popular", "--fresh"), 0, "the only model")
+
+
+def test_json_csv_and_markdown(harness: Cli) -> None:
+    status, out, err = harness("run", "exam.toml", "--format", "json", "--out", "run")
+    assert (status, out) == (0, Path("run/result.json").read_text())
     assert json.loads(out)["models"][0]["name"] == "popular"
-    assert err == "written to one/\n"
-
-
-def test_what_a_model_prints_is_kept_out_of_the_json(harness: Cli) -> None:
-    talks = ("--set", "models.0.use=plugged:Talks")
-    status, out, err = harness("run", "exam.toml", "--format", "json", *talks)
-    assert status == 0
-    assert json.loads(out)["schema"] == 1
-    assert "epoch 1" in err
-
-
-def test_csv_parses(harness: Cli) -> None:
+    assert err == "written to run/\n"
     status, out, err = harness("run", "exam.toml", "--format", "csv")
     (row,) = csv.DictReader(io.StringIO(out))
-    assert status == 0
-    assert (row["model"], row["repeats"]) == ("popular", "1")
+    assert (status, row["model"], row["repeats"]) == (0, "popular", "1")
     assert float(row["MAP@2 mean"]) == 0.5
     assert float(row["MAP@2 low"]) < 0.5 < float(row["MAP@2 high"])
     assert err.startswith("written to runs/")
-
-
-def test_markdown_is_a_table(harness: Cli) -> None:
     status, out, err = harness("run", "exam.toml", "--format", "markdown")
     rows = [line for line in out.splitlines() if line.startswith("|")]
-    assert status == 0
+    assert (status, err.startswith("written to runs/")) == (0, True)
     assert rows[0].startswith("| model | MAP@2 |")
     assert rows[2].startswith("| popular | 0.5000 |")
     assert len({row.count("|") for row in rows}) == 1
-    assert err.startswith("written to runs/")
 
 
-MISTAKES = {
-    "no config": (["run", "nope.toml"], "nope.toml: no such file; there are exam.toml"),
-    "a folder for a config": (["run", "."], "is a folder, and a config is one file; there are"),
-    "no TOML": (["run", "log.csv"], "log.csv: is not valid TOML"),
-    "unknown key": (["run", "exam.toml", "--set", "evaluation.requirehit=true"], '"require_hit"'),
-    "no data": (["run", "exam.toml", "--set", "data.events=x.csv"], "x.csv: no such file"),
-    "no folder": (["run", "exam.toml", "--set", "data.path=gone"], "gone"),
-    "no column": (["run", "exam.toml", "--set", "data.user=usr"], 'no column "usr"'),
-    "bad time": (["run", "exam.toml", "--set", "data.time=item"], 'line 2, column "item"'),
-    "bad parameter": (
-        ["run", "exam.toml", "--set", "models.0.params.window_days=-1"], "window_days is -1"
-    ),
-    "raising model": (
-        ["run", "exam.toml", "--set", "models.0.use=plugged:Raises"],
-        'model "popular" raised in fit: ZeroDivisionError: too few stars',
-    ),
-    "unknown metric": (["run", "exam.toml", "--set", 'evaluation.metrics=["X@2"]'], '"X"'),
-    "empty exam": (
-        ["run", "exam.toml", "--set", "evaluation.seen_items=drop", "--set", "split.valid_days=6"],
-        "no user is left",
-    ),
-    "split of nothing": (["run", "exam.toml", "--set", "split.valid_days=99"], "[split]"),
-    "days beyond time": (["run", "exam.toml", "--set", "split.valid_days=1000000000"], "[split]"),
-    "a file for a folder": (["run", "exam.toml", "--out", "log.csv/x"], "log.csv/x"),
-    "wrong option": (["run", "exam.toml", "--nope"], "--nope"),
-    "no size": (["run", "exam.toml", "--memory", "4 gigs"], "memory is '4 gigs'; write a number"),
-    "little memory": (["run", "exam.toml", "--memory", "20MB"], "need 1 GB or more"),
-    "no choice": (["run", "exam.toml", "--engine", "maybe"], "maybe"),
-    "wrong format": (["run", "exam.toml", "--format", "yaml"], "yaml"),
-    "no argument": (["run"], "config"),
-    "unknown command": (["runn"], "runn"),
-    "unknown layout": (["synth", "netflix", "--out", "x"], "netflix"),
-    "no number": (["synth", "hm", "--out", "x", "--users", "many"], "--users"),
-    "synth into a file": (["synth", "hm", "--out", "log.csv", "--users", "20"], "log.csv"),
-    "synth into no name": (["synth", "hm", "--out", "a" * 300, "--users", "20"], "aaaa"),
-    "a sample of no name": (["validate", "log.csv", "--sample", "a" * 300], "no such file"),
-    "lists of no name": (
-        ["explain", "a" * 300, "--solution", "log.csv", "--user", "u"], "no such file"
-    ),
-    "runs of no name": (["leaderboard", "a" * 300], "is no folder"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_a_message_and_status_2(harness: Cli, tmp_path: Path, mistake: str) -> None:
-    arguments, named = MISTAKES[mistake]
-    before = sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__")
-    is_refused(harness(*arguments), named)
-    assert sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__") == before
-
-
-@pytest.mark.parametrize(
-    ("mode", "typed", "told"),
-    [
-        (0o000, ["validate", "closed/a.csv"], "SUB018"),
-        (0o000, ["validate", "log.csv", "--sample", "closed/a.csv"], "the file may not be read"),
-        (0o000, ["validate", "log.csv", "--items", "closed/a.csv"], "the file may not be read"),
-        (0o000, ["score", "log.csv", "--solution", "closed/a.csv"], "Permission denied"),
-        (0o311, ["score", "log.csv", "--solution", "closed/a.csv"], "may not be listed"),
-    ],
-)
-def test_a_folder_that_is_closed_is_a_message(
-    harness: Cli, tmp_path: Path, mode: int, typed: list[str], told: str
-) -> None:
-    closed = tmp_path / "closed"
-    closed.mkdir(mode)
-    if os.access(closed, os.R_OK):
-        pytest.skip("root enters every folder")
-    status, out, err = harness(*typed)
-    assert status in (1, 2)
-    assert told in out + err
-
-
-def test_no_arguments_show_the_help(harness: Cli) -> None:
-    status, out, err = harness()
-    assert status == 2
-    assert "Usage: " in out + err
-    assert harness("--help")[0] == harness("run", "--help")[0] == 0
-
-
-def test_an_unknown_fault_is_ours_and_keeps_its_traceback() -> None:
-    def broken() -> None:
-        raise LookupError("a bug")
-
-    with pytest.raises(LookupError):
-        guarded(broken)
-
-
-def test_an_interrupt_is_status_130(capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted() -> None:
-        raise KeyboardInterrupt
-
-    assert guarded(interrupted) == 130
-    assert capsys.readouterr() == ("", "interrupted; no output is half-written\n")
-
-
-def test_an_interrupt_within_polars_is_one(capsys: pytest.CaptureFixture[str]) -> None:
-    """Polars imports parts of NumPy when they are needed, and panics where that is interrupted."""
-
-    def raising(says: str) -> None:
-        raise pl.exceptions.PanicException(says)
-
-    assert guarded(lambda: raising("no array: PyErr { type: KeyboardInterrupt }")) == 130
-    assert capsys.readouterr().err == "interrupted; no output is half-written\n"
-    with pytest.raises(pl.exceptions.PanicException):
-        guarded(lambda: raising("a fault of its own"))
-
-
-def test_an_interrupt_before_the_command_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted() -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("harness.cli.guard_streams", interrupted)
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 130
-
-
-def test_an_interrupt_while_the_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Interrupted:
-        def find_spec(self, name: str, path: object, target: object = None) -> None:
-            if name == "harness.cli":
-                raise KeyboardInterrupt
-
-    monkeypatch.delitem(sys.modules, "harness.cli")
-    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
-    with pytest.raises(SystemExit) as ended:
-        started()
-    assert ended.value.code == 130
-
-
-def test_ctrl_c_while_a_model_fits(harness: Cli, tmp_path: Path) -> None:
-    slow = command("run", "exam.toml", "--set", "models.0.use=plugged:Slow", cwd=tmp_path)
-    patience = time.monotonic() + 30
-    while not (tmp_path / "fitting").exists() and time.monotonic() < patience:
-        time.sleep(0.02)
-    slow.send_signal(signal.SIGINT)
-    out, err = slow.communicate(timeout=30)
-    assert (slow.returncode, out) == (130, "")
-    assert err.strip() == "interrupted; no output is half-written"
-    assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_reader_that_has_gone_is_no_error(harness: Cli, tmp_path: Path, unbuffered: str) -> None:
-    read, write = os.pipe()
-    os.close(read)
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "run", "exam.toml", "--out", "one"],
-        cwd=tmp_path, stdout=write, stderr=subprocess.PIPE, text=True, timeout=60,
-        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
-    )  # fmt: skip
-    os.close(write)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (tmp_path / "one" / "result.json").exists()
-
-
-def test_no_file_steers_the_terminal_by_an_error(harness: Cli, tmp_path: Path) -> None:
-    (tmp_path / "log.csv").write_text("user,\x1b]0;title\x07,\x9b31m\nann,a,2020-01-01\n")
-    status, _, err = harness("run", "exam.toml")
-    assert status == 2
-    assert 'no column "item"' in err
-    assert "]0;title" in err
-    assert all(c.isprintable() or c == "\n" for c in err)
-
-
-@pytest.mark.parametrize("format_", ["table", "markdown", "csv"])
-def test_no_name_steers_the_terminal(harness: Cli, tmp_path: Path, format_: str) -> None:
-    named = TOML.replace('"popular"', '"pop\\u001b[31mular\\u009b1m"')
-    (tmp_path / "odd.toml").write_text(named)
-    status, out, _ = harness("run", "odd.toml", "--format", format_)
-    assert status == 0
-    assert "ular" in out
-    assert all(c.isprintable() or c == "\n" for c in out)
-
-
-def test_no_file_steers_the_terminal_by_a_note(harness: Cli, tmp_path: Path) -> None:
-    data = tmp_path / "hm"
-    data.mkdir()
-    odd = "\x1b[31mabcd"  # nine characters: taken for an id that lost its zero
-    (data / "articles.csv").write_text(f"article_id\n{odd}\n")
-    (data / "customers.csv").write_text("customer_id\nann\n")
-    rows = "".join(f"2020-01-{day:02},ann,{odd}\n" for day in (1, 9))
-    (data / "transactions_train.csv").write_text("t_dat,customer_id,article_id\n" + rows)
-    text = TOML.replace('"table"', '"hm"').replace('"."', '"hm"').replace('events = "log.csv"', "")
-    (tmp_path / "hm.toml").write_text(text)
-    status, out, err = harness("run", "hm.toml")
-    assert (status, err) == (0, "")
-    assert "[31mabcd" in out
-    assert all(c.isprintable() or c == "\n" for c in out)
+def test_what_a_model_prints_is_kept_out_of_the_json(harness: Cli) -> None:
+    """In a run, and where it is asked again as the run has no lists."""
+    talks = ("--set", "models.0.use=plugged:Talks", "--no-recommendations", "--out", "run")
+    explain = ("explain", "run", "--model", "popular", "--user", "ann")
+    for command, words in ((("run", "exam.toml", *talks), "epoch 1"), (explain, "asked")):
+        status, out, err = harness(*command, "--format", "json")
+        assert (status, json.loads(out)["schema"]) == (0, 1)
+        assert words in err
 
 
 def test_a_terminal_gets_the_rich_table(harness: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Sheet] = []
     monkeypatch.setattr("harness.core.terminal.print_rich", shown.append)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    status, out, _ = harness("run", "exam.toml", "--out", "one")
-    assert (status, out) == (0, "written to one/\nnext  harness report one\n")
+    status, out, _ = harness("run", "exam.toml", "--out", "run")
+    assert (status, out) == (0, "written to run/\nnext  harness report run\n")
     assert [row[0] for row in shown[0].rows] == ["popular", "chance (exact)"]
 
 
-def test_synth_writes_and_names_its_files(harness: Cli, tmp_path: Path) -> None:
+# Other commands that have no journey of their own.
+
+
+def test_synth_writes_and_names_its_files(harness: Cli) -> None:
     size = ("--users", "30", "--items", "20", "--events", "200")
-    status, out, _ = harness("synth", "kion", "--out", "made", *size)
-    assert status == 0
-    written = sorted(p.name for p in (tmp_path / "made").iterdir())
-    assert written == ["interactions.csv", "items.csv", "users.csv"]
-    assert all(f"made/{name}  " in out for name in written)
+    done = harness("synth", "kion", "--out", "new", *size)
+    names = sorted(path.name for path in Path("new").iterdir())
+    assert names == ["interactions.csv", "items.csv", "users.csv"]
+    tells(done, 0, *(f"new/{name}  " for name in names))
+    tells(harness("synth", "hm", "--out", "real", *size, "--force"), 0, "transactions_train.csv")
+    assert Path("real/transactions_train.csv").read_text() != "mine"
 
 
-def test_synth_replaces_nothing_unless_told(harness: Cli, tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "real" / "transactions_train.csv").write_text("mine")
-    small = ["synth", "hm", "--out", "real", "--users", "9", "--items", "20", "--events", "30"]
-    is_refused(harness(*small), "holds transactions_train.csv; name another --out")
-    assert (tmp_path / "real" / "transactions_train.csv").read_text() == "mine"
-    tells(harness(*small, "--force"), 0, "transactions_train.csv")
-
-
-def test_the_version(harness: Cli) -> None:
-    status, out, _ = harness("--version")
-    assert (status, out.split()[0]) == (0, "submission-harness")
-
-
-def test_compare_prints_models_pairs_and_slices(harness: Cli, tmp_path: Path) -> None:
+def test_compare_prints_models_pairs_and_slices(harness: Cli) -> None:
     last = POPULAR | {"name": "last", "params": {"window_days": 5}}
-    small.write(tmp_path, {"two.toml": small.toml(POPULAR, last)})
-    assert harness("run", "two.toml", "--out", "run")[0] == 0
+    small.write(Path(), {"pair.toml": small.toml(POPULAR, last, compare={"resamples": 100})})
+    assert harness("run", "pair.toml", "--out", "run")[0] == 0
     words = ["95 % interval", "pairs  MAP@2", "p (Holm)", "50 % public (2 of 3", "slices  MAP@2 by"]
     tells(harness("compare", "run", "--slices", "truth", "--public-share", "0.5"), 0, *words)
     document = json.loads(harness("compare", "run", "--format", "json")[1])
@@ -472,11 +447,213 @@ def test_compare_prints_models_pairs_and_slices(harness: Cli, tmp_path: Path) ->
     assert set(rows[0]) >= {"one", "other", "difference", "ci95 low", "p_adjusted", "verdict"}
 
 
-def test_compare_says_what_it_cannot_do(harness: Cli) -> None:
-    assert harness("run", "exam.toml", "--out", "run")[0] == 0
-    is_refused(harness("compare", "run"), "only one model")
-    assert harness("compare", "run", "--correction", "none")[0] == 2
-    assert harness("compare", ".")[2] == (
-        ".: is no run folder, but holds 1 run; name one, such as run, or see the best of all: "
-        "harness leaderboard .\n"
+def test_init_of_a_log(harness: Cli) -> None:
+    text = "".join(
+        f"u{user};i{(user + day) % 5};{day:02}.01.2020\n"
+        for day in range(1, 31)
+        for user in range(12)
     )
+    small.write(Path(), {"logs/shop.csv": "who;what;when\n" + text})
+    columns = ("--user-column", "who", "--item-column", "what")
+    done = harness("init", "logs/shop.csv", *columns)
+    tells(done, 0, "%d.%m.%Y", "written to shop.toml", "run shop.toml")
+    shown = harness("run", "shop.toml", "--out", "run", "--set", "compare.resamples=100")
+    tells(shown, 0, "random × 10", "popular in the last week", "had before")
+    is_refused(harness("init", "logs/shop.csv", *columns), "shop.toml: is there already", "--force")
+    quiet = "init", "logs/shop.csv", *columns, "-o", "new/quiet.toml", "-q"
+    assert harness(*quiet) == (0, "", "")
+    assert 'path = "../logs"' in Path("new/quiet.toml").read_text()
+
+
+def test_init_of_a_log_that_no_run_can_begin_on(harness: Cli) -> None:
+    small.write(Path(), {"once.csv": "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-02\n"})
+    status, out, err = harness("init", "once.csv")
+    assert (status, "written to once.toml" in out, "next" in out) == (1, True, False)
+    assert err.startswith("nobody can be evaluated so: ")
+    Path("latin.csv").write_bytes("user,item,time,größe\n".encode("latin-1"))
+    is_refused(harness("init", "latin.csv"), "is not UTF-8 text", "--encoding latin-1")
+
+
+# --quiet, --verbose and the log.
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a log, their seconds as one letter."""
+    return re.sub(r"\d+\.\d s", "T", text).splitlines()
+
+
+OF_TWO = [
+    "read 8 events, T",
+    "evaluation set: 3 users, 4 candidates, T",
+    "popular (1 of 2): fit T, recommend T, score T",
+    "random (2 of 2): fit T, recommend T, score T",
+    "compared 1 pair, T",
+]
+AGAIN = [
+    "read 8 events from the cache, T",
+    OF_TWO[1],
+    "popular (1 of 2): taken from an earlier run",
+    "random (2 of 2): taken from an earlier run",
+    OF_TWO[-1],
+]
+
+
+def test_verbose_says_what_each_step_did(harness: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")  # what is made of files of just now is kept
+    cached = ("--set", "data.cache=true")
+    for expected in (OF_TWO, AGAIN):
+        status, out, err = harness("run", "two.toml", "--out", "run", "-v", *cached)
+        assert (status, lines(err)) == (0, [*expected, "wrote the run folder, T"])
+        assert "pairs  MAP@2" in out
+
+
+def test_the_log_speaks_in_python_where_it_is_asked_for(
+    made: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = config_.read(made / "two.toml")
+    run(config)
+    assert caplog.messages == []
+    caplog.set_level("INFO", "harness")
+    run(config).write(tmp_path / "run")
+    assert lines("\n".join(caplog.messages)) == [*OF_TWO, "wrote the run folder, T"]
+    assert {record.levelname for record in caplog.records} == {"INFO"}
+    assert all(record.name.startswith("harness.") for record in caplog.records)
+
+
+ON_TRUTH = "lists.csv --solution truth.csv"
+SAYS = {
+    f"validate {ON_TRUTH}": ["lists.csv: checked 3 rows, T"],
+    f"score {ON_TRUTH}": ["lists.csv: checked 3 rows, T", "scored 3 users under 3 metrics, T"],
+    f"explain {ON_TRUTH} --user ann": ["lists.csv: checked 3 rows, T"],
+    "submit exam.toml --model popular --out lists-2.csv": [
+        *OF_TWO[:2],
+        "popular: lists for 3 users, T",
+    ],
+    "split exam.toml --out files": [*OF_TWO[:2], "sample_submission.csv: checked 3 rows, T"],
+    "compare one": ["read the scores of 1 run, 3 users, T", "compared 1 pair, T"],
+    "tune tuned.toml --search grid --force": [
+        "read 9 events, T",
+        "inner evaluation set: 2 users, 2 candidates, T",
+        "popular: 3 trials, T",  # as it is, and with a window of 1 day and of 2
+    ],
+}
+
+
+@pytest.mark.parametrize("command", SAYS)
+def test_other_commands_say_what_they_did(harness: Cli, command: str) -> None:
+    assert lines(harness(*command.split(), "--verbose")[2]) == SAYS[command]
+    assert harness(*command.split(), "--quiet")[2] == ""
+
+
+TABLES = ["run exam.toml", "compare one", "check one --at-least", "leaderboard ."]
+TABLES += [f"{command} {ON_TRUTH}" for command in ("validate", "score", "explain --user ann")]
+TABLES += ["tune tuned.toml --trials 1"]
+
+
+@pytest.mark.parametrize("command", TABLES)
+@pytest.mark.parametrize("format_", ["table", "json"])
+def test_quiet_prints_the_result_alone(harness: Cli, command: str, format_: str) -> None:
+    more = ["MAP@2 of popular >= 0"] if command.startswith("check") else []
+    status, out, err = harness(*command.split(), *more, "-q", "--format", format_)
+    assert (status, err) == (0, "")
+    assert "written to" not in out
+    assert "next  " not in out
+    assert out
+    if format_ == "json":
+        assert json.loads(out)
+
+
+WRITTEN = {
+    "report one": "one/report.html",
+    "split exam.toml --out files": "files/solution.csv",
+    "submit exam.toml --model popular --out mine.csv --all-events": "mine.csv",
+    "synth hm --users 20 --items 10 --events 90 --out new": "new/articles.csv",
+}
+
+
+@pytest.mark.parametrize(("command", "file"), WRITTEN.items())
+def test_quiet_prints_nothing_where_the_result_is_a_file(
+    harness: Cli, command: str, file: str
+) -> None:
+    assert harness(*command.split(), "-q") == (0, "", "")
+    assert Path(file).is_file()
+
+
+def test_what_a_mended_file_still_has_is_told_all_the_same(harness: Cli) -> None:
+    small.write(Path(), {"bad.csv": "user,items\nann,b b\nbob,d\n"})
+    fixing = ("validate", "bad.csv", "--solution", "truth.csv", "--fix", "good.csv", "--strict")
+    loud, quiet = harness(*fixing), harness(*fixing, "-q")
+    assert (loud[0], quiet[0]) == (1, 1)
+    assert quiet[2] == loud[2]
+    assert "good.csv" in quiet[2]
+
+
+@pytest.mark.parametrize("both", ["-q -v", "--verbose --quiet", "--quiet --debug"])
+def test_quiet_goes_with_no_wish_for_more(harness: Cli, both: str) -> None:
+    done = harness("run", "exam.toml", *both.split())
+    is_refused(done, "--quiet", "--verbose", "--debug")
+    assert done[2].count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["check", "leaderboard", "report", "synth", "fetch"])
+def test_verbose_is_no_option_where_it_would_change_nothing(cli: Cli, command: str) -> None:
+    assert "No such option: -v" in cli(command, "one", "-v")[2]
+
+
+@pytest.mark.parametrize("more", ["", "-v", "-q", "-v -q", "-v --no-such"])
+def test_nothing_of_the_log_is_left_behind(harness: Cli, more: str) -> None:
+    log = logging.getLogger("harness")
+    before = log.level, log.propagate, list(log.handlers)
+    harness("validate", *ON_TRUTH.split(), *more.split())
+    assert (log.level, log.propagate, log.handlers) == before
+
+
+# Names and texts of files steer no terminal.
+
+
+def is_plain(text: str) -> bool:
+    return all(letter.isprintable() or letter == "\n" for letter in text)
+
+
+def test_no_file_steers_the_terminal_by_an_error(harness: Cli) -> None:
+    Path("log.csv").write_text("user,\x1b]0;title\x07,\x9b31m\nann,a,2020-01-01\n")
+    status, _, err = harness("run", "exam.toml")
+    assert (status, is_plain(err)) == (2, True)
+    assert 'no column "item"' in err
+    assert "]0;title" in err
+
+
+@pytest.mark.parametrize("format_", ["table", "markdown", "csv"])
+def test_no_name_steers_the_terminal(harness: Cli, format_: str) -> None:
+    """Of a model, of a user or of an item; nor does an id begin a formula."""
+    text = FILES["exam.toml"].replace('"popular"', '"pop\\u001b[31mular\\u009b1m"')
+    Path("odd.toml").write_text(text)
+    status, out, err = harness("run", "odd.toml", "-v", "--format", format_)
+    assert (status, is_plain(out + err)) == (0, True)
+    assert "ular" in out
+    assert "pop\N{REPLACEMENT CHARACTER}[31mular\N{REPLACEMENT CHARACTER}1m (1 of 1): fit" in err
+    Path("odd.csv").write_text("user,items\nann\x1b[31m,\x9b2Ja =1+1\n")
+    Path("key.csv").write_text("user,items\nann\x1b[31m,a\n")
+    odd = ("odd.csv", "--solution", "key.csv", "--format", format_)
+    for command in (("score", *odd), ("explain", *odd, "--best", "1")):
+        status, out, _ = harness(*command)
+        assert (status, is_plain(out)) == (0, True)
+        assert format_ != "csv" or not [cell for cell in out.split(",") if cell.startswith("=")]
+    status, _, err = harness("explain", *odd, "--user", "bob")
+    assert (status, is_plain(err)) == (2, True)
+
+
+def test_no_file_steers_the_terminal_by_a_note(harness: Cli) -> None:
+    odd = "\x1b[31mabcd"  # nine characters: taken for an id that lost its zero
+    rows = "".join(f"2020-01-{day:02},ann,{odd}\n" for day in (1, 9))
+    files = {
+        "hm/articles.csv": f"article_id\n{odd}\n",
+        "hm/customers.csv": "customer_id\nann\n",
+        "hm/transactions_train.csv": "t_dat,customer_id,article_id\n" + rows,
+    }
+    small.write(Path(), files)
+    layout = "data={ layout = 'hm', path = 'hm', cache = false }"
+    status, out, err = harness("run", "exam.toml", "--set", layout)
+    assert (status, err) == (0, "")
+    assert "[31mabcd" in out
+    assert is_plain(out)
