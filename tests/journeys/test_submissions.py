@@ -1,8 +1,9 @@
-"""harness score, explain and list on the command line: formats, exit status, every mistake."""
+"""A tiny competition, command by command: validate, score, compare, explain, list, submit."""
 
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,44 +13,45 @@ import small
 from conftest import Cli, exactly, is_refused, tells
 from small import LOG, POPULAR, RANDOM
 
+from harness import config as config_
+from harness.experiment.run import run
 from harness.metrics import DEFINITIONS
 from harness.metrics.conventions import CONVENTIONS
 
-TOML = small.toml(POPULAR, RANDOM | {"repeats": 3})
-LISTS = "user,items\nann,b a\nbob,x d\ncid,\nzed,a\n"
-SOLUTION = "user,items,Usage\nann,a b,Public\nbob,d,Private\ncid,a,Private\ndee,c,Ignored\n"
 PLUG_INS = """
 print("plugged is imported")
-
-class Talks:
-    def fit(self, train):
-        print("epoch 1")
-        return self
-
-    def recommend(self, users, k, draws, exclude=None):
-        import numpy as np
-        print("asked")
-        return np.zeros((len(users), k), int) - 1
 
 def early(hits, n_relevant, k):
     print("marking")
     return float(hits[0])
 """
+FILES = {
+    "log.csv": LOG,
+    "talking.py": PLUG_INS,
+    "lists.csv": "user,items\nann,b a\nbob,x d\ncid,\nzed,a\n",
+    "other.csv": "user,items\nann,x\nbob,d\ncid,a\n",
+    "solution.csv": (
+        "user,items,Usage\nann,a b,Public\nbob,d,Private\ncid,a,Private\ndee,c,Ignored\n"
+    ),
+    "exam.toml": small.toml(POPULAR, RANDOM | {"repeats": 3}, compare={"resamples": 100}),
+}
+BY_SOLUTION = ("lists.csv", "--solution", "solution.csv")
+BY_CONFIG = ("lists.csv", "--config", "exam.toml")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of the competition's files, and of a run; not to be written to."""
+    folder = small.write(tmp_path_factory.mktemp("made"), FILES)
+    run(config_.read(folder / "exam.toml")).write(folder / "run")
+    return folder
 
 
 @pytest.fixture
-def harness(here: Path, cli: Cli) -> Cli:
-    """Return what runs a command where a config and files to score are."""
-    small.write(here, {"log.csv": LOG, "exam.toml": TOML, "talking.py": PLUG_INS})
-    small.write(here, {"lists.csv": LISTS, "solution.csv": SOLUTION})
+def harness(made: Path, here: Path, cli: Cli) -> Cli:
+    """Return what runs a command in a copy of that folder."""
+    shutil.copytree(made, here, dirs_exist_ok=True)
     return cli
-
-
-@pytest.fixture
-def ran(harness: Cli) -> Cli:
-    """Return the same where a run stands in the folder `run`."""
-    assert harness("run", "exam.toml", "--out", "run")[0] == 0
-    return harness
 
 
 def document(harness: Cli, *arguments: str) -> Any:
@@ -59,22 +61,19 @@ def document(harness: Cli, *arguments: str) -> Any:
     return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
 
 
-BY_SOLUTION = ("lists.csv", "--solution", "solution.csv")
-BY_CONFIG = ("lists.csv", "--config", "exam.toml")
-
 # harness score.
 
 
 def test_score_by_a_solution(harness: Cli) -> None:
     """AP@12 is 1 (b and a of a and b), 1/2 (d at the second place), 0 (no list)."""
-    found = document(harness, "score", *BY_SOLUTION)
-    assert list(found["metrics"]) == ["MAP@12", "Recall@12", "NDCG@12"]
-    assert found["metrics"]["MAP@12"]["mean"] == exactly((1 + 1 / 2 + 0) / 3)
-    low, high = found["metrics"]["MAP@12"]["ci95"]
+    scored = document(harness, "score", *BY_SOLUTION)
+    assert list(scored["metrics"]) == ["MAP@12", "Recall@12", "NDCG@12"]
+    assert scored["metrics"]["MAP@12"]["mean"] == exactly((1 + 1 / 2 + 0) / 3)
+    low, high = scored["metrics"]["MAP@12"]["ci95"]
     assert low < 0.5 < high
-    assert found["usage"]["Public"]["MAP@12"]["mean"] == 1
-    assert found["usage"]["Private"]["MAP@12"]["mean"] == exactly(1 / 4)
-    assert found["evaluation"] == {
+    assert scored["usage"]["Public"]["MAP@12"]["mean"] == 1
+    assert scored["usage"]["Private"]["MAP@12"]["mean"] == exactly(1 / 4)
+    assert scored["evaluation"] == {
         "k": 12,
         "users": 3,
         "fingerprint": None,
@@ -87,54 +86,55 @@ def test_score_by_a_solution(harness: Cli) -> None:
             "true_items_repeated": 0,
         },
     }
-    assert "conventions" not in found
+    assert "conventions" not in scored
 
 
-def test_score_by_a_config(ran: Cli) -> None:
-    """AP@2 is 1 (b of b), 1/2 (d of d at the second place), 0."""
-    found = document(ran, "score", *BY_CONFIG)
-    assert list(found["metrics"]) == ["MAP@2", "Recall@2", "NDCG@2"]
-    assert found["metrics"]["MAP@2"]["mean"] == exactly((1 + 1 / 2 + 0) / 3)
-    assert found["usage"] == {}
-    assert found["evaluation"]["left_out"]["items_unknown"] == 1  # x
-    run = json.loads(Path("run/result.json").read_text())
-    assert found["evaluation"]["fingerprint"] == run["evaluation"]["fingerprint"]
-    assert found["evaluation"]["k"] == 2
+def test_score_by_a_config(harness: Cli) -> None:
+    """AP@2 is 1 (b of b), 1/2 (d of d at the second place), 0; nobody knows x."""
+    scored = document(harness, "score", *BY_CONFIG)
+    assert list(scored["metrics"]) == ["MAP@2", "Recall@2", "NDCG@2"]
+    assert scored["metrics"]["MAP@2"]["mean"] == exactly((1 + 1 / 2 + 0) / 3)
+    assert scored["usage"] == {}
+    evaluation = json.loads(Path("run/result.json").read_text())["evaluation"]
+    assert scored["evaluation"]["left_out"]["items_unknown"] == 1
+    assert scored["evaluation"]["fingerprint"] == evaluation["fingerprint"]
+    assert scored["evaluation"]["k"] == 2
 
 
 def test_metrics_that_are_asked_for(harness: Cli) -> None:
+    """Beyond accuracy by a config: of a, b, c, d the lists of ann and bob hold a, b and d."""
     asked = ("--metric", "HitRate@1", "--metric", "MAP(divisor=k)@2", "--metric", "HitRate@1")
-    found = document(harness, "score", *BY_SOLUTION, *asked)
-    means = {name: figure["mean"] for name, figure in found["metrics"].items()}
+    metrics = document(harness, "score", *BY_SOLUTION, *asked)["metrics"]
+    means = {name: figure["mean"] for name, figure in metrics.items()}
     assert means == {"HitRate@1": exactly(1 / 3), "MAP(divisor=k)@2": exactly((1 + 1 / 4) / 3)}
-
-
-def test_metrics_beyond_accuracy_go_with_a_config(harness: Cli) -> None:
-    """Of a, b, c, d the lists of ann and bob hold a, b and d; nobody knows x."""
-    found = document(harness, "score", *BY_CONFIG, "--metric", "Coverage@2", "--metric", "MAP@1")
-    assert found["metrics"]["Coverage@2"] == {"mean": 3 / 4, "ci95": None}
-    assert found["metrics"]["MAP@1"]["mean"] == exactly(1 / 3)
+    metrics = document(harness, "score", *BY_CONFIG, "--metric", "Coverage@2")["metrics"]
+    assert metrics == {"Coverage@2": {"mean": 3 / 4, "ci95": None}}
 
 
 @pytest.mark.parametrize("by", [BY_SOLUTION, BY_CONFIG])
 def test_k_is_the_cut_off_of_the_usual_metrics_and_of_conventions(
     harness: Cli, by: tuple[str, ...]
 ) -> None:
-    found = document(harness, "score", *by, "--k", "1", "--conventions")
-    assert list(found["metrics"]) == ["MAP@1", "Recall@1", "NDCG@1"]
-    assert found["metrics"]["MAP@1"]["mean"] == exactly(1 / 3)
-    told = {entry["name"]: entry["value"] for entry in found["conventions"]}
-    assert list(told) == list(CONVENTIONS)
-    assert told["kaggle"] == exactly(1 / 3)
-    assert told["recommenders"] == exactly(1 / 2)  # without cid, who has no list
+    scored = document(harness, "score", *by, "--k", "1", "--conventions")
+    assert list(scored["metrics"]) == ["MAP@1", "Recall@1", "NDCG@1"]
+    assert scored["metrics"]["MAP@1"]["mean"] == exactly(1 / 3)
+    values = {entry["name"]: entry["value"] for entry in scored["conventions"]}
+    assert list(values) == list(CONVENTIONS)
+    assert values["kaggle"] == exactly(1 / 3)
+    assert values["recommenders"] == exactly(1 / 2)  # without cid, who has no list
 
 
-def test_an_own_metric_stands_beside_the_config(harness: Cli) -> None:
-    asked = ("--metric", "talking:early@2", "--format", "csv")
-    tells(harness("score", *BY_CONFIG, *asked), 0, "talking:early@2")
+def test_conventions_that_drop_repeats_look_behind_k(harness: Cli) -> None:
+    """k = 2: of x, x and b only trec_eval's b moves up, to the second place."""
+    Path("lists.csv").write_text("user,items\nann,x x b\nbob,x\ncid,x\n")
+    entries = document(harness, "score", *BY_CONFIG, "--conventions")["conventions"]
+    values = {entry["name"]: entry["value"] for entry in entries}
+    assert (values["kaggle"], values["trec_eval"]) == (0, exactly((1 / 2) / 3))
+    assert document(harness, "score", *BY_CONFIG, "--metric", "MRR")["metrics"]["MRR"]["mean"] == 0
 
 
-def test_what_an_own_metric_prints_does_not_spoil_the_json(harness: Cli) -> None:
+def test_a_metric_of_the_folder_may_print_what_it_likes(harness: Cli) -> None:
+    """It stands beside the config, and does not spoil the JSON."""
     status, out, err = harness(
         "score", *BY_CONFIG, "--metric", "talking:early@2", "--format", "json"
     )
@@ -143,24 +143,13 @@ def test_what_an_own_metric_prints_does_not_spoil_the_json(harness: Cli) -> None
     assert "marking" in err
 
 
-def test_conventions_that_drop_repeats_look_behind_k(harness: Cli) -> None:
-    """k = 2: of x, x and b only trec_eval's b moves up, to the second place."""
-    Path("lists.csv").write_text("user,items\nann,x x b\nbob,x\ncid,x\n")
-    found = document(harness, "score", *BY_CONFIG, "--conventions")
-    values = {one["name"]: one["value"] for one in found["conventions"]}
-    assert values["kaggle"] == 0
-    assert values["trec_eval"] == exactly((1 / 2) / 3)
-    assert document(harness, "score", *BY_CONFIG, "--metric", "MRR")["metrics"]["MRR"]["mean"] == 0
-
-
 def test_columns_may_be_named(harness: Cli) -> None:
     Path("odd.csv").write_text("place,what,who\n2,x,ann\n1,a,ann\n")
-    named = ("--user-column", "who", "--item-column", "what", "--rank-column", "place")
-    found = document(harness, "score", "odd.csv", "--solution", "solution.csv", *named)
-    assert found["usage"]["Public"]["MAP@12"]["mean"] == exactly(1 / 2)
-    scores = (*named[:4], "--score-column", "place")
-    found = document(harness, "score", "odd.csv", "--solution", "solution.csv", *scores)
-    assert found["usage"]["Public"]["MAP@12"]["mean"] == exactly(1 / 4)
+    odd = ("score", "odd.csv", "--solution", "solution.csv")
+    odd += ("--user-column", "who", "--item-column", "what")
+    for by, figure in (("--rank-column", 1 / 2), ("--score-column", 1 / 4)):
+        public = document(harness, *odd, by, "place")["usage"]["Public"]
+        assert public["MAP@12"]["mean"] == exactly(figure)
 
 
 def test_score_as_csv_has_a_line_a_metric_and_a_convention(harness: Cli) -> None:
@@ -170,8 +159,7 @@ def test_score_as_csv_has_a_line_a_metric_and_a_convention(harness: Cli) -> None
     assert [row["name"] for row in rows] == ["MAP@12", "Recall@12", "NDCG@12", *CONVENTIONS]
     assert float(rows[0]["value"]) == exactly(1 / 2)
     assert (float(rows[0]["Public"]), float(rows[0]["Private"])) == (1, exactly(1 / 4))
-    assert rows[3]["kind"] == "convention"
-    assert (rows[3]["low"], rows[3]["Public"]) == ("", "")
+    assert (rows[3]["kind"], rows[3]["low"], rows[3]["Public"]) == ("convention", "", "")
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown"])
@@ -185,20 +173,82 @@ def test_score_as_a_table(harness: Cli, format_: str) -> None:
         assert [len({row.count("|") for row in table.splitlines()}) for table in tables] == [1, 1]
 
 
+def test_users_without_items_and_the_files_of_hosts(harness: Cli) -> None:
+    """Ann has 1, bob 1/2; cid and dee have nothing to hit."""
+    Path("solution.csv").write_text("user,items\nann,a b\nbob,d\ncid,\ndee,\n")
+    hosts = ("--codabench", "out", "--evalai", "result.json")
+    tells(
+        harness("score", *BY_SOLUTION, *hosts),
+        0,
+        "2 users",
+        "users without true items, who are not averaged, as in H&M on Kaggle: 2",
+        "0.750000",
+    )
+    figures = json.loads(Path("result.json").read_text())["submission_result"]
+    assert json.loads(Path("out/scores.json").read_text())["MAP@12"] == figures["MAP@12"] == 0.75
+    keep = "--keep-users-without-items"
+    words = "4 users", "users without true items, who score 0: 2", "0.375000"
+    tells(harness("score", *BY_SOLUTION, keep), 0, *words)
+    tells(harness("explain", *BY_SOLUTION, "--user", "dee"), 0, "the user is not averaged")
+    is_refused(harness("score", *BY_CONFIG, keep), f"{keep} goes with --solution")
+
+
 def test_a_solution_of_any_form(harness: Cli) -> None:
     rows = [(u, i) for u, row in {"ann": "ab", "bob": "d", "cid": "a"}.items() for i in row]
     pl.DataFrame(rows, schema=["u", "i"], orient="row").write_parquet("solution.parquet")
-    found = document(harness, "score", "lists.csv", "--solution", "solution.parquet")
-    assert found["metrics"]["MAP@12"]["mean"] == exactly(1 / 2)
+    scored = document(harness, "score", "lists.csv", "--solution", "solution.parquet")
+    assert scored["metrics"]["MAP@12"]["mean"] == exactly(1 / 2)
+
+
+@pytest.mark.parametrize(("file", "code"), [("list.csv", "SUB001"), ("talking.py", "SUB101")])
+def test_a_file_with_errors_is_not_scored_and_status_is_1(
+    harness: Cli, file: str, code: str
+) -> None:
+    done = harness("score", file, *BY_SOLUTION[1:])
+    tells(done, 1, code)
+    assert "not scored" in done[2]
+    status, out, _ = harness("score", file, *BY_SOLUTION[1:], "--format", "json")
+    refused = json.loads(out)
+    assert (status, refused["metrics"], refused["evaluation"]) == (1, {}, None)
+    assert code in [problem["code"] for problem in refused["problems"]["found"]]
+
+
+# harness validate, compare and leaderboard.
+
+
+def test_validate_names_what_to_type_and_fix_drops_no_order(harness: Cli) -> None:
+    Path("long.csv").write_text("user,item,my pred\nann,a,1\nann,b,2\nbob,d,1\n")
+    validate = ("validate", "long.csv", "--solution", "solution.csv")
+    status, out, err = harness(*validate, "--fix", "out.csv")
+    assert (status, Path("out.csv").exists()) == (1, False)
+    for text in (out, err):
+        assert "--score-column 'my pred'" in text
+    assert "--fix" not in out
+    assert "out.csv: is not written" in err
+    assert harness(*validate, "--score-column", "my pred", "--fix", "out.csv")[0] == 0
+    assert Path("out.csv").read_text() == Path("long.csv").read_text()
+
+
+def test_two_files_are_compared_and_ranked(harness: Cli) -> None:
+    """AP@12 of the other file: 0, 1 and 1."""
+    files = ("lists.csv", "other.csv", "--solution", "solution.csv", "--resamples", "100")
+    boards = document(harness, "compare", *files)["boards"]
+    assert [board["name"] for board in boards] == ["all", "Private"]
+    (pair,) = boards[0]["comparison"]["pairs"]
+    assert (pair["one"], pair["other"]) == ("other", "lists")
+    assert pair["difference"] == exactly(2 / 3 - 1 / 2)
+    status, out, _ = harness("leaderboard", *files, "--format", "csv")
+    ranks = [(row["submission"], row["rank"]) for row in csv.DictReader(io.StringIO(out))]
+    assert (status, ranks[:2]) == (0, [("other", "1"), ("lists", "2")])
 
 
 # harness explain.
 
 
 def test_explain_a_file(harness: Cli) -> None:
-    found = document(harness, "explain", *BY_SOLUTION, "--user", "bob", "--user", "ann")
-    assert (found["schema"], found["paper"]) == (1, "lists.csv")
-    bob, ann = found["users"]
+    explained = document(harness, "explain", *BY_SOLUTION, "--user", "bob", "--user", "ann")
+    assert (explained["schema"], explained["paper"]) == (1, "lists.csv")
+    bob, ann = explained["users"]
     assert (bob["user"], ann["user"], bob["k"]) == ("bob", "ann", 12)
     assert [(p["item"], p["hit"]) for p in bob["places"]] == [("x", False), ("d", True)]
     assert bob["metrics"]["MAP@12"] == exactly(1 / 2)
@@ -225,39 +275,23 @@ def test_explain_says_what_score_refuses(harness: Cli, rows: str, code: str) -> 
     assert code or err == ""
 
 
-def test_the_cut_off_is_that_of_the_metric_or_of_the_config(harness: Cli) -> None:
-    one = ("--user", "ann", "--metric", "MAP@1")
-    assert document(harness, "explain", *BY_SOLUTION, *one)["users"][0]["k"] == 1
-    assert document(harness, "explain", *BY_CONFIG, "--user", "ann")["users"][0]["k"] == 2
-
-
-def test_a_cut_off_behind_k_is_refused_whoever_is_explained(harness: Cli) -> None:
-    for who in (("--worst", "1"), ("--user", "ann")):
-        is_refused(harness("explain", *BY_CONFIG, *who, "--metric", "MAP@5"), "MAP@5", "k = 2")
-
-
-def test_conventions_behind_k_are_refused(harness: Cli) -> None:
-    arguments = ("--metric", "MAP@2", "--k", "5", "--conventions")
-    is_refused(harness("score", *BY_CONFIG, *arguments), "k = 2")
-
-
-def test_explain_takes_a_cut_off_as_score_does(harness: Cli) -> None:
-    found = document(harness, "explain", *BY_SOLUTION, "--user", "bob", "--k", "1")
-    assert found["users"][0]["metrics"]["MAP@1"] == 0  # d stands second
-
-
-def test_explain_shows_the_metric_that_was_asked_for_first(ran: Cli) -> None:
-    asked = ("--best", "1", "--metric", "Novelty@2")
-    found = document(ran, "explain", "run", "--model", "popular", *asked)
-    assert next(iter(found["users"][0]["metrics"])) == "Novelty@2"
+def test_the_cut_off_of_explain(harness: Cli) -> None:
+    """It is that of the metric, of the config, or --k; d stands second."""
+    for by, k in (
+        ((*BY_SOLUTION, "--metric", "MAP@1"), 1),
+        (BY_CONFIG, 2),
+        ((*BY_SOLUTION, "--k", "1"), 1),
+    ):
+        (user,) = document(harness, "explain", *by, "--user", "bob")["users"]
+        assert (user["k"], user["metrics"][f"MAP@{k}"]) == (k, 0 if k == 1 else 1 / 2)
 
 
 def test_worst_and_best(harness: Cli) -> None:
     """By MAP ann has 1, bob 1/2, cid 0; by HitRate@1 bob and cid have 0, bob stands first."""
 
     def names(*arguments: str) -> list[str]:
-        found = document(harness, "explain", *BY_SOLUTION, *arguments)
-        return [user["user"] for user in found["users"]]
+        users = document(harness, "explain", *BY_SOLUTION, *arguments)["users"]
+        return [user["user"] for user in users]
 
     assert names("--worst", "1") == ["cid"]
     assert names("--best", "2") == ["ann", "bob"]
@@ -266,39 +300,27 @@ def test_worst_and_best(harness: Cli) -> None:
     assert names("--worst", "1", "--metric", "HitRate@1") == ["bob"]
 
 
-def test_a_model_that_prints_does_not_spoil_the_json(ran: Cli) -> None:
-    talks = ("--set", "models.0.use=talking:Talks", "--set", "models.0.name=talks")
-    assert ran("run", "exam.toml", *talks, "--out", "run", "--no-recommendations")[0] == 0
-    status, out, err = ran(
-        "explain", "run", "--model", "talks", "--user", "ann", "--format", "json"
-    )
-    assert status == 0
-    assert json.loads(out)["users"][0]["places"] == []
-    assert "epoch 1" in err
-    assert "asked" in err
+def test_explain_a_run_by_the_metric_that_was_asked_for_first(harness: Cli) -> None:
+    asked = ("--best", "1", "--metric", "Novelty@2")
+    explained = document(harness, "explain", "run", "--model", "popular", *asked)
+    assert next(iter(explained["users"][0]["metrics"])) == "Novelty@2"
 
 
 def test_explain_as_csv_has_a_line_a_place(harness: Cli) -> None:
-    status, out, err = harness(
-        "explain", *BY_SOLUTION, "--user", "ann", "--user", "bob", "--format", "csv"
-    )
+    """A user without a list has a line without ranks."""
+    users = ("--user", "ann", "--user", "bob", "--user", "cid")
+    status, out, err = harness("explain", *BY_SOLUTION, *users, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert (status, err) == (0, "")
-    assert [(row["user"], row["rank"], row["item"], row["hit"]) for row in rows] == [
+    assert out.startswith("user,k,rank,item,hit")
+    assert [(row["user"], row["rank"], row["item"], row["hit"]) for row in rows[:4]] == [
         ("ann", "1", "b", "True"),
         ("ann", "2", "a", "True"),
         ("bob", "1", "x", "False"),
         ("bob", "2", "d", "True"),
     ]
-    assert sum(float(row["contribution"]) for row in rows) == exactly(1 + 1 / 2)
-
-
-def test_explain_as_csv_of_no_list_is_a_user_without_ranks(harness: Cli) -> None:
-    status, out, _ = harness("explain", *BY_SOLUTION, "--user", "cid", "--format", "csv")
-    assert status == 0
-    assert out.startswith("user,k,rank,item,hit")
-    (row,) = csv.DictReader(io.StringIO(out))
-    assert (row["user"], row["rank"], row["item"]) == ("cid", "", "")
+    assert sum(float(row["contribution"]) for row in rows[:4]) == exactly(1 + 1 / 2)
+    assert [(row["user"], row["rank"], row["item"]) for row in rows[4:]] == [("cid", "", "")]
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown"])
@@ -310,218 +332,50 @@ def test_explain_as_a_table(harness: Cli, format_: str) -> None:
     assert done[2] == ""
 
 
+def test_a_run_of_an_earlier_version_is_to_be_run_again(harness: Cli) -> None:
+    """Its fingerprint is made otherwise, which is no change of the data."""
+    record = json.loads(Path("run/result.json").read_text())
+    del record["evaluation"]["fingerprint_format"]
+    Path("run/result.json").write_text(json.dumps(record))
+    words = ["run: was written by another version", "nothing tells", "harness run run/config.toml"]
+    is_refused(harness("explain", "run", "--model", "popular", "--user", "ann"), *words)
+
+
 # harness list.
-
-
-def test_list_metrics_as_json_is_complete(harness: Cli) -> None:
-    found = document(harness, "list", "metrics")
-    assert [entry["name"] for entry in found] == list(DEFINITIONS)
-    assert all(entry["examples"] for entry in found)
-
-
-def test_list_conventions_as_json_is_complete(harness: Cli) -> None:
-    found = document(harness, "list", "conventions")
-    assert [entry["name"] for entry in found] == list(CONVENTIONS)
-    for entry in found:
-        assert entry["example"]["value"] == CONVENTIONS[entry["name"]].value
 
 
 @pytest.mark.parametrize(
     ("topic", "names"), [("metrics", list(DEFINITIONS)), ("conventions", list(CONVENTIONS))]
 )
-def test_list_in_other_formats(harness: Cli, topic: str, names: list[str]) -> None:
-    status, out, err = harness("list", topic, "--format", "csv")
-    assert (status, err) == (0, "")
+def test_list(cli: Cli, topic: str, names: list[str]) -> None:
+    entries = document(cli, "list", topic)
+    assert [entry["name"] for entry in entries] == names
+    if topic == "metrics":
+        assert all(entry["examples"] for entry in entries)
+    else:
+        values = [CONVENTIONS[name].value for name in names]
+        assert [entry["example"]["value"] for entry in entries] == values
+    status, out, err = cli("list", topic, "--format", "csv")
     header, *rows = csv.reader(io.StringIO(out))
-    assert [row[0] for row in rows] == names
+    assert (status, err, [row[0] for row in rows]) == (0, "", names)
     assert {len(row) for row in rows} == {len(header)}
-    status, out, err = harness("list", topic, "--format", "markdown")
+    status, out, err = cli("list", topic, "--format", "markdown")
     assert (status, err) == (0, "")
     assert [line.split(" | ")[0][2:] for line in out.splitlines() if line][2:] == names
-    done = harness("list", topic)
+    done = cli("list", topic)
     tells(done, 0, *names)
     assert done[2] == ""
-
-
-# Mistakes.
-
-MISTAKES: dict[str, tuple[list[str], list[str]]] = {
-    "neither config nor solution": (
-        ["score", "lists.csv"], ["scored against what?", "--config", "--solution"]
-    ),
-    "both config and solution": (
-        ["score", *BY_CONFIG, "--solution", "solution.csv"], ["--config", "--solution"]
-    ),
-    "explain: neither": (
-        ["explain", "lists.csv", "--user", "ann"],
-        ["scored against what?", "--config", "--solution"],
-    ),
-    "explain: both": (
-        ["explain", *BY_CONFIG, "--solution", "solution.csv", "--best", "1"],
-        ["--config", "--solution"],
-    ),
-    "no such solution": (
-        ["score", "lists.csv", "--solution", "sol.csv"], ["sol.csv: no such file"]
-    ),
-    "k = 0": (["score", *BY_SOLUTION, "--k", "0"], ["--k is 0", "1 or more"]),
-    "k below 0": (["score", *BY_CONFIG, "--k", "-2"], ["--k is -2", "1 or more"]),
-    "k beyond counting": (
-        ["score", *BY_SOLUTION, "--k", "99999999999"], ["the cut-off must be from 1 to 2147483647"]
-    ),
-    "k beyond the evaluation set": (
-        ["score", *BY_CONFIG, "--k", "3"], ["MAP@3", "3 positions", "k = 2", "[evaluation]"]
-    ),
-    "no number for k": (
-        ["score", *BY_SOLUTION, "--k", "many"], ["'--k': found many, expected a whole number"]
-    ),
-    "unknown metric": (
-        ["score", *BY_SOLUTION, "--metric", "MPA@3"], ['"MPA"', 'did you mean "MAP"']
-    ),
-    "metric without cut-off": (
-        ["score", *BY_SOLUTION, "--metric", "MAP"], ['did you mean "MAP@10"']
-    ),
-    "metric that needs train": (
-        ["score", *BY_SOLUTION, "--metric", "Novelty@2"],
-        ["Novelty@2", "the training events", "use --config"],
-    ),
-    "metric that needs attributes": (
-        ["score", *BY_CONFIG, "--metric", "ILD@2"], ["ILD", "[data] items"]
-    ),
-    "explain by a metric of all": (
-        ["explain", *BY_CONFIG, "--worst", "1", "--metric", "Coverage@2"],
-        ["Coverage@2", "no value for a user", "--metric"],
-    ),
-    "column that is not there": (
-        ["score", *BY_SOLUTION, "--rank-column", "usr"], ['lists.csv: no column "usr"', "rank"]
-    ),
-    "a column named twice": (
-        ["score", *BY_SOLUTION, "--rank-column", "a", "--score-column", "b"],
-        ["rank or score, not both"],
-    ),
-    "nobody to explain": (
-        ["explain", *BY_SOLUTION], ["nobody to explain", "--user", "--worst", "--best"]
-    ),
-    "a user outside": (["explain", *BY_SOLUTION, "--user", "zed"], ['no user "zed"', "3"]),
-    "so many below 0": (["explain", *BY_SOLUTION, "--worst", "-1"], ["--worst"]),
-    "a model with a file": (
-        ["explain", *BY_SOLUTION, "--user", "ann", "--model", "popular"], ["lists.csv", "--model"]
-    ),
-    "a repeat with a file": (
-        ["explain", *BY_SOLUTION, "--user", "ann", "--repeat", "1"], ["lists.csv", "--repeat"]
-    ),
-    "a folder that is no run": (
-        ["explain", ".", "--model", "popular", "--user", "ann"],
-        ["is no run folder", "harness run"],
-    ),
-    "an unknown model to submit": (
-        ["submit", "exam.toml", "--model", "popula", "--out", "own.csv"],
-        ['exam.toml: no model "popula"', 'did you mean "popular"?'],
-    ),
-    "unknown topic": (["list", "metric"], ["metrics", "conventions"]),
-    "two cut-offs": (
-        ["explain", *BY_SOLUTION, "--user", "ann", "--k", "3", "--metric", "MAP@2"],
-        ["--metric MAP@2", "leave --k out"],
-    ),
-    "nothing there": (
-        ["explain", "gone", "--model", "popular", "--user", "ann"],
-        ["gone: no such file or run folder"],
-    ),
-    "grades": (
-        ["score", *BY_SOLUTION, "--metric", "NDCG(gain=linear)@3"],
-        ["NDCG(gain=linear)@3 needs grades"],
-    ),
-    "no topic": (["list"], ["TOPIC"]),
-    "unknown format": (["list", "metrics", "--format", "yaml"], ["yaml"]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_a_message_and_status_2(harness: Cli, mistake: str) -> None:
-    arguments, named = MISTAKES[mistake]
-    is_refused(harness(*arguments), *named)
-
-
-@pytest.mark.parametrize(("file", "code"), [("list.csv", "SUB001"), ("talking.py", "SUB101")])
-def test_a_file_with_errors_is_not_scored_and_status_is_1(
-    harness: Cli, file: str, code: str
-) -> None:
-    status, out, err = harness("score", file, *BY_SOLUTION[1:])
-    assert status == 1
-    assert code in out
-    assert "not scored" in err
-    status, out, err = harness("score", file, *BY_SOLUTION[1:], "--format", "json")
-    found = json.loads(out)
-    assert (status, found["metrics"], found["evaluation"]) == (1, {}, None)
-    assert code in [problem["code"] for problem in found["problems"]["found"]]
-
-
-OF_A_RUN: dict[str, tuple[list[str], list[str]]] = {
-    "no model": (["--user", "ann"], ["run: which model?", "--model; allowed: popular, random"]),
-    "a config beside": (
-        ["--user", "ann", "--model", "random", "--config", "exam.toml"],
-        ["a run knows its evaluation set", "leave --config and --solution out"],
-    ),
-    "a solution beside": (
-        ["--user", "ann", "--model", "random", "--solution", "solution.csv"],
-        ["a run knows its evaluation set"],
-    ),
-    "nobody": (["--model", "random"], ["nobody to explain"]),
-    "unknown user": (
-        ["--user", "bobb", "--model", "random"], ['no user "bobb"', 'did you mean "bob"?']
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("mistake", OF_A_RUN)
-def test_a_mistake_about_a_run_is_a_message_and_status_2(ran: Cli, mistake: str) -> None:
-    arguments, named = OF_A_RUN[mistake]
-    is_refused(ran("explain", "run", *arguments), *named)
-
-
-def test_a_run_of_an_earlier_version_is_to_be_run_again(ran: Cli) -> None:
-    """Its fingerprint is made otherwise, which is no change of the data."""
-    record = json.loads(Path("run/result.json").read_text())
-    del record["evaluation"]["fingerprint_format"]
-    Path("run/result.json").write_text(json.dumps(record))
-    told = ["run: was written by another version", "nothing tells", "harness run run/config.toml"]
-    is_refused(ran("explain", "run", "--model", "popular", "--user", "ann"), *told)
-
-
-def test_the_options_of_columns_are_named_as_they_are_written(harness: Cli) -> None:
-    done = harness("score", *BY_SOLUTION, "--item-column", "itmes")
-    is_refused(done, 'did you mean "items"?', "--item-column")
-
-
-@pytest.mark.parametrize("format_", ["table", "markdown", "csv"])
-def test_no_name_in_a_file_steers_the_terminal(harness: Cli, format_: str) -> None:
-    Path("odd.csv").write_text("user,items\nann\x1b[31m,\x9b2Ja =1+1\n")
-    Path("key.csv").write_text("user,items\nann\x1b[31m,a\n")
-    odd = ("odd.csv", "--solution", "key.csv", "--format", format_)
-    for command in (("score", *odd), ("explain", *odd, "--best", "1")):
-        status, out, _ = harness(*command)
-        assert status == 0
-        assert all(c.isprintable() or c == "\n" for c in out)
-        assert format_ != "csv" or not [x for x in out.split(",") if x.startswith("=")]
-    status, _, err = harness("explain", *odd, "--user", "bob")
-    assert status == 2
-    assert all(c.isprintable() or c == "\n" for c in err)
 
 
 # harness submit.
 
 
-def test_submit_with_a_key_overridden(harness: Cli, tmp_path: Path) -> None:
-    status, out, err = harness(
-        "submit", "exam.toml", "--model", "popular", "--out", "own.csv", "--set", "evaluation.k=1"
-    )
+def test_submit_with_a_key_overridden(harness: Cli) -> None:
+    """b has two events in training, every other item one."""
+    submit = ("submit", "exam.toml", "--model", "popular", "--out", "own.csv")
+    status, out, err = harness(*submit, "--set", "evaluation.k=1")
     assert (status, err) == (0, "")
     assert out.startswith("own.csv  3 rows, ")
-    # b has two events in training, every other item one
-    assert (tmp_path / "own.csv").read_text() == "user,item\nann,b\nbob,b\ncid,b\n"
-
-
-def test_a_file_for_an_upload_is_said_to_be_none_to_score(harness: Cli) -> None:
-    typed = ["submit", "exam.toml", "--model", "popular", "--out", "own.csv", "--all-events"]
-    status, _, err = harness(*typed)
-    told = "note  for an upload alone, not to be scored here: it has seen the held-out days\n"
-    assert (status, err) == (0, told)
+    assert Path("own.csv").read_text() == "user,item\nann,b\nbob,b\ncid,b\n"
+    words = "note  for an upload alone, not to be scored here: it has seen the held-out days\n"
+    assert harness(*submit, "--all-events")[2] == words

@@ -1,0 +1,296 @@
+"""Lists of a run explained, and written as a submission: nothing learns, changes are refused."""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from conftest import Cli, is_refused, refusal
+from small import POPULAR, RANDOM
+
+from harness import config as config_
+from harness.core.errors import HarnessError, UsageError
+from harness.experiment.explain import explain, of_run
+from harness.experiment.run import run
+from harness.experiment.submit import submit, submit_run
+from harness.metrics import Metric, parse
+
+LEARNS = """
+from pathlib import Path
+from baselines.popular import Popular
+
+class Counted(Popular):
+    def fit(self, train):
+        with Path(__file__).with_name("learnt").open("a") as file:
+            file.write("x")
+        return super().fit(train)
+
+class Raises(Popular):
+    def fit(self, train):
+        raise ZeroDivisionError("too few stars")
+    fit_steps = None
+"""
+COUNTED = {"name": "counted", "use": "learns:Counted"}
+MODELS = COUNTED, {**RANDOM, "repeats": 2}, {"name": "file", "lists": "lists.csv"}
+BAD = {"name": "bad", "use": "learns:Raises"}
+SAMPLE = "user,items\ncid,\nann,\nbob,\n"
+QUICK = {"resamples": 100}
+FILES = {
+    "log.csv": small.LOG,
+    "learns.py": LEARNS,
+    "lists.csv": "user,items\nann,b d\nbob,d\ncid,a\n",
+    "sample_submission.csv": SAMPLE,
+    "exam.toml": small.toml(*MODELS, BAD, compare=QUICK),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a run; its competition asks for the evaluated users in its own order."""
+    folder = small.write(tmp_path_factory.mktemp("made"), FILES)
+    run(config_.read(folder / "exam.toml")).write(folder / "run")
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, here: Path) -> Path:
+    """Return a copy of it, whose run is of the copy's data; it is the current folder."""
+    shutil.copytree(made, here, dirs_exist_ok=True)
+    config = here / "run" / "config.toml"
+    config.write_text(config.read_text().replace(str(made), str(here)))
+    return here
+
+
+# Submissions.
+
+
+def test_it_is_the_file_that_the_config_gives_and_no_model_learns(folder: Path) -> None:
+    config = config_.read(folder / "exam.toml")
+    learnt = (folder / "learnt").read_text()
+    for model, repeat in (("counted", 0), ("random", 0), ("random", 1), ("file", 0)):
+        done = submit_run(folder / "run", model, folder / "own.csv", repeat=repeat)
+        assert (folder / "learnt").read_text() == learnt
+        assert (done.rows, done.without_history, done.beyond_sample) == (3, 0, 0)
+        again = submit(config, model, folder / "again.csv", repeat=repeat)
+        assert (folder / "own.csv").read_bytes() == (folder / "again.csv").read_bytes()
+        repeats = "the run's scores are means over repeats 0 to 1"
+        which = (f"repeat {repeat}; {repeats}",) if model == "random" else ()
+        assert done.notes == (*which, *again.notes)
+        learnt = (folder / "learnt").read_text()
+
+
+def test_rows_are_as_the_competition_asks(tmp_path: Path) -> None:
+    """b, twice bought, stands before a, by its id, for everyone."""
+    small.write(tmp_path, FILES)
+    own = {"user": "who", "items": "what", "separator": "|"}
+    run(small.config(tmp_path, COUNTED, submission=own)).write(tmp_path / "run")
+    out, sample = tmp_path / "own.csv", tmp_path / "sample_submission.csv"
+    submit_run(tmp_path / "run", "counted", out)
+    assert out.read_text() == "who,what\ncid,b|a\nann,b|a\nbob,b|a\n"
+    sample.write_text("who,what\nbob,\n")
+    done = submit_run(str(tmp_path / "run"), "counted", str(out))
+    assert (done.rows, done.beyond_sample) == (3, 2)
+    assert out.read_text().splitlines()[1] == "bob,b|a"
+    sample.unlink()
+    assert submit_run(tmp_path / "run", "counted", out).beyond_sample == 0
+
+
+def test_of_several_folds_it_is_the_last_or_another(tmp_path: Path) -> None:
+    folds = {"strategy": "time", "valid_days": 1, "folds": 2}
+    config = small.config(tmp_path, POPULAR, log=small.TO_TUNE, split=folds)
+    run(config).write(tmp_path / "run")
+    for fold, which, note in (
+        (None, config, "fold 2 of 2, the last; for another, submit a run with --fold"),
+        (1, config.folds()[0], "fold 1 of 2; for another, submit a run with --fold N"),
+    ):
+        done = submit_run(tmp_path / "run", "popular", tmp_path / "own.csv", fold=fold)
+        assert done.notes[0].startswith(note)
+        submit(which, "popular", tmp_path / "again.csv")
+        assert (tmp_path / "own.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
+
+
+def test_whoever_has_no_list_is_counted_and_the_next_step_gives_them_one(
+    cli: Cli, folder: Path
+) -> None:
+    (folder / "sample_submission.csv").write_text(SAMPLE + "dan,\neve,\n")
+    done = cli("submit", "run", "--model", "random", "--repeat", "1", "--out", "own.csv")
+    words = "lists of its 3 evaluated users alone", "asks for 2 users more", 'such as "dan"'
+    is_refused(done, "run: has ", *words)
+    assert not (folder / "own.csv").exists()
+    next_step = done[2].strip().partition(": harness ")[2]
+    assert next_step == "submit run/config.toml --model random --repeat 1 --out own.csv"
+    assert cli(*shlex.split(next_step))[0] == 0
+    assert (folder / "own.csv").read_text().count("\n") == 6
+
+
+@pytest.mark.parametrize(
+    "also", [["--all-events"], ["--set", "evaluation.seed=7"], ["--set", "a=b c", "--all-events"]]
+)
+def test_what_needs_a_model_to_learn_is_refused_with_the_command_that_does_it(
+    cli: Cli, folder: Path, also: list[str]
+) -> None:
+    command = ["submit", "run/config.toml", "--model", "counted", "--out", "own.csv", *also]
+    done = cli("submit", "run", "--model", "counted", "--out", "own.csv", *also)
+    is_refused(done, f"for {also[0]} the model has to learn", shlex.join(["harness", *command]))
+    if "a=b c" not in also:
+        assert cli(*command)[0] == 0
+
+
+def test_a_folder_that_holds_runs_is_none(cli: Cli, folder: Path) -> None:
+    submit = "submit", ".", "--model", "counted", "--out", "own.csv"
+    for also in ([], ["--all-events"]):
+        is_refused(cli(*submit, *also), ".: is no run folder, but holds 1 run")
+
+
+def no_lists(folder: Path) -> None:
+    (folder / "run" / "recommendations.parquet").unlink()
+
+
+def other_lists(folder: Path) -> None:
+    path = folder / "run" / "recommendations.parquet"
+    frame = pl.read_parquet(path)
+    frame.with_columns(pl.lit(["d", "a"]).alias("items")).write_parquet(path)
+
+
+def append(events: str) -> Any:
+    def change(folder: Path) -> None:
+        with (folder / "log.csv").open("a") as log:
+            log.write(events)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "given", "words"),
+    [
+        (no_lists, {}, ["holds no recommendations.parquet", "harness run", "config.toml"]),
+        (append("bob,a,2020-01-08\n"), {}, ["the data has changed", "truth", "run it again"]),
+        (other_lists, {}, ['model "counted" gives other lists than in this run', "run it again"]),
+        (None, {"model": "countd"}, ['no model "countd"; did you mean "counted"?']),
+        (None, {"model": "random", "repeat": 2}, ['"random" has no repeat 2; the last is 1']),
+        (None, {"model": "bad"}, ['"bad" failed in this run and has no lists', "ZeroDivision"]),
+        (None, {"out": "own.xlsx"}, ["own.xlsx", ".csv or a .csv.gz"]),
+        (None, {"out": "log.csv"}, ["log.csv", "is read by this command and never touched"]),
+        (None, {"folder": "nowhere"}, ["nowhere: is no run folder", "result.json"]),
+    ],
+)
+def test_what_cannot_be_submitted(
+    folder: Path, change: Any, given: dict[str, Any], words: list[str]
+) -> None:
+    if change is not None:
+        change(folder)
+    source, out = (folder / given.pop(*at) for at in (("folder", "run"), ("out", "own.csv")))
+    with refusal(HarnessError, *words):
+        submit_run(source, given.pop("model", "counted"), out, **given)
+    assert not (folder / "own.csv").exists()
+
+
+def test_an_item_that_nobody_knows_has_no_id(tmp_path: Path) -> None:
+    lists = {"lists.csv": "user,items\nann,nobody b\nbob,d\ncid,a\n"}
+    small.write(tmp_path, lists)
+    run(small.config(tmp_path, MODELS[2])).write(tmp_path / "run")
+    words = 'model "file": its lists hold items that neither the data', "take them out of its file"
+    with refusal(UsageError, *words):
+        submit_run(tmp_path / "run", "file", tmp_path / "own.csv")
+
+
+# Explanations.
+
+METRICS = ["MAP@2", "NDCG@2", "MRR@2", "Recall@2", "pFound@2", "MAP(divisor=trec)@2"]
+
+
+@pytest.fixture(scope="module")
+def explained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run under several metrics, one model with four repeats."""
+    root = tmp_path_factory.mktemp("explained")
+    models = POPULAR, RANDOM | {"repeats": 4}
+    run(small.config(root, *models, evaluation={"metrics": METRICS}, compare=QUICK)).write(
+        root / "run"
+    )
+    return root / "run"
+
+
+@pytest.mark.parametrize(("model", "repeat"), [("popular", 0), ("random", 0), ("random", 3)])
+def test_every_user_earns_again_what_the_run_wrote(
+    explained: Path, model: str, repeat: int
+) -> None:
+    submitted = of_run(explained, model, repeat)
+    written = pl.read_parquet(explained / "per_user.parquet").filter(
+        (pl.col("model") == model) & (pl.col("repeat") == repeat)
+    )
+    users = ["ann", "bob", "cid"]
+    assert submitted.solution.users.to_list() == written["user"].to_list() == users
+    for row, scored in enumerate(written.iter_rows(named=True)):
+        earned = explain(submitted, row, 2).metrics
+        assert {name: earned[name] for name in METRICS} == {name: scored[name] for name in METRICS}
+
+
+def test_the_lists_of_a_run_have_its_evaluation_set(explained: Path) -> None:
+    evaluation = json.loads((explained / "result.json").read_text())["evaluation"]
+    submitted = of_run(explained, "popular")
+    assert submitted.solution.fingerprint == evaluation["fingerprint"]
+    assert [str(m) for m in submitted.solution.metrics] == METRICS
+    assert (submitted.solution.k, dict(submitted.left_out)) == (2, {})
+    asked: tuple[Metric, ...] = (parse("Coverage@2"), parse("Novelty@2"))
+    again = of_run(explained, "popular", metrics=asked)
+    assert again.solution.metrics == asked
+    for metric in asked:
+        again.solution.require(metric)
+    assert of_run(explained, "popular").title == f'model "popular" of {explained}'
+    assert of_run(explained, "random", 3).title == f'model "random" of {explained}, repeat 3'
+    lists = {of_run(explained, "random", repeat).lists.tobytes() for repeat in range(4)}
+    assert len(lists) > 1
+
+
+@pytest.mark.parametrize(
+    ("events", "fields"),
+    [
+        ("ann,d,2020-01-08\n", {"truth"}),
+        ("dan,a,2020-01-03\ndan,a,2020-01-08\n", {"users", "truth"}),
+        ("ann,fresh,2020-01-02\n", {"candidates"}),
+    ],
+)
+def test_changed_data_are_refused_with_what_differs(
+    folder: Path, events: str, fields: set[str]
+) -> None:
+    append(events)(folder)
+    words = ["run", "has changed", "config.toml", *fields]
+    with refusal(UsageError, *words) as caught:
+        of_run(folder / "run", "counted")
+    differ = str(caught.value).partition("(it differs in ")[2].partition(")")[0].split(", ")
+    assert fields <= set(differ)
+    assert not {"k", "seen"} & set(differ)
+
+
+def test_changed_training_changes_no_lists_that_were_written(folder: Path) -> None:
+    """The evaluation set is the same, but a is now the most popular."""
+    before = of_run(folder / "run", "counted").lists
+    append("dan,a,2020-01-03\neve,a,2020-01-03\nfox,a,2020-01-03\n")(folder)
+    assert of_run(folder / "run", "counted").lists.tolist() == before.tolist()
+
+
+@pytest.mark.parametrize(
+    ("model", "repeat", "words"),
+    [
+        ("popula", 0, ['no model "popula"; did you mean "popular"?']),
+        ("als", 0, ['no model "als"', "allowed: "]),
+        ("random", 4, ['model "random" has no repeat 4; the last is 3']),
+        ("random", -1, ['model "random" has no repeat -1; the last is 3']),
+        ("popular", 1, ['model "popular" has no repeat 1; the last is 0']),
+    ],
+)
+def test_a_model_or_a_repeat_that_there_was_not(
+    explained: Path, model: str, repeat: int, words: list[str]
+) -> None:
+    with refusal(UsageError, *words):
+        of_run(explained, model, repeat)
+
+
+def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
+    words = ["is no run folder", "result.json", "harness run makes one"]
+    with refusal(UsageError, str(tmp_path), *words):
+        of_run(tmp_path, "popular")
