@@ -1,6 +1,7 @@
 """harness split: files that validate and score take; and which of several folds is meant."""
 
 import json
+import re
 import shutil
 import sys
 from itertools import product
@@ -193,7 +194,17 @@ def test_other_commands_say_it_beside_what_they_print(folded: Cli, here: Path) -
 
 def test_another_fold_of_a_run_is_named(folded: Cli) -> None:
     """On the 8th, fold 1, ann and bob have b; lists of fold 1 that are not kept are made anew."""
-    folded("run", "folds.toml", "--out", "bare", "--no-recommendations")
+    err = folded("run", "folds.toml", "--out", "bare", "--no-recommendations", "-v")[2]
+    log = re.sub(r"\d+\.\d s", "T", err).splitlines()
+    assert log[:3] == [
+        "read 9 events, T",
+        "fold 1 of 2: evaluation set: 2 users, 2 candidates, T",
+        "fold 1 of 2: popular (1 of 2): fit T, recommend T, score T",
+    ]
+    assert log[4:6] == [
+        "fold 1 of 2: compared 1 pair, T",
+        "fold 2 of 2: evaluation set: 2 users, 2 candidates, T",
+    ]
     for folder, model in product(("run", "bare"), ("popular", "random")):
         done = folded("explain", folder, "--model", model, "--user", "ann", "--fold", "1")
         tells(done, 0, f"note   fold 1 of 2; {OTHER}", "truth  R = 1: b")
