@@ -38,13 +38,15 @@ COUNTED = {"name": "counted", "use": "learns:Counted"}
 MODELS = COUNTED, {**RANDOM, "repeats": 2}, {"name": "file", "lists": "lists.csv"}
 BAD = {"name": "bad", "use": "learns:Raises"}
 SAMPLE = "user,items\ncid,\nann,\nbob,\n"
-QUICK = {"resamples": 100}
+METRICS = ["MAP@2", "NDCG@2", "MRR@2", "Recall@2", "pFound@2", "MAP(divisor=trec)@2"]
 FILES = {
     "log.csv": small.LOG,
     "learns.py": LEARNS,
     "lists.csv": "user,items\nann,b d\nbob,d\ncid,a\n",
     "sample_submission.csv": SAMPLE,
-    "exam.toml": small.toml(*MODELS, BAD, compare=QUICK),
+    "exam.toml": small.toml(
+        *MODELS, BAD, evaluation={"metrics": METRICS}, compare={"resamples": 100}
+    ),
 }
 
 
@@ -63,9 +65,6 @@ def folder(made: Path, here: Path) -> Path:
     config = here / "run" / "config.toml"
     config.write_text(config.read_text().replace(str(made), str(here)))
     return here
-
-
-# Submissions.
 
 
 def test_it_is_the_file_that_the_config_gives_and_no_model_learns(folder: Path) -> None:
@@ -146,14 +145,45 @@ def test_a_folder_that_holds_runs_is_none(cli: Cli, folder: Path) -> None:
         is_refused(cli(*submit, *also), ".: is no run folder, but holds 1 run")
 
 
-def no_lists(folder: Path) -> None:
-    (folder / "run" / "recommendations.parquet").unlink()
+@pytest.mark.parametrize(("model", "repeat"), [("counted", 0), ("random", 0), ("random", 1)])
+def test_every_user_earns_again_what_the_run_wrote(made: Path, model: str, repeat: int) -> None:
+    submitted = of_run(made / "run", model, repeat)
+    written = pl.read_parquet(made / "run" / "per_user.parquet").filter(
+        (pl.col("model") == model) & (pl.col("repeat") == repeat)
+    )
+    users = ["ann", "bob", "cid"]
+    assert submitted.solution.users.to_list() == written["user"].to_list() == users
+    for row, scored in enumerate(written.iter_rows(named=True)):
+        earned = explain(submitted, row, 2).metrics
+        assert {name: earned[name] for name in METRICS} == {name: scored[name] for name in METRICS}
 
 
-def other_lists(folder: Path) -> None:
-    path = folder / "run" / "recommendations.parquet"
-    frame = pl.read_parquet(path)
-    frame.with_columns(pl.lit(["d", "a"]).alias("items")).write_parquet(path)
+def test_the_lists_of_a_run_have_its_evaluation_set(made: Path) -> None:
+    source = made / "run"
+    evaluation = json.loads((source / "result.json").read_text())["evaluation"]
+    submitted = of_run(source, "counted")
+    assert submitted.solution.fingerprint == evaluation["fingerprint"]
+    assert [str(m) for m in submitted.solution.metrics] == METRICS
+    assert (submitted.solution.k, dict(submitted.left_out)) == (2, {})
+    asked: tuple[Metric, ...] = (parse("Coverage@2"), parse("Novelty@2"))
+    again = of_run(source, "counted", metrics=asked)
+    assert again.solution.metrics == asked
+    for metric in asked:
+        again.solution.require(metric)
+    first, second = (of_run(source, "random", repeat) for repeat in (0, 1))
+    assert submitted.title == f'model "counted" of {source}'
+    assert second.title == f'model "random" of {source}, repeat 1'
+    assert first.lists.tolist() != second.lists.tolist()
+
+
+def test_changed_training_changes_no_lists_that_were_written(folder: Path) -> None:
+    """The evaluation set is the same, but a is now the most popular."""
+    before = of_run(folder / "run", "counted").lists
+    append("dan,a,2020-01-03\neve,a,2020-01-03\nfox,a,2020-01-03\n")(folder)
+    assert of_run(folder / "run", "counted").lists.tolist() == before.tolist()
+
+
+# What is refused.
 
 
 def append(events: str) -> Any:
@@ -164,133 +194,75 @@ def append(events: str) -> Any:
     return change
 
 
+def no_lists(folder: Path) -> None:
+    (folder / "run" / "recommendations.parquet").unlink()
+
+
+def other_lists(folder: Path) -> None:
+    path = folder / "run" / "recommendations.parquet"
+    frame = pl.read_parquet(path)
+    frame.with_columns(pl.lit(["d", "a"]).alias("items")).write_parquet(path)
+
+
+def other_version(folder: Path) -> None:
+    """Its fingerprint is made otherwise, which is no change of the data."""
+    path = folder / "run" / "result.json"
+    record = json.loads(path.read_text())
+    del record["evaluation"]["fingerprint_format"]
+    path.write_text(json.dumps(record))
+
+
 @pytest.mark.parametrize(
     ("change", "given", "words"),
     [
-        (no_lists, {}, ["holds no recommendations.parquet", "harness run", "config.toml"]),
-        (append("bob,a,2020-01-08\n"), {}, ["the data has changed", "truth", "run it again"]),
+        (append("bob,a,2020-01-08\n"), {}, ["the data has changed", "(it differs in truth)"]),
+        (append("dan,a,2020-01-03\ndan,a,2020-01-08\n"), {}, ["(it differs in users, truth)"]),
+        (append("ann,fresh,2020-01-02\n"), {}, ["(it differs in candidates", "run it again"]),
         (other_lists, {}, ['model "counted" gives other lists than in this run', "run it again"]),
+        (
+            other_version,
+            {},
+            ["run: was written by another version", "nothing tells", "run/config.toml"],
+        ),
         (None, {"model": "countd"}, ['no model "countd"; did you mean "counted"?']),
+        (None, {"model": "als"}, ['no model "als"', "allowed: "]),
         (None, {"model": "random", "repeat": 2}, ['"random" has no repeat 2; the last is 1']),
+        (None, {"model": "random", "repeat": -1}, ['"random" has no repeat -1; the last is 1']),
         (None, {"model": "bad"}, ['"bad" failed in this run and has no lists', "ZeroDivision"]),
-        (None, {"out": "own.xlsx"}, ["own.xlsx", ".csv or a .csv.gz"]),
-        (None, {"out": "log.csv"}, ["log.csv", "is read by this command and never touched"]),
         (None, {"folder": "nowhere"}, ["nowhere: is no run folder", "result.json"]),
     ],
 )
-def test_what_cannot_be_submitted(
+def test_lists_that_a_run_does_not_have(
     folder: Path, change: Any, given: dict[str, Any], words: list[str]
 ) -> None:
+    """Neither to be explained nor to be submitted."""
     if change is not None:
         change(folder)
-    source, out = (folder / given.pop(*at) for at in (("folder", "run"), ("out", "own.csv")))
+    source, model, out = folder / given.get("folder", "run"), given.get("model", "counted"), "own"
+    repeat = given.get("repeat", 0)
     with refusal(HarnessError, *words):
-        submit_run(source, given.pop("model", "counted"), out, **given)
-    assert not (folder / "own.csv").exists()
+        submit_run(source, model, folder / f"{out}.csv", repeat=repeat)
+    assert not (folder / f"{out}.csv").exists()
+    if change is not other_lists:  # which is seen by what is written of them alone
+        with refusal(HarnessError, *words):
+            of_run(source, model, repeat)
+
+
+def test_files_that_cannot_be_written(folder: Path) -> None:
+    for out, words in (
+        ("own.xlsx", ".csv or a .csv.gz"),
+        ("log.csv", "is read by this command and never touched"),
+    ):
+        with refusal(HarnessError, out, words):
+            submit_run(folder / "run", "counted", folder / out)
+    no_lists(folder)
+    with refusal(HarnessError, "holds no recommendations.parquet", "harness run", "config.toml"):
+        submit_run(folder / "run", "counted", folder / "own.csv")
 
 
 def test_an_item_that_nobody_knows_has_no_id(tmp_path: Path) -> None:
-    lists = {"lists.csv": "user,items\nann,nobody b\nbob,d\ncid,a\n"}
-    small.write(tmp_path, lists)
+    small.write(tmp_path, {"lists.csv": "user,items\nann,nobody b\nbob,d\ncid,a\n"})
     run(small.config(tmp_path, MODELS[2])).write(tmp_path / "run")
     words = 'model "file": its lists hold items that neither the data', "take them out of its file"
     with refusal(UsageError, *words):
         submit_run(tmp_path / "run", "file", tmp_path / "own.csv")
-
-
-# Explanations.
-
-METRICS = ["MAP@2", "NDCG@2", "MRR@2", "Recall@2", "pFound@2", "MAP(divisor=trec)@2"]
-
-
-@pytest.fixture(scope="module")
-def explained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a run under several metrics, one model with four repeats."""
-    root = tmp_path_factory.mktemp("explained")
-    models = POPULAR, RANDOM | {"repeats": 4}
-    run(small.config(root, *models, evaluation={"metrics": METRICS}, compare=QUICK)).write(
-        root / "run"
-    )
-    return root / "run"
-
-
-@pytest.mark.parametrize(("model", "repeat"), [("popular", 0), ("random", 0), ("random", 3)])
-def test_every_user_earns_again_what_the_run_wrote(
-    explained: Path, model: str, repeat: int
-) -> None:
-    submitted = of_run(explained, model, repeat)
-    written = pl.read_parquet(explained / "per_user.parquet").filter(
-        (pl.col("model") == model) & (pl.col("repeat") == repeat)
-    )
-    users = ["ann", "bob", "cid"]
-    assert submitted.solution.users.to_list() == written["user"].to_list() == users
-    for row, scored in enumerate(written.iter_rows(named=True)):
-        earned = explain(submitted, row, 2).metrics
-        assert {name: earned[name] for name in METRICS} == {name: scored[name] for name in METRICS}
-
-
-def test_the_lists_of_a_run_have_its_evaluation_set(explained: Path) -> None:
-    evaluation = json.loads((explained / "result.json").read_text())["evaluation"]
-    submitted = of_run(explained, "popular")
-    assert submitted.solution.fingerprint == evaluation["fingerprint"]
-    assert [str(m) for m in submitted.solution.metrics] == METRICS
-    assert (submitted.solution.k, dict(submitted.left_out)) == (2, {})
-    asked: tuple[Metric, ...] = (parse("Coverage@2"), parse("Novelty@2"))
-    again = of_run(explained, "popular", metrics=asked)
-    assert again.solution.metrics == asked
-    for metric in asked:
-        again.solution.require(metric)
-    assert of_run(explained, "popular").title == f'model "popular" of {explained}'
-    assert of_run(explained, "random", 3).title == f'model "random" of {explained}, repeat 3'
-    lists = {of_run(explained, "random", repeat).lists.tobytes() for repeat in range(4)}
-    assert len(lists) > 1
-
-
-@pytest.mark.parametrize(
-    ("events", "fields"),
-    [
-        ("ann,d,2020-01-08\n", {"truth"}),
-        ("dan,a,2020-01-03\ndan,a,2020-01-08\n", {"users", "truth"}),
-        ("ann,fresh,2020-01-02\n", {"candidates"}),
-    ],
-)
-def test_changed_data_are_refused_with_what_differs(
-    folder: Path, events: str, fields: set[str]
-) -> None:
-    append(events)(folder)
-    words = ["run", "has changed", "config.toml", *fields]
-    with refusal(UsageError, *words) as caught:
-        of_run(folder / "run", "counted")
-    differ = str(caught.value).partition("(it differs in ")[2].partition(")")[0].split(", ")
-    assert fields <= set(differ)
-    assert not {"k", "seen"} & set(differ)
-
-
-def test_changed_training_changes_no_lists_that_were_written(folder: Path) -> None:
-    """The evaluation set is the same, but a is now the most popular."""
-    before = of_run(folder / "run", "counted").lists
-    append("dan,a,2020-01-03\neve,a,2020-01-03\nfox,a,2020-01-03\n")(folder)
-    assert of_run(folder / "run", "counted").lists.tolist() == before.tolist()
-
-
-@pytest.mark.parametrize(
-    ("model", "repeat", "words"),
-    [
-        ("popula", 0, ['no model "popula"; did you mean "popular"?']),
-        ("als", 0, ['no model "als"', "allowed: "]),
-        ("random", 4, ['model "random" has no repeat 4; the last is 3']),
-        ("random", -1, ['model "random" has no repeat -1; the last is 3']),
-        ("popular", 1, ['model "popular" has no repeat 1; the last is 0']),
-    ],
-)
-def test_a_model_or_a_repeat_that_there_was_not(
-    explained: Path, model: str, repeat: int, words: list[str]
-) -> None:
-    with refusal(UsageError, *words):
-        of_run(explained, model, repeat)
-
-
-def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
-    words = ["is no run folder", "result.json", "harness run makes one"]
-    with refusal(UsageError, str(tmp_path), *words):
-        of_run(tmp_path, "popular")

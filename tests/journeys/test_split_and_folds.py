@@ -98,21 +98,6 @@ def test_split_submit_and_score_is_the_run(harness: Cli, here: Path) -> None:
         tells(harness("validate", "out/sample_submission.csv", *more), 0, "0 errors")
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("split shop.toml --out log.csv", "log.csv: exists and is no folder"),
-        ("split shop.toml --out log.csv/out", "log.csv/out: cannot be written"),
-        ("split sho.toml --out out", "sho.toml: no such file; did you mean"),
-        ("split shop.toml --out out --public-share 30", "--public-share is 30; expected a number"),
-        ("split shop.toml --out out --set split.valid_days=30", "the split leaves no train event"),
-    ],
-)
-def test_what_is_refused(line: str, words: str, harness: Cli, here: Path) -> None:
-    is_refused(harness(*line.split()), words)
-    assert sorted(path.name for path in here.iterdir()) == ["log.csv", "shop.toml"]
-
-
 # Several folds.
 
 LAST = (
