@@ -31,24 +31,6 @@ def scored(solution: Path, content: str, *, force: bool = False) -> Scored:
     return score_on(path, Terms(solution=solution), METRICS, force=force)
 
 
-def test_two_leaderboards(solution: Path) -> None:
-    """AP@3: ann 1 (both), bob 1/2 (c at the second position), cem 0; dee and zed do not count."""
-    found = scored(solution, "user,items\nann,b a\nbob,x c\nzed,a\ndee,a\n")
-    assert found.metrics["MAP@3"].mean == (1 + 1 / 2 + 0) / 3
-    assert found.leaderboards["Public"]["MAP@3"].mean == 1
-    assert found.leaderboards["Private"]["MAP@3"].mean == (1 / 2 + 0) / 2
-    assert found.left_out == {
-        "users_without_list": 1,
-        "users_outside": 2,
-        "rows_outside": 2,
-        "users_ignored": 1,
-        "users_without_items": 0,
-        "true_items_repeated": 0,
-    }
-    problems = found.to_dict()["problems"]
-    assert problems == {"errors": 0, "warnings": 0, "found": [], "forced": False}
-
-
 def test_a_file_with_errors_is_scored_by_force_alone(solution: Path) -> None:
     content = "user,items\nann,b a\nann,c\nbob,c\n"
     with refusal(SubmissionError, "SUB203 line 3") as caught:

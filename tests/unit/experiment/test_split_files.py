@@ -132,13 +132,6 @@ def splitmix(z: int) -> int:
     return z ^ (z >> 31)
 
 
-@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
-def test_both_leaderboards_have_users(share: float, tmp_path: Path) -> None:
-    """Of three users: one, two (1.5 rounded to even) and two."""
-    done = harness.split(small.config(tmp_path), tmp_path / "out", public_share=share)
-    assert done.record.public == {0.01: 1, 0.5: 2, 0.99: 2}[share]
-
-
 @pytest.mark.parametrize(
     ("name", "columns"),
     [
@@ -288,26 +281,39 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-@pytest.mark.parametrize("share", [0.0, 1.0, -1.0, float("nan")])
-def test_a_share_is_between_0_and_1(share: float, tmp_path: Path) -> None:
-    with refusal(UsageError, f"--public-share is {share:g}; expected a number between 0 and 1"):
-        harness.split(small.config(tmp_path), tmp_path / "out", public_share=share)
+@pytest.mark.parametrize(
+    ("share", "shares", "public"),
+    [(0.01, [0.3], 1), (0.5, [0.3], 2), (0.99, [0.3], 2), (None, [0.7, 0.2], 2)],
+)
+def test_both_leaderboards_have_users(
+    share: float | None, shares: list[float], public: int, tmp_path: Path
+) -> None:
+    """Of three users: one, two (1.5 rounded to even) and two; by the config 2.1."""
+    config = small.config(tmp_path, compare={"public_shares": shares})
+    done = harness.split(config, tmp_path / "out", public_share=share)
+    assert done.record.public == public
+    assert done.record.public_share == (share or max(shares))
 
 
-def test_a_share_is_that_of_the_config(tmp_path: Path) -> None:
-    shares = {"compare": {"public_shares": [0.7, 0.2]}}
-    done = harness.split(small.config(tmp_path, **shares), tmp_path / "out")
-    assert (done.record.public_share, done.record.public) == (0.7, 2)
-    with refusal(UsageError, "[compare] public_shares is empty; name a share, --public-share 0.3"):
-        harness.split(small.config(tmp_path, compare={"public_shares": []}), tmp_path / "out")
-
-
-def test_one_user_makes_no_two_leaderboards(tmp_path: Path) -> None:
-    with refusal(UsageError, "1 user cannot be divided between", "evaluate at least 2"):
-        harness.split(
-            small.config(tmp_path, log="user,item,time\nann,a,2020-01-01\nann,a,2020-01-08\n"),
-            tmp_path / "out",
-        )
+@pytest.mark.parametrize(
+    ("share", "log", "words"),
+    [
+        (0.0, LOG, "--public-share is 0; expected a number between 0 and 1"),
+        (1.0, LOG, "--public-share is 1; expected"),
+        (-1.0, LOG, "--public-share is -1; expected"),
+        (float("nan"), LOG, "--public-share is nan; expected"),
+        (None, LOG, "[compare] public_shares is empty; name a share, --public-share 0.3"),
+        (
+            0.3,
+            "user,item,time\nann,a,2020-01-01\nann,a,2020-01-08\n",
+            "1 user cannot be divided between a public and a private leaderboard",
+        ),
+    ],
+)
+def test_shares_that_are_refused(share: float | None, log: str, words: str, tmp_path: Path) -> None:
+    config = small.config(tmp_path, log=log, compare={"public_shares": []})
+    with refusal(UsageError, words):
+        harness.split(config, tmp_path / "out", public_share=share)
     assert not (tmp_path / "out").exists()
 
 
