@@ -58,26 +58,19 @@ def test_boards_have_the_means_and_intervals_of_their_users() -> None:
     assert public.ci95 == (0, 1)
     assert found.leaderboards["Private"]["MAP@2"].mean == 0
     assert found.metrics["MAP@2"].mean == 1 / 2
-
-
-def test_a_leaderboard_without_users_has_no_estimates() -> None:
-    given = submitted(["a"], ["a"], leaderboards={"Public": [True], "Private": [False]})
-    assert list(scored(given, "MAP@1").leaderboards) == ["Public"]
+    nobody = submitted(["a"], ["a"], leaderboards={"Public": [True], "Private": [False]})
+    assert list(scored(nobody, "MAP@1").leaderboards) == ["Public"]
 
 
 def test_conventions_are_there_where_they_are_asked_for() -> None:
+    """They are cut at their own k; a, a and b are hits, the other user is no one."""
     assert scored(THREE, "MAP@2").conventions is None
-    given = submitted(["aab", ""], ["ab", "a"])
-    found = scored(given, "MAP@3", k=3, conventions=True).conventions
-    assert found is not None
-    assert list(found) == list(CONVENTIONS)
-    assert found["kaggle"] == exactly((1 + 2 / 3) / 2 / 2)
-    assert found["recommenders"] == exactly(3 / 2)  # a, a and b are hits, the other user is no one
-
-
-def test_conventions_are_cut_at_their_own_k() -> None:
-    given = submitted(["xa"], ["a"])
-    assert (scored(given, "MAP@2", k=1, conventions=True).conventions or {})["kaggle"] == 0
+    values = scored(submitted(["aab", ""], ["ab", "a"]), "MAP@3", k=3, conventions=True).conventions
+    assert values is not None
+    assert list(values) == list(CONVENTIONS)
+    assert (values["kaggle"], values["recommenders"]) == exactly(((1 + 2 / 3) / 2 / 2, 3 / 2))
+    cut = scored(submitted(["xa"], ["a"]), "MAP@2", k=1, conventions=True).conventions
+    assert (cut or {})["kaggle"] == 0
 
 
 @pytest.mark.parametrize(
@@ -96,17 +89,15 @@ def test_what_a_solution_does_not_tell_is_refused(name: str, needed: str) -> Non
         scored(THREE, "MAP@2", name)
 
 
-def test_a_metric_that_looks_further_than_the_evaluation_set_is_refused() -> None:
+def test_what_looks_further_than_the_evaluation_set_is_refused() -> None:
+    """The lists are cut at the evaluation set's k; behind it nothing is known."""
+    given = with_solution(THREE, k=2)
     words = ["Recall@3", "3 positions", "k = 2", "smaller cut-off", "[evaluation]"]
     with refusal(UsageError, *words):
-        scored(with_solution(THREE, k=2), "MAP@2", "Recall@3")
-    assert scored(with_solution(THREE, k=2), "MRR").metrics["MRR"].mean == 1 / 2
-
-
-def test_conventions_that_look_further_than_the_evaluation_set_are_refused() -> None:
-    """The lists are cut at the evaluation set's k; behind it nothing is known."""
-    with pytest.raises(UsageError, match="k = 2"):
-        scored(with_solution(THREE, k=2), "MAP@2", k=3, conventions=True)
+        scored(given, "MAP@2", "Recall@3")
+    with refusal(UsageError, "k = 2"):
+        scored(given, "MAP@2", k=3, conventions=True)
+    assert scored(given, "MRR").metrics["MRR"].mean == 1 / 2
 
 
 def test_the_json_document() -> None:
