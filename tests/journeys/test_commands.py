@@ -427,16 +427,24 @@ def test_synth_writes_and_names_its_files(harness: Cli) -> None:
     assert Path("real/transactions_train.csv").read_text() != "mine"
 
 
-def test_compare_prints_models_pairs_and_slices(harness: Cli) -> None:
-    last = POPULAR | {"name": "last", "params": {"window_days": 5}}
-    small.write(Path(), {"pair.toml": small.toml(POPULAR, last, compare={"resamples": 100})})
-    assert harness("run", "pair.toml", "--out", "run")[0] == 0
+def test_compare_and_report(harness: Cli) -> None:
     words = ["95 % interval", "pairs  MAP@2", "p (Holm)", "50 % public (2 of 3", "slices  MAP@2 by"]
-    tells(harness("compare", "run", "--slices", "truth", "--public-share", "0.5"), 0, *words)
-    document = json.loads(harness("compare", "run", "--format", "json")[1])
-    assert [pair["verdict"] for pair in document["comparison"]["pairs"]] == ["tied"]
-    rows = list(csv.DictReader(io.StringIO(harness("compare", "run", "--format", "csv")[1])))
+    tells(harness("compare", "one", "--slices", "truth", "--public-share", "0.5"), 0, *words)
+    document = json.loads(harness("compare", "one", "--format", "json")[1])
+    (pair,) = document["comparison"]["pairs"]
+    assert {pair["one"], pair["other"]} == {"popular", "random"}
+    rows = list(csv.DictReader(io.StringIO(harness("compare", "one", "--format", "csv")[1])))
     assert set(rows[0]) >= {"one", "other", "difference", "ci95 low", "p_adjusted", "verdict"}
+    tells(harness("report", "one"), 0, "written to one/report.html  ")
+
+
+@pytest.mark.parametrize(
+    ("topic", "name"),
+    [("baselines", "Popular"), ("layouts", "ponpare"), ("checks", "SUB001"), ("datasets", "ml-")],
+)
+def test_list(cli: Cli, topic: str, name: str) -> None:
+    for format_ in ("table", "csv", "json"):
+        tells(cli("list", topic, "--format", format_), 0, name)
 
 
 def test_init_of_a_log(harness: Cli) -> None:

@@ -132,6 +132,7 @@ def test_lists_to_explain_are_read_in_the_same_way(folder: Path) -> None:
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))
     Path("own.toml").write_text('[submission]\nseparator = ";"\n')
     assert items(**BY, separator=";") == items(**BY, config="own.toml") == ["a", "x"]
+    assert figure(**BY, config="own.toml") == MAP
 
 
 @pytest.mark.parametrize("separator", [None, ";", " "])

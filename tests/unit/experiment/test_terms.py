@@ -202,6 +202,17 @@ def test_a_sample_and_columns_of_a_config(tmp_path: Path) -> None:
         harness.validate(tmp_path / "lists.csv", config=config)
 
 
+def test_an_evaluation_set_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """Zed, whom no table has, may be in it."""
+    write(tmp_path, users="user\nann\n", lists="user,items\nann,b\nzed,a\n")
+    config = small.config(tmp_path, log=LOG + "ann,b,soon\n", data={"users": "users.csv"})
+    problems = harness.validate(tmp_path / "lists.csv", config=config).problems
+    (problem,) = [problem for problem in problems if problem.code == "SUB202"]
+    assert problem.value == "zed"
+    assert "whether the evaluation set has it cannot be told: " in problem.hint
+    assert 'log.csv: line 6, column "time": found "soon"' in problem.hint
+
+
 # What only a solution tells.
 
 USERS = [f"u{number:03}" for number in range(120)]
