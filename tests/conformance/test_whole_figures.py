@@ -13,56 +13,51 @@ from conftest import Cli
 
 from harness.experiment.run import run
 
-LOG = small.LOG + "bob,a,2020-01-07\n"  # the day that is tuned on
 SHARED = "neighbours of items in the log of a shop, with shrinkage, counts and half-life"
 NAMES = [f"{SHARED}, cosine", f"{SHARED}, tf-idf", "last", f"best {SHARED}, cosine"]
 
 
-def toml(days: Any, *names: str, **keys: Any) -> str:
+def toml(*names: str, **keys: Any) -> str:
     models = [
-        {"name": name, "use": "baselines.popular:Popular", "params": {"window_days": days - n}}
+        {"name": name, "use": "baselines.popular:Popular", "params": {"window_days": 9 - n}}
         for n, name in enumerate(names)
     ]
-    return small.toml(
-        models[0] | keys, *models[1:],
-        evaluation={"metrics": ["MAP@2", "Recall@2", "NDCG(ideal=retrieved)@2"]},
-        compare={"public_shares": [0.5], "resamples": 100},
-        tune={"trials": 4},
-    )  # fmt: skip
+    metrics = ["MAP@2", "Recall@2", "NDCG(ideal=retrieved)@2"]
+    compare = {"public_shares": [0.5], "resamples": 100}
+    asked = {"evaluation": {"metrics": metrics}, "compare": compare, "tune": {"trials": 4}}
+    return small.toml(models[0] | keys, *models[1:], **asked)
 
 
+FILES = {
+    "log.csv": small.LOG + "bob,a,2020-01-07\n",  # the day that is tuned on
+    "shop.toml": toml(*NAMES),
+    "tune.toml": toml(NAMES[0], space={"window_days": [1, 6], "half_life_days": [0.5, 2.0]}),
+    "truth.csv": "user,items\nann,a b c\nbob,c\ncid,a\n",
+    "lists.csv": "user,items\nann,a a b\nbob,x c\n",
+    "bad.csv": "user,items\nann,a a b\nann,x c\n" + "".join(f"u{i},a\n" for i in range(1200)),
+}
 COMMANDS = {
-    "run": ["run", "shop.toml", "--out", "again"],
-    "run -v": ["run", "shop.toml", "--out", "again", "-v"],
-    "compare": ["compare", "first", "--slices", "truth"],
-    "leaderboard": ["leaderboard", "."],
-    "score": ["score", "lists.csv", "--solution", "truth.csv", "--k", "2", "--conventions"],
-    "explain": ["explain", "first", "--model", NAMES[0], "--worst", "1"],
-    "validate": ["validate", "bad.csv", "--solution", "truth.csv"],
-    "tune": ["tune", "tune.toml", "--force", "--search", "grid"],
-    "list metrics": ["list", "metrics"],
-    "list conventions": ["list", "conventions"],
-    "list checks": ["list", "checks"],
+    "run": "run shop.toml --out again",
+    "run -v": "run shop.toml --out again -v",
+    "compare": "compare first --slices truth",
+    "leaderboard": "leaderboard .",
+    "score": "score lists.csv --solution truth.csv --k 2 --conventions",
+    "explain": "explain first --model last --worst 1",
+    "validate": "validate bad.csv --solution truth.csv",
+    "tune": "tune tune.toml --force --search grid",
+    "list metrics": "list metrics",
+    "list conventions": "list conventions",
+    "list checks": "list checks",
 }
 WIDTHS = (0, 40, 60, 80, 200)
 
-Printed = Callable[[list[str], int | None], str]
+Printed = Callable[[str, int | None], str]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with all that the commands need, a run among it."""
-    folder = tmp_path_factory.mktemp("made")
-    grid = {"window_days": [1, 6], "half_life_days": [0.5, 2.0]}
-    files = {
-        "log.csv": LOG,
-        "shop.toml": toml(9, *NAMES),
-        "tune.toml": toml(9, NAMES[0], space=grid),
-        "truth.csv": "user,items\nann,a b c\nbob,c\ncid,a\n",
-        "lists.csv": "user,items\nann,a a b\nbob,x c\n",
-        "bad.csv": "user,items\nann,a a b\nann,x c\n" + "".join(f"u{i},a\n" for i in range(1200)),
-    }  # fmt: skip
-    small.write(folder, files)
+    folder = small.write(tmp_path_factory.mktemp("made"), FILES)
     run(folder / "shop.toml").write(folder / "first")
     return folder
 
@@ -72,10 +67,10 @@ def printed(made: Path, here: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -
     """Return a function: a command and a width in, what a terminal (or a pipe) shows out."""
     shutil.copytree(made, here, dirs_exist_ok=True)
 
-    def call(arguments: list[str], width: int | None) -> str:
+    def call(line: str, width: int | None) -> str:
         monkeypatch.setenv("COLUMNS", str(80 if width is None else width))
         monkeypatch.setattr(sys.stdout, "isatty", lambda: width is not None)
-        return re.sub(r"\x1b\[[0-9;]*m", "", cli(*arguments)[1])
+        return re.sub(r"\x1b\[[0-9;]*m", "", cli(*line.split())[1])
 
     return call
 

@@ -332,61 +332,40 @@ def test_no_such_log(tmp_path: Path) -> None:
         config_for(tmp_path / "gone.csv", tmp_path / "new.toml")
 
 
-@pytest.mark.parametrize(
-    ("text", "said", "words"),
-    [
-        (
-            "a,b,c\nx,y,2020-01-01\n",
-            {},
-            [
-                "no column looks like the user's id or the item's id",
-                "of a, b",
-                "--user-column --item-",
-            ],
-        ),
-        ("user,b,c\nx,y,2020-01-01\n", {}, ["the item's id", "of b name one", "--item-column"]),
-        (
-            "user,item\nx,y\n",
-            {},
-            ["has the columns user, item", "a time are needed", "docs/config.md"],
-        ),
-        (
-            "user,item,b\nx,y,z\n",
-            {},
-            ["no column looks like a time", "--time-column", "docs/config.md"],
-        ),
-        ("user\nx\n", {}, ["has the columns user; a user, an item and a time are needed"]),
-        ("user,item,time\n", {"user": "who"}, ['has no column "who"', "user, item, time"]),
-        ('{"user": 1, "item": 2}\n', {}, ["line 1 looks like JSON", ".jsonl"]),
-        ("2024-04-01,c3,p1\n", {}, ["looks like data", "--header time,user,item"]),
-        ("1\t2\t2020-01-05\n", {}, ["line 1 looks like data", "--header user,item,time"]),
-        ("1\t2\t5\t2020-01-05\n", {}, ["--header user,item,rating,time"]),
-        ("1\t2\n", {}, ["--header user,item"]),
-        ("1\t2\t5\t2020-01-05\t7\n", {}, ["--header user,item,rating,time,column5"]),
-        ("97,9,44,cart,1709251288\n", {}, ["--header user,item,rating,time,column5"]),
-        (
-            "1\t2\t5\t2020-01-05\n",
-            {"header": ("user", "item", "time")},
-            ["log.csv: line 1 has 4 fields, and --header names 3"],
-        ),
-        ("user,item,time\n", {}, ['"time"', "no time in its first rows"]),
-        ("user,item,time\nx,y,soon\n", {}, ['"time"', '"soon"', '--time-format "%d.%m.%Y"']),
-        # Days since 1899 and counters of rows would all be seconds of January 1970.
-        (times("438{day:02}"), {}, ["438", "1970-01-01", "Excel", "--time-format epoch_s"]),
-        (times("438{day:02}.5"), {}, ["Excel"]),
-        (times("{day}"), {}, ["1970-01-01", "only number the events", "--time-format epoch_s"]),
-        (
-            times("15778368{day:02}000000000"),
-            {},
-            ["nanoseconds", "divide them by 1,000", "epoch_us"],
-        ),
-    ],
-)
-def test_what_cannot_be_guessed_is_asked_for(
-    tmp_path: Path, text: str, said: dict[str, Any], words: list[str]
-) -> None:
-    with refusal(UsageError, "log.csv", *words):
-        config_of(tmp_path, text, **said)
+ASKED = {
+    "a,b,c\nx,y,2020-01-01\n": "looks like the user's id or the item's id; of a, b name them with",
+    "user,b,c\nx,y,2020-01-01\n": "the item's id; of b name one with --item-column",
+    "user,item\nx,y\n": "has the columns user, item; a user, an item and a time are needed",
+    "user,item,b\nx,y,z\n": "no column looks like a time; of b name one with --time-column",
+    "user\nx\n": "has the columns user; a user, an item and a time are needed",
+    '{"user": 1, "item": 2}\n': "line 1 looks like JSON; name a file of JSON lines .jsonl",
+    "2024-04-01,c3,p1\n": "line 1 looks like data, not like a header (2024-04-01, c3, p1); name",
+    "1,2020-01-05,2\n": "--header user,time,item",
+    "1\t2\t5\t2020-01-05\n": "--header user,item,rating,time",
+    "1\t2\n": "--header user,item",
+    "1\t2\t5\t2020-01-05\t7\n": "--header user,item,rating,time,column5",
+    "97,9,44,cart,1709251288\n": "--header user,item,rating,time,column5",
+    "user,item,time\n": 'column "time": no time in its first rows',
+    "user,item,time\nx,y,soon\n": '"soon" are not understood; say how they are written: --time',
+    # Days since 1899 and counters of rows would all be seconds of January 1970.
+    times("438{day:02}"): "as seconds since 1970 they are of 1970-01-01; write days since 1899",
+    times("438{day:02}.5"): "as Excel counts them",
+    times("{day}"): "or only number the events in their order: --time-format epoch_s",
+    times("15778368{day:02}000000000"): "nanoseconds since 1970; divide them by 1,000",
+}
+
+
+@pytest.mark.parametrize(("text", "words"), ASKED.items())
+def test_what_cannot_be_guessed_is_asked_for(tmp_path: Path, text: str, words: str) -> None:
+    with refusal(UsageError, "log.csv", words):
+        config_of(tmp_path, text)
+
+
+def test_what_is_said_of_a_log_is_in_it(tmp_path: Path) -> None:
+    with refusal(UsageError, 'has no column "who"; it has user, item, time'):
+        config_of(tmp_path, f"{HEAD}\n", user="who")
+    with refusal(UsageError, "log.csv: line 1 has 4 fields, and --header names 3"):
+        config_of(tmp_path, "1\t2\t5\t2020-01-05\n", header=("user", "item", "time"))
 
 
 def test_numbers_that_are_hardly_times_are_times_where_it_is_said(tmp_path: Path) -> None:
