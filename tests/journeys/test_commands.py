@@ -366,20 +366,13 @@ def test_failures_in_other_ways(harness: Cli) -> None:
     tells(harness("run", "fails.toml", "--model", "popular", "--fresh"), 0, "the only model")
 
 
-def test_json_csv_and_markdown(harness: Cli) -> None:
+def test_json_and_csv(harness: Cli) -> None:
     status, out, err = harness("run", "exam.toml", "--format", "json", "--out", "run")
-    assert (status, out) == (0, Path("run/result.json").read_text())
-    assert json.loads(out)["models"][0]["name"] == "popular"
-    assert err == "written to run/\n"
+    assert (status, out, err) == (0, Path("run/result.json").read_text(), "written to run/\n")
     out = harness("run", "exam.toml", "--format", "csv")[1]
     (row,) = csv.DictReader(io.StringIO(out))
     assert (row["model"], row["repeats"], float(row["MAP@2 mean"])) == ("popular", "1", 0.5)
     assert float(row["MAP@2 low"]) < 0.5 < float(row["MAP@2 high"])
-    out = harness("run", "exam.toml", "--format", "markdown")[1]
-    rows = [line for line in out.splitlines() if line.startswith("|")]
-    assert rows[0].startswith("| model | MAP@2 |")
-    assert rows[2].startswith("| popular | 0.5000 |")
-    assert len({row.count("|") for row in rows}) == 1
 
 
 def test_what_a_model_prints_is_kept_out_of_the_json(harness: Cli) -> None:

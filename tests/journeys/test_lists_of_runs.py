@@ -82,20 +82,17 @@ def test_it_is_the_file_that_the_config_gives_and_no_model_learns(folder: Path) 
         learnt = (folder / "learnt").read_text()
 
 
-def test_rows_are_as_the_competition_asks(tmp_path: Path) -> None:
+def test_rows_are_as_the_competition_asks(folder: Path) -> None:
     """b, twice bought, stands before a, by its id, for everyone."""
-    small.write(tmp_path, FILES)
-    own = {"user": "who", "items": "what", "separator": "|"}
-    run(small.config(tmp_path, COUNTED, submission=own)).write(tmp_path / "run")
-    out, sample = tmp_path / "own.csv", tmp_path / "sample_submission.csv"
-    submit_run(tmp_path / "run", "counted", out)
-    assert out.read_text() == "who,what\ncid,b|a\nann,b|a\nbob,b|a\n"
-    sample.write_text("who,what\nbob,\n")
-    done = submit_run(str(tmp_path / "run"), "counted", str(out))
-    assert (done.rows, done.beyond_sample) == (3, 2)
-    assert out.read_text().splitlines()[1] == "bob,b|a"
+    out, sample = folder / "own.csv", folder / "sample_submission.csv"
+    for asked, users, beyond in (("bob", "bob ann cid", 2), ("cid\nann\nbob", "cid ann bob", 0)):
+        sample.write_text("user,items\n" + "".join(f"{user},\n" for user in asked.split()))
+        done = submit_run(str(folder / "run"), "counted", str(out))
+        assert (done.rows, done.beyond_sample) == (3, beyond)
+        rows = "".join(f"{user},b a\n" for user in users.split())
+        assert out.read_text() == f"user,items\n{rows}"
     sample.unlink()
-    assert submit_run(tmp_path / "run", "counted", out).beyond_sample == 0
+    assert submit_run(folder / "run", "counted", out).beyond_sample == 0
 
 
 def test_of_several_folds_it_is_the_last_or_another(tmp_path: Path) -> None:

@@ -123,19 +123,3 @@ def test_a_column_of_scores_where_the_sample_has_its_lists() -> None:
     errors = harness.validate("long.csv", **files).errors
     assert ("SUB111", "prediction") in [(p.code, p.value) for p in errors]
     assert harness.validate("long.csv", score_column="prediction", **files).valid
-
-
-@pytest.mark.parametrize(
-    ("head", "rows"),
-    [
-        ("customer_id,prediction,score", "ann,b,1\nann,a,1\nbob,c,1\n"),
-        ("customer_id,score,prediction", "ann,1,b\nann,1,a\nbob,1,c\n"),
-        ("prediction,customer_id,score", "b,ann,1\na,ann,1\nc,bob,1\n"),
-    ],
-)
-def test_where_scores_are_tied_columns_are_still_told_by_their_names(head: str, rows: str) -> None:
-    """Tied items go by id: a, which is true, before b; and c for bob."""
-    write("customer_id,prediction\nann,a\nbob,c\n", "truth.csv")
-    write(f"{head}\n{rows}")
-    result = harness.score("long.csv", **BY, metrics=["HitRate@1"])
-    assert result.metrics["HitRate@1"].mean == 1.0

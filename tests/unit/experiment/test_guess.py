@@ -119,16 +119,12 @@ def test_a_later_row_that_is_written_otherwise_is_named(tmp_path: Path) -> None:
     "head",
     [
         "customer_id,article_id,t_dat",
-        "visitorid,itemid,timestamp",
         "userId,movieId,Date",
         "Session ID,SKU,event_time",
         "Kundennummer,Artikelnummer,Datum",
-        "Käufer,Artikel,Datum",
         "cliente,producto,fecha",
         "client,article,date_achat",
-        "session,aid,ts",
         "buyer,product_code,ordered_at",
-        "user,item,written",
     ],
 )
 def test_columns_by_their_names(tmp_path: Path, head: str) -> None:

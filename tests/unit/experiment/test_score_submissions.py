@@ -62,24 +62,30 @@ def test_a_sample_says_who_must_be_there(solution: Path) -> None:
     assert found.metrics["MAP@3"].mean == 1 / 3
 
 
+LATER, FIRST = (1 / 2 + 1) / 2, 1
+
+
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "named", "mean"),
     [
-        ("id,item\nann,b\nann,a\nbob,c\n", Named(row_order=True)),
-        ("id,item,votes\nann,a,1\nann,b,2\nbob,c,1\n", Named(score="votes")),
-        ("id,item,rank\nann,a,2\nann,b,1\nbob,c,1\n", Named()),
+        # The items stand in the column that is left: b a and c, of which a and c are true.
+        ("id,item\nann,b\nann,a\nbob,c\n", Named(row_order=True), LATER),
+        ("id,item,votes\nann,a,1\nann,b,2\nbob,c,1\n", Named(score="votes"), LATER),
+        ("id,item,rank\nann,a,2\nann,b,1\nbob,c,1\n", Named(), LATER),
+        # Tied items go by id; columns are known by their names, wherever they stand.
+        ("id,prediction,score\nann,b,1\nann,a,1\nbob,c,1\n", Named(), FIRST),
+        ("id,score,prediction\nann,1,b\nann,1,a\nbob,1,c\n", Named(), FIRST),
+        ("prediction,id,score\nb,ann,1\na,ann,1\nc,bob,1\n", Named(), FIRST),
     ],
 )
 def test_a_row_an_item_where_the_solution_has_a_row_a_user(
-    tmp_path: Path, text: str, named: Named
+    tmp_path: Path, text: str, named: Named, mean: float
 ) -> None:
-    """The items stand in the column that is left: b a and c, of which a and c are true."""
-    (tmp_path / "solution.csv").write_text("id,prediction\nann,a\nbob,c\n")
-    (tmp_path / "long.csv").write_text(text)
-    found = score_on(
-        tmp_path / "long.csv", Terms(solution=tmp_path / "solution.csv", named=named), METRICS
-    )
-    assert found.metrics["MAP@3"].mean == (1 / 2 + 1) / 2
+    solution, lists = tmp_path / "solution.csv", tmp_path / "long.csv"
+    solution.write_text("id,prediction\nann,a\nbob,c\n")
+    lists.write_text(text)
+    result = score_on(lists, Terms(solution=solution, named=named), METRICS)
+    assert result.metrics["MAP@3"].mean == mean
 
 
 ITEMS = ["a", "b", "c", "d", "x", "unheardof"]

@@ -228,9 +228,7 @@ def test_a_true_item_that_is_no_candidate_is_never_a_hit(tmp_path: Path) -> None
 BEYOND = {
     "Coverage@2": 2 / 4,  # c and a, of a, b, c, d
     "Gini@2": (-3 * 0 - 1 * 0 + 1 * 1 + 3 * 1) / (4 * 2),  # places 0, 0, 1, 1
-    "Popularity@2": ((1 + 0) / 2 + (0 + 2) / 2 + 0) / 3,  # c once, a twice
     "Novelty@2": ((2 + 0) / 2 + (0 + 1) / 2 + 0) / 3,  # c of 1 in 4 users, a of 2
-    "Serendipity@2": (1 / 2 + 0 + 0) / 3,  # a and b are the most popular
     "ILD@2": (1 + 1 + 0) / 3,  # nothing is like an item of which nothing is known
 }
 
