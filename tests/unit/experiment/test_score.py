@@ -37,17 +37,6 @@ def test_mean_and_interval_by_hand() -> None:
     assert found.metrics["HitRate@1"].mean == exactly(1 / 3)
 
 
-def test_an_interval_stays_where_values_can_be() -> None:
-    """1, 0 and 1/2: Student's would be -0.742 to 1.742."""
-    assert scored(THREE, "MAP@2").metrics["MAP@2"].ci95 == (0, 1)
-
-
-def test_of_two_users_with_everything_the_next_may_have_less() -> None:
-    """If a share p earned everything, both of two would with p²: 0.025 at p = 0.158."""
-    figure = scored(submitted(["a", "b"], ["a", "b"]), "MAP@1").metrics["MAP@1"]
-    assert (figure.mean, figure.ci95) == (1, exactly((sqrt(0.025), 1)))
-
-
 def test_boards_have_the_means_and_intervals_of_their_users() -> None:
     leaderboards = {"Public": [True, False, True], "Private": [False, True, False]}
     three = submitted(["a", "xx", "xb"], ["a", "a", "b"], leaderboards=leaderboards)
