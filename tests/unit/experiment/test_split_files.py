@@ -65,7 +65,10 @@ def test_what_the_files_hold(tmp_path: Path) -> None:
 def test_event_types_and_values(tmp_path: Path) -> None:
     """Events of equal user, time and item stand by type and value; grades are the highest ones."""
     data = {"kind": "item", "value": "stars"}
-    harness.split(small.config(tmp_path, log=LOG, data=data), tmp_path / "out")
+    hits = {"hits": ["a", "b", "c", "d", "new"]}
+    harness.split(small.config(tmp_path, log=LOG, data=data, evaluation=hits), tmp_path / "out")
+    again = config_.read(tmp_path / "out" / "config.toml")
+    assert again.evaluation.hits == ["a", "b", "d", "new"]  # those that there are
     train, valid = texts(tmp_path / "out", "train.csv", "valid.csv")
     assert train.startswith("user,item,time,kind,value\nann,a,2020-01-01,a,4.5\n")
     assert "bob,d,2020-01-08,d,0.5\nbob,d,2020-01-08,d,3.0\n" in valid

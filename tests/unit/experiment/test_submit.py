@@ -46,6 +46,14 @@ def test_who_has_a_row(config: Config, tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text() == "who,what\ncid,b|a\nann,b|a\n"
 
 
+def test_nobody_is_given_what_the_rules_leave_out(config: Config, tmp_path: Path) -> None:
+    """In train ann has a and cid b; b leads, then a and c by their ids."""
+    rules = {"k": 2, "seen_items": "drop"}
+    dropped = config_.parse({**config.resolved(), "evaluation": rules}, tmp_path)
+    submit(dropped, "popular", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "who,what\nann,b|c\ncid,a|c\nnew,b|a\n"
+
+
 def test_an_upload_learns_from_all_events(config: Config, tmp_path: Path) -> None:
     """In all events b has three, a, c and d one each."""
     submit(config, "popular", tmp_path / "out.csv", all_events=True)
