@@ -1,4 +1,4 @@
-"""A tiny competition, command by command: validate, score, compare, rank, explain, submit."""
+"""A tiny competition, command by command: validate, score, explain, list, submit."""
 
 import csv
 import io
@@ -28,7 +28,6 @@ FILES = {
     "log.csv": LOG,
     "talking.py": PLUG_INS,
     "lists.csv": "user,items\nann,b a\nbob,x d\ncid,\nzed,a\n",
-    "other.csv": "user,items\nann,x\nbob,d\ncid,a\n",
     "long.csv": "item,user,my pred\na,ann,1\nb,ann,2\nd,bob,1\n",
     "solution.csv": (
         "user,items,Usage\nann,a b,Public\nbob,d,Private\ncid,a,Private\ndee,c,Ignored\n"
@@ -162,19 +161,6 @@ def test_a_file_with_errors_is_not_scored_and_status_is_1(
     refused = json.loads(out)
     assert (status, refused["metrics"], refused["evaluation"]) == (1, {}, None)
     assert code in [problem["code"] for problem in refused["problems"]["found"]]
-
-
-def test_two_files_are_compared_and_ranked(harness: Cli) -> None:
-    """AP@12 of the other file: 0, 1 and 1."""
-    files = ("lists.csv", "other.csv", "--solution", "solution.csv", "--resamples", "100")
-    boards = document(harness, "compare", *files)["boards"]
-    assert [board["name"] for board in boards] == ["all", "Private"]
-    (pair,) = boards[0]["comparison"]["pairs"]
-    assert (pair["one"], pair["other"]) == ("other", "lists")
-    assert pair["difference"] == exactly(2 / 3 - 1 / 2)
-    status, out, _ = harness("leaderboard", *files, "--format", "csv")
-    ranks = [(row["submission"], row["rank"]) for row in csv.DictReader(io.StringIO(out))]
-    assert (status, ranks[:2]) == (0, [("other", "1"), ("lists", "2")])
 
 
 def test_explain(harness: Cli) -> None:
