@@ -32,12 +32,11 @@ def stopwatch() -> Callable[[], str]:
     return lambda: f"{time.perf_counter() - start:.1f} s"
 
 
-_SECONDS_BEFORE_SHOWN = 1
-
-
 @contextmanager
-def steps(label: str, total: int | None, unit: str, shown: bool = True) -> Iterator[tqdm[Any]]:
-    """Yield a bar to ``update``; it appears after a second, and leaves nothing behind."""
+def steps(
+    label: str, total: int | None, unit: str, shown: bool = True, delay: float = 1
+) -> Iterator[tqdm[Any]]:
+    """Yield a bar to ``update``; it appears after `delay` seconds, and leaves nothing behind."""
     from tqdm import tqdm
 
     with tqdm(
@@ -45,7 +44,7 @@ def steps(label: str, total: int | None, unit: str, shown: bool = True) -> Itera
         total=total,
         unit=unit,
         unit_scale=True,
-        delay=_SECONDS_BEFORE_SHOWN,
+        delay=delay,
         leave=False,
         file=sys.stderr,
         disable=not shown,

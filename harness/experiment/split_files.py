@@ -44,7 +44,6 @@ TRAIN, VALID = "train.csv", "valid.csv"
 CONFIG, RECORD = "config.toml", "split.json"
 FILES = (TRAIN, VALID, ITEMS, SOLUTION, SAMPLE, CONFIG, RECORD)
 _ROWS = 1 << 20
-"""Events of the data set that are looked at at a time, but for users who have more."""
 _TIMES = ((DAY_US, "%Y-%m-%d"), (1_000_000, "%Y-%m-%d %H:%M:%S"), (1, "%Y-%m-%d %H:%M:%S%.6f"))
 """How times are written that are whole multiples of so many microseconds."""
 
@@ -173,13 +172,15 @@ def split(
     return FoldedSplit(out, tuple(done), notes_of(held_out, [fold.notes for fold in done]))
 
 
-def write(task: Task, folder: Path, share: float) -> SplitRecord:
+def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRecord:
     """Write the files of one task into a folder that is there.
 
     Parameters
     ----------
     share : float
         Of the evaluated users on the public leaderboard.
+    rows : int
+        Events of the data set that are looked at at a time, but for users who have more.
     """
     evaluation_set, parts = task.evaluation_set, task.split
     public = is_public(evaluation_set, share)
@@ -192,7 +193,7 @@ def write(task: Task, folder: Path, share: float) -> SplitRecord:
     evaluation_set.candidate_ids.alias(ITEM).to_frame().write_csv(folder / ITEMS)
     refuse_misread(folder, evaluation_set, separator)
     for events, name in ((parts.train, TRAIN), (parts.valid, VALID)):
-        _write_events(task, events, folder / name)
+        _write_events(task, events, folder / name, rows)
     missing = _write_config(task, folder / CONFIG)
     record = SplitRecord(
         evaluation=Evaluation.of(evaluation_set, task.data.layout, parts.summary()),
@@ -249,13 +250,13 @@ def _refuse_replacing(out: Path, read: Iterable[Path]) -> None:
             )
 
 
-def _write_events(task: Task, events: Events, path: Path) -> None:
+def _write_events(task: Task, events: Events, path: Path, rows: int) -> None:
     """Write events in the order of the data set, some users' at a time."""
     starts = task.data.events.user_starts(len(task.data.user_ids))  # `events` are chosen of these
-    form = _time_form(task.data.events.time) if task.data.has_time else ""
+    form = _time_form(task.data.events.time, rows) if task.data.has_time else ""
     kinds = pl.Series(task.data.kinds) if _has_kinds(task) else None
     with path.open("wb") as file:
-        marks = np.searchsorted(starts, np.arange(0, starts[-1], _ROWS))
+        marks = np.searchsorted(starts, np.arange(0, starts[-1], rows))
         for first, end in pairwise([*np.unique(marks).tolist(), len(starts) - 1]):
             users = np.arange(first, end, dtype=np.int32)
             own = events.of_users(users, len(task.data.user_ids))
@@ -285,9 +286,9 @@ def _has_kinds(task: Task) -> bool:
     return len({table.type for table in tables}) > 1 or any(table.kind for table in tables)
 
 
-def _time_form(time: Int64) -> str:
+def _time_form(time: Int64, rows: int) -> str:
     """Return the shortest form that all times can be written in."""
-    parts = [time[start : start + _ROWS] for start in range(0, len(time), _ROWS)]
+    parts = [time[start : start + rows] for start in range(0, len(time), rows)]
     return next(form for unit, form in _TIMES if not any((part % unit).any() for part in parts))
 
 

@@ -1,18 +1,20 @@
 """What stands between items is named by --separator, or plain in the sample or the solution."""
 
-import json
-import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import polars as pl
 import pytest
 import small
-from conftest import Cli, is_refused
+from conftest import refusal
 
 import harness
+from harness import kaggle
 from harness.core.errors import HarnessError, UsageError
+from harness.experiment.submitted_lists import lists_on_terms
 from harness.experiment.terms import Terms
+from harness.submission.fix import fix
 
 SOLUTION = "user,items\nann,a;b\nbob,b\n"
 LISTS = "user,items\nann,a;x\nbob,x;b\n"
@@ -86,11 +88,11 @@ def test_commas_within_quotes(folder: Path) -> None:
     assert figure(**BY) == figure(**BY, separator=",") == MAP
 
 
-def test_fix_writes_what_is_named(folder: Path, cli: Cli) -> None:
+def test_fix_writes_what_is_named(folder: Path) -> None:
     Path("lists.csv").write_text("user,items\nann,a b\nbob,b\n")
     for between, row in ((";", "ann,a;b"), (",", 'ann,"a,b"')):
-        options = ("--solution", "solution.csv", "--separator", between, "--fix", "out.csv")
-        assert cli("validate", "lists.csv", *options)[0] == 0
+        against = Terms.of(**BY, separator=between).checking()[0]
+        fix(Path("lists.csv"), against, Path("out.csv"))
         assert row in Path("out.csv").read_text().splitlines()
 
 
@@ -114,43 +116,23 @@ def test_a_config_of_submission_alone(folder: Path) -> None:
     assert checked(**BY, config="own.toml")[0] == {"SUB201"}
 
 
-def test_what_such_a_config_cannot_do(folder: Path, cli: Cli) -> None:
-    Path("own.toml").write_text('[submission]\nseparator = ";"\n')
-    told = "--solution SOLUTION; this config has no [data]"
-    is_refused(cli("score", "lists.csv", "--config", "own.toml"), told)
-    is_refused(cli("run", "own.toml"), "[data] is missing")
+def test_a_separator_of_a_config_that_is_none(folder: Path) -> None:
     Path("own.toml").write_text('[submission]\nseparator = "/"\n')
-    told = "[submission] separator = '/'; allowed:"
-    with pytest.raises(UsageError, match=re.escape(told)):
+    with refusal(UsageError, "[submission] separator = '/'; allowed:"):
         figure(**BY, config="own.toml")
 
 
-def test_explain_reads_lists_in_the_same_way(folder: Path, cli: Cli) -> None:
-    def items(*arguments: str) -> list[str]:
-        out = cli("explain", "lists.csv", *arguments, "--user", "ann", "--format", "json")[1]
-        return [place["item"] for place in json.loads(out)["users"][0]["places"]]
+def test_lists_to_explain_are_read_in_the_same_way(folder: Path) -> None:
+    def items(**given: Any) -> list[str]:
+        lists = lists_on_terms(Path("lists.csv"), Terms.of(**given))
+        return [lists.items[int(i)] for i in lists.lists[0]]
 
     log = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-01\nann,b,2020-01-09\n"
-    toml = small.toml(submission={"separator": ";"})
-    small.write(folder, {"log.csv": log, "shop.toml": toml})
-    assert items("--config", "shop.toml") == ["a", "x"]
+    assert items(config=small.config(folder, log=log, submission={"separator": ";"})) == ["a", "x"]
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))
     Path("own.toml").write_text('[submission]\nseparator = ";"\n')
-    for named in (("--separator", ";"), ("--config", "own.toml")):
-        assert items("--solution", "solution.csv", *named) == ["a", "x"]
-
-
-def test_a_config_with_data_says_it_itself(folder: Path, cli: Cli) -> None:
-    config = str(Path(__file__).parents[2] / "configs" / "demo.toml")
-    for command in ("validate", "score", "explain"):
-        options = ["--user", "ann"] if command == "explain" else []
-        arguments = (command, "lists.csv", "--config", config, "--separator", ";", *options)
-        is_refused(cli(*arguments), "leave --separator out, and set separator under [submission]")
-
-
-def test_a_separator_that_is_none(folder: Path) -> None:
-    with pytest.raises(UsageError, match=r"--separator is '/'; expected one of ' ' \(one space\)"):
-        harness.validate("lists.csv", separator="/")
+    assert items(**BY, separator=";") == items(**BY, config="own.toml") == ["a", "x"]
+    assert figure(**BY, config="own.toml") == MAP
 
 
 @pytest.mark.parametrize("separator", [None, ";", " "])
@@ -160,25 +142,20 @@ def test_an_id_or_several(folder: Path, separator: str | None) -> None:
     Path("solution.csv").write_text("user,items\nann,a;b\n" + "".join(rows))
     Path("lists.csv").write_text("user,items\nann,a;b\n")
     if separator is None:
-        with pytest.raises(HarnessError, match=r'"a;b" among the true items: one id, or several'):
-            harness.score("lists.csv", solution="solution.csv")
+        with refusal(HarnessError, '"a;b" among the true items: one id, or several'):
+            figure(**BY)
         return
-    found = harness.score("lists.csv", solution="solution.csv", separator=separator, force=True)
-    assert found.metrics["MAP@12"].mean == 1 / 5  # ann's one item, or both of hers
-    terms = Terms.of(solution="solution.csv", separator=separator)
-    assert ("a;b" in terms.scored_against().items.to_list()) == (separator == " ")
+    assert figure(**BY, separator=separator, force=True) == 1 / 5  # ann's one item, or both
+    items = Terms.of(**BY, separator=separator).scored_against().items.to_list()
+    assert ("a;b" in items) == (separator == " ")
 
 
 def test_lists_as_python_prints_them_are_refused_still(folder: Path) -> None:
     Path("solution.csv").write_text("user,items\nann,\"['a', 'b']\"\nbob,\"['b']\"\n")
-    with pytest.raises(HarnessError, match="without brackets, quotes and commas"):
-        harness.score("lists.csv", solution="solution.csv")
+    with refusal(HarnessError, "without brackets, quotes and commas"):
+        figure(**BY)
 
 
 def test_a_host_on_kaggle_may_write_them_so(folder: Path) -> None:
-    import pandas as pd
-
-    from harness.kaggle import score
-
     solution, lists = (pd.read_csv(f"{name}.csv") for name in ("solution", "lists"))
-    assert score(solution, lists, "user") == MAP
+    assert kaggle.score(solution, lists, "user") == MAP

@@ -1,4 +1,4 @@
-"""A model's lists written as a submission, validated, and scored: its own score to the last bit."""
+"""A model's lists written as a submission: who has a row, and what is refused."""
 
 import gzip
 from pathlib import Path
@@ -7,41 +7,16 @@ import numpy as np
 import polars as pl
 import pytest
 import small
+from conftest import refusal
 
 import harness
 from harness import config as config_
 from harness.config import Config
 from harness.core.errors import UsageError
-from harness.experiment.run import run
 from harness.experiment.submit import submit, to_csv
 from harness.submission.format import FORMATS, generic
 
-ROOT = Path(__file__).parents[2]
-
-
-def sample_config(name: str) -> Config:
-    return config_.read(ROOT / "configs" / f"{name}.toml")
-
-
-@pytest.mark.parametrize("name", ["demo", "demo-ponpare"])
-@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
-def test_written_validated_and_scored_it_has_the_runs_own_score(
-    name: str, ending: str, tmp_path: Path
-) -> None:
-    config, out = sample_config(name), tmp_path / f"submission{ending}"
-    for model in run(config).models:
-        submit(config, model.name, out)
-        found = harness.validate(out, config=config)
-        assert found.errors == (), [problem.message for problem in found.errors]
-        scored = harness.score(out, config=config)
-        for metric, figure in model.metrics.items():
-            if model.repeats == 1:
-                assert scored.metrics[metric].mean == figure.mean
-            else:
-                (values,) = [v for m, v in model.scores.values.items() if str(m) == metric]
-                assert scored.metrics[metric].mean == pytest.approx(values[0].mean(), rel=1e-14)
-
-
+ROOT = Path(__file__).parents[3]
 LOG = """user,item,time
 ann,a,2020-01-01
 bob,b,2020-01-02
@@ -71,6 +46,14 @@ def test_who_has_a_row(config: Config, tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text() == "who,what\ncid,b|a\nann,b|a\n"
 
 
+def test_nobody_is_given_what_the_rules_leave_out(config: Config, tmp_path: Path) -> None:
+    """In train ann has a and cid b; b leads, then a and c by their ids."""
+    rules = {"k": 2, "seen_items": "drop"}
+    dropped = config_.parse({**config.resolved(), "evaluation": rules}, tmp_path)
+    submit(dropped, "popular", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "who,what\nann,b|c\ncid,a|c\nnew,b|a\n"
+
+
 def test_an_upload_learns_from_all_events(config: Config, tmp_path: Path) -> None:
     """In all events b has three, a, c and d one each."""
     submit(config, "popular", tmp_path / "out.csv", all_events=True)
@@ -80,17 +63,26 @@ def test_an_upload_learns_from_all_events(config: Config, tmp_path: Path) -> Non
     assert (tmp_path / "out.csv").read_text().splitlines()[1] == "ann,b|a|c|d"
 
 
-def test_what_cannot_be_submitted(config: Config, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r'no model "populr"; did you mean "popular"'):
-        submit(config, "populr", tmp_path / "out.csv")
-    with pytest.raises(UsageError, match="no repeat 1; the last is 0"):
-        submit(config, "popular", tmp_path / "out.csv", repeat=1)
-    with pytest.raises(UsageError, match=r"\.csv or a \.csv\.gz"):
-        submit(config, "popular", tmp_path / "out.xlsx")
-    with pytest.raises(UsageError, match="cannot be written"):
-        submit(config, "popular", tmp_path / "log.csv" / "out.csv")
-    with pytest.raises(UsageError, match="--all-events"):
-        submit(sample_config("demo-ponpare"), "popular", tmp_path / "out.csv", all_events=True)
+@pytest.mark.parametrize(
+    ("model", "out", "options", "words"),
+    [
+        ("populr", "out.csv", {}, 'no model "populr"; did you mean "popular"'),
+        ("popular", "out.csv", {"repeat": 1}, "no repeat 1; the last is 0"),
+        ("popular", "out.xlsx", {}, ".csv or a .csv.gz"),
+        ("popular", "log.csv/out.csv", {}, "cannot be written"),
+    ],
+)
+def test_what_cannot_be_submitted(
+    config: Config, tmp_path: Path, model: str, out: str, options: dict[str, int], words: str
+) -> None:
+    with refusal(UsageError, words):
+        submit(config, model, tmp_path / out, **options)
+
+
+def test_what_is_shown_behind_the_window_is_unknown(tmp_path: Path) -> None:
+    ponpare = config_.read(ROOT / "configs" / "demo-ponpare.toml")
+    with refusal(UsageError, "--all-events: the candidates are what is shown in the window"):
+        submit(ponpare, "popular", tmp_path / "out.csv", all_events=True)
 
 
 def test_lists_as_a_file(tmp_path: Path) -> None:
@@ -101,6 +93,6 @@ def test_lists_as_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text() == text
     to_csv(lists, tmp_path / "out.csv.gz", users, items, FORMATS["kion"])
     assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()).decode() == text
-    with pytest.raises(UsageError, match='item "x y" holds " "'):
+    with refusal(UsageError, 'item "x y" holds " "'):
         to_csv(lists, tmp_path / "no.csv", users, pl.Series(["x y", "y"]), generic("u", "i"))
     assert not (tmp_path / "no.csv").exists()

@@ -3,9 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
-import polars as pl
 import pytest
 import small
 from conftest import refusal
@@ -16,10 +14,10 @@ from small import POPULAR
 import harness
 from harness import config as config_
 from harness.core.errors import HarnessError, UsageError
-from harness.experiment.submit import submit
+from harness.experiment.split_files import write
 from harness.protocol.task import make_task
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LOG = """user,item,time,stars
 bob,c,2020-01-03,2
 bob,b,2020-01-03,5
@@ -33,10 +31,6 @@ bob,d,2020-01-08,3
 bob,d,2020-01-08,0.5
 """
 """The last day is held out: ann b, bob d and new, which is no candidate, cid a."""
-
-
-OF_TRAIN = ("Coverage", "Gini", "Novelty")
-"""Metrics that need more than a solution."""
 
 
 def texts(folder: Path, *names: str) -> list[str]:
@@ -71,7 +65,10 @@ def test_what_the_files_hold(tmp_path: Path) -> None:
 def test_event_types_and_values(tmp_path: Path) -> None:
     """Events of equal user, time and item stand by type and value; grades are the highest ones."""
     data = {"kind": "item", "value": "stars"}
-    harness.split(small.config(tmp_path, log=LOG, data=data), tmp_path / "out")
+    hits = {"hits": ["a", "b", "c", "d", "new"]}
+    harness.split(small.config(tmp_path, log=LOG, data=data, evaluation=hits), tmp_path / "out")
+    again = config_.read(tmp_path / "out" / "config.toml")
+    assert again.evaluation.hits == ["a", "b", "d", "new"]  # those that there are
     train, valid = texts(tmp_path / "out", "train.csv", "valid.csv")
     assert train.startswith("user,item,time,kind,value\nann,a,2020-01-01,a,4.5\n")
     assert "bob,d,2020-01-08,d,0.5\nbob,d,2020-01-08,d,3.0\n" in valid
@@ -84,26 +81,18 @@ def test_event_types_and_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "held", "written"),
     [
-        ("2020-01-01 00:00:00", "2020-01-08 00:00:00", ("2020-01-01", "2020-01-08")),
-        (
-            "2020-01-01 10:00:05",
-            "2020-01-08 00:00:00",
-            ("2020-01-01 10:00:05", "2020-01-08 00:00:00"),
-        ),
-        (
-            "0200-01-01 00:00:00",
-            "0200-01-08 00:00:00.5",
-            ("0200-01-01 00:00:00.000000", "0200-01-08 00:00:00.500000"),
-        ),
+        ("2020-01-01 00:00:00", "2020-01-08 00:00:00", ["2020-01-01", "2020-01-08"]),
+        ("2020-01-01 10:00:05", "2020-01-08 00:00:00", None),  # as they are
+        ("0200-01-01 00:00:00.000000", "0200-01-08 00:00:00.500000", None),
     ],
 )
 def test_times_are_as_short_as_all_of_them_allow(
-    before: str, held: str, written: tuple[str, str], tmp_path: Path
+    before: str, held: str, written: list[str] | None, tmp_path: Path
 ) -> None:
     log = f"user,item,time\nann,a,{before}\nbob,b,{before}\nann,b,{held}\nbob,a,{held}\n"
     harness.split(small.config(tmp_path, log=log), tmp_path / "out")
-    found = [lines_of(tmp_path / "out", name)[0][2] for name in ("train.csv", "valid.csv")]
-    assert found == list(written)
+    times = [lines_of(tmp_path / "out", name)[0][2] for name in ("train.csv", "valid.csv")]
+    assert times == (written or [before, held])
 
 
 def test_events_without_times(tmp_path: Path) -> None:
@@ -137,86 +126,33 @@ def splitmix(z: int) -> int:
     return z ^ (z >> 31)
 
 
-@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
-def test_both_leaderboards_have_users(share: float, tmp_path: Path) -> None:
-    """Of three users: one, two (1.5 rounded to even) and two."""
-    done = harness.split(small.config(tmp_path), tmp_path / "out", public_share=share)
-    assert done.record.public == {0.01: 1, 0.5: 2, 0.99: 2}[share]
+EVENTS = LOG.splitlines(keepends=True)[1:]
 
 
-@pytest.mark.parametrize("sections", small.CONFIGS.values(), ids=small.CONFIGS)
-def test_runs_and_lists_score_on_the_files_as_in_the_run(
-    sections: dict[str, Any], tmp_path: Path
-) -> None:
-    """But of models that look back from the cut-off, which a given split puts behind train."""
-    config, out = small.many(tmp_path, **sections), tmp_path / "out"
-    done = harness.split(config, out)
-    was, now = harness.run(config), harness.run(out / "config.toml")
-    fingerprint = was.evaluation_set.fingerprint
-    assert now.evaluation_set.fingerprint == done.record.evaluation.fingerprint == fingerprint
-    look_back = {"trending", "gaps", "fading"} if config.split.strategy == "time" else set()
-    figures = [
-        {model.name: model.metrics for model in run.models if model.name not in look_back}
-        for run in (was, now)
-    ]
-    assert figures[0] == figures[1]
-    own = {model.name: model.metrics for model in was.models}
-    metrics = [name for name in own["popular"] if not name.startswith(OF_TRAIN)]
-    for name in ("popular", "after", "gaps"):
-        submit(config, name, tmp_path / "lists.csv")
-        scored = harness.score(
-            tmp_path / "lists.csv",
-            solution=out / "solution.csv",
-            sample=out / "sample_submission.csv",
-            metrics=metrics,
-            keep_users_without_items=True,
-        )
-        assert [scored.metrics[m].mean for m in metrics] == [own[name][m].mean for m in metrics]
+def written(folder: Path, rows: list[str]) -> list[str]:
+    """Return the files that are written for events in some order."""
+    log = "".join(["user,item,time,stars\n", *rows])
+    harness.split(small.config(folder, log=log, data={"value": "stars"}), folder / "out")
+    return texts(folder / "out", *sorted(path.name for path in (folder / "out").iterdir()))
 
 
-@pytest.mark.parametrize(
-    ("name", "columns"),
-    [
-        ("demo", ("customer_id", "prediction")),
-        ("demo-ponpare", ("USER_ID_hash", "PURCHASED_COUPONS")),
-    ],
-)
-def test_competitions_have_their_own_columns(
-    name: str, columns: tuple[str, str], tmp_path: Path
-) -> None:
-    config, out = config_.read(ROOT / "configs" / f"{name}.toml"), tmp_path / "out"
-    harness.split(config, out)
-    found = harness.validate(
-        out / "sample_submission.csv",
-        solution=out / "solution.csv",
-        sample=out / "sample_submission.csv",
-        items=out / "items.csv",
-    )
-    assert [problem.code for problem in found.problems] == ["SUB401"]  # all lists are the same
-    assert tuple(pl.read_csv(out / "sample_submission.csv").columns) == columns
+@pytest.fixture(scope="module")
+def in_order(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return written(tmp_path_factory.mktemp("shop"), EVENTS)
 
 
-SHUFFLED = LOG.splitlines(keepends=True)[1:]
-
-
-@given(st.permutations(SHUFFLED))
+@given(rows=st.permutations(EVENTS))
 def test_the_order_of_rows_changes_no_byte(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[str]
+    tmp_path_factory: pytest.TempPathFactory, in_order: list[str], rows: list[str]
 ) -> None:
-    log = "user,item,time,stars\n"
-    folders = [tmp_path_factory.mktemp("shop") for _ in range(2)]
-    for folder, own in zip(folders, (SHUFFLED, rows), strict=True):
-        config = small.config(folder, log=log + "".join(own), data={"value": "stars"})
-        harness.split(config, folder / "out")
-    names = sorted(path.name for path in (folders[0] / "out").iterdir())
-    assert texts(folders[0] / "out", *names) == texts(folders[1] / "out", *names)
+    assert written(tmp_path_factory.mktemp("shop"), rows) == in_order
 
 
-def test_many_parts_are_written_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = small.many(tmp_path)
-    harness.split(config, tmp_path / "whole")
-    monkeypatch.setattr("harness.experiment.split_files._ROWS", 7)
-    harness.split(config, tmp_path / "parts")
+def test_many_parts_are_written_as_one(tmp_path: Path) -> None:
+    task = make_task(small.many(tmp_path))
+    for folder, rows in (("whole", 1_000), ("parts", 7)):
+        (tmp_path / folder).mkdir()
+        write(task, tmp_path / folder, 0.3, rows=rows)
     names = ("train.csv", "valid.csv")
     assert texts(tmp_path / "parts", *names) == texts(tmp_path / "whole", *names)
 
@@ -237,11 +173,12 @@ def test_a_header_whose_competition_has_other_rules_is_not_written(tmp_path: Pat
         "user,item\n0,1 2 3\n1,1 2 3\n2,1 2 3\n"
     ]
     assert done.record.evaluation.users == 3
-    long = config_.read(ROOT / "configs" / "demo.toml", ["evaluation.k=20"])
-    harness.split(long, tmp_path / "long")
-    (sample,) = texts(tmp_path / "long", "sample_submission.csv")
-    header, first = sample.splitlines()[:2]
-    assert (header, len(first.split(",")[1].split())) == ("user,item", 20)
+    for k, columns in ((12, "customer_id,prediction"), (20, "user,item")):
+        demo = config_.read(ROOT / "configs" / "demo.toml", [f"evaluation.k={k}"])
+        harness.split(demo, tmp_path / f"{k}")
+        (sample,) = texts(tmp_path / f"{k}", "sample_submission.csv")
+        header, first = sample.splitlines()[:2]
+        assert (header, len(first.split(",")[1].split())) == (columns, k)
 
 
 def test_users_without_true_items_have_a_row(tmp_path: Path) -> None:
@@ -262,12 +199,6 @@ def test_users_without_true_items_have_a_row(tmp_path: Path) -> None:
         done = harness.split(config, tmp_path / "out")
         assert [row[:-1] for row in lines_of(tmp_path / "out", "solution.csv")] == rows
         assert done.record.without_items == len([row for row in rows if row[-1] in ("", "0.0")])
-        submit(config, "popular", tmp_path / "lists.csv")
-        own = tmp_path / "lists.csv", tmp_path / "out" / "solution.csv"
-        scored = harness.score(
-            own[0], solution=own[1], metrics=["MAP@2"], keep_users_without_items=True
-        )
-        assert scored.metrics["MAP@2"].mean == harness.run(config).models[0].metrics["MAP@2"].mean
 
 
 def test_who_registered_when_is_not_written(tmp_path: Path) -> None:
@@ -275,6 +206,8 @@ def test_who_registered_when_is_not_written(tmp_path: Path) -> None:
     done = harness.split(config, tmp_path / "out")
     assert "registered" in done.record.config
     assert not (tmp_path / "out" / "config.toml").exists()
+    (sample,) = texts(tmp_path / "out", "sample_submission.csv")
+    assert sample.startswith("USER_ID_hash,PURCHASED_COUPONS\n")
     everyone = config_.read(ROOT / "configs" / "demo-ponpare.toml", ["evaluation.users=all"])
     done = harness.split(everyone, tmp_path / "out")
     again = make_task(config_.read(tmp_path / "out" / "config.toml"))
@@ -291,15 +224,11 @@ def test_each_fold_is_a_split_of_its_own(tmp_path: Path) -> None:
         harness.split(small.many(tmp_path, split={**rule, **more}), tmp_path / "one")
         names = sorted(path.name for path in (tmp_path / "one").iterdir())
         assert texts(tmp_path / "out" / name, *names) == texts(tmp_path / "one", *names)
-
-
-def test_folds_written_replace_folds_alone(tmp_path: Path) -> None:
-    config = small.many(tmp_path, split={"strategy": "time", "valid_days": 2, "folds": 2})
-    for _ in range(2):
-        harness.split(config, tmp_path / "out")
+    folded = small.many(tmp_path, split={**rule, "folds": 2})
+    harness.split(folded, tmp_path / "out")  # folds of an earlier split may be replaced
     small.write(tmp_path, {"out/fold-2/mine.csv": "mine"})
     with refusal(UsageError, "out: exists and is no folder of harness split; choose another --out"):
-        harness.split(config, tmp_path / "out")
+        harness.split(folded, tmp_path / "out")
 
 
 def test_a_fold_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -323,26 +252,39 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-@pytest.mark.parametrize("share", [0.0, 1.0, -1.0, float("nan")])
-def test_a_share_is_between_0_and_1(share: float, tmp_path: Path) -> None:
-    with refusal(UsageError, f"--public-share is {share:g}; expected a number between 0 and 1"):
-        harness.split(small.config(tmp_path), tmp_path / "out", public_share=share)
+@pytest.mark.parametrize(
+    ("share", "shares", "public"),
+    [(0.01, [0.3], 1), (0.5, [0.3], 2), (0.99, [0.3], 2), (None, [0.7, 0.2], 2)],
+)
+def test_both_leaderboards_have_users(
+    share: float | None, shares: list[float], public: int, tmp_path: Path
+) -> None:
+    """Of three users: one, two (1.5 rounded to even) and two; by the config 2.1."""
+    config = small.config(tmp_path, compare={"public_shares": shares})
+    done = harness.split(config, tmp_path / "out", public_share=share)
+    assert done.record.public == public
+    assert done.record.public_share == (share or max(shares))
 
 
-def test_a_share_is_that_of_the_config(tmp_path: Path) -> None:
-    shares = {"compare": {"public_shares": [0.7, 0.2]}}
-    done = harness.split(small.config(tmp_path, **shares), tmp_path / "out")
-    assert (done.record.public_share, done.record.public) == (0.7, 2)
-    with refusal(UsageError, "[compare] public_shares is empty; name a share, --public-share 0.3"):
-        harness.split(small.config(tmp_path, compare={"public_shares": []}), tmp_path / "out")
-
-
-def test_one_user_makes_no_two_leaderboards(tmp_path: Path) -> None:
-    with refusal(UsageError, "1 user cannot be divided between", "evaluate at least 2"):
-        harness.split(
-            small.config(tmp_path, log="user,item,time\nann,a,2020-01-01\nann,a,2020-01-08\n"),
-            tmp_path / "out",
-        )
+@pytest.mark.parametrize(
+    ("share", "log", "words"),
+    [
+        (0.0, LOG, "--public-share is 0; expected a number between 0 and 1"),
+        (1.0, LOG, "--public-share is 1; expected"),
+        (-1.0, LOG, "--public-share is -1; expected"),
+        (float("nan"), LOG, "--public-share is nan; expected"),
+        (None, LOG, "[compare] public_shares is empty; name a share, --public-share 0.3"),
+        (
+            0.3,
+            "user,item,time\nann,a,2020-01-01\nann,a,2020-01-08\n",
+            "1 user cannot be divided between a public and a private leaderboard",
+        ),
+    ],
+)
+def test_shares_that_are_refused(share: float | None, log: str, words: str, tmp_path: Path) -> None:
+    config = small.config(tmp_path, log=log, compare={"public_shares": []})
+    with refusal(UsageError, words):
+        harness.split(config, tmp_path / "out", public_share=share)
     assert not (tmp_path / "out").exists()
 
 
@@ -379,6 +321,4 @@ def test_a_separator_of_the_competition_is_named(tmp_path: Path) -> None:
     assert texts(tmp_path / "out", "sample_submission.csv") == [
         "who,what\nann,c|a b\nbob,c|a b\ncid,c|a b\n"
     ]
-    files = {"solution": tmp_path / "out" / "solution.csv", "separator": "|"}
-    scored = harness.score(tmp_path / "out" / "sample_submission.csv", **files, metrics=["MAP@2"])
-    assert scored.metrics["MAP@2"].mean == pytest.approx((1 + 1 / 2 + 1) / 3)
+    assert texts(tmp_path / "out", "solution.csv")[0].startswith("who,what,Usage\nann,a b|c,")

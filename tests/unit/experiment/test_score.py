@@ -37,17 +37,6 @@ def test_mean_and_interval_by_hand() -> None:
     assert found.metrics["HitRate@1"].mean == exactly(1 / 3)
 
 
-def test_an_interval_stays_where_values_can_be() -> None:
-    """1, 0 and 1/2: Student's would be -0.742 to 1.742."""
-    assert scored(THREE, "MAP@2").metrics["MAP@2"].ci95 == (0, 1)
-
-
-def test_of_two_users_with_everything_the_next_may_have_less() -> None:
-    """If a share p earned everything, both of two would with p²: 0.025 at p = 0.158."""
-    figure = scored(submitted(["a", "b"], ["a", "b"]), "MAP@1").metrics["MAP@1"]
-    assert (figure.mean, figure.ci95) == (1, exactly((sqrt(0.025), 1)))
-
-
 def test_boards_have_the_means_and_intervals_of_their_users() -> None:
     leaderboards = {"Public": [True, False, True], "Private": [False, True, False]}
     three = submitted(["a", "xx", "xb"], ["a", "a", "b"], leaderboards=leaderboards)
@@ -58,26 +47,19 @@ def test_boards_have_the_means_and_intervals_of_their_users() -> None:
     assert public.ci95 == (0, 1)
     assert found.leaderboards["Private"]["MAP@2"].mean == 0
     assert found.metrics["MAP@2"].mean == 1 / 2
-
-
-def test_a_leaderboard_without_users_has_no_estimates() -> None:
-    given = submitted(["a"], ["a"], leaderboards={"Public": [True], "Private": [False]})
-    assert list(scored(given, "MAP@1").leaderboards) == ["Public"]
+    nobody = submitted(["a"], ["a"], leaderboards={"Public": [True], "Private": [False]})
+    assert list(scored(nobody, "MAP@1").leaderboards) == ["Public"]
 
 
 def test_conventions_are_there_where_they_are_asked_for() -> None:
+    """They are cut at their own k; a, a and b are hits, the other user is no one."""
     assert scored(THREE, "MAP@2").conventions is None
-    given = submitted(["aab", ""], ["ab", "a"])
-    found = scored(given, "MAP@3", k=3, conventions=True).conventions
-    assert found is not None
-    assert list(found) == list(CONVENTIONS)
-    assert found["kaggle"] == exactly((1 + 2 / 3) / 2 / 2)
-    assert found["recommenders"] == exactly(3 / 2)  # a, a and b are hits, the other user is no one
-
-
-def test_conventions_are_cut_at_their_own_k() -> None:
-    given = submitted(["xa"], ["a"])
-    assert (scored(given, "MAP@2", k=1, conventions=True).conventions or {})["kaggle"] == 0
+    values = scored(submitted(["aab", ""], ["ab", "a"]), "MAP@3", k=3, conventions=True).conventions
+    assert values is not None
+    assert list(values) == list(CONVENTIONS)
+    assert (values["kaggle"], values["recommenders"]) == exactly(((1 + 2 / 3) / 2 / 2, 3 / 2))
+    cut = scored(submitted(["xa"], ["a"]), "MAP@2", k=1, conventions=True).conventions
+    assert (cut or {})["kaggle"] == 0
 
 
 @pytest.mark.parametrize(
@@ -96,17 +78,15 @@ def test_what_a_solution_does_not_tell_is_refused(name: str, needed: str) -> Non
         scored(THREE, "MAP@2", name)
 
 
-def test_a_metric_that_looks_further_than_the_evaluation_set_is_refused() -> None:
+def test_what_looks_further_than_the_evaluation_set_is_refused() -> None:
+    """The lists are cut at the evaluation set's k; behind it nothing is known."""
+    given = with_solution(THREE, k=2)
     words = ["Recall@3", "3 positions", "k = 2", "smaller cut-off", "[evaluation]"]
     with refusal(UsageError, *words):
-        scored(with_solution(THREE, k=2), "MAP@2", "Recall@3")
-    assert scored(with_solution(THREE, k=2), "MRR").metrics["MRR"].mean == 1 / 2
-
-
-def test_conventions_that_look_further_than_the_evaluation_set_are_refused() -> None:
-    """The lists are cut at the evaluation set's k; behind it nothing is known."""
-    with pytest.raises(UsageError, match="k = 2"):
-        scored(with_solution(THREE, k=2), "MAP@2", k=3, conventions=True)
+        scored(given, "MAP@2", "Recall@3")
+    with refusal(UsageError, "k = 2"):
+        scored(given, "MAP@2", k=3, conventions=True)
+    assert scored(given, "MRR").metrics["MRR"].mean == 1 / 2
 
 
 def test_the_json_document() -> None:
@@ -145,24 +125,16 @@ def test_the_json_of_conventions_says_what_each_decides() -> None:
 
 
 def test_a_record_a_metric_and_a_convention_with_full_figures() -> None:
-    leaderboards = {"Public": np.array([True, False, False] * 20)}
-    found = scored(
-        with_solution(SIXTY, leaderboards=leaderboards), "MAP@2", "HitRate@1", conventions=True
-    )
-    first, second, *others = found.records()
-    assert first == {
-        "kind": "metric",
-        "name": "MAP@2",
-        "value": 0.5,
-        "low": exactly(0.5 - HALF),
-        "high": exactly(0.5 + HALF),
-        "Public": 1.0,
-    }
+    boards = with_solution(SIXTY, leaderboards={"Public": np.array([True, False, False] * 20)})
+    result = scored(boards, "MAP@2", "HitRate@1", conventions=True)
+    first, second, *others = result.records()
+    figures = {"value": 0.5, "low": exactly(0.5 - HALF), "high": exactly(0.5 + HALF)}
+    assert first == {"kind": "metric", "name": "MAP@2", **figures, "Public": 1.0}
     assert second["value"] == 1 / 3
-    assert [record["name"] for record in others] == list(CONVENTIONS)
     assert {record["kind"] for record in others} == {"convention"}
     assert all(list(record) == list(first) for record in others)
-    assert [record["value"] for record in others] == list((found.conventions or {}).values())
+    values = {record["name"]: record["value"] for record in others}
+    assert (list(values), values) == (list(CONVENTIONS), result.conventions)
 
 
 def test_the_table_shows_who_is_left_out_and_every_board() -> None:

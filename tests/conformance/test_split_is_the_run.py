@@ -1,0 +1,44 @@
+"""A run of the files that split writes, and lists scored on them: the figures of the run itself."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+
+import harness
+from harness.experiment.submit import submit
+
+OF_TRAIN = ("Coverage", "Gini", "Novelty")
+"""Metrics that need more than a solution."""
+
+
+@pytest.mark.parametrize("sections", small.CONFIGS.values(), ids=small.CONFIGS)
+def test_runs_and_lists_score_on_the_files_as_in_the_run(
+    sections: dict[str, Any], tmp_path: Path
+) -> None:
+    """But of models that look back from the cut-off, which a given split puts behind train."""
+    quick = {"compare": {"resamples": 100} | sections.get("compare", {})}
+    config, out = small.many(tmp_path, **(sections | quick)), tmp_path / "out"
+    done = harness.split(config, out)
+    was, now = harness.run(config), harness.run(out / "config.toml")
+    fingerprint = was.evaluation_set.fingerprint
+    assert now.evaluation_set.fingerprint == done.record.evaluation.fingerprint == fingerprint
+    look_back = {"trending", "gaps", "fading"} if config.split.strategy == "time" else set()
+    figures = [
+        {model.name: model.metrics for model in run.models if model.name not in look_back}
+        for run in (was, now)
+    ]
+    assert figures[0] == figures[1]
+    own = {model.name: model.metrics for model in was.models}
+    metrics = [name for name in own["popular"] if not name.startswith(OF_TRAIN)]
+    for name in ("popular", "after", "gaps"):
+        submit(config, name, tmp_path / "lists.csv")
+        scored = harness.score(
+            tmp_path / "lists.csv",
+            solution=out / "solution.csv",
+            sample=out / "sample_submission.csv",
+            metrics=metrics,
+            keep_users_without_items=True,
+        )
+        assert [scored.metrics[m].mean for m in metrics] == [own[name][m].mean for m in metrics]

@@ -1,0 +1,265 @@
+"""Lists of a run explained, and written as a submission: nothing learns, changes are refused."""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from conftest import Cli, is_refused, refusal
+from small import POPULAR, RANDOM
+
+from harness import config as config_
+from harness.core.errors import HarnessError, UsageError
+from harness.experiment.explain import explain, of_run
+from harness.experiment.run import run
+from harness.experiment.submit import submit, submit_run
+from harness.metrics import Metric, parse
+
+LEARNS = """
+from pathlib import Path
+from baselines.popular import Popular
+
+class Counted(Popular):
+    def fit(self, train):
+        with Path(__file__).with_name("learnt").open("a") as file:
+            file.write("x")
+        return super().fit(train)
+
+class Raises(Popular):
+    def fit(self, train):
+        raise ZeroDivisionError("too few stars")
+    fit_steps = None
+"""
+COUNTED = {"name": "counted", "use": "learns:Counted"}
+MODELS = COUNTED, {**RANDOM, "repeats": 2}, {"name": "file", "lists": "lists.csv"}
+BAD = {"name": "bad", "use": "learns:Raises"}
+SAMPLE = "user,items\ncid,\nann,\nbob,\n"
+METRICS = ["MAP@2", "NDCG@2", "MRR@2", "Recall@2", "pFound@2", "MAP(divisor=trec)@2"]
+FILES = {
+    "log.csv": small.LOG,
+    "learns.py": LEARNS,
+    "lists.csv": "user,items\nann,b d\nbob,d\ncid,a\n",
+    "sample_submission.csv": SAMPLE,
+    "exam.toml": small.toml(
+        *MODELS, BAD, evaluation={"metrics": METRICS}, compare={"resamples": 100}
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a run; its competition asks for the evaluated users in its own order."""
+    folder = small.write(tmp_path_factory.mktemp("made"), FILES)
+    run(config_.read(folder / "exam.toml")).write(folder / "run")
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, here: Path) -> Path:
+    """Return a copy of it, whose run is of the copy's data; it is the current folder."""
+    shutil.copytree(made, here, dirs_exist_ok=True)
+    config = here / "run" / "config.toml"
+    config.write_text(config.read_text().replace(str(made), str(here)))
+    return here
+
+
+def test_it_is_the_file_that_the_config_gives_and_no_model_learns(folder: Path) -> None:
+    config = config_.read(folder / "exam.toml")
+    learnt = (folder / "learnt").read_text()
+    for model, repeat in (("counted", 0), ("random", 0), ("random", 1), ("file", 0)):
+        done = submit_run(folder / "run", model, folder / "own.csv", repeat=repeat)
+        assert (folder / "learnt").read_text() == learnt
+        assert (done.rows, done.without_history, done.beyond_sample) == (3, 0, 0)
+        again = submit(config, model, folder / "again.csv", repeat=repeat)
+        assert (folder / "own.csv").read_bytes() == (folder / "again.csv").read_bytes()
+        repeats = "the run's scores are means over repeats 0 to 1"
+        which = (f"repeat {repeat}; {repeats}",) if model == "random" else ()
+        assert done.notes == (*which, *again.notes)
+        learnt = (folder / "learnt").read_text()
+
+
+def test_rows_are_as_the_competition_asks(folder: Path) -> None:
+    """b, twice bought, stands before a, by its id, for everyone."""
+    out, sample = folder / "own.csv", folder / "sample_submission.csv"
+    for asked, users, beyond in (("bob", "bob ann cid", 2), ("cid\nann\nbob", "cid ann bob", 0)):
+        sample.write_text("user,items\n" + "".join(f"{user},\n" for user in asked.split()))
+        done = submit_run(str(folder / "run"), "counted", str(out))
+        assert (done.rows, done.beyond_sample) == (3, beyond)
+        rows = "".join(f"{user},b a\n" for user in users.split())
+        assert out.read_text() == f"user,items\n{rows}"
+    sample.unlink()
+    assert submit_run(folder / "run", "counted", out).beyond_sample == 0
+
+
+def test_of_several_folds_it_is_the_last_or_another(tmp_path: Path) -> None:
+    folds = {"strategy": "time", "valid_days": 1, "folds": 2}
+    config = small.config(tmp_path, POPULAR, log=small.TO_TUNE, split=folds)
+    run(config).write(tmp_path / "run")
+    for fold, which, note in (
+        (None, config, "fold 2 of 2, the last; for another, submit a run with --fold"),
+        (1, config.folds()[0], "fold 1 of 2; for another, submit a run with --fold N"),
+    ):
+        done = submit_run(tmp_path / "run", "popular", tmp_path / "own.csv", fold=fold)
+        assert done.notes[0].startswith(note)
+        submit(which, "popular", tmp_path / "again.csv")
+        assert (tmp_path / "own.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
+
+
+def test_whoever_has_no_list_is_counted_and_the_next_step_gives_them_one(
+    cli: Cli, folder: Path
+) -> None:
+    (folder / "sample_submission.csv").write_text(SAMPLE + "dan,\neve,\n")
+    done = cli("submit", "run", "--model", "random", "--repeat", "1", "--out", "own.csv")
+    words = "lists of its 3 evaluated users alone", "asks for 2 users more", 'such as "dan"'
+    is_refused(done, "run: has ", *words)
+    assert not (folder / "own.csv").exists()
+    next_step = done[2].strip().partition(": harness ")[2]
+    assert next_step == "submit run/config.toml --model random --repeat 1 --out own.csv"
+    assert cli(*shlex.split(next_step))[0] == 0
+    assert (folder / "own.csv").read_text().count("\n") == 6
+
+
+@pytest.mark.parametrize(
+    "also", [["--all-events"], ["--set", "evaluation.seed=7"], ["--set", "a=b c", "--all-events"]]
+)
+def test_what_needs_a_model_to_learn_is_refused_with_the_command_that_does_it(
+    cli: Cli, folder: Path, also: list[str]
+) -> None:
+    command = ["submit", "run/config.toml", "--model", "counted", "--out", "own.csv", *also]
+    done = cli("submit", "run", "--model", "counted", "--out", "own.csv", *also)
+    is_refused(done, f"for {also[0]} the model has to learn", shlex.join(["harness", *command]))
+    if "a=b c" not in also:
+        assert cli(*command)[0] == 0
+
+
+def test_a_folder_that_holds_runs_is_none(cli: Cli, folder: Path) -> None:
+    submit = "submit", ".", "--model", "counted", "--out", "own.csv"
+    for also in ([], ["--all-events"]):
+        is_refused(cli(*submit, *also), ".: is no run folder, but holds 1 run")
+
+
+@pytest.mark.parametrize(("model", "repeat"), [("counted", 0), ("random", 0), ("random", 1)])
+def test_every_user_earns_again_what_the_run_wrote(made: Path, model: str, repeat: int) -> None:
+    submitted = of_run(made / "run", model, repeat)
+    written = pl.read_parquet(made / "run" / "per_user.parquet").filter(
+        (pl.col("model") == model) & (pl.col("repeat") == repeat)
+    )
+    users = ["ann", "bob", "cid"]
+    assert submitted.solution.users.to_list() == written["user"].to_list() == users
+    for row, scored in enumerate(written.iter_rows(named=True)):
+        earned = explain(submitted, row, 2).metrics
+        assert {name: earned[name] for name in METRICS} == {name: scored[name] for name in METRICS}
+
+
+def test_the_lists_of_a_run_have_its_evaluation_set(made: Path) -> None:
+    source = made / "run"
+    evaluation = json.loads((source / "result.json").read_text())["evaluation"]
+    submitted = of_run(source, "counted")
+    assert submitted.solution.fingerprint == evaluation["fingerprint"]
+    assert [str(m) for m in submitted.solution.metrics] == METRICS
+    assert (submitted.solution.k, dict(submitted.left_out)) == (2, {})
+    asked: tuple[Metric, ...] = (parse("Coverage@2"), parse("Novelty@2"))
+    again = of_run(source, "counted", metrics=asked)
+    assert again.solution.metrics == asked
+    for metric in asked:
+        again.solution.require(metric)
+    first, second = (of_run(source, "random", repeat) for repeat in (0, 1))
+    assert submitted.title == f'model "counted" of {source}'
+    assert second.title == f'model "random" of {source}, repeat 1'
+    assert first.lists.tolist() != second.lists.tolist()
+
+
+def test_changed_training_changes_no_lists_that_were_written(folder: Path) -> None:
+    """The evaluation set is the same, but a is now the most popular."""
+    before = of_run(folder / "run", "counted").lists
+    append("dan,a,2020-01-03\neve,a,2020-01-03\nfox,a,2020-01-03\n")(folder)
+    assert of_run(folder / "run", "counted").lists.tolist() == before.tolist()
+
+
+# What is refused.
+
+
+def append(events: str) -> Any:
+    def change(folder: Path) -> None:
+        with (folder / "log.csv").open("a") as log:
+            log.write(events)
+
+    return change
+
+
+def no_lists(folder: Path) -> None:
+    (folder / "run" / "recommendations.parquet").unlink()
+
+
+def other_lists(folder: Path) -> None:
+    path = folder / "run" / "recommendations.parquet"
+    frame = pl.read_parquet(path)
+    frame.with_columns(pl.lit(["d", "a"]).alias("items")).write_parquet(path)
+
+
+def other_version(folder: Path) -> None:
+    """Its fingerprint is made otherwise, which is no change of the data."""
+    path = folder / "run" / "result.json"
+    record = json.loads(path.read_text())
+    del record["evaluation"]["fingerprint_format"]
+    path.write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize(
+    ("change", "given", "words"),
+    [
+        (append("bob,a,2020-01-08\n"), {}, ["the data has changed", "(it differs in truth)"]),
+        (append("dan,a,2020-01-03\ndan,a,2020-01-08\n"), {}, ["(it differs in users, truth)"]),
+        (append("ann,fresh,2020-01-02\n"), {}, ["(it differs in candidates", "run it again"]),
+        (other_lists, {}, ['model "counted" gives other lists than in this run', "run it again"]),
+        (
+            other_version,
+            {},
+            ["run: was written by another version", "nothing tells", "run/config.toml"],
+        ),
+        (None, {"model": "countd"}, ['no model "countd"; did you mean "counted"?']),
+        (None, {"model": "als"}, ['no model "als"', "allowed: "]),
+        (None, {"model": "random", "repeat": 2}, ['"random" has no repeat 2; the last is 1']),
+        (None, {"model": "random", "repeat": -1}, ['"random" has no repeat -1; the last is 1']),
+        (None, {"model": "bad"}, ['"bad" failed in this run and has no lists', "ZeroDivision"]),
+        (None, {"folder": "nowhere"}, ["nowhere: is no run folder", "result.json"]),
+    ],
+)
+def test_lists_that_a_run_does_not_have(
+    folder: Path, change: Any, given: dict[str, Any], words: list[str]
+) -> None:
+    """Neither to be explained nor to be submitted."""
+    if change is not None:
+        change(folder)
+    source, model, out = folder / given.get("folder", "run"), given.get("model", "counted"), "own"
+    repeat = given.get("repeat", 0)
+    with refusal(HarnessError, *words):
+        submit_run(source, model, folder / f"{out}.csv", repeat=repeat)
+    assert not (folder / f"{out}.csv").exists()
+    if change is not other_lists:  # which is seen by what is written of them alone
+        with refusal(HarnessError, *words):
+            of_run(source, model, repeat)
+
+
+def test_files_that_cannot_be_written(folder: Path) -> None:
+    for out, words in (
+        ("own.xlsx", ".csv or a .csv.gz"),
+        ("log.csv", "is read by this command and never touched"),
+    ):
+        with refusal(HarnessError, out, words):
+            submit_run(folder / "run", "counted", folder / out)
+    no_lists(folder)
+    with refusal(HarnessError, "holds no recommendations.parquet", "harness run", "config.toml"):
+        submit_run(folder / "run", "counted", folder / "own.csv")
+
+
+def test_an_item_that_nobody_knows_has_no_id(tmp_path: Path) -> None:
+    small.write(tmp_path, {"lists.csv": "user,items\nann,nobody b\nbob,d\ncid,a\n"})
+    run(small.config(tmp_path, MODELS[2])).write(tmp_path / "run")
+    words = 'model "file": its lists hold items that neither the data', "take them out of its file"
+    with refusal(UsageError, *words):
+        submit_run(tmp_path / "run", "file", tmp_path / "own.csv")

@@ -1,0 +1,218 @@
+"""harness split: files that validate and score take; and which of several folds is meant."""
+
+import json
+import re
+import shutil
+import sys
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+from conftest import Cli, is_refused, tells
+from small import LOG, POPULAR, RANDOM
+
+from harness import config as config_
+from harness.experiment.run import run
+
+SHOP = small.toml(POPULAR, RANDOM, evaluation={"k": 2, "metrics": ["MAP@2", "NDCG@2"]})
+SCORED = ["--solution", "out/solution.csv", "--sample", "out/sample_submission.csv"]
+SPLIT = ("split", "shop.toml", "--out", "out")
+
+
+@pytest.fixture
+def harness(here: Path, cli: Cli) -> Cli:
+    """Return what runs a command where a log and a config on it are."""
+    small.write(here, {"log.csv": LOG, "shop.toml": SHOP})
+    return cli
+
+
+def test_what_it_says(harness: Cli, here: Path) -> None:
+    status, out, err = harness(*SPLIT)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    files = {path.name: path.stat().st_size for path in (here / "out").iterdir()}
+    assert {line.split("  ")[0].removeprefix("out/") for line in lines[:7]} == set(files)
+    assert f"out/train.csv  {files['train.csv']:,} bytes" == lines[0]
+    record = json.loads((here / "out" / "split.json").read_text())
+    words = f"evaluation set  {record['evaluation']['fingerprint'][:6]} · 1 day from 2020-01-08"
+    assert lines[7:9] == ["", f"{words} · k = 2 · 3 users, 1 public, 2 private"]
+    scored = "score FILE --solution out/solution.csv --sample out/sample_submission.csv --k 2"
+    assert lines[9].startswith("next  ")
+    assert lines[9].endswith(scored)
+
+
+def test_the_options_of_the_next_step(harness: Cli, here: Path) -> None:
+    """Bob's d is no candidate, and a bar stands between items; rows left out are noted."""
+    small.write(here, {"log.csv": LOG.replace("cid,d,", "cid,c,")})
+    rules = ["evaluation.truth=candidates", "evaluation.require_hit=false"]
+    rules.append("submission.separator='|'")
+    done = harness(*SPLIT, "--public-share", "0.6", *(f"--set={rule}" for rule in rules))
+    words = "--k 2 --separator '|' --keep-users-without-items"
+    tells(done, 0, words, "3 users, 2 public, 1 private")
+    small.write(here, {"log.csv": LOG})
+    done = harness(*SPLIT, "--set", "data.where={ item = ['a', 'b', 'd'] }")
+    assert done[2].startswith("note  log.csv: 1 of 8 rows left out (kept: ")
+
+
+def test_lines_end_where_the_terminal_does(
+    harness: Cli, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command to type next stands whole. Ann's b is held out by name, and in train as well."""
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "50")
+    small.write(here, {"valid.csv": "user,item,time\nann,b,2020-01-02\nbob,a,2020-01-09\n"})
+    rule = "--set=split={ strategy = 'given', valid = 'valid.csv' }"
+    _, out, err = harness(*SPLIT, rule)
+    *lines, last = out.splitlines()
+    assert max(map(len, [*lines, *err.splitlines()])) <= 50 < len(last)
+    assert last.startswith("next  ")
+    assert last.endswith("--k 2")
+    assert any(line.startswith("       ") for line in lines)
+    assert err.startswith("note  1 of 2 validation events is a training")
+
+
+def test_split_submit_and_score_is_the_run(harness: Cli, here: Path) -> None:
+    """A run of the written config, too. Train has b twice, then a, c, d: the lists are b, a.
+
+    Ann wants b, bob d, cid a: AP@2 is 1, 0 and 1/2. The sample is valid.
+    """
+    assert harness(*SPLIT)[0] == 0
+    assert harness("submit", "shop.toml", "--model", "popular", "--out", "own.csv")[0] == 0
+    means = []
+    for config in ("shop.toml", "out/config.toml"):
+        tells(harness("run", config, "--out", "run", "--set", "compare.resamples=100"), 0)
+        record = json.loads((here / "run" / "result.json").read_text())
+        (popular,) = (model for model in record["models"] if model["name"] == "popular")
+        means.append({name: figure["mean"] for name, figure in popular["metrics"].items()})
+    metrics = ["--metric", "MAP@2", "--metric", "NDCG@2"]
+    status, out, _ = harness("score", "own.csv", *SCORED, *metrics, "--format", "json")
+    document = json.loads(out)
+    scored = {name: figure["mean"] for name, figure in document["metrics"].items()}
+    assert (status, means) == (0, [scored, scored])
+    assert scored["MAP@2"] == 0.5
+    assert set(document["usage"]) == {"Public", "Private"}
+    for more in (SCORED[:2], SCORED, [*SCORED, "--items", "out/items.csv"]):
+        tells(harness("validate", "out/sample_submission.csv", *more), 0, "0 errors")
+
+
+# Several folds.
+
+LAST = (
+    "fold 2 of 2, the last; for another, harness split CONFIG --out DIR writes each fold with a "
+    "config and a solution of its own"
+)
+OTHER = (
+    "for another, explain a run with --fold N, or harness split CONFIG --out DIR writes each fold "
+    "with a config and a solution of its own"
+)
+RULE = {"strategy": "time", "valid_days": 1, "folds": 2}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder where folds.toml has two, of the 8th and of the 9th, and a run of them."""
+    files = {
+        "log.csv": small.TO_TUNE,
+        "folds.toml": small.toml(POPULAR, RANDOM, split=RULE, compare={"resamples": 100}),
+        "lists.csv": "user,items\nann,b a\nbob,b a\ncid,a b\n",
+    }
+    folder = small.write(tmp_path_factory.mktemp("made"), files)
+    run(config_.read(folder / "folds.toml")).write(folder / "run")
+    return folder
+
+
+@pytest.fixture
+def folded(made: Path, here: Path, cli: Cli) -> Cli:
+    """Return what runs a command in a copy of that folder."""
+    shutil.copytree(made, here, dirs_exist_ok=True)
+    return cli
+
+
+BY_FOLDS = ("lists.csv", "--config", "folds.toml")
+SINGLE = ("--set", "split.folds=1")
+
+
+@pytest.mark.parametrize("command", [["score"], ["explain", "--user", "cid"]])
+def test_the_heading_says_that_it_is_the_last_fold(
+    folded: Cli, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """So does that of an evaluation set from the cache."""
+    name, *more = command
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")  # what is made of files of just now is kept
+    for _ in range(2):
+        status, out, err = folded(name, *BY_FOLDS, *more, "--set", "data.cache=true")
+        assert (status, err) == (0, "")
+        assert out.splitlines()[0].startswith("lists  lists.csv")
+        words = LAST if name == "score" else f"fold 2 of 2, the last; {OTHER}"
+        assert out.splitlines()[1] == f"note   {words}"
+
+
+def test_json_says_it(folded: Cli) -> None:
+    def document(*line: str) -> Any:
+        return json.loads(folded(*line, *BY_FOLDS, "--format", "json")[1])
+
+    several = document("score")["evaluation"]
+    assert (several["fold"], several["folds"]) == (2, 2)
+    single = document("score", *SINGLE)["evaluation"]
+    assert single["fingerprint"] == several["fingerprint"]
+    assert "fold" not in single
+    several = document("validate")
+    assert (several["fold"], several["folds"]) == (2, 2)
+    assert document("validate", *SINGLE).keys() == several.keys() - {"fold", "folds"}
+
+
+def test_other_commands_say_it_beside_what_they_print(folded: Cli, here: Path) -> None:
+    assert folded("validate", *BY_FOLDS)[2] == f"note  {LAST}\n"
+    submit = "submit", "folds.toml", "--model", "popular", "--out", "own.csv"
+    assert folded(*submit)[2] == f"note  {LAST}\n"
+    assert LAST not in folded(*submit, "--all-events")[2]  # which learns from all of them
+    small.write(here, {"twice.csv": "user,items\nbob,b a\nbob,a b\n"})
+    status, _, err = folded("score", "twice.csv", "--config", "folds.toml")
+    assert (status, err.startswith(f"note  {LAST}\n")) == (1, True)
+    out = folded("explain", "run", "--model", "popular", "--worst", "2")[1]
+    assert out.splitlines()[1] == f"note   fold 2 of 2, the last; {OTHER}"
+    assert out.count("fold 2 of 2") == 1
+
+
+def test_another_fold_of_a_run_is_named(folded: Cli) -> None:
+    """On the 8th, fold 1, ann and bob have b; lists of fold 1 that are not kept are made anew."""
+    err = folded("run", "folds.toml", "--out", "bare", "--no-recommendations", "-v")[2]
+    log = re.sub(r"\d+\.\d s", "T", err).splitlines()
+    assert log[:3] == [
+        "read 9 events, T",
+        "fold 1 of 2: evaluation set: 2 users, 2 candidates, T",
+        "fold 1 of 2: popular (1 of 2): fit T, recommend T, score T",
+    ]
+    assert log[4:6] == [
+        "fold 1 of 2: compared 1 pair, T",
+        "fold 2 of 2: evaluation set: 2 users, 2 candidates, T",
+    ]
+    for folder, model in product(("run", "bare"), ("popular", "random")):
+        done = folded("explain", folder, "--model", model, "--user", "ann", "--fold", "1")
+        tells(done, 0, f"note   fold 1 of 2; {OTHER}", "truth  R = 1: b")
+    explain = "explain", "run", "--model", "popular", "--user", "ann", "--format", "json", "--fold"
+    document = json.loads(folded(*explain, "1")[1])
+    assert (document["fold"], document["folds"]) == (1, 2)
+    assert document["users"][0]["truth"] == ["b"]
+    is_refused(folded(*explain, "2"), 'no user "ann" among the 2 of', "(fold 2 of 2, the last; ")
+    for fold in "30":
+        words = f"run: has no fold {fold}; its folds are 1, the earliest, to 2"
+        is_refused(folded(*explain, fold), words)
+
+
+def test_folds_have_a_folder_each_which_holds_its_users(folded: Cli) -> None:
+    """Ann has events on the 8th alone."""
+    out = folded("split", "folds.toml", "--out", "out")[1]
+    first, one, second, other = out.split("\n\n")
+    assert first.startswith("out/fold-1/train.csv  ")
+    assert second.startswith("out/fold-2/train.csv  ")
+    assert "1 day from 2020-01-08 · k = 2 · 2 users, 1 public, 1 private" in one
+    assert "1 day from 2020-01-09 · k = 2 · 2 users, 1 public, 1 private" in other
+    assert "--solution out/fold-2/solution.csv" in other
+    explain = "explain", "lists.csv", "--user", "ann", "--config"
+    words = f'no user "ann" among the 2 of the evaluation set (fold 2 of 2, the last; {OTHER}); '
+    is_refused(folded(*explain, "folds.toml"), words)
+    tells(folded(*explain, "out/fold-1/config.toml"), 0, "truth  R = 1: b")

@@ -1,0 +1,252 @@
+"""A tiny competition, command by command: validate, score, explain, list, submit."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+from conftest import Cli, exactly, is_refused, tells
+from small import LOG, POPULAR, RANDOM
+
+from harness import config as config_
+from harness.experiment.run import run
+from harness.metrics import DEFINITIONS
+from harness.metrics.conventions import CONVENTIONS
+
+PLUG_INS = """
+print("plugged is imported")
+
+def early(hits, n_relevant, k):
+    print("marking")
+    return float(hits[0])
+"""
+FILES = {
+    "log.csv": LOG,
+    "talking.py": PLUG_INS,
+    "lists.csv": "user,items\nann,b a\nbob,x d\ncid,\nzed,a\n",
+    "long.csv": "item,user,my pred\na,ann,1\nb,ann,2\nd,bob,1\n",
+    "solution.csv": (
+        "user,items,Usage\nann,a b,Public\nbob,d,Private\ncid,a,Private\ndee,c,Ignored\n"
+    ),
+    "exam.toml": small.toml(POPULAR, RANDOM | {"repeats": 3}, compare={"resamples": 100}),
+}
+BY_SOLUTION = ("lists.csv", "--solution", "solution.csv")
+BY_CONFIG = ("lists.csv", "--config", "exam.toml")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of the competition's files, and of a run; not to be written to."""
+    folder = small.write(tmp_path_factory.mktemp("made"), FILES)
+    run(config_.read(folder / "exam.toml")).write(folder / "run")
+    return folder
+
+
+@pytest.fixture
+def harness(made: Path, here: Path, cli: Cli) -> Cli:
+    """Return what runs a command in a copy of that folder."""
+    shutil.copytree(made, here, dirs_exist_ok=True)
+    return cli
+
+
+def document(harness: Cli, *arguments: str) -> Any:
+    """Return the JSON of a command that prints one document and nothing else."""
+    status, out, err = harness(*arguments, "--format", "json")
+    assert (status, err) == (0, "")
+    return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+def test_validate_names_what_to_type_and_fix_drops_no_order(harness: Cli) -> None:
+    validate = ("validate", "long.csv", "--solution", "solution.csv")
+    validate += ("--user-column", "user", "--item-column", "item")
+    status, out, err = harness(*validate, "--fix", "out.csv")
+    assert (status, Path("out.csv").exists()) == (1, False)
+    for text in (out, err):
+        assert "--score-column 'my pred'" in text
+    assert "--fix" not in out
+    assert "out.csv: is not written" in err
+    assert harness(*validate, "--score-column", "my pred", "--fix", "out.csv")[0] == 0
+    assert Path("out.csv").read_text() == "user,item,my pred\nann,a,1\nann,b,2\nbob,d,1\n"
+
+
+def test_score_by_a_solution(harness: Cli) -> None:
+    """AP@12 is 1 (b and a of a and b), 1/2 (d at the second place), 0 (no list)."""
+    scored = document(harness, "score", *BY_SOLUTION)
+    assert list(scored["metrics"]) == ["MAP@12", "Recall@12", "NDCG@12"]
+    assert scored["metrics"]["MAP@12"]["mean"] == exactly((1 + 1 / 2 + 0) / 3)
+    low, high = scored["metrics"]["MAP@12"]["ci95"]
+    assert low < 0.5 < high
+    assert scored["usage"]["Public"]["MAP@12"]["mean"] == 1
+    assert scored["usage"]["Private"]["MAP@12"]["mean"] == exactly(1 / 4)
+    evaluation = scored["evaluation"]
+    assert (evaluation["k"], evaluation["users"], evaluation["fingerprint"]) == (12, 3, None)
+    assert evaluation["left_out"] == {
+        "users_without_list": 1,
+        "users_outside": 1,
+        "rows_outside": 1,
+        "users_ignored": 1,
+        "users_without_items": 0,
+        "true_items_repeated": 0,
+    }
+    assert "conventions" not in scored
+
+
+def test_score_by_a_config(harness: Cli) -> None:
+    """AP@2 is 1 (b of b), 1/2 (d of d at the second place), 0; nobody knows x."""
+    scored = document(harness, "score", *BY_CONFIG)
+    assert list(scored["metrics"]) == ["MAP@2", "Recall@2", "NDCG@2"]
+    assert scored["metrics"]["MAP@2"]["mean"] == exactly((1 + 1 / 2 + 0) / 3)
+    assert scored["usage"] == {}
+    evaluation = json.loads(Path("run/result.json").read_text())["evaluation"]
+    assert scored["evaluation"]["left_out"]["items_unknown"] == 1
+    assert scored["evaluation"]["fingerprint"] == evaluation["fingerprint"]
+
+
+def test_metrics_that_are_asked_for(harness: Cli) -> None:
+    """The lists of ann and bob hold a, b and d of a, b, c, d. Own metrics may print."""
+    asked = ("--metric", "HitRate@1", "--metric", "Coverage@2", "--metric", "HitRate@1")
+    metrics = document(harness, "score", *BY_CONFIG, *asked)["metrics"]
+    assert list(metrics) == ["HitRate@1", "Coverage@2"]
+    assert metrics["HitRate@1"]["mean"] == exactly(1 / 3)
+    assert metrics["Coverage@2"] == {"mean": 3 / 4, "ci95": None}
+    own = ("--metric", "talking:early@2", "--format", "json")
+    status, out, err = harness("score", *BY_CONFIG, *own)
+    assert (status, "marking" in err) == (0, True)
+    assert json.loads(out)["metrics"]["talking:early@2"]["mean"] == exactly(1 / 3)
+
+
+def test_k_and_conventions(harness: Cli) -> None:
+    """Recommenders is without cid, who has no list.
+
+    Of x, x and b trec_eval's b alone moves up, to the second place of two.
+    """
+    scored = document(harness, "score", *BY_SOLUTION, "--k", "1", "--conventions")
+    assert list(scored["metrics"]) == ["MAP@1", "Recall@1", "NDCG@1"]
+    values = {entry["name"]: entry["value"] for entry in scored["conventions"]}
+    assert list(values) == list(CONVENTIONS)
+    assert (values["kaggle"], values["recommenders"]) == exactly((1 / 3, 1 / 2))
+    Path("lists.csv").write_text("user,items\nann,x x b\nbob,x\ncid,x\n")
+    entries = document(harness, "score", *BY_CONFIG, "--conventions")["conventions"]
+    values = {entry["name"]: entry["value"] for entry in entries}
+    assert (values["kaggle"], values["trec_eval"]) == exactly((0, (1 / 2) / 3))
+
+
+def test_users_without_items_and_the_files_of_hosts(harness: Cli) -> None:
+    """Ann has 1, bob 1/2; cid and dee have nothing to hit."""
+    Path("solution.csv").write_text("user,items\nann,a b\nbob,d\ncid,\ndee,\n")
+    hosts = ("--codabench", "out", "--evalai", "result.json")
+    words = "2 users", "users without true items, who are not averaged, as in H&M on Kaggle: 2"
+    tells(harness("score", *BY_SOLUTION, *hosts), 0, *words, "0.750000")
+    figures = json.loads(Path("result.json").read_text())["submission_result"]
+    assert json.loads(Path("out/scores.json").read_text())["MAP@12"] == figures["MAP@12"] == 0.75
+    keep = "--keep-users-without-items"
+    words = "4 users", "users without true items, who score 0: 2"
+    tells(harness("score", *BY_SOLUTION, keep), 0, *words, "0.375000")
+    tells(harness("explain", *BY_SOLUTION, "--user", "dee"), 0, "the user is not averaged")
+    is_refused(harness("score", *BY_CONFIG, keep), f"{keep} goes with --solution")
+
+
+@pytest.mark.parametrize(("file", "code"), [("list.csv", "SUB001"), ("talking.py", "SUB101")])
+def test_a_file_with_errors_is_not_scored_and_status_is_1(
+    harness: Cli, file: str, code: str
+) -> None:
+    done = harness("score", file, *BY_SOLUTION[1:])
+    tells(done, 1, code)
+    assert "not scored" in done[2]
+    status, out, _ = harness("score", file, *BY_SOLUTION[1:], "--format", "json")
+    refused = json.loads(out)
+    assert (status, refused["metrics"], refused["evaluation"]) == (1, {}, None)
+    assert code in [problem["code"] for problem in refused["problems"]["found"]]
+
+
+def test_explain(harness: Cli) -> None:
+    """By MAP ann has 1, bob 1/2, cid 0; by HitRate@1 bob and cid have 0, bob stands first."""
+
+    def explained(*arguments: str) -> Any:
+        return document(harness, "explain", *arguments)["users"]
+
+    users = explained(*BY_SOLUTION, "--user", "bob", "--worst", "9")
+    assert [user["user"] for user in users] == ["bob", "cid", "ann"]
+    assert [(p["item"], p["hit"]) for p in users[0]["places"]] == [("x", False), ("d", True)]
+    assert (users[0]["k"], users[0]["metrics"]["MAP@12"]) == (12, exactly(1 / 2))
+    assert users[2]["truth"] == ["a", "b"]
+    by = ("--worst", "1", "--best", "1", "--metric", "HitRate@1")
+    assert [user["user"] for user in explained(*BY_SOLUTION, *by)] == ["bob", "ann"]
+    for given, k in (((*BY_SOLUTION, "--k", "1"), 1), (BY_CONFIG, 2)):
+        assert [user["k"] for user in explained(*given, "--user", "ann")] == [k]
+    asked = ("--best", "1", "--metric", "Novelty@2")
+    (user,) = explained("run", "--model", "popular", *asked)
+    assert next(iter(user["metrics"])) == "Novelty@2"
+
+
+@pytest.mark.parametrize(
+    ("rows", "code"),
+    [
+        ("ann,x A1\nbob,b\n", "SUB317"),  # another case: a1 is true
+        ('ann,"x,a1"\nbob,b\n', "SUB309"),  # read as one item
+        ("ann,x a1\nbob,b\nbob,b\n", "SUB211"),
+        ("ann,x a1\nbob,b\n", ""),
+    ],
+)
+def test_explain_says_what_score_refuses(harness: Cli, rows: str, code: str) -> None:
+    small.write(Path(), {"truth.csv": "user,items\nann,a1\nbob,b\n"})
+    small.write(Path(), {"file.csv": "user,items\n" + rows})
+    by = ("file.csv", "--solution", "truth.csv")
+    assert harness("score", *by)[0] == bool(code)
+    status, _, err = harness("explain", *by, "--user", "bob")
+    assert (status, code in err, "harness validate" in err) == (0, True, bool(code))
+    assert code or err == ""
+
+
+AP = "AP@12 = 1.0000 + 1.0000 over D = min(2, 12) = 2: 2.000000 / 2 = 1.000000"
+SHOWN = {
+    "score": (
+        ("score", *BY_SOLUTION, "--conventions"),
+        ["lists.csv · 3 users", "users without a list, who score 0: 1", "Private", "lenskit"],
+        "kind,name,value,low,high,Public,Private\nmetric,MAP@12,0.5,",
+    ),
+    "explain": (
+        ("explain", *BY_SOLUTION, "--user", "cid", "--user", "ann"),
+        ["user   ann · k = 12", "truth  R = 2: a, b", "no list", AP, "not counted"],
+        "user,k,rank,item,hit,",
+    ),
+    "metrics": (("list", "metrics"), list(DEFINITIONS), "metric,"),
+    "conventions": (("list", "conventions"), list(CONVENTIONS), "convention,"),
+}
+
+
+@pytest.mark.parametrize(("line", "words", "head"), SHOWN.values(), ids=SHOWN)
+def test_other_formats(harness: Cli, line: tuple[str, ...], words: list[str], head: str) -> None:
+    """In Markdown every table has as many cells in each line, and so it is in CSV."""
+    done = harness(*line)
+    tells(done, 0, *words)
+    status, out, err = harness(*line, "--format", "markdown")
+    tables = [block.splitlines() for block in out.split("\n\n") if block.startswith("|")]
+    assert (status, done[2], err) == (0, "", "")
+    assert tables
+    assert all(len({row.replace("\\|", "").count("|") for row in table}) == 1 for table in tables)
+    status, out, err = harness(*line, "--format", "csv")
+    rows = list(csv.reader(io.StringIO(out)))
+    assert (status, err, len({len(row) for row in rows})) == (0, "", 1)
+    assert out.startswith(head)
+    assert len(rows) > 1
+
+
+def test_a_list_as_json_is_complete(cli: Cli) -> None:
+    for topic, names in (("metrics", DEFINITIONS), ("conventions", CONVENTIONS)):
+        assert [entry["name"] for entry in document(cli, "list", topic)] == list(names)
+
+
+def test_submit_with_a_key_overridden(harness: Cli) -> None:
+    """b has two events in training, every other item one."""
+    submit = ("submit", "exam.toml", "--model", "popular", "--out", "own.csv")
+    status, out, err = harness(*submit, "--set", "evaluation.k=1")
+    assert (status, err) == (0, "")
+    assert out.startswith("own.csv  3 rows, ")
+    assert Path("own.csv").read_text() == "user,item\nann,b\nbob,b\ncid,b\n"
+    words = "note  for an upload alone, not to be scored here: it has seen the held-out days\n"
+    assert harness(*submit, "--all-events")[2] == words

@@ -1,0 +1,165 @@
+"""The command as a process: who reads its output, signals, and a terminal of its own."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+from small import POPULAR
+
+PLUG_INS = """
+import logging
+import pathlib
+import time
+import numpy as np
+
+class Talks:
+    def fit(self, train):
+        logging.basicConfig(format="mine: %(message)s", level=logging.INFO)
+        logging.getLogger("mine").info("epoch 1")
+        print("epoch 2")
+        return self
+
+    def recommend(self, users, k, draws, exclude=None):
+        return np.full((len(users), k), -1)
+
+class Slow(Talks):
+    def fit(self, train):
+        pathlib.Path("fitting").touch()
+        while True:
+            time.sleep(0.01)  # a signal that comes just before a sleep is met behind it
+"""
+FILES = {
+    "log.csv": small.LOG,
+    "plugged.py": PLUG_INS,
+    "shop.toml": small.toml(POPULAR),
+    "bad.csv": "user,items\nann,a a\nann,b b\n,a\n",
+}
+PATIENCE = 300
+"""Seconds after which a test gives up; none depends on them to be right."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return small.write(tmp_path, FILES)
+
+
+def harness(folder: Path, command: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    line = [sys.executable, "-m", "harness", *command.split()]
+    return subprocess.run(line, cwd=folder, text=True, timeout=PATIENCE, check=False, **options)
+
+
+def shell(folder: Path, line: str) -> "subprocess.CompletedProcess[str]":
+    """Run a line of Bash in which HARNESS stands for the command."""
+    bash = ["/bin/bash", "-c", line.replace("HARNESS", f"{sys.executable} -m harness")]
+    return subprocess.run(bash, cwd=folder, text=True, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "unbuffered"),
+    [("validate bad.csv", 1, ""), ("run shop.toml --out again", 0, "1"), ("run none.toml", 2, "")],
+)
+def test_a_reader_that_has_gone_changes_nothing(
+    folder: Path, command: str, status: int, unbuffered: str
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    done = harness(folder, command, stdout=write, stderr=subprocess.PIPE, env=environment)
+    os.close(write)
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+    assert "standard output" not in done.stderr
+    assert "again" not in command or (folder / "again" / "result.json").exists()
+
+
+def test_a_reader_that_leaves_after_a_line_changes_nothing(folder: Path) -> None:
+    """By the shell's own pipe: command or reader may be first. What is to be written is."""
+    line = 'HARNESS validate bad.csv --fix mended.csv | head -1 > head; exit "${PIPESTATUS[0]}"'
+    done = shell(folder, line)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert (folder / "mended.csv").exists()
+
+
+def test_a_full_device_is_told_and_is_status_2(folder: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = harness(folder, "validate bad.csv", stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "standard output cannot be written: No space left on device" in done.stderr
+
+
+def test_a_closed_output_is_told_and_is_status_2(folder: Path) -> None:
+    done = shell(folder, "HARNESS run shop.toml --out two >&-")
+    told = "standard output cannot be written: Bad file descriptor"
+    assert (done.returncode, done.stderr.count(told), "Traceback" in done.stderr) == (2, 1, False)
+    assert (folder / "two" / "result.json").exists()
+
+
+@pytest.mark.parametrize("line", ["HARNESS run none.toml 2>&-", "HARNESS run a <&- >&- 2>&-"])
+def test_closed_streams_mix_with_nothing(folder: Path, line: str) -> None:
+    done = shell(folder, line)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_model_fits(folder: Path, number: signal.Signals) -> None:
+    line = [sys.executable, "-m", "harness", "run", "shop.toml"]
+    line += ["--set", "models.0.use=plugged:Slow"]
+    with subprocess.Popen(
+        line, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as slow:
+        deadline = time.monotonic() + PATIENCE
+        while not (folder / "fitting").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        slow.send_signal(number)
+        out, err = slow.communicate(timeout=PATIENCE)
+    assert (slow.returncode, out) == (130, "")
+    assert err.strip() == "interrupted; no output is half-written"
+    assert not (folder / "runs").exists()
+
+
+def test_what_a_model_says_is_its_own(folder: Path) -> None:
+    """Its own handlers of logs are left alone, and what it prints stays out of the JSON."""
+    line = "run shop.toml -v --format json --set models.0.use=plugged:Talks"
+    done = harness(folder, line, capture_output=True)
+    assert (done.returncode, json.loads(done.stdout)["schema"]) == (0, 1)
+    assert done.stderr.count("mine: epoch 1\n") == done.stderr.count("epoch 2\n") == 1
+    assert done.stderr.count("wrote the run folder") == 1
+
+
+def test_a_real_terminal_of_64_columns(folder: Path) -> None:
+    """Every figure of the leaderboard is whole: it is one of those in a pipe."""
+    long = {**POPULAR, "name": "neighbours of items in the log of a shop, with shrinkage, cosine"}
+    small.write(folder, {"long.toml": small.toml(long)})
+    assert harness(folder, "run long.toml -q", stdout=subprocess.DEVNULL).returncode == 0
+    piped = harness(folder, "leaderboard runs", capture_output=True).stdout
+    environment = {name: v for name, v in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 64, 0, 0))
+    line = [sys.executable, "-m", "harness", "leaderboard", "runs"]
+    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    done = subprocess.Popen(line, cwd=folder, env=environment, **streams)
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 4096):
+            shown += piece
+    except OSError:  # Linux says so at the end
+        pass
+    assert done.wait(PATIENCE) == 0
+    text = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode())
+    figures = re.findall(r"\d\.\d+", text)
+    assert len(figures) > 2
+    assert set(figures) <= set(re.findall(r"\d\.\d+", piped))
+    assert max(map(len, text.splitlines())) in range(50, 65)

@@ -1,0 +1,369 @@
+"""A config for a log of unknown shape: what is guessed, said, written, and what is refused."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import refusal
+
+from harness import config as config_
+from harness.core.errors import DataError, UsageError
+from harness.experiment.guess import NewConfig, config_for
+from harness.experiment.guess_columns import Columns
+from harness.protocol.task import make_task
+
+HEAD = "user,item,time"
+ROW = "{user},{item},2020-01-{day:02}"
+
+
+def log(head: str, row: str = ROW, separator: str = ",") -> str:
+    """Return a log of 30 days, on which all of 12 users have an item each."""
+    rows = [
+        row.format(user=f"u{user}", item=f"i{(user + day) % 5}", day=day, rating=user % 5 + 1)
+        for day in range(1, 31)
+        for user in range(12)
+    ]
+    return "".join(f"{line}\n" for line in [head, *rows] if line).replace(",", separator)
+
+
+def times(written: str) -> str:
+    """Return a log whose times are written so."""
+    return log(HEAD, "{user},{item}," + written)
+
+
+def config_of(folder: Path, text: str | pl.DataFrame, **said: Any) -> NewConfig:
+    """Return the config for a log of some text, or of a frame in Parquet."""
+    path = folder / ("log.csv" if isinstance(text, str) else "log.parquet")
+    if isinstance(text, str):
+        path.write_text(text, encoding="utf-8")
+    else:
+        text.write_parquet(path)
+    return config_for(path, folder / "new.toml", Columns(**said))
+
+
+def guessed(folder: Path, text: str | pl.DataFrame, **said: Any) -> tuple[Any, list[str]]:
+    """Return the config that is written for a log, and what is said of it."""
+    found = config_of(folder, text, **said)
+    assert found.fault == ""
+    return tomllib.loads(found.text), found.told
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("2020-01-{day:02}", None),
+        ("2020-01-{day:02}T10:00:00Z", None),
+        ("{day:02}.01.2020", "%d.%m.%Y"),
+        ("{day:02}/01/2020 10:30", "%d/%m/%Y %H:%M"),
+        ("01/{day:02}/2020", "%m/%d/%Y"),
+        ("202001{day:02}", "%Y%m%d"),
+        ("{day:02}.01.20", "%d.%m.%y"),
+        ("01/{day:02}/20 10:30", "%m/%d/%y %H:%M"),
+        ("20-01-{day:02}", "%y-%m-%d"),
+        ("2020.01.{day:02}", "%Y.%m.%d"),
+        ("15778368{day:02}", "epoch_s"),
+        ("15778368{day:02}000", "epoch_ms"),
+        ("15778368{day:02}000000", "epoch_us"),
+        ("2020-01-{day:02} 10:30:00 UTC", "%Y-%m-%d %H:%M:%S UTC"),
+    ],
+)
+def test_how_times_are_written(tmp_path: Path, written: str, expected: str | None) -> None:
+    values, told = guessed(tmp_path, times(written))
+    assert values["data"].get("time_format") == expected
+    (line,) = [line for line in told if line.startswith("time ")]
+    assert f": {expected or 'iso'}, such as" in line
+    assert expected is not None or not any(line.startswith("ambiguous ") for line in told)
+
+
+@pytest.mark.parametrize(
+    ("days", "expected", "other"),
+    [
+        # Three days in a row; otherwise the second or the first of three months.
+        (["01/02/2020", "01/03/2020", "01/04/2020"], "%m/%d/%Y", "%d/%m/%Y"),
+        (["01/02/2020", "02/02/2020", "03/02/2020"], "%d/%m/%Y", "%m/%d/%Y"),
+    ],
+)
+def test_of_two_readings_the_one_of_fewer_days(
+    tmp_path: Path, days: list[str], expected: str, other: str
+) -> None:
+    rows = "".join(f"u{n},i,{day}\n" for n in range(9) for day in days)
+    found = config_of(tmp_path, f"{HEAD}\n{rows}")
+    assert tomllib.loads(found.text)["data"]["time_format"] == expected
+    assert (
+        "ambiguous  the order of day and month in the first rows: the config has time_format = "
+        f'"{expected}"; if that is wrong, write time_format = "{other}" in [data], '
+        "or make the config anew with --time-format"
+    ) in found.told
+
+
+def test_days_that_may_be_years_are_said_to_be(tmp_path: Path) -> None:
+    rows = "".join(f"u,i,0{n}-02-2{n % 3}\n" for n in range(1, 9))
+    (line,) = [
+        line for line in guessed(tmp_path, f"{HEAD}\n{rows}")[1] if line.startswith("ambiguous ")
+    ]
+    assert "the order of day, month and year in" in line
+    assert line.count("time_format = ") == 2
+
+
+def test_a_later_row_that_is_written_otherwise_is_named(tmp_path: Path) -> None:
+    """The first thousand rows are of one day, which says nothing."""
+    found = config_of(tmp_path, f"{HEAD}\n" + "u1,i,05/06/2020\n" * 1200 + "u2,i,05/13/2020\n")
+    assert 'if that is wrong, write time_format = "%m/%d/%Y" in' in "\n".join(found.told)
+    assert 'line 1202, column "time": found "05/13/2020"' in found.fault
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "customer_id,article_id,t_dat",
+        "userId,movieId,Date",
+        "Session ID,SKU,event_time",
+        "Kundennummer,Artikelnummer,Datum",
+        "cliente,producto,fecha",
+        "client,article,date_achat",
+        "buyer,product_code,ordered_at",
+    ],
+)
+def test_columns_by_their_names(tmp_path: Path, head: str) -> None:
+    values, _ = guessed(tmp_path, log(head))
+    assert [values["data"][key] for key in ("user", "item", "time")] == head.split(",")
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "columns"),
+    [
+        ("user,user_id,track,track_id,ts", "x,{user},y,{item},2020-01-{day:02}",
+         "user_id,track_id,ts"),
+        ("cust_id,prod_nr,date_of_birth,ts_created", "{user},{item},1980-05-05,2020-01-{day:02}",
+         "cust_id,prod_nr,ts_created"),
+        ("cust_id,ean,birthday,sent", "{user},{item},1980-05-{day:02},2020-01-{day:02}",
+         "cust_id,ean,sent"),
+        ("CustomerID,StockCode,date,InvoiceDate", "{user},{item},2020-01-01,2020-01-{day:02}",
+         "CustomerID,StockCode,InvoiceDate"),
+    ],
+)  # fmt: skip
+def test_ids_go_before_names_and_times_that_differ_before_others(
+    tmp_path: Path, head: str, row: str, columns: str
+) -> None:
+    values, _ = guessed(tmp_path, log(head, row))
+    assert [values["data"][key] for key in ("user", "item", "time")] == columns.split(",")
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|", "::", " "])
+def test_what_stands_between_fields(tmp_path: Path, separator: str) -> None:
+    values, told = guessed(tmp_path, log(HEAD, ROW, separator))
+    assert values["data"]["separator"] == separator
+    assert told[0].startswith("separator")
+
+
+def test_a_tab_file_without_a_header_needs_no_separator(tmp_path: Path) -> None:
+    """Nor is one refused that is typed as a shell has it."""
+    text = log("", "{user},{item},{rating},2020-01-{day:02}", "\t")
+    names = ("user", "item", "rating", "time")
+    values, told = guessed(tmp_path, text, header=names)
+    assert (values["data"]["header"], values["data"]["separator"]) == (list(names), "\t")
+    assert "value      column rating may be one; it is not used" in told
+    assert guessed(tmp_path, text, header=names, separator="\\t")[0] == values
+
+
+TWO_CENTURIES = [day for _ in range(9) for day in ("25.11.99", "23.01.00")]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            log("session_id,item,written"),
+            "user       column session_id: a session counts as a user",
+        ),
+        (
+            log("user,item,written,updated_at", "{user},{item},2020-01-{day:02},2020-03-{day:02}"),
+            "time       column updated_at: iso, such as",
+        ),
+        (
+            log("user,item,written,sent", "{user},{item},2020-01-{day:02},2020-01-01"),
+            ", by its values; sent may be one, too: --time-column",
+        ),
+        # What is held out is of January 2000, and not of December 1999.
+        (
+            f"{HEAD}\n" + "".join(f"u{n // 2},i,{day}\n" for n, day in enumerate(TWO_CENTURIES)),
+            "1999-11-25 … 2000-01-23",
+        ),
+        (log(HEAD) + "u1,i1,2920-01-01\n", "note       events up to 2920-01-01 are later than"),
+        (
+            times("15778368{day:02}") + "u1,i1,0\n",
+            "note       events from 1970-01-01 on are earlier than any log",
+        ),
+        (
+            log(HEAD, "{user},a,2020-01-{day:02}"),
+            "note       there is one item: is that the column? --item-column",
+        ),
+        (
+            log(HEAD, "NA,{item},2020-01-{day:02}")
+            + "".join(f"u{n},i{n},2020-01-30\n" for n in range(12)),
+            'note       the user "NA" has 360 of 372 events',
+        ),
+    ],
+)
+def test_what_is_odd_or_guessed_by_values_is_said(tmp_path: Path, text: str, words: str) -> None:
+    assert any(words in line for line in config_of(tmp_path, text).told)
+
+
+def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
+    """The first thousand rows are views; the others are rare, and not to be lost."""
+    views = log("user,item,time,event", "{user},{item},2020-01-{day:02},view")
+    more = "".join(f"u{n % 12},i1,2020-01-30,view\n" for n in range(1200))
+    values, told = guessed(tmp_path, views + more + "u1,i2,2020-01-30,buy\n")
+    assert values["data"]["kind"] == "event"
+    assert values["evaluation"]["hits"] == ["view", "buy"]
+    assert "kind       column event, with view, buy: all count as hits" in told
+    rare = "".join(f"u1,i1,2020-01-30,t{n}\n" for n in range(30))  # words of all sorts are no types
+    values, _ = guessed(tmp_path, views + more + rare)
+    assert "kind" not in values["data"]
+    assert "hits" not in values["evaluation"]
+
+
+def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
+    """All 12 users are there on the last 7 of 30 days, and on the last 1 of 10."""
+    values, told = guessed(tmp_path, log(HEAD))
+    assert values["split"] == {"strategy": "time", "valid_days": 7}
+    assert (
+        "found      360 events of 12 users and 5 items, 2020-01-01 … 2020-01-30, days of UTC"
+        in told
+    )
+    assert "split      the last 7 days: 12 of their users had events before" in told
+    short = "".join(log(HEAD).splitlines(keepends=True)[:121])
+    assert guessed(tmp_path, short)[0]["split"]["valid_days"] == 1
+    apart = "".join(
+        f"u{n},i{(n + m) % 3},2020-0{1 + n // 3}-0{1 + m}\n" for n in range(9) for m in range(2)
+    )
+    late = "new,i1,2020-05-01\nnew,i2,2020-05-01\n"
+    values, told = guessed(tmp_path, f"{HEAD}\n{apart}{late}")
+    assert values["split"] == {"strategy": "last_n", "n": 1}
+    assert "split      each user's last event: of the last 7 days 0 users had events before" in told
+
+
+def test_parquet_has_types_and_lists(tmp_path: Path) -> None:
+    """Lists side by side are rows; beside columns that are named they are tags, say."""
+    typed = pl.read_csv(log("user,item,when").encode(), try_parse_dates=True)
+    values, told = guessed(tmp_path, typed)
+    assert "time       column when: a date or time" in told
+    assert "time_format" not in values["data"]
+    lists = typed.group_by("user", maintain_order=True).agg("when", "item")
+    assert guessed(tmp_path, lists)[0]["data"]["rows"] == ["when", "item"]
+    tagged = typed.rename({"item": "what"}).with_columns(tags=pl.lit(["x", "y"]))
+    assert "rows" not in guessed(tmp_path, tagged, item="what")[0]["data"]
+
+
+def test_the_events_of_a_session_are_rows(tmp_path: Path) -> None:
+    day = 86_400_000
+    sessions = [
+        {"session": f"s{n}", "events": [{"aid": f"a{m % 5}", "ts": (18_262 + m) * day}
+                                        for m in range(10)]}
+        for n in range(12)
+    ]  # fmt: skip
+    text = "".join(json.dumps(session) + "\n" for session in sessions)
+    (tmp_path / "log.jsonl").write_text(text)
+    found = config_for(tmp_path / "log.jsonl", tmp_path / "new.toml")
+    assert "rows       the elements of events" in found.told
+    data = tomllib.loads(found.text)["data"]
+    assert (found.fault, data["rows"], data["item"], data["time"]) == ("", "events", "aid", "ts")
+
+
+def test_letters_of_another_encoding(tmp_path: Path) -> None:
+    text = log("user,item,time,größe", "{user},é{item},2020-01-{day:02},1")
+    path = tmp_path / "log.csv"
+    path.write_bytes(text.encode("latin-1"))
+    with refusal(DataError, "is not UTF-8 text"):
+        config_for(path, tmp_path / "new.toml")
+    found = config_for(path, tmp_path / "new.toml", Columns(encoding="latin-1"))
+    assert (found.fault, tomllib.loads(found.text)["data"]["encoding"]) == ("", "latin-1")
+
+
+def test_signs_of_a_shell_in_the_name_of_a_log(tmp_path: Path) -> None:
+    (tmp_path / "a $HOME [1].csv").write_text(log(HEAD))
+    found = config_for(tmp_path / "a $HOME [1].csv", tmp_path / "new.toml")
+    values = tomllib.loads(found.text)
+    assert values["data"]["events"] == "a $$HOME [1].csv"
+    make_task(config_.parse(values, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("rows", "fault"),
+    [
+        (
+            "".join(f"u{n},i{n % 3},2020-01-{n % 30 + 1:02}\n" for n in range(90)),
+            ["nobody can be evaluated so: ", "train event"],
+        ),
+        (
+            log("") + "u1,i1,2020-13-01\n",
+            ["the log cannot be read so: ", 'log.csv: line 362, column "time"'],
+        ),
+        (
+            log("") + ",i1,2020-01-30\n",
+            ["where = { user = { empty = false } } under [data] leaves such rows out"],
+        ),
+    ],
+)
+def test_a_config_is_there_though_no_run_can_begin(
+    tmp_path: Path, rows: str, fault: list[str]
+) -> None:
+    """The hints of what is wrong are keys of it."""
+    found = config_of(tmp_path, f"{HEAD}\n{rows}")
+    assert [words for words in fault if words not in found.fault] == []
+    assert tomllib.loads(found.text)["data"]["events"] == "log.csv"
+
+
+def test_names_for_what_has_names_are_refused(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]})
+    with refusal(UsageError, "its columns have names, user, item, time; leave --header out"):
+        config_of(tmp_path, frame, header=("a", "b", "c"))
+
+
+def test_no_such_log(tmp_path: Path) -> None:
+    with refusal(DataError, "gone.csv"):
+        config_for(tmp_path / "gone.csv", tmp_path / "new.toml")
+
+
+ASKED = {
+    "a,b,c\nx,y,2020-01-01\n": "looks like the user's id or the item's id; of a, b name them with",
+    "user,b,c\nx,y,2020-01-01\n": "the item's id; of b name one with --item-column",
+    "user,item\nx,y\n": "has the columns user, item; a user, an item and a time are needed",
+    "user,item,b\nx,y,z\n": "no column looks like a time; of b name one with --time-column",
+    "user\nx\n": "has the columns user; a user, an item and a time are needed",
+    '{"user": 1, "item": 2}\n': "line 1 looks like JSON; name a file of JSON lines .jsonl",
+    "2024-04-01,c3,p1\n": "line 1 looks like data, not like a header (2024-04-01, c3, p1); name",
+    "1,2020-01-05,2\n": "--header user,time,item",
+    "1\t2\t5\t2020-01-05\n": "--header user,item,rating,time",
+    "1\t2\n": "--header user,item",
+    "1\t2\t5\t2020-01-05\t7\n": "--header user,item,rating,time,column5",
+    "97,9,44,cart,1709251288\n": "--header user,item,rating,time,column5",
+    "user,item,time\n": 'column "time": no time in its first rows',
+    "user,item,time\nx,y,soon\n": '"soon" are not understood; say how they are written: --time',
+    # Days since 1899 and counters of rows would all be seconds of January 1970.
+    times("438{day:02}"): "as seconds since 1970 they are of 1970-01-01; write days since 1899",
+    times("438{day:02}.5"): "as Excel counts them",
+    times("{day}"): "or only number the events in their order: --time-format epoch_s",
+    times("15778368{day:02}000000000"): "nanoseconds since 1970; divide them by 1,000",
+}
+
+
+@pytest.mark.parametrize(("text", "words"), ASKED.items())
+def test_what_cannot_be_guessed_is_asked_for(tmp_path: Path, text: str, words: str) -> None:
+    with refusal(UsageError, "log.csv", words):
+        config_of(tmp_path, text)
+
+
+def test_what_is_said_of_a_log_is_in_it(tmp_path: Path) -> None:
+    with refusal(UsageError, 'has no column "who"; it has user, item, time'):
+        config_of(tmp_path, f"{HEAD}\n", user="who")
+    with refusal(UsageError, "log.csv: line 1 has 4 fields, and --header names 3"):
+        config_of(tmp_path, "1\t2\t5\t2020-01-05\n", header=("user", "item", "time"))
+
+
+def test_numbers_that_are_hardly_times_are_times_where_it_is_said(tmp_path: Path) -> None:
+    values, _ = guessed(tmp_path, times("438{day:02}"), time_format="epoch_s")
+    assert values["data"]["time_format"] == "epoch_s"

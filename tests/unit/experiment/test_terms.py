@@ -1,0 +1,244 @@
+"""What competitions ask for: headers that tell them, their metrics, and configs that add to it."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from conftest import exactly, refusal
+
+import harness
+from harness.config import Config
+from harness.core.errors import DataError, UsageError
+from harness.experiment.score import Scored
+from harness.experiment.terms import Terms
+from harness.submission.format import FORMATS, Named, of_competition, recognised
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_competition_is_known_by_its_header(name: str) -> None:
+    known = FORMATS[name]
+    assert recognised(known.columns) == known
+    assert recognised([f" {column.upper()} " for column in known.columns]) == known
+    assert of_competition(["who", "what"]) is None
+
+
+def write(folder: Path, **files: str) -> None:
+    small.write(folder, {f"{name}.csv": text for name, text in files.items()})
+
+
+def scored(folder: Path, **options: Any) -> Scored:
+    return harness.score(folder / "lists.csv", solution=folder / "solution.csv", **options)
+
+
+def test_instacart(tmp_path: Path) -> None:
+    """F1: 2·1/(2 + 1), 2·1/(1 + 1) for the literal None, and 2·2/(2 + 3)."""
+    write(
+        tmp_path,
+        solution="order_id,products\n1,10 20\n2,None\n3,10 30\n",
+        lists="order_id,products\n1,10\n2,None\n3,30 10 99\n",
+    )
+    result = scored(tmp_path)
+    assert result.metrics["SetF1"].mean == exactly((2 / 3 + 1 + 4 / 5) / 3)
+    assert result.validation is not None
+    assert result.validation.problems == ()
+    assert harness.validate(tmp_path / "lists.csv").problems == ()
+
+
+OTTO = """session_type,labels,Usage
+1_clicks,10,Public
+2_clicks,20,Public
+1_carts,30 40,Private
+1_orders,50,Private
+"""
+
+
+def test_otto(tmp_path: Path) -> None:
+    """Clicks 1 of 2, carts 1 of 2, orders 1 of 1: 0.1·1/2 + 0.3·1/2 + 0.6·1, or 3 of 5.
+
+    Public has clicks alone: 0.1·1/2; private carts and orders.
+    """
+    lists = "session_type,labels\n1_clicks,10 9\n2_clicks,8 7\n1_carts,9 40\n1_orders,50 9\n"
+    write(tmp_path, solution=OTTO, lists=lists)
+    result = scored(tmp_path, metrics=["TotalRecall@20", "MicroRecall@20"])
+    assert result.metrics["TotalRecall@20"].mean == exactly(0.8)
+    assert result.metrics["MicroRecall@20"].mean == 3 / 5
+    means = {name: board["TotalRecall@20"].mean for name, board in result.leaderboards.items()}
+    assert means == {"Public": exactly(0.05), "Private": exactly(0.75)}
+    write(tmp_path, solution=OTTO + "3_views,1,Public\n")
+    with refusal(DataError, '"3_views" is of no kind; ids end with _clicks, _carts'):
+        scored(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("header", "metric"),
+    [
+        ("ncodpers,added_products", "MAP@7"),
+        ("id,hotel_cluster", "MAP@5"),
+        ("id,prediction", "MAP@3"),
+        ("QuestionId_Answer,MisconceptionId", "MAP@25"),
+        ("session_type,labels", "TotalRecall@20"),
+    ],
+)
+def test_the_metric_is_the_competitions_own(tmp_path: Path, header: str, metric: str) -> None:
+    item = "A" if header.startswith("id,p") else "7"
+    user = "1_orders" if header.startswith("session") else "1"
+    file = f"{header}\n{user},{item}\n"
+    write(tmp_path, solution=file, lists=file)
+    metrics = scored(tmp_path).metrics
+    assert next(iter(metrics)) == metric
+    assert metrics[metric].mean == (0.6 if "Total" in metric else 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("id,prediction\n1,A B F\n2,E D\n", "SUB304"),  # letters from A to E
+        ("id,hotel_cluster\n1,99 100\n2,3 4\n", "SUB304"),  # clusters from 0 to 99
+        ("id,hotel_cluster\n1,1 2\n2x,3 4\n", "SUB210"),
+        ("session_type,labels\n1_clicks,1 2\n2_CLICKS,3 1\n", "SUB210"),
+        ("USER_ID_hash,PURCHASED_COUPONS\n" + "a1" * 16 + ",\n" + "b2" * 15 + ",c d\n", "SUB210"),
+    ],
+)
+def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
+    write(tmp_path, lists=content)
+    problems = harness.validate(tmp_path / "lists.csv").problems
+    assert [problem.code for problem in problems] == [code]
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"config": "own", "solution": "s.csv"}, "a config says it all: leave --solution out"),
+        ({"config": "own", "sample": "a.csv", "items": "b.csv"}, "leave --sample and --items out"),
+        ({"config": "own", "separator": ";"}, "or add --set 'submission.separator=\";\"'"),
+        (
+            {"config": "own", "keep_users_without_items": True},
+            "--keep-users-without-items goes with --solution",
+        ),
+        ({"separator": "/"}, "--separator is '/'; expected one of ' ' (one space)"),
+        ({"named": Named("a", "a")}, "one column for two things: a, a; name each its own"),
+        ({"named": Named(rank="a", score="b")}, "ordered by rank or score, not both"),
+        ({"named": Named(score="a", row_order=True)}, "or as its rows stand: name one"),
+        ({"named": Named(rank="a", row_order=True)}, "or as its rows stand: name one"),
+        ({"overrides": ["data.path=x"]}, "--set data.path=x overrides a key of a config; name it"),
+        ({"sample": 3}, "found int; give the path of a file"),
+    ],
+)
+def test_things_that_do_not_go_together(tmp_path: Path, given: dict[str, Any], words: str) -> None:
+    if "config" in given:
+        given = given | {"config": evaluation_set(tmp_path)}
+    with refusal(UsageError, words):
+        Terms.of(**given)
+
+
+def test_something_to_score_against_is_needed(tmp_path: Path) -> None:
+    with refusal(UsageError, "scored against what? name one of --config CONFIG and --solution"):
+        Terms().scored_against()
+    (tmp_path / "own.toml").write_text('[submission]\nseparator = ";"\n')
+    with refusal(UsageError, "--solution SOLUTION; this config has no [data]"):
+        Terms.of(tmp_path / "own.toml").scored_against()
+
+
+@pytest.mark.parametrize("k", [0, -2, True, 2.5, "many"])
+def test_a_cut_off_is_a_whole_number(tmp_path: Path, k: Any) -> None:
+    write(tmp_path, lists="user,items\nann,a\n", solution="user,items\nann,a\n")
+    with refusal(UsageError, f"k is {k!r}; expected a whole number, 1 or more"):
+        scored(tmp_path, k=k)
+
+
+# A config.
+
+LOG = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-02\nann,b,2020-01-09\nbob,a,2020-01-09\n"
+
+
+def evaluation_set(folder: Path, **sections: Any) -> Config:
+    return small.config(folder, log=LOG, **sections)
+
+
+def test_without_a_table_of_users_nobody_is_missing(tmp_path: Path) -> None:
+    write(tmp_path, lists="who,what\nann,b x\nzed,a b\n")
+    assert harness.validate(tmp_path / "lists.csv", config=evaluation_set(tmp_path)).problems == ()
+    result = harness.score(tmp_path / "lists.csv", config=evaluation_set(tmp_path))
+    assert result.metrics["MAP@2"].mean == (1 + 0) / 2
+    assert (result.left_out["users_outside"], result.left_out["items_unknown"]) == (1, 1)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_tables_of_users_and_items_of_any_kind(tmp_path: Path, kind: str) -> None:
+    data = {"users": f"users.{kind}", "items": f"items.{kind}"}
+    for name, ids in (("user", ["ann", "bob", "cid"]), ("item", ["a", "b"])):
+        frame = pl.DataFrame({name: ids, "name": ids})
+        path = tmp_path / data[f"{name}s"]
+        frame.write_csv(path) if kind == "csv" else frame.write_parquet(path)
+    config = evaluation_set(tmp_path, data=data)
+    write(tmp_path, lists="user,items\nann,b zz\nbob,a b\n")
+    problems = harness.validate(tmp_path / "lists.csv", config=config).problems
+    assert [(p.code, p.value) for p in problems] == [("SUB201", "cid"), ("SUB304", "zz")]
+
+
+def test_a_sample_and_columns_of_a_config(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        ours="row,who,what\n1,ann,\n2,bob,\n",
+        sample="who,what\nann,\nbob,\n",
+        lists="who,what\nann,b;a\nbob,a;007\n",
+    )
+    own = {"sample": "sample.csv", "user": "who", "items": "what", "separator": ";"}
+    config = evaluation_set(tmp_path, submission=own)
+    assert harness.validate(tmp_path / "lists.csv", config=config).problems == ()
+    assert harness.score(tmp_path / "lists.csv", config=config).metrics["MAP@2"].mean == 1
+    write(tmp_path, lists="who,what\nann,b a\nbob,a;b\n")
+    (problem,) = harness.validate(tmp_path / "lists.csv", config=config).problems
+    assert (problem.code, problem.hint) == ("SUB309", "put a semicolon between items")
+    with refusal(UsageError, '[submission] has no key "smple"; did you mean "sample"'):
+        evaluation_set(tmp_path, submission={"smple": "sample.csv"})
+    config = evaluation_set(tmp_path, submission={"sample": "gone.csv"})
+    with refusal(DataError, "gone.csv: there is no such file"):
+        harness.validate(tmp_path / "lists.csv", config=config)
+
+
+def test_an_evaluation_set_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """Zed, whom no table has, may be in it."""
+    write(tmp_path, users="user\nann\n", lists="user,items\nann,b\nzed,a\n")
+    config = small.config(tmp_path, log=LOG + "ann,b,soon\n", data={"users": "users.csv"})
+    problems = harness.validate(tmp_path / "lists.csv", config=config).problems
+    (problem,) = [problem for problem in problems if problem.code == "SUB202"]
+    assert problem.value == "zed"
+    assert "whether the evaluation set has it cannot be told: " in problem.hint
+    assert 'log.csv: line 6, column "time": found "soon"' in problem.hint
+
+
+# What only a solution tells.
+
+USERS = [f"u{number:03}" for number in range(120)]
+MANY = "user,item,time\n" + "".join(
+    f"{user},old,2020-01-01\n{user},new,2020-01-09\n" for user in USERS
+) + "zed,new,2020-01-01\nzed,other,2020-01-01\n"  # fmt: skip
+"""Everyone has `old`, and everyone's true item is `new`."""
+
+
+@pytest.mark.parametrize(
+    ("lists", "code", "words"),
+    [
+        (["new other"] * 120, "", ""),
+        (["other"] * 120, "SUB402", "of the evaluated users, 0 of 120 have a hit"),
+        (["old new"] * 120, "", ""),  # half of all positions hold what the user has
+        (["old"] * 119 + ["new"], "SUB403", "119 of 120 hold what the user has in training"),
+    ],
+)
+def test_hardly_a_hit_or_bought_already(
+    tmp_path: Path, lists: list[str], code: str, words: str
+) -> None:
+    config = evaluation_set(tmp_path)
+    rows = [f"{user},{items}\n" for user, items in zip(USERS, lists, strict=True)]
+    write(tmp_path, log=MANY, lists="user,items\n" + "".join(rows))
+    validation = harness.score(tmp_path / "lists.csv", config=config).validation
+    assert validation is not None
+    told = {p.code: p.message for p in validation.problems if p.code in ("SUB402", "SUB403")}
+    assert list(told) == ([code] if code else [])
+    assert words in told.get(code, "")

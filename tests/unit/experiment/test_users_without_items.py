@@ -1,0 +1,92 @@
+"""Users to whom a solution gives no true items are not averaged, or all of them with 0."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import exactly, refusal
+
+import harness
+from harness import kaggle
+from harness.core.errors import HarnessError
+from harness.experiment.explain import explain, extremes
+from harness.experiment.score import Scored
+from harness.experiment.submitted_lists import lists_on_terms
+from harness.experiment.terms import Terms
+from harness.metrics import parse
+
+SOLUTION = (
+    "user,items,Usage\nann,x y,Public\nbob,y,Public\ncem,z,Private\ndee,,Public\neva,,Private\n"
+)
+LISTS = "user,items\nann,x\nbob,q y\ncem,q\ndee,x\n"
+"""AP@12: ann 1/2, bob 1/2, cem 0; dee and eva have nothing to hit."""
+LEFT_OUT, KEPT = (1 / 2 + 1 / 2 + 0) / 3, (1 / 2 + 1 / 2 + 0) / 5
+
+
+@pytest.fixture(autouse=True)
+def _files(here: Path) -> None:
+    (here / "solution.csv").write_text(SOLUTION)
+    (here / "lists.csv").write_text(LISTS)
+
+
+def scored(keep: bool, **more: object) -> Scored:
+    return harness.score(
+        "lists.csv", solution="solution.csv", keep_users_without_items=keep, **more
+    )
+
+
+@pytest.mark.parametrize(("keep", "figure"), [(False, LEFT_OUT), (True, KEPT)])
+def test_one_figure_for_the_same_files(keep: bool, figure: float) -> None:
+    assert scored(keep).metrics["MAP@12"].mean == exactly(figure)
+    rows = pd.read_csv("solution.csv", keep_default_na=False)
+    lists = pd.read_csv("lists.csv").merge(rows[["user"]], how="right").fillna("")
+    host = kaggle.score(rows, lists, "user", keep_users_without_items=keep)
+    assert host == exactly(figure)
+
+
+def test_who_is_counted() -> None:
+    """Public: ann and bob, 1/2 each, and dee; private: cem, 0, and eva."""
+    result, kept = scored(False), scored(True)
+    assert (result.users, kept.users) == (3, 5)
+    assert result.left_out["users_without_items"] == 2
+    assert kept.left_out["users_without_items_kept"] == 2
+    assert result.left_out["users_without_list"] == 0  # eva is not averaged in any case
+    assert result.leaderboards["Public"]["MAP@12"].mean == 1 / 2
+    assert kept.leaderboards["Public"]["MAP@12"].mean == exactly(1 / 3)
+
+
+def test_a_metric_of_all_lists_is_one_of_those_who_are_averaged() -> None:
+    """TotalRecall sums hits and true items, of which such users have none either way."""
+    Path("solution.csv").write_text("user,items\nann,x y\ndee,\n")
+    Path("lists.csv").write_text("user,items\nann,x\ndee,x\n")
+    for keep, precision in ((False, 1), (True, 1 / 2)):
+        result = scored(keep, metrics=["TotalRecall@2", "Precision@1"])
+        assert result.metrics["TotalRecall@2"].mean == 1 / 2
+        assert result.metrics["Precision@1"].mean == precision
+
+
+def test_conventions_say_which_is_which() -> None:
+    """H&M averages users with true items; ml_metrics averages all, with 0."""
+    for keep, own in ((False, "kaggle"), (True, "ml_metrics")):
+        result = scored(keep, conventions=True)
+        assert result.own == own
+        values = result.conventions
+        assert values is not None
+        assert (values["kaggle"], values["ml_metrics"]) == exactly((LEFT_OUT, KEPT))
+
+
+def test_nobody_who_is_not_averaged_is_the_worst() -> None:
+    """Cem has 0; dee and eva, kept, have 0 as well."""
+    for keep, worst in ((False, [2]), (True, [2, 3, 4])):
+        terms = Terms.of(solution="solution.csv", keep_users_without_items=keep)
+        lists = lists_on_terms(Path("lists.csv"), terms)
+        assert list(extremes(lists, parse("MAP@12"), len(worst), 0)) == worst
+        assert [explain(lists, row, 12).averaged for row in (2, 3)] == [True, keep]
+
+
+def test_a_solution_without_any_true_item() -> None:
+    Path("solution.csv").write_text("user,items\nann,\nbob,\n")
+    with refusal(HarnessError, "no user has a true item", "--keep-users-without-items"):
+        scored(False)
+    assert scored(True).metrics["MAP@12"].mean == 0
+    assert harness.validate("lists.csv", solution="solution.csv").valid
