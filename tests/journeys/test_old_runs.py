@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from conftest import ROOT, Cli, is_refused, tells
 
-OLD = ROOT / "tests" / "data" / "runs_173efcc"
+OLD = ROOT / "tests" / "files" / "runs_173efcc"
 MEANS = {
     "plain": ("0.5000", "0.5436"),
     "folds": ("0.6250", "0.6796"),
