@@ -8,6 +8,7 @@ import small
 
 from harness.core.errors import UsageError
 from harness.experiment import memory
+from harness.experiment.side_by_side import processes
 
 
 @pytest.mark.parametrize(
@@ -73,27 +74,33 @@ def test_a_run_that_needs_more_than_there_is_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_memory_that_is_free_is_what_the_system_or_its_container_has(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for found, free in (((5, 3), 3), ((5, None), 5), ((None, None), None)):
-        monkeypatch.setattr(memory, "_available", lambda found=found: found[0])
-        monkeypatch.setattr(memory, "_of_group", lambda found=found: found[1])
-        assert memory.free() == free
-
-
-def test_a_container_has_less_and_files_that_wait_in_memory_can_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory, "_GROUP", tmp_path)
-    assert memory._of_group() is None
+@pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="Linux alone says what is free")
+def test_what_is_free_is_what_the_system_or_its_container_has(tmp_path: Path) -> None:
+    """Files that wait in memory can go; without a limit all of the system's is there."""
+    assert 10**8 < (memory.free(tmp_path) or 0) < 10**14
     stat = "anon 600\ninactive_file 300\n"
     small.write(tmp_path, {"memory.max": "1000\n", "memory.current": "900", "memory.stat": stat})
-    assert memory._of_group() == 1000 - 900 + 300
+    assert memory.free(tmp_path) == 1000 - 900 + 300
     small.write(tmp_path, {"memory.max": "max\n"})
-    assert memory._of_group() is None
+    assert (memory.free(tmp_path) or 0) > 10**8
 
 
-@pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="Linux alone says so")
-def test_linux_says_what_is_free() -> None:
-    assert 10**8 < (memory.free() or 0) < 10**14
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True, "2", None])
+def test_jobs_are_a_whole_number(jobs: Any) -> None:
+    with pytest.raises(UsageError) as refused:
+        processes(jobs, (), None)
+    assert str(refused.value) == f"jobs is {jobs!r}; expected a whole number of processes, from 1"
+
+
+def test_each_process_needs_memory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Of 0.3 GB for a small log and 1.5 for a model: 4 GB have room for two."""
+    layouts = [small.config(tmp_path).layout()]
+    assert processes(2, layouts, memory.Limit(4_000_000_000, "4 GB is free")) == 2
+    assert not caplog.messages
+    assert processes(3, layouts, memory.Limit(4_000_000_000, "4 GB is free")) == 2
+    assert processes(3, layouts, memory.Limit(1_000_000_000, "1 GB is free")) == 1
+    assert processes(3, layouts, None) == 3
+    assert caplog.messages == [
+        "--jobs 3: 2 processes, as each needs about 1.8 GB of memory; 4 GB is free",
+        "--jobs 3: 1 process, as each needs about 1.8 GB of memory; 1 GB is free",
+    ]

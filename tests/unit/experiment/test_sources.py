@@ -11,7 +11,7 @@ import small
 from harness.core import plugins
 from harness.core.errors import DataError
 from harness.experiment import identity
-from harness.experiment.sources import OneSource, Sources, UnknownSourceError, _when_met, sources_of
+from harness.experiment.sources import OneSource, Sources, UnknownSourceError, sources_of
 
 OWN = "class Model:\n    pass\n"
 
@@ -57,7 +57,6 @@ def test_what_python_compiled_of_an_older_file_is_not_believed(
     (folder / "aged.py").write_text("NUMBER = 2\n")
     os.utime(folder / "aged.py", ns=(10**18 + 10**9 // 2, 10**18 + 10**9 // 2))
     del sys.modules["aged"]  # as in another process
-    _when_met.cache_clear()
     again = loaded(folder, "mine:Model")
     assert sys.modules["aged"].NUMBER == 1
     with pytest.raises(UnknownSourceError) as refused:
