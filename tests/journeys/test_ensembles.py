@@ -89,7 +89,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return Done(config, result, (folder / "counts.txt").read_text().splitlines(), folder)
 
 
-@pytest.mark.parametrize(("order", "repeats"), [("ab", 1), ("cd", 1), ("ba", 3), ("acd", 1)])
+@pytest.mark.parametrize(("order", "repeats"), [("ab", 1), ("cd", 1), ("ba", 3)])
 def test_a_part_is_made_and_fitted_once_a_repeat(done: Done, order: str, repeats: int) -> None:
     assert done.of(order, "made") == ["made"] * repeats
     assert done.of(order, "fit") == ["fit"] * repeats
