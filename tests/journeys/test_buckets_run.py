@@ -31,8 +31,11 @@ def large() -> Any:
         yield
 
 
-def test_a_run_in_buckets(tmp_path: Path, large: None, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_in_buckets(
+    tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """Figures, lists, seconds and log; a file of lists is read once for all users."""
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     caplog.set_level("INFO", "harness")
     small.write(tmp_path, {"mine.csv": LISTS})
     rules = {"metrics": ["MAP@2", "Coverage@2", "NDCG@2"]}
@@ -59,9 +62,8 @@ def test_a_run_in_buckets(tmp_path: Path, large: None, caplog: pytest.LogCapture
     (own,) = (note for note in found.notes if note.startswith('model "mine": 1 position'))
     assert own.endswith("holds an item that is no candidate, and cannot hit")
     assert not [path for path in cache.folder().rglob("*") if "lists" in path.name]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "needed", lambda layout: 0)
-        whole = run(settings, fresh=True)
+    monkeypatch.setattr(memory, "needed", lambda layout: 0)
+    whole = run(settings, fresh=True)
     assert timeless(found.to_dict(), "reused") == timeless(whole.to_dict(), "reused")
     assert found.per_user().equals(whole.per_user())
     assert found.recommendations().equals(whole.recommendations())
