@@ -263,7 +263,7 @@ def test_tables_keep_their_items_and_users_their_times(tmp_path: Path) -> None:
 
 def test_candidates_shown_in_the_inner_window(tmp_path: Path) -> None:
     """The sample of Ponpare: coupons first shown in the seven days before the cut-off."""
-    settings = config_.read(Path(__file__).parents[2] / "configs" / "demo-ponpare.toml")
+    settings = config_.read(Path(__file__).parents[3] / "configs" / "demo-ponpare.toml")
     inner, outer = inner_task(settings), make_task(settings)
     assert outer.split.cutoff is not None
     assert outer.data.shown_from is not None
