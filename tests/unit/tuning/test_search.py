@@ -56,6 +56,13 @@ def test_values_lie_in_their_domains(search: str) -> None:
 
 
 @pytest.mark.parametrize("search", ["random", "tpe"])
+def test_trials_are_so_many_different_choices(search: str) -> None:
+    """Five choices and five trials: all of them, however often one is drawn."""
+    found = tried(search, 5, space={"tag": tuple("abcde")})
+    assert sorted(params["tag"] for params in found) == list("abcde")
+
+
+@pytest.mark.parametrize("search", ["random", "tpe"])
 def test_equal_seeds_try_the_same(search: str) -> None:
     def of(params: Any) -> float | None:
         return None if params["near"] == 4 else float(params["shrink"])
