@@ -32,7 +32,7 @@ def large() -> Any:
 
 
 def test_a_run_in_buckets(
-    tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Figures, lists, seconds and log; a file of lists is read once for all users."""
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
@@ -41,7 +41,8 @@ def test_a_run_in_buckets(
     rules = {"metrics": ["MAP@2", "Coverage@2", "NDCG@2"]}
     cached = {"cache": True}
     settings = small.many(tmp_path, more=[FILE], evaluation=rules, data=cached)
-    found = run(settings, memory="4GB")
+    with small.in_buckets(3):
+        found = run(settings, memory="4GB")
     assert isinstance(found, Result)
     told, *log = caplog.records
     assert (told.name, told.levelname) == ("harness.experiment.in_buckets", "WARNING")
@@ -63,7 +64,6 @@ def test_a_run_in_buckets(
         'model "mine": 1 position holds an item that is no candidate, and cannot hit'
     ]
     assert not [path for path in cache.folder().rglob("*lists*") if path.is_dir()]
-    monkeypatch.setattr(memory, "needed", lambda layout: 0)
     whole = run(settings, fresh=True)
     assert timeless(found.to_dict(), "reused") == timeless(whole.to_dict(), "reused")
     assert found.per_user().equals(whole.per_user())

@@ -11,7 +11,7 @@ from conftest import refusal
 
 from harness import config as config_
 from harness.config import Config, GivenSplit
-from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
+from harness.core.errors import HarnessError, UsageError
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task, make_task
 from harness.tuning.inner import inner_tasks, past
@@ -51,33 +51,64 @@ def truth(evaluation_set: EvaluationSet) -> dict[str, str]:
     }
 
 
-def candidates(evaluation_set: EvaluationSet) -> str:
-    return "".join(evaluation_set.candidate_ids.to_list())
+NOON = (LOG + HELD_OUT).replace("\n", " 12:00:00\n").replace("time 12:00:00", "time")
+LATER = LOG + HELD_OUT + "bob,d,2020-01-10\n"
 
 
-def test_a_time_split_holds_out_the_days_before_the_cut_off(tmp_path: Path) -> None:
+def bought(**users: str) -> str:
+    """Return a log of users who buy an item a day."""
+    rows = [(u, i, day) for u, items in users.items() for day, i in enumerate(items, 1)]
+    return "user,item,time\n" + "".join(f"{u},{i},2020-01-0{day}\n" for u, i, day in rows)
+
+
+THE_8TH = "1 day from 2020-01-08"
+GIVEN = {"strategy": "given", "valid": "valid.csv"}
+SPLITS: dict[str, tuple[str, dict[str, Any], dict[str, Any], str, dict[str, str]]] = {
+    "the days before the cut-off": (
+        LOG + HELD_OUT, TIME, {}, THE_8TH, {"ann": "c", "bob": "c"},
+    ),
+    "another length": (
+        LOG + HELD_OUT, TIME, TIME | {"valid_days": 2}, "2 days from 2020-01-07",
+        {"ann": "c", "bob": "ac"},
+    ),
+    "before the valid day and the test day": (
+        LATER, TIME | {"test_days": 1}, {}, THE_8TH, {"ann": "c", "bob": "c"},
+    ),
+    "before the test day": (  # ann and cid buy on the 9th what they did not know
+        LATER, TIME | {"test_days": 1, "window": "test"}, {}, "1 day from 2020-01-09",
+        {"ann": "d", "cid": "b"},
+    ),
+    "elapsed days end at the very cut-off": (
+        NOON, TIME | {"days": "elapsed"}, {}, "1 day from 2020-01-07 12:00:00",
+        {"ann": "c", "bob": "c"},
+    ),
+    "what is given names a split": (LOG, GIVEN, TIME, THE_8TH, {"ann": "c", "bob": "c"}),
+    "the last of what is left": (  # ann's c is no candidate; cid has no event before
+        bought(ann="acd", bob="bac", cid="ca"), {"strategy": "last_n", "n": 1}, {}, "",
+        {"bob": "a"},
+    ),
+    "half of what is left": (
+        bought(ann="abcd", bob="badc"), {"strategy": "fraction", "fraction": 0.5}, {}, "",
+        {"ann": "b", "bob": "a"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("about", SPLITS)
+def test_the_inner_split(tmp_path: Path, about: str) -> None:
+    log, split, tune, summary, truths = SPLITS[about]
+    small.write(tmp_path, {"valid.csv": "user,item,time\n" + HELD_OUT})
+    inner = inner_task(config(tmp_path, log, split=split, tune={"split": tune} if tune else {}))
+    assert inner.split.summary().startswith(summary)
+    assert truth(inner.evaluation_set) == truths
+
+
+def test_train_and_candidates_are_those_before_the_inner_window(tmp_path: Path) -> None:
     inner = inner_task(config(tmp_path))
-    assert inner.split.summary() == "1 day from 2020-01-08"
-    assert truth(inner.evaluation_set) == {"ann": "c", "bob": "c"}
-    assert candidates(inner.evaluation_set) == "abcd"
+    assert inner.evaluation_set.candidate_ids.to_list() == list("abcd")
     assert [step.users for step in inner.evaluation_set.funnel] == [3, 2, 2]
     assert len(inner.split.train) == 5
     assert inner.train.cutoff == inner.split.cutoff
-
-
-def test_tune_split_says_another_length(tmp_path: Path) -> None:
-    inner = inner_task(config(tmp_path, tune={"split": {"strategy": "time", "valid_days": 2}}))
-    assert inner.split.summary() == "2 days from 2020-01-07"
-    assert truth(inner.evaluation_set) == {"ann": "c", "bob": "ac"}
-
-
-@pytest.mark.parametrize("window", ["valid", "test"])
-def test_test_days_are_held_back_once(tmp_path: Path, window: str) -> None:
-    """The 10th is the test day and the 9th the valid one; the 10th, held out, trains on the 9th."""
-    log = LOG + HELD_OUT + "bob,d,2020-01-10\n"
-    settings = config(tmp_path, log, split=TIME | {"test_days": 1, "window": window})
-    day = {"valid": "2020-01-08", "test": "2020-01-09"}[window]
-    assert inner_task(settings).split.summary() == f"1 day from {day}"
 
 
 def test_folds_are_tuned_before_the_earliest_cut_off(tmp_path: Path) -> None:
@@ -96,111 +127,50 @@ def test_folds_are_tuned_before_the_earliest_cut_off(tmp_path: Path) -> None:
     assert alone.config.fold == 0
 
 
-INNER = (
-    "config: the inner split of train, [tune] split folds = 30: the events run from 2020-01-01 to "
-)
+INNER = "config: the inner split of train, [tune] split folds = 30: the events run from 2020-01-01"
 QUIET = "user,item,time\nann,a,2020-01-01\nann,a,2020-01-07\n"
 """Nothing happens on the 8th, the day before the cut-off, which is a window nevertheless."""
+MANY = TIME | {"folds": 30}
+SHORT = "user,item,time\nann,a,2020-01-08\n"
+STRANGERS = "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-08\n"
 
 
 @pytest.mark.parametrize(
-    ("log", "outer", "inner", "told"),
+    ("log", "outer", "inner", "words"),
     [
-        (LOG, TIME | {"folds": 30}, {}, "config: [split] folds = 30: "),
-        (LOG, TIME, TIME | {"folds": 30}, f"{INNER}2020-01-08, with room for 7 windows of 1 day"),
-        (
-            LOG,
-            {"strategy": "last_n", "n": 1},
-            TIME | {"folds": 30},
-            f"{INNER}2020-01-08, with room",
-        ),
-        (QUIET, TIME, TIME | {"folds": 30}, f"{INNER}2020-01-07, with room for 7 windows of 1 day"),
+        # The events run from the 1st: eight of nine days have a day before them, of train seven.
+        (LOG, MANY, {}, ["config: [split] folds = 30: ", "room for 8 windows of 1 day"]),
+        (LOG, TIME, MANY, [f"{INNER} to 2020-01-08, with room for 7 windows of 1 day"]),
+        (LOG, {"strategy": "last_n", "n": 1}, MANY, [f"{INNER} to 2020-01-08, with room"]),
+        (QUIET, TIME, MANY, [f"{INNER} to 2020-01-07, with room for 7 windows of 1 day"]),
+        (SHORT, TIME, {}, ["inner split of train: the split leaves no train event", "another"]),
+        (STRANGERS, TIME, {}, ["inner split of train: no user is left"]),
+        (LOG, GIVEN, {}, ['strategy "given"', "[tune] split", "last_n"]),
     ],
 )
-def test_more_folds_than_there_is_room_for(
-    tmp_path: Path, log: str, outer: dict[str, Any], inner: dict[str, Any], told: str
+def test_there_is_no_inner_split(
+    tmp_path: Path, log: str, outer: dict[str, Any], inner: dict[str, Any], words: list[str]
 ) -> None:
-    """The events run from the 1st: eight of nine days have a day before them, of train seven."""
+    small.write(tmp_path, {"valid.csv": "user,item,time\n" + HELD_OUT})
     tune = {"split": inner} if inner else {}
-    settings = config(tmp_path, log + HELD_OUT, split=outer, tune=tune)
-    with refusal(UsageError, told, "windows of 1 day" if inner else "room for 8 windows of 1 day"):
-        inner_tasks(settings)
+    with refusal(HarnessError, *words):
+        inner_tasks(config(tmp_path, log + HELD_OUT, split=outer, tune=tune))
 
 
-def test_given_folds_are_not_tuned_on(tmp_path: Path) -> None:
-    for name in ("a.test", "b.test"):
-        (tmp_path / name).write_text("user,item,time\n" + HELD_OUT)
-    settings = config(tmp_path, LOG).model_copy(
-        update={"split": GivenSplit(strategy="given", valid=["a.test", "b.test"])}
-    )
+def test_there_is_none_of_folds_that_are_given_nor_without_times(tmp_path: Path) -> None:
+    settings = config(tmp_path, LOG)
+    folds = GivenSplit(strategy="given", valid=["a.test", "b.test"])
     with refusal(UsageError, "[split] valid names 2 files", "tune a config with one file"):
-        inner_tasks(settings)
-
-
-def test_elapsed_days_end_at_the_very_cut_off(tmp_path: Path) -> None:
-    """All happens at noon, so a day begins just after noon, and ends with it."""
-    header, *rows = (LOG + HELD_OUT).splitlines()
-    log = "".join(f"{line}\n" for line in [header, *(f"{row} 12:00:00" for row in rows)])
-    inner = inner_task(config(tmp_path, log, split=TIME | {"days": "elapsed"}))
-    assert inner.split.summary() == "1 day from 2020-01-07 12:00:00"
-    assert truth(inner.evaluation_set) == {"ann": "c", "bob": "c"}
-
-
-def test_last_n_is_asked_again_of_what_is_left(tmp_path: Path) -> None:
-    """Without each user's last, held out, ann has a, c and bob b, a; their last is the inner."""
-    log = "user,item,time\n" + "".join(
-        f"{user},{item},2020-01-0{day}\n"
-        for user, items in (("ann", "acd"), ("bob", "bac"), ("cid", "ca"))
-        for day, item in enumerate(items, 1)
-    )
-    inner = inner_task(config(tmp_path, log, split={"strategy": "last_n", "n": 1}))
-    assert candidates(inner.evaluation_set) == "ab"
-    assert truth(inner.evaluation_set) == {
-        "bob": "a"
-    }  # ann's c is no candidate; cid has no event before
-
-
-def test_fraction_is_asked_again_of_what_is_left(tmp_path: Path) -> None:
-    """Of four events two are held out; of the other two one is, within."""
-    log = "user,item,time\n" + "".join(
-        f"{user},{item},2020-01-0{day}\n"
-        for user, items in (("ann", "abcd"), ("bob", "badc"))
-        for day, item in enumerate(items, 1)
-    )
-    inner = inner_task(config(tmp_path, log, split={"strategy": "fraction", "fraction": 0.5}))
-    assert truth(inner.evaluation_set) == {"ann": "b", "bob": "a"}
-    assert candidates(inner.evaluation_set) == "ab"
-
-
-def given(folder: Path, **tune: Any) -> Config:
-    (folder / "valid.csv").write_text("user,item,time\n" + HELD_OUT)
-    split = {"strategy": "given", "valid": "valid.csv"}
-    return config(folder, LOG, split=split, tune=tune)
-
-
-def test_a_given_evaluation_set_says_no_inner_split(tmp_path: Path) -> None:
-    with refusal(UsageError, 'strategy "given"', "[tune] split", "last_n"):
-        inner_task(given(tmp_path))
-
-
-def test_a_given_evaluation_set_with_a_split_for_tuning(tmp_path: Path) -> None:
-    inner = inner_task(given(tmp_path, split=TIME))
-    assert inner.split.summary() == "1 day from 2020-01-08"
-    assert truth(inner.evaluation_set) == {"ann": "c", "bob": "c"}
-
-
-def test_without_times_there_is_none(tmp_path: Path) -> None:
-    settings = given(tmp_path)
-    timeless = settings.model_copy(
-        update={"data": settings.data.model_copy(update={"time": False})}
-    )
-    with pytest.raises(UsageError, match="events without times cannot be split"):
-        inner_task(timeless)
+        inner_tasks(settings.model_copy(update={"split": folds}))
+    settings = config(tmp_path, LOG, split=GIVEN)
+    data = settings.data.model_copy(update={"time": False})
+    with refusal(UsageError, "events without times cannot be split"):
+        inner_tasks(settings.model_copy(update={"data": data}))
 
 
 @pytest.mark.parametrize(
     "rules",
-    [{}, {"seen_items": "drop"}, {"users": "all", "require_hit": False}, {"truth": "candidates"}],
+    [{"seen_items": "drop"}, {"users": "all", "require_hit": False}, {"truth": "candidates"}],
 )
 def test_the_rules_of_the_evaluation_set_are_kept(tmp_path: Path, rules: dict[str, Any]) -> None:
     """As the only one, on a log that ends where the outer one would begin, it is the same."""
@@ -226,16 +196,6 @@ def test_what_is_held_out_changes_nothing(tmp_path: Path, split: dict[str, Any])
     assert one.train.frame.equals(other.train.frame)
     assert np.array_equal(one.hashes, other.hashes)
     assert one.data.notes == other.data.notes
-
-
-def test_an_empty_inner_evaluation_set_is_told(tmp_path: Path) -> None:
-    short = "user,item,time\nann,a,2020-01-08\n" + HELD_OUT
-    told = ["inner split of train: the split leaves no train event", "[tune] split sets another"]
-    with refusal(DataError, *told):
-        inner_task(config(tmp_path, short))
-    strangers = "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-08\n" + HELD_OUT
-    with pytest.raises(EmptyEvaluationSetError, match=r"inner split of train: no user is left"):
-        inner_task(config(tmp_path, strangers))
 
 
 def test_tables_keep_their_items_and_users_their_times(tmp_path: Path) -> None:
