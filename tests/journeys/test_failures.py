@@ -13,6 +13,7 @@ from small import POPULAR, RANDOM, timeless
 from harness.config import Config
 from harness.core.errors import DataError, RecommenderError
 from harness.experiment.folds import FoldedResult
+from harness.experiment.rescore import rescore
 from harness.experiment.result import Findings
 from harness.experiment.run import run
 from harness.experiment.run_folder import read
@@ -170,6 +171,7 @@ def test_it_is_told_wherever_a_run_is_shown(done: Done) -> None:
 def test_a_folder_is_read_with_what_failed(done: Done, tmp_path: Path) -> None:
     own = read(done.folder / "run")
     assert own.record.failed == done.found.failed
+    assert {one.name for one in rescore(done.folder / "run").models} == {"popular", "random"}
     scores = pl.read_parquet(done.folder / "run/per_user.parquet")
     assert scores["model"].n_unique() == 2
     assert "failed: model &#34;Fit&#34; raised in fit: ZeroDivisionError" in page(own)

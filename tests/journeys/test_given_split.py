@@ -157,7 +157,7 @@ def test_folds_that_overlap_are_told_and_only_the_mean_of_chance_is_known(tmp_pa
     assert "0.7 times chance" in text
 
 
-TEN = "abcdefghij"
+TEN, OTHERS = "abcdefghij", "klmnopqrst"
 
 
 def few(folder: Path, first: str, second: str) -> FoldedResult:
@@ -169,47 +169,32 @@ def few(folder: Path, first: str, second: str) -> FoldedResult:
     return folded(given(folder, **files))
 
 
+FEW = "intervals and tests rest on these few"
+ALONE = "a fold of a single user leaves no intervals"
+
+
 @pytest.mark.parametrize(
-    ("first", "second", "note"),
+    ("first", "second", "note", "and_"),
     [
-        (
-            TEN,
-            "uvw",
-            "fold 2 has 3 users, who weigh as much as the 10 of fold 1: no model is judged against "
-            "chance, and intervals and tests rest on these few; take fewer folds",
-        ),
-        (
-            "u",
-            TEN,
-            "fold 1 has 1 user, who weighs as much as the 10 of fold 2: no model is judged against "
-            "chance, and a fold of a single user leaves no intervals; take fewer folds",
-        ),
-        (
-            "uv",
-            "wxyz",
-            "2 of 2 folds have fewer than 10 users, such as fold 1 with 2: no model is judged "
-            "against chance, and intervals and tests rest on these few; take fewer folds",
-        ),
-        (
-            TEN[:9],
-            "klmnopqrst",
-            "fold 1 has 9 users, who weigh as much as the 10 of fold 2: no model is judged "
-            "against chance, and intervals and tests rest on these few; take fewer folds",
-        ),
+        (TEN, "uvw", "fold 2 has 3 users, who weigh as much as the 10 of fold 1", FEW),
+        ("u", TEN, "fold 1 has 1 user, who weighs as much as the 10 of fold 2", ALONE),
+        ("uv", "wxyz", "2 of 2 folds have fewer than 10 users, such as fold 1 with 2", FEW),
+        (TEN[:9], OTHERS, "fold 1 has 9 users, who weigh as much as the 10 of fold 2", FEW),
     ],
 )
 def test_a_fold_of_few_users_is_told_and_no_model_judged(
-    tmp_path: Path, first: str, second: str, note: str
+    tmp_path: Path, first: str, second: str, note: str, and_: str
 ) -> None:
     """Ten users of a fold are enough, nine are too few."""
     found = few(tmp_path, first, second)
-    assert found.notes == (note,)
+    why = "no model is judged against chance, and"
+    assert found.notes == (f"{note}: {why} {and_}; take fewer folds",)
     assert [model.vs_random for model in found.models] == [None]
     assert not any("better than chance" in line for line in found.sheets()[0].heading)
 
 
 def test_folds_of_ten_users_are_judged(tmp_path: Path) -> None:
-    found = few(tmp_path, TEN, "klmnopqrst")
+    found = few(tmp_path, TEN, OTHERS)
     assert found.notes == ()
     assert all(model.vs_random for model in found.models)
 

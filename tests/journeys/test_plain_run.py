@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import statistics
 import sys
 import tomllib
@@ -22,7 +21,7 @@ from small import POPULAR, timeless
 import harness
 from harness import config as config_
 from harness.config import Config
-from harness.core.errors import DataError, RecommenderError, UsageError
+from harness.core.errors import DataError, UsageError
 from harness.experiment.explain import of_run
 from harness.experiment.list_table import UNKNOWN
 from harness.experiment.rescore import rescore
@@ -490,17 +489,6 @@ def test_a_run_without_its_lists(done: Done, tmp_path: Path) -> None:
     lists.write_text(LISTS)
 
 
-def test_a_run_that_was_moved_is_explained_and_repeated(
-    done: Done, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    moved = copied(done, tmp_path / "moved")
-    monkeypatch.chdir(tmp_path.parent)
-    (done.config.folder / "learnt").unlink(missing_ok=True)
-    again = run(moved / "config.toml")
-    assert isinstance(again, Result)
-    assert values(again, "file") == [[1 / 2, 0, 1]]
-
-
 def test_lists_of_a_model_with_a_removed_parameter_are_scored(done: Done, tmp_path: Path) -> None:
     """As a run of an earlier version holds it: its lists are there, so nothing is made."""
     old = copied(done, tmp_path / "old", config=("window_days = 30", "max_voters = 20"))
@@ -570,13 +558,3 @@ def test_lists_of_a_file_as_a_submission_score_the_same(done: Done, tmp_path: Pa
         submit(done.config, "file", tmp_path / "other.csv")
     with refusal(UsageError, "lists.csv"):
         submit(settings, "file", tmp_path / "lists.csv")
-
-
-def test_every_model_of_a_run_that_is_broken_is_refused_at_last(tmp_path: Path) -> None:
-    small.write(tmp_path, {"learnt": "", "plugged.py": PLUGGED})
-    with refusal(RecommenderError, 'model "once" raised in fit: FileExistsError'):
-        run(small.config(tmp_path, MODELS[-1]))
-    found = run(small.config(tmp_path, POPULAR, MODELS[-1]))
-    found.write(tmp_path / "run")
-    assert [one.name for one in rescore(tmp_path / "run").models] == ["popular"]
-    assert re.search(r"once +failed", str(found))

@@ -146,13 +146,6 @@ def test_what_is_taken_is_told(tmp_path: Path) -> None:
     assert "reused" not in str(changed)
 
 
-def test_a_model_that_failed_is_asked_again(tmp_path: Path) -> None:
-    settings = config(tmp_path, shelf({"place": [4, 2, 3]}), tune={"search": "grid"})
-    first, again = tune(settings), tune(settings)
-    assert (reused(again), fits(tmp_path)) == ([0, 2, 3], 5)
-    assert found(again) == found(first)
-
-
 @pytest.mark.parametrize("search", ["random", "tpe"])
 def test_more_trials_take_those_they_have_in_common(tmp_path: Path, search: str) -> None:
     """TPE draws the first third at random: two of 8, and eight of 24."""
@@ -186,12 +179,3 @@ def test_what_a_model_is_made_of_need_not_learn_again(tmp_path: Path) -> None:
     assert (reused(tune(settings)), fits(tmp_path)) == ([0, 1, 2], 4)
     worse = config(tmp_path, whole, {**part, "space": {"place": [1, 3]}}, tune={"search": "grid"})
     assert reused(tune(worse)) == []
-
-
-def test_trials_of_a_class_that_is_edited_meanwhile_are_not_kept(tmp_path: Path) -> None:
-    """Each trial reads the class from its file; nobody knows which of the two it had."""
-    writes = "        Path(__file__).write_text(Path(__file__).read_text().rstrip('#') + '#')\n"
-    edits = SHELF.replace("        fits =", f"{writes}        fits =")
-    small.write(tmp_path, {"own.py": edits})
-    assert "not kept for another search: own.py was written" in str(tune(config(tmp_path)))
-    assert reused(tune(config(tmp_path))) == []

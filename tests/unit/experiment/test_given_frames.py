@@ -182,23 +182,11 @@ REFUSED: dict[str, tuple[Any, list[str]]] = {
         objects("time", [pd.Timestamp("2020-01-01", tz="UTC"), *TIMES[1:]]),
         ['the events frame: column "time", row 1 (the first is 0)', "a time without a zone"],
     ),
-    "times without a zone and with": (
-        objects("time", [*TIMES[:-1], pd.Timestamp("2020-01-08", tz="Asia/Tokyo")]),
-        ['the events frame: column "time", row 0 (the first is 0)', "a time without a zone"],
-    ),
     "numbers as times": (changed(time=pl.lit(7)), ["holds numbers", "time_format"]),
     "empty": (text().head(0), ["the events frame: the table has no rows"]),
-    "two columns of one name": (
-        pd.concat([text().to_pandas(), text().to_pandas()[["user"]]], axis=1),
-        ['the events frame: two columns have one name "user"'],
-    ),
     "names that are numbers": (
         text().to_pandas().set_axis([0, 1, 2], axis=1),
         ["names of columns are text; found [0, 1, 2]", "frame.columns = ['0', '1', '2']"],
-    ),
-    "names of two levels": (
-        pd.concat({"log": text().to_pandas()}, axis=1),
-        ["names of columns are text", "frame.columns = ['user', 'item', 'time']"],
     ),
     "a lazy frame that cannot be worked out": (
         text().lazy().select("user", "itm"),
