@@ -12,14 +12,16 @@ OWN = """
 import os, sys, threading, time
 from pathlib import Path
 from baselines.popular import Popular
-WORKS = sys.argv[1:2] == ["harness.experiment.worker"]
+WORKS = sys.argv[1:2] in (["harness.experiment.worker"], ["harness.tuning.worker"])
 
 class Meets(Popular):
-    def __init__(self, folder):
-        super().__init__()
+    def __init__(self, folder, window_days=None):
+        super().__init__(window_days=window_days)
         self.folder = folder
 
     def fit_steps(self, train):
+        if self.window_days == 3:
+            raise ValueError("no three")
         Path(self.folder, "worker" if WORKS else "parent").touch()
         end = time.monotonic() + 300
         while not WORKS and not Path(self.folder, "worker").exists():

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import small
+from counting import COUNTING, fill
 from small import POPULAR
 
 from harness.config import Config
@@ -13,44 +14,15 @@ from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.experiment.submit import submit
 
-COUNTING = """
-from pathlib import Path
-
-import harness
-import numpy as np
-
-class Counting:
-    def __init__(self, order="abcd"):
-        self.order = order
-        self.note("made")
-
-    def note(self, what):
-        with Path(__file__).with_name("counts.txt").open("a") as file:
-            print(self.order, what, file=file)
-
-    def fit(self, train):
-        self.note("fit")
-        self.ids_ = train.candidate_ids.to_list()
-        return self
-
-    def recommend(self, users, k, draws, exclude=None):
-        self.note(f"asked {draws.repeat}")
-        known = [self.ids_.index(item) for item in self.order if item in self.ids_]
-        return harness.top_k(np.array(known, np.int32), users, k, exclude)
-
+LEAVES = """
 class Leaves(Counting):
     def __del__(self):
         self.note("gone")
 """
-"""Lists in a fixed order; what happens to it is written to a file beside it."""
 
 
 def part(name: str, order: str, kind: str = "Counting", **keys: Any) -> dict[str, Any]:
     return {"name": name, "use": f"plugged:{kind}", "params": {"order": order}} | keys
-
-
-def fill(name: str, *of: str, **keys: Any) -> dict[str, Any]:
-    return {"name": name, "use": "baselines.fill:Fill", "of": list(of)} | keys
 
 
 STOCK = {"use": "baselines.filter:Filter", "of": ["kept"], "params": {"out_of_stock_days": 5}}
@@ -81,7 +53,7 @@ class Done(NamedTuple):
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     folder = tmp_path_factory.mktemp("ensembles")
-    small.write(folder, {"plugged.py": COUNTING})
+    small.write(folder, {"plugged.py": COUNTING + LEAVES})
     config = small.config(folder, *MODELS, evaluation={"metrics": ["MAP@2"]})
     result = run(config)
     assert isinstance(result, Result)

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 import small
-from beside import config, own
+from beside import OWN, config, own
 from small import MODELS, timeless
 
 from baselines.popular import Popular
-from harness.core.errors import RecommenderError
+from harness.core.errors import RecommenderError, UsageError
 from harness.experiment.run import run
+from harness.tuning.tuning import tune
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +80,31 @@ def test_models_that_fail_in_a_worker_are_told_in_the_configs_order(tmp_path: Pa
     assert last.startswith('model "c" raised in fit: ValueError: in a worker (')
     with pytest.raises(RecommenderError, match=r'model "[abc]" raised in fit'):
         run(config(tmp_path, *failing), jobs=2, fail_fast=True)
+
+
+def test_a_search_is_the_same(tmp_path: Path) -> None:
+    """Of a model, of which a trial fails, and an ensemble, which is tuned on the tuned model."""
+    mine = own(tmp_path, "Meets", "mine") | {"space": {"window_days": [1, 2, 3, 4, 5, 6]}}
+    fill: dict[str, Any] = {"name": "filled", "use": "baselines.filter:Filter", "of": ["mine"]}
+    small.write(tmp_path, {"log.csv": small.TO_TUNE, "own.py": OWN})
+    models, data = (mine, fill | {"space": {"seen": [True, False]}}), {"cache": True}
+    settings = small.config_of(tmp_path, *models, data=data, tune={"search": "grid"})
+    found = tune(settings, jobs=2)
+    assert (tmp_path / "met/worker").exists()
+    again = tune(settings)
+    for model in again.to_dict()["models"]:
+        assert model["reused"] == model["trials"] - model["failed"]
+    for other in (again, tune(settings, fresh=True)):
+        assert timeless(other.to_dict(), "reused") == timeless(found.to_dict(), "reused")
+    results = found.to_dict()["models"][0]["results"]
+    assert [one["params"]["window_days"] for one in results if one["error"]] == [3]
+
+
+def test_what_learns_from_each_trial_is_not_made_side_by_side(tmp_path: Path) -> None:
+    model = small.POPULAR | {"space": {"window_days": [1, 2]}}
+    with pytest.raises(UsageError) as refused:
+        tune(small.config(tmp_path, model, tune={"search": "tpe"}), jobs=2)
+    assert str(refused.value) == (
+        'search = "tpe" proposes by what the trials before have scored, so they are made one after '
+        'the other: leave --jobs out, or search = "random" or "grid"'
+    )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import small
 from conftest import refusal
+from counting import COUNTING, fill
 
 from harness import testing
 from harness.config import Config
@@ -20,31 +21,9 @@ from harness.experiment.build import Factories
 from harness.models import guard
 from harness.models.sums import fit_all, fits_in_parts, without_events
 
-COUNTING = """
-from pathlib import Path
-
-import harness
-import numpy as np
-
-class Counting:
-    def __init__(self, order="abcd"):
-        self.order = order
-        self.note("made")
-
-    def note(self, what):
-        with Path(__file__).with_name("counts.txt").open("a") as file:
-            print(self.order, what, file=file)
-
-    def fit(self, train):
-        self.note("fit")
-        self.ids_ = train.candidate_ids.to_list()
-        return self
-
-    def recommend(self, users, k, draws, exclude=None):
-        self.note(f"asked {draws.repeat}")
-        known = [self.ids_.index(item) for item in self.order if item in self.ids_]
-        return harness.top_k(np.array(known, np.int32), users, k, exclude)
-
+KINDS = (
+    COUNTING
+    + """
 class Raises(Counting):
     def fit(self, train):
         raise ZeroDivisionError("too few stars")
@@ -76,7 +55,7 @@ class RaisesInParts(InParts):
     def fit_steps(self, train):
         yield lambda part: {"n": np.array([1 // len(part.events)])}
 """
-"""Lists in a fixed order; what happens to it is written to a file beside it."""
+)
 TRAIN = testing.example_train()
 
 
@@ -84,12 +63,8 @@ def part(name: str, kind: str = "Counting", **params: Any) -> dict[str, Any]:
     return {"name": name, "use": f"plugged:{kind}", "params": params}
 
 
-def fill(name: str, *of: str) -> dict[str, Any]:
-    return {"name": name, "use": "baselines.fill:Fill", "of": list(of)}
-
-
 def config(folder: Path, *models: dict[str, Any]) -> Config:
-    small.write(folder, {"plugged.py": COUNTING})
+    small.write(folder, {"plugged.py": KINDS})
     return small.config(folder, *models)
 
 
