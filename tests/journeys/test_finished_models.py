@@ -98,13 +98,6 @@ def test_a_finished_model_is_not_asked_again(tmp_path: Path) -> None:
     assert (reused(run(config(tmp_path))), fits(tmp_path)) == (["mine", "random"], 2)
 
 
-def test_other_parameters_are_another_model(tmp_path: Path) -> None:
-    run(config(tmp_path))
-    more = counted(tmp_path, half_life_days=2.0), {**RANDOM, "repeats": 3}
-    assert reused(run(config(tmp_path, *more))) == ["random"]
-    assert reused(run(config(tmp_path, more[0], {**RANDOM, "repeats": 4}))) == ["mine"]
-
-
 def test_a_table_that_changed_has_other_models(tmp_path: Path) -> None:
     people = {"users": "people.csv"}
     small.write(tmp_path, {"people.csv": "user,town\nuser1,x\n"})
@@ -190,14 +183,13 @@ def test_a_run_in_buckets_has_the_lists_of_one_in_memory(tmp_path: Path) -> None
     assert figures(after) == figures(fresh)
 
 
-@pytest.mark.parametrize("lost", [0, 1])
 def test_a_model_that_one_fold_alone_must_learn_is_refused_in_buckets(
-    tmp_path: Path, kept: Path, lost: int
+    tmp_path: Path, kept: Path
 ) -> None:
     model = {"name": "knn", "use": "baselines.item_knn:ItemKNN"}
     settings = config(tmp_path, model, split={"strategy": "time", "valid_days": 2, "folds": 2})
     run(settings)
-    shutil.rmtree(sorted(kept.iterdir())[lost])
+    shutil.rmtree(next(kept.iterdir()))
     with (
         small.in_buckets(3),
         refusal(UsageError, "1 model learns from all events at once: knn; allow"),

@@ -151,16 +151,6 @@ def test_the_run_folder_is_whole_and_says_what_is_in_no_file(
     assert means(harness.run(path)) == {"popular": 0.5}
 
 
-def test_models_of_a_mapping_by_name() -> None:
-    """What they are made of comes with them."""
-    sections = {"data": {"events": EVENTS}, "split": DAY, "evaluation": {"k": 2}, "models": MODELS}
-    assert means(harness.run(sections, models=["first"])) == {"first": 1 / 2}
-    names = means(harness.run(sections, models=["by paths"])).keys()
-    assert names == {"by paths", "popular", "random"}
-    with refusal(HarnessError, 'no model "frist" in the config; did you mean "first"'):
-        harness.run(sections, models=["frist"])
-
-
 @pytest.mark.parametrize("split", ["text", "frame", "frames of two folds"])
 def test_what_is_held_out_may_be_frames(tmp_path: Path, split: str) -> None:
     """Held out: ann has b, the first; and in another fold cid has d, whom nobody is told."""

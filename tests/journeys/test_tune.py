@@ -126,6 +126,7 @@ def test_a_whole_is_tuned_on_the_best_of_its_parts(done: Tuned) -> None:
     assert "no trial was better than the model as it is; its params are kept" in repr(done)
     assert done.config.models[0].tuned is not None
     assert done.config.models[0].tuned.value == 1
+    assert str(done.metric) == "MAP@1", "the first, unless another is named"
 
 
 def test_the_written_config_runs_and_shows_its_record(done: Tuned, tmp_path: Path) -> None:
@@ -190,13 +191,6 @@ def test_a_metric_of_which_less_is_better_is_made_small(tmp_path: Path) -> None:
     assert tuned.metric.definition.better == "lower"
     assert tuned.models[0].best is tuned.models[0].untuned
     assert tuned.models[0].best.value == pytest.approx(4 / 5)
-
-
-def test_the_first_metric_counts_unless_another_is_named(tmp_path: Path) -> None:
-    evaluation = {"k": 2, "metrics": ["Recall@2", "MAP@1"]}
-    assert str(tune(config(tmp_path, evaluation=evaluation, trials=1)).metric) == "Recall@2"
-    named = config(tmp_path, evaluation=evaluation, trials=1, metric="NDCG@1")
-    assert str(tune(named).metric) == "NDCG@1"
 
 
 def test_a_model_of_which_every_trial_fails_ends_the_search(tmp_path: Path) -> None:

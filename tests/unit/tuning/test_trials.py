@@ -83,35 +83,17 @@ def test_a_model_that_failed_is_asked_again(tmp_path: Path) -> None:
     assert made_anew(settings)
 
 
-def test_without_the_cache_nothing_is_kept(tmp_path: Path, kept: Path) -> None:
-    settings = config(tmp_path, data={"cache": False})
-    assert [made_anew(settings) for _ in range(2)] == [True, True]
-    assert not kept.exists()
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_another_evaluation_has_other_trials(tmp_path: Path) -> None:
+    """What is kept of finished models in general is in the tests of these."""
+    assert made_anew(config(tmp_path))
+    for other in (
         {"evaluation": {"seed": 7}},
         {"tune": {"split": {"strategy": "last_n", "n": 1}}},
-        {"evaluation": {"seen_items": "drop"}},
-    ],
-)
-def test_another_evaluation_has_other_trials(tmp_path: Path, other: dict[str, Any]) -> None:
-    assert made_anew(config(tmp_path))
-    changed = config(tmp_path, **other)
-    own = trials(changed)
-    assert scored(own, changed)
-    assert own.changed is None
-    assert not made_anew(config(tmp_path))
-
-
-def test_another_metric_or_other_events_have_other_trials(tmp_path: Path) -> None:
-    assert made_anew(config(tmp_path))
+        {"data": {"cache": False}},
+    ):
+        assert made_anew(config(tmp_path, **other))
     assert made_anew(config(tmp_path), metric="Recall@2")
-    with (tmp_path / "log.csv").open("a") as log:
-        log.write("bob,d,2020-01-02\n")
-    assert made_anew(config(tmp_path))
+    assert not made_anew(config(tmp_path))
 
 
 def test_how_parameters_were_proposed_is_nothing_to_their_score(tmp_path: Path) -> None:
@@ -139,39 +121,11 @@ def test_a_score_follows_from_the_source_of_its_metric(tmp_path: Path) -> None:
     assert made_anew(settings, metric="metric:first@2")
 
 
-def test_trials_of_a_class_that_changes_meanwhile_are_not_kept(tmp_path: Path) -> None:
-    """Nobody knows which of the two they had."""
-    settings = config(tmp_path)
-    own = trials(settings)
-    (tmp_path / "mine.py").write_text(MINE + "# edited\n")
-    assert scored(own, settings)
-    assert own.unkept == "mine.py was written while it was in use"
-    assert made_anew(settings)
-
-
 def test_a_score_follows_from_base_models_as_they_are_tuned(tmp_path: Path) -> None:
     one, other = (
         config(tmp_path, WHOLE, {**BASE, "params": {"window_days": days}}) for days in (7, 8)
     )
     assert [made_anew(of, name="whole") for of in (one, other, one)] == [True, True, False]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda text: text[:-9],
-        lambda text: text.replace('"value": ', '"value": 1'),
-        lambda text: None,
-        lambda text: "",
-    ],
-)
-def test_a_damaged_trial_is_made_anew(tmp_path: Path, kept: Path, change: Any) -> None:
-    settings = config(tmp_path)
-    assert made_anew(settings)
-    (notes,) = kept.glob("*/meta.json")
-    changed = change(notes.read_text())
-    notes.unlink() if changed is None else notes.write_text(changed)
-    assert [made_anew(settings) for _ in range(2)] == [True, False]
 
 
 def test_a_place_that_cannot_be_written_costs_nothing_and_is_told(
