@@ -59,7 +59,7 @@ def test_buckets(tmp_path: Path, name: str) -> None:
     with small.in_buckets(COUNTS[name]):
         found = run(settings)
     assert everything(found) == everything(whole)
-    assert found.users.equals(whole.users)  # type: ignore[union-attr]
+    assert found.users.equals(whole.users)
 
 
 def test_folds_in_buckets(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_model_goes_when_nobody_needs_it(done: Done) -> None:
 
 
 def test_what_is_needed_alone_is_made_to_explain_or_submit(done: Done, here: Path) -> None:
-    (done.folder / "counts.txt").unlink()
+    (done.folder / "counts.txt").unlink(missing_ok=True)
     found = of_run(done.folder / "run", "drawn")
     assert found.items.gather(found.lists[0]).to_list() == ["b", "a"]
     submit(done.config, "drawn", here / "out.csv")

@@ -344,7 +344,7 @@ def test_the_written_config_is_the_same_and_repeats_the_run(done: Done) -> None:
     assert again.evaluation.candidates == "train"
     assert again.layout() == done.config.layout()
     assert tomllib.loads((done.folder / "config.toml").read_text())["evaluation"]["seed"] == 42
-    (done.config.folder / "learnt").unlink()
+    (done.config.folder / "learnt").unlink(missing_ok=True)
     repeated = run(again)
     assert timeless(repeated.to_dict()) == timeless(done.result.to_dict())
     assert repeated.list_rows().equals(done.result.list_rows())
@@ -459,7 +459,7 @@ def test_other_metrics_are_those_of_a_run_that_asks_for_them(done: Done, tmp_pat
     same = rescore(done.folder)
     assert timeless(same.to_dict(), *differ) == timeless(done.result.to_dict(), *differ)
     assert set(same.notes) == set(done.result.notes)
-    (done.config.folder / "learnt").unlink()
+    (done.config.folder / "learnt").unlink(missing_ok=True)
     text = small.toml(*MODELS, data={"path": "../logs"}, evaluation={"metrics": metrics})
     small.write(done.config.folder, {"other.toml": text})
     again = run(done.config.folder / "other.toml")
@@ -475,18 +475,18 @@ def test_explaining_needs_no_model_to_learn(done: Done) -> None:
     assert found.solution.users.to_list() == ["ann", "bob", "cid"]
 
 
-def test_a_run_without_its_lists(done: Done, tmp_path: Path) -> None:
+def test_a_run_without_its_lists(tmp_path: Path) -> None:
     """Models are asked again, and must answer as they did."""
-    done.result.write(tmp_path / "run", recommendations=False)
+    small.write(tmp_path, {"lists.csv": LISTS})
+    found = run(small.config(tmp_path, POPULAR, {"name": "file", "lists": "lists.csv"}))
+    found.write(tmp_path / "run", recommendations=False)
     assert not (tmp_path / "run/recommendations.parquet").exists()
     with refusal(UsageError, "holds no recommendations.parquet", "run it again: harn"):
         rescore(tmp_path / "run")
     assert of_run(tmp_path / "run", "popular").lists.tolist() == [[1, 0]] * 3
-    lists = done.config.folder / "lists.csv"
-    lists.write_text(LISTS.replace("cid,a", "cid,b"))
+    small.write(tmp_path, {"lists.csv": LISTS.replace("cid,a", "cid,b")})
     with refusal(UsageError, 'model "file" gives other lists than in this run'):
         of_run(tmp_path / "run", "file")
-    lists.write_text(LISTS)
 
 
 def test_lists_of_a_model_with_a_removed_parameter_are_scored(done: Done, tmp_path: Path) -> None:

@@ -104,33 +104,27 @@ def test_days_may_be_numbers_of_digits() -> None:
 IDS = pl.DataFrame(
     {"user": [1, 1, 2, 1], "item": [7, 10, 7, 10], "time": ["2020-01-01"] * 3 + ["2020-01-08"]}
 )
-STRANGERS: dict[str, tuple[str, Any, list[str]]] = {
-    "users of floats": (
-        "users",
-        pd.DataFrame({"user": [1.0, 2.0], "town": ["x", "y"]}),
-        ['the users frame: column "user" holds floats', '.astype({"user": "Int64"})'],
-    ),
-    "items of floats": (
-        "items",
-        pl.DataFrame({"item": [7.0, 10.0]}),
-        ['the items frame: column "item" holds floats', '.astype({"item": "Int64"})'],
-    ),
-    "other items": (
-        "items",
-        pl.DataFrame({"item": ["7.0", "10.0"]}),
-        [
-            'the items frame: column "item" describes none of the items that have events',
-            'events have "10", "7", the table has "10.0", "7.0"',
-        ],
-    ),
-}
 
 
-@pytest.mark.parametrize("about", STRANGERS)
-def test_a_table_of_other_ids_is_refused(about: str) -> None:
-    role, table, words = STRANGERS[about]
-    with refusal(HarnessError, *words):
-        task = read(IDS, **{role: table})
+@pytest.mark.parametrize(
+    ("role", "ids", "words"),
+    [
+        ("user", [1.0, 2.0], ["holds floats", '.astype({"user": "Int64"})']),
+        ("item", [7.0, 10.0], ["holds floats", '.astype({"item": "Int64"})']),
+        (
+            "item",
+            ["7.0", "10.0"],
+            [
+                "describes none of the items that have events",
+                'events have "10", "7", the table has "10.0", "7.0"',
+            ],
+        ),
+    ],
+)
+def test_a_table_of_other_ids_is_refused(role: str, ids: list[Any], words: list[str]) -> None:
+    table = pd.DataFrame({role: ids, "town": ["x", "y"]})
+    with refusal(HarnessError, f'the {role}s frame: column "{role}" ', *words):
+        task = read(IDS, **{f"{role}s": table})
         with_attributes(of_events(task), task, ["town"])
 
 
