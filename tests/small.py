@@ -188,6 +188,16 @@ def write(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
+def put(document: Any, path: str, value: Any) -> Any:
+    """Set a part of a JSON document, by its keys and numbers in a row; return the document."""
+    part = document
+    *way, last = (int(key) if key.isdigit() else key for key in path.split())
+    for key in way:
+        part = part[key]
+    part[last] = value
+    return document
+
+
 def timeless(value: Any, *without: str) -> Any:
     """Return a record without the seconds, and without other keys."""
     if isinstance(value, dict):

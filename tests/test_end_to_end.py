@@ -24,7 +24,7 @@ from harness.experiment.result import Result
 from harness.experiment.run import run
 
 ROOT = Path(__file__).parents[1]
-MADE_UP = Path(__file__).parent / "data" / "movielens"
+MADE_UP = Path(__file__).parent / "files" / "movielens"
 MOVIELENS = ROOT / "data" / "ml-latest-small"
 """The ratings themselves, where they were put as data/README.md says: nobody may pass them on."""
 DAY = timedelta(days=1)

@@ -15,7 +15,7 @@ from harness import evaluate
 from harness.metrics import Block, Judgments, apk, mapk, parse, per_user
 from harness.stats.chance_moments import exact
 
-FILE = Path(__file__).parent / "data" / "golden.json"
+FILE = Path(__file__).parent / "files" / "golden.json"
 GOLDEN: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
 OURS = {
     "AP[min(R,k)]": "MAP",

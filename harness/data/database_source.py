@@ -83,7 +83,7 @@ class _DatabaseSource(FrameSource):
     def __init__(self, table: Table, part: Part) -> None:
         self.table, self.file = table, part.path
         self.shown = Path(f"{part.path}{INSIDE}{part.inside}")
-        with self._connected() as connection:
+        with self.connected() as connection:
             self.place = self._place(part.inside or "", self._tables(connection))
             self.kinds = self._kinds(connection)
         self.names = list(self.kinds)
@@ -109,7 +109,8 @@ class _DatabaseSource(FrameSource):
         return self._nearest(name)
 
     @contextmanager
-    def _connected(self) -> Iterator[Any]:
+    def connected(self) -> Iterator[Any]:
+        """Yield a connection that only reads; its faults are told as those of the file."""
         try:
             with closing(self._connection()) as connection:
                 yield connection
@@ -139,7 +140,7 @@ class _DatabaseSource(FrameSource):
 
     def about(self) -> int:
         """Return how many rows there are."""
-        with self._connected() as connection:
+        with self.connected() as connection:
             query = connection.execute(f"SELECT count(*) FROM {self.place}")  # noqa: S608 - quoted
             return int(query.fetchone()[0])
 
@@ -218,7 +219,7 @@ class DuckDBSource(_DatabaseSource):
         """Yield the rows, with some of the columns."""
         import pyarrow
 
-        with self._connected() as connection:
+        with self.connected() as connection:
             rows = connection.sql(self._selected(columns))
             for batch in pyarrow.RecordBatchReader.from_stream(rows):
                 yield Piece(pl.DataFrame(pl.from_arrow(batch)))
@@ -253,7 +254,7 @@ class SQLiteSource(_DatabaseSource):
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """Yield the rows, with some of the columns as text."""
         chosen, before = ", ".join(map(_quoted, columns)), 0
-        with self._connected() as connection:
+        with self.connected() as connection:
             rows = connection.execute(f"SELECT {chosen} FROM {self.place}")  # noqa: S608 - quoted
             for found in _in_columns(rows, len(columns)):
                 values = dict(zip(columns, found, strict=True))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 CONFIG = "config.toml"
 TIMEOUT = 30.0
-"""Seconds in which something must come from the server."""
 _RETRIES = 3
 _CHUNK = 1 << 16
 
@@ -33,10 +32,13 @@ class Place:
     dataset : PublicDataset
     folder : Path
         Of its files and their config.
+    timeout : float
+        Seconds in which something must come from the server.
     """
 
     dataset: PublicDataset
     folder: Path
+    timeout: float = TIMEOUT
 
     @property
     def files(self) -> list[Path]:
@@ -161,7 +163,7 @@ class Place:
             urls={name: url},
             retry_if_failed=_RETRIES,
         )
-        download = pooch.HTTPDownloader(progressbar=bar, chunk_size=_CHUNK, timeout=TIMEOUT)
+        download = pooch.HTTPDownloader(progressbar=bar, chunk_size=_CHUNK, timeout=self.timeout)
         try:
             source.fetch(name, processor=unzip, downloader=download)
         except (requests.RequestException, ValueError) as error:

@@ -12,7 +12,7 @@ from harness.core.parquet import UNREADABLE
 from harness.data.frame_source import FrameSource, Piece
 from harness.data.parquet_source import ParquetSource
 
-_ROWS, _EVENTS = 1 << 12, 1 << 20
+ROWS, EVENTS = 1 << 12, 1 << 20
 """Rows that are read at once, and elements of their lists."""
 _PLACE = "\0place"
 
@@ -64,7 +64,7 @@ def _instance(kind: object) -> pl.DataType:
     return kind() if isinstance(kind, type) else kind  # type: ignore[return-value]
 
 
-def in_rows(piece: Piece, rows: Sequence[str]) -> Iterator[Piece]:
+def in_rows(piece: Piece, rows: Sequence[str], most: int = EVENTS) -> Iterator[Piece]:
     """Yield the elements of lists as rows, a bounded number at once; an empty list has none.
 
     Raises
@@ -89,7 +89,7 @@ def in_rows(piece: Piece, rows: Sequence[str]) -> Iterator[Piece]:
     start = 0
     while start < len(ends):
         before = ends[start - 1] if start > 0 else 0
-        stop = max(int(np.searchsorted(ends, before + _EVENTS, side="right")), start + 1)
+        stop = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)
         some = frame[start:stop].filter(pl.col(rows[0]).list.len() > 0)
         if some.height > 0:
             some = some.explode(rows)
@@ -104,7 +104,8 @@ class ParquetLists(FrameSource):
 
     unit = "row"
 
-    def __init__(self, file: ParquetSource) -> None:
+    def __init__(self, file: ParquetSource, n_rows: int = ROWS, n_events: int = EVENTS) -> None:
+        self._n_rows, self._n_events = n_rows, n_events
         self.table, self.shown, self.file = file.table, file.shown, file
         self.rows = file.table.rows
         file.require(self.rows)
@@ -127,11 +128,11 @@ class ParquetLists(FrameSource):
         own = [name for name in self.file.names if name in {*self.rows, *columns}]
         before = 1
         try:
-            for batch in self.file.frame.select(own).collect_batches(chunk_size=_ROWS):
+            for batch in self.file.frame.select(own).collect_batches(chunk_size=self._n_rows):
                 places = np.arange(before, before + batch.height)
                 fixed = {n: k for n, k in batch.schema.items() if isinstance(k, pl.Array)}
                 lists = batch.cast({name: pl.List(kind.inner) for name, kind in fixed.items()})
-                for piece in in_rows(Piece(lists, places), self.rows):
+                for piece in in_rows(Piece(lists, places), self.rows, self._n_events):
                     yield Piece(piece.frame.select(columns), piece.places)
                 before += batch.height
         except UnequalError as error:

@@ -31,7 +31,7 @@ from harness.data.values import Values
 
 _UNITS_US = np.array([DAY_US, 1_000_000, 1])
 _BITS, _SHORT = 63, 16
-_PIECE = 1 << 22
+PIECE = 1 << 22
 _MOST_SHARES = 4
 """As each counts the events of every user."""
 _PARTS = 4
@@ -43,21 +43,26 @@ class Pieces:
 
     Memory of so large an array goes back to the system when the array is let go; that of thousands
     of small ones stays with the process.
+
+    Parameters
+    ----------
+    size : int
+        Events of a piece; the last has what remains.
     """
 
-    def __init__(self) -> None:
-        self._filled = _PIECE
+    def __init__(self, size: int = PIECE) -> None:
+        self._size = self._filled = size
         self._pieces: list[dict[str, npt.NDArray[Any]]] = []
 
     def add(self, columns: Mapping[str, npt.NDArray[Any]]) -> None:
         """Take in some events, always with the same columns."""
         start, count = 0, len(columns[TIME])
         while start < count:
-            if self._filled == _PIECE:
-                new = {name: np.empty(_PIECE, column.dtype) for name, column in columns.items()}
+            if self._filled == self._size:
+                new = {name: np.empty(self._size, column.dtype) for name, column in columns.items()}
                 self._pieces.append(new)
                 self._filled = 0
-            size = min(_PIECE - self._filled, count - start)
+            size = min(self._size - self._filled, count - start)
             for name, piece in self._pieces[-1].items():
                 piece[self._filled : self._filled + size] = columns[name][start : start + size]
             self._filled, start = self._filled + size, start + size
@@ -68,7 +73,7 @@ class Pieces:
             size = self._filled
             own = {name: column[:size] for name, column in self._pieces.pop().items()}
             yield Events(**{KIND: np.broadcast_to(np.uint8(0), size), **own})
-            self._filled = _PIECE
+            self._filled = self._size
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ _RULES = {
 """In which order faults of one line are told."""
 _NEW = 1 << 10
 """Rows whose event types are looked at to find new ones."""
-_FORMS = {
+FORMS = {
     times.DATE: (_events.DATE, " "),
     **{
         f"%Y-%m-%d{between}%H:%M{rest}": (form, between)
@@ -309,9 +309,9 @@ class _EventReader:
     def _times(self, rows: Rows, column: int, rule: FieldRule, time: Int64) -> Bool:
         """Write the times; return which texts are none."""
         unit = times.EPOCH_UNITS_US.get(self.table.time_format, 1)
-        form, between = _FORMS.get(self.pattern or "", (_events.NUMBER, " "))
+        form, between = FORMS.get(self.pattern or "", (_events.NUMBER, " "))
         left = np.ones(len(rows), np.bool_)
-        if self.pattern is None or self.pattern in _FORMS:
+        if self.pattern is None or self.pattern in FORMS:
             given = rows.block.buffer, rows.starts[:, column], rows.stops[:, column]
             _events.times(*given, form, ord(between), unit, time, left)
         left[rows.sound :] = False

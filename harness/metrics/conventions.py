@@ -20,7 +20,6 @@ from harness.metrics.ranking import DIVISORS
 Repeats = Literal["once", "again", "dropped"]
 Users = Literal["all", "with truth", "with truth and list"]
 
-_USERS = 1 << 16
 _CHUNK = 1 << 20
 
 
@@ -186,7 +185,9 @@ CONVENTIONS: dict[str, Convention] = {
 }
 
 
-def map_by_convention(items: Int32, judgments: Judgments, k: int) -> dict[str, float | None]:
+def map_by_convention(
+    items: Int32, judgments: Judgments, k: int, block: int = 1 << 16
+) -> dict[str, float | None]:
     """Return MAP@k under every convention; None under one that averages none of these users.
 
     Parameters
@@ -194,6 +195,8 @@ def map_by_convention(items: Int32, judgments: Judgments, k: int) -> dict[str, f
     items : int32 array, (n, K)
         One list a row, best first, −1 = empty.
     judgments : Judgments, n rows
+    block : int
+        Users who are looked at at a time.
 
     Examples
     --------
@@ -206,8 +209,8 @@ def map_by_convention(items: Int32, judgments: Judgments, k: int) -> dict[str, f
     (0.8333, 1.5)
     """
     parts = [
-        _of_users(Block(items[start : start + _USERS], judgments.rows(start, start + _USERS), k))
-        for start in range(0, len(items), _USERS)
+        _of_users(Block(items[start : start + block], judgments.rows(start, start + block), k))
+        for start in range(0, len(items), block)
     ]
     means: dict[str, float | None] = {}
     for name in CONVENTIONS:

@@ -94,7 +94,11 @@ def _with_strange(repeats: Sequence[Recommendations], judgments: Judgments) -> J
 
 
 def user_scores(
-    items: Int32, judgments: Judgments, metrics: Sequence[Metric], threads: int | None = None
+    items: Int32,
+    judgments: Judgments,
+    metrics: Sequence[Metric],
+    threads: int | None = None,
+    block: int = BLOCK_USERS,
 ) -> dict[Metric, Floats]:
     """Return the values of every metric: one a user, (n,), or one of all lists together, (1,).
 
@@ -104,24 +108,25 @@ def user_scores(
         One list a row, best first, −1 = empty.
     judgments : Judgments, n rows
     threads : int, optional
-        One a processor by default; each scores blocks of users. The result does not depend on it,
-        to the last bit.
+        One a processor by default; each scores blocks of users.
+    block : int
+        Users of a block. The result depends neither on it nor on threads, to the last bit.
     """
     n = len(items)
     own = [metric for metric in metrics if metric.definition.of == "user"]
     values = {m: np.empty(n) for m in own}
 
     def score_block(start: int) -> None:
-        users = slice(start, min(start + BLOCK_USERS, n))
+        users = slice(start, min(start + block, n))
         blocks = _blocks(items[users], judgments.rows(users.start, users.stop), own)
         for metric in own:
             values[metric][users] = per_user(metric, blocks[metric.k])
 
-    if n <= BLOCK_USERS:
+    if n <= block:
         score_block(0)
     else:
         with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-            list(pool.map(score_block, range(0, n, BLOCK_USERS)))
+            list(pool.map(score_block, range(0, n, block)))
     whole = _blocks(items, judgments, [m for m in metrics if m not in values])
     return {m: values[m] if m in values else per_user(m, whole[m.k]) for m in metrics}
 

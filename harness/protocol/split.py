@@ -19,9 +19,6 @@ from harness.core.exact_sum import Largest, Sums
 from harness.core.random import id_hashes, mixed
 from harness.data.dataset import DAY_US, NO_TIME, Dataset, Events
 
-_BLOCK = 1 << 20
-"""Events that a thread marks at a time."""
-
 
 @dataclass(frozen=True)
 class Cuts:
@@ -194,8 +191,11 @@ def end_of(dataset: Dataset, config: TimeSplit) -> int:
     return last + 1 if config.days == "elapsed" else (last // DAY_US + 1) * DAY_US
 
 
-def by_time(dataset: Dataset, config: TimeSplit, end: int) -> Split:
-    """Cut at whole days, counted back from `end` (microseconds since 1970, exclusive)."""
+def by_time(dataset: Dataset, config: TimeSplit, end: int, *, block: int = 1 << 20) -> Split:
+    """Cut at whole days, counted back from `end` (microseconds since 1970, exclusive).
+
+    Threads mark `block` events at a time.
+    """
     time = dataset.events.time
     test_from = end - config.test_days * DAY_US
     valid_from = test_from - config.valid_days * DAY_US
@@ -203,12 +203,12 @@ def by_time(dataset: Dataset, config: TimeSplit, end: int) -> Split:
     train, valid = (np.empty(len(time), np.bool_) for _ in range(2))
 
     def mark(start: int) -> None:
-        own = slice(start, start + _BLOCK)
+        own = slice(start, start + block)
         train[own] = time[own] < cutoff
         valid[own] = (time[own] >= cutoff) & (time[own] < until)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
-        list(pool.map(mark, range(0, len(time), _BLOCK)))
+        list(pool.map(mark, range(0, len(time), block)))
     return _of(dataset, train, valid, cutoff, until)
 
 

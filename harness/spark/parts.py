@@ -161,13 +161,21 @@ def merged(frame: DataFrame, count: int, combine: Callable[[Any, Any], Content])
     return reduce(combine, (unpacked(data) for _, data, _ in found), nothing)
 
 
-def rows(part: int, content: Content | None, facts: Any = None, source: int = 0) -> Batches:
+def rows(
+    part: int,
+    content: Content | None,
+    facts: Any = None,
+    source: int = 0,
+    chunk_bytes: int = _CHUNK,
+) -> Batches:
     """Yield the rows of a content: chunks, as neither Spark nor Arrow is at ease with long rows.
 
     Parameters
     ----------
     source : int
         Tells contents apart that a task makes for one number.
+    chunk_bytes : int
+        The most that a row holds of a content.
     """
     from pyspark import TaskContext
 
@@ -178,9 +186,9 @@ def rows(part: int, content: Content | None, facts: Any = None, source: int = 0)
     if data is None:
         yield _row(part, source, 0, 1, None, told)
         return
-    count = -(-len(data) // _CHUNK)
+    count = -(-len(data) // chunk_bytes)
     for at in range(count):
-        chunk = memoryview(data)[at * _CHUNK : (at + 1) * _CHUNK]
+        chunk = memoryview(data)[at * chunk_bytes : (at + 1) * chunk_bytes]
         yield _row(part, source, at, count, chunk, told if at == 0 else None)
 
 

@@ -172,15 +172,15 @@ def _opened(master: str | None, remote: str | None) -> SparkSession:
         _check_master(master)
     builder = SparkSession.builder
     builder = builder if master is None else builder.master(master)
-    for name, value in _settings(master or "local").items():
+    for name, value in settings(master or "local").items():
         builder = builder.config(name, value)
     with _restored("PYSPARK_PYTHON"):
         if _is_near(master or os.environ.get("MASTER") or "local"):
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        return _started(builder, master)
+        return started(builder, master)
 
 
-def _started(builder: SparkSession.Builder, master: str | None) -> SparkSession:
+def started(builder: SparkSession.Builder, master: str | None) -> SparkSession:
     """Return a new session; Spark gives a master a minute."""
     try:
         opened: SparkSession = builder.getOrCreate()
@@ -195,7 +195,7 @@ def _started(builder: SparkSession.Builder, master: str | None) -> SparkSession:
     return opened
 
 
-def _settings(master: str) -> dict[str, str]:
+def settings(master: str) -> dict[str, str]:
     """Return the settings that we need and that nobody else has made."""
     wanted = _QUIET | _WORKERS | _SQL | (_LOCAL if master.startswith("local") else {})
     if os.environ.get("SPARK_DRIVER_MEMORY") or os.environ.get("PYSPARK_SUBMIT_ARGS"):

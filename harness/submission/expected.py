@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 KEPT = "ids 3"
 """Changed whenever ids would be read or kept differently."""
-_LARGE = 1 << 22
-"""Bytes of a file whose ids are worth keeping."""
 _FIRST = 1000
 """So many lists of a sample tell what stands between items."""
 _TELLING = 20
@@ -302,17 +300,17 @@ def columns(path: Path) -> tuple[str, ...]:
     return found
 
 
-def ids(path: Path, column: str | None = None) -> Known:
+def ids(path: Path, column: str | None = None, *, kept_from: int = 1 << 22) -> Known:
     """Return the ids of a column of a file, the first by default, as all that there are.
 
-    Those of a large file are kept for the next command.
+    Those of a file of at least `kept_from` bytes are kept for the next command.
 
     Raises
     ------
     DataError
         The file cannot be read, or has no such column.
     """
-    large = exists(path) and path.is_file() and path.stat().st_size >= _LARGE
+    large = exists(path) and path.is_file() and path.stat().st_size >= kept_from
     entry = cache.entry((KEPT, str(path.resolve()), column), [path]) if large else None
     found = None if entry is None else entry.read(Known.read)
     if found is not None:

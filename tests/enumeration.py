@@ -1,0 +1,54 @@
+"""Every ordered list there is, scored by the kernel: what chance is defined by."""
+
+import math
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from harness.core.arrays import Ragged
+from harness.metrics import Block, Judgments, parse, per_user
+from harness.stats.chance_law import law
+
+
+def of_all_lists(name: str, n: int, r: int, relevant: int, k: int) -> Any:
+    """Return a metric's values of all ordered lists of min(k, n) candidates, r of n true."""
+    lists = np.array(list(permutations(range(n), min(k, n))), np.int32)
+    rows = np.tile(np.arange(r, dtype=np.int32), len(lists))
+    key = Judgments(Ragged(np.arange(len(lists) + 1) * r, rows), np.full(len(lists), relevant))
+    return per_user(parse(f"{name}@{k}"), Block(lists, key, k))
+
+
+def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> list[float]:
+    """Return the first three cumulants and the chance of 0, over all ordered lists of min(k, n)."""
+    values, hits = (of_all_lists(m, n, r, relevant, k) for m in (name, "HitRate"))
+    mean = math.fsum(values) / len(values)
+    var, third = (math.fsum((values - mean) ** power) / len(values) for power in (2, 3))
+    return [mean, var, third, 1 - math.fsum(hits) / len(hits)]
+
+
+def cumulants(name: str, *sizes: int) -> list[float]:
+    """Return the same by the formulas."""
+    result = law(parse(f"{name}@{sizes[-1]}"), *sizes[:-1])
+    assert result is not None
+    return [float(value) for value in (result.mean, result.var, result.third, result.none)]
+
+
+@st.composite
+def any_sizes(draw: st.DrawFn) -> tuple[int, int, int, int]:
+    """Draw candidates, relevant ones, all relevant items, k."""
+    n = draw(st.integers(1, 6))
+    r = draw(st.integers(0, n))
+    return n, r, draw(st.integers(r, 9)), draw(st.integers(1, 8))
+
+
+EXACT = [
+    *("MAP", "MAP(divisor=trec)", "MAP(divisor=k)", "MAP(divisor=retrieved)"),
+    *("Precision", "Recall", "F1", "HitRate", "MRR", "NDCG", "RPrecision"),
+    *("pFound", "pFound(p_break=0.5)", "SetF1"),
+]
+SIZES = [  # candidates, relevant ones, all relevant items, k
+    *((1, 1, 1, 12), (1, 0, 0, 1), (2, 1, 1, 1), (3, 2, 5, 2), (5, 2, 2, 3), (5, 5, 6, 3)),
+    *((5, 4, 4, 10), (6, 3, 4, 6), (7, 2, 3, 4), (7, 6, 6, 5), (8, 3, 3, 5), (4, 0, 3, 2)),
+]

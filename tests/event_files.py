@@ -1,0 +1,69 @@
+"""Layouts on one file of events, and the events that are read by them."""
+
+from pathlib import Path
+from typing import Any
+
+import small
+from hypothesis import HealthCheck, settings
+
+from harness.config import DataConfig
+from harness.data.conditions import conditions
+from harness.data.layout import Layout
+from harness.data.loading import load
+
+DAY = 86_400_000_000
+"""Microseconds."""
+FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+"""Of properties that write into a folder; each example writes its files anew."""
+
+
+def log(folder: Path, events: str = "log.csv", **keys: Any) -> Layout:
+    """Return the layout of a file of events, by keys of [data]."""
+    where = conditions(keys.pop("where", {}))
+    data = DataConfig(layout="table", path=".", events=events, **keys)
+    return data.table_layout(folder).with_events(where=where)
+
+
+def moments(layout: Layout) -> list[tuple[str, str, int]]:
+    """Return user, item and microsecond of all events, in their order."""
+    data = load(layout)
+    columns = (getattr(data.events, name).tolist() for name in ("user", "item", "time"))
+    return [(data.user_ids[u], data.item_ids[i], t) for u, i, t in zip(*columns, strict=True)]
+
+
+def rows(layout: Layout) -> list[tuple[str, str, int]]:
+    """Return user, item and day of all events, in their order."""
+    return [(user, item, time // DAY) for user, item, time in moments(layout)]
+
+
+def events(folder: Path, content: str | bytes, **keys: Any) -> list[tuple[str, str, int]]:
+    """Write log.csv; return the `moments` of its events."""
+    data = content.encode() if isinstance(content, str) else content
+    (folder / "log.csv").write_bytes(data)
+    return moments(log(folder, **keys))
+
+
+SHOP = """
+from harness.layouts import Layout, events
+
+Shop = Layout(
+    name="shop",
+    events=(
+        events(
+            "sales.txt",
+            user="who",
+            item="what",
+            time="at",
+            time_format="%d.%m.%Y",
+            type="sale",
+            separator=";",
+        ),
+    ),
+)
+"""
+"""A layout in a module of one's own, on `SALES`."""
+SALES = "who;what;at\n" + "".join(
+    f"{user};{item};{int(time[-2:])}.1.2020\n"
+    for user, item, time in (line.split(",") for line in small.LOG.splitlines()[1:])
+)
+"""The events of `small.LOG`, written otherwise."""

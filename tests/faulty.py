@@ -1,0 +1,92 @@
+"""Files with any faults, each in a place of its own."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from harness.submission.expected import Against, of_tables
+from harness.submission.rules import EXAMPLES
+from harness.submission.rules.rule import GOOD, ITEMS
+from harness.submission.validate import validate
+
+FIRST, SECOND = "0706016001", "0706016002"
+LISTS = 30
+USERS = [f"user{number:02}" for number in range(LISTS)]
+
+Edit = Callable[[list[str]], list[str]]
+
+BEFORE, BEHIND = GOOD.encode().split(b"bob,0706016003")
+OF_A_ROW: dict[str, str] = {
+    code: example[len(BEFORE) : -len(BEHIND)].decode()
+    for code, example in EXAMPLES.items()
+    if example.startswith(BEFORE) and example.endswith(BEHIND)
+    if code not in ("SUB011", "SUB201", "SUB210", "SUB312")
+}
+"""What an example makes of bob's row; each has a user of its own."""
+
+
+def header(there: str, instead: str) -> Edit:
+    return lambda rows: [rows[0].replace(there, instead, 1), *rows[1:]]
+
+
+def with_cells(before: str, behind: str) -> Callable[[str], str]:
+    return lambda row: f"{before}{row}{behind}" if row else row
+
+
+OF_THE_FILE: dict[str, Edit] = {
+    "SUB102": lambda rows: [rows[0] + ",note", *map(with_cells("", ",x"), rows[1:])],
+    "SUB103": lambda rows: [rows[0] + ",prediction", *map(with_cells("", ","), rows[1:])],
+    "SUB105": header("prediction", "prediction "),
+    "SUB106": header("customer_id", "Customer_ID"),
+    "SUB107": lambda rows: ["," + rows[0], *map(with_cells("0,", ""), rows[1:])],
+    "SUB201": lambda rows: rows[:-1],
+}
+OF_ITS_BYTES: dict[str, Callable[[bytes], bytes]] = {
+    "SUB005": lambda text: text + b"caf\xe9," + FIRST.encode() + b"\n",
+    "SUB011": lambda text: text + f'zoe,"{FIRST}\n'.encode(),
+    "SUB012": lambda text: text.rstrip(b"\n"),
+    "SUB009": lambda text: text.replace(b",", b"\t"),
+    "SUB010": lambda text: text.replace(b"\n", b"\r"),
+    "SUB007": lambda text: b"\xef\xbb\xbf" + text,
+    "SUB006": lambda text: text.decode().encode("utf-16"),
+}
+"""In the order they are done, whichever there are."""
+FAULTS = [*OF_A_ROW, *OF_THE_FILE, *OF_ITS_BYTES]
+APART = {
+    frozenset({"SUB005", "SUB006"}),  # what is no text is no UTF-16 either
+    frozenset({"SUB006", "SUB007"}),  # the mark of UTF-16 is another
+}
+"""Faults that cannot stand in one file."""
+
+
+def against(folder: Path) -> Against:
+    """Return what such files are checked against."""
+    rows = [f"{user},\n" for user in USERS]
+    (folder / "sample.csv").write_text("customer_id,prediction\n" + "".join(rows))
+    (folder / "articles.csv").write_text(ITEMS)
+    return of_tables(folder / "sample.csv", folder / "articles.csv")
+
+
+def content(*faults: str) -> bytes:
+    """Return a file with these faults, and no others."""
+    rows = ["customer_id,prediction", *(f"{user},{FIRST} {SECOND}" for user in USERS)]
+    for number, (code, row) in enumerate(OF_A_ROW.items(), 1):
+        if code in faults:
+            rows[number] = row.replace("bob", USERS[number - 1])
+    rows = "\n".join(rows).split("\n")
+    for code, edit in OF_THE_FILE.items():
+        rows = edit(rows) if code in faults else rows
+    text = "\n".join([*rows, ""]).encode()
+    for code, change in OF_ITS_BYTES.items():
+        text = change(text) if code in faults else text
+    return text
+
+
+def not_found(pairs: Iterable[tuple[str, str]], folder: Path) -> list[tuple[str, str, list[str]]]:
+    """Return the pairs of faults of which one is not found beside the other, and what is."""
+    known, path, silent = against(folder), folder / "submission.csv", []
+    for first, second in pairs:
+        path.write_bytes(content(first, second))
+        codes = {problem.code for problem in validate(path, known).problems}
+        if not {first, second} <= codes:
+            silent.append((first, second, sorted(codes)))
+    return silent

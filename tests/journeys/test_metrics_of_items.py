@@ -1,0 +1,172 @@
+"""Metrics that look beyond hits, and a person's own, in a run.
+
+In training b has two events of two users, the others one each; there are three users, whose true
+items are b, d and a.
+"""
+
+import json
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from small import POPULAR, RANDOM
+
+from harness import config as config_
+from harness.core.errors import UsageError
+from harness.experiment.explain import explain, of_run
+from harness.experiment.result import Result
+from harness.experiment.run import run
+from harness.experiment.run_folder import read as read_run
+
+MODELS = """
+import numpy as np
+
+class Spread:
+    def fit(self, train):
+        return self
+
+    def recommend(self, users, k, draws, exclude=None):
+        return np.array([[0, 1], [2, 3], [0, 1]], np.int32)[users]
+"""
+OWN = """
+def early(hits, n_relevant, k):
+    return hits[:2].sum() / 2
+
+def counts(hits, n_relevant, k):
+    return 100 * n_relevant + 10 * k + hits.sum()
+"""
+ITEMS = "item,colour,kind,price,gaps\na,red,hat,3,\nb,blue,hat,4,\nc,red,hat,5,x\nd,blue,hat,6,x\n"
+SPREAD = {"name": "spread", "use": "models:Spread"}
+
+
+def evaluate_models(folder: Path, metrics: list[str], *models: dict[str, Any]) -> Result:
+    """Run models on the log: popular lists b, a; spread a, b or c, d."""
+    files = {"items.csv": ITEMS, "models.py": MODELS, "own.py": OWN, "lib/shop.py": OWN}
+    small.write(folder, files)
+    sections: dict[str, Any] = {"evaluation": {"metrics": metrics}, "data": {"items": "items.csv"}}
+    return run(small.config(folder, *models, **sections, compare={"resamples": 100}))
+
+
+EXPECTED: dict[str, dict[str, float]] = {
+    "RPrecision": {"popular": 1 / 3, "spread": 1 / 3},
+    "pFound": {"popular": (1 + 0.85) / 3, "spread": (2 * 0.85 + 1) / 3},
+    "Novelty@2": {
+        "popular": (log2(3 / 2) + log2(3)) / 2,
+        "spread": (2 * (log2(3) + log2(3 / 2)) / 2 + log2(3)) / 3,
+    },
+    "Popularity@2": {"popular": 3 / 2, "spread": (3 / 2 + 1 + 3 / 2) / 3},
+    "Serendipity@2": {"popular": 0, "spread": 1 / 6},  # b and a are expected
+    "Coverage@2": {"popular": 2 / 4, "spread": 1},
+    "Gini@2": {
+        "popular": 12 / 24,  # listed 0, 0, 3 and 3 times
+        "spread": (-3 * 1 - 1 * 1 + 1 * 2 + 3 * 2) / (4 * 6),
+    },
+    "ILD(attributes=price)@2": {"popular": 1, "spread": 1},  # read as text: 3 ≠ 4
+    "ILD(attributes=colour+kind)@2": {"popular": 1 / 2, "spread": 1 / 2},
+    # An empty cell is no attribute: neither b nor a has one, d has.
+    "ILD(attributes=gaps)@2": {"popular": 1, "spread": (1 + 0 + 1) / 3},
+}
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """Return a run of two models, and of random lists, four times."""
+    models = (POPULAR, SPREAD, RANDOM | {"repeats": 4})
+    return evaluate_models(tmp_path_factory.mktemp("items"), list(EXPECTED), *models)
+
+
+@pytest.mark.parametrize("model", ["popular", "spread"])
+def test_figures_of_a_run_by_hand(result: Result, model: str) -> None:
+    own = next(m for m in result.models if m.name == model)
+    expected = {metric: of_model[model] for metric, of_model in EXPECTED.items()}
+    found = {name: figure.mean for name, figure in own.metrics.items()}
+    assert found == pytest.approx(expected, rel=0, abs=1e-12)
+
+
+def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(
+    result: Result, tmp_path: Path
+) -> None:
+    result.write(tmp_path / "out")
+    written = json.loads((tmp_path / "out" / "result.json").read_text())
+    found = next(m["metrics"] for m in written["models"] if m["name"] == "popular")
+    none = dict.fromkeys(["ci95", "sd_repeats", "ci95_t", "ci95_bootstrap"])
+    assert found["Coverage@2"] == found["Gini@2"] == {"mean": 1 / 2} | none
+    assert len(found["Novelty@2"]["ci95_t"]) == 2
+    columns = pl.read_parquet(tmp_path / "out" / "per_user.parquet").columns
+    of_lists = {"Coverage@2", "Gini@2"}
+    assert columns == ["user", "model", "repeat", *(m for m in EXPECTED if m not in of_lists)]
+
+
+def test_repeats_of_a_metric_of_all_lists_have_their_spread(result: Result) -> None:
+    random = next(m for m in result.models if m.name == "random")
+    table = next(v for m, v in random.scores.values.items() if str(m) == "Coverage@2")
+    figure = random.metrics["Coverage@2"]
+    assert table.shape == (4, 1)
+    assert set(table.ravel().tolist()) <= {2 / 4, 3 / 4, 4 / 4}
+    assert figure.mean == pytest.approx(table.mean(), abs=1e-15)
+    assert figure.sd_repeats == pytest.approx(table.std(ddof=1), abs=1e-15)
+    assert figure.ci95 is None
+
+
+def test_chance_is_known_for_accuracy_and_not_beyond(result: Result) -> None:
+    found = {name: chance.mean for name, chance in result.chance.items()}
+    # the one true item is at either rank with 1/4
+    expected = {"RPrecision": 1 / 4, "pFound": 1.85 / 4}
+    assert found == pytest.approx(expected, abs=1e-12)
+    (note,) = (note for note in result.notes if "no exact chance value is known for" in note)
+    assert "Novelty@2" in note
+    assert "Gini@2" in note
+    assert result.models[0].vs_random is not None
+
+
+def test_metrics_of_all_lists_alone(tmp_path: Path) -> None:
+    """The lowest Gini stands first, and no user has a value."""
+    result = evaluate_models(tmp_path, ["Gini@2", "Coverage@2"], POPULAR, SPREAD)
+    assert [model.name for model in result.models] == ["spread", "popular"]
+    assert result.per_user().columns.to_list() == []
+    assert result.per_user().index.names == ["model", "repeat", "user"]
+    assert len(result.per_user()) == 2 * 3
+    assert "Gini@2" in repr(result)
+
+
+def test_a_metric_of_ones_own_stands_beside_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the run is made again, or explained, in another folder."""
+    metrics = ["own:counts@2", "lib/shop.py:early@1", "MRR@2"]
+    result = evaluate_models(tmp_path / "in", metrics, POPULAR)
+    expected = {
+        "own:counts@2": (121 + 120 + 121) / 3,
+        "lib/shop.py:early@1": (1 / 2 + 0 + 0) / 3,  # b hits for ann: 1 of 2
+        "MRR@2": (1 + 0 + 1 / 2) / 3,
+    }
+    assert {n: f.mean for n, f in result.models[0].metrics.items()} == pytest.approx(expected)
+    assert result.models[0].vs_random is None
+    assert result.per_user()["own:counts@2"].to_list() == [121, 120, 121]
+    result.write(tmp_path / "out")
+    monkeypatch.chdir(tmp_path / "out")
+    again = run(config_.read(Path("config.toml"))).models[0].metrics
+    assert [figure.mean for figure in again.values()] == pytest.approx(list(expected.values()))
+    asked = read_run(Path()).metrics
+    assert list(asked) == metrics
+    early = asked["lib/shop.py:early@1"]
+    submitted = of_run(Path(), "popular", metrics=(early,))
+    assert explain(submitted, 0, 1, early).metrics[str(early)] == 1 / 2
+    assert explain(submitted, 1, 1, early).metrics[str(early)] == 0
+
+
+@pytest.mark.parametrize(
+    ("metric", "data", "message"),
+    [
+        ("ILD@2", {}, r"ILD needs a table of item attributes.*\[data\] items"),
+        ("ILD(attributes=color)@2", {"items": "items.csv"}, '"color"; did you mean "colour"'),
+        ("own:conts@2", {"path": "nowhere"}, r'no function "conts"; did you mean "counts"'),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, metric: str, data: dict[str, str], message: str) -> None:
+    small.write(tmp_path, {"items.csv": ITEMS, "own.py": OWN})
+    with pytest.raises(UsageError, match=message):
+        run(small.config(tmp_path, evaluation={"metrics": [metric]}, data=data))

@@ -1,0 +1,103 @@
+"""Runs whose evaluation sets have grades, a k-core, ties of time, or a leaderboard's sample."""
+
+from pathlib import Path
+
+import pytest
+import small
+from conftest import Cli, exactly, is_refused, tells
+
+from harness.config import LastNSplit
+from harness.experiment import run_folder
+from harness.experiment.explain import of_run
+from harness.experiment.run import run
+
+QUICK = {"resamples": 100}
+LOG = """user,item,time,stars
+ann,a,2020-01-01,1
+ann,b,2020-01-01,5
+bob,b,2020-01-01,2
+bob,c,2020-01-01,3
+cid,c,2020-01-01,1
+ann,b,2020-01-08,1
+ann,c,2020-01-08,3
+ann,z,2020-01-08,1
+bob,a,2020-01-08,0
+bob,c,2020-01-08,4
+cid,a,2020-01-08,5
+"""
+"""The last day is held out. z is no candidate: nobody had it before."""
+LINEAR, EXPONENTIAL = "NDCG(gain=linear)@3", "NDCG(gain=exponential)@3"
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a config whose values are grades, and its run; read it only."""
+    folder = tmp_path_factory.mktemp("graded")
+    text = small.toml(
+        data={"value": "stars"},
+        evaluation={"metrics": [LINEAR, EXPONENTIAL, "NDCG@3"], "k": 3},
+        compare=QUICK,
+    )
+    small.write(folder, {"log.csv": LOG, "c.toml": text})
+    run(folder / "c.toml").write(folder / "run")
+    return folder
+
+
+def test_graded_metrics_take_values_as_grades(graded: Path) -> None:
+    """Popular is b, c, a. Cid's a, grade 5, is third; the ideal list has it first: 1/log2(4)."""
+    scores = run_folder.read(graded / "run").user_scores_of("popular")
+    by_user = {row["user"]: row for row in scores.to_dicts()}
+    assert [by_user["cid"][name] for name in (LINEAR, EXPONENTIAL, "NDCG@3")] == exactly([0.5] * 3)
+    # Ann: b (grade 1) first, c (3) second; best c, b, z (1): (1 + 3·d)/(3 + 1·d + 1/2), d = 0.6309.
+    d = 0.6309297535714575
+    assert by_user["ann"][LINEAR] == exactly((1 + 3 * d) / (3 + d + 0.5))
+    assert by_user["ann"][EXPONENTIAL] == exactly((1 + 7 * d) / (7 + d + 0.5))
+
+
+def test_scores_of_a_file_are_graded_like_those_of_a_run(
+    graded: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the second command reads the events from the cache."""
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
+    config = str(graded / "c.toml")
+    assert cli("submit", config, "--model", "popular", "--out", "s.csv")[0] == 0
+    score = ("score", "s.csv", "--config", config, "--set", "data.cache=true", "--metric")
+    mean = run_folder.read(graded / "run").user_scores_of("popular")[LINEAR].mean()
+    for _ in range(2):
+        tells(cli(*score, LINEAR, "--format", "csv"), 0, f"metric,{LINEAR},{mean}")
+    is_refused(cli(*score, "pFound@3"), "found the grade 5", "from 0 to 1")
+
+
+def test_a_list_is_explained_by_metrics_that_its_grades_allow(graded: Path, cli: Cli) -> None:
+    """The grade 5 is no probability, so pFound means nothing; graded NDCG was asked for."""
+    done = cli("explain", str(graded / "run"), "--model", "popular", "--user", "cid",
+               "--format", "json")  # fmt: skip
+    tells(done, 0, f'"{LINEAR}": 0.5')
+    assert "pFound" not in done[1]
+
+
+def test_a_run_shows_its_k_core(cli: Cli, here: Path) -> None:
+    log = small.LOG + "dan,z,2020-01-02\n"
+    text = small.toml(data={"min_user_events": 2}, compare=QUICK)
+    small.write(here, {"log.csv": log, "c.toml": text})
+    done = cli("run", "c.toml", "-v")
+    tells(done, 0, "k-core: 1 of 9 events left out", "4 in the log → 3 in the k-core → 3 active")
+
+
+def test_a_run_of_before_there_was_a_choice_is_explained_by_id(tmp_path: Path) -> None:
+    """Ann is cut among equal times; the highest id was held out."""
+    split = {"strategy": "last_n", "n": 1, "ties": "id"}
+    run(small.config(tmp_path, split=split, compare=QUICK)).write(tmp_path / "run")
+    config = tmp_path / "run" / "config.toml"
+    config.write_text(config.read_text().replace('ties = "id"\n', "").replace("seed = 0\n", ""))
+    read = run_folder.read(tmp_path / "run").config.split
+    assert read == LastNSplit(strategy="last_n", n=1, ties="id")
+    assert of_run(tmp_path / "run", "popular").solution.fingerprint is not None
+
+
+def test_a_sample_that_cannot_be_read_costs_its_figure_alone(tmp_path: Path) -> None:
+    (tmp_path / "sample_submission.csv").write_text("")
+    result = run(small.config(tmp_path, compare=QUICK))
+    assert result.leaderboard_estimates.sample is None
+    (note,) = (note for note in result.notes if "sample" in note)
+    assert "no score over the sample submission" in note

@@ -1,0 +1,425 @@
+"""The page of a run, read without a browser: what it shows, and what no name can do to it."""
+
+import json
+import re
+import shutil
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from conftest import HOSTILE, Cli, is_refused, refusal
+from small import POPULAR
+
+from harness.cli import report as command
+from harness.core.errors import UsageError
+from harness.experiment import run_folder as runs
+from harness.experiment.run import run
+from harness.experiment.run_folder import FILES, is_run
+from harness.report.page import page
+from harness.report.page.view import cut
+
+SECTIONS = [
+    "results", "chance", "differences", "growth", "users", "slices", "coverage", "leaderboard",
+    "rank-flips", "repeat",
+]  # fmt: skip
+VOID = {"meta", "link", "img", "br", "wbr", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """A page taken apart: its elements, its text by section, its rows by table, its scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.section = ""
+        self.texts: dict[str, str] = {}
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.rows: list[list[str]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "section":
+            self.section = str(dict(attrs)["id"])
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
+            return
+        self.texts[self.section] = self.texts.get(self.section, "") + data
+        if {"td", "th"} & set(self.open[-6:]):
+            self.rows[-1][-1] += data
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        (text,) = [t for attrs, t in self.scripts if attrs.get("type") == "application/json"]
+        return dict(json.loads(text))
+
+    def row(self, name: str) -> list[str]:
+        """Return the first row with a name, that of the main table."""
+        return next(row for row in self.rows if row and row[0].partition("mean of")[0] == name)
+
+
+@cache
+def text_of(folder: Path) -> str:
+    return page(runs.read(folder))
+
+
+def page_of(folder: Path) -> Page:
+    return Page(text_of(folder))
+
+
+def document(folder: Path) -> Any:
+    return json.loads((folder / "result.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def copied(demo_run: Path, tmp_path: Path) -> Path:
+    """Return a run folder to be spoiled."""
+    return shutil.copytree(demo_run, tmp_path / "copy")
+
+
+def changed(folder: Path, **parts: Any) -> Page:
+    """Return the page of a run whose document has other parts."""
+    (folder / "result.json").write_text(json.dumps(document(folder) | parts), encoding="utf-8")
+    return Page(page(runs.read(folder)))
+
+
+def page_of_models(folder: Path, *models: dict[str, Any], **sections: Any) -> Page:
+    """Return the page of a small run."""
+    run(small.config(folder, *models, **sections)).write(folder / "run")
+    return page_of(folder / "run")
+
+
+# What it shows.
+
+
+def test_the_heading_and_every_section(demo_run: Path) -> None:
+    found, evaluation = page_of(demo_run), document(demo_run)["evaluation"]
+    assert [a["id"] for tag, a in found.tags if tag == "section"] == SECTIONS
+    assert [a["href"] for tag, a in found.tags if tag == "a"] == [f"#{s}" for s in SECTIONS]
+    assert all(len(found.texts[section].split()) > 20 for section in SECTIONS)
+    assert not found.open
+    head = " ".join(found.texts[""].split())
+    assert "hm, 7 days from 2020-09-16" in head
+    assert f"users{evaluation['users']}" in head
+    assert evaluation["fingerprint"][:6] in head
+    assert "“repurchase” has the highest MAP@12" in head
+    assert "better than each of the 3 others" in head
+
+
+def test_models_and_pairs_stand_in_tables_with_their_figures(demo_run: Path) -> None:
+    found, record = page_of(demo_run), document(demo_run)
+    for model in record["models"]:
+        row = found.row(model["name"])
+        first = next(iter(model["metrics"].values()))
+        low, high = first["ci95"]
+        assert row[1].startswith(f"{first['mean']:.4f}{low:.4f} … {high:.4f}")
+        assert row[3] == f"{model['vs_random']['lift']:.1f}"
+    chance, pairs = record["chance"]["MAP@12"], record["comparison"]["pairs"]
+    assert found.row("chance (exact)")[1] == f"{chance['mean']:.4f}± {chance['sd']:.4f}"
+    drawn = [trace["x"][0] for trace in found.figures["differences"]["data"]]
+    assert drawn == [pair["difference"] for pair in pairs]
+    for pair in pairs:
+        row = next(row for row in found.rows if row[0] == f"{pair['one']}− {pair['other']}")
+        assert row[2:4] == [pair["verdict"], f"{pair['p_adjusted']:.4f}"]
+    assert "Holm correction for 6 pairs" in found.texts["differences"]
+    # A public leaderboard of few users is not drawn.
+    text = found.texts["rank-flips"]
+    assert "1 % public: 9 of 854 users: not shown, as fewer than 30 users tell nothing." in text
+    assert "30 % public: 256 of 854 users In" in text
+    assert text.count("random divisions") == 1
+
+
+def test_charts_draw_the_figures_of_the_run(demo_run: Path) -> None:
+    found, record = page_of(demo_run).figures, document(demo_run)
+    models, chance = record["models"], record["chance"]["MAP@12"]
+    means = [m["metrics"]["MAP@12"]["mean"] for m in models]
+    assert [trace["x"][0] for trace in found["chance"]["data"]] == means
+    curves = [list(m["curve"].values()) for m in models]
+    assert [trace["y"] for trace in found["growth"]["data"]] == curves
+    covered = [100 * m["described"]["Coverage@12"] for m in models]
+    assert [trace["y"][0] for trace in found["coverage"]["data"]] == pytest.approx(covered)
+    error = found["chance"]["data"][0]["error_x"]
+    drawn = [means[0] - error["arrayminus"][0], means[0] + error["array"][0]]
+    assert drawn == pytest.approx(models[0]["metrics"]["MAP@12"]["ci95"])
+    band, line = found["chance"]["layout"]["shapes"]
+    assert (line["x0"], line["x1"]) == (chance["mean"], chance["mean"])
+    assert band["x1"] == chance["mean"] + chance["sd"]
+    traces = [t for figure in found.values() for t in figure["data"]]
+    assert max(len(trace["x"]) for trace in traces) <= 20  # no figure a user
+
+
+def test_histograms_count_every_user_who_is_not_at_0(demo_run: Path) -> None:
+    user_scores = pl.read_parquet(demo_run / "per_user.parquet")
+    found = page_of(demo_run)
+    for i, model in enumerate(document(demo_run)["models"]):
+        means = (
+            user_scores.filter(model=model["name"]).group_by("user").agg(pl.col("MAP@12").mean())
+        )
+        share = float((means["MAP@12"] > 0).mean())  # type: ignore[arg-type]
+        assert sum(found.figures[f"users-{i}"]["data"][0]["y"]) == pytest.approx(100 * share)
+    assert "80 % at 0" in found.texts["users"]
+    assert "over folds" not in found.texts["users"]
+
+
+def test_slices_are_drawn_one_column_at_a_time(demo_run: Path) -> None:
+    parts, found = document(demo_run)["slices"], page_of(demo_run)
+    traces = found.figures["slices"]["data"]
+    assert len(traces) == len(parts) * 4
+    hollow = {t["y"][0] for t in traces if t["marker"]["symbol"].endswith("-open")}
+    assert hollow == {f"row {i}" for i, part in enumerate(parts) if part["small"]}
+    assert ("few users" in found.texts["slices"]) == bool(hollow)
+
+
+def test_how_to_repeat_it(demo_run: Path) -> None:
+    text = page_of(demo_run).texts["repeat"]
+    assert (demo_run / "config.toml").read_text(encoding="utf-8").strip() in text
+    for digest in document(demo_run)["evaluation"]["fields"].values():
+        assert digest in text
+    assert runs.read(demo_run).environment["polars"] in text
+
+
+def test_what_each_model_is_made_with(tmp_path: Path) -> None:
+    small.write(tmp_path, {"one.csv": "user,item\nann,b\n"})
+    week = POPULAR | {"params": {"window_days": 7, "values": False}}
+    both = {"name": "both", "use": "baselines.blend:Blend", "of": ["popular", "file"]}
+    file = {"name": "file", "lists": "one.csv"}
+    text = page_of_models(tmp_path, week, file, both).texts["repeat"]
+    assert (
+        "popular: baselines.popular:Popular(window_days = 7, half_life_days = none, "
+        "weights = none, values = false)"
+    ) in text
+    assert f"file: lists of {tmp_path / 'one.csv'}" in text
+    assert re.search(r"both: baselines.blend:Blend\(.+\), made of “popular” and “file”", text)
+
+
+# What is not there.
+
+
+def test_a_single_model(tmp_path: Path) -> None:
+    found = page_of_models(tmp_path, POPULAR)
+    assert "the run has a single model" in found.texts["differences"]
+    assert "the run has a single model" in found.texts["rank-flips"]
+    assert found.row("popular")
+    assert "differences" not in found.figures
+
+
+def test_empty_parts_say_so(copied: Path) -> None:
+    models = [
+        m | {"curve": {}, "described": {}, "vs_random": None} for m in document(copied)["models"]
+    ]
+    parts: dict[str, Any] = {"models": models, "chance": {}, "slices": [], "shake_up": []}
+    found = changed(copied, **parts, comparison=None)
+    said = {
+        "chance": "No exact chance value",
+        "differences": "nothing to compare",
+        "growth": "no curve",
+        "slices": "No groups of users",
+        "coverage": "not measured",
+        "rank-flips": "No division was tried",
+    }
+    for section, words in said.items():
+        assert words in found.texts[section]
+
+
+@pytest.mark.parametrize("name", ["per_user.parquet", "config.toml", "environment.json"])
+def test_a_file_that_is_gone_costs_its_part_alone(copied: Path, name: str) -> None:
+    (copied / name).unlink()
+    found = Page(page(runs.read(copied)))
+    where = "users" if name == "per_user.parquet" else "repeat"
+    assert re.search(r"cannot be\s+read", found.texts[where])
+
+
+TWO_FOLDS: dict[str, Any] = {
+    "split": {"strategy": "time", "valid_days": 1, "folds": 2},
+    "evaluation": {"k": 1, "metrics": ["MAP@1"]},
+}
+
+
+def test_folds_have_columns_and_a_table_of_their_own(tmp_path: Path) -> None:
+    """On the 8th both want b: popular puts a first, the last two days b. On the 9th it is a."""
+    late = POPULAR | {"name": "late", "params": {"window_days": 2}}
+    log = small.TO_TUNE + "dan,a,2020-01-01\neve,a,2020-01-01\n"
+    found = page_of_models(tmp_path, POPULAR, late, log=log, **TWO_FOLDS)
+    titles = next(row for row in found.rows if "fold 1" in "".join(row))
+    first, better = (
+        next(i for i, t in enumerate(titles) if w in t) for w in ("fold 1", "better in")
+    )
+    popular, other = (found.row(name) for name in ("popular", "late"))
+    assert popular[first : first + 2] == ["0.0000", "1.0000"]
+    assert other[first : first + 2] == ["1.0000", "0.0000"]
+    assert {popular[better], other[better]} == {"–", "1 of 2 folds"}  # the first has none
+    windows = [row[:3] for row in found.rows if row[1:2] and row[1].startswith("1 day from")]
+    assert "result.json has the groups of each" in found.texts["slices"]
+    assert windows == [["1", "1 day from 2020-01-08", "2"], ["2", "1 day from 2020-01-09", "2"]]
+
+
+def test_a_user_of_several_folds_has_one_value(tmp_path: Path) -> None:
+    """Of ann, bob and cid, two in each fold, ann alone has a hit: 1 · 3 / (2 · 2), two have 0."""
+    found = page_of_models(tmp_path, POPULAR, log=small.TWO_WEEKS, **TWO_FOLDS)
+    assert "67 % at 0" in found.texts["users"]
+    (bars,) = found.figures["users-0"]["data"]
+    bar = max(range(len(bars["y"])), key=bars["y"].__getitem__)
+    assert bars["hovertext"][bar].endswith("33 % of users (1)")
+    assert sum(bars["y"]) == pytest.approx(100 / 3)
+    low, high = (float(end) for end in bars["hovertext"][bar].partition(":")[0].split(" to "))
+    assert low <= 3 / 4 <= high
+    assert "the sum over folds" in found.texts["users"]
+
+
+def test_a_metric_of_all_lists_has_no_users(tmp_path: Path) -> None:
+    asked = {"metrics": ["Coverage@2", "MAP@2"]}
+    found = page_of_models(tmp_path, POPULAR, small.RANDOM, evaluation=asked)
+    assert "one value for all lists" in found.texts["users"]
+    assert "is not 0 for users without lists" in found.texts["leaderboard"]
+    assert "no curve" in found.texts["growth"]
+    assert found.row("popular")
+
+
+def test_what_an_unusual_record_says(copied: Path) -> None:
+    """Models without a class, a mean of 0, no estimate, a metric that calls neither end better."""
+    record = document(copied)
+    for model in record["models"]:
+        del model["use"], model["params"]
+    record["models"][-1]["metrics"]["MAP@12"] |= {"mean": 0.0, "ci95": None}
+    record["bridge"]["models"]["popular"] = {"window": None, "sample": None}
+    for pair in record["comparison"]["pairs"]:
+        pair["verdict"] = "higher"
+    found = changed(copied, **record)
+    assert "The models" not in found.texts["repeat"]
+    chance = found.figures["chance"]
+    assert (list(chance["scales"]), chance["scale"]) == (["linear"], "linear")  # 0 has no logarithm
+    assert ["–"] in [row[2:] for row in found.rows if row and row[0] == "popular"]
+    assert "Higher or lower means" in found.texts["differences"]
+    assert "It is higher than each of the 3 others" in found.texts[""]
+
+
+def test_a_baseline_is_compared_with_alone(copied: Path) -> None:
+    comparison = document(copied)["comparison"]
+    pairs = [p for p in comparison["pairs"] if p["other"] == "random"]
+    better = sum(pair["verdict"] == "better" for pair in pairs)
+    found = changed(copied, comparison=comparison | {"baseline": "random", "pairs": pairs})
+    others = f"{better} better, {3 - better} tied"
+    assert f"compared with “random”: {others}." in found.texts[""]
+
+
+@pytest.mark.parametrize(
+    ("lost", "message"),
+    [
+        *((part, f"earlier version (no {part}") for part in ("comparison", "slices", "shake_up")),
+        ("bridge", "earlier version (no bridge"),
+        ("bridge with_items", "no bridge.with_items"),
+        ("models 1 described", "no described"),
+    ],
+)
+def test_an_older_run_is_refused_with_what_to_do(copied: Path, lost: str, message: str) -> None:
+    *way, last = (int(key) if key.isdigit() else key for key in lost.split())
+    record = part = document(copied)
+    for key in way:
+        part = part[key]
+    del part[last]
+    (copied / "result.json").write_text(json.dumps(record), encoding="utf-8")
+    with refusal(UsageError, message, "run it again: harness run"):
+        page(runs.read(copied))
+
+
+# What no name can do, and what a browser is told to load.
+
+
+def test_hostile_names_are_text(hostile_run: Path) -> None:
+    found = page_of(hostile_run)
+    for name in HOSTILE:
+        assert any(row and row[0] == cut(name, 240) for row in found.rows)
+    assert not [tag for tag, _ in found.tags if tag in ("img", "iframe", "object")]
+    assert not [a for _, a in found.tags if any(key.startswith("on") for key in a)]
+    assert "alert(1)</script>" not in text_of(hostile_run)
+    assert len(found.scripts) == 3
+    shown = json.dumps(found.figures, ensure_ascii=False)
+    assert not re.search(r"<(?!/?b>|br>)|<b>bold", shown)
+    assert "&lt;script&gt;" in shown
+    block = text_of(hostile_run).split('id="figures">')[1].split("</script>")[0]
+    assert not set("<>&") & set(block)
+
+
+def test_nothing_is_loaded_from_anywhere(hostile_run: Path) -> None:
+    found = page_of(hostile_run)
+    for tag, attrs in found.tags:
+        for name in ("src", "srcset", "action", "data", "poster", "background", "xlink:href"):
+            assert name not in attrs, tag
+        assert (attrs.get("href") or "#").startswith(("#", "data:,"))
+    style = text_of(hostile_run).split("<style>")[1].split("</style>")[0]
+    assert not re.search(r"url\(|@import", style)
+    headers = [a for _, a in found.tags if a.get("http-equiv") == "Content-Security-Policy"]
+    (policy,) = (str(header["content"]) for header in headers)
+    assert policy.startswith("default-src 'none'")
+    assert policy.count("'sha256-") == 2
+    assert not re.search(r"script-src[^;]*unsafe|https?:|\*|eval", policy)
+    assert len(text_of(hostile_run).encode()) < 6_000_000
+
+
+# The command.
+
+
+def test_the_page_is_written_into_the_run_which_may_still_be_replaced(copied: Path) -> None:
+    command.report(copied)
+    assert (copied / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert is_run(copied)
+    names = {*FILES, "recommendations.parquet", "report.html"}
+    assert {path.name for path in copied.iterdir()} == names
+    for name in FILES:
+        before = (copied / name).read_bytes()
+        with refusal(UsageError, "never touched"):
+            command.report(copied, copied / name)
+        assert (copied / name).read_bytes() == before
+
+
+def test_the_page_is_written_elsewhere_and_equal_runs_have_equal_pages(
+    demo_run: Path, tmp_path: Path, cli: Cli
+) -> None:
+    out = tmp_path / "a" / "b.html"
+    status, text, err = cli("report", str(demo_run), "--out", str(out))
+    assert (status, err) == (0, "")
+    assert text.startswith(f"written to {out}")
+    assert out.read_text(encoding="utf-8") == text_of(demo_run)
+    assert not (demo_run / "report.html").exists()
+    is_refused(cli("report", str(demo_run), "--out", str(tmp_path / "a")), "is no regular file")
+
+
+def test_what_is_no_page_is_never_replaced(demo_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("kept")
+    (tmp_path / "link.html").symlink_to(tmp_path / "target")
+    (tmp_path / "folder").mkdir()
+    before = sorted(tmp_path.iterdir())
+    for out, message in (
+        (tmp_path / "link.html", "is no regular file"),
+        (Path("/dev/null"), "is no regular file"),
+        (tmp_path / "folder", "is no regular file"),
+        (tmp_path / "users.parquet", "is the name of a run's file"),
+        (tmp_path / ("a" * 300), "cannot be written"),
+    ):
+        with refusal(UsageError, message):
+            command.report(demo_run, out)
+    assert (tmp_path / "target").read_text() == "kept"
+    assert Path("/dev/null").is_char_device()
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,0 +1,78 @@
+"""A small version of benchmarks/calibration*.py: do tests err as often as they say?
+
+Limits are four standard errors of the share of so many trials.
+"""
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look, and the second study for the first
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def calibration() -> Any:
+    return load("calibration")
+
+
+@pytest.fixture(scope="module")
+def over_folds(calibration: Any) -> Any:
+    return load("calibration_folds")
+
+
+def around(share: float, trials: int) -> Any:
+    return pytest.approx(share, abs=4 * (share * (1 - share) / trials) ** 0.5)
+
+
+@pytest.mark.parametrize(("users", "hits"), [(500, 0.2), (2000, 0.1)])
+def test_two_equal_models(calibration: Any, users: int, hits: float) -> None:
+    t, flips, difference, ours, _student, _percentile = (
+        calibration.two_equal_models((users, hits, 600, 0)) / 600
+    )
+    assert t == around(0.05, 600)
+    assert flips == around(0.05, 600)
+    assert difference == around(0.95, 600)
+    assert ours == around(0.95, 600)
+
+
+def test_ten_equal_models(calibration: Any) -> None:
+    """Holm's rate is at most 5 %; pairs of ten models depend on each other, so it is less."""
+    (wrong,) = calibration.ten_equal_models((500, 0.2, 300, 0)) / 300
+    assert wrong <= 0.05 + 4 * (0.05 * 0.95 / 300) ** 0.5
+
+
+@pytest.mark.parametrize(("users", "candidates"), [(500, 300), (2000, 3000)])
+def test_a_random_model(calibration: Any, users: int, candidates: int) -> None:
+    (wrong,) = calibration.random_models((users, candidates, 600, 0)) / 600
+    assert wrong == around(0.05, 600)
+
+
+@pytest.mark.parametrize("pattern", ["all in four", "a fifth in four, others in one"])
+def test_two_equal_models_over_folds(over_folds: Any, pattern: str) -> None:
+    """With a sign a row the error is 7 to 10 %; intervals of raw values hold in up to 99.9 %."""
+    t, flips, _rows, difference, ours, _student, _percentile, _values = (
+        over_folds.recurring_users((pattern, "50 %, worth 1", 500, 600, 0)) / 600
+    )
+    assert t == around(0.05, 600)
+    assert flips == around(0.05, 600)
+    assert difference == around(0.95, 600)
+    assert ours == around(0.95, 600)
+
+
+def test_a_random_model_over_folds(over_folds: Any) -> None:
+    pattern = "a fifth in four, others in one"
+    (wrong,) = over_folds.random_folds((pattern, 300, 500, 600, 0)) / 600
+    assert wrong == around(0.05, 600)

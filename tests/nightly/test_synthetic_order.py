@@ -1,0 +1,53 @@
+"""The samples are worth evaluating on: random < popular < popular last week < repurchase."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from harness import config as config_
+from harness.data.synthetic import synthesise
+from harness.experiment.run import run
+
+ROOT = Path(__file__).parents[2]
+BASELINES = "random", "popular", "popular last week", "repurchase"
+
+
+def scores_of(name: str, *changes: str) -> tuple[list[float], int]:
+    """Return MAP of each baseline in the run of a demo's config, and of how many users."""
+    path = ROOT / "configs" / f"{name}.toml"
+    result = run(config_.read(path, ["compare.resamples=100", "data.cache=false", *changes]))
+    models = {model.name: next(iter(model.metrics.values())).mean for model in result.models}
+    return [models[baseline] for baseline in BASELINES], len(result.evaluation_set.user_ids)
+
+
+@pytest.mark.parametrize(("name", "least"), [("demo", 800), ("demo-ponpare", 300)])
+def test_each_baseline_of_the_samples_beats_the_one_before(name: str, least: int) -> None:
+    scores, users = scores_of(name)
+    assert users >= least
+    for worse, better in pairwise(scores):
+        assert better > 1.1 * worse, scores
+
+
+def test_hm_scores_are_of_the_real_magnitude() -> None:
+    (random, always, last_week, again), _ = scores_of("demo")
+    assert random < 0.005
+    assert 0.003 < always < 0.015
+    assert 0.005 < last_week < 0.03
+    assert 0.02 < again < 0.06
+
+
+@pytest.mark.parametrize(
+    ("name", "layout", "size"),
+    [
+        ("demo", "hm", {"users": 10_000, "items": 1500, "events": 60_000}),
+        ("demo-ponpare", "ponpare", {"users": 4000, "items": 2500, "events": 60_000}),
+    ],
+)
+def test_larger_markets_with_other_seeds_keep_the_order(
+    name: str, layout: str, size: dict[str, int], tmp_path: Path
+) -> None:
+    synthesise(layout, tmp_path, **size, seed=5, gzip=True)
+    scores, _ = scores_of(name, f"data.path={tmp_path}")
+    assert scores == sorted(scores)
+    assert scores[-1] > 2 * scores[0]

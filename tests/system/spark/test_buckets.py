@@ -1,0 +1,296 @@
+"""Buckets that Spark's workers make: those of the local engine, field by field."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import small
+from conftest import refusal
+
+from harness import config as config_
+from harness.config import Config
+from harness.core.errors import DataError, UsageError
+from harness.core.random import id_hashes
+from harness.data import bucketing, buckets
+from harness.data.dataset import Dataset, Events
+from harness.data.layout import Layout
+from harness.spark import reading
+from harness.spark.buckets import prepared
+from harness.spark.packing import unpacked
+from harness.spark.parts import contents
+from spark.conftest import NOISE, by_value
+
+pytestmark = NOISE
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _by_value(installed: None) -> None:
+    by_value(__name__)
+
+
+ROOT = Path(__file__).parents[3]
+LOG = """user,item,time,stars
+ann,a,2020-01-01,5
+bob,"b, the second",2020-01-02,1
+ann,c,2020-01-02,4
+"c
+id",a,2020-01-03,4
+ann,a,2020-01-01,3
+"""
+USERS = "user,age\nann,31\nzoe,\n"
+ITEMS = "item,kind\na,shoe\nz,\n"
+
+
+def same(found: Any, expected: Any, where: str) -> None:
+    """Check that two fields hold the same, of the same types."""
+    assert type(found) is type(expected), where
+    if isinstance(found, Events):
+        for name in ("user", "item", "time", "kind", "row"):
+            same(getattr(found, name), getattr(expected, name), f"{where}.{name}")
+    elif isinstance(found, np.ndarray):
+        assert found.dtype == expected.dtype, where
+        np.testing.assert_array_equal(found, expected, err_msg=where)
+    elif isinstance(found, pl.Series):
+        assert found.dtype == expected.dtype, where
+        assert found.name == expected.name, where
+        assert found.to_list() == expected.to_list(), where
+    else:
+        assert found == expected, where
+
+
+def all_same(found: Dataset, expected: Dataset) -> None:
+    for field in fields(Dataset):
+        same(getattr(found, field.name), getattr(expected, field.name), field.name)
+
+
+def datasets(found: Any) -> list[Dataset]:
+    """Return the data set of each bucket, opened here as workers do."""
+    read = contents(found.parts.frame.toArrow().to_batches())
+    opened = {part: found.parts.opened(part, unpacked(content)) for part, content, _ in read}
+    return [opened[part] for part in sorted(opened)]
+
+
+def compare(spark: Any, layout: Layout, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bucketing, "bucket_count", lambda events: count)
+    with buckets.prepared(layout, kept=False) as local, prepared(spark, layout) as found:
+        assert [*found.known.events] == [*local.known.events]
+        assert [*found.known.users] == [*local.known.users]
+        all_same(found.empty(), local.empty())
+        for one, other in zip(datasets(found), local.datasets(), strict=True):
+            all_same(one, other)
+
+
+@pytest.mark.parametrize(("name", "count"), [("demo", 7), ("demo-ponpare", 64)])
+def test_sample_competitions(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, name: str, count: int
+) -> None:
+    compare(spark, config_.read(ROOT / f"configs/{name}.toml").layout(), count, monkeypatch)
+
+
+def table(folder: Path, log: str = LOG, **data: Any) -> Config:
+    return small.config(folder, log=log, data=data)
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_a_table(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    small.write(tmp_path, {"users.csv": USERS, "items.csv": ITEMS})
+    given = table(tmp_path, users="users.csv", items="items.csv", where={"stars": {"min": 3}})
+    compare(spark, given.layout(), count, monkeypatch)
+
+
+def many(seed: int, rows: int = 5_000) -> pl.DataFrame:
+    draw = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "user": [f"user{n}" for n in draw.integers(0, 300, rows)],
+            "item": [f"{n:03}" for n in draw.integers(0, 90, rows)],
+            "time": draw.integers(0, 10**13, rows),
+            "stars": draw.integers(1, 6, rows),
+        }
+    ).with_columns(pl.col("time").cast(pl.Datetime("us")))
+
+
+@pytest.mark.parametrize(
+    ("count", "shuffled", "piece"), [(1, True, 700), (7, False, 700), (7, True, 1 << 23)]
+)
+def test_parquet_in_any_order_of_rows_and_ranges(
+    spark: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    count: int,
+    shuffled: bool,
+    piece: int,
+) -> None:
+    monkeypatch.setattr(reading, "PIECE_ROWS", piece)
+    frame = many(1)
+    frame.write_parquet(tmp_path / "log.parquet", row_group_size=1_000)
+    layout = table(tmp_path, events="log.parquet", where={"stars": {"min": 2}}).layout()
+    monkeypatch.setattr(bucketing, "bucket_count", lambda events: count)
+    with buckets.prepared(layout, kept=False) as local:
+        expected = list(local.datasets())
+    if shuffled:
+        frame.sample(fraction=1, shuffle=True, seed=2).write_parquet(tmp_path / "log.parquet")
+    with prepared(spark, layout) as found:
+        for one, other in zip(datasets(found), expected, strict=True):
+            all_same(one, other)
+
+
+REMOTE = {
+    "csv": lambda folder: (folder / "many.csv").as_uri(),
+    "parquet": lambda folder: (folder / "log.parquet").as_uri(),
+    "a table": lambda folder: "table:shop_log",
+}
+
+
+@pytest.mark.parametrize("kind", REMOTE)
+def test_what_spark_reads_itself(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A URI or a table of the catalog: the same events, but for what their names are."""
+    frame = many(2, 2_000)
+    frame.write_csv(tmp_path / "many.csv")
+    frame.write_parquet(tmp_path / "log.parquet")
+    spark.read.parquet(str(tmp_path / "log.parquet")).repartition(3).createOrReplaceTempView(
+        "shop_log"
+    )
+    layout = table(tmp_path, events="log.parquet", where={"stars": {"min": 3}}).layout()
+    remote = table(tmp_path, events=REMOTE[kind](tmp_path), where={"stars": {"min": 3}}).layout()
+    monkeypatch.setattr(bucketing, "bucket_count", lambda events: 7)
+    with buckets.prepared(layout, kept=False) as local, prepared(spark, remote) as found:
+        (note,) = found.known.notes
+        assert note.split(":")[-1] == local.known.notes[0].split(":")[-1]
+        for one, other in zip(datasets(found), local.datasets(), strict=True):
+            all_same(replace(one, notes=()), replace(other, notes=()))
+    spark.catalog.dropTempView("shop_log")
+
+
+def test_quotes_and_lines_within_them_are_read_by_spark_as_they_are_here(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = table(tmp_path).layout()
+    remote = table(tmp_path, events=(tmp_path / "log.csv").as_uri()).layout()
+    with buckets.prepared(layout, kept=False) as local, prepared(spark, remote) as found:
+        for one, other in zip(datasets(found), local.datasets(), strict=True):
+            all_same(one, other)
+
+
+def test_attributes_that_spark_reads_are_frames_of_each_bucket(spark: Any, tmp_path: Path) -> None:
+    small.write(tmp_path, {"users.csv": USERS, "items.csv": ITEMS})
+    uris = {name: (tmp_path / f"{name}.csv").as_uri() for name in ("users", "items")}
+    with prepared(spark, table(tmp_path, **uris).layout(), 64) as found:
+        for data in datasets(found):
+            users, items = data.users_table, data.items_table
+            assert isinstance(users, pl.DataFrame)
+            assert isinstance(items, pl.DataFrame)
+            assert users.columns == ["user", "age"]
+            assert sorted(items.rows()) == [("a", "shoe"), ("z", None)]
+            assert users.rows() == ([("ann", "31")] if "ann" in data.user_ids else [])
+            assert data.item_ids.to_list() == ["a", "b, the second", "c", "z"]
+
+
+def test_a_user_of_many_events_beside_others_of_few(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = many(3, 30_000).with_columns(
+        user=pl.when(pl.int_range(pl.len()) % 10 > 0).then(pl.lit("one")).otherwise("user")
+    )
+    frame.write_parquet(tmp_path / "log.parquet")
+    compare(spark, table(tmp_path, events="log.parquet").layout(), 64, monkeypatch)
+
+
+FAULTS = {
+    "no rows": ("user,item,time\n", {}, ["log.csv: the table has no rows"]),
+    "all left out": (LOG, {"where": {"stars": {"min": 9}}}, ["none of 5 rows has stars >= 9"]),
+    "an empty id": (
+        "user,item,time\nann,a,2020-01-01\n,a,2020-01-01\n",
+        {},
+        ['column "user": found an empty value, expected an id'],
+    ),
+    "no time": (
+        "user,item,time\nann,a,2020-01-01\nann,a,soon\n",
+        {},
+        ['column "time": found "soon", expected an ISO time'],
+    ),
+    "no number": (
+        "user,item,time,stars\nann,a,2020-01-01,many\n",
+        {"where": {"stars": {"min": 3}}},
+        ['column "stars": found "many", expected a number'],
+    ),
+    "a column": (LOG, {"user": "usr"}, ['no column "usr"', 'did you mean "user"?']),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_cannot_be_used_is_told(spark: Any, tmp_path: Path, fault: str) -> None:
+    """As Spark reads it; what workers read is refused by the reader of the local engine."""
+    log, data, words = FAULTS[fault]
+    name = (tmp_path / "log.csv").as_uri()
+    layout = table(tmp_path, log, events=name, **data).layout()
+    with refusal(DataError, name, *words), prepared(spark, layout):
+        pass
+
+
+def test_the_error_of_a_file_is_the_local_one(spark: Any, tmp_path: Path) -> None:
+    layout = table(tmp_path, LOG + "bob,,2020-01-04,1\n").layout()
+    with pytest.raises(DataError) as local, buckets.prepared(layout, kept=False):
+        pass
+    with pytest.raises(DataError) as found, prepared(spark, layout):
+        pass
+    assert str(found.value) == str(local.value)
+    assert 'line 8, column "item"' in str(found.value)
+
+
+def test_a_line_with_too_few_fields_is_told(spark: Any, tmp_path: Path) -> None:
+    name = (tmp_path / "log.csv").as_uri()
+    layout = table(tmp_path, LOG + "bob,a\n", events=name).layout()
+    with pytest.raises(Exception, match=r"(?i)malformed"), prepared(spark, layout):
+        pass
+
+
+def test_float_ids_are_refused(spark: Any, tmp_path: Path) -> None:
+    pl.DataFrame({"user": [1.0], "item": ["a"], "time": ["2020-01-01"]}).write_parquet(
+        tmp_path / "log.parquet"
+    )
+    name = (tmp_path / "log.parquet").as_uri()
+    told = refusal(DataError, name, 'column "user" holds floats', "Int64")
+    with told, prepared(spark, table(tmp_path, events=name).layout()):
+        pass
+
+
+def test_an_id_of_two_rows_of_a_users_table_is_told(spark: Any, tmp_path: Path) -> None:
+    small.write(tmp_path, {"users.csv": USERS + "ann,32\n"})
+    name = (tmp_path / "users.csv").as_uri()
+    words = name, 'column "user": the id "ann" stands in more than one row'
+    with refusal(DataError, *words), prepared(spark, table(tmp_path, users=name).layout(), 7):
+        pass
+
+
+def numbered(folder: Path, **data: Any) -> Layout:
+    given = {"strategy": "last_n", "n": 1, "ties": "file"}
+    return small.config(folder, log=LOG, split=given, data=data).layout()
+
+
+def test_rows_of_a_file_are_numbered(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare(spark, numbered(tmp_path), 7, monkeypatch)
+
+
+def test_rows_that_have_no_order_are_refused(spark: Any, tmp_path: Path) -> None:
+    told = refusal(UsageError, 'ties = "file"', "order of rows", "--engine spark")
+    with told, prepared(spark, numbered(tmp_path, events="table:shop_log")):
+        pass
+
+
+def test_items_of_one_hash_are_told(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "harness.spark.buckets.id_hashes", lambda ids: id_hashes(ids) & np.uint64(0)
+    )
+    told = refusal(DataError, 'items "', "have the same hash; give one another id")
+    with told, prepared(spark, table(tmp_path).layout()):
+        pass

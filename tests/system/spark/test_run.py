@@ -1,0 +1,203 @@
+"""`harness run` on Spark: the record, the scores and the lists of a run in memory."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from conftest import Cli, is_refused, refusal, tells
+from small import CONFIGS, LOG, POPULAR, timeless
+
+from harness.core.errors import (
+    DataError,
+    EmptyEvaluationSetError,
+    RecommenderError,
+    UsageError,
+)
+from harness.experiment import run_folder
+from harness.experiment.compare import compare
+from harness.experiment.run import run as run_locally
+from harness.spark import run
+from harness.spark.parts import Parts
+from spark.conftest import NOISE
+
+pytestmark = NOISE
+COUNTS = """
+import numpy as np
+from harness.models.sums import FromSums
+from harness.models.bases import OneOrder
+
+class Rarest(OneOrder, FromSums):
+    def fit_steps(self, train):
+        n = len(train.item_ids)
+        total = yield lambda part: {"items": np.bincount(part.events.item, minlength=n)}
+        self.order_ = np.argsort(total["items"][train.candidates], kind="stable").astype(np.int32)
+"""
+"""A model beside a config, which no worker has a file of."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["last two", "every metric", "slices", "grades", "k-core", "given"],
+)
+def test_the_record_is_that_of_a_run_in_memory(spark: Any, tmp_path: Path, name: str) -> None:
+    settings = small.many(tmp_path, **CONFIGS[name])
+    found = run(settings, tmp_path / "run", buckets=3)
+    assert timeless(found.to_dict()) == timeless(run_locally(settings).to_dict())
+
+
+@pytest.fixture
+def both(spark: Any, tmp_path: Path) -> tuple[Path, Path]:
+    """Return the folders of one run, on Spark and here."""
+    settings = small.many(tmp_path, compare={"resamples": 300})
+    run(settings, tmp_path / "spark", buckets=7)
+    run_locally(settings).write(tmp_path / "local")
+    return tmp_path / "spark", tmp_path / "local"
+
+
+def test_the_folder_holds_what_other_commands_read(both: tuple[Path, Path]) -> None:
+    there, here = both
+    names = {path.name for path in there.iterdir()}
+    assert names == {*run_folder.FILES, *run_folder.TABLES}
+    for name in ("user_ids", "users"):
+        one, other = (getattr(run_folder.read(folder), name) for folder in both)
+        assert one.equals(other)
+    record, expected = (json.loads((f / "result.json").read_text()) for f in (there, here))
+    assert timeless(record) == timeless(expected)
+    assert timeless(compare(there).to_dict() | {"models": ()}) == timeless(
+        compare(here).to_dict() | {"models": ()}
+    )
+    assert compare(there, here).comparison == compare(here).comparison  # equal scores, one model
+
+
+def test_lists_by_hand(spark: Any, tmp_path: Path) -> None:
+    """b had two events before the last day; then a, c and d have one each, in id order."""
+    run(small.config(tmp_path), tmp_path / "run", buckets=2)
+    rows = pl.read_parquet(tmp_path / "run" / "recommendations.parquet" / "*.parquet")
+    expected = [(user, "popular", 0, ["b", "a"]) for user in ("ann", "bob", "cid")]
+    assert rows.sort("user").rows() == expected
+
+
+def test_a_model_beside_the_config_travels(spark: Any, tmp_path: Path) -> None:
+    small.write(tmp_path, {"rare.py": COUNTS})
+    settings = small.config(tmp_path, POPULAR, {"name": "rare", "use": "rare:Rarest"})
+    found = run(settings, tmp_path / "run", buckets=2)
+    assert timeless(found.to_dict()) == timeless(run_locally(settings).to_dict())
+
+
+def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> None:
+    broken = COUNTS.replace("class Rarest(OneOrder, FromSums):", "class Rarest(FromSums):")
+    broken += "    def recommend(self, users, k, draws, exclude=None):\n        return 1 / 0\n"
+    small.write(tmp_path, {"rare.py": broken})
+    settings = small.config(tmp_path, {"name": "rare", "use": "rare:Rarest"})
+    told = refusal(RecommenderError, 'model "rare" raised in recommend', "ZeroDivisionError")
+    with told as caught:
+        run(settings, tmp_path / "run", buckets=2)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_nobody_left_is_told_as_it_is_here(spark: Any, tmp_path: Path) -> None:
+    log = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-08\n"
+    with refusal(EmptyEvaluationSetError, "seen in train", "take a shorter window"):
+        run(small.config(tmp_path, log=log), tmp_path / "run")
+
+
+def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
+    place = (tmp_path / "far" / "run-1").as_uri()
+    run(small.config(tmp_path), tmp_path / "run", tables=place)
+    assert {p.name for p in (tmp_path / "far" / "run-1").iterdir()} == {*run_folder.TABLES}
+    assert not {*run_folder.TABLES} & {path.name for path in (tmp_path / "run").iterdir()}
+    assert run_folder.read(tmp_path / "run").environment["tables"] == place
+    with refusal(UsageError, f"Spark wrote its tables to {place}; copy per_user.parquet"):
+        _ = run_folder.read(tmp_path / "run").user_scores
+    table = "per_user.parquet"
+    shutil.copytree(tmp_path / "far" / "run-1" / table, tmp_path / "run" / table)
+    assert len(run_folder.read(tmp_path / "run").user_scores) == 3
+
+
+def test_tables_that_are_there_are_told_before_anything_is_read(spark: Any, tmp_path: Path) -> None:
+    given, place = small.config(tmp_path), str(tmp_path / "tables")
+    run(given, tmp_path / "run", tables=place)
+    (tmp_path / "log.csv").unlink()
+    with refusal(UsageError, "--tables", "per_user.parquet is there already", "that is free"):
+        run(given, tmp_path / "other", tables=place)
+
+
+def test_models_that_cannot_run_are_told_before_anything_is_read(tmp_path: Path) -> None:
+    given = small.config(tmp_path, POPULAR, {"name": "all", "use": "baselines.ease:EASE"})
+    (tmp_path / "log.csv").unlink()
+    with refusal(UsageError, "1 model learns from all events at once: all", "learn in parts"):
+        run(given, tmp_path / "run", master="no master")
+
+
+def test_tables_that_are_not_seen_here_are_told(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers that have disks of their own write nothing here."""
+    monkeypatch.setattr(Parts, "write", lambda *_: None)
+    with refusal(DataError, "of 3 users 0 are there", "--tables"):
+        run(small.config(tmp_path), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_command_prints_what_it_prints_here(spark: Any, cli: Cli, here: Path) -> None:
+    small.write(here, {"c.toml": small.toml(POPULAR), "log.csv": LOG})
+    _, expected, _ = cli("run", "c.toml", "--out", "local")
+    done = cli("run", "c.toml", "--engine", "spark", "--buckets", "2", "--out", "there")
+    tells(done, 0, "MAP@2", "written to there/")
+    assert done[1].replace("there", "local") == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--master", "local[2]"], "--master is an option of --engine spark"),
+        (["--tables", "x"], "--tables is an option of --engine spark"),
+        (["--engine", "spark", "--memory", "2GB"], "--memory is an option of --engine local"),
+    ],
+)
+def test_options_of_the_other_engine_are_refused(
+    cli: Cli, here: Path, options: list[str], words: str
+) -> None:
+    small.write(here, {"c.toml": small.toml(POPULAR), "log.csv": LOG})
+    is_refused(cli("run", "c.toml", *options), words)
+
+
+TIME = {"split": {"strategy": "time", "folds": 2}}
+GIVEN = {
+    "data": {"events": ["one.base", "two.base"]},
+    "split": {"strategy": "given", "valid": ["one.test", "two.test"]},
+}
+REMOTE = {"path": "s3a://shop"}
+ONE_SET = "--engine spark evaluates one evaluation set: "
+IN_MEMORY = "; or run without it, where --memory says how much may be used"
+
+
+@pytest.mark.parametrize(
+    ("sections", "told"),
+    [
+        (TIME, f"folds, and {ONE_SET}set folds = 1, which is the last{IN_MEMORY}"),
+        (
+            GIVEN,
+            "valid names 2 files, one a fold, and "
+            f"{ONE_SET}name one file there, and one in [data] events{IN_MEMORY}",
+        ),
+        (TIME | {"data": REMOTE}, f"{ONE_SET}set folds = 1, which is the last"),
+        (TIME | {"data": {"events": "table:shop.sales"}}, "set folds = 1, which is the last"),
+        (
+            GIVEN | {"data": GIVEN["data"] | REMOTE},
+            "name one file there, and one in [data] events",
+        ),
+    ],
+)
+def test_folds_are_refused_with_what_names_one(
+    tmp_path: Path, sections: dict[str, Any], told: str
+) -> None:
+    """What Spark alone can read is not sent back to one machine."""
+    with refusal(UsageError, "config: [split] ", told) as caught:
+        run(small.config(tmp_path, **sections), tmp_path / "run")
+    assert str(caught.value).endswith(told)

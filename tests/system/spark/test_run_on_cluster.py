@@ -1,0 +1,222 @@
+"""`harness run` on a real standalone cluster and by Spark Connect: the run without Spark."""
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from small import timeless
+
+from harness import config as config_
+from harness.config import Config
+from harness.experiment import run_folder
+from harness.experiment.run import run as run_locally
+from harness.spark import reading, run
+from harness.spark.session import session
+from spark.conftest import NOISE, Cluster, Twice, until
+from spark.conftest import small as few_partitions
+from spark.test_buckets import ROOT, many
+from spark.test_cluster import at_work, kill_when
+
+pytestmark = NOISE
+TABLE = """
+[data]
+layout = "table"
+path = "."
+events = "log.{suffix}"
+items = "{items}"
+user = "customer_id"
+item = "article_id"
+time = "t_dat"
+
+[split]
+strategy = "last_n"
+n = 2
+ties = "shuffle"
+
+[evaluation]
+k = 12
+metrics = ["MAP@12", "NDCG@12", "Coverage@12", "Novelty@12"]
+
+[[models]]
+name = "random"
+use = "baselines.random_items:RandomItems"
+repeats = 3
+
+[[models]]
+name = "trending"
+use = "baselines.trending:Trending"
+
+[[models]]
+name = "repurchase"
+use = "baselines.repurchase:Repurchase"
+"""
+HM = ROOT / "data/hm-sample"
+
+
+@pytest.fixture
+def on_cluster(cluster: Cluster, on_loopback: None) -> Iterator[Any]:
+    with session(cluster.url) as opened:
+        few_partitions(opened)
+        yield opened
+
+
+def settings(name: str, folder: Path) -> Config:
+    """Return a sample competition, or that of H&M as a table of CSV or Parquet."""
+    if name in ("demo", "demo-ponpare"):
+        return config_.read(ROOT / f"configs/{name}.toml", ["data.cache=false"])
+    return as_table(folder, name, hm())
+
+
+def hm() -> pl.DataFrame:
+    return pl.read_csv(HM / "transactions_train.csv.gz", infer_schema=False)
+
+
+def as_table(folder: Path, suffix: str, log: pl.DataFrame) -> Config:
+    """Write the rows of a log, and return the config of the models on it."""
+    items = HM / "articles.csv.gz"
+    text = TABLE.format(suffix=suffix, items=items)
+    small.write(folder, {"c.toml": text})
+    if suffix == "csv":
+        log.write_csv(folder / "log.csv")
+    else:
+        log.with_columns(pl.col("t_dat").str.to_date()).write_parquet(
+            folder / "log.parquet", row_group_size=1_000
+        )
+    return config_.read(folder / "c.toml", ["data.cache=false"])
+
+
+def frames(folder: Path) -> dict[str, pl.DataFrame]:
+    """Return the tables of a run, rows in an order that does not tell who wrote them."""
+    read: dict[str, pl.DataFrame] = {}
+    for name in run_folder.TABLES:
+        path = folder / name
+        if path.exists():
+            found = pl.read_parquet(path / "*.parquet" if path.is_dir() else path)
+            keys = [key for key in ("model", "repeat", "user") if key in found.columns]
+            read[name] = found.sort(keys).select(sorted(found.columns))
+    return read
+
+
+def same_tables(there: Path, here: Path) -> None:
+    """Check that the workers wrote the rows of the run without Spark, once each."""
+    found = frames(there)
+    assert {*found} == {*run_folder.TABLES}
+    lists = found[run_folder.RECOMMENDATIONS]
+    assert lists.select("user", "model", "repeat").is_unique().all()
+    for name, rows in frames(here).items():
+        assert found[name].equals(rows), name
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Any:
+    """Return what runs a config without Spark, into the folder local, and returns its record."""
+
+    def ran(given: Config) -> Any:
+        found = run_locally(given)
+        found.write(tmp_path / "local")
+        return timeless(found.to_dict())
+
+    return ran
+
+
+@pytest.mark.parametrize(
+    ("name", "buckets"), [("demo", 1), ("demo-ponpare", 64), ("csv", 2), ("parquet", 7)]
+)
+def test_a_run_is_that_without_spark(
+    on_cluster: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    local: Any,
+    name: str,
+    buckets: int,
+) -> None:
+    monkeypatch.setattr(reading, "PIECE_ROWS", 5_000)  # several ranges of a file
+    given = settings(name, tmp_path)
+    expected = local(given)
+    found = run(given, tmp_path / "run", buckets=buckets)
+    assert timeless(found.to_dict()) == expected
+    same_tables(tmp_path / "run", tmp_path / "local")
+
+
+def test_by_connect(connect_server: str, tmp_path: Path, local: Any) -> None:
+    given = settings("parquet", tmp_path)
+    expected = local(given)
+    found = run(given, tmp_path / "run", remote=connect_server, buckets=7)
+    assert timeless(found.to_dict()) == expected
+    same_tables(tmp_path / "run", tmp_path / "local")
+
+
+def large(folder: Path) -> Config:
+    """Return all models on a log that takes the cluster some seconds."""
+    many(4, 200_000).write_parquet(folder / "log.parquet", row_group_size=10_000)
+    split = {"strategy": "last_n", "n": 2, "ties": "shuffle"}
+    return small.config(folder, *small.MODELS, data={"events": "log.parquet"}, split=split)
+
+
+def writing(folder: Path) -> bool:
+    """Return whether workers write the tables of the run, which stand in a folder beside it."""
+    return any(path.parent.name not in DONE for path in folder.glob(f"*/{run_folder.PER_USER}"))
+
+
+DONE = ("local", "first")
+
+
+@pytest.mark.parametrize("moment", ["at work", "writing"])
+def test_a_worker_that_is_killed_changes_nothing(
+    cluster: Cluster, on_loopback: None, tmp_path: Path, local: Any, moment: str
+) -> None:
+    """As soon as some tasks of a stage are done, or when its tables are being written."""
+    given = large(tmp_path)
+    expected = local(given)
+    with session(cluster.url) as spark:
+        few_partitions(spark)
+        run(given, tmp_path / "first", buckets=16)  # workers have imported what they need
+        due = at_work(spark) if moment == "at work" else partial(writing, tmp_path)
+        killed = threading.Thread(target=kill_when, args=(due, cluster.workers[0]))
+        killed.start()
+        found = run(given, tmp_path / "run", buckets=16)
+        assert not killed.is_alive()  # it was killed meanwhile
+    cluster.workers[0] = cluster.add_worker()
+    until("two workers again", lambda: cluster.alive() == 2)
+    assert timeless(found.to_dict()) == expected
+    same_tables(tmp_path / "run", tmp_path / "local")
+
+
+LATE = """
+import time
+import numpy as np
+from harness.models.bases import OneOrder
+from harness.models.sums import FromSums
+
+def first_try():
+    from pyspark import TaskContext
+    task = TaskContext.get()
+    return task is not None and task.partitionId() == 0 and task.attemptNumber() == 0
+
+class Late(OneOrder, FromSums):
+    def fit_steps(self, train):
+        n = len(train.item_ids)
+        def counts(part):
+            if first_try():
+                time.sleep(30)
+            return {"items": np.bincount(part.events.item, minlength=n)}
+        total = yield counts
+        self.order_ = np.argsort(-total["items"][train.candidates], kind="stable").astype(np.int32)
+"""
+"""A model whose first task sleeps, where Spark runs it: so long that it is begun anew elsewhere."""
+
+
+def test_tasks_that_are_run_twice_change_nothing(twice: Twice, tmp_path: Path, local: Any) -> None:
+    small.write(tmp_path, {"late.py": LATE})
+    late = {"name": "late", "use": "late:Late"}
+    given = small.config(tmp_path, *small.MODELS, late, log=small.MANY)
+    expected = local(given)
+    found = run(given, tmp_path / "run", buckets=16)
+    assert timeless(found.to_dict()) == expected
+    same_tables(tmp_path / "run", tmp_path / "local")
+    assert twice.happened()

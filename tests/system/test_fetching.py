@@ -1,0 +1,242 @@
+"""``harness fetch``: checked by its sum, unpacked by name, whole or not there; what is said."""
+
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType, SimpleNamespace
+from typing import NoReturn
+
+import pytest
+from conftest import Cli, is_refused, refusal, tells
+from servers import FILES, IN_ARCHIVE, Answer, Server, answering, as_ml_20m, serving, zipped
+
+from harness.core.errors import DataError
+from harness.core.progress import steps
+from harness.data import datasets
+from harness.data.fetching import Place
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """Return a server that has a small ml-20m, where the command looks for it."""
+    for name in ("http_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(time, "sleep", lambda _: None)  # pooch waits before it tries again
+    with serving() as server:
+        known = {"ml-20m": as_ml_20m(server.url, server.content)}
+        monkeypatch.setattr(datasets, "DATASETS", MappingProxyType(known))
+        yield server
+
+
+@pytest.fixture
+def place(server: Server, tmp_path: Path) -> Place:
+    """Return where the served archive is to be unpacked."""
+    return place_of(server, tmp_path)
+
+
+def place_of(server: Server, folder: Path) -> Place:
+    return Place(as_ml_20m(server.url, server.content), folder / "data" / "ml-20m")
+
+
+def fill(place: Place) -> None:
+    with steps("downloading", place.dataset.size, "B", shown=False) as bar:
+        place.fill(bar)
+
+
+def everything(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+ALL = ["ml-20m/README.txt", "ml-20m/config.toml", "ml-20m/movies.csv", "ml-20m/ratings.csv"]
+
+
+def test_the_files_come_with_a_config_and_nothing_else(place: Place, server: Server) -> None:
+    place.folder.mkdir(parents=True)  # an empty folder is filled
+    fill(place)
+    assert everything(place.folder.parent) == ALL
+    for name, text in FILES.items():
+        assert (place.folder / name).read_text() == text
+    assert place.is_filled()
+    assert server.requests == 1
+
+
+def test_a_download_that_fails_begins_anew(place: Place, server: Server) -> None:
+    server.answers = [answering(sent=50), answering(503), answering(says_how_much=False)]
+    fill(place)
+    assert server.requests == 3
+    assert everything(place.folder.parent) == ALL
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (answering(404), "the server answers 404 Not Found"),
+        (answering(503), "the server answers 503 Service Unavailable"),
+        (answering(sent=50), "the connection failed (IncompleteRead(50 bytes read"),
+    ],
+    ids=["404", "503", "cut"],
+)
+def test_four_tries_are_all(answer: Answer, words: str, place: Place, server: Server) -> None:
+    server.answers = [answer]
+    with refusal(DataError, server.url, words, "try again", f"put it at {place.archive}"):
+        fill(place)
+    assert server.requests == 4
+    assert everything(place.folder.parents[1]) == []
+
+
+def test_a_server_that_stalls_is_left(place: Place, server: Server) -> None:
+    server.answers = [answering(sent=50, stalls=True)]
+    with refusal(DataError, server.url, "the connection failed (timed out)"):
+        fill(replace(place, timeout=0.5))
+
+
+def raises(error: BaseException) -> Callable[..., NoReturn]:
+    def function(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    return function
+
+
+def test_a_name_that_is_not_found(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    unknown = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    monkeypatch.setattr(socket, "getaddrinfo", raises(unknown))
+    with refusal(DataError, place.dataset.url, "the connection failed (Name or service not known)"):
+        fill(place)
+
+
+def test_what_was_changed_on_its_way_is_removed(place: Place, server: Server) -> None:
+    server.content = zipped()[:-1] + b"x"
+    sha256 = as_ml_20m("", server.content).sha256
+    words = f"expected {place.dataset.sha256} but got {sha256}", "another network"
+    with refusal(DataError, server.url, *words):
+        fill(place)
+    assert everything(place.folder.parent) == []
+
+
+def test_an_archive_that_a_person_has_brought_is_taken(place: Place, server: Server) -> None:
+    place.archive.parent.mkdir()
+    place.archive.write_bytes(b"mine")
+    with refusal(DataError, str(place.archive), place.dataset.sha256, "move it away"):
+        fill(place)
+    assert place.archive.read_bytes() == b"mine"
+    place.archive.write_bytes(server.content)
+    fill(place)
+    assert everything(place.folder.parent) == ["ml-20m.zip", *ALL]
+    assert server.requests == 0
+
+
+def test_names_that_lead_elsewhere_are_not_unpacked(server: Server, tmp_path: Path) -> None:
+    evil = {"../evil": "x", "/evil": "x", "ml-20m/../../evil": "x", "C:\\evil": "x", "evil": "x"}
+    server.content = zipped(IN_ARCHIVE | evil)
+    fill(place_of(server, tmp_path))
+    assert everything(tmp_path) == [f"data/{name}" for name in ALL]
+
+
+def test_a_disk_without_room(place: Place, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    needed = place.dataset.size + sum(place.dataset.files.values())
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=needed - 1))
+    with refusal(DataError, "MB free, and ml-20m needs 0.0 MB", "--out"):
+        fill(place)
+    assert (server.requests, everything(place.folder.parents[1])) == (0, [])
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=needed))
+    fill(place)
+
+
+def test_folders_that_were_made_for_nothing_are_removed(place: Place, tmp_path: Path) -> None:
+    nowhere = replace(place, dataset=replace(place.dataset, url="http://127.0.0.1:1/ml-20m.zip"))
+    with refusal(DataError, "127.0.0.1"):
+        fill(replace(nowhere, folder=tmp_path / "deep" / "data" / "ml-20m"))
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "data").mkdir()
+    with refusal(DataError, "127.0.0.1"):
+        fill(nowhere)
+    assert [path.name for path in tmp_path.rglob("*")] == ["data"]
+
+
+def test_what_is_broken_off_leaves_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "copyfileobj", raises(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        fill(place)
+    assert list(place.folder.parents[1].iterdir()) == []
+    monkeypatch.setattr(shutil, "copyfileobj", raises(OSError(28, "No space left on device")))
+    words = "cannot be written: No space left on device", "another --out"
+    with refusal(DataError, str(place.folder), *words):
+        fill(place)
+    assert list(place.folder.parents[1].iterdir()) == []
+
+
+def test_what_it_prints_last_is_a_command_that_works(cli: Cli, server: Server) -> None:
+    status_, out, err = cli("fetch", "ml-20m")
+    assert (status_, server.requests) == (0, 1)
+    sizes = [f"data/ml-20m/{name}  {len(text):,} bytes" for name, text in FILES.items()]
+    *lines, last = out.splitlines()
+    assert set(sizes) < set(lines)
+    assert last == "next  harness run data/ml-20m/config.toml"
+    assert "MovieLens 20M: 20,000,263 ratings by 138,493 users" in err
+    assert "no commercial use without GroupLens' permission" in err
+    assert "https://files.grouplens.org/datasets/movielens/ml-20m-README.html" in err
+    tells(cli("run", "data/ml-20m/config.toml"), 0, "item kNN", "popular", "random × 10")
+
+
+def test_the_terms_are_shown_before_anything_comes(cli: Cli, server: Server) -> None:
+    server.answers = [answering(404)]
+    done = cli("fetch", "ml-20m", "--out", "new/films")
+    is_refused(done, server.url, "the server answers 404 Not Found", "put it at new/ml-20m.zip")
+    assert done[2].index("no commercial use") < done[2].index("404")
+
+
+def test_what_is_there_is_not_fetched_again(cli: Cli, server: Server) -> None:
+    first = cli("fetch", "ml-20m", "--out", "films")
+    status_, out, err = cli("fetch", "ml-20m", "--out", "films")
+    assert (status_, out, server.requests) == (0, first[1], 1)
+    assert err == "films: has ml-20m already\n"
+    Path("films/ratings.csv").write_text("mine")
+    is_refused(cli("fetch", "ml-20m", "--out", "films"), "films: has", "name another --out")
+    assert Path("films/ratings.csv").read_text() == "mine"
+
+
+def test_what_cannot_be_fetched(cli: Cli, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_refused(cli("fetch", "ml-20"), 'has no "ml-20"', 'did you mean "ml-20m"?')
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    is_refused(cli("fetch", "ml-20m"), 'pip install "submission-harness[fetch]"')
+    assert server.requests == 0
+
+
+FETCH = """
+import sys
+sys.path.insert(0, {folder!r})
+import harness.cli
+from harness.data import datasets
+from servers import as_ml_20m, zipped
+datasets.DATASETS = {{"ml-20m": as_ml_20m({url!r}, zipped())}}
+sys.argv = ["harness", "fetch", "ml-20m"]
+harness.cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("sent", "exit_status"),
+    [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 130)],
+)
+def test_a_command_that_was_ended_begins_anew(
+    sent: signal.Signals, exit_status: int, cli: Cli, server: Server, here: Path
+) -> None:
+    server.answers = [answering(sent=50, stalls=True), answering()]
+    code = FETCH.format(folder=str(Path(__file__).parent), url=server.url)
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=here, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert server.asked.wait(120)
+        process.send_signal(sent)
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == exit_status
+    assert "Traceback" not in err
+    assert not (here / "data" / "ml-20m").exists()
+    assert cli("fetch", "ml-20m")[0] == 0
+    assert [path.name for path in (here / "data").iterdir()] == ["ml-20m"]

@@ -1,0 +1,243 @@
+"""The page of a run in a real browser: loads nothing, sorts, hides models, prints."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import HOSTILE
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from harness.experiment import run_folder
+from harness.report.page import page as page_of
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+OPTIONS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+)
+
+
+def executable() -> str:
+    """Return where a browser is; without one, skip, or fail where one is required."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is not None:
+        return found
+    missing = f"no browser ({', '.join(BROWSERS)}) is installed; make browser installs one"
+    if os.environ.get("HARNESS_BROWSER") == "required":
+        pytest.fail(missing)
+    pytest.skip(missing)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=executable(), args=list(OPTIONS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def files(
+    demo_run: Path, hostile_run: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """Return the pages of both runs."""
+    folder = tmp_path_factory.mktemp("pages")
+    for name, run in {"demo": demo_run, "hostile": hostile_run}.items():
+        (folder / f"{name}.html").write_text(page_of(run_folder.read(run)), encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in ("demo", "hostile")}
+
+
+class Watched:
+    """A page, and all that went on while it was open."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        page.set_default_timeout(120_000)  # milliseconds: a busy machine is slow
+        self.said: list[str] = []
+        self.requested: list[str] = []
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("request", lambda request: self.requested.append(request.url))
+        page.on("dialog", lambda dialog: (self.said.append("dialog"), dialog.dismiss()))
+
+    def open(self, path: Path) -> None:
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("#chart-coverage .points")
+
+    def names(self) -> list[str]:
+        """Return the models of the main table that are shown, in its order."""
+        return [
+            row.inner_text().splitlines()[0].strip()
+            for row in self.page.query_selector_all("#models tbody th")
+            if row.is_visible()
+        ]
+
+    def rows_of_chart(self, name: str) -> list[str]:
+        labels = self.page.query_selector_all(f"#chart-{name} .ytick text")
+        return [str(label.text_content()) for label in labels]
+
+    def count(self, selector: str) -> int:
+        return len(self.page.query_selector_all(selector))
+
+
+@pytest.fixture
+def watched(browser: Browser) -> Iterator[Watched]:
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    yield Watched(context.new_page())
+    context.close()
+
+
+@pytest.fixture
+def demo(watched: Watched, files: dict[str, Path]) -> Watched:
+    watched.open(files["demo"])
+    return watched
+
+
+@pytest.mark.parametrize("name", ["demo", "hostile"])
+def test_it_loads_in_silence_and_asks_for_nothing(
+    watched: Watched, files: dict[str, Path], name: str
+) -> None:
+    watched.open(files[name])
+    watched.page.wait_for_load_state("networkidle")
+    assert watched.said == []
+    assert watched.requested == [files[name].as_uri()]
+
+
+def test_plotly_knows_every_attribute(demo: Watched) -> None:
+    unknown = demo.page.evaluate(
+        """() => Object.values(JSON.parse(document.getElementById("figures").textContent))
+            .flatMap((f) => Plotly.validate(f.data, f.layout) || []).map((fault) => fault.msg)"""
+    )
+    assert unknown == []
+
+
+def test_titles_sort_by_click_and_by_key(demo: Watched) -> None:
+    best_first = demo.names()
+    assert best_first[0] == "repurchase"
+    demo.page.click("#models thead th:nth-child(2) button")
+    assert demo.names() == best_first[::-1]
+    assert "chance (exact)" in demo.page.inner_text("#models tr:last-child >> nth=-1")
+    demo.page.click("#models thead th:nth-child(2) button")
+    assert demo.names() == best_first
+    demo.page.click("#models thead th:nth-child(1) button")
+    assert demo.names() == sorted(best_first)
+    for _ in range(40):
+        demo.page.keyboard.press("Tab")
+        if demo.page.evaluate("document.activeElement.textContent") == "MAP@12":
+            break
+    demo.page.keyboard.press("Enter")
+    assert demo.names()[0] == "repurchase"
+
+
+def test_figures_sort_as_numbers_and_say_so(demo: Watched) -> None:
+    demo.page.click("#models thead th:nth-child(9) button")
+    values = demo.page.eval_on_selector_all(
+        "#models tbody td:nth-child(9)", "cells => cells.map((c) => Number(c.dataset.value))"
+    )
+    assert values == sorted(values, reverse=True)
+    sorts = "#models thead th[aria-sort]"
+    assert demo.count(sorts) == 1
+    assert demo.page.get_attribute(sorts, "aria-sort") == "descending"
+    first = demo.names()[0]
+    demo.page.evaluate("delete document.querySelector('#models tbody td').dataset.value")
+    for _ in range(2):  # missing figures stand last in either order
+        demo.page.click("#models thead th:nth-child(2) button")
+        assert demo.names()[-1] == first
+
+
+def test_a_hidden_model_leaves_every_table_and_chart(demo: Watched) -> None:
+    lines = "#chart-growth .scatterlayer .trace"
+    before = demo.count(lines)
+    demo.page.click('.chip[data-model="0"] >> nth=0')
+    assert "repurchase" not in demo.names()
+    assert demo.count(lines) == before - 1
+    assert demo.count("#chart-coverage .points path") == 3
+    assert demo.rows_of_chart("chance") == demo.names()
+    assert not [row for row in demo.rows_of_chart("differences") if "repurchase" in row]
+    assert not demo.page.is_visible("#chart-users-0")
+    demo.page.click(".legend .all >> nth=0")
+    assert demo.names()[0] == "repurchase"
+    assert demo.count(lines) == before
+
+
+def test_pairs_of_one_model_and_slices_of_another_column(demo: Watched) -> None:
+    demo.page.select_option('select[data-filter="pairs"]', label="pairs with random")
+    shown = demo.page.query_selector_all("#pairs tbody tr:not([hidden]) th")
+    names = [row.inner_text().replace("\n", " ") for row in shown]
+    assert names == demo.rows_of_chart("differences")
+    assert len(shown) == 3
+    assert all("random" in name for name in names)
+    before = demo.rows_of_chart("slices")
+    demo.page.select_option('select[data-filter="slices"]', label="truth")
+    after = demo.rows_of_chart("slices")
+    assert after
+    assert after != before
+    titles = demo.page.inner_text("#slices .part:not([hidden]) thead")
+    assert all(row.partition("n = ")[0].strip() in titles for row in after)
+
+
+def test_hostile_names_are_shown_as_they_are(watched: Watched, files: dict[str, Path]) -> None:
+    watched.open(files["hostile"])
+    shown = {" ".join(name.split()) for name in watched.names()}
+    assert {" ".join(name.split()) for name in HOSTILE if len(name) < 100} <= shown
+    assert "<script>alert(1)</script>" in watched.rows_of_chart("chance")
+    assert watched.count("main img, main svg a, main a") == 0
+    for point in watched.page.query_selector_all("#chart-coverage .points path"):
+        point.hover(force=True)
+    assert "dialog" not in watched.said
+
+
+def box_of(element: Any) -> dict[str, float]:
+    box = element.bounding_box()
+    assert box is not None
+    return dict(box)
+
+
+@pytest.mark.parametrize("name", ["demo", "hostile"])
+def test_a_small_screen_scrolls_in_one_direction_with_names_beside_figures(
+    watched: Watched, files: dict[str, Path], name: str
+) -> None:
+    watched.page.set_viewport_size({"width": 400, "height": 800})
+    watched.open(files[name])
+    assert watched.page.evaluate("document.documentElement.scrollWidth") <= 400
+    for chart in watched.page.query_selector_all(".chart svg.main-svg"):
+        box = box_of(chart)
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 400
+    watched.page.evaluate("document.querySelector('#models').parentElement.scrollLeft = 300")
+    assert box_of(watched.page.query_selector("#models tbody th"))["x"] >= 0
+
+
+def test_paper_has_figures_and_no_controls(demo: Watched) -> None:
+    demo.page.emulate_media(media="print")
+    for control in ("nav", ".switch", ".copy", ".choice"):
+        assert not demo.page.is_visible(f"{control} >> nth=0")
+    assert demo.page.is_visible("#chart-chance")
+    assert demo.page.pdf().startswith(b"%PDF-")
+
+
+def test_dark_follows_the_system_and_the_scale_its_switch(demo: Watched) -> None:
+    colour = "getComputedStyle(document.querySelector('#chart-chance .ytick text')).fill"
+    light = demo.page.evaluate(colour)
+    demo.page.emulate_media(color_scheme="dark")
+    assert demo.page.evaluate(colour) != light
+    for scale in ("linear", "log"):
+        demo.page.click(f'.switch button[data-scale="{scale}"]')
+        axis = "document.getElementById('chart-chance').layout.xaxis.type"
+        assert demo.page.evaluate(axis) == scale
+
+
+def test_the_config_is_copied(demo: Watched, demo_run: Path) -> None:
+    demo.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    demo.page.click(".copy")
+    demo.page.wait_for_selector("text=Copied")
+    copied = demo.page.evaluate("navigator.clipboard.readText()")
+    assert copied == (demo_run / "config.toml").read_text(encoding="utf-8")

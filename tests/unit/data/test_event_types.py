@@ -1,0 +1,310 @@
+"""Columns of event types and values, and conditions: in text, Parquet, JSON lines and buckets."""
+
+import gzip
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+import small
+from conftest import refusal
+from event_files import FOLDER
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.core.errors import DataError
+from harness.data import bucketing
+from harness.data.buckets import prepared
+from harness.data.dataset import Dataset
+from harness.data.loading import load
+from harness.delimited import blocks
+
+LOG = """user,item,time,event,stars
+ann,a,2020-01-01,view,1
+ann,b,2020-01-02,sale,4.5
+bob,a,2020-01-03,view,-2
+bob,a,2020-01-03,cart,0
+"""
+THREE = "user,item,time\n"
+FILES = ["log.csv", "log.parquet", "log.jsonl"]
+BOTH = pytest.mark.parametrize("events", FILES[:2])
+ALL = pytest.mark.parametrize("events", FILES)
+
+
+def typed(data: Dataset) -> list[tuple[str, str, str, float | None]]:
+    """Return the events of a data set in its order: user, item, type, value."""
+    users, items, e = data.user_ids.to_list(), data.item_ids.to_list(), data.events
+    kinds = [data.kinds[kind] for kind in e.kind]
+    values = [None] * len(e) if e.value is None else e.value.tolist()
+    pairs = zip(e.user, e.item, strict=True)
+    return [(users[u], items[i], k, v) for (u, i), k, v in zip(pairs, kinds, values, strict=True)]
+
+
+def read(folder: Path, log: str = LOG, *, inferred: bool = True, **data: Any) -> Dataset:
+    """Write the log in every form, and read that of the key `events`."""
+    frame = pl.read_csv(log.encode(), infer_schema=inferred)
+    frame.write_parquet(folder / "log.parquet")
+    frame.write_ndjson(folder / "log.jsonl")
+    return load(small.config(folder, log=log, data=data).layout())
+
+
+def values_of(data: Dataset) -> list[float]:
+    assert data.events.value is not None
+    return data.events.value.tolist()
+
+
+def test_types_and_values_are_those_of_their_columns(tmp_path: Path) -> None:
+    data = read(tmp_path, kind="event", value="stars")
+    assert data.kinds == ("cart", "sale", "view")  # by name
+    assert data.notes == ("event types: cart, sale, view",)
+    assert typed(data) == [
+        ("ann", "a", "view", 1.0),
+        ("ann", "b", "sale", 4.5),
+        ("bob", "a", "cart", 0.0),
+        ("bob", "a", "view", -2.0),
+    ]
+    assert {event[2:] for event in typed(read(tmp_path))} == {("event", None)}
+
+
+@pytest.mark.parametrize(
+    ("where", "items", "note"),
+    [
+        ({"event": "view"}, ["a", "a"], "event = view"),
+        ({"event": ["sale", "cart"]}, ["b", "a"], "event = sale or cart"),
+        ({"stars": {"min": 0, "max": 1}}, ["a", "a"], "0 <= stars <= 1"),
+        ({"stars": {"max": 0.5}, "event": ["cart"]}, ["a"], "event = cart, stars <= 0.5"),
+    ],
+)
+@BOTH
+def test_rows_that_do_not_hold_the_conditions_are_left_out_and_counted(
+    tmp_path: Path, where: dict[str, Any], items: list[str], note: str, events: str
+) -> None:
+    data = read(tmp_path, where=where, events=events)
+    assert [item for _, item, _, _ in typed(data)] == items
+    assert data.notes == (f"{events}: {4 - len(items)} of 4 rows left out (kept: {note})",)
+
+
+EMPTY = {
+    "user": ",b,2020-01-02,2\n",
+    "item": "bob,,2020-01-03,3\n",
+    "time": "cid,d,,4\n",
+    "stars": "dee,e,2020-01-05,\n",
+}
+
+
+@ALL
+@pytest.mark.parametrize("column", EMPTY)
+def test_hints_on_empty_values_work(tmp_path: Path, column: str, events: str) -> None:
+    log = f"user,item,time,stars\nann,a,2020-01-01,1\n{EMPTY[column]}"
+    keys = {"events": events} | ({"value": "stars"} if column == "stars" else {})
+    with refusal(DataError, f'column "{column}": found an empty value', "leaves such ro"):
+        read(tmp_path, log, **keys)
+    data = read(tmp_path, log, where={column: {"empty": False}}, **keys)
+    assert [event[:2] for event in typed(data)] == [("ann", "a")]
+    assert data.notes == (f"{events}: 1 of 2 rows left out (kept: {column} is not empty)",)
+
+
+@pytest.mark.parametrize(
+    ("columns", "keys"),
+    [
+        ({"stars": [1.0, float("nan")]}, {"where": {"stars": {"empty": False}}}),
+        ({"stars": ["1", ""]}, {"where": {"stars": {"min": 1}}, "value": "stars"}),
+        ({"time": [7, None]}, {"where": {"time": {"empty": False}}, "time_format": "epoch_s"}),
+    ],
+)
+def test_empty_in_parquet(tmp_path: Path, columns: dict[str, Any], keys: dict[str, Any]) -> None:
+    """NaN among floats, an empty text within bounds, no number for a time."""
+    frame = pl.DataFrame({"user": ["a", "b"], "item": ["x", "y"], "time": "2020-01-01"} | columns)
+    frame.write_parquet(tmp_path / "x.parquet")
+    assert len(read(tmp_path, events="x.parquet", **keys).events) == 1
+
+
+def test_of_two_values_of_an_event_the_lower_comes_first(tmp_path: Path) -> None:
+    high, low = "ann,a,2020-01-01,5\n", "ann,a,2020-01-01,-0.5\n"
+    for log in (high + low, low + high):
+        data = read(tmp_path, f"user,item,time,stars\n{log}", value="stars")
+        assert values_of(data) == [-0.5, 5.0]
+
+
+def test_a_given_split_tells_its_tables_apart_and_not_its_types(tmp_path: Path) -> None:
+    small.write(tmp_path, {"later.csv": LOG})
+    split = {"strategy": "given", "valid": "later.csv"}
+    data = load(small.config(tmp_path, log=LOG, split=split, data={"kind": "event"}).layout())
+    assert data.kinds == ("cart", "sale", "view") * 2
+    assert data.valid_kinds == (3, 4, 5)
+
+
+@pytest.mark.parametrize(("events", "place"), [("log.csv", "line 6"), ("log.parquet", "row 5")])
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (",1", ['column "event": found an empty value', "an event type"]),
+        ("view,", ['column "stars": found an empty value, expected a number', "where = { stars"]),
+        ("view,good", ['column "stars": found "good", expected a number; mend it, or list the '
+                       'texts of the rows to keep: where = { stars = ["1", "2.5"] } under [data]']),
+        ("view,inf", ['found "inf", expected a number']),
+        ("view,NaN", ['found "NaN"', "where = { stars = { min = 0 } } under [data] leaves"]),
+    ],
+)  # fmt: skip
+def test_bad_types_and_values_are_named_with_their_place(
+    tmp_path: Path, row: str, words: list[str], events: str, place: str
+) -> None:
+    keys = {"kind": "event", "value": "stars", "events": events}
+    with refusal(DataError, f"{events}: {place}, ", *words):
+        read(tmp_path, f"{LOG}ann,a,2020-01-01,{row}\n", inferred=False, **keys)
+
+
+@BOTH
+def test_hints_on_values_that_are_no_numbers_work(tmp_path: Path, events: str) -> None:
+    """Bounds are refused there: the column has to hold numbers, or nothing."""
+    log = LOG + "ann,a,2020-01-01,view,five\n"
+    keys = {"value": "stars", "events": events, "inferred": False}
+    with refusal(DataError, 'found "five"', "list the texts of the rows to keep: where = { stars"):
+        read(tmp_path, log, where={"stars": {"min": 0}}, **keys)
+    assert len(read(tmp_path, log, where={"stars": ["1", "4.5"]}, **keys).events) == 2
+    for none in ("NaN", ""):
+        log = LOG + f"ann,a,2020-01-01,view,{none}\n"
+        assert len(read(tmp_path, log, where={"stars": {"min": 0}}, **keys).events) == 3
+
+
+@BOTH
+def test_a_column_of_ids_is_no_column_of_event_types(tmp_path: Path, events: str) -> None:
+    log = THREE + "".join(f"u,i{n},2020-01-01\n" for n in range(300))
+    with refusal(DataError, f'{events}: column "item" holds more than 255 event types ("i0", "i1'):
+        read(tmp_path, log, kind="item", events=events)
+
+
+@pytest.mark.parametrize(
+    ("log", "keys", "words"),
+    [
+        (LOG, {"kind": "evnt"}, ['log.csv: line 1: no column "evnt"', '"event"?']),
+        (LOG, {"value": "evnt"}, ['no column "evnt"', '"event"?']),
+        (f"{THREE}ann,a,2020-01-01\n", {"where": {"event": "x"}}, ['no column "event"']),
+        (LOG, {"where": {"event": "buy"}},
+         ["log.csv: none of 4 rows has event = buy; look at [data] where"]),
+        (THREE + "".join(f"u,i{n},2020-01-01\n" for n in range(9)), {"where": {"item": "zzz"}},
+         ['column "item" holds i0, i1, i2, i3, i4, …']),
+    ],
+)  # fmt: skip
+def test_what_fits_no_row(tmp_path: Path, log: str, keys: dict[str, Any], words: list[str]) -> None:
+    with refusal(DataError, *words):
+        read(tmp_path, log, **keys)
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ({"event": "Sale"}, 'column "event" holds view, sale, cart; did you mean "sale"?'),
+        ({"event": ["zzz", "Cart"]}, 'column "event" holds view, sale, cart; did you mean "cart"?'),
+        ({"event": "zzz"}, 'column "event" holds view, sale, cart'),
+        ({"stars": {"min": 9}}, 'column "stars" holds 1, 4.5, -2, 0'),
+        ({"event": "cart", "user": "ANN"}, 'column "user" holds ann, bob; did you mean "ann"?'),
+        ({"event": "cart", "user": "ann"}, "has event = cart, user = ann; look at [data] where"),
+    ],
+)
+@pytest.mark.parametrize("events", ["log.csv", "packed.csv.gz", "log.parquet"])
+def test_what_was_meant(tmp_path: Path, where: dict[str, Any], words: str, events: str) -> None:
+    (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(LOG.encode()))
+    with pytest.raises(DataError) as raised:
+        read(tmp_path, inferred=False, where=where, events=events)
+    assert str(raised.value).endswith(words)
+
+
+@pytest.mark.parametrize("events", [*FILES, "x.sqlite::l", "x.db::l"])
+def test_how_conditions_match_booleans_and_floats(tmp_path: Path, events: str) -> None:
+    """By their text: true and 1.0; SQLite, which has no booleans, holds 1."""
+    made = "CREATE TABLE l AS SELECT 'a' AS user, 'b' AS item, '2020-01-01' AS time, "
+    for connect, name in ((sqlite3.connect, "x.sqlite"), (duckdb.connect, "x.db")):
+        with closing(connect(tmp_path / name)) as connection:
+            connection.execute(f"{made} true AS paid, CAST(1 AS DOUBLE) AS price")
+            connection.commit()
+    log = "user,item,time,paid,price\na,b,2020-01-01,true,1.0\n"
+    for where in ({"paid": "1" if "sqlite" in events else "true"}, {"price": "1.0"}):
+        assert len(read(tmp_path, log, events=events, where=where).events) == 1
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from("abc"),
+        st.sampled_from("xyz"),
+        st.integers(1, 3).map("2020-01-0{}".format),
+        st.sampled_from(["view", "sale", "a, b", 'say "x"', "é"]),
+        st.sampled_from([-1.0, 0.0, 0.1, 2.0, 1e300]),
+    ),
+    min_size=1,
+    max_size=12,
+).filter(lambda rows: any(row[3] != 'say "x"' for row in rows))
+
+
+@FOLDER
+@given(table=ROWS, random=st.randoms(use_true_random=False), size=st.sampled_from([50, 1000]))
+def test_all_hold_the_same_events(tmp_path: Path, table: list[Any], random: Any, size: int) -> None:
+    names = ["user", "item", "time", "event", "stars"]
+    shuffled = pl.DataFrame(random.sample(table, len(table)), names, orient="row")
+    shuffled.write_parquet(tmp_path / "x.parquet")
+    log = pl.DataFrame(table, names, orient="row").write_csv()
+    data = {"kind": "event", "value": "stars", "where": {"event": ["view", "a, b", "é", "sale"]}}
+    text, parquet = (
+        small.config(tmp_path, log=log, data={**data, "events": name}).layout()
+        for name in ("log.csv", "x.parquet")
+    )
+    kept = sorted((u, t, i, k, v) for u, i, t, k, v in table if k != 'say "x"')
+    expected = [(u, i, k, v) for u, _, i, k, v in kept]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "SIZE", size)
+        patch.setattr(bucketing, "bucket_count", lambda events: 3)
+        assert typed(load(text)) == typed(load(parquet)) == expected
+        with prepared(text, kept=False) as buckets:
+            held = [event for part in buckets.datasets() for event in typed(part)]
+    assert sorted(held) == sorted(expected)
+
+
+@BOTH
+def test_what_is_left_out_may_hold_anything(tmp_path: Path, events: str) -> None:
+    bad = LOG + "ann,b,yesterday,cart,9\n"
+    log = bad + "ann,a,2020-01-01,,\nbob,,2020-01-05,,\n"
+    where = {"event": ["view", "sale"]}
+    data = read(tmp_path, log, kind="event", value="stars", where=where, events=events)
+    assert len(data.events) == 3
+    assert data.kinds == ("sale", "view")
+    with refusal(DataError, f"{events}: ", 'column "time": found "yesterday", expected an ISO'):
+        read(tmp_path, bad, events=events)
+
+
+@ALL
+def test_a_zero_below_zero_is_a_zero(tmp_path: Path, events: str) -> None:
+    """Two zeros that are equal and are not the same bits must not be two values, or another one."""
+    stars = {"v": -5.0, "w": -0.0, "x": 0.0, "y": 3.0}
+    log = "".join(f"ann,{item},2020-01-01,{value}\n" for item, value in stars.items())
+    data = read(tmp_path, f"user,item,time,stars\n{log}", value="stars", events=events)
+    assert [str(value) for value in values_of(data)] == ["-5.0", "0.0", "0.0", "3.0"]
+
+
+def test_types_and_texts_of_json_are_as_they_are_written(tmp_path: Path) -> None:
+    lines = [f'{{"user":"u","item":"a","time":"2020-01-01","r":{r}}}\n' for r in (1, 1, 1, 1.5)]
+    (tmp_path / "x.jsonl").write_text("".join(lines))
+    assert read(tmp_path, kind="r", events="x.jsonl").kinds == ("1", "1.5")
+    assert len(read(tmp_path, where={"r": "1"}, events="x.jsonl").events) == 3
+
+
+@pytest.mark.parametrize(
+    ("to", "held"), [(pl.Date, "dates"), (pl.Datetime, "dates with times")], ids=["date", "time"]
+)
+@pytest.mark.parametrize("data", [{"value": "time"}, {"where": {"time": {"min": 1}}}])
+def test_dates_are_no_numbers(tmp_path: Path, data: dict[str, Any], to: Any, held: str) -> None:
+    times = pl.read_csv(LOG.encode()).with_columns(pl.col("time").str.strptime(to))
+    times.write_parquet(tmp_path / "x.parquet")
+    with refusal(DataError, f'x.parquet: column "time" holds {held}; expected numbers'):
+        read(tmp_path, events="x.parquet", **data)
+
+
+def test_rows_are_numbered_beside_a_column_called_row(tmp_path: Path) -> None:
+    pl.read_csv(LOG.encode()).with_columns(row=pl.lit(7)).write_parquet(tmp_path / "x.parquet")
+    split = {"strategy": "last_n", "n": 1, "ties": "file"}
+    config = small.config(tmp_path, log=LOG, split=split, data={"events": "x.parquet"})
+    row = load(config.layout()).events.row
+    assert row is not None
+    assert sorted(row.tolist()) == [0, 1, 2, 3]

@@ -1,0 +1,200 @@
+"""Tables in several files: patterns, and folders whose names are columns."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import refusal
+from event_files import FOLDER, log, rows
+from hypothesis import given
+from hypothesis import strategies as st
+from small import write
+
+from harness.config.splits import LastNSplit
+from harness.core.errors import DataError, UsageError
+from harness.data import attributes, loading
+from harness.data.layout import AttributeTable, Table
+from harness.data.loading import load
+from harness.data.naming import is_one_file, parts_of
+from harness.protocol.task import refuse_rows_without_order
+
+HEADER = "user,item,time\n"
+
+
+def names(folder: Path, pattern: str) -> list[str]:
+    return [part.path.relative_to(folder).as_posix() for part in parts_of(Table(folder / pattern))]
+
+
+TREE = (
+    "2019-12.csv 2020-01.csv 2020-02.csv.gz deep/2020-03.csv deep/er/2020-04.csv "
+    "deep/_temporary/2020-05.csv .hidden/2020-06.csv _SUCCESS x[1].csv x1.csv"
+)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        ("2020-*.csv", ["2020-01.csv"]),
+        ("2020-0?.csv*", ["2020-01.csv", "2020-02.csv.gz"]),
+        ("20[12]9-*.csv", ["2019-12.csv"]),
+        ("**/2020-*.csv", ["2020-01.csv", "deep/2020-03.csv", "deep/er/2020-04.csv"]),
+        ("deep/**/*.csv", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
+        ("deep/**", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
+        ("d*", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
+        ("*/*.csv", ["deep/2020-03.csv"]),
+        ("x[1].csv", ["x[1].csv"]),
+        ("deep", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
+    ],
+)
+def test_what_a_pattern_fits(tmp_path: Path, pattern: str, fits: list[str]) -> None:
+    tree = dict.fromkeys(TREE.split(), HEADER)
+    assert names(write(tmp_path, tree), pattern) == fits
+
+
+def test_a_folder_with_the_signs_of_patterns_is_itself(tmp_path: Path) -> None:
+    folder = write(tmp_path / "[ab]*", {"log-1.csv": HEADER, "log-2.csv": HEADER})
+    assert names(folder, "log-*.csv") == ["log-1.csv", "log-2.csv"]
+    assert names(folder, "log-1.csv") == ["log-1.csv"]
+
+
+def test_events_of_all_files_that_fit(tmp_path: Path) -> None:
+    files = {
+        "logs/2020-01.csv": HEADER + "a,x,2020-01-01\n",
+        "logs/2020-02.csv": HEADER + "a,y,2020-02-01\n",
+        "logs/2019-01.csv": HEADER + "a,z,2019-01-01\n",
+    }
+    layout = log(write(tmp_path, files), events="logs/2020-*.csv")
+    assert [item for _, item, _ in rows(layout)] == ["x", "y"]
+    assert [path.name for path in loading.files(layout)] == ["2020-01.csv", "2020-02.csv"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("2021-*.csv", ["2021-*.csv", "no file fits this pattern", "holds: ", "a.csv", "** for"]),
+        ("none/*.csv", ["the folder ", "none does not exist"]),
+        ("a*", ["a.csv.gz: stands beside a.csv; keep one of the two"]),
+    ],
+)
+def test_patterns_that_are_refused(tmp_path: Path, pattern: str, words: list[str]) -> None:
+    write(tmp_path, {"a.csv": HEADER, "a.csv.gz": ""})
+    with refusal(DataError, *words):
+        parts_of(Table(tmp_path / pattern))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
+def test_links_in_circles_out_of_a_folder_and_to_nothing(tmp_path: Path) -> None:
+    write(tmp_path, {"logs/a.csv": HEADER, "logs/deep/b.csv": HEADER, "other/c.csv": HEADER})
+    (tmp_path / "other" / "a.csv").symlink_to("gone.csv")  # does not go missing
+    assert names(tmp_path, "*/a.csv") == ["logs/a.csv", "other/a.csv"]
+    (tmp_path / "logs" / "again").symlink_to(tmp_path / "logs")
+    (tmp_path / "logs" / "deep" / "out").symlink_to("/")
+    (tmp_path / "logs" / "d.csv").symlink_to(tmp_path / "other" / "c.csv")
+    assert names(tmp_path, "logs") == ["logs/a.csv", "logs/d.csv", "logs/deep/b.csv"]
+    assert names(tmp_path, "logs/**/*.csv") == names(tmp_path, "logs")
+
+
+@pytest.mark.parametrize("events", ["log*.csv", "logs"])
+def test_rows_of_several_files_have_no_order(tmp_path: Path, events: str) -> None:
+    layout = log(write(tmp_path, {"logs/a.csv": HEADER}), events=events).with_events(numbered=True)
+    with refusal(UsageError, 'ties = "file": the events lie in ', "a folder or a pattern"):
+        refuse_rows_without_order(layout, LastNSplit(strategy="last_n", n=1, ties="file"))
+    assert is_one_file(Table(tmp_path / "log.csv"))
+
+
+def parquet(folder: Path, files: dict[str, dict[str, list[Any]]]) -> Path:
+    for name, columns in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        pl.DataFrame(columns).write_parquet(folder / name)
+    return folder
+
+
+ONE = {"user": ["a", "b"], "item": ["x", "y"]}
+TWO = {"user": ["a"], "item": ["y"]}
+DAYS = {
+    "log/time=2020-01-01/part-0.parquet": ONE,
+    "log/time=2020-01-02/part-0.parquet": TWO,
+    "log/_temporary/time=2020-01-03/part-0.parquet": TWO,
+}
+JANUARY = 18262
+"""Days from 1970 to 2020-01-01."""
+
+
+@pytest.mark.parametrize("events", ["log", "log/*/part-*.parquet", "log/*", "l*"])
+def test_times_may_stand_in_the_names_of_folders(tmp_path: Path, events: str) -> None:
+    layout = log(parquet(tmp_path, DAYS), events=events)
+    expected = [("a", "x", JANUARY), ("a", "y", JANUARY + 1), ("b", "y", JANUARY)]
+    assert rows(layout) == expected
+
+
+def test_of_a_folder_that_is_named_the_name_is_no_column(tmp_path: Path) -> None:
+    parquet(tmp_path, DAYS)
+    with refusal(DataError, 'part-0.parquet: line 1: no column "time"'):
+        load(log(tmp_path, events="log/time=2020-01-01"))
+
+
+def test_text_has_the_columns_of_its_folders_too(tmp_path: Path) -> None:
+    files = {
+        "log/time=2020-01-01/item=a%20%2F1/0.csv": 'user,note\nann,"1\n2"\nbob,\n',
+        "log/time=2020-01-01/item=b/0.csv": "user,note\nann,\n",
+    }
+    result = rows(log(write(tmp_path, files), events="log"))
+    assert result == [("ann", "a /1", JANUARY), ("ann", "b", JANUARY), ("bob", "a /1", JANUARY)]
+
+
+ONES: dict[str, Any] = {"user": ["a"], "item": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("item=x/0.csv", 'user,time\n"a\n",2020-01-01\n,2020-01-01\n',
+         '0.csv: line 4, column "user": found an empty value'),
+        ("item=x/0.csv", "user,time\na,2020-01-01\na\n",
+         "0.csv: line 3 has 1 field, expected 2"),
+        ("time=__HIVE_DEFAULT_PARTITION__/0.parquet", ONES,
+         '0.parquet: row 1, column "time": found an empty value'),
+        ("item=__HIVE_DEFAULT_PARTITION__/0.csv", "user,time\na,2020-01-01\n",
+         '0.csv: line 2, column "item": found an empty value'),
+        ("user=a/0.parquet", ONES,
+         'the column "user" stands in the file and in the name of its folder'),
+        ("user=a/0.csv", "user,item\na,x\n",
+         'the column "user" stands in the file and in the name of its folder'),
+        ("time=2020-01-01/time=2020-01-02/0.parquet", ONES,
+         '0.parquet: two of its folders say "time"'),
+    ],
+)  # fmt: skip
+def test_faults_in_such_folders(tmp_path: Path, name: str, content: Any, words: str) -> None:
+    to_write = write if name.endswith(".csv") else parquet
+    to_write(tmp_path, {f"log/{name}": content})
+    with refusal(DataError, words):
+        load(log(tmp_path, events="log"))
+
+
+def test_tables_of_users_lie_in_such_folders(tmp_path: Path) -> None:
+    write(tmp_path, {"users/town=here/0.csv": "user\na\n", "users/town=there/0.csv": "user\nb\n"})
+    table = AttributeTable(Table(tmp_path / "users"), id="user")
+    assert attributes.read(table).rows() == [("a", "here"), ("b", "there")]
+
+
+ID = st.sampled_from(["a", "b c", "d/e", "f=g", "%41", "é", '"'])
+
+
+@FOLDER
+@given(st.lists(st.tuples(ID, ID, st.integers(1, 3)), min_size=1, max_size=8, unique=True))
+def test_however_it_is_written_it_is_the_same_log(
+    tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, str, int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("logs")
+    schema = {"user": pl.String, "item": pl.String, "day": pl.Int64}
+    frame = pl.DataFrame(events, schema=schema, orient="row")
+    frame = frame.select("user", "item", time=pl.format("2020-01-0{}", "day"))
+    frame.write_csv(folder / "log.csv")
+    frame.write_parquet(pl.PartitionBy(folder / "hive", key=["item", "time"], include_key=False))
+    frame.write_csv(folder / "log.tsv", separator="\t")
+    expected = rows(log(folder))
+    assert len(expected) == len(events)
+    for name in ("hive", "hive/**/*.parquet", "hive/item=*", "lo*.tsv"):
+        assert rows(log(folder, events=name)) == expected

@@ -1,0 +1,218 @@
+"""What `synthesise` promises: bytes, headers, ids, counts, dates, and a clean refusal."""
+
+import json
+from collections.abc import Iterable
+from gzip import decompress
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import refusal
+
+from harness.core.errors import UsageError
+from harness.data.synthetic import DEFAULTS, SAMPLES, synthesise
+
+ROOT = Path(__file__).parents[3]
+SMALL = {"users": 60, "items": 40, "events": 700}
+
+HEADERS = json.loads((ROOT / "tests" / "files" / "competition_headers.json").read_text())
+"""Of the files that the competitions have, by layout and table."""
+LOGS = {
+    "hm": ("transactions_train",),
+    "ponpare": ("coupon_visit_train", "coupon_detail_train"),
+    "kion": ("interactions",),
+}
+DAYS = {
+    "hm": ("t_dat", "2018-09-20", "2020-09-22"),
+    "ponpare": ("I_DATE", "2011-07-01 00:00:00", "2012-06-23 23:59:48"),
+    "kion": ("last_watch_dt", "2021-03-13", "2021-08-22"),
+}
+HEX64, HEX32, DIGITS = r"^[0-9a-f]{64}$", r"^[0-9a-f]{32}$", r"^[0-9]+$"
+ARTICLE = r"^0[0-9]{9}$"
+TABLES = [
+    ("hm", "transactions_train", {"customer_id": HEX64, "article_id": ARTICLE}, ""),
+    ("hm", "articles", {"article_id": ARTICLE, "product_code": r"^0[0-9]{6}$"}, "items"),
+    ("hm", "customers", {"customer_id": HEX64, "postal_code": HEX64}, "users"),
+    ("hm", "sample_submission", {"customer_id": HEX64}, "users"),
+    ("ponpare", "user_list", {"USER_ID_hash": HEX32}, "users"),
+    ("ponpare", "coupon_list_train", {"COUPON_ID_hash": HEX32}, "items"),
+    ("ponpare", "coupon_visit_train", {"VIEW_COUPON_ID_hash": HEX32, "SESSION_ID_hash": HEX32}, ""),
+    ("ponpare", "coupon_detail_train", {"COUPON_ID_hash": HEX32, "PURCHASEID_hash": HEX32}, ""),
+    ("ponpare", "sample_submission", {"USER_ID_hash": HEX32}, "users"),
+    ("kion", "interactions", {"user_id": DIGITS, "item_id": DIGITS}, ""),
+    ("kion", "items", {"item_id": DIGITS}, "items"),
+    ("kion", "users", {"user_id": DIGITS}, "users"),
+]
+"""Layout, table, patterns of its ids, and what has one row for each of the first."""
+LAYOUT = pytest.mark.parametrize("layout", HEADERS)
+
+
+def read(folder: Path, *names: str) -> list[pl.DataFrame]:
+    return [pl.read_csv(folder / f"{name}.csv", infer_schema=False) for name in names]
+
+
+def rows_of_log(folder: Path, layout: str) -> int:
+    return sum(map(len, read(folder, *LOGS[layout])))
+
+
+def contents(paths: Iterable[Path]) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in paths}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One default market of each layout."""
+    out = tmp_path_factory.mktemp("synth")
+    for layout in HEADERS:
+        synthesise(layout, out / layout)
+    return out
+
+
+@LAYOUT
+def test_bytes_follow_from_the_arguments_and_the_seed(layout: str, tmp_path: Path) -> None:
+    first, second, third = (
+        contents(synthesise(layout, tmp_path / str(n), **SMALL, seed=seed, gzip=True))
+        for n, seed in enumerate((0, 0, 1))
+    )
+    assert first == second
+    assert not set(first.values()) & set(third.values())
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_the_committed_samples_are_what_the_code_makes(sample: str, tmp_path: Path) -> None:
+    layout, seed = SAMPLES[sample]
+    made = contents(synthesise(layout, tmp_path / "sample", seed=seed, gzip=True))
+    committed = contents((ROOT / sample).iterdir())
+    # Unpacked, because another zlib may pack the same text differently.
+    assert set(made) == set(committed)
+    for name in made:
+        assert decompress(made[name]) == decompress(committed[name]), name
+    assert sum(map(len, committed.values())) < 450_000
+
+
+@LAYOUT
+def test_headers_are_the_true_ones(layout: str, folder: Path) -> None:
+    tables = {path.stem: path.read_text("utf-8") for path in (folder / layout).iterdir()}
+    assert {n: text.split("\n")[0].split(",") for n, text in tables.items()} == HEADERS[layout]
+
+
+@pytest.mark.parametrize(("layout", "name", "patterns", "size"), TABLES)
+def test_ids_have_the_true_format_and_tables_one_row_for_each(
+    layout: str, name: str, patterns: dict[str, str], size: str, folder: Path
+) -> None:
+    (table,) = read(folder / layout, name)
+    for column, pattern in patterns.items():
+        values = table[column].drop_nulls()
+        assert len(values) > 0
+        assert values.str.contains(pattern).all(), column
+    if size:
+        key = next(iter(patterns))
+        assert len(table) == table[key].n_unique() == DEFAULTS[layout][size]
+
+
+@LAYOUT
+@pytest.mark.parametrize("events", [1, 2, 699])
+def test_the_log_has_exactly_the_rows_asked_for(layout: str, events: int, tmp_path: Path) -> None:
+    counts: list[int] = []
+    synthesise(layout, tmp_path, users=60, items=40, events=events, progress=counts.append)
+    assert rows_of_log(tmp_path, layout) == sum(counts) == events
+
+
+@LAYOUT
+@pytest.mark.parametrize("size", [{"users": 1}, {"items": 1}, {"users": 1, "items": 1}])
+def test_the_smallest_markets_work(layout: str, size: dict[str, int], tmp_path: Path) -> None:
+    synthesise(layout, tmp_path, **{**SMALL, **size})
+    assert rows_of_log(tmp_path, layout) == SMALL["events"]
+
+
+@LAYOUT
+def test_times_ascend_within_the_period(layout: str, folder: Path) -> None:
+    column, first, last = DAYS[layout]
+    for table in read(folder / layout, *LOGS[layout]):
+        times = table[column]
+        assert times.is_sorted()
+        assert first <= times[0] <= times[-1] <= last
+
+
+@pytest.mark.parametrize("events", [1, 2, 3000])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_ponpare_ends_at_its_last_second(events: int, seed: int, tmp_path: Path) -> None:
+    synthesise("ponpare", tmp_path, users=20, items=30, events=events, seed=seed)
+    last = [time for table in read(tmp_path, *LOGS["ponpare"]) for time in table["I_DATE"][-1:]]
+    assert max(last) == "2012-06-23 23:59:48"
+
+
+def test_hm_rows_look_like_the_real_ones(folder: Path) -> None:
+    names = "transactions_train", "sample_submission", "customers"
+    table, submission, customers = read(folder / "hm", *names)
+    assert table["price"].str.contains(r"^0\.[0-9]{3,20}$").all()
+    assert set(table["sales_channel_id"]) == {"1", "2"}
+    assert table.is_duplicated().sum() > 100
+    lines = (folder / "hm" / "transactions_train.csv").read_bytes().split(b"\n")
+    assert 107 <= sum(map(len, lines)) / len(lines) + 1 <= 111
+    assert submission["prediction"].unique().str.len_chars()[0] == 131
+    for column in ("FN", "Active", "club_member_status", "age"):
+        assert 0 < customers[column].null_count() < 1700
+
+
+def test_ponpare_tables_fit_together(folder: Path) -> None:
+    """Purchases follow a visit on display, users register before they act, and text is Japanese."""
+    names = "coupon_visit_train", "coupon_detail_train", "coupon_list_train", "user_list"
+    visits, bought, coupons, users = read(folder / "ponpare", *names)
+    assert len(bought) > 100
+    keys = ["PURCHASEID_hash", "I_DATE", "USER_ID_hash", "COUPON_ID_hash"]
+    paid = visits.filter(PURCHASE_FLG="1").rename({"VIEW_COUPON_ID_hash": "COUPON_ID_hash"})
+    assert paid.select(keys).equals(bought.select(keys))
+    shown = bought.join(coupons, on="COUPON_ID_hash", how="left")
+    assert (shown["DISPFROM"] < shown["I_DATE"]).all()
+    assert (shown["I_DATE"] < shown["DISPEND"]).all()
+    acted = visits.join(users, on="USER_ID_hash", how="left", validate="m:1")
+    assert (acted["REG_DATE"] < acted["I_DATE"]).all()
+    assert {"グルメ", "宅配", "エステ"} <= set(coupons["GENRE_NAME"])
+    assert "東京都" in set(coupons["ken_name"])
+    listed = visits["VIEW_COUPON_ID_hash"].is_in(coupons["COUPON_ID_hash"].to_list())
+    assert 0.7 * len(visits) < listed.sum() < len(visits)  # some visits name unlisted coupons
+
+
+@pytest.mark.parametrize(
+    ("layout", "wrong", "words"),
+    [
+        ("hm", {"users": 0}, ["users", "0", "1 or more"]),
+        ("ponpare", {"items": 0}, ["items", "0", "1 or more"]),
+        ("kion", {"events": -5}, ["events", "-5", "1 or more"]),
+        ("hm", {"seed": -1}, ["seed", "-1", "0 or more"]),
+        ("hm", {"items": 2_000_000}, ["items", "2,000,000", "850,000"]),
+        ("hmm", {}, ["layout", "'hmm'", "hm, kion, ponpare"]),
+    ],
+)
+def test_wrong_arguments_are_named(
+    layout: str, wrong: dict[str, int], words: list[str], tmp_path: Path
+) -> None:
+    with refusal(UsageError, *words):
+        synthesise(layout, tmp_path / "out", **wrong)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    with refusal(UsageError, "is a file"):
+        synthesise("hm", tmp_path / "out", **SMALL)
+    with refusal(UsageError, "cannot make"):
+        synthesise("hm", tmp_path / "out" / "below", **SMALL)
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_broken_run_leaves_the_old_files_and_a_whole_one_replaces_them(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    before = contents(synthesise("kion", out, **SMALL))
+
+    def stop(rows: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        synthesise("kion", out, **SMALL, seed=1, progress=stop)
+    assert contents(out.iterdir()) == before
+    assert list(tmp_path.iterdir()) == [out]
+    (out / "notes.txt").write_text("mine")
+    paths = synthesise("kion", out, **SMALL, gzip=True)
+    assert {p.name for p in out.iterdir()} == {p.name for p in paths} | {"notes.txt"}

@@ -1,0 +1,179 @@
+"""Runs that are compared: which may be, by which options, and what a damaged folder costs."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import refusal
+from run_files import EVALUATION, change, document, write_run
+
+import harness
+from harness.core.errors import DataError, HarnessError, UsageError
+from harness.experiment import run_folder
+from harness.experiment.compare import compare
+
+POPULAR = {"MAP@3": [1.0, 0.5, 0.0, 0.0], "Recall@3": [1.0, 1.0, 0.0, 0.0]}
+LAST = {"MAP@3": [0.0, 0.5, 0.5, 0.0], "Recall@3": [0.0, 1.0, 1.0, 0.0]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_run(tmp_path / "run", {"popular": POPULAR, "last": LAST})
+
+
+def pair(tmp_path: Path, **changes: Any) -> list[Path]:
+    """Return two runs of a model each, the evaluation set of the second changed."""
+    one = write_run(tmp_path / "one", {"popular": POPULAR})
+    return [one, write_run(tmp_path / "two", {"last": LAST}, evaluation=changes)]
+
+
+def test_figures_of_a_pair(folder: Path) -> None:
+    """Popular less last is 1, 0, -1/2 and 0: 1/2 over four users."""
+    compared = harness.compare(folder)
+    assert {m.name: m.metrics["MAP@3"].mean for m in compared.models} == {
+        "popular": 3 / 8,
+        "last": 1 / 4,
+    }
+    (found,) = compared.comparison.pairs
+    assert (found.one, found.other, found.difference) == ("popular", "last", 1 / 8)
+    assert (found.wins, found.ties, found.losses) == (1, 2, 1)
+    by_recall = harness.compare(folder, metric="Recall@3").comparison
+    assert by_recall.pairs[0].difference == 0
+
+
+def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", {"popular": POPULAR})
+    two = write_run(tmp_path / "two", {"popular": LAST, "last": LAST})
+    names = {model.name for model in harness.compare(one, two).models}
+    assert names == {f"popular ({one})", f"popular ({two})", "last"}
+    three = write_run(tmp_path / "three", {f"popular ({one})": LAST})
+    with refusal(UsageError, f'another model is named "popular ({one})"; rename one'):
+        harness.compare(one, two, three)
+
+
+def test_another_evaluation_set_is_refused_with_the_fields(tmp_path: Path) -> None:
+    one, two = pair(tmp_path, fields=EVALUATION["fields"] | {"truth": "9" * 64})  # type: ignore[operator]
+    differ = "they differ in truth and agree in users, candidates, seen; "
+    with refusal(UsageError, str(one), str(two), differ):
+        harness.compare(one, two)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_earlier_of_two_formats_of_fingerprints_is_to_be_run_again(
+    tmp_path: Path, order: int
+) -> None:
+    new, old = pair(tmp_path, fingerprint_format=1)
+    words = [f"{old}: was written by an earlier version than {new}", f"run {old}/config.toml"]
+    with refusal(UsageError, *words):
+        harness.compare(*[old, new][::order])
+    for one in (old, new):
+        evaluation = document(one)["evaluation"]
+        del evaluation["fingerprint_format"]
+        change(one, evaluation=evaluation)
+    assert len(harness.compare(old, new).comparison.pairs) == 1
+
+
+def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
+    one, two = pair(tmp_path)
+    scores = pl.read_parquet(two / "per_user.parquet")
+    scores.with_columns(user="v" + pl.col("user")).write_parquet(two / "per_user.parquet")
+    with refusal(DataError, f"{two}/per_user.parquet: holds other users"):
+        compare(one, two)
+    users = pl.read_parquet(one / "users.parquet")
+    users.with_columns(user=pl.lit("x")).write_parquet(one / "users.parquet")
+    with refusal(DataError, f"{one}/users.parquet: holds other users"):
+        compare(one, write_run(tmp_path / "three", {"last": LAST}), slices=["truth"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"metric": "MAP@2"}, ['"MAP@2"', "MAP@3"]),
+        ({"metric": "MicroRecall@2"}, ["is one value for all lists", "allowed: MAP@3, Recall@3"]),
+        ({"baseline": "best"}, ['"best"', "popular"]),
+        ({"models": ["lst"]}, ['no model "lst"', '"last"']),
+        ({"models": ["last"]}, ["only one model"]),
+        ({"correction": "holmes"}, ['"holmes"', '"holm"']),
+        ({"resamples": 5}, ["resamples = 5", "100"]),
+        ({"seed": -1}, ["seed = -1", "from 0"]),
+        ({"seed": 1.5}, ["seed = 1.5"]),
+        ({"public_shares": [1.5]}, ["1.5", "between 0 and 1"]),
+        ({"slices": ["town"]}, ['"town"', "activity", '[compare] slices = ["town"]']),
+    ],
+)
+def test_options_that_are_wrong(tmp_path: Path, options: Any, words: list[str]) -> None:
+    models = {"popular": POPULAR, "last": LAST}
+    all_lists = {name: of | {"MicroRecall@2": 0.5} for name, of in models.items()}
+    with refusal(UsageError, *words):
+        compare(write_run(tmp_path / "run", all_lists), **options)
+
+
+def test_no_run_and_one_run_twice(folder: Path, tmp_path: Path) -> None:
+    with refusal(UsageError, "named twice"):
+        compare(folder, tmp_path / "." / "run")
+    with refusal(UsageError, "no run to compare"):
+        compare()
+    with refusal(UsageError, "is no run folder, but holds 1 run"):
+        compare(tmp_path)
+    with refusal(UsageError, "is no run folder"):  # no file can have such a name
+        run_folder.read(Path("a" * 300))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("result.json", "{"),
+        ("result.json", '{"evaluation": {}}'),
+        ("result.json", "[1e999]"),
+        ("environment.json", "no"),
+        ("per_user.parquet", "no"),
+    ],
+)
+def test_a_damaged_folder(folder: Path, name: str, content: str) -> None:
+    (folder / name).write_text(content)
+    with refusal(HarnessError, name):
+        found = run_folder.read(folder)
+        _ = found.tables, found.environment
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (lambda rows: rows[1:], "has not all scores"),
+        (lambda rows: rows[:-1], "has not all scores"),
+        (lambda rows: rows.with_columns(user=pl.lit("ann")), "has not all scores"),
+        (lambda rows: rows.with_columns(pl.col("repeat") + 1), "has not all scores"),
+        (lambda rows: rows.drop("repeat"), "no column repeat"),
+        (lambda rows: rows.drop("MAP@3"), "no column MAP@3"),
+        (lambda rows: rows.with_columns(pl.lit(float("nan")).alias("MAP@3")), "is no number"),
+        (lambda rows: rows.with_columns(pl.lit(1e300).alias("MAP@3")), "is no number"),
+        (lambda rows: rows.with_columns(pl.lit(None).alias("MAP@3")), "is no number"),
+        (lambda rows: rows.with_columns(pl.lit("x").alias("MAP@3")), "holds no scores"),
+    ],
+)
+def test_scores_that_were_changed(folder: Path, changed: Any, message: str) -> None:
+    path = folder / "per_user.parquet"
+    changed(pl.read_parquet(path)).write_parquet(path)
+    with refusal(DataError, message):
+        compare(folder)
+
+
+def test_a_run_of_the_first_version_reads(folder: Path) -> None:
+    """It had models, their metrics and the evaluation set alone."""
+    change(folder, metrics=None)
+    assert document(folder).keys() == {"evaluation", "models"}
+    assert {model.name for model in compare(folder).models} == {"popular", "last"}
+
+
+def test_a_result_with_one_model_twice(folder: Path) -> None:
+    change(folder, models=document(folder)["models"][:1] * 2)
+    with refusal(DataError, "two models have one name"):
+        run_folder.read(folder)
+
+
+def test_results_are_a_table_of_models_of_pairs_and_of_each_column(folder: Path) -> None:
+    found = compare(folder, slices=["truth", "activity"])
+    assert list(found.to_pandas()["verdict"]) == ["tied"]
+    assert len(found.sheets()) == 4
+    assert repr(found).splitlines()[0].endswith("k = 3 · 4 users · ffffff")

@@ -1,0 +1,219 @@
+"""Runs side by side: the best of each name by evaluation set, and why others are left out."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+from conftest import refusal
+from run_files import change, document, write_run
+
+import harness
+from harness.core.errors import DataError, UsageError
+from harness.experiment.compare import compare
+from harness.experiment.leaderboard import Leaderboard, leaderboard
+
+MONDAY, TUESDAY = "2026-11-02T10:00:00+00:00", "2026-11-03T10:00:00+00:00"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder of four runs: three on one evaluation set, one on another."""
+    models = {
+        "popular": {"MAP@2": [1.0, 0.0], "Recall@1": [1.0, 0.0]},
+        "retry": {"MAP@2": [1.0, 0.5], "Recall@1": [0.5, 0.0]},
+    }
+    chance = {"Recall@1": {"mean": 0.125, "sd": 0.1}}
+    write_run(tmp_path / "monday", models, written=MONDAY, chance=chance)
+    config = {"evaluation": {"seed": 7, "users": "all"}}
+    models = {"popular": {"MAP@2": [0.5, 0.75], "Recall@1": [0.5, 0.0]}}
+    write_run(tmp_path / "deep/tuesday", models, written=TUESDAY, config=config)
+    write_run(tmp_path / "late", {"popular": {"NDCG@2": [1.0, 0.0]}}, written="2026-11-09")
+    other_set = {"fingerprint": "e" * 64, "k": 1}
+    other = write_run(tmp_path / "other", {"popular": {"MAP@1": [1.0, 0.0]}}, evaluation=other_set)
+    better = {"verdict": "better", "lift": 2.0, "z": 3.0, "p": 0.01}
+    change(other, **small.put(document(other), "models 0 vs_random", better))
+    return tmp_path
+
+
+def order(found: Leaderboard) -> list[list[str]]:
+    return [[entry.model for entry in group.entries] for group in found.groups]
+
+
+def test_the_best_run_of_each_name_by_evaluation_set(folder: Path) -> None:
+    """The set of the latest run is first; popular has 1/2 on Monday, then 5/8."""
+    found = harness.leaderboard(folder)
+    first, second = found.groups
+    assert (first.metric, first.runs, first.without) == ("MAP@2", 2, 1)
+    assert (first.users, first.k) == (2, 3)
+    assert [(e.model, e.mean, Path(e.run).name, e.runs) for e in first.entries] == [
+        ("retry", 3 / 4, "monday", 1),
+        ("popular", 5 / 8, "tuesday", 2),
+    ]
+    assert [(e.seed, e.differs) for e in first.entries] == [
+        (None, ()),
+        (7, ("evaluation.users = all",)),
+    ]
+    (entry,) = second.entries
+    assert (second.metric, second.k, entry.settings) == ("MAP@1", 1, "Popular()")
+    assert (entry.date, entry.verdict) == ("2026-11-01T10:00:00+00:00", "better")
+    assert "2 runs, 1 without MAP@2 left out" in repr(found)
+    assert repr(found).count("evaluation set  ") == 2
+    assert set(found.to_pandas()["model"]) == {"popular", "retry"}
+    assert json.loads(found.to_json())["groups"][0]["entries"][0]["ci95"] is None
+
+
+def test_chance_is_that_of_the_metric_shown(folder: Path) -> None:
+    (group,) = leaderboard(folder, metric="Recall@1").groups
+    assert {entry.model: (entry.lift, entry.verdict) for entry in group.entries} == {
+        "popular": (4.0, None),  # 1/2 over 1/8; a run has the verdict of its first metric
+        "retry": (2.0, None),
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [["retry", "popular"], ["popular"]]),
+        ({"sort": "date"}, [["popular", "retry"], ["popular"]]),  # the latest first
+        ({"sort": "model"}, [["popular", "retry"], ["popular"]]),
+        ({"sort": "run"}, [["popular", "retry"], ["popular"]]),  # deep/tuesday, monday
+        ({"model": "RET"}, [["retry"]]),
+        ({"metric": "MAP@1"}, [["popular"]]),
+        ({"evaluation_set": "ee"}, [["popular"]]),
+    ],
+)
+def test_sorted_and_filtered(folder: Path, options: Any, expected: list[list[str]]) -> None:
+    assert order(leaderboard(folder, **options)) == expected
+
+
+@pytest.mark.parametrize(
+    ("below", "options", "words"),
+    [
+        ("", {"evaluation_set": "zzz"}, '"zzz…"; there are ffffff, eeeeee'),
+        ("", {"metric": "MAP@3"}, '"MAP@3"; MAP@2'),
+        ("", {"model": "popluar"}, '"popluar"; "popular"'),
+        ("nowhere", {}, "is no folder"),
+        ("empty", {}, "holds no run"),
+    ],
+)
+def test_nothing_is_left(folder: Path, below: str, options: Any, words: str) -> None:
+    (folder / "empty").mkdir()
+    with refusal(UsageError, *words.split("; ")):
+        leaderboard(folder / below, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("result.json", "{"),
+        ("result.json", '{"evaluation": {"fields": {}, "fingerprint": "f"}, "models": []}'),
+        ("config.toml", "= nothing"),
+        ("environment.json", "[]"),
+    ],
+)
+def test_a_damaged_run_is_left_out_and_the_others_stand(
+    folder: Path, name: str, content: str
+) -> None:
+    (folder / "other" / name).write_text(content)
+    found = leaderboard(folder)
+    assert len(found.groups) == 1
+    (reason,) = found.left_out
+    assert f"other/{name}" in reason
+    assert "left out" in repr(found)
+
+
+@pytest.mark.parametrize("name", [".other.1-0.0.part", ".hidden", "run.part"])
+def test_runs_that_are_hidden_or_not_whole_yet_are_passed_over(folder: Path, name: str) -> None:
+    before = harness.leaderboard(folder)
+    shutil.copytree(folder / "monday", folder / name)
+    assert harness.leaderboard(folder) == before
+
+
+def test_nothing_in_a_run_steers_a_terminal(folder: Path) -> None:
+    (folder / "other" / "environment.json").write_text(json.dumps({"written": "x\x1b[2J"}))
+    record = small.put(document(folder / "other"), "evaluation fingerprint", "\x1b[2J")
+    estimate = {"mean": 0.5, "ci95": None}
+    small.put(record, "models 0 metrics", {"M\x1b": estimate})
+    change(folder / "other", **record | {"metrics": {"M\x1b": {"better": "higher"}}})
+    text = leaderboard(folder).to_markdown()
+    assert "x�[2J" in text
+    assert "\x1b" not in text
+    change(folder / "other", **small.put(record, "models 0 vs_random verdict", "\x1b"))
+    (left_out,) = leaderboard(folder).left_out
+    assert "models.0.vs_random.verdict" in left_out
+    assert "\x1b" not in left_out
+
+
+def test_a_run_without_a_date_has_that_of_its_file(folder: Path) -> None:
+    (folder / "other" / "environment.json").write_text("{}")
+    os.utime(folder / "other" / "result.json", (0, 0))
+    assert leaderboard(folder).groups[-1].entries[0].date == "1970-01-01T00:00:00+00:00"
+
+
+# Which values of a metric are better.
+
+OWN = """
+def misses(hits, n_relevant, k):
+    return 1 - hits.any()
+
+misses.better = "lower"
+"""
+MISSES = "mine:misses@1"
+
+
+def of_own(folder: Path, better: str | None = "lower", **means: float) -> Path:
+    """Return a run under `misses`, which an earlier version did not write the direction of."""
+    small.write(folder, {"mine.py": OWN})
+    models = {name: {MISSES: [mean, mean]} for name, mean in means.items()}
+    write_run(folder, models, better={MISSES: better or ""}, config={"evaluation": {"k": 1}})
+    return folder if better else change(folder, metrics=None)
+
+
+def test_the_lowest_is_best_and_no_code_of_the_run_is_read(tmp_path: Path) -> None:
+    worse, best = of_own(tmp_path / "a", mine=0.5, bad=1.0), of_own(tmp_path / "b", mine=0.0)
+    for one in (worse, best):
+        (one / "mine.py").write_text("raise SystemExit('imported')")
+    board = leaderboard(tmp_path)
+    (group,) = board.groups
+    assert group.better == "lower"
+    assert [(e.model, e.mean, e.run, e.runs) for e in group.entries] == [
+        ("mine", 0, str(best), 2),
+        ("bad", 1, str(worse), 1),
+    ]
+    assert "lower is better" in repr(board)
+
+
+def test_an_earlier_run_is_ranked_where_the_metric_is_ours(tmp_path: Path) -> None:
+    models = {"good": {"Gini@1": 0.25, "MAP@1": [1.0]}, "bad": {"Gini@1": 0.75, "MAP@1": [0.0]}}
+    change(write_run(tmp_path / "one", models), metrics=None)
+    board = leaderboard(tmp_path)
+    assert (order(board), board.groups[0].better) == ([["good", "bad"]], "lower")
+    assert order(leaderboard(tmp_path, metric="MAP@1")) == [["good", "bad"]]
+
+
+def test_an_earlier_run_of_an_own_metric_is_left_out(tmp_path: Path) -> None:
+    folder = of_own(tmp_path / "one", None, bad=1.0)
+    with refusal(UsageError, MISSES, "higher or lower", f"harness run {folder / 'config.toml'}"):
+        leaderboard(tmp_path)
+    of_own(tmp_path / "two", good=0.0)
+    board = leaderboard(tmp_path)
+    assert order(board) == [["good"]]
+    assert f"left out  {folder}: does not say whether" in repr(board)
+
+
+def test_a_run_of_the_other_direction_is_left_out_of_the_latest(tmp_path: Path) -> None:
+    """The function's `better` was changed after the first run."""
+    first = of_own(tmp_path / "first", "higher", good=0.0, bad=1.0)
+    of_own(tmp_path / "second", good=0.0)
+    (tmp_path / "second" / "environment.json").write_text(json.dumps({"written": TUESDAY}))
+    board = leaderboard(tmp_path)
+    assert order(board) == [["good"]]
+    (reason,) = board.left_out
+    words = ("first", MISSES, "higher", "lower", "harness run")
+    assert [word for word in words if word not in reason] == []
+    with refusal(DataError, "higher is better", "now says lower", "harness run"):
+        compare(first)

@@ -1,0 +1,233 @@
+"""Metrics of what lists are made of, on literal rows and against plain Python."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from math import log2, sqrt
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import evaluate
+
+# test_evaluate.py has the warning of items that nobody lists.
+pytestmark = pytest.mark.filterwarnings("ignore:.* not one of the items is known")
+
+Lists = Mapping[str, Sequence[str]]
+TRUTH = {"ann": ["a", "b", "c", "d"], "bob": ["d"]}
+LISTS = {"ann": ["a", "b", "c"], "bob": ["d", "a", "e"]}
+TRAIN = {"ann": ["a", "a", "b"], "bob": ["a", "c"], "cem": ["a"], "dee": ["b", "b", "b"]}
+"""a: 4 events of 3 users; b: 4 events of 2 users; c: 1 event of 1 user; of 4 users."""
+
+items = st.sampled_from("abcdef")
+rows = st.lists(items, max_size=7)
+logs = st.dictionaries(st.sampled_from("uvwx"), rows, min_size=1)
+cuts = st.integers(1, 8)
+evaluation_sets = st.fixed_dictionaries({"ann": rows, "bob": rows, "cem": st.just(["a"])})
+"""Lists of three users; the last one hits, so that there is nothing to warn of."""
+THREE = TRUTH | {"cem": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("metric", "ann", "bob"),
+    [
+        ("Novelty@3", (-log2(3 / 4) + 1 + 2) / 3, -log2(3 / 4) / 3),  # d and e have no share
+        ("Popularity@3", (4 + 4 + 1) / 3, (0 + 4 + 0) / 3),
+        ("Serendipity@3", 0, 1 / 3),  # a, b and c are the three most popular; d hits
+        ("Serendipity@1", 0, 1),
+        ("Novelty@9", (-log2(3 / 4) + 1 + 2) / 3, -log2(3 / 4) / 3),  # by what a list holds
+    ],
+)
+def test_what_training_says_of_two_lists(metric: str, ann: float, bob: float) -> None:
+    result = evaluate(LISTS, TRUTH, metric, train=TRAIN, per_user=True)
+    assert result[metric].tolist() == pytest.approx([ann, bob], abs=1e-15)
+
+
+@pytest.mark.parametrize("others", [1, 9, 20])
+def test_a_value_does_not_hang_on_the_length_of_others_lists(others: int) -> None:
+    letters = "qwertyuiopasdfghjklzxcvbnm"
+    train = {f"u{n}": sorted(letters)[: n + 1] for n in range(26)}
+    lists = {"ann": list(letters[:7]), "bob": list(letters[-others:])}
+    both = evaluate(lists, {"ann": ["q"], "bob": ["m"]}, "Novelty@26", train=train, per_user=True)
+    alone = evaluate({"ann": lists["ann"]}, {"ann": ["q"]}, "Novelty@26", train=train)
+    assert both.loc["ann"].item() == alone.item()
+
+
+def test_equally_popular_items_stand_in_the_order_of_ids_as_text() -> None:
+    lists, train = {1: [9], 2: [10]}, {1: [9], 2: [10]}
+    result = evaluate(lists, {1: [9], 2: [10]}, "Serendipity@1", train=train, per_user=True)
+    assert result["Serendipity@1"].tolist() == [1, 0]  # "10" comes before "9"
+
+
+@given(lists=evaluation_sets, train=logs, k=cuts)
+def test_what_training_says_is_what_plain_python_says(lists: Lists, train: Lists, k: int) -> None:
+    holders = Counter(item for held in train.values() for item in set(held))
+    count = Counter(item for held in train.values() for item in held)
+    users = sum(1 for held in train.values() if held)
+    popular = sorted(count, key=lambda item: (-count[item], item))[:k]
+    names = [f"Novelty@{k}", f"Popularity@{k}", f"Serendipity@{k}"]
+    result = evaluate(lists, THREE, names, train=train, per_user=True)
+    for user, row in lists.items():
+        first = row[:k]
+        caught = [-log2(holders[item] / users) if holders[item] else 0.0 for item in first]
+        expected = [
+            sum(caught) / len(first) if first else 0.0,
+            sum(count[item] for item in first) / len(first) if first else 0.0,
+            len(set(first) & set(THREE[user]) - set(popular)) / k,
+        ]
+        assert result.loc[user].tolist() == pytest.approx(expected, abs=1e-12)
+
+
+LOOKS = pl.DataFrame(
+    {
+        "item": ["a", "b", "c", "d"],
+        "colour": ["red", "red", "blue", None],
+        "kind": ["shirt", "hat", "hat", "hat"],
+        "size": [3.0, 4.0, -3.0, 0.0],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "row", "k", "expected"),
+    [
+        ("colour", "ab", 2, 0),
+        ("colour", "ac", 2, 1),
+        ("colour", "abc", 3, 2 / 3),
+        ("colour", "ad", 2, 1),  # d has no colour
+        ("colour", "ae", 2, 1),  # e is in no table
+        ("colour", "dd", 2, 1),
+        ("colour+kind", "bd", 2, 1 - 1 / sqrt(2)),
+        ("size", "ac", 2, 2),  # 3 and -3 point opposite ways
+        ("colour+size", "ab", 2, 1 - 13 / sqrt(10 * 17)),  # (1, 3) and (1, 4)
+        ("colour", "aa", 2, 0),
+        ("colour", "a", 2, 0),
+        ("colour", "", 2, 0),
+    ],
+)
+def test_diversity_by_hand(attributes: str, row: str, k: int, expected: float) -> None:
+    metric = f"ILD(attributes={attributes})@{k}"
+    result = evaluate({"ann": list(row)}, {"ann": ["a", "d"]}, metric, attributes=LOOKS)
+    assert result.iloc[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_size_of_numbers_does_not_matter_to_a_cosine() -> None:
+    for small in (1e-308, 1e-310, 5e-324):
+        sizes = pl.DataFrame({"item": ["a", "b", "c"], "size": [small, small, -small]})
+        lists = {"ann": ["a", "b"], "bob": ["a", "c"]}
+        result = evaluate(lists, TRUTH, "ILD@2", attributes=sizes, per_user=True)
+        assert result["ILD@2"].tolist() == pytest.approx([0, 2], abs=1e-12)
+
+
+def test_all_attributes_are_every_column_in_any_frame_and_row_order() -> None:
+    for looks in (
+        LOOKS.to_pandas().rename(columns={"size": 0, "kind": 1}),
+        LOOKS.reverse().to_arrow(),
+        LOOKS.select("kind", "item", "size", "colour"),
+    ):
+        result = evaluate({"ann": ["a", "c"]}, {"ann": ["a"]}, "ILD@3", attributes=looks)
+        assert result.iloc[0] == pytest.approx(1 + 9 / 11)  # (1, 1, 0, 0, 3) and (0, 0, 1, 1, -3)
+
+
+def test_an_attribute_may_have_the_name_that_our_own_columns_have() -> None:
+    long = pl.DataFrame({"user": ["ann", "ann"], "article": ["a", "b"]})
+    looks = pl.DataFrame({"article": ["a", "b"], "item": ["shirt", "hat"]})
+    result = evaluate(long, long, "ILD@2", item="article", attributes=looks)
+    assert result.iloc[0] == 1
+
+
+def cosine(x: Mapping[Any, float], y: Mapping[Any, float]) -> float:
+    """Return the cosine of two sparse vectors; 0 where one has no direction."""
+    length = sqrt(sum(v * v for v in x.values()) * sum(v * v for v in y.values()))
+    return sum(v * y.get(judgments, 0) for judgments, v in x.items()) / length if length else 0.0
+
+
+colours, sizes = st.sampled_from(["red", "blue"]), st.integers(-3, 3).map(float)
+looks = st.fixed_dictionaries({"colour": st.none() | colours, "size": st.none() | sizes})
+
+
+@given(lists=evaluation_sets, known=st.dictionaries(items, looks, min_size=1), k=cuts)
+def test_diversity_is_the_mean_over_all_pairs(
+    lists: Lists, known: Mapping[str, Mapping[str, Any]], k: int
+) -> None:
+    vectors: dict[str, dict[Any, float]] = {item: {} for item in "abcdef"}
+    for item, of in known.items():
+        if of["colour"]:
+            vectors[item][of["colour"]] = 1.0
+        vectors[item]["size"] = of["size"] or 0.0
+
+    def diversity(row: Sequence[str]) -> float:
+        pairs = [1 - cosine(vectors[x], vectors[y]) for x, y in combinations(row[:k], 2)]
+        return sum(pairs) / len(pairs) if pairs else 0.0
+
+    schema = {"item": pl.String, "colour": pl.String, "size": pl.Float64}
+    table = pl.DataFrame([{"item": item, **of} for item, of in known.items()], schema)
+    result = evaluate(lists, THREE, f"ILD@{k}", attributes=table, per_user=True)
+    expected = [diversity(row) for _, row in sorted(lists.items())]
+    assert result.iloc[:, 0].tolist() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "coverage", "gini"),
+    [
+        ("abcde", 5 / 5, (-4 - 2 + 2 + 4 * 2) / (5 * 6)),  # a stands twice, the others once
+        ("abcdefgh", 5 / 8, (1 + 3 + 5 + 1 * -1 + 7 * 2) / (8 * 6)),
+        ("a", 1, 0),
+        ("ax", 1 / 2, 1 / 2),  # all listings are of one of two
+        ("aabbccddee", 5 / 5, (-4 - 2 + 2 + 4 * 2) / (5 * 6)),  # a repetition is no candidate more
+    ],
+)
+def test_coverage_and_gini_look_at_candidates_alone(
+    candidates: str, coverage: float, gini: float
+) -> None:
+    result = evaluate(LISTS, TRUTH, ["Coverage@3", "Gini@3"], candidates=list(candidates))
+    assert result.tolist() == pytest.approx([coverage, gini], abs=1e-15)
+
+
+def test_without_candidates_those_are_the_items_of_training() -> None:
+    result = evaluate(LISTS, TRUTH, ["Coverage@3", "Coverage@1"], train=TRAIN)
+    assert result.tolist() == [3 / 3, 1 / 3]
+    both = evaluate(LISTS, TRUTH, "Coverage@3", train=TRAIN, candidates=["a", "z"])
+    assert both.iloc[0] == 1 / 2
+
+
+@given(lists=evaluation_sets, candidates=st.sets(st.sampled_from("abcdefgh"), min_size=1), k=cuts)
+def test_gini_is_the_mean_absolute_difference(lists: Lists, candidates: set[str], k: int) -> None:
+    places = Counter(item for row in lists.values() for item in row[:k])
+    x = [places[item] for item in candidates]
+    between = sum(abs(a - b) for a in x for b in x)
+    expected = between / (2 * len(x) * sum(x)) if sum(x) else 0.0  # 2·n²·mean = 2·n·sum
+    result = evaluate(lists, THREE, [f"Gini@{k}", f"Coverage@{k}"], candidates=sorted(candidates))
+    covered = sum(1 for places_of_one in x if places_of_one) / len(x)
+    assert result.tolist() == pytest.approx([expected, covered], abs=1e-12)
+
+
+def test_candidates_are_any_sequence_of_ids() -> None:
+    for candidates in (list("abcd"), tuple("abcd"), set("abcd"), pl.Series(list("abcd"))):
+        assert evaluate(LISTS, TRUTH, "Coverage@1", candidates=candidates).iloc[0] == 2 / 4
+
+
+LONG = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": ["a", "a", "b"]})
+
+
+@pytest.mark.parametrize("form", ["dict", "lists", "pandas", "wide", "arrow"])
+def test_training_comes_in_any_form(form: str) -> None:
+    train: Any = {
+        "dict": {"ann": {"a", "b"}, "bob": ["a"]},
+        "lists": [["a", "b"], ["a"]],
+        "pandas": LONG.to_pandas(),
+        "wide": LONG.group_by("user").agg("item"),
+        "arrow": LONG.to_arrow(),
+    }[form]
+    lists, names = {"ann": ["b", "a"]}, ["Novelty@2", "Popularity@2"]
+    result = evaluate(lists, {"ann": ["a"]}, names, train=train)
+    assert result.tolist() == [(1 + 0) / 2, (1 + 2) / 2]
+
+
+def test_training_of_one_user_may_stand_in_several_rows_of_lists() -> None:
+    train = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": [["a"], ["b"], ["a", "b"]]})
+    result = evaluate({"ann": ["a"]}, {"ann": ["a"]}, ["Novelty@1", "Popularity@1"], train=train)
+    assert result.tolist() == [1, 2]  # one of two users, twice

@@ -1,0 +1,162 @@
+"""Where the order of a list comes from, and ids that are told apart."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import evaluate
+
+TRUTH = {"ann": ["a", "b"], "bob": ["c"]}
+ROWS = pd.DataFrame(
+    {
+        "user": ["ann", "bob", "ann", "bob", "ann"],
+        "item": ["b", "c", "x", "y", "a"],
+        "rank": [3, 2, 2, 1, 1],
+        "score": [0.1, -7.5, 0.2, -7.25, 0.3],
+    }
+)
+"""By rank and by score: ann a, x, b; bob y, c. As they stand: ann b, x, a; bob c, y."""
+BY_NUMBER = float(Fraction(5, 6) + Fraction(1, 2)) / 2
+AS_THEY_STAND = float(Fraction(5, 6) + 1) / 2
+
+
+def figure(lists: Any, truth: Any = TRUTH, metric: str = "MAP@3", **named: Any) -> Any:
+    """Return one figure."""
+    return evaluate(lists, truth, metric, **named).iloc[0]
+
+
+def places(lists: Any, best_first: Any) -> None:
+    """Check the place of every item of ann's list."""
+    for place, item in enumerate(best_first, start=1):
+        assert figure(lists, {"ann": [item]}, "MRR") == 1 / place
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected", "order"),
+    [
+        (["rank"], BY_NUMBER, 'ranks in column "rank"'),
+        (["score"], BY_NUMBER, 'scores in column "score", ties by item id'),
+        ([], AS_THEY_STAND, "rows as they stand"),
+    ],
+)
+def test_a_column_of_that_name_orders_or_else_the_rows_do(
+    columns: list[str], expected: float, order: str
+) -> None:
+    result = evaluate(ROWS[["user", "item", *columns]], TRUTH, "MAP@3")
+    assert result.iloc[0] == pytest.approx(expected)
+    assert result.attrs["order"] == order
+
+
+def test_rank_goes_before_score_and_a_column_that_is_named_before_both() -> None:
+    assert figure(ROWS.assign(score=[1, 2, 3, 4, 5])) == pytest.approx(BY_NUMBER)
+    rows = ROWS.assign(rank=[1, 1, 2, 2, 3], position=ROWS["rank"], probability=ROWS["score"])
+    assert figure(rows) == pytest.approx(AS_THEY_STAND)
+    for named in ({"rank": "position"}, {"score": "probability"}, {"score": "score"}):
+        assert figure(rows, **named) == pytest.approx(BY_NUMBER)
+
+
+@given(
+    scores=st.lists(st.sampled_from([-1.5, 0.0, 0.5, 2.0]), min_size=2, max_size=12),
+    shuffle=st.randoms(use_true_random=False),
+    k=st.integers(1, 13),
+)
+def test_ties_are_broken_by_item_id_as_text(scores: list[float], shuffle: Any, k: int) -> None:
+    rows = [(item, score) for item, score in enumerate(scores)]
+    best_first = [i for i, _ in sorted(rows, key=lambda row: (-row[1], str(row[0])))]
+    shuffle.shuffle(rows)
+    frame = pd.DataFrame(rows, columns=["item", "score"]).assign(user=1)
+    wanted = best_first[min(k, len(rows)) - 1]
+    assert figure(frame, {1: [wanted]}, f"MRR@{k}") == pytest.approx(1 / min(k, len(rows)))
+
+
+TOP, LOW = 2**62, -(2**63)
+
+
+@pytest.mark.parametrize(
+    ("items", "scores", "best_first"),
+    [
+        pytest.param(["ä", "z", "B", "b", "10", "9"], 1, ["10", "9", "B", "b", "z", "ä"], id="ids"),
+        pytest.param(list("abc"), [TOP, TOP + 1, TOP + 2], "cba", id="beyond 2 to the 53"),
+        pytest.param(list("abc"), [LOW, LOW + 1, LOW], "bac", id="lowest"),
+        pytest.param(list("abcde"), [-np.inf, np.inf, 0.0, -1e308, np.inf], "becda", id="infinite"),
+        pytest.param(list("ba"), [0.0, -0.0], "ab", id="zeros"),
+    ],
+)
+def test_scores_are_compared_exactly_and_ties_by_the_bytes_of_ids(
+    items: list[str], scores: Any, best_first: Any
+) -> None:
+    places(pd.DataFrame({"user": "ann", "item": items, "score": scores}), best_first)
+
+
+def test_whole_scores_of_a_dict_are_compared_exactly() -> None:
+    places({"ann": {"a": np.int64(TOP), "b": TOP + 1, "c": np.uint64(TOP + 2)}}, "cba")
+
+
+@pytest.mark.parametrize(
+    ("column", "numbers", "dtype"),
+    [
+        *(("score", [1, 2, 2, 3, 3], dtype) for dtype in ("float32", "int8", "uint32", "Float64")),
+        *(("rank", [3, 2, 2, 1, 1], dtype) for dtype in ("float64", "uint8", "Int64", "object")),
+    ],
+)
+def test_ranks_and_scores_of_every_type_of_number(
+    column: str, numbers: list[int], dtype: str
+) -> None:
+    rows = ROWS[["user", "item"]].assign(**{column: pd.Series(numbers).astype(dtype)})
+    assert figure(rows) == pytest.approx(BY_NUMBER)
+
+
+def test_a_rank_is_a_place_also_where_ranks_are_missing_between() -> None:
+    rows = pd.DataFrame({"user": ["ann", "ann"], "item": ["a", "b"], "rank": [9, 4]})
+    result = evaluate(rows, {"ann": ["a", "b"]}, ["MAP@9", "MAP@8", "MRR"])
+    assert result.tolist() == pytest.approx([(1 / 4 + 2 / 9) / 2, (1 / 4) / 2, 1 / 4])
+
+
+def test_a_rank_far_beyond_the_cut_off_takes_no_place() -> None:
+    rows = pd.DataFrame({"user": ["ann", "ann"], "item": ["a", "b"], "rank": [1, 10**15]})
+    assert figure(rows, {"ann": ["a", "b"]}, "Recall@3") == 1 / 2
+
+
+@pytest.mark.parametrize("length", [17, 1000])
+@pytest.mark.parametrize("order", ["rows", "rank", "score", "list"])
+def test_lists_may_be_long(length: int, order: str) -> None:
+    rows = pd.DataFrame({"user": "ann", "item": range(length)})
+    lists: Any = {
+        "rows": rows,
+        "rank": rows.assign(rank=rows["item"] + 1),
+        "score": rows.assign(score=-rows["item"]),
+        "list": {"ann": list(range(length))},
+    }[order]
+    assert figure(lists, {"ann": [length - 1]}, "MRR") == 1 / length
+    assert figure(lists, {"ann": [length - 1, 0]}, f"Recall@{length - 1}") == 1 / 2
+
+
+def test_a_repeated_prediction_is_no_second_hit_and_uses_its_place() -> None:
+    frame = pd.DataFrame({"user": "ann", "item": ["a", "a", "b"]})
+    ordered = [frame.assign(rank=[1, 2, 3]), frame.assign(score=[3, 2, 1])]
+    for lists in ({"ann": ["a", "a", "b"]}, frame, *ordered):
+        assert figure(lists, {"ann": ["a", "b"]}) == pytest.approx((1 + 2 / 3) / 2)
+
+
+far_apart = st.one_of(
+    st.integers(0, 50),
+    st.integers(-(2**63), 2**63 - 1),
+    st.sampled_from([10**15, -(10**15), 2**22, 2**63 - 1, -(2**63)]),
+)
+
+
+@given(ids=st.lists(far_apart, min_size=4, max_size=12, unique=True))
+def test_numbers_however_far_apart_are_told_apart(ids: list[int]) -> None:
+    """Also those that the lists alone have: the later half misses, moved by one."""
+    half = len(ids) // 2
+    listed = [*ids[:half], *ids[half + 1 :], ids[half]]
+    lists = pd.DataFrame({"user": ids, "item": listed})
+    truth = pd.DataFrame({"user": ids, "item": ids})
+    result = evaluate(lists, truth, "HitRate@1", per_user=True)["HitRate@1"]
+    assert result.index.tolist() == sorted(ids)
+    assert result.to_dict() == {u: float(u == i) for u, i in zip(ids, listed, strict=True)}

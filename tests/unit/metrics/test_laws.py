@@ -1,0 +1,117 @@
+"""What holds for every metric, whatever the data: ranges, orders, names, ranks beyond the cut."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import evaluate
+from harness.metrics import DIVISORS, parse
+
+OF_USERS = [
+    *(f"MAP(divisor={divisor})@3" for divisor in DIVISORS),
+    *("Precision@3", "Recall@3", "F1@3", "HitRate@3", "MRR@3", "RPrecision@3", "pFound@3"),
+    *("NDCG@3", "NDCG(gain=linear)@3", "NDCG(gain=exponential,ideal=retrieved)@3"),
+    *("pFound(p_break=0.5)@3", "Novelty@3", "Popularity@3", "Serendipity@3", "ILD@3"),
+]
+ALL = [*OF_USERS, "TotalRecall@3", "MicroRecall@3", "Coverage@3", "Gini@3"]
+ITEMS = "abcdefgh"
+TRAIN = {"ann": list("aab"), "bob": list("ac"), "dee": list("gde")}
+LOOKS = pl.DataFrame(
+    {"item": list(ITEMS), "kind": list("xyxyxyxy"), "size": [1, 2, 3, 4, 5, 6, 7, 8]}
+)
+
+rows = st.lists(st.sampled_from(ITEMS), max_size=6)
+unique_rows = st.lists(st.sampled_from(ITEMS), max_size=6, unique=True)
+truths = st.dictionaries(
+    st.sampled_from(ITEMS), st.sampled_from([0.25, 0.5, 1.0]), min_size=1, max_size=5
+)
+
+
+def evaluation_sets(row: st.SearchStrategy[list[str]]) -> st.SearchStrategy[Any]:
+    """Return lists and graded truth of three users; cem hits, so that nothing is to warn of."""
+    lists = st.fixed_dictionaries({"ann": row, "bob": row, "cem": st.just(["a"])})
+    truth = st.fixed_dictionaries({"ann": truths, "bob": truths, "cem": st.just({"a": 1.0})})
+    return st.tuples(lists, truth)
+
+
+def figures(lists: Any, truth: Any, rename: Callable[[str], str] = str) -> dict[str, float]:
+    """Return every metric of one evaluation set."""
+    known = {
+        "train": {user: [rename(item) for item in row] for user, row in TRAIN.items()},
+        "attributes": LOOKS.with_columns(item=pl.Series(list(map(rename, ITEMS)))),
+    }
+    result: dict[str, float] = evaluate(lists, truth, ALL, **known).to_dict()
+    return result
+
+
+@given(evaluation_set=evaluation_sets(rows))
+def test_values_lie_within_the_declared_range_and_their_mean_is_the_figure(
+    evaluation_set: Any,
+) -> None:
+    each = evaluate(*evaluation_set, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
+    result = figures(*evaluation_set)
+    for name, value in [*each.melt().to_numpy().tolist(), *result.items()]:
+        low, high = parse(name).definition.range
+        assert low <= value <= high, name
+    for name in OF_USERS:
+        assert result[str(parse(name))] == math.fsum(each[str(parse(name))]) / 3, name
+
+
+@given(evaluation_set=evaluation_sets(rows), order=st.permutations(["ann", "bob", "cem"]))
+def test_the_order_of_users_changes_nothing(evaluation_set: Any, order: list[str]) -> None:
+    lists, truth = evaluation_set
+    again = {user: lists[user] for user in order}, {user: truth[user] for user in reversed(order)}
+    assert figures(*again) == pytest.approx(figures(*evaluation_set), rel=0, abs=1e-12)
+
+
+@given(evaluation_set=evaluation_sets(rows), mirrored=st.booleans())
+def test_other_names_of_items_change_nothing(evaluation_set: Any, mirrored: bool) -> None:
+    def rename(item: str) -> str:
+        return f"item {ITEMS[::-1][ITEMS.index(item)] if mirrored else item}"
+
+    lists, truth = evaluation_set
+    renamed = (
+        {user: [rename(item) for item in row] for user, row in lists.items()},
+        {user: {rename(item): g for item, g in row.items()} for user, row in truth.items()},
+    )
+    result, expected = figures(*renamed, rename), figures(*evaluation_set)
+    if mirrored:  # equally popular items are told apart by their names
+        del result["Serendipity@3"], expected["Serendipity@3"]
+    assert result == pytest.approx(expected, rel=0, abs=1e-12)
+
+
+def long(lists: Any, column: str) -> pd.DataFrame:
+    """Return one row an item, ordered by ranks or by scores."""
+    return pd.DataFrame(
+        [
+            {"user": user, "item": item, column: place if column == "rank" else -place / 2}
+            for user, row in lists.items()
+            for place, item in enumerate(row, start=1)
+        ]
+    )
+
+
+@pytest.mark.parametrize("column", ["rank", "score"])
+@given(evaluation_set=evaluation_sets(unique_rows), seed=st.integers(0, 99))
+def test_the_order_of_rows_changes_nothing_where_a_column_orders(
+    column: str, evaluation_set: Any, seed: int
+) -> None:
+    lists, truth = evaluation_set
+    shuffled = long(lists, column).sample(frac=1, random_state=seed)
+    assert figures(shuffled, truth) == figures(lists, truth)
+
+
+@given(
+    evaluation_set=evaluation_sets(st.lists(st.sampled_from(ITEMS), min_size=3, max_size=3)),
+    more=rows,
+)
+def test_what_follows_the_cut_changes_nothing(evaluation_set: Any, more: list[str]) -> None:
+    lists, truth = evaluation_set
+    longer = lists | {user: lists[user] + more for user in ("ann", "bob")}
+    assert figures(longer, truth) == figures(lists, truth)

@@ -1,0 +1,110 @@
+"""A person's own metric: a function in a file."""
+
+from pathlib import Path
+
+import pytest
+from conftest import refusal
+
+from harness import evaluate
+from harness.core.errors import UsageError
+from harness.metrics import parse
+
+SOURCE = '''
+def early(hits, n_relevant, k):
+    """The share of the first two ranks that hit."""
+    return hits[:2].sum() / 2
+
+def counts(hits, n_relevant, k):
+    return 100 * n_relevant + 10 * k + hits.sum()
+
+def shouts(hits, n_relevant, k):
+    raise KeyError("too loud")
+
+def leaves(hits, n_relevant, k):
+    raise SystemExit
+
+def nothing(hits, n_relevant, k):
+    return float("nan")
+
+def narrow(hits, n_relevant):
+    return 1
+
+def cheats(hits, n_relevant, k):
+    hits[:] = True
+    return 1
+
+factor = 3
+'''
+LISTS, TRUTH = {"ann": ["x", "a", "b"]}, {"ann": ["a", "b", "c"]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with my_metrics.py, and the same file in one whose name has signs."""
+    (tmp_path / "my_metrics.py").write_text(SOURCE)
+    (tmp_path / "new (2) @home").mkdir(parents=True)
+    (tmp_path / "new (2) @home" / "shop.py").write_text(SOURCE)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["my_metrics", "my_metrics.py", "new (2) @home/shop.py"])
+def test_a_function_in_a_file_is_a_metric(folder: Path, name: str) -> None:
+    metric = parse(f"{name}:early@12", folder)
+    assert (str(metric), metric.k) == (f"{name}:early@12", 12)
+    assert parse(str(metric), folder) == metric
+    assert metric.definition.text == "The share of the first two ranks that hit."
+    assert evaluate(LISTS, TRUTH, metric).to_dict() == {f"{name}:early@12": 1 / 2}
+
+
+def test_it_gets_hits_true_items_and_the_cut_off_of_every_user(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text is looked for in the current folder."""
+    lists = {"ann": ["x", "a", "a", "b", "c"], "bob": ["a"], "cem": []}
+    truth = {"ann": ["a", "b", "c"], "bob": ["b", "c"], "cem": []}
+    monkeypatch.chdir(folder)
+    result = evaluate(lists, truth, ["my_metrics:counts@4", "MRR@3"], per_user=True)
+    assert result["my_metrics:counts@4"].tolist() == [342, 240, 40]
+    assert result["MRR@3"].tolist() == [1 / 2, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("my_metrics:erly@3", ["my_metrics:erly", 'no function "erly"', 'did you mean "early"?']),
+        ("my_metrcs:early@3", ['no module "my_metrcs"', 'did you mean "my_metrics"?']),
+        ("my_metrics:factor@3", ['no function "factor"']),
+        ("my_metrics:early", ["no cut-off", '"my_metrics:early@10"']),
+        ("my_metrics:early(x=1)@3", ["my_metrics:early takes no parameters", '"x"']),
+        ("my_metrics:early@0", ["my_metrics:early@0", "from 1", "got 0"]),
+    ],
+)
+def test_what_is_misspelled_is_named(folder: Path, text: str, named: list[str]) -> None:
+    with refusal(UsageError, *named):
+        parse(text, folder)
+
+
+@pytest.mark.parametrize(
+    ("function", "named"),
+    [
+        ("shouts", ["KeyError", "too loud", "my_metrics.py, line 10"]),
+        ("leaves", ["SystemExit"]),
+        ("nothing", ["returned nan", "a finite number"]),
+        ("narrow", ["takes 2 positional arguments"]),
+        ("cheats", ["read-only"]),
+    ],
+)
+def test_what_goes_wrong_in_it_is_told_with_its_arguments(
+    folder: Path, function: str, named: list[str]
+) -> None:
+    metric = parse(f"my_metrics:{function}@3", folder)
+    given = [f'"my_metrics:{function}"', "hits=[2 3] as ranks, n_relevant=3, k=3"]
+    with refusal(UsageError, *given, *named):
+        evaluate(LISTS, TRUTH, metric)
+
+
+@pytest.mark.parametrize(("source", "named"), [("1 / 0", "ZeroDivisionError"), ("def (", "Syntax")])
+def test_a_file_that_cannot_be_imported_is_named(tmp_path: Path, source: str, named: str) -> None:
+    (tmp_path / "broken.py").write_text(source)
+    with pytest.raises(UsageError, match=rf'"broken:f": broken cannot be imported: .*{named}'):
+        parse("broken:f@3", tmp_path)

@@ -1,0 +1,217 @@
+"""R-precision, pFound, graded NDCG and MicroRecall by hand and independently; ranks."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import log2
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import ragged
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import recall_score
+
+from harness import evaluate
+from harness.metrics import Block, Judgments, parse, per_user
+from harness.metrics.kernels import ranks
+
+Grades = Mapping[int, float]
+
+
+def matrix(lists: Sequence[Sequence[int]]) -> Any:
+    """Return lists filled up to one width."""
+    width = max(map(len, lists))
+    rows = [[*row, *[-1] * (width - len(row))] for row in lists]
+    return np.array(rows, np.int32).reshape(len(lists), width)
+
+
+def values(
+    name: str, lists: Sequence[Sequence[int]], truths: Sequence[Grades], k: int, more: int = 0
+) -> list[float]:
+    """Return one graded metric of several lists; `more` true items have no position."""
+    rows = ragged(truths)
+    grades = np.array([truth[item] for truth in truths for item in sorted(truth)], np.float64)
+    judgments = Judgments(rows, rows.sizes + more, grades)
+    return per_user(parse(name), Block(matrix(lists), judgments, k)).tolist()
+
+
+def gains_by_rank(ranked: Sequence[int], truth: Grades, k: int) -> list[float]:
+    """Return the grade at each of the first k ranks; that of a repetition is 0."""
+    return [truth.get(p, 0.0) if p not in ranked[:i] else 0.0 for i, p in enumerate(ranked[:k])]
+
+
+def naive_r_precision(ranked: Sequence[int], truth: Grades, k: int, more: int) -> float:
+    relevant = len(truth) + more
+    result = set(ranked[: min(k, relevant)]) & set(truth)
+    return len(result) / relevant if relevant else 0.0
+
+
+def naive_p_found(ranked: Sequence[int], truth: Grades, k: int, p_break: float) -> float:
+    total, look = 0.0, 1.0
+    for p_rel in gains_by_rank(ranked, truth, k):
+        total += look * p_rel
+        look *= (1 - p_rel) * (1 - p_break)
+    return total
+
+
+def naive_ndcg(ranked: Sequence[int], truth: Grades, k: int, gain: str, ideal: str) -> float:
+    def gained(grade: float) -> float:
+        return {"binary": float(grade > 0), "linear": grade, "exponential": 2**grade - 1}[gain]
+
+    def dcg(gains: Sequence[float]) -> float:
+        return sum(g / log2(i + 1) for i, g in enumerate(gains[:k], start=1))
+
+    listed = [gained(g) for g in gains_by_rank(ranked, truth, k)]
+    pool = listed if ideal == "retrieved" else [gained(g) for g in truth.values()]
+    best = dcg(sorted(pool, reverse=True))
+    return dcg(listed) / best if best else 0.0
+
+
+cuts = st.integers(1, 12)
+ranked = st.lists(st.integers(-1, 9), max_size=10)
+
+
+def evaluation_sets(grades: st.SearchStrategy[float]) -> st.SearchStrategy[list[Any]]:
+    """Return up to four users, each a list and a graded truth."""
+    truth = st.dictionaries(st.integers(0, 9), grades, max_size=6)
+    return st.lists(st.tuples(ranked, truth), min_size=1, max_size=4)
+
+
+shares = st.integers(1, 8).map(lambda eighths: eighths / 8)
+ONE, TWO = {1: 1.0}, {1: 0.5, 2: 0.5}
+GRADED = {1: 1.0, 2: 3.0, 3: 2.0}
+"""The list 1, 9, 2 has the grades 1, 0, 3."""
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "truth", "expected"),
+    [
+        ("RPrecision@4", [1, 8, 9, 2], GRADED, 1 / 3),  # rank 4 comes after R = 3
+        ("RPrecision@2", [1, 2, 3, 4], dict.fromkeys(range(1, 5), 1.0), 2 / 4),  # cut before R = 4
+        ("RPrecision@3", [1, 1, 2], TWO, 1 / 2),  # the repetition uses rank 2
+        ("pFound@3", [9, 1, 2], ONE | {2: 1.0}, 0.85),  # nobody looks beyond a sure find
+        ("pFound@2", [1, 2], TWO, 0.5 + 0.5 * 0.85 * 0.5),
+        ("pFound@3", [1, 1, 2], TWO, 0.5 + 0.5 * 0.85**2 * 0.5),
+        ("pFound(p_break=0)@3", [9, 8, 1], {1: 0.25}, 0.25),
+        ("pFound(p_break=1)@2", [1, 2], {1: 0.25, 2: 1.0}, 0.25),
+        ("pFound(p_break=0.5)@4", [9, 9, 9, 1], ONE, 1 / 8),
+        ("NDCG(gain=linear)@2", [1, 9, 2], GRADED, 1 / (3 + 2 / log2(3))),  # the ideal ends there
+        ("NDCG(gain=linear)@3", [1, 9, 2], GRADED, (1 + 3 / 2) / (3 + 2 / log2(3) + 1 / 2)),
+        ("NDCG(gain=exponential)@3", [1, 9, 2], GRADED, (1 + 7 / 2) / (7 + 3 / log2(3) + 1 / 2)),
+        ("NDCG@3", [1, 9, 2], GRADED, (1 + 1 / 2) / (1 + 1 / log2(3) + 1 / 2)),
+        ("NDCG(gain=linear,ideal=retrieved)@3", [1, 9, 2], GRADED, (1 + 3 / 2) / (3 + 1 / log2(3))),
+    ],
+)
+def test_a_list_by_hand(name: str, row: list[int], truth: Grades, expected: float) -> None:
+    result = values(name, [row], [truth], int(name.rpartition("@")[2]))
+    assert result == [pytest.approx(expected, abs=1e-15)]
+
+
+@given(
+    evaluation_set=evaluation_sets(shares),
+    k=cuts,
+    more=st.integers(0, 3),
+    p_break=st.sampled_from([0.0, 0.15, 0.3, 0.5, 1.0]),
+)
+def test_r_precision_and_p_found_are_what_plain_python_says(
+    evaluation_set: list[Any], k: int, more: int, p_break: float
+) -> None:
+    lists, truths = zip(*evaluation_set, strict=True)
+    expected = [naive_r_precision(row, truth, k, more) for row, truth in evaluation_set]
+    assert values("RPrecision", lists, truths, k, more) == pytest.approx(expected, abs=1e-12)
+    expected = [naive_p_found(row, truth, k, p_break) for row, truth in evaluation_set]
+    result = values(f"pFound(p_break={p_break})", lists, truths, k)
+    assert result == pytest.approx(expected, rel=0, abs=1e-12)
+
+
+def test_p_found_without_grades_and_with_grade_1_are_the_same() -> None:
+    lists, truth = [[2, 1], [9, 8, 3], []], [[1, 2], [3], [4]]
+    sure = {user: dict.fromkeys(items, 1) for user, items in enumerate(truth)}
+    for grades in (truth, sure):
+        result = evaluate(lists, grades, ["pFound", "pFound@2"])
+        assert result.tolist() == pytest.approx([(1 + 0.85**2) / 3, 1 / 3], abs=1e-15)
+
+
+def test_p_found_without_a_cut_off_looks_at_lists_as_long_as_they_are() -> None:
+    lists = {"ann": [*map(str, range(30)), "a"], "bob": ["a"]}
+    result = evaluate(lists, {"ann": ["a"], "bob": ["a"]}, ["pFound", "pFound@30"], per_user=True)
+    assert result["pFound"].tolist() == [pytest.approx(0.85**30, rel=1e-12), 1.0]
+    assert result["pFound@30"].tolist() == [0.0, 1.0]
+
+
+NDCG = list(product(["binary", "linear", "exponential"], ["relevant", "retrieved"]))
+
+
+@given(
+    evaluation_set=evaluation_sets(st.sampled_from([0.5, 1.0, 2.0, 3.0])),
+    truth=st.dictionaries(st.integers(0, 9), st.floats(0.01, 9), min_size=1),
+    k=cuts,
+)
+def test_ndcg_is_what_plain_python_says_and_exactly_1_in_the_order_of_grades(
+    evaluation_set: list[Any], truth: Grades, k: int
+) -> None:
+    best_first = sorted(truth, key=lambda item: -truth[item])
+    lists, truths = zip(*evaluation_set, strict=True)
+    for gain, ideal in NDCG:
+        name = f"NDCG(gain={gain},ideal={ideal})@{k}"
+        expected = [naive_ndcg(row, truth, k, gain, ideal) for row, truth in evaluation_set]
+        assert values(name, lists, truths, k) == pytest.approx(expected, rel=0, abs=1e-12), name
+        assert values(name, [best_first + lists[0]], [truth], k) == [1.0], name
+
+
+@pytest.mark.parametrize(
+    ("metric", "grade"),
+    [
+        ("NDCG(gain=exponential)@3", 1000),
+        ("NDCG(gain=linear)@3", 1e300),
+        ("NDCG(gain=linear,ideal=retrieved)@3", 1e300),
+    ],
+)
+def test_the_highest_grades_whose_gains_a_number_holds(metric: str, grade: float) -> None:
+    graded = {"ann": dict.fromkeys("abc", grade)}
+    assert evaluate({"ann": ["a", "b", "c"]}, graded, metric).iloc[0] == 1
+
+
+def test_an_item_of_grade_0_is_not_relevant() -> None:
+    lists, truth = {"ann": ["a", "b"]}, {"ann": {"a": 0, "b": 1, "c": 1}}
+    result = evaluate(lists, truth, ["Recall@2", "MRR@2", "NDCG(gain=linear)@2", "MicroRecall@2"])
+    ndcg = (1 / log2(3)) / (1 + 1 / log2(3))
+    assert result.tolist() == pytest.approx([1 / 2, 1 / 2, ndcg, 1 / 2])
+
+
+def test_micro_recall_adds_up_hits_and_true_items_before_it_divides() -> None:
+    """The mean of the users' recalls is another figure: (1/3 + 1/1 + 0/2) / 3."""
+    lists = {"ann": ["a", "x", "b"], "bob": ["y", "d"], "cem": ["z"]}
+    truth = {"ann": ["a", "b", "c"], "bob": ["d"], "cem": ["e", "f"], "dee": []}
+    result = evaluate(lists, truth, "MicroRecall@2")
+    assert result.to_dict() == {"MicroRecall@2": float(Fraction(1 + 1 + 0, 3 + 1 + 2))}
+    no_candidates = values("MicroRecall@2", [[4, 9], [7]], [{4: 1.0}, {7: 1.0, 8: 1.0}], 2, more=2)
+    assert no_candidates == [(1 + 1) / (3 + 4)]
+    assert values("MicroRecall@2", [[4]], [{}], k=2) == [0.0]
+
+
+@given(evaluation_set=evaluation_sets(shares), k=cuts)
+def test_micro_recall_is_that_of_scikit_learn(evaluation_set: list[Any], k: int) -> None:
+    """Users are the samples, items the labels: listed or not, true or not."""
+    lists, truths = zip(*evaluation_set, strict=True)
+    listed = [[item in row[:k] for item in range(10)] for row in lists]
+    true = [[item in truth for item in range(10)] for truth in truths]
+    expected = recall_score(true, listed, average="micro", zero_division=0)
+    assert values(f"MicroRecall@{k}", lists, truths, k) == [pytest.approx(expected, rel=1e-15)]
+
+
+users = st.tuples(ranked, st.sets(st.integers(0, 9)).map(sorted))
+
+
+@given(evaluation_set=st.lists(users, min_size=1, max_size=5), k=cuts)
+def test_ranks_are_first_places_within_the_cut(evaluation_set: list[Any], k: int) -> None:
+    lists, truths = zip(*evaluation_set, strict=True)
+    truth = ragged(truths)
+    expected = [
+        row[:k].index(item) + 1 if item in row[:k] else 0
+        for row, true in evaluation_set
+        for item in true
+    ]
+    assert ranks(matrix(lists), truth.indptr, truth.indices, k).tolist() == expected

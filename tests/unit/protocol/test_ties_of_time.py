@@ -1,0 +1,147 @@
+"""Per-user splits whose cut falls among events of equal time: `ties` decides, not item ids."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+from conftest import ROOT, refusal
+
+from harness import config as config_
+from harness.config import Config
+from harness.core.errors import UsageError
+from harness.protocol.task import Task, make_task
+from harness.tuning.inner import inner_tasks
+
+ONE_DAY = "2020-01-01"
+THREE_EACH = [f"u{n:03} {item}" for n in range(40) for item in "abc"]
+
+
+def log_of(*rows: str) -> str:
+    """Return a log of `user item` pairs, all on one day."""
+    return "user,item,time\n" + "".join(f"{row.replace(' ', ',')},{ONE_DAY}\n" for row in rows)
+
+
+def config_of(folder: Path, log: str, split: dict[str, Any] | None = None, **more: Any) -> Config:
+    """Return a config that holds out the last event of each user, or else splits so."""
+    rule = {"strategy": "last_n", "n": 1} | (split or {})
+    rule = {key: value for key, value in rule.items() if value is not None}
+    evaluation = {"require_hit": False, "seed": more.pop("seed", 0)}
+    return small.config(folder, log=log, split=rule, evaluation=evaluation, **more)
+
+
+def held_out(task: Task) -> dict[str, str]:
+    """Return the last item held out of each user."""
+    data, valid = task.data, task.split.valid
+    users, items = data.user_ids.to_list(), data.item_ids.to_list()
+    return {users[u]: items[i] for u, i in zip(valid.user, valid.item, strict=True)}
+
+
+def last_items(*arguments: Any, **keys: Any) -> dict[str, str]:
+    return held_out(make_task(config_of(*arguments, **keys)))
+
+
+def test_shuffle_favours_no_item_where_id_takes_the_highest(tmp_path: Path) -> None:
+    log = log_of(*(f"u{n} {item}" for n in range(900) for item in "abc"))
+    by_count = last_items(tmp_path, log)
+    shuffled = Counter(by_count.values())
+    # A third of 900 each; five standard deviations (14.1) are 71.
+    assert all(abs(shuffled[item] - 300) < 71 for item in "abc"), shuffled
+    by_share = {"strategy": "fraction", "n": None, "fraction": 1 / 3}
+    assert last_items(tmp_path, log, by_share) == by_count
+    assert set(last_items(tmp_path, log, {"ties": "id"}).values()) == {"c"}
+
+
+def test_nothing_but_the_seed_moves_what_is_held_out(tmp_path: Path) -> None:
+    """Neither the order of rows nor other users and earlier events; and no seed, a later event."""
+    alone = last_items(tmp_path, log_of(*THREE_EACH))
+    assert last_items(tmp_path, log_of(*THREE_EACH[::-1])) == alone
+    more = log_of("aaa z", "aaa y", *THREE_EACH, "zzz y", "zzz z")
+    more += "u000,earlier,2019-01-01\naaa,x,2020-01-02\n"
+    wider = last_items(tmp_path, more)
+    assert {user: item for user, item in wider.items() if user in alone} == alone
+    assert {last_items(tmp_path, more, {"seed": seed})["aaa"] for seed in range(8)} == {"x"}
+
+
+def test_the_split_has_a_seed_of_its_own(tmp_path: Path) -> None:
+    log = log_of(*THREE_EACH)
+    drawn = last_items(tmp_path, log)
+    assert last_items(tmp_path, log, seed=7) == drawn
+    assert last_items(tmp_path, log, {"seed": 0}) == drawn
+    assert last_items(tmp_path, log, {"seed": 7}) != drawn
+
+
+@pytest.mark.parametrize(("data", "ann"), [({}, "d"), ({"where": {"rating": {"min": 1}}}, "a")])
+def test_file_holds_out_what_stands_last_in_the_file(
+    tmp_path: Path, data: dict[str, Any], ann: str
+) -> None:
+    rows = "ann,c,1", "bob,a,1", "ann,b,1", "ann,a,1", "ann,d,0", "bob,c,1", "bob,b,1"
+    log = "user,item,rating,time\n" + "".join(f"{row},{ONE_DAY}\n" for row in rows)
+    assert last_items(tmp_path, log, {"ties": "file"}, data=data) == {"ann": ann, "bob": "b"}
+
+
+def test_file_order_is_kept_in_the_cache_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_of("ann b", "ann c", "ann a", "bob a", "bob b")
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")  # else files just written are not kept
+    config = config_of(tmp_path, log, {"ties": "file"}, data={"cache": True})
+    read = make_task(config)
+    monkeypatch.setattr("harness.data.loading.load", lambda *_: pytest.fail("read again"))
+    assert held_out(make_task(config)) == held_out(read) == {"ann": "a", "bob": "b"}
+
+
+LAST_IN_FILE = {"split": {"strategy": "last_n", "n": 1, "ties": "file"}}
+
+
+def test_file_is_refused_where_rows_have_no_common_order(tmp_path: Path) -> None:
+    small.write(tmp_path, {"log/1.csv": log_of("ann a", "ann b"), "log/2.csv": log_of("bob a")})
+    folder = {"events": "log"}
+    config = config_of(tmp_path, "", {"ties": "file"}, data=folder)
+    with refusal(UsageError, '[split] ties = "file"', str(tmp_path / "log"), 'ties = "shuffle"'):
+        make_task(config)
+    config = config_of(tmp_path, "", data=folder, tune=LAST_IN_FILE)
+    make_task(config)  # a run takes no notice of [tune]
+    with refusal(UsageError, "[tune] split", 'ties = "file"', 'set ties = "shuffle"'):
+        inner_tasks(config)
+
+
+def test_file_is_refused_where_events_come_from_several_tables() -> None:
+    last_in_file = "split={strategy='last_n', n=1, ties='file'}"
+    config = config_.read(ROOT / "configs" / "demo-ponpare.toml", [last_in_file])
+    with pytest.raises(UsageError, match=r"detail_train.* and .*visit_train"):
+        make_task(config)
+
+
+# ann is cut among equal times, bob between two days, and all of cid is held out.
+ONE_OF_TWO = log_of("ann a", "ann b", "bob a", "cid a") + "bob,b,2020-01-02\n"
+NONE_OF_TWO = log_of("ann a", "bob b") + "ann,b,2020-01-02\nbob,a,2020-01-02\n"
+ONE = "1 of 2 users is cut among events of equal time; "
+
+
+@pytest.mark.parametrize(
+    ("log", "split", "note"),
+    [
+        (ONE_OF_TWO, {}, ONE + 'ties = "shuffle", seed 0, drew which are held out'),
+        (ONE_OF_TWO, {"seed": 3}, ONE + 'ties = "shuffle", seed 3, drew which are held out'),
+        (ONE_OF_TWO, {"ties": "id"}, ONE + 'ties = "id": the highest item ids are held out'),
+        (ONE_OF_TWO, {"ties": "file"},
+         ONE + 'ties = "file": the order of rows matters, those that stand last are held out'),
+        (NONE_OF_TWO, {}, "0 of 2 users are cut among events of equal time"),
+    ],
+)  # fmt: skip
+def test_a_note_tells_how_many_cuts_fall_among_equal_times(
+    tmp_path: Path, log: str, split: dict[str, Any], note: str
+) -> None:
+    assert make_task(config_of(tmp_path, log, split)).split.notes() == (note,)
+
+
+def test_an_inner_split_keeps_the_order_of_rows_where_the_outer_one_does_not(
+    tmp_path: Path,
+) -> None:
+    """Ann's last day of training is the 1st; the last of its rows is a."""
+    log = log_of("ann c", "bob b", "ann b", "ann a", "bob c") + "ann,c,2020-01-09\n"
+    outer = {"strategy": "time", "n": None, "valid_days": 1}
+    (task,) = inner_tasks(config_of(tmp_path, log, outer, tune=LAST_IN_FILE))
+    assert held_out(task) == {"ann": "a", "bob": "c"}

@@ -1,0 +1,48 @@
+"""Three cumulants against the enumeration of every list, and the law of means by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import exactly
+from enumeration import EXACT, SIZES, any_sizes, cumulants, enumerated
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.metrics import DEFINITIONS, Metric, parse
+from harness.stats.chance_law import Law, LawOfAll, law
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_equals_the_enumeration_of_lists(name: str) -> None:
+    for sizes in SIZES:
+        assert cumulants(name, *sizes) == exactly(enumerated(name, *sizes)), sizes
+
+
+@given(name=st.sampled_from(EXACT), sizes=any_sizes())
+def test_equals_the_enumeration_of_any_lists(name: str, sizes: tuple[int, int, int, int]) -> None:
+    assert cumulants(name, *sizes) == exactly(enumerated(name, *sizes))
+
+
+def test_cumulants_of_a_mean_by_hand() -> None:
+    """Two users with variance 1/4 and third cumulant 1/8, two repeats: 4 scores.
+
+    Variance 4 · 1/4 / 4² = 1/16, third 4 · 1/8 / 4³ = 1/128; skewness (1/128)/(1/16)^1.5 = 1/2.
+    """
+    of_users = Law(np.array([0.2, 0.4]), np.full(2, 1 / 4), np.full(2, 1 / 8), np.array([0.5, 0.8]))
+    user_scores = LawOfAll.of(of_users.sums())
+    assert user_scores.of_mean(repeats=2) == pytest.approx((0.3, 1 / 4, 1 / 2), rel=1e-12)
+    assert user_scores.of_no_hit(repeats=2) == pytest.approx(0.16, rel=1e-12)
+
+
+def test_no_law_without_a_closed_form_or_where_lower_is_better() -> None:
+    """A law tells how much higher than chance a score is."""
+    assert law(parse("MAP(divisor=hits)@5"), 10, 2, 2) is None
+    lower = replace(DEFINITIONS["MRR"], better="lower")
+    assert law(Metric("MRR", 3, definition=lower), 4, 1, 1) is None
+
+
+def test_where_a_hit_cannot_be_missed_no_hit_has_no_chance() -> None:
+    result = law(parse("MAP@3"), [5, 5], [5, 5], [5, 5])
+    assert result is not None
+    assert LawOfAll.of(result.sums()).of_no_hit() == 0.0

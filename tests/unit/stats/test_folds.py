@@ -1,0 +1,268 @@
+"""Users of several folds, each with one value: by hand, by definition, and by enumeration."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import exactly
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.core import steps
+from harness.core.random import id_hashes
+from harness.metrics import parse
+from harness.metrics.scores import ScoreTable
+from harness.stats import estimates, resampling
+from harness.stats.chance import chance_steps
+from harness.stats.chance_law import Law, LawOfAll
+from harness.stats.estimates import ScoredUsers, bootstrap_steps, estimate_steps
+from harness.stats.fold_means import Folds, Part, ScoredFold, fold_steps
+from harness.stats.folds import FoldedUsers, folded
+from harness.stats.paired import Paired, Rules, compare_steps
+from harness.stats.tests import minimum_detectable_difference, t_test
+
+METRIC, COVERAGE = parse("MAP@1"), parse("Coverage@1")
+MODELS = ("one", "other")
+ONE, KEYS = ("one", METRIC), [(name, METRIC) for name in MODELS]
+Scores = Mapping[str, Any]
+"""Of one fold, by user: one model's score, or the scores of `MODELS` in turn."""
+
+
+def fold(scores: Scores) -> ScoredFold:
+    ids = pl.Series(list(scores), dtype=pl.String)
+    rows = np.array([np.atleast_1d(own) for own in scores.values()], np.float64)
+    columns = rows.reshape(len(scores), -1).T if scores else np.zeros((len(MODELS), 0))
+    tables = {
+        n: ScoreTable({METRIC: own[None, :]}) for n, own in zip(MODELS, columns, strict=False)
+    }
+    return ScoredFold(id_hashes(ids), tables, ids)
+
+
+def of_all(part: Part) -> Folds:
+    return steps.found(fold_steps(), steps.of_one(part))
+
+
+def folds_of(*folds: Scores) -> tuple[FoldedUsers, Folds]:
+    part = [fold(scores) for scores in folds]
+    of = of_all(part)
+    return folded(of, part), of
+
+
+def values(users: ScoredUsers, name: str = "one") -> list[float]:
+    own: list[float] = users.tables[name].of_users(METRIC).tolist()
+    return own
+
+
+def errors(folds: Sequence[Scores], name: str = "one") -> list[float]:
+    users, of = folds_of(*folds)
+    own: list[float] = estimates.errors(users, (name, METRIC), of).tolist()
+    return own
+
+
+def compared(users: ScoredUsers, of: Folds | None = None) -> Paired:
+    own = compare_steps(MODELS, METRIC, Rules(resamples=9999), of)
+    return steps.found(own, steps.of_one(users))
+
+
+def test_two_folds_by_hand() -> None:
+    """Means 1/2 and 1/4; of two users a score counts 2/(2 · 2) in the first fold, else 2/(2 · 1).
+
+    Ann 1/2 · 1, Bob 1/2 · 0 + 1 · 1/4; errors are 3/8 for all, Ann 1/2 · (1 − 1/2) more, Bob
+    1/2 · (0 − 1/2) less, and 1/4 is the second mean.
+    """
+    two = {"ann": 1, "bob": 0}, {"bob": 1 / 4}
+    users, of = folds_of(*two)
+    assert (of.users, of.sizes, of.shares()) == (2, [2, 1], [1 / 2, 1])
+    assert [own[ONE].tolist() for own in of.means] == [[1 / 2], [1 / 4]]
+    assert of.mean(ONE) == np.mean(values(users)) == 3 / 8
+    assert values(users) == [1 / 2, 1 / 4]
+    assert errors(two) == [3 / 8 + 1 / 4, 3 / 8 - 1 / 4]
+    assert users.law is None
+
+
+def test_freedom_is_that_of_the_smaller_folds() -> None:
+    """Other users in folds of 3 and 6: (1/3 + 1/6)² / (3/3⁴ + 6/6⁴) = (1/4) / (9/216) = 6."""
+    apart = of_all([fold(dict.fromkeys(names, 1)) for names in ("abc", "defghi")])
+    same = of_all([fold(dict.fromkeys("abcdefg", 1))] * 3)
+    assert (apart.freedom, same.freedom) == (6 - 1, 7 - 1)
+
+
+def test_a_fold_of_one_user_leaves_no_interval() -> None:
+    """What others in the user's place would score is not known."""
+    users, of = folds_of({"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}, {"ann": (1, 0)})
+    result = steps.found(estimate_steps([ONE], of), steps.of_one(users))[ONE]
+    assert (result.ci95, result.ci95_t) == (None, None)
+    (facts,) = compared(users, of).facts
+    assert (t_test(facts.sample), minimum_detectable_difference(facts.sample)) == (1.0, None)
+
+
+def test_repeats_have_means_of_their_own_and_a_metric_of_all_lists_has_no_users() -> None:
+    """Means 1/2 and 1 of the first fold's repeats, 0 and 1/2 of the second's."""
+    ids = pl.Series(["ann", "bob"])
+    part = [
+        ScoredFold(
+            id_hashes(ids),
+            {"one": ScoreTable({METRIC: np.array(own), COVERAGE: np.zeros((2, 1))})},
+            ids,
+        )
+        for own in ([[1, 0], [1, 1]], [[0, 0], [0, 1]])
+    ]
+    of = of_all(part)
+    assert of.of_repeats(ONE).tolist() == [1 / 4, 3 / 4]
+    assert of.mean(ONE) == 1 / 2
+    assert of.offsets(ONE).tolist() == [[1 / 4, 1 / 2], [0, 1 / 4]]
+    table = folded(of, part).tables["one"].values
+    assert {m: own.tolist() for m, own in table.items()} == {METRIC: [[1 / 2, 0], [1 / 2, 1]]}
+
+
+def test_a_user_has_one_sign_in_all_folds() -> None:
+    """Two users, each better by 1 in both folds: half of all signs add up to ±2, as is seen.
+
+    With a sign a row it would be 2 of 16.
+    """
+    (facts,) = compared(*folds_of(*[{"ann": (1, 0), "bob": (1, 0)}] * 2)).facts
+    assert facts.p == pytest.approx(1 / 2, abs=4 * (1 / 4 / 9999) ** 0.5)
+    assert (facts.wins, facts.losses, facts.sample.n) == (2, 0, 2)
+
+
+def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
+    """To the last bit: sums, signs and intervals are those of the single set."""
+    first = {"ann": (1, 0), "bob": (0, 1 / 2), "cid": (1 / 4, 1), "dan": (0, 0)}
+    second = {"ann": (0, 1 / 2), "bob": (1 / 2, 1 / 2), "cid": (1 / 4, 0), "dan": (1, 0)}
+    users, of = folds_of(first, second)
+    both = fold({u: np.add(first[u], second[u]) / 2 for u in first})
+    one_set = ScoredUsers(both.hashes, both.tables)
+    in_folds, in_one = steps.of_one(users), steps.of_one(one_set)
+    result, expected = estimate_steps(KEYS, of), estimate_steps(KEYS)
+    assert steps.found(result, in_folds) == steps.found(expected, in_one)
+    resampled = steps.found(bootstrap_steps(KEYS, 200, 7, of), in_folds)
+    means = steps.found(bootstrap_steps(KEYS, 200, 7), in_one)
+    assert all(resampled[key] == pytest.approx(means[key], abs=1e-14) for key in KEYS)
+    assert vars(compared(users, of).facts[0]) == vars(compared(one_set).facts[0])
+
+
+scores = st.sampled_from([0.0, 0.0, 1 / 12, 0.3, 0.5, 1.0])
+some_folds = st.lists(
+    st.dictionaries(st.sampled_from("abcdefg"), st.tuples(scores, scores), min_size=1),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(some_folds)
+def test_values_are_as_defined(folds: list[Scores]) -> None:
+    """By exact fractions; users stand in the order of their ids."""
+    users, result = sorted(set().union(*folds)), folds_of(*folds)[0]
+    for at, name in enumerate(MODELS):
+        own = [{u: Fraction(s[at]) for u, s in scores.items()} for scores in folds]
+        means = [sum(s.values()) / len(s) for s in own]
+        mean = sum(means) / len(means)
+        value, error = dict.fromkeys(users, Fraction()), dict.fromkeys(users, mean)
+        for of_fold, of_mean in zip(own, means, strict=True):
+            for user, score in of_fold.items():
+                share = Fraction(len(users), len(folds) * len(of_fold))
+                value[user] += share * score
+                error[user] += share * (score - of_mean)
+        assert sum(value.values()) / len(users) == mean
+        assert values(result, name) == exactly([float(value[u]) for u in users])
+        assert errors(folds, name) == exactly([float(error[u]) for u in users])
+
+
+@given(some_folds)
+def test_errors_are_what_a_users_weight_changes(folds: list[Scores]) -> None:
+    """The derivative of the mean of weighed folds by a user's weight, times the users.
+
+    Source: Jaeckel 1972, the infinitesimal jackknife.
+    """
+    users, step = sorted(set().union(*folds)), 1e-4
+
+    def mean(user: str, weight: float) -> float:
+        weights = [[(u == user) * weight + 1 for u in own] for own in folds]
+        firsts = [[s[0] for s in own.values()] for own in folds]
+        of_folds = [np.average(own, weights=w) for own, w in zip(firsts, weights, strict=True)]
+        return float(np.mean(of_folds))
+
+    slopes = [(mean(user, step) - mean(user, -step)) / (2 * step) for user in users]
+    expected = mean("nobody", 0) + len(users) * np.array(slopes)
+    assert errors(folds) == pytest.approx(expected, abs=1e-6)
+
+
+@given(some_folds)
+def test_the_bootstrap_resamples_errors(folds: list[Scores]) -> None:
+    """What is added up of values and of who is there, is the mean of the resampled errors."""
+    users, of = folds_of(*folds)
+    own = estimates.errors(users, ONE, of)[:, None]
+    expected = resampling.bootstrap(own, users.hashes, resamples=70, seed=5)[:, 0]
+    result = steps.found(bootstrap_steps([ONE], 70, 5, of), steps.of_one(users))[ONE]
+    assert result == pytest.approx(expected, abs=1e-12)
+
+
+@given(some_folds, st.randoms())
+def test_neither_the_order_of_users_nor_parts_change_a_bit(
+    folds: list[Scores], random: Any
+) -> None:
+    """Users of other orders, in three parts, of which some have no users of a fold."""
+    users = sorted(set().union(*folds))
+    of_part = {user: random.randrange(3) for user in users}
+    shuffled = [dict(random.sample(list(own.items()), len(own))) for own in folds]
+    parts = [
+        [fold({u: s for u, s in own.items() if of_part[u] == number}) for own in shuffled]
+        for number in range(3)
+    ]
+    assert facts_of(parts, len(users)) == facts_of([[fold(own) for own in folds]], len(users))
+
+
+def facts_of(parts: Sequence[Part], users: int) -> list[Any]:
+    """Return everything that a run of several folds tells of users in parts."""
+    of = steps.found(fold_steps(), steps.of_parts(lambda: iter(parts)))
+    laws = [[law(*(2 + own.hashes % 3).tolist()) for own in part] for part in parts]
+    known = [folded(of, *each) for each in zip(parts, laws, strict=True)]
+    total = steps.of_parts(lambda: iter(known))
+    boots = steps.found(bootstrap_steps(KEYS, 70, 3, of), total)
+    result = [of.users, of.common, of.freedom, [of.mean(key) for key in KEYS]]
+    result += [
+        steps.found(estimate_steps(KEYS, of), total),
+        [boots[key].tolist() for key in KEYS],
+        steps.found(chance_steps(MODELS, METRIC, of), total),
+    ]
+    if users > 1:
+        paired = steps.found(compare_steps(MODELS, METRIC, Rules(resamples=70), of), total)
+        result += [paired.means, paired.any_hit, [vars(facts) for facts in paired.facts]]
+    return result
+
+
+def law(*candidates: int) -> Law:
+    """Return the law of users' scores where one of so many candidates is true, and one is named.
+
+    With p = 1/n: mean p, variance p(1 − p), third cumulant p(1 − p)(1 − 2p).
+    """
+    p = np.array([1 / n for n in candidates])
+    return Law(p, p * (1 - p), p * (1 - p) * (1 - 2 * p), 1 - p)
+
+
+candidates = st.dictionaries(st.sampled_from("abc"), st.integers(1, 5), min_size=1)
+
+
+@given(st.lists(candidates, min_size=1, max_size=3))
+def test_the_law_of_the_mean_equals_all_draws(folds: list[dict[str, int]]) -> None:
+    """Every user of every fold hits or not; the mean over folds of each of all the ends."""
+    part = [fold(dict.fromkeys(own, 0)) for own in folds]
+    result = folded(of_all(part), part, [law(*own.values()) for own in folds]).law
+    assert result is not None
+    cases = [(len(own), n) for own in folds for n in own.values()]
+    chances, means = [], []
+    for hits in product((0, 1), repeat=len(cases)):
+        of = list(zip(hits, cases, strict=True))
+        chances.append(np.prod([1 / n if hit else 1 - 1 / n for hit, (_, n) in of]))
+        means.append(sum(hit / size for hit, (size, _) in of) / len(folds))
+    mean = np.average(means, weights=chances)
+    deviations = np.array(means) - mean
+    users, all_ = len(set().union(*folds)), LawOfAll.of(result.sums())
+    assert all_.mean == exactly(mean)
+    assert all_.var / users == exactly(np.average(deviations**2, weights=chances))
+    assert all_.third / users**2 == exactly(np.average(deviations**3, weights=chances))
+    assert all_.of_no_hit() == exactly(chances[0])

@@ -1,0 +1,186 @@
+"""Pairs of models by hand, and the same for any order and any number of threads."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import hashes, refusal
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from harness.core import steps
+from harness.core.errors import UsageError
+from harness.metrics import Metric, parse
+from harness.metrics.scores import ScoreTable
+from harness.stats.estimates import ScoredUsers, bootstrap_steps, keys_of
+from harness.stats.paired import Rules, compare_steps
+from harness.stats.pairwise import Comparison, comparison_of
+
+METRIC = parse("MAP@2")
+RNG = np.random.default_rng(4)
+MANY = {
+    name: np.where(RNG.random(400) < 0.2, RNG.random(400) * scale, 0.0)
+    for name, scale in {"weak": 0.3, "same": 0.31, "strong": 1.0}.items()
+}
+
+
+def tables(user_scores: dict[str, Any], metric: Metric = METRIC) -> dict[str, ScoreTable]:
+    """Return score tables of values (users,) or (repeats, users)."""
+    return {
+        name: ScoreTable({metric: np.atleast_2d(np.array(v, np.float64))})
+        for name, v in user_scores.items()
+    }
+
+
+def compared(user_scores: dict[str, Any], metric: Metric = METRIC, **rules: Any) -> Comparison:
+    result = tables(user_scores, metric)
+    users = len(next(iter(result.values())).of_users(metric))
+    return compare(ScoredUsers(hashes(users), result), metric, Rules(**rules))
+
+
+def compare(part: ScoredUsers, metric: Metric, rules: Rules) -> Comparison:
+    names, keys = list(part.tables), keys_of(list(part.tables), [metric])
+    drawn = bootstrap_steps(keys, rules.resamples, rules.seed)
+    both = steps.side_by_side([compare_steps(names, metric, rules), drawn])
+    paired, resampled = steps.found(both, steps.of_one(part))
+    return comparison_of(paired, resampled, metric, rules)
+
+
+def test_a_pair_by_hand() -> None:
+    """Differences 1, 1/2, 0, −1/2: mean 1/4, variance 5/12, so d_z = 0.3873."""
+    (pair,) = compared({"b": [0, 0.5, 0, 0.5], "a": [1, 1, 0, 0]}).pairs
+    assert (pair.one, pair.other, pair.difference) == ("a", "b", 0.25)
+    assert pair.relative == 1
+    assert (pair.wins, pair.ties, pair.losses) == (2, 1, 1)
+    assert pair.effect_size == pytest.approx(0.25 / (5 / 12) ** 0.5)
+    assert pair.p_t == pytest.approx(stats.ttest_1samp([1, 0.5, 0, -0.5], 0).pvalue, rel=1e-10)
+    # Of the signs of 1, 1/2 and 1/2, sums as far out as 1 come up in 6 of 8: 2, 1, 1, −2, −1, −1.
+    assert pair.p_sign_flip == pytest.approx(6 / 8, abs=0.02)
+    assert pair.verdict == "tied"
+
+
+def test_the_interval_is_students_and_the_bootstraps_agrees() -> None:
+    (pair,) = compared({name: MANY[name] for name in ("strong", "weak")}).pairs
+    d = MANY["strong"] - MANY["weak"]
+    expected = stats.t.interval(0.95, 399, d.mean(), stats.sem(d))
+    assert pair.ci95 == pytest.approx(expected, rel=1e-9)
+    assert pair.ci95_bootstrap == pytest.approx(expected, abs=0.1 * stats.sem(d))
+
+
+def test_every_two_models_best_first() -> None:
+    result = compared(MANY)
+    first, second, third = sorted(MANY, key=lambda name: -MANY[name].mean())
+    pairs = [(first, second), (first, third), (second, third)]
+    assert [(p.one, p.other) for p in result.pairs] == pairs
+    assert list(result.any_hit) == [first, second, third]
+    assert result.any_hit["weak"] == (MANY["weak"] > 0).mean()
+
+
+def test_verdicts_and_corrections() -> None:
+    strong, same = compared(MANY, baseline="weak").pairs
+    assert [strong.one, strong.other, strong.verdict] == ["strong", "weak", "better"]
+    assert [same.one, same.other, same.verdict] == ["same", "weak", "tied"]
+    assert strong.p_adjusted == pytest.approx(2 * strong.p_sign_flip)  # Holm, of two
+    last = compared(MANY, baseline="weak", correction="bh").pairs[1]
+    assert last.p_adjusted == last.p_sign_flip  # the largest is not corrected
+    below = compared(MANY, baseline="strong").pairs
+    assert {(pair.verdict, pair.difference < 0) for pair in below} == {("worse", True)}
+
+
+LOWER = Metric("MAP", 2, definition=replace(METRIC.definition, better="lower"))
+"""No metric of users is such; a person's own may be."""
+
+
+@pytest.mark.parametrize(
+    ("metric", "first", "verdict"),
+    [(LOWER, "low", "better"), (parse("Popularity@2"), "high", "higher")],
+)
+def test_where_lower_or_neither_is_better(metric: Metric, first: str, verdict: str) -> None:
+    (pair,) = compared({"high": MANY["strong"], "low": MANY["weak"]}, metric).pairs
+    assert (pair.one, pair.verdict) == (first, verdict)
+    assert (pair.difference < 0) == (first == "low")
+    assert pair.wins > pair.losses
+
+
+def test_equal_models_tie_everywhere() -> None:
+    (pair,) = compared({"a": MANY["weak"], "b": MANY["weak"]}).pairs
+    assert (pair.difference, pair.ties, pair.p_t, pair.p_sign_flip) == (0, 400, 1, 1)
+    assert pair.ci95 == (0, 0)
+    assert (pair.effect_size, pair.detectable) == (None, None)
+
+
+def test_values_that_differ_by_rounding_alone_are_equal() -> None:
+    """0.1 + 0.2 is not 0.3, and the mean of ten equal repeats may be off by a bit."""
+    value = np.full(300, 0.1 + 0.2)
+    (pair,) = compared({"a": value, "b": np.full(300, 0.3)}).pairs
+    assert (pair.ties, pair.p_sign_flip, pair.verdict) == (300, 1, "tied")
+    user_scores = np.random.default_rng(1).random(300)
+    (pair,) = compared({"one": user_scores, "many": np.tile(user_scores, (7, 1))}).pairs
+    assert (pair.ties, pair.difference, pair.p_sign_flip) == (300, 0, 1)
+
+
+def test_a_share_of_a_negative_mean_keeps_its_sign_and_of_zero_there_is_none() -> None:
+    (pair,) = compared({"a": [-1.0, -2.0], "b": [-2.0, -2.0]}).pairs
+    assert (pair.one, pair.relative) == ("a", 0.25)
+    (pair,) = compared({"a": [1, 0, 0.5], "b": [0, 0, 0]}).pairs
+    assert pair.relative is None
+
+
+def test_repeats_are_averaged() -> None:
+    result = compared({"a": [1, 1], "r": [[0, 1], [1, 0], [0, 0], [0, 0]]})
+    assert result.pairs[0].difference == 0.75
+    assert result.means == {"a": 1, "r": 0.25}
+    assert result.any_hit == {"a": 1, "r": 0.25}  # in one repeat, not in any of the four
+
+
+def test_a_pair_is_judged_alike_whoever_else_is_there_in_whatever_order() -> None:
+    """But for the correction: users and signs depend on the seed alone."""
+    (alone,) = compared({name: MANY[name] for name in ("weak", "strong")}).pairs
+    everyone = compared(MANY)
+    among = next(p for p in everyone.pairs if {p.one, p.other} == {"weak", "strong"})
+    assert (alone.p_sign_flip, alone.p_t) == (among.p_sign_flip, among.p_t)
+    assert alone.ci95_bootstrap == among.ci95_bootstrap
+    reverse = compared({name: MANY[name] for name in reversed(list(MANY))})
+    assert everyone.to_dict() == reverse.to_dict()
+
+
+@given(st.permutations(range(40)))
+def test_the_order_of_users_changes_no_bit(order: list[int]) -> None:
+    few = {name: scores[:40] for name, scores in MANY.items()}
+    few["repeated"] = np.stack([few["weak"], few["same"], few["strong"]])
+    one = compare(ScoredUsers(hashes(40), tables(few)), METRIC, Rules(resamples=100))
+    moved = {name: scores[..., order] for name, scores in few.items()}
+    part = ScoredUsers(hashes(40)[order], tables(moved))
+    assert compare(part, METRIC, Rules(resamples=100)) == one
+
+
+def test_many_pairs_get_more_flips() -> None:
+    """Of 15 models 105 pairs: (1 − 0.05/105)^20895 is 0.01/210; of 3, (1 − 0.05/3)^381 0.01/6."""
+    rng = np.random.default_rng(2)
+    user_scores = {f"m{i}": rng.random(50) for i in range(15)}
+    assert compared(user_scores, resamples=100).flips == 20_895
+    assert compared(MANY, resamples=100).flips == 381
+    assert compared(MANY).flips == 10_000
+
+
+@pytest.mark.parametrize(
+    ("metric", "rules", "named"),
+    [
+        ("MAP@2", {"baseline": "popluar"}, ['"popluar"', '"popular"']),
+        ("Coverage@2", {}, ["Coverage@2 has one value for all lists"]),
+    ],
+)
+def test_what_cannot_be_compared(metric: str, rules: Any, named: list[str]) -> None:
+    with refusal(UsageError, *named):
+        compared({"popular": [1, 0], "b": [0, 0]}, parse(metric), **rules)
+    with refusal(UsageError, "only one model"):
+        compared({"popular": [1, 0]})
+
+
+def test_what_is_certain_is_not_borderline() -> None:
+    """Of 40 users all 40 against none: 2 of 2^40 signs; alike, every sign is as far from 0."""
+    result = compared({"all": [1.0] * 40, "none": [0.0] * 40, "again": [0.0] * 40})
+    caught = {(pair.verdict, pair.borderline) for pair in result.pairs}
+    assert caught == {("better", False), ("tied", False)}

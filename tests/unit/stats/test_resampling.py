@@ -1,0 +1,204 @@
+"""Resamples: their distribution against what is known of it, and what they may not depend on."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import hashes
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from harness.core.random import streams
+from harness.stats.resampling import (
+    POISSON,
+    Weights,
+    bootstrap,
+    exponents,
+    once,
+    randomized,
+    randomized_sums,
+    resampled_means,
+    resampled_sums,
+)
+
+RNG = np.random.default_rng(11)
+SPARSE = np.where(RNG.random((300, 3)) < 0.2, RNG.random((300, 3)), 0.0)
+DENSE = RNG.random((150, 2))
+WORD = 2**64 - 1
+
+
+def resampled(kind: str, values: Any, times: int, seed: int = 0, threads: int = 2) -> Any:
+    users = hashes(len(values))
+    match kind:
+        case "bootstrap":
+            return bootstrap(values, users, times, seed, threads)
+        case "leaderboards":
+            grid = exponents(np.abs(values).max(axis=0), len(values))
+            given = values, users, grid, times, seed, threads
+            return np.ldexp(resampled_sums(*given, weights=once(1 / 3))[0][:-1], grid)
+        case _:
+            return randomized(values, users, times, seed, threads)
+
+
+def drawn(users: int, resamples: int, seed: int, weights: Weights = POISSON) -> Any:
+    """Return how often each user is drawn, (resamples, users)."""
+    given = np.eye(users), hashes(users), np.zeros(users, np.int32), resamples, seed
+    return resampled_sums(*given, weights=weights)[0][:-1]
+
+
+KINDS = pytest.mark.parametrize("kind", ["bootstrap", "leaderboards", "flips"])
+
+
+@KINDS
+def test_the_seed_alone_decides(kind: str) -> None:
+    """Neither threads nor more resamples change a bit; the input stays; what is 0 stays 0."""
+    values = SPARSE.copy()
+    one, three = (resampled(kind, values, 200, threads=threads) for threads in (1, 3))
+    assert np.array_equal(one, three)
+    assert np.array_equal(one[:70], resampled(kind, values, 70))
+    assert not np.array_equal(one, resampled(kind, values, 200, seed=1))
+    assert np.array_equal(values, SPARSE)
+    assert not resampled(kind, np.zeros((20, 2)), 70).any()
+
+
+@KINDS
+def test_what_is_drawn_depends_on_no_other_column(kind: str) -> None:
+    """Equal columns stay equal, so that differences are paired."""
+    twice = resampled(kind, np.column_stack([DENSE[:, 0], DENSE[:, 0]]), 100)
+    assert np.array_equal(twice[:, 0], twice[:, 1])
+    alone = resampled(kind, SPARSE[:, :1], 100)
+    if kind != "flips":  # a single column has no difference to flip
+        assert resampled(kind, SPARSE, 100)[:, :1] == pytest.approx(alone[:, :1], abs=1e-12)
+    two, three = (resampled(kind, SPARSE[:, :c], 100) for c in (2, 3))
+    assert two[:, 0] - two[:, 1] == pytest.approx(three[:, 0] - three[:, 1], abs=1e-12)
+
+
+def test_weights_have_the_moments_of_poissons_distribution() -> None:
+    """E w = 1 and E w² = 2 exactly, E w³ = 5 and 2 of 65,536; each chance is its own rounded."""
+    at_least = POISSON.at_least.tolist()
+    for power, wanted in ((1, 1), (2, 2), (3, 5 + Fraction(2, 65536))):
+        steps = [t**power - (t - 1) ** power for t in range(1, 9)]
+        assert Fraction(np.dot(steps, at_least), 65536) == wanted
+    assert at_least == pytest.approx(65536 * stats.poisson(1).sf(range(8)), abs=1)
+
+
+def test_a_resample_is_the_mean_of_who_is_drawn_or_where_nobody_is_of_all() -> None:
+    """Two users with 1 and 4 are not drawn with the chance e⁻²; 1 alone, 2.5 or 4 alone."""
+    weights = drawn(300, 100, seed=2)
+    expected = (weights @ SPARSE) / weights.sum(axis=1, keepdims=True)
+    assert bootstrap(SPARSE, hashes(300), 100, seed=2) == pytest.approx(expected, rel=1e-13)
+    values, weights = np.array([[1.0], [4.0]]), drawn(2, 20_000, seed=4)
+    means = bootstrap(values, hashes(2), 20_000, seed=4)[:, 0]
+    assert (weights.sum(axis=1) == 0).mean() == pytest.approx(np.exp(-2), abs=0.01)
+    assert set(means[weights.sum(axis=1) == 0]) == {2.5}
+    assert set(means[weights[:, 0] == 0]) == {2.5, 4}
+    nobody = bootstrap(np.zeros((0, 2)), hashes(0), resamples=3)
+    assert np.isnan(nobody).tolist() == [[True, True]] * 3
+
+
+HASHES = st.lists(st.integers(0, WORD), min_size=2, max_size=90, unique=True)
+
+
+@given(HASHES, st.sampled_from([1, 2, 7, 64]), st.randoms(use_true_random=False))
+def test_neither_order_nor_parts_of_users_change_a_bit(users: Any, parts: int, order: Any) -> None:
+    users = np.array(users, np.uint64)
+    values = SPARSE[: len(users)] * 3
+    rows = list(range(len(users)))
+    order.shuffle(rows)
+    shares = np.array_split(rows, parts)
+    largest = values.max(axis=0)
+    grid, one = exponents(largest, len(users)), exponents(largest.max(), len(users))
+    result = [resampled_sums(values[own], users[own], grid, 70, 5) for own in shares]
+    means = resampled_means(*(np.sum(each, axis=0) for each in zip(*result, strict=True)), grid)
+    assert np.array_equal(means, bootstrap(values, users, 70, 5))
+    signed = sum(randomized_sums(values[own], users[own], one, 70, 5) for own in shares)
+    assert np.array_equal(np.ldexp(signed, one), randomized(values, users, 70, 5))
+
+
+@pytest.mark.parametrize("largest", [5e-324, 0.3, 1 - 2**-53, 1.0, 7e300])
+def test_no_sum_can_overflow(largest: float) -> None:
+    """Everyone drawn eight times, all with the largest value, rounded up by one at most."""
+    for n in (1, 2, 3, 2048, 2049, 10**6, 2**20, 10**9):
+        units = int(Fraction(largest) / Fraction(2) ** exponents(largest, n).item()) + 1
+        assert 8 * units <= 2**51 + 8
+        assert 8 * n * units < 2**63
+        assert units > 2**28
+
+
+@pytest.mark.parametrize("largest", [5e-324, 0.1, 1.0, 7e300])
+def test_products_and_sums_are_exact(largest: float) -> None:
+    """As whole numbers of Python's, which have no end; negative values too."""
+    values = np.round(RNG.uniform(-1, 1, (70, 2)) * 2**40) / 2**40 * largest
+    values[0] = largest
+    grid = exponents(np.abs(values).max(axis=0), 70)
+    sums, many = resampled_sums(values, hashes(70), grid, 65, seed=3)
+    weights = np.vstack([drawn(70, 65, seed=3), np.ones(70, np.int64)])
+    for column, exponent in enumerate(grid.tolist()):
+        units = [round(Fraction(v) / Fraction(2) ** exponent) for v in values[:, column].tolist()]
+        expected = [sum(map(int.__mul__, row, units)) for row in weights.tolist()]
+        assert sums[:, column].tolist() == expected
+    assert many.tolist() == weights.sum(axis=1).tolist()
+
+
+def test_a_leaderboard_divides_the_users() -> None:
+    result = drawn(10, 20_000, seed=4, weights=once(0.1))
+    assert result.mean(axis=0) == pytest.approx(0.1, abs=0.02)
+    assert [once(share).at_least[0] for share in (1e-9, 1 - 1e-9)] == [1, 65535]
+
+
+def test_each_user_has_a_coin_of_its_own() -> None:
+    """Users 1, 2, 4, … of one model, 0 of the other: each sum tells all signs."""
+    powers = 2.0 ** np.arange(12)
+    flipped = resampled("flips", np.column_stack([powers, 0 * powers]), 20_000, seed=6)
+    bits = (flipped[:, 0] - flipped[:, 1] + powers.sum()) / 2
+    assert set(np.unique(bits)) <= set(range(4096))
+    assert stats.chisquare(np.bincount(bits.astype(int), minlength=4096)).pvalue > 0.001
+
+
+def test_flips_of_equal_values_are_left_out() -> None:
+    """A user whom all models serve alike changes no difference."""
+    flipped = resampled("flips", np.array([[1.0, 1.0], [0.5, 0.0]]), 100, seed=1)
+    assert set(flipped[:, 0] - flipped[:, 1]) == {0.5, -0.5}
+
+
+@pytest.mark.parametrize("resample", [bootstrap, randomized])
+def test_a_row_without_a_user_is_refused(resample: Any) -> None:
+    for users in (149, 151):
+        with pytest.raises(ValueError, match=f"{users} users, but 150 rows of values"):
+            resample(DENSE, hashes(users), 10)
+
+
+def test_weights_and_signs_are_drawn_as_written_down() -> None:
+    """Number by number, in plain Python: what is drawn many at a time is no other."""
+    users, weights = hashes(20), drawn(20, 130, seed=7)
+    public = drawn(20, 130, seed=7, weights=once(0.3))
+    signs = np.sign(randomized(np.diag(np.ones(20)), users, 130, seed=7))
+    draws, shares, flips = (
+        streams(7, purpose, 3).tolist() for purpose in ("bootstrap", "leaderboards", "flips")
+    )
+    for user, own in enumerate(users.tolist()):
+        expected = [weight for key in draws for weight in weights_plainly(own ^ key, POISSON)]
+        assert weights[:, user].tolist() == expected[:130]
+        chosen = [weight for key in shares for weight in weights_plainly(own ^ key, once(0.3))]
+        assert public[:, user].tolist() == chosen[:130]
+        bits = [mixed(own ^ key) >> lane & 1 for key in flips for lane in range(64)]
+        assert signs[:, user].tolist() == [1 - 2 * bit for bit in bits[:130]]
+
+
+def weights_plainly(start: int, weights: Weights) -> list[int]:
+    """Return how often a user is drawn in 64 resamples: 16 numbers of SplitMix64, four of each."""
+    state, result = mixed(start), []
+    for _ in range(16):
+        state = state + 0x9E3779B97F4A7C15 & WORD
+        for quarter in range(4):
+            part = mixed(state) >> 16 * quarter & 0xFFFF
+            result.append(sum(part < count for count in weights.at_least.tolist()))
+    return result
+
+
+def mixed(bits: int) -> int:
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 & WORD
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EB & WORD
+    return bits ^ bits >> 31

@@ -1,0 +1,90 @@
+"""Leaderboards divided at random, against what combinations say."""
+
+from math import comb
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import hashes
+
+from harness.core import steps
+from harness.core.errors import UsageError
+from harness.metrics import parse
+from harness.metrics.scores import ScoreTable
+from harness.stats.estimates import ScoredUsers
+from harness.stats.shakeup import ShakeUp, shake_up_steps
+
+METRIC = parse("MAP@2")
+
+
+def shaken(
+    user_scores: dict[str, Any], share: float, times: int = 20_000, seed: int = 1
+) -> ShakeUp:
+    tables = {name: ScoreTable({METRIC: np.array([v], float)}) for name, v in user_scores.items()}
+    users = hashes(len(next(iter(user_scores.values()))))
+    own = shake_up_steps(list(tables), METRIC, share, seed, times)
+    return steps.found(own, steps.of_one(ScoredUsers(users, tables)))
+
+
+def test_one_lucky_user_decides() -> None:
+    """`a` has 1 from the first of 10 users, `b` 0.05 from the nine others.
+
+    Where the first is public, `a` leads there and `b` privately; else the other way round. Only
+    where all nine others are on one leaderboard, b's mean is 0 on the other one: both lead there
+    with nothing against them, or everybody is public or private, and they are tied.
+    """
+    result = shaken({"a": [1] + [0] * 9, "b": [0] + [0.05] * 9}, 0.3)
+    (pair,) = result.pairs
+    assert (result.public, result.users, pair.one, pair.other) == (3, 10, "a", "b")
+    assert pair.ties == pytest.approx(0.7**10 + 0.3**10, abs=0.005)
+    assert pair.changes == 1 - pair.ties
+    assert result.leader_falls == pair.changes
+
+
+def test_how_often_by_combinations() -> None:
+    """`a` is ahead on users 1 to 6 of 10, `b` on 7 to 10, by as much; each is public or private.
+
+    With i of the six and j of the four public, `a` leads there by i − j, and privately by
+    6 − i − (4 − j) = 2 − (i − j): opposite signs for i − j below 0 or above 2, tied at 0 and 2.
+    """
+    result = shaken({"a": [1] * 6 + [0] * 4, "b": [0] * 6 + [1] * 4}, 0.5)
+    ways = {(i, j): comb(6, i) * comb(4, j) / 2**10 for i in range(7) for j in range(5)}
+    changes = sum(chance for (i, j), chance in ways.items() if not 0 <= i - j <= 2)
+    ties = sum(chance for (i, j), chance in ways.items() if i - j in (0, 2))
+    assert result.pairs[0].changes == pytest.approx(changes, abs=0.015)
+    assert result.pairs[0].ties == pytest.approx(ties, abs=0.015)
+
+
+def test_level_models_and_level_boards() -> None:
+    """`a` is first with `b` on one board, before it on the other, or level with it on both.
+
+    Of the second two, only the first user tells them apart, and is on one leaderboard alone.
+    """
+    assert shaken({"a": [1, 1, 0, 0], "b": [1, 0, 0, 0]}, 0.25).leader_falls == 0
+    (pair,) = shaken({"a": [1, 0, 0, 0], "b": [0, 0, 0, 0]}, 0.25).pairs
+    assert (pair.ties, pair.changes) == (1, 0)
+
+
+def test_how_many_are_public_on_average() -> None:
+    for share, public in ((0.001, 1), (0.5, 5), (0.999, 9)):
+        assert shaken({"a": [1] * 10, "b": [0] * 10}, share, 10).public == public
+
+
+def test_seeds_and_order() -> None:
+    rng = np.random.default_rng(3)
+    user_scores = {name: rng.random(60) for name in "abc"}
+    one = shaken(user_scores, 0.3, 500)
+    assert one == shaken(dict(reversed(user_scores.items())), 0.3, 500)
+    assert one != shaken(user_scores, 0.3, 500, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("scores", "share", "message"),
+    [
+        *(([1, 0], share, "between 0 and 1") for share in (0, 1, -0.1, 2)),
+        ([1], 0.5, "1 user cannot be divided .* at least 2"),
+    ],
+)
+def test_what_is_refused(scores: list[int], share: float, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        shaken({"a": scores, "b": scores}, share)

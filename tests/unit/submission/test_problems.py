@@ -1,0 +1,85 @@
+"""What a reader sees of a checked submission."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from checking import against, checked
+
+from harness.core.table import as_csv
+from harness.submission import problems
+from harness.submission.fix import fix
+from harness.submission.problems import Validation
+from harness.submission.rules.rule import GOOD
+from harness.submission.validate import validate
+
+BAD = GOOD.replace("bob,0706016003", "bob,706016003 706016001\nann,\nzoe,706016002")
+
+
+@pytest.fixture
+def bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Validation:
+    """Return what is wrong with bad.csv, which is read in its own folder."""
+    monkeypatch.chdir(tmp_path)
+    return checked(Path(), BAD, name="bad.csv")
+
+
+def test_every_problem_has_its_place_its_count_and_its_cure(bad: Validation) -> None:
+    assert (
+        problems.text(bad, 0.04)
+        == """\
+bad.csv   5 rows   3 errors, 1 warning   0.0 s
+checked as H&M Personalized Fashion Recommendations, Kaggle 2022; lists, up to 12 items; \
+3 ids must be there; 3 items are known
+
+SUB202  error     line 5, customer_id: "zoe" is none of the ids that are asked for
+                  write the id as it is asked for; drop the row only if its user is not asked for
+
+SUB203  error     line 4, customer_id: "ann" has a row already
+                  give each user one row
+
+SUB305  error     line 3, prediction: "706016003" lost its leading zeros: ids have 10 digits
+                  3 items in 2 lines; also line 5
+                  write ids as text (pandas: dtype=str); or --fix OUT
+
+SUB301  warning   line 4, prediction: the list is empty
+                  recommend something"""
+    )
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_lines_are_as_long_as_the_terminal(bad: Validation, width: int) -> None:
+    lines = problems.text(bad, 0.0, width).splitlines()[1:]
+    assert max(map(len, lines)) <= max(width, 48)
+
+
+def test_as_records(bad: Validation) -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(bad.records()))))
+    assert [(row["code"], row["line"], row["count"]) for row in rows] == [
+        ("SUB202", "5", "1"),
+        ("SUB203", "4", "1"),
+        ("SUB305", "3", "3"),
+        ("SUB301", "4", "1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (BAD, "mended, written to out.csv; errors are left: SUB202, SUB203"),
+        (GOOD, "nothing to mend, written to out.csv; no errors are left"),
+        (
+            GOOD.replace("ann,0706016001 0706016002", "bob,0706016003"),
+            "mended, written to out.csv, 1 missing row appended, 1 repeated row dropped; "
+            "no errors are left",
+        ),
+    ],
+)
+def test_what_was_mended(
+    tmp_path: Path, content: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    known = against(Path())
+    before = checked(Path(), content, known)
+    fixed = fix(Path("submission.csv"), known, Path("out.csv"))
+    assert problems.mended(before, fixed, validate(Path("out.csv"), known)) == text

@@ -1,0 +1,313 @@
+"""Files of lists and of truth: which form a file has, which columns count, and what is refused."""
+
+import gzip
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+from unittest.mock import Mock
+
+import polars as pl
+import pytest
+from conftest import refusal
+
+from harness.core.errors import DataError, HarnessError
+from harness.metrics.inputs.codes import Coders
+from harness.metrics.inputs.lists import read_lists
+from harness.submission.expected import Against, of_tables
+from harness.submission.format import Named, Separators
+from harness.submission.order import refuse_unsaid
+from harness.submission.read import File, read
+from harness.submission.validate import validate
+
+LONG = "user,item\nann,a\nann,b\nbob,c\n"
+WIDE = "user,items\nann,a b\nbob,c\n"
+LISTS = {"ann": ["a", "b"], "bob": ["c"]}
+
+
+def lists_of(file: File) -> dict[str, list[str]]:
+    """Return everyone's list as the scorer reads it."""
+    coders = Coders()
+    coders.users.codes(file.frame[file.table.names["user"]].unique(maintain_order=True), "users")
+    lists = read_lists(file.table, coders, None).items.tolist()
+    users, items = coders.users.ids.to_list(), coders.items.ids.to_list()
+    return {u: [items[i] for i in row if i >= 0] for u, row in zip(users, lists, strict=True)}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "lists.csv"
+
+
+def read_text(path: Path, text: str, **names: str) -> dict[str, list[str]]:
+    path.write_text(text, encoding="utf-8", newline="")
+    return lists_of(read(path, Named(**names)))
+
+
+def refused(path: Path, *named: str, **names: str) -> None:
+    """Check that a file is refused in one line that holds every word, its name first."""
+    with pytest.raises(HarnessError) as refusal:
+        lists_of(read(path, Named(**names)))
+    text = str(refusal.value)
+    assert text.startswith(str(path))
+    assert "\n" not in text or "the folder" in text
+    text = text.replace(str(path.parent), "")  # which is named after the test
+    assert [word for word in named if word not in text] == [], text
+
+
+FORMS = {
+    "long": LONG,
+    "wide": WIDE,
+    "Kaggle's names": "customer_id,prediction\nann,a b\nbob,c\n",
+    "long under any names": "who,what\nann,a\nann,b\nbob,c\n",
+    "ranks": "user,item,rank\nann,b,2\nbob,c,1\nann,a,1\n",
+    "ranks as decimals": "user,item,rank\nann,b,2.0\nbob,c,1.0\nann,a,1.0\n",
+    "scores": "user,item,score\nann,b,0.5\nbob,c,-1e-3\nann,a,12\n",
+    "spaces around numbers": "user,item,rank\nann,b, 2\nbob,c,1 \nann,a, 1\n",
+    "columns in another order": "item,rank,user\nb,2,ann\na,1,ann\nc,1,bob\n",
+    "columns that say nothing": "user,note,item\nann,x,a\nann,y,b\nbob,z,c\n",
+    "CRLF": LONG.replace("\n", "\r\n"),
+    "wide with CRLF": WIDE.replace("\n", "\r\n"),
+    "no last line end": WIDE.rstrip("\n"),
+    "a byte order mark": "\ufeff" + WIDE,
+    "quoted fields": '"user","items"\n"ann","a b"\n"bob","c"\n',
+    "many spaces": "user,items\nann,  a   b \nbob,c\t\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_set_of_lists_in_many_forms(path: Path, form: str) -> None:
+    assert read_text(path, FORMS[form]) == LISTS
+
+
+READ: list[tuple[str, dict[str, list[str]]]] = [
+    # 2^53 and 2^53 + 1 are the same as decimals.
+    ("user,item,score\nann,a,9007199254740992\nann,b,9007199254740993\n", {"ann": ["b", "a"]}),
+    ("customer_id,prediction\n007,0706016001 0108775015\n08,1e3\n",
+     {"007": ["0706016001", "0108775015"], "08": ["1e3"]}),
+    *((f"user,items\nann,a\nbob,{cell}\n", {"ann": ["a"], "bob": []})
+      for cell in ("", '""', "   ", '" "')),
+    ("user,items\nann,\nbob,\n", {"ann": [], "bob": []}),
+    ('user,items\n"x, y","a ""b"" c,d"\nbob,"e\nf"\n',
+     {"x, y": ["a", '"b"', "c,d"], "bob": ["e", "f"]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), READ)
+def test_what_stands_in_a_file(path: Path, text: str, expected: dict[str, list[str]]) -> None:
+    assert read_text(path, text) == expected
+
+
+def test_named_columns_count_before_those_that_are_found(path: Path) -> None:
+    text = "user,item,rank,score,who,what,place,worth\nx,y,1,1,ann,b,2,9\nx,z,2,2,ann,a,1,8\n"
+    names = {"user": "who", "item": "what"}
+    assert read_text(path, text, **names, rank="place") == {"ann": ["a", "b"]}
+    assert read_text(path, text, **names, score="worth") == {"ann": ["b", "a"]}
+    assert read_text(path, text, **names) == {"ann": ["b", "a"]}  # by rank
+
+
+def test_a_packed_file(tmp_path: Path) -> None:
+    """It is read by its plain name too."""
+    (tmp_path / "lists.csv.gz").write_bytes(gzip.compress(WIDE.encode()))
+    with zipfile.ZipFile(tmp_path / "other.csv.zip", "w") as archive:
+        archive.writestr("inside.csv", WIDE)
+    for name in ("lists.csv.gz", "lists.csv", "other.csv.zip", "other.csv"):
+        assert lists_of(read(tmp_path / name)) == LISTS
+
+
+def test_parquet(tmp_path: Path) -> None:
+    """With a column of lists by three names, some missing or empty, a row an item, or a text."""
+    file = tmp_path / "lists.parquet"
+    for column in ("items", "item", "prediction"):
+        pl.DataFrame({"user": ["ann", "bob"], column: [["a", "b"], ["c"]]}).write_parquet(file)
+        assert lists_of(read(file)) == LISTS
+    pl.DataFrame({"user": ["ann", "bob", "cid"], "item": [["a"], [], None]}).write_parquet(file)
+    assert lists_of(read(file)) == {"ann": ["a"], "bob": [], "cid": []}
+    for text in (LONG, WIDE, FORMS["ranks"], FORMS["scores"]):
+        pl.read_csv(text.encode()).write_parquet(file)
+        assert lists_of(read(file)) == LISTS
+
+
+def test_a_folder_of_parts_is_one_table(tmp_path: Path) -> None:
+    for name, rows in {"part-1": "ann,a\nann,b\n", "part-2": "bob,c\n"}.items():
+        (tmp_path / f"{name}.csv").write_text("user,item\n" + rows)
+    assert lists_of(read(tmp_path)) == LISTS
+
+
+def test_parts_with_other_columns_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "part-1.csv").write_text("user,item\nann,a\n")
+    (tmp_path / "part-2.csv").write_text("user,item,rank\nbob,c,1\n")
+    refused(tmp_path, "part-2.csv", "rank")
+
+
+def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
+    (tmp_path / "list.csv").touch()
+    refused(tmp_path / "lists.csv", "no such file", "list.csv")
+
+
+ONE_COLUMN = ["two", "the user and the items"]
+MISSING_ID = ["line 3", "the id is missing", "drop such rows"]
+REFUSED: list[tuple[str, list[str]]] = [
+    ("", ["empty", "expected a table"]),
+    ("\n", ["empty", "expected a table"]),
+    ("prediction\na b\n", ['one column, "prediction"', *ONE_COLUMN]),
+    (WIDE.replace(",", ";"), ['one column, "user;items"', *ONE_COLUMN]),
+    ("user,items\nann,a b\nbob,c,d\n", ["line 3 has 3 fields, expected 2 (user, items)"]),
+    ("user,items\nann,a b\nbob\n", ["line 3 has 1 field, expected 2 (user, items)"]),
+    ("who,Usage\nann,Public\n", ['column "who" holds the users', "--item-column"]),
+    ("user,item\nann,a\n,b\nann,c\n", ['column "user"', *MISSING_ID]),
+    ('user,item\nann,a\n"",b\nann,c\n', ['column "user"', *MISSING_ID]),
+    ("user,item\nann,a\nann,\nbob,c\n", ['column "item"', *MISSING_ID]),
+    ('user,item\nann,a\nann,""\nbob,c\n', ['column "item"', *MISSING_ID]),
+    *((f"user,item,{column}\nann,a,1\nann,b,first\n",
+       [f'column "{column}"', "line 3", '"first"', "a number; write one, or drop the row"])
+      for column in ("rank", "score")),
+    *((f"user,item,rank\nann,a,1\nann,b,{cell}\n", ["line 3", message]) for cell, message in (
+        ("0", "found 0; a rank is a whole number from 1"),
+        ("1.5", "found 1.5; a rank is a whole number from 1"),
+        ("", "found a missing value"),
+        ("1", "rank 1 twice"),
+    )),
+    *((f"user,item,score\nann,a,1\nann,b,{cell}\n",
+       ['column "score"', "line 3", "'ann'", "a score is a number"]) for cell in ("nan", "")),
+    *((f"user,item,{column}\nann,a b,1\nbob,c,1\n",
+       [f'column "{column}" says nothing of the items of the lists', "drop it"])
+      for column in ("rank", "score")),
+    ("user,items\nann,a\nzoé,b\n", ["line 3 is not UTF-8 text", "save the file as UTF-8"]),
+    # Read as rows, a b would be one item that never hits, and everyone would score 0.
+    ("customer_id,prediction\nann,a b\nbob,c d\nann,e f\n", ["ann", "customer_id"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED)
+def test_what_is_no_table_of_lists_is_refused(path: Path, text: str, words: list[str]) -> None:
+    path.write_text(text, encoding="latin-1")
+    refused(path, *words)
+
+
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        (["collect_schema"], "cannot be read as a table: not yet implemented"),
+        (["collect", "collect_batches"], "cannot be read: not yet implemented"),
+    ],
+)
+def test_parquet_over_which_polars_panics(
+    tmp_path: Path, calls: list[str], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lists.parquet"
+    pl.DataFrame({"user": ["ann"], "item": ["a"]}).write_parquet(path)
+    panic = Mock(side_effect=pl.exceptions.PanicException("not yet implemented"))
+    for call in calls:
+        monkeypatch.setattr(pl.LazyFrame, call, panic)
+    refused(path, words)
+    assert [p.code for p in validate(path, Against()).problems] == ["SUB015"]
+
+
+def test_a_sample_or_items_without_a_header(tmp_path: Path) -> None:
+    blank, none = tmp_path / "blank.csv", tmp_path / "none.parquet"
+    blank.write_text("\nann,a\n")
+    pl.DataFrame().write_parquet(none)
+    for path in (blank, none):
+        for sample, items in ((path, None), (None, path)):
+            with pytest.raises(DataError, match=f"{path.name}: holds no columns"):
+                of_tables(sample, items)
+
+
+@pytest.mark.parametrize("votes", [[1, 2], ["1", "2.5"]])
+def test_a_column_that_may_order_rows_is_asked_about(votes: list[object]) -> None:
+    file = read(pl.DataFrame({"user": ["ann"] * 2, "item": ["a", "b"], "votes": votes}))
+    with refusal(DataError, 'the column "votes" holds numbers', "--score-column votes"):
+        refuse_unsaid(file, None)
+    refuse_unsaid(file, Named(row_order=True))
+
+
+@pytest.mark.parametrize("votes", [["x", "y"], [timedelta(1), timedelta(2)]])
+def test_columns_that_are_no_numbers_order_nothing(votes: list[object]) -> None:
+    file = read(pl.DataFrame({"user": ["ann"] * 2, "item": ["a", "b"], "votes": votes}))
+    refuse_unsaid(file, None)
+
+
+def test_a_row_of_text_is_named_by_its_line(path: Path) -> None:
+    path.write_text('user,item,"no\nte"\n"an\nn",a,\n,b,\n')
+    refused(path, "line 5: the id is missing; drop such rows, or give them an id")
+    pl.DataFrame({"user": ["ann", None], "item": ["a", "b"]}).write_parquet(path)
+    refused(path, "row 1 (the first is 0): the id is missing")
+
+
+NO_COLUMN = ['no column "user_"', 'did you mean "user"']
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        *(({name: "user_"}, [*NO_COLUMN, name]) for name in ("user", "item", "rank", "score")),
+        ({"rank": "rank", "score": "score"}, ["rank or score, not both"]),
+        ({"user": "item", "item": "item"}, ['column "item" holds the users']),
+    ],
+)
+def test_columns_that_are_named_wrong(path: Path, names: dict[str, str], words: list[str]) -> None:
+    path.write_text("user,item,rank,score\nann,a,1,1\n")
+    refused(path, *words, **names)
+
+
+def test_a_number_that_is_not_asked_for_may_be_anything(path: Path) -> None:
+    text = "user,item,rank,worth\nann,a,first,1\nann,b,second,2\n"
+    assert read_text(path, text, score="worth") == {"ann": ["b", "a"]}
+
+
+# Usage: which board a user belongs to.
+
+
+def leaderboards(path: Path, text: str, *users: str) -> dict[str, list[bool]]:
+    path.write_text(text)
+    boards = read(path).leaderboards(pl.Series(users))
+    return {name: board.tolist() for name, board in boards.items()}
+
+
+def test_usage_says_which_board_a_user_belongs_to(path: Path) -> None:
+    text = "user,items,Usage\nann,a,Public\nbob,b,Private\ncid,c,Ignored\ndee,d,Public\n"
+    assert leaderboards(path, text, "ann", "bob", "cid", "dee") == {
+        "Public": [True, False, False, True],
+        "Private": [False, True, False, False],
+        "Ignored": [False, False, True, False],
+    }
+    assert leaderboards(path, text, "dee", "bob")["Public"] == [True, False]  # in the order asked
+    rows = "user,item,Usage\nann,a,Public\nann,b,Public\nbob,c,Private\n"
+    assert leaderboards(path, rows, "ann", "bob")["Private"] == [False, True]
+    assert leaderboards(path, WIDE, "ann") == {}
+
+
+ALLOWED = "expected one of Public, Private, Ignored"
+
+
+@pytest.mark.parametrize(
+    ("header", "usage", "message"),
+    [
+        ("Usage", "public", f'column "Usage", user bob: found "public", {ALLOWED}'),
+        ("Usage", "Public ", f'column "Usage", user bob: found "Public ", {ALLOWED}'),
+        ("Usage", "", f'column "Usage", user bob: found an empty value, {ALLOWED}'),
+        ("Usage", "Public\nann,c,Private", "user ann has two values of Usage; give it one"),
+        ("usage", "Public", 'column "usage": leaderboards are said by a column "Usage"'),
+    ],
+)
+def test_a_usage_that_is_none(path: Path, header: str, usage: str, message: str) -> None:
+    with refusal(DataError, f"{path}: {message}"):
+        leaderboards(path, f"user,item,{header}\nann,a,Public\nbob,b,{usage}\n", "ann", "bob")
+
+
+@pytest.mark.parametrize(
+    ("lists", "only", "plain"),
+    [
+        (["a,b", "c,a", "b"], ",", ","),
+        (["a,b", "c", "d"], ",", None),  # a comma may be a part of the id
+        (["a,b", "", "", "c"], ",", ","),
+        (["a, b", "c"], None, None),
+        (["[a,b]"], None, None),
+        ([" a ", "b"], None, None),
+        ([], None, None),
+    ],
+)
+def test_what_stands_between_items(lists: list[str], only: str | None, plain: str | None) -> None:
+    column = pl.Series([*lists, None], dtype=pl.String)
+    for separators in (Separators.of(lists), Separators.of_column(column)):
+        assert (separators.only, separators.plain) == (only, plain)
