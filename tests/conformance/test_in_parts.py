@@ -1,57 +1,33 @@
 """Baselines that learn from sums over users: any log, any division of users, the same lists."""
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
+from every_baseline import BASELINES
 from hypothesis import given
 from hypothesis import strategies as st
-from shops import KINDS, USERS, Row, Table, shop
+from shops import USERS, Row, Table, shop
 
-from baselines import co_visitation
-from baselines.blend import Blend
 from baselines.co_visitation import CoVisitation
-from baselines.content_popular import ContentPopular
-from baselines.fill import Fill
-from baselines.filter import Filter
 from baselines.popular import Popular
-from baselines.popular_by_segment import PopularBySegment
-from baselines.random_items import RandomItems
-from baselines.repurchase import Repurchase
-from baselines.repurchase_gaps import RepurchaseGaps
-from baselines.trending import Trending
 from harness.core.arrays import Int32
 from harness.core.random import Draws, id_hashes
 from harness.models.base import Train
 from harness.models.sums import fits_in_parts
 from harness.testing import fitted_in_parts, parts_of
 
-VISITS = {"visit": 0.3}
-MODELS: dict[str, Any] = {
-    "popular": lambda: Popular(),
-    "popular, weighed": lambda: Popular(window_days=9, half_life_days=3, weights=VISITS),
-    "trending": lambda: Trending(4),
-    "trending, weighed": lambda: Trending(3, weights=VISITS),
-    "random": lambda: RandomItems(),
-    "popular by segment": lambda: PopularBySegment("age", half_life_days=3, weights=VISITS),
-    "popular by bins": lambda: PopularBySegment("age", [30.5], prior=1.5, window_days=None),
-    "repurchase": lambda: Repurchase(5),
-    "repurchase when due": lambda: RepurchaseGaps(3, 5),
-    "co-visitation": lambda: CoVisitation(4, 2, 3, neighbours=2),
-    "co-visitation, window": lambda: CoVisitation(half_life_days=None, window_days=9),
-    "content popular": lambda: ContentPopular(
-        ["genre"], neighbours=2, half_life_days=5, weights=VISITS
-    ),
-    "fill": lambda: Fill([Repurchase(2), Trending(3), Popular()]),
-    "blend": lambda: Blend([RepurchaseGaps(), RandomItems(), Popular()], weights=[3, 1, 2]),
-    "filter, seen": lambda: Filter([Popular()], seen=True),
-    "filter, out of stock": lambda: Filter([RandomItems()], out_of_stock_days=3),
-    "filter of blends": lambda: Filter([Blend([Fill([Repurchase()]), Popular()])], True, 9),
+IN_PARTS = {name: model for name, model in BASELINES.items() if fits_in_parts(model)}
+KINDS = ("event", "visit")
+AGES: Table = {"user": [*USERS[:3]], "sex": [*"fmf"], "age": ["30", "31", "50"]}
+ITEMS: Table = {
+    "item": [*"abcdez"],
+    "genre": [*"xyxyx", None],
+    "price": ["1", "2", "3", "5", None, "8"],
+    "text": ["soup", "hot soup", "spa", "hot spa", "", "bread"],
 }
-AGES: Table = {"user": [*USERS[:3]], "age": ["30", "31", "30"]}
-GENRES: Table = {"item": [*"abcdez"], "genre": [*"xyxyx", None]}
 ROWS = st.lists(
     st.tuples(
         st.sampled_from(USERS[:3]),
@@ -62,59 +38,66 @@ ROWS = st.lists(
     min_size=1,
     max_size=40,
 )
+PARTS = st.lists(st.integers(0, 3), min_size=len(USERS), max_size=len(USERS))
 
 
 def lists_of(model: Any, train: Train) -> list[list[int]]:
     everyone = np.arange(len(train.user_ids), dtype=np.int32)
-    draws = Draws(7, 0, id_hashes(train.user_ids))
-    found: list[list[int]] = model.recommend(everyone, 4, draws).tolist()
-    return found
+    lists: list[list[int]] = model.recommend(
+        everyone, 4, Draws(7, 0, id_hashes(train.user_ids))
+    ).tolist()
+    return lists
 
 
 def in_parts(model: Any, train: Train, part: Int32) -> list[list[int]]:
+    """Return every user's list from a model that learns from the parts of users."""
     parts = parts_of(train, part)
-    fitted = fitted_in_parts(model, train, parts)
-    found: list[Any] = [[]] * len(part)
-    for number, own in enumerate(parts):
-        rows = lists_of(fitted.for_users(own), own)  # type: ignore[attr-defined]
+    fitted: Any = fitted_in_parts(deepcopy(model), train, parts)
+    lists: list[Any] = [[]] * len(part)
+    for number, users in enumerate(parts):
+        rows = lists_of(fitted.for_users(users), users)
         for user, row in zip(np.flatnonzero(part == number), rows, strict=True):
-            found[user] = row
-    return found
+            lists[user] = row
+    return lists
 
 
-@pytest.mark.parametrize("name", MODELS)
-@given(ROWS, st.lists(st.integers(0, 3), min_size=len(USERS), max_size=len(USERS)))
-def test_lists_are_those_of_all_users_at_once(name: str, rows: list[Row], part: list[int]) -> None:
-    model, train = MODELS[name], shop(rows, "abcde", GENRES, AGES)
-    assert fits_in_parts(model())
-    found = in_parts(model(), train, np.array(part, np.int32))
-    assert found == lists_of(model().fit(train), train)
+def test_baselines_that_learn_from_sums() -> None:
+    assert {type(model).__name__ for model in IN_PARTS.values()} == {
+        *("RandomItems", "Popular", "PopularBySegment", "Trending", "ContentPopular"),
+        *("Repurchase", "RepurchaseGaps", "CoVisitation", "Fill", "Blend", "Filter"),
+    }
 
 
-@given(
-    ROWS,
-    st.lists(st.integers(0, 3), min_size=len(USERS), max_size=len(USERS)),
-    st.sampled_from([1, 8, 99]),
-)
+@pytest.mark.parametrize("model", IN_PARTS.values(), ids=IN_PARTS)
+@given(ROWS, PARTS)
+def test_lists_are_those_of_all_users_at_once(model: Any, rows: list[Row], part: list[int]) -> None:
+    train = shop(rows, "abcde", ITEMS, AGES, kinds=KINDS)
+    expected = lists_of(deepcopy(model).fit(train), train)
+    assert in_parts(model, train, np.array(part, np.int32)) == expected
+
+
+@given(ROWS, PARTS, st.sampled_from([1, 8, 99]))
 def test_pairs_need_not_fit_into_memory_together(
     rows: list[Row], part: list[int], most: int
 ) -> None:
     """Where one pair does, every item has a step of its own; each has two items a block."""
-    train = shop(rows, "abcde")
+
+    class Small(CoVisitation):
+        pairs_at_a_time = most
+        items_at_a_time = 2
+
+    train = shop(rows, "abcde", kinds=KINDS)
+    fitted: Any = fitted_in_parts(Small(), train, parts_of(train, np.array(part, np.int32)))
     expected = CoVisitation().fit(train)
-    with patch.multiple(co_visitation, _PAIRS=most, _BLOCK=2):
-        found: Any = fitted_in_parts(
-            CoVisitation(), train, parts_of(train, np.array(part, np.int32))
-        )
-    assert np.array_equal(found.votes_.toarray(), expected.votes_.toarray())
+    assert np.array_equal(fitted.votes_.toarray(), expected.votes_.toarray())
 
 
-def test_parts_may_be_empty() -> None:
+@pytest.mark.parametrize("model", IN_PARTS.values(), ids=IN_PARTS)
+def test_parts_may_be_empty(model: Any) -> None:
     """Nobody is in part 2, and those of parts 0 and 1 have no events."""
-    train = shop([("ann", "a", 1)], "ab", GENRES, AGES)
-    for make in MODELS.values():
-        found = in_parts(make(), train, np.array([3, 1, 1, 0], np.int32))
-        assert found == lists_of(make().fit(train), train)
+    train = shop([("ann", "a", 1)], "ab", ITEMS, AGES, kinds=KINDS)
+    expected = lists_of(deepcopy(model).fit(train), train)
+    assert in_parts(model, train, np.array([3, 1, 1, 0], np.int32)) == expected
 
 
 def test_events_without_times_have_parts_too() -> None:
