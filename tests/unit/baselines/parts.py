@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 import shops
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from shops import CUTOFF, Row
 
@@ -13,10 +14,12 @@ from harness.models.base import Train
 from harness.models.topk import extend
 
 USERS = ["ann", "bob", "cid"]
+ITEMS = st.lists(st.sampled_from("abcdef"), unique=True, max_size=6).map("".join)
+LISTS = st.fixed_dictionaries(dict.fromkeys(USERS, ITEMS))
 
 
 class Fixed:
-    """Gives each user the candidates of a word, in its order; `asked` notes what it was asked."""
+    """Gives each user the candidates of a word, in its order; `asked_` has all calls."""
 
     def __init__(self, **words: str) -> None:
         self.words = words
@@ -44,10 +47,10 @@ def shop(rows: list[Row] | None = None, candidates: str = "abcdef", *, timed: bo
     return shops.shop(rows, candidates, cutoff=CUTOFF if timed else None, everyone=USERS)
 
 
-def listed(model: Any, train: Train, k: int = 4, exclude: Any = None, users: str = "") -> list[str]:
-    """Return the lists of `users`, or of everyone, as words."""
+def listed(model: Any, train: Train, k: int = 4, exclude: Any = None) -> list[str]:
+    """Return everyone's list as a word."""
     draws = Draws(7, 0, id_hashes(train.user_ids))
-    return shops.listed(model, train, users or " ".join(USERS), k, exclude, draws)
+    return shops.listed(model, train, " ".join(USERS), k, exclude, draws)
 
 
 def held(*rows: str, candidates: str = "abcdef") -> csr_array[Any]:
