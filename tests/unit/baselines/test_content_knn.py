@@ -24,6 +24,7 @@ def test_own_items_and_their_neighbours_lead_to_candidates() -> None:
     """Ann had food, and Bob food and a spa: food 1 + 1/√2 = spa for him, so by id."""
     train = shop(HAD, "pqrs", ITEMS)
     assert listed(by_genre(), train, "ann bob cid new") == ["pq--", "pq--", "----", "----"]
+    assert listed(by_genre(window_days=5), train, "ann bob", 2) == ["--", "q-"]
 
 
 def test_each_item_leads_to_the_most_similar_candidates() -> None:
@@ -47,14 +48,6 @@ def test_only_the_nearest_items_count() -> None:
     train = shop(rows, "pqs", ITEMS)
     assert listed(by_genre(), train, "ann") == ["psq-"]
     assert listed(by_genre(neighbours=1), train, "ann") == ["ps--"]
-
-
-def test_window_and_weights() -> None:
-    train = shop(HAD, "pqs", ITEMS)
-    assert listed(by_genre(window_days=5), train, "ann bob", 2) == ["--", "q-"]
-    rows: list[Row] = [("ann", "a", 1, "visit"), ("ann", "b", 1), ("bob", "a", 1, "visit")]
-    assert listed(by_genre(neighbours=1), shop(rows, "pqs", ITEMS), "ann", 2) == ["pq"]
-    assert listed(by_genre(weights={"visit": 0.0}), shop(rows, "pqs", ITEMS), "ann", 2) == ["q-"]
 
 
 @pytest.mark.parametrize("seed", range(3))

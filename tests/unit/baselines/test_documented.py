@@ -11,7 +11,7 @@ import pytest
 
 from harness.report.model_docs import page
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MODULES = sorted(
     found.name
     for found in pkgutil.iter_modules([str(ROOT / "baselines")])
