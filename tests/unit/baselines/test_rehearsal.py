@@ -1,5 +1,8 @@
 """A rehearsal of the task: what was known then, and what would have been asked for."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 import shops
 from shops import CUTOFF, DAY
@@ -17,38 +20,35 @@ def shop(
     return shops.shop(rows, candidates, shown=shown, everyone=["u"], others=others)
 
 
-def asked(found: Train) -> str:
-    return "".join(found.candidate_ids)
-
-
 def test_events_lie_before_the_window() -> None:
-    found = rehearsal(shop({"a": [9, 7.5, 7, 1], "b": [8]}, "ab"), 7)
-    assert found.frame["item"].to_list() == ["a", "b", "a"]
-    assert found.cutoff == CUTOFF - 7 * DAY
-    assert len(found.dataset.events) == 3
+    past = rehearsal(shop({"a": [9, 7.5, 7, 1], "b": [8]}, "ab"), 7)
+    assert past.frame["item"].to_list() == ["a", "b", "a"]
+    assert past.cutoff == CUTOFF - 7 * DAY
+    assert len(past.dataset.events) == 3
 
 
-def test_known_candidates_rehearse_with_all_that_was_met() -> None:
-    """Of three candidates one is new: most are known. "x" is met in the window, "n" never."""
-    train = shop({"a": [9], "b": [8], "x": [3]}, "abn")
-    assert asked(rehearsal(train, 7)) == "abx"
+SHOWN = {"a": 30.0, "n": 0.0, "m": -2.0, "x": 7.0, "y": 0.1, "z": 7.1}
 
 
-def test_new_candidates_rehearse_with_what_was_new() -> None:
-    """Two of three are new. "x" and "y" are first met in the window, "a" before."""
-    train = shop({"a": [9, 3], "x": [7, 3], "y": [0.5], "z": [7.5]}, "anm")
-    assert asked(rehearsal(train, 7)) == "xy"
-    assert asked(rehearsal(train, 8)) == "xyz"
-
-
-def test_a_table_that_says_when_items_are_shown_is_believed() -> None:
-    """Candidates are shown from the cut-off on, although "n" was seen before; "h" has no row."""
-    shown = {"a": 30.0, "n": 0.0, "m": -2.0, "x": 7.0, "y": 0.1, "z": 7.1}
-    train = shop({"a": [9], "n": [8], "x": [3], "h": [3]}, "nm", shown)
-    assert asked(rehearsal(train, 7)) == "xy"
+@pytest.mark.parametrize(
+    ("ages", "candidates", "shown", "days", "expected"),
+    [
+        # Of three candidates one is new, so all that was met; "x" is met in the window, "n" never.
+        ({"a": [9], "b": [8], "x": [3]}, "abn", None, 7, "abx"),
+        # Two of three are new. "x" and "y" are first met in the window, "a" before.
+        ({"a": [9, 3], "x": [7, 3], "y": [0.5], "z": [7.5]}, "anm", None, 7, "xy"),
+        ({"a": [9, 3], "x": [7, 3], "y": [0.5], "z": [7.5]}, "anm", None, 8, "xyz"),
+        # The table says that "n" is shown from the cut-off on, although it was seen before.
+        ({"a": [9], "n": [8], "x": [3], "h": [3]}, "nm", SHOWN, 7, "xy"),
+    ],
+)
+def test_candidates_are_as_new_as_those_of_the_task(
+    ages: Any, candidates: str, shown: Any, days: int, expected: str
+) -> None:
+    assert "".join(rehearsal(shop(ages, candidates, shown), days).candidate_ids) == expected
 
 
 def test_events_without_times_cannot_be_rehearsed() -> None:
     train = shop({"a": [9]}, "a")
     with pytest.raises(ValueError, match="carry no time, so there are no last days to learn from"):
-        rehearsal(Train(train.dataset, train.events, train.candidates, None), 7)
+        rehearsal(replace(train, cutoff=None), 7)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shops import lists, train_of
 
-from baselines.co_visitation import CoVisitation
+from baselines.co_visitation import CoVisitation, powers_of_two
 from baselines.repurchase_gaps import RepurchaseGaps, returning
 from baselines.trending import Trending
 
@@ -23,34 +23,28 @@ def sales(**counts: tuple[int, int]) -> Any:
     return train_of(rows)
 
 
-def test_what_rises_goes_before_what_falls() -> None:
-    train = sales(a=(5, 20), b=(4, 0), c=(0, 9))
-    # prior 1, undamped: a 5·6/21 = 10/7, b 4·5/1 = 20; c had nothing this week
-    assert lists(Trending(damping=1, prior=1), train, train.user_ids[0][:0], 3) == []
-    model = Trending(damping=1, prior=1).fit(train)
-    assert model.order_.tolist() == [1, 0]
-    # without the trend it is this week's sales, and with a large prior nearly so
-    assert Trending(damping=0).fit(train).order_.tolist() == [0, 1]
-    assert Trending(damping=1, prior=1000).fit(train).order_.tolist() == [0, 1]
-
-
-def test_equal_trends_go_by_item_id() -> None:
-    assert Trending().fit(sales(b=(2, 1), a=(2, 1), c=(3, 1))).order_.tolist() == [2, 0, 1]
-
-
-def test_the_window_is_a_parameter() -> None:
-    # in windows of 10 days both days 3 and 10 are "now"
-    assert Trending(window_days=10, damping=0).fit(sales(a=(1, 0), b=(0, 2))).order_.tolist() == [
-        1, 0,
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "counts", "expected"),
+    [
+        # Prior 1, undamped: a 5·6/21 = 10/7, b 4·5/1 = 20; c had nothing this week.
+        (Trending(damping=1, prior=1), {"a": (5, 20), "b": (4, 0), "c": (0, 9)}, "ba"),
+        # Without the trend it is this week's sales, and with a large prior nearly so.
+        (Trending(damping=0), {"a": (5, 20), "b": (4, 0), "c": (0, 9)}, "ab"),
+        (Trending(damping=1, prior=1000), {"a": (5, 20), "b": (4, 0), "c": (0, 9)}, "ab"),
+        (Trending(), {"b": (2, 1), "a": (2, 1), "c": (3, 1)}, "cab"),  # ties by item id
+        # In windows of 10 days both days 3 and 10 are "now".
+        (Trending(window_days=10, damping=0), {"a": (1, 0), "b": (0, 2)}, "ba"),
+    ],
+)
+def test_trends_by_hand(model: Trending, counts: Any, expected: str) -> None:
+    assert "".join("abc"[place] for place in model.fit(sales(**counts)).order_) == expected
 
 
 def test_chances_to_return_by_hand() -> None:
     # gaps of 2 days closed twice; open ones after 0, 3 and 3 days
-    chance = returning(np.array([0, 0, 2, 0, 0]), np.array([1, 0, 0, 2, 0]), 1)
-    assert chance.tolist() == [0, 0, 2 / 4, 0, 0]
-    both = returning(np.array([0, 0, 2, 0, 0]), np.array([1, 0, 0, 2, 0]), 2)
-    assert both[[1, 2]].tolist() == [0.5, 0.5]
+    closed, opened = np.array([0, 0, 2, 0, 0]), np.array([1, 0, 0, 2, 0])
+    assert returning(closed, opened, 1).tolist() == [0, 0, 2 / 4, 0, 0]
+    assert returning(closed, opened, 2)[[1, 2]].tolist() == [0.5, 0.5]
 
 
 events_ = st.lists(
@@ -96,17 +90,29 @@ def test_equal_chances_go_by_last_event_then_by_item() -> None:
     assert lists(RepurchaseGaps(), train, "uv", 4) == ["abcd", "dab-"]
 
 
-def test_directional_pairs_follow_in_time() -> None:
-    rows = [("x", "a", 9.0), ("x", "b", 8.0), ("y", "a", 9.0), ("y", "b", 8.0), ("z", "a", 9.0)]
-    # a → b for x and y; b → a never; in one basket it counts both ways
-    model = CoVisitation(gap_half_life_days=1, half_life_days=1e9)
-    assert lists(model, train_of([*rows, ("u", "a", 1.0), ("v", "b", 1.0)]), "uv", 2) == [
-        "b-", "--",
-    ]  # fmt: skip
-    same = [("x", "a", 9.0), ("x", "b", 9.0)]
-    assert lists(model, train_of([*same, ("u", "a", 1.0), ("v", "b", 1.0)]), "uv", 2) == [
-        "b-", "a-",
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "params", "expected"),
+    [
+        # a → b for x and y; b → a never; in one basket it counts both ways.
+        ("xa9 xb8 ya9 yb8 za9 ua1 vb1", {}, "b- --"),
+        ("xa9 xb9 ua1 vb1", {}, "b- a-"),
+        # Pairs too far apart, or out of the window, do not count.
+        ("xa9 xb1 ua1 vb1", {"within_days": 7}, "-- --"),
+        ("xa9 xb1 ua1 vb1", {"within_days": 8}, "b- --"),
+        ("xa9 xb1 ua1 vb1", {"within_days": 8, "window_days": 5}, "-- --"),
+        # The last basket decides.
+        ("xa8 xb8 yc8 yd8 ua5 uc2 vb1", {}, "d- a-"),
+        ("xa8 xb8 yc8 yd8 ua5 uc2 vb1", {"within_days": 1, "basket_days": 4}, "bd a-"),
+        # Pairs need not fade: of 1 and 1 the first, or else the latest.
+        ("xa9 xb9 ya2 yc2 ua1 vb1", {}, "cb a-"),
+        ("xa9 xb9 ya2 yc2 ua1 vb1", {"half_life_days": None}, "bc a-"),
+        # Fewer neighbours keep the heaviest.
+        ("xa9 xb8 xc7 ua1 vb1", {"neighbours": 1}, "b- c-"),
+    ],
+)
+def test_lists_after_pairs(rows: str, params: dict[str, Any], expected: str) -> None:
+    events = [(user, item, float(day)) for user, item, day in rows.split()]
+    assert lists(CoVisitation(**params), train_of(events), "uv", 2) == expected.split()
 
 
 def test_pair_weights_by_hand() -> None:
@@ -122,26 +128,6 @@ def test_pair_weights_by_hand() -> None:
     assert faded.votes_.toarray()[0] == pytest.approx([0, 2**-8 / own, 2**-7 / own])
 
 
-def test_pairs_too_far_apart_do_not_count() -> None:
-    rows = [("x", "a", 9.0), ("x", "b", 1.0), ("u", "a", 0.5)]
-    assert lists(CoVisitation(within_days=7), train_of(rows), "u", 1) == ["-"]
-    assert lists(CoVisitation(within_days=8), train_of(rows), "u", 1) == ["b"]
-    assert lists(CoVisitation(within_days=8, window_days=5), train_of(rows), "u", 1) == ["-"]
-
-
-def test_the_last_basket_decides() -> None:
-    pairs = [("x", "a", 20.0), ("x", "b", 20.0), ("y", "c", 20.0), ("y", "d", 20.0)]
-    train = train_of([*pairs, ("u", "a", 5.0), ("u", "c", 2.0)])
-    assert lists(CoVisitation(), train, "u", 2) == ["d-"]
-    assert lists(CoVisitation(within_days=1, basket_days=4), train, "u", 3) == ["bd-"]
-
-
-def test_pairs_need_not_fade() -> None:
-    rows = [("x", "a", 90.0), ("x", "b", 90.0), ("y", "a", 9.0), ("y", "c", 9.0), ("u", "a", 1.0)]
-    assert lists(CoVisitation(), train_of(rows), "u", 2) == ["cb"]
-    assert lists(CoVisitation(half_life_days=None), train_of(rows), "u", 2) == ["bc"]
-
-
 def test_a_horizon_beyond_all_gaps_is_the_longest() -> None:
     train = train_of([("u", "a", 3.0), ("u", "a", 1.0), ("u", "b", 2.0)])
     found = [RepurchaseGaps(horizon_days=h).fit(train).chances_.tolist() for h in (5, 10**12)]
@@ -149,21 +135,21 @@ def test_a_horizon_beyond_all_gaps_is_the_longest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "pairs", "half_life", "power"),
+    ("own", "pairs", "halvings", "power"),
     [
-        (1, 1, None, 61),  # 1 < 2^1: the pair is at most 2^61
-        (1, 2**22 - 1, None, 40),
-        (1000, 2**40, None, 21),  # no weight is above 1, however many events there are
-        (2**-100, 1, 7, 61 + 97),  # at most 2^−99 · 2^1, and 2 for what is rounded
-        (2**-100, 1, 1e-9, 61),
-        (0, 0, None, 62),
+        (1, 1, 0, 61),  # 1 < 2^1: the pair is at most 2^61
+        (1, 2**22 - 1, 0, 40),
+        (1000, 2**40, 0, 21),  # no weight is above 1, however many events there are
+        (2**-100, 1, 1, 61 + 97),  # at most 2^−99 · 2^1, and 2 for what is rounded
+        (2**-100, 1, 7e9, 61),
+        (0, 0, 0, 62),
     ],
 )
 def test_pairs_are_multiplied_so_that_all_fit_into_62_bits(
-    own: float, pairs: int, half_life: float | None, power: int
+    own: float, pairs: int, halvings: float, power: int
 ) -> None:
-    model = CoVisitation(half_life_days=half_life)
-    assert model._scales(np.array([float(own)]), np.array([pairs])).tolist() == [2.0**power]
+    powers = powers_of_two(np.array([float(own)]), np.array([pairs]), halvings)
+    assert powers.tolist() == [2.0**power]
 
 
 def test_pairs_of_old_events_count_as_those_of_late_ones() -> None:
@@ -171,11 +157,6 @@ def test_pairs_of_old_events_count_as_those_of_late_ones() -> None:
     rows = [(user, item, 600.0) for user, item in ("xa", "xb", "ya", "yb", "za", "zc")]
     votes = CoVisitation(half_life_days=1).fit(train_of(rows)).votes_.toarray()
     assert votes[0] == pytest.approx([0, 2 / 3, 1 / 3])
-
-
-def test_fewer_neighbours_keep_the_heaviest() -> None:
-    rows = [("x", "a", 9.0), ("x", "b", 8.0), ("x", "c", 7.0), ("u", "a", 1.0)]
-    assert lists(CoVisitation(neighbours=1), train_of(rows), "u", 2) == ["b-"]
 
 
 @given(

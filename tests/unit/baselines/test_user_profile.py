@@ -26,26 +26,21 @@ def test_candidates_like_what_the_user_had() -> None:
     assert listed(by_genre(), train, "ann bob cid new") == ["pq--", "q---", "----", "----"]
 
 
-def test_a_user_may_like_what_is_a_candidate_still() -> None:
-    assert listed(by_genre(), shop(HAD, "acps", ITEMS), "ann bob") == ["apc-", "c---"]
-
-
-def test_window_half_life_and_weights() -> None:
-    train = shop(HAD, "pq", ITEMS)
-    assert listed(by_genre(window_days=5), train, "ann bob", 2) == ["q-", "--"]
-    # Foods 2^−9 + 2^−8, a spa 2^−1.
-    assert listed(by_genre(half_life_days=1), train, "ann", 2) == ["qp"]
-    rows: list[Row] = [("ann", "a", 1, "visit"), ("ann", "b", 1, "visit"), ("ann", "c", 1)]
-    train = shop(rows, "pq", ITEMS)
-    assert listed(by_genre(), train, "ann", 2) == ["pq"]
-    assert listed(by_genre(weights={"visit": 0.25}), train, "ann", 2) == ["qp"]
-
-
-def test_events_with_an_item_add_up_if_asked() -> None:
-    rows: list[Row] = [("ann", "a", 1), ("ann", "b", 1), *[("ann", "c", 1.0)] * 3]  # type: ignore[list-item]
-    train = shop(rows, "pq", ITEMS)
-    assert listed(by_genre(), train, "ann", 2) == ["pq"]
-    assert listed(by_genre(counts=True), train, "ann", 2) == ["qp"]
+@pytest.mark.parametrize(
+    ("candidates", "params", "expected"),
+    [
+        ("acps", {}, "apc- c---"),  # what a user had may be a candidate still
+        ("pqs", {"window_days": 5}, "q--- ----"),
+        ("pqs", {"half_life_days": 1}, "qp-- q---"),  # foods 2^−9 + 2^−8, a spa 2^−1
+        ("pqs", {"weights": {"visit": 0.25}}, "qp-- q---"),
+        ("pqs", {"counts": True}, "qp-- q---"),  # two foods, and a spa thrice
+    ],
+)
+def test_lists_by_hand(candidates: str, params: dict[str, Any], expected: str) -> None:
+    """Ann had a and b as visits long ago, and c three times yesterday; Bob c long ago."""
+    rows: list[Row] = [("ann", "a", 9, "visit"), ("ann", "b", 8, "visit"), ("bob", "c", 9)]
+    train = shop([*rows, *[("ann", "c", 1.0)] * 3], candidates, ITEMS)
+    assert listed(by_genre(**params), train, "ann bob") == expected.split()
 
 
 def test_unlike_is_not_listed() -> None:
