@@ -57,50 +57,40 @@ def test_names_are_of_all_there_is() -> None:
     assert coded == ["sex of the user", "genre of the item"]
 
 
-def test_likeness_to_the_profile() -> None:
-    """Ann: 3 foods and a spa, a profile of (3, 1)/√10; Bob: one of each."""
-    ten, two = np.sqrt(10), np.sqrt(2)
-    expected = [[3 / ten, 1 / ten, 0], [1 / two, 1 / two, 0], [0, 0, 0]]
-    assert same(feature("categories like the profile", pairs()), expected)
+TEN, TWO, MEAN = np.sqrt(10), np.sqrt(2), 70 / 3
 
 
-def test_shares_of_the_items_value() -> None:
-    """3 of Ann's 4 events are foods, 1 of Bob's 2."""
-    assert same(
-        feature("share of genre", pairs()), [[3 / 4, 1 / 4, 0], [1 / 2, 1 / 2, 0], [0, 0, 0]]
-    )
-
-
-def test_prices_above_the_users_mean() -> None:
-    """Ann's mean is (10 + 30 + 30)/3, the spa's price being unknown, Bob's is 50."""
-    ann = 70 / 3
-    expected = [[50 - ann, 20 - ann, NAN], [0, -30, NAN], [NAN, NAN, NAN]]
-    assert same(feature("price above the user's mean", pairs()), expected)
-
-
-def test_own_events_and_activity() -> None:
-    assert same(feature("own events", pairs()), [[0, 0, 0], [1, 0, 0], [0, 0, 0]])
-    assert same(feature("activity", pairs()), [[4] * 3, [2] * 3, [0] * 3])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # Ann: 3 foods and a spa, a profile of (3, 1)/√10; Bob: one of each.
+        (
+            "categories like the profile",
+            [[3 / TEN, 1 / TEN, 0], [1 / TWO, 1 / TWO, 0], [0, 0, 0]],
+        ),
+        ("share of genre", [[3 / 4, 1 / 4, 0], [1 / 2, 1 / 2, 0], [0, 0, 0]]),
+        # Ann's mean is (10 + 30 + 30)/3, the spa's price being unknown, Bob's is 50.
+        ("price above the user's mean", [[50 - MEAN, 20 - MEAN, NAN], [0, -30, NAN], [NAN] * 3]),
+        ("own events", [[0, 0, 0], [1, 0, 0], [0, 0, 0]]),
+        ("activity", [[4] * 3, [2] * 3, [0] * 3]),
+        ("age of the user", [[30] * 3, [NAN] * 3, [NAN] * 3]),
+        ("sex of the user", [[0] * 3, [1] * 3, [NAN] * 3]),
+        ("price of the item", [[50, 20, NAN]] * 3),
+        ("genre of the item", [[0, 1, NAN]] * 3),
+        # Six events: p has one of them, and one of the three of the last 5 days.
+        ("popularity", [[1 / 6, 0, 0]] * 3),
+        ("recent popularity", [[1 / 3, 0, 0]] * 3),
+    ],
+)
+def test_features_by_hand(name: str, expected: Any) -> None:
+    assert same(feature(name, pairs()), expected)
 
 
 def test_own_last_events_fade() -> None:
     """With 5 recent days an event of 5 days ago is 1/2, one of 10 days ago 1/4."""
     rows: list[Row] = [("ann", "p", 10), ("ann", "p", 5), ("bob", "q", 10)]
-    found = feature("own last event", pairs(rows), [ANN, BOB])
-    assert same(found, [[1 / 2, 0, 0], [0, 1 / 4, 0]])
-
-
-def test_attributes_of_users_and_items() -> None:
-    assert same(feature("age of the user", pairs()), [[30] * 3, [NAN] * 3, [NAN] * 3])
-    assert same(feature("sex of the user", pairs()), [[0] * 3, [1] * 3, [NAN] * 3])
-    assert same(feature("price of the item", pairs()), [[50, 20, NAN]] * 3)
-    assert same(feature("genre of the item", pairs()), [[0, 1, NAN]] * 3)
-
-
-def test_popularity_is_a_share_of_all_events() -> None:
-    """Six events: p has one of them, and one of the three of the last 5 days."""
-    assert same(feature("popularity", pairs(), [ANN]), [[1 / 6, 0, 0]])
-    assert same(feature("recent popularity", pairs(), [ANN]), [[1 / 3, 0, 0]])
+    values = feature("own last event", pairs(rows), [ANN, BOB])
+    assert same(values, [[1 / 2, 0, 0], [0, 1 / 4, 0]])
 
 
 def test_content_popularity_is_carried_from_similar_items() -> None:
@@ -140,11 +130,9 @@ def test_a_shortlist_of_all_is_all() -> None:
     assert pairs().shortlist(users, 3, held).tolist() == [[0, 2, -1], [-1, -1, -1]]
 
 
-@pytest.mark.parametrize(("user", "expected"), [(ANN, "pq"), (BOB, "pq"), (NEW, "pq")])
-def test_half_of_a_shortlist_is_like_the_user(user: int, expected: str) -> None:
+def test_half_of_a_shortlist_is_like_the_user() -> None:
     """One place for the most alike, one for the most popular, p; then q, which is like c."""
-    found = pairs().shortlist(np.array([user], np.int32), 2)
-    assert found.tolist() == [["pqr".index(name) for name in expected]]
+    assert pairs().shortlist(np.array([ANN, BOB, NEW], np.int32), 2).tolist() == [[0, 1]] * 3
 
 
 def test_own_items_are_worth_a_look() -> None:

@@ -61,14 +61,14 @@ def crowd() -> Train:
 
 def test_it_learns_that_taste_decides() -> None:
     """All candidates are new: q and s are foods, r and t are spas."""
-    found = ranker().fit(crowd()).recommend(np.arange(60, dtype=np.int32), 2, NO_DRAWS)
-    assert np.sort(found, axis=1).tolist() == [[0, 2], [1, 3]] * 30
+    lists = ranker().fit(crowd()).recommend(np.arange(60, dtype=np.int32), 2, NO_DRAWS)
+    assert np.sort(lists, axis=1).tolist() == [[0, 2], [1, 3]] * 30
 
 
-def test_who_has_no_history_and_what_has_no_attributes_is_ranked() -> None:
+def test_users_without_history_and_items_without_attributes_are_ranked() -> None:
     """Neither "u" nor "v" has a row."""
-    found = of(shop(many(), "qruv", ITEMS, PEOPLE), "new ann", user_numbers=["age"])
-    assert [set(word) for word in found] == [set("qruv")] * 2
+    words = of(shop(many(), "qruv", ITEMS, PEOPLE), "new ann", user_numbers=["age"])
+    assert [set(word) for word in words] == [set("qruv")] * 2
 
 
 def test_more_places_than_candidates_or_shortlist() -> None:
@@ -77,37 +77,34 @@ def test_more_places_than_candidates_or_shortlist() -> None:
     assert [word.count("-") for word in of(train, k=5, shortlist=2)] == [3, 3]
 
 
-def test_what_is_excluded_is_not_scored() -> None:
-    held = csr_array(np.array([[1, 0, 1], [1, 1, 1]], bool))
+@pytest.mark.parametrize("params", [{}, {"shortlist": 2}])
+def test_excluded_items_are_not_scored(params: dict[str, Any]) -> None:
+    exclude = csr_array(np.array([[1, 0, 1], [1, 1, 1]], bool))
     train = shop(many(), "qrs", ITEMS)
-    assert listed(ranker(), train, "ann bob", 2, held) == ["r-", "--"]
-    assert listed(ranker(shortlist=2), train, "ann bob", 2, held) == ["r-", "--"]
+    assert listed(ranker(**params), train, "ann bob", 2, exclude) == ["r-", "--"]
 
 
-def test_it_can_learn_where_there_is_nothing_to_tell_from() -> None:
-    """A candidate that everybody touched: the draw finds no other."""
-    rows: list[Row] = [(user, "a", age) for user in ("ann", "bob") for age in (9.0, 1.0)]
-    assert of(shop(rows, "a", ITEMS), k=2) == ["a-", "a-"]
+BOTH: list[Row] = [(user, "a", age) for user in ("ann", "bob") for age in (9.0, 1.0)]
+OLD: list[Row] = [("ann", "a", 9), ("bob", "b", 10)]
+VISIT: list[Row] = [("ann", "a", 1, "visit"), ("ann", "b", 9), ("bob", "b", 9)]
 
 
-def test_new_candidates_are_learnt_from_new_items() -> None:
-    """Nothing was new in the last week, so nothing says what becomes of new items."""
-    rows: list[Row] = [(user, "a", age) for user in ("ann", "bob") for age in (9.0, 1.0)]
-    assert of(shop(rows, "ab", ITEMS)) == ["ab--", "ab--"]
-    assert of(shop(rows, "qr", ITEMS)) == ["----", "----"]
-
-
-def test_nothing_in_the_window_is_nothing_learnt() -> None:
-    train = shop([("ann", "a", 9), ("bob", "b", 10)], "ab", ITEMS)
-    assert of(train) == ["----", "----"]
-    assert of(train, window_days=9) == ["ab--", "ab--"]
-
-
-def test_weights_may_leave_kinds_out() -> None:
-    rows: list[Row] = [("ann", "a", 1, "visit"), ("ann", "b", 9), ("bob", "b", 9)]
-    train = shop(rows, "ab", ITEMS)
-    assert of(train, weights={"visit": 0}) == ["----", "----"]
-    assert of(train, weights={"visit": 0.5}) == ["ab--", "ab--"]
+@pytest.mark.parametrize(
+    ("rows", "candidates", "params", "expected"),
+    [
+        (BOTH, "a", {}, "a---"),  # everybody has it, so no other pair can be drawn
+        (BOTH, "ab", {}, "ab--"),
+        (BOTH, "qr", {}, "----"),  # nothing was new in the last week to learn new items from
+        (OLD, "ab", {}, "----"),  # nothing in the window is nothing learnt
+        (OLD, "ab", {"window_days": 9}, "ab--"),
+        (VISIT, "ab", {"weights": {"visit": 0}}, "----"),
+        (VISIT, "ab", {"weights": {"visit": 0.5}}, "ab--"),
+    ],
+)
+def test_lists_where_little_is_known(
+    rows: list[Row], candidates: str, params: dict[str, Any], expected: str
+) -> None:
+    assert of(shop(rows, candidates, ITEMS), trees=2, **params) == [expected] * 2
 
 
 def test_a_window_has_days() -> None:
@@ -117,30 +114,16 @@ def test_a_window_has_days() -> None:
 
 def scores(**params: Any) -> Any:
     """Return the scores of all users and candidates of the crowd."""
-    model = ranker(numbers=["price"], **params).fit(crowd())
+    model = ranker(numbers=["price"], **{"trees": 5, **params}).fit(crowd())
     places = np.tile(np.arange(4, dtype=np.int32), (60, 1))
     features = model.pairs_.features(np.arange(60, dtype=np.int32), places)
     return model.trees_.decision_function(features)
 
 
-def test_threads_do_not_matter() -> None:
+def test_the_seed_is_all_that_is_drawn_whatever_the_threads() -> None:
     with threadpool_limits(1):
         alone = scores()
     with threadpool_limits(4):
         assert np.array_equal(scores(), alone)
     assert len(np.unique(alone)) > 3
-
-
-def test_the_seed_is_all_that_is_drawn() -> None:
-    assert np.array_equal(scores(), scores())
-    assert not np.array_equal(scores(), scores(seed=1))
-
-
-@pytest.mark.parametrize("shortlist", [500, 3])
-def test_batches_do_not_matter(shortlist: int) -> None:
-    train = shop(many(n=300), "klmnopqrst", ITEMS)
-    model = ranker(shortlist=shortlist).fit(train)
-    users = np.arange(4, dtype=np.int32)
-    together = model.recommend(users, 5, NO_DRAWS)
-    alone = [model.recommend(users[[i]], 5, NO_DRAWS)[0].tolist() for i in range(4)]
-    assert together.tolist() == alone
+    assert not np.array_equal(scores(seed=1), alone)
