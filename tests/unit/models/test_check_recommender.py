@@ -34,6 +34,6 @@ class Repeats(Popular):
 
 
 def test_a_fault_is_named() -> None:
-    message = "Repeats fails check_lists_are_valid: .* rank 2: found 0; the item stands twice"
+    message = "Repeats fails check_fit_forgets: .* rank 2: found 0; the item stands twice"
     with pytest.raises(RecommenderError, match=message):
         testing.check_recommender(Repeats())
