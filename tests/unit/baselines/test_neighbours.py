@@ -50,35 +50,14 @@ def test_lists_by_hand(model: Any, baskets: str, user: str, expected: str) -> No
     [
         # By the cosine c (1/√3) is as like a as b (2/√(3·4)) is.
         (ItemKNN(similarity="dot"), "ab ab ac b b", [[0, 2, 1], [2, 0, 0], [1, 0, 0]]),
-        (
-            ItemKNN(1, "dot", neighbours_of="item"),
-            "ab ab ab ac ac bd",
-            [[0, 3, 0, 0], [3, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 0]],
-        ),
-        (
-            ItemKNN(1, "dot", neighbours_of="candidate"),
-            "ab ab ab ac ac bd",
-            [[0, 3, 2, 0], [3, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]],
-        ),
         # Equal neighbours of c: a, by item id.
         (
             ItemKNN(1, neighbours_of="candidate"),
             "ac bc",
             [[0, 0, sqrt(1 / 2)], [0, 0, 0], [sqrt(1 / 2), sqrt(1 / 2), 0]],
         ),
-        (
-            ItemKNN(similarity="dot", normalize=True),
-            "ab ab ac",
-            [[0, 2 / 3, 1 / 3], [1, 0, 0], [1, 0, 0]],
-        ),
         (RP3beta(1.0, 0.0), WALKS, [[0, 1 / 3, 1 / 6], [1 / 5, 0, 0], [1 / 2, 0, 0]]),
         (RP3beta(1.0, 1.0), WALKS, [[0, 1 / 15, 1 / 6], [1 / 15, 0, 0], [1 / 6, 0, 0]]),
-        (RP3beta(1.0, 0.0, normalize=True), WALKS, [[0, 2 / 3, 1 / 3], [1, 0, 0], [1, 0, 0]]),
-        (
-            RP3beta(1.0, 0.0, neighbours=1, neighbours_of="candidate"),
-            WALKS,
-            [[0, 1 / 3, 1 / 6], [0, 0, 0], [1 / 2, 0, 0]],
-        ),
         # Each step's chance to the power of ½: from a ⅓, then ½.
         (
             RP3beta(0.5, 0.0),

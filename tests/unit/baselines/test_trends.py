@@ -73,23 +73,6 @@ def test_chances_as_a_life_table_counts_them(rows: list[tuple[str, str, int]], a
         assert lists(model, train, user, 4)[0].startswith("".join(best))
 
 
-def test_what_is_due_comes_first() -> None:
-    # everyone buys m every 10 days and n every 20; user u had m 10 days ago and n 5 days ago
-    rows = [
-        (f"{u}", item, float(day))
-        for u in range(5)
-        for item, gap in (("m", 10), ("n", 20))
-        for day in range(gap, 200, gap)
-    ]
-    train = train_of([*rows, ("u", "m", 10.0), ("u", "n", 4.0), ("v", "m", 4.0), ("v", "n", 20.0)])
-    assert lists(RepurchaseGaps(horizon_days=2), train, "uv", 2) == ["mn", "nm"]
-
-
-def test_equal_chances_go_by_last_event_then_by_item() -> None:
-    train = train_of([("u", "c", 9.0), ("u", "b", 2.0), ("u", "a", 2.0), ("v", "d", 1.0)])
-    assert lists(RepurchaseGaps(), train, "uv", 4) == ["abcd", "dab-"]
-
-
 @pytest.mark.parametrize(
     ("rows", "params", "expected"),
     [
@@ -113,19 +96,6 @@ def test_equal_chances_go_by_last_event_then_by_item() -> None:
 def test_lists_after_pairs(rows: str, params: dict[str, Any], expected: str) -> None:
     events = [(user, item, float(day)) for user, item, day in rows.split()]
     assert lists(CoVisitation(**params), train_of(events), "uv", 2) == expected.split()
-
-
-def test_pair_weights_by_hand() -> None:
-    rows = [("x", "a", 9.0), ("x", "b", 8.0), ("x", "c", 7.0), ("y", "a", 3.0), ("z", "a", 9.0)]
-    model = CoVisitation(gap_half_life_days=1, half_life_days=1e9).fit(train_of(rows))
-    # a → b ½, a → c ¼, of three events of a; b → c ½ of one
-    assert model.votes_.toarray() == pytest.approx(
-        np.array([[0, 1 / 6, 1 / 12], [0, 0, 1 / 2], [0, 0, 0]])
-    )
-    faded = CoVisitation(gap_half_life_days=1e9, half_life_days=1).fit(train_of(rows))
-    # b's event is 8 days old, c's 7, a's 9, 9 and 3
-    own = 2**-9 + 2**-9 + 2**-3
-    assert faded.votes_.toarray()[0] == pytest.approx([0, 2**-8 / own, 2**-7 / own])
 
 
 def test_a_horizon_beyond_all_gaps_is_the_longest() -> None:

@@ -53,13 +53,6 @@ def test_norms_are_added_where_there_is_an_overlap() -> None:
     assert values[2].tolist() == [5 / 6, 5 / 7, 0.0]
 
 
-def test_excluded_entries_are_not_given() -> None:
-    exclude = csr_array(np.array([[1, 0, 0, 1], [1, 1, 1, 1], [0, 1, 1, 0]], bool))
-    assert largest_products(LEFT, RIGHT, 2, exclude=exclude)[0].tolist() == [
-        [2, -1], [-1, -1], [-1, -1],
-    ]  # fmt: skip
-
-
 def test_entries_that_cancel_are_no_entries() -> None:
     """Sums that come back to 0 again and again are met more often than there are columns."""
     left = csr_array(np.ones((1, 6)))
