@@ -16,31 +16,24 @@ from harness.models.topk import top_k
 CHECKS = testing.recommender_checks()
 
 
-@pytest.fixture(autouse=True)
-def _random_state() -> Any:
-    before = random.getstate(), np.random.get_state()  # noqa: NPY002 - kept, not used
-    yield
-    random.setstate(before[0])
-    np.random.set_state(before[1])  # noqa: NPY002
-
-
 @pytest.mark.parametrize("model", BASELINES.values(), ids=BASELINES)
 def test_baselines_keep_the_contract(model: Any) -> None:
     testing.check_recommender(model)
     assert not any(name.endswith("_") for name in vars(model)), "copies are fitted, not the model"
 
 
-@pytest.mark.parametrize("name", [name for name in BASELINES if hasattr(BASELINES[name], "values")])
-def test_a_baseline_that_weighs_by_values_needs_them(name: str) -> None:
-    params = vars(BASELINES[name])
+VALUED = [model for model in BASELINES.values() if hasattr(model, "values")]
+
+
+@pytest.mark.parametrize("model", VALUED, ids=lambda model: type(model).__name__)
+def test_a_baseline_that_weighs_by_values_needs_them(model: Any) -> None:
     for values, message in ((True, "values = true weighs events"), ("yes", "values is 'yes'")):
         with pytest.raises(ParameterError, match=message):
-            type(BASELINES[name])(**{**params, "values": values}).fit(testing.example_train())
+            type(model)(**{**vars(model), "values": values}).fit(testing.example_train())
 
 
 def test_baselines_that_weigh_by_values() -> None:
-    models = [type(model).__name__ for model in BASELINES.values() if hasattr(model, "values")]
-    assert {*models} >= {
+    assert {type(model).__name__ for model in VALUED} >= {
         *("Popular", "Trending", "ItemKNN", "UserKNN", "RP3beta", "EASE", "PureSVD", "NMF"),
         *("PopularBySegment", "ContentPopular", "ContentKNN", "UserProfile", "Ranker"),
     }

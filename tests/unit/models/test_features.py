@@ -69,25 +69,21 @@ def test_a_missing_number_is_no_number() -> None:
     assert np.allclose(found, [[HALF, HALF, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
 
 
-def test_texts_share_parts_of_words() -> None:
-    """Two soups share parts, a spa has none of them; a blank text has none at all."""
-    shop = train({"id": list("abcd"), "text": ["hot soup", "cold soup", "massage", " "]})
-    rows = feature_matrix(shop, texts=["text"])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["hot soup", "cold soup", "massage", " "],
+        # Hotel and inn, and a hotel's restaurant: without spaces they share ホテ, テル and ホテル.
+        ["ホテル・旅館", "ホテルレストラン", "宅配", None],
+    ],
+)
+def test_texts_share_parts_of_words(texts: list[str | None]) -> None:
+    """The third shares none of them; a blank text has none at all."""
+    rows = feature_matrix(train({"id": list("abcd"), "text": texts}), texts=["text"])
     likeness = dense(rows @ rows.T)
-    assert 0.2 < likeness[0, 1] < 0.9
-    assert likeness[0, 2] == 0
-    assert np.allclose(np.diag(likeness), [1, 1, 1, 0])
-
-
-def test_japanese_words_need_no_spaces() -> None:
-    """Hotel and inn, and a hotel's restaurant: the hotels share ホテ, テル and ホテル."""
-    shop = train(
-        {"id": list("abc"), "text": ["ホテル・旅館", "ホテルレストラン", "宅配"]}, ids="abc"
-    )
-    rows = feature_matrix(shop, texts=["text"])
-    likeness = dense(rows @ rows.T)
-    assert likeness[0, 1] > 0.1
+    assert 0.1 < likeness[0, 1] < 0.9
     assert likeness[0, 2] == likeness[1, 2] == 0
+    assert np.allclose(np.diag(likeness), [1, 1, 1, 0])
 
 
 @pytest.mark.parametrize(
@@ -121,14 +117,6 @@ def test_what_is_fitted_comes_from_the_table_alone() -> None:
     assert dense(large)[3:].sum() == 0
 
 
-def test_the_whole_table_is_fitted_to() -> None:
-    """Users without events have no position; the median 20 of the ages is theirs too."""
-    ages: Table = {"user": ["w", "u", "x"], "age": ["0", "20", "40"]}
-    assert np.allclose(dense(feature_matrix(train(None, ages), "users", numbers=["age"])), [
-        [1, 0], [0, 0],
-    ])  # fmt: skip
-
-
 def test_products_of_rows_are_exact() -> None:
     """Added in any order they are the same to the last bit: entries have 24 binary places."""
     prices = [str(i * i) for i in range(12)]
@@ -144,18 +132,23 @@ def test_products_of_rows_are_exact() -> None:
 
 
 def test_users_have_features_too() -> None:
-    shop = train(None, {"user": ["v", "u"], "sex": ["m", "f"], "age": ["40", None]})
-    assert dense(feature_matrix(shop, "users", categories=["sex"])).tolist() == [[1, 0], [0, 1]]
-    assert np.isnan(number_columns(shop, "users", ["age"])[0, 0])
-    assert number_columns(shop, "users", ["age"])[1, 0] == 40
+    """The table's median 20 of the ages is that of users without events, too."""
+    people: Table = {"user": ["w", "v", "u", "x"], "sex": ["m", "f", "m", "f"],
+        "age": ["0", None, "20", "40"]}  # fmt: skip
+    shop = train(None, people)
+    assert dense(feature_matrix(shop, "users", categories=["sex"])).tolist() == [[0, 1], [1, 0]]
+    assert dense(feature_matrix(shop, "users", numbers=["age"])).tolist() == [[1, 0], [0, 0]]
+    assert number_columns(shop, "users", ["age"])[0, 0] == 20
+    assert np.isnan(number_columns(shop, "users", ["age"])[1, 0])
 
 
 def test_plain_columns() -> None:
-    """Genre "y" is most frequent, then "x" before "z"."""
-    shop = train({"id": list("abcde"), "genre": ["z", "y", "x", "y", None]}, ids="abcdef")
-    codes = category_columns(shop, "items", ["genre"])[:, 0]
-    assert codes[:4].tolist() == [2, 0, 1, 0]
-    assert np.isnan(codes[4:]).all()
+    """Value "y" is most frequent, then "x" before "z"; columns may have any name."""
+    table: Table = {"id": list("abcde"), "times": ["z", "y", "x", "y", None], "value": [*"yyyyy"]}
+    shop = train(table, ids="abcdef")
+    codes = category_columns(shop, "items", ["times", "value"])
+    assert codes[:4].tolist() == [[2, 0], [0, 0], [1, 0], [0, 0]]
+    assert np.isnan(codes[4:, 0]).all()
     assert number_columns(shop, "items", []).shape == (6, 0)
 
 
@@ -166,13 +159,7 @@ def test_rare_values_share_the_last_code() -> None:
     assert codes.tolist() == [*range(249), *[249] * 51]
 
 
-def test_a_column_may_have_any_name() -> None:
-    shop = train({"id": list("ab"), "times": ["x", "y"], "value": ["y", "y"]}, ids="ab")
-    assert category_columns(shop, "items", ["times", "value"]).tolist() == [[0, 0], [1, 0]]
-
-
 TABLE: Table = {"id": list("ab"), "genre": ["x", "y"], "price": ["7", "n/a"], "blank": [None, " "]}
-STRANGE: Table = {"id": ["01", "02"], "genre": ["x", "y"]}
 NUMBERS: dict[str, Any] = {"numbers": ["price"]}
 
 
@@ -196,12 +183,10 @@ NUMBERS: dict[str, Any] = {"numbers": ["price"]}
             for text in ("inf", "nan", "1,5", "1e999")
         ),
         (
-            STRANGE,
-            {"categories": ["genre"]},
+            {"id": ["01", "02"], "price": ["1", "2"]},
+            NUMBERS,
             'none of the 2 ids of items, such as "a", stands in the column "id" of their table',
         ),
-        (None, {"texts": ["a"]}, "no table of attributes of items; "),
-        (None, {"texts": ["a"]}, ' with layout = "table" [data] items = "file"'),
     ],
 )
 def test_wrong_columns_are_named(table: Table, columns: dict[str, Any], message: str) -> None:
@@ -209,9 +194,10 @@ def test_wrong_columns_are_named(table: Table, columns: dict[str, Any], message:
         feature_matrix(train(table, ids="ab"), **columns)
 
 
-def test_without_a_table_of_users_the_message_says_how_to_have_one() -> None:
-    with refusal(ValueError, "no table of attributes of users; ", '[data] users = "file"'):
-        feature_matrix(train(None), "users", categories=["sex"])
+@pytest.mark.parametrize("of", ["items", "users"])
+def test_without_a_table_the_message_says_how_to_have_one(of: Any) -> None:
+    with refusal(ValueError, f"no table of attributes of {of}; ", f'[data] {of} = "file"'):
+        feature_matrix(train(None), of, categories=["sex"])
 
 
 def test_rows_divided() -> None:

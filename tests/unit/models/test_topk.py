@@ -1,5 +1,6 @@
 """Lists from one shared order, against Python that does it one user at a time."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from shops import NO_DRAWS
 
-from harness.core.random import Draws
 from harness.models.topk import ask, excluded_rows, extend, fill, first_of, skip_excluded, top_k
 
 
@@ -88,26 +89,16 @@ def test_lists_are_extended_by_each_users_own() -> None:
     assert lists.tolist() == [[2, -1, -1], [-1, -1, -1], [0, 1, 2]], "its own array"
 
 
-class Answers:
-    """Answers always the same."""
-
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
-
-    def fit(self, train: Any) -> Any:
-        return self
-
-    def recommend(self, users: Any, k: int, draws: Draws, exclude: Any = None) -> Any:
-        return self.answer
-
-
-NO_DRAWS = Draws(0, 0, np.zeros(1, np.uint64))
+def asked(answer: Any) -> Any:
+    """Ask a model that always gives this answer for 2 of 5 candidates."""
+    model = SimpleNamespace(recommend=lambda *arguments, **exclude: answer)
+    return ask(model, order(0), 2, 5, NO_DRAWS)
 
 
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ([[0, 1, 2]], r"Answers object at .* returned shape \(1, 3\), expected \(1, 2\)"),
+        ([[0, 1, 2]], r"namespace.* returned shape \(1, 3\), expected \(1, 2\)"),
         ([[0, 1], [1, 0]], r"returned shape \(2, 2\), expected \(1, 2\)"),
         ([[0, 5]], "returned positions that are none of 5 candidates"),
         ([[-2, 1]], "returned positions that are none of 5 candidates"),
@@ -115,12 +106,12 @@ NO_DRAWS = Draws(0, 0, np.zeros(1, np.uint64))
 )
 def test_what_a_part_must_not_answer(answer: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        ask(Answers(answer), order(0), 2, 5, NO_DRAWS)
+        asked(answer)
 
 
 def test_a_parts_answer_is_copied() -> None:
     answer = np.array([[3, -1]], np.int32)
-    lists = ask(Answers(answer), order(0), 2, 5, NO_DRAWS)
+    lists = asked(answer)
     answer[:] = 1
     assert lists.tolist() == [[3, -1]]
 
