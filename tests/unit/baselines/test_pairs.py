@@ -29,17 +29,12 @@ def pairs(
     return Pairs(known, train, recent_days=5, neighbours=2, **params)
 
 
-def feature(name: str, of: Pairs, users: Any = (ANN, BOB, NEW)) -> Any:
-    """Return a feature of all candidates for users, (users, candidates)."""
-    n = len(of.train.candidates)
-    places = np.tile(np.arange(n, dtype=np.int32), (len(users), 1))
-    found = of.features(np.array(users, np.int32), places)
-    assert found.shape == (len(users) * n, len(of.names))
-    return found[:, of.names.index(name)].reshape(len(users), n)
-
-
-def same(found: Any, expected: Any) -> bool:
-    return np.allclose(found, np.array(expected, np.float64), equal_nan=True)
+def feature(name: str, of: Pairs) -> Any:
+    """Return a feature of three candidates for three users, (users, candidates)."""
+    places = np.tile(np.arange(3, dtype=np.int32), (3, 1))
+    values = of.features(np.array([ANN, BOB, NEW], np.int32), places)
+    assert values.shape == (9, len(of.names))
+    return values[:, of.names.index(name)].reshape(3, 3)
 
 
 NAN = float("nan")
@@ -57,61 +52,57 @@ def test_names_are_of_all_there_is() -> None:
     assert coded == ["sex of the user", "genre of the item"]
 
 
+LATE: list[Row] = [("ann", "p", 10), ("ann", "p", 5), ("bob", "q", 10)]
+VISITS: list[Row] = [("bob", "p", 1, "visit"), ("bob", "c", 1)]
 TEN, TWO, MEAN = np.sqrt(10), np.sqrt(2), 70 / 3
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
+    ("name", "params", "expected"),
     [
         # Ann: 3 foods and a spa, a profile of (3, 1)/√10; Bob: one of each.
         (
             "categories like the profile",
+            {},
             [[3 / TEN, 1 / TEN, 0], [1 / TWO, 1 / TWO, 0], [0, 0, 0]],
         ),
-        ("share of genre", [[3 / 4, 1 / 4, 0], [1 / 2, 1 / 2, 0], [0, 0, 0]]),
+        ("share of genre", {}, [[3 / 4, 1 / 4, 0], [1 / 2, 1 / 2, 0], [0, 0, 0]]),
+        (
+            "share of genre",
+            {"rows": VISITS, "weights": {"visit": 0.25}},
+            [[0, 0, 0], [0.2, 0.8, 0], [0, 0, 0]],
+        ),
         # Ann's mean is (10 + 30 + 30)/3, the spa's price being unknown, Bob's is 50.
-        ("price above the user's mean", [[50 - MEAN, 20 - MEAN, NAN], [0, -30, NAN], [NAN] * 3]),
-        ("own events", [[0, 0, 0], [1, 0, 0], [0, 0, 0]]),
-        ("activity", [[4] * 3, [2] * 3, [0] * 3]),
-        ("age of the user", [[30] * 3, [NAN] * 3, [NAN] * 3]),
-        ("sex of the user", [[0] * 3, [1] * 3, [NAN] * 3]),
-        ("price of the item", [[50, 20, NAN]] * 3),
-        ("genre of the item", [[0, 1, NAN]] * 3),
+        (
+            "price above the user's mean",
+            {},
+            [[50 - MEAN, 20 - MEAN, NAN], [0, -30, NAN], [NAN] * 3],
+        ),
+        ("own events", {}, [[0, 0, 0], [1, 0, 0], [0, 0, 0]]),
+        ("own events", {"half_life_days": 1.0}, [[0, 0, 0], [1 / 2, 0, 0], [0, 0, 0]]),
+        # With 5 recent days an event of 5 days ago is 1/2, one of 10 days ago 1/4.
+        ("own last event", {"rows": LATE}, [[1 / 2, 0, 0], [0, 1 / 4, 0], [0, 0, 0]]),
+        ("activity", {}, [[4] * 3, [2] * 3, [0] * 3]),
+        ("age of the user", {}, [[30] * 3, [NAN] * 3, [NAN] * 3]),
+        ("sex of the user", {}, [[0] * 3, [1] * 3, [NAN] * 3]),
+        ("price of the item", {}, [[50, 20, NAN]] * 3),
+        ("genre of the item", {}, [[0, 1, NAN]] * 3),
+        ("days since shown", {"shown": {"p": 3.0, "q": -2.5}}, [[3, -2.5, NAN]] * 3),
         # Six events: p has one of them, and one of the three of the last 5 days.
-        ("popularity", [[1 / 6, 0, 0]] * 3),
-        ("recent popularity", [[1 / 3, 0, 0]] * 3),
+        ("popularity", {}, [[1 / 6, 0, 0]] * 3),
+        ("recent popularity", {}, [[1 / 3, 0, 0]] * 3),
     ],
 )
-def test_features_by_hand(name: str, expected: Any) -> None:
-    assert same(feature(name, pairs()), expected)
-
-
-def test_own_last_events_fade() -> None:
-    """With 5 recent days an event of 5 days ago is 1/2, one of 10 days ago 1/4."""
-    rows: list[Row] = [("ann", "p", 10), ("ann", "p", 5), ("bob", "q", 10)]
-    values = feature("own last event", pairs(rows), [ANN, BOB])
-    assert same(values, [[1 / 2, 0, 0], [0, 1 / 4, 0]])
+def test_features_by_hand(name: str, params: dict[str, Any], expected: Any) -> None:
+    np.testing.assert_allclose(feature(name, pairs(**params)), np.array(expected, np.float64))
 
 
 def test_content_popularity_is_carried_from_similar_items() -> None:
     """By genre alone: foods a 1, b 2 and p itself 1 of six; the spa c 2 of six; r nothing."""
     train = shop(ROWS, "pqr", ITEMS)
     found = Pairs(attributes(train, ["genre"]), train, recent_days=5, neighbours=2)
-    expected = [[(1 + 2 + 1) / 3 / 6, 2 / 6, NAN]]
-    assert same(feature("content popularity", found, [ANN]), expected)
-
-
-def test_days_since_an_item_was_shown() -> None:
-    found = feature("days since shown", pairs(shown={"p": 3.0, "q": -2.5}), [BOB])
-    assert same(found, [[3, -2.5, NAN]])
-
-
-def test_history_is_weighed() -> None:
-    """With a half-life of a day, p and c of yesterday weigh 1/2 each for Bob."""
-    assert same(feature("own events", pairs(half_life_days=1.0), [BOB]), [[0.5, 0, 0]])
-    visits: list[Row] = [("bob", "p", 1, "visit"), ("bob", "c", 1)]
-    found = feature("share of genre", pairs(visits, weights={"visit": 0.25}), [BOB])
-    assert same(found, [[0.2, 0.8, 0]])
+    expected = np.array([[(1 + 2 + 1) / 3 / 6, 2 / 6, NAN]] * 3)
+    np.testing.assert_allclose(feature("content popularity", found), expected)
 
 
 def test_empty_places_have_no_row() -> None:

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from shops import NO_DRAWS, USERS, Row, Table, listed, shop
+from shops import CUTOFF, DAY, NO_DRAWS, USERS, Row, Table, listed, shop
 from threadpoolctl import threadpool_limits
 
-from baselines.ranker import Ranker
+from baselines.ranker import Ranker, rehearsal
 from harness.models.base import Train
 
 ITEMS: Table = {
@@ -127,3 +127,37 @@ def test_the_seed_is_all_that_is_drawn_whatever_the_threads() -> None:
         assert np.array_equal(scores(), alone)
     assert len(np.unique(alone)) > 3
     assert not np.array_equal(scores(seed=1), alone)
+
+
+SHOWN = {"a": 30.0, "n": 0.0, "m": -2.0, "x": 7.0, "y": 0.1, "z": 7.1}
+
+
+def rehearsed(events: str, candidates: str, days: float, shown: Any = None) -> Train:
+    """Return the rehearsal of a user's events, words of an item and days before the cut-off."""
+    rows: list[Row] = [("ann", event[0], float(event[1:])) for event in events.split()]
+    return rehearsal(shop(rows, candidates, shown=shown, others="".join(shown or "z")), days)
+
+
+def test_events_of_a_rehearsal_lie_before_the_window() -> None:
+    past = rehearsed("a9 a7.5 a7 a1 b8", "ab", 7)
+    assert past.frame["item"].to_list() == ["a", "b", "a"]
+    assert past.cutoff == CUTOFF - 7 * DAY
+    assert len(past.dataset.events) == 3
+
+
+@pytest.mark.parametrize(
+    ("events", "candidates", "days", "shown", "expected"),
+    [
+        # Of three candidates one is new, so all that was met; "x" is met in the window, "n" never.
+        ("a9 b8 x3", "abn", 7, None, "abx"),
+        # Two of three are new. "x" and "y" are first met in the window, "a" before.
+        ("a9 a3 x7 x3 y0.5 z7.5", "anm", 7, None, "xy"),
+        ("a9 a3 x7 x3 y0.5 z7.5", "anm", 8, None, "xyz"),
+        # The table says that "n" is shown from the cut-off on, although it was seen before.
+        ("a9 n8 x3 h3", "nm", 7, SHOWN, "xy"),
+    ],
+)
+def test_candidates_of_a_rehearsal_are_as_new_as_those_of_the_task(
+    events: str, candidates: str, days: int, shown: Any, expected: str
+) -> None:
+    assert "".join(rehearsed(events, candidates, days, shown).candidate_ids) == expected

@@ -7,6 +7,7 @@ import pytest
 
 from baselines.co_visitation import CoVisitation
 from baselines.fill import Fill
+from baselines.filter import Filter
 from baselines.item_knn import ItemKNN
 from baselines.popular import Popular
 from baselines.random_items import RandomItems
@@ -24,7 +25,8 @@ def test_every_check_there_is_runs() -> None:
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_baselines_pass(check: Any) -> None:
-    for model in Fill([CoVisitation(), RandomItems()]), ItemKNN():
+    made = Fill([CoVisitation(), RandomItems()])
+    for model in Filter([made], seen=True, out_of_stock_days=3), ItemKNN():
         check(model)
 
 
