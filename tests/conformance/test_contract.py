@@ -198,12 +198,6 @@ class CountsParts(InParts):
         return {"n": np.ones(1, np.int64)}
 
 
-@fails(testing.check_parts_make_no_difference, "use no candidates in them")
-class CountsCandidates(InParts):
-    def of_part(self, part: Any) -> Any:
-        return {"n": np.array([len(part.candidates)])}
-
-
 @fails(testing.check_global_random_state_is_left_alone, "global random state")
 class SeedsRandom(Sound):
     def fit(self, train: Any) -> Any:

@@ -92,14 +92,6 @@ def test_pairs_need_not_fit_into_memory_together(
     assert np.array_equal(fitted.votes_.toarray(), expected.votes_.toarray())
 
 
-@pytest.mark.parametrize("model", IN_PARTS.values(), ids=IN_PARTS)
-def test_parts_may_be_empty(model: Any) -> None:
-    """Nobody is in part 2, and those of parts 0 and 1 have no events."""
-    train = shop([("ann", "a", 1)], "ab", ITEMS, AGES, kinds=KINDS)
-    expected = lists_of(deepcopy(model).fit(train), train)
-    assert in_parts(model, train, np.array([3, 1, 1, 0], np.int32)) == expected
-
-
 def test_events_without_times_have_parts_too() -> None:
     train = replace(shop([("ann", "b", 1), ("bob", "b", 1), ("cid", "a", 1)], "ab"), cutoff=None)
     assert in_parts(Popular(), train, np.array([0, 1, 2, 2], np.int32)) == [[1, 0, -1, -1]] * 4

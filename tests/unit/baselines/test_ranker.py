@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from shops import CUTOFF, DAY, NO_DRAWS, USERS, Row, Table, listed, shop
+from shops import CUTOFF, DAY, NO_DRAWS, Row, Table, listed, shop
 from threadpoolctl import threadpool_limits
 
 from baselines.ranker import Ranker, rehearsal
@@ -16,7 +16,7 @@ ITEMS: Table = {
     "genre": ["food", "spa"] * 10,
     "price": [str(100 + 7 * i) for i in range(20)],
 }
-PEOPLE: Table = {"user": ["ann", "cid"], "age": ["30", None]}
+PEOPLE: Table = {"user": ["u00", "u02"], "age": ["30", None]}
 
 
 def ranker(**params: Any) -> Ranker:
@@ -27,36 +27,23 @@ def of(train: Train, users: str = "ann bob", k: int = 4, **params: Any) -> list[
     return listed(ranker(**params), train, users, k)
 
 
-def many(seed: int = 0, n: int = 120) -> list[Row]:
-    """Return random events of all but "new", most with items of the user's own genre.
-
-    The items i … p are new within the last week.
-    """
-    draw = np.random.default_rng(seed)
-    users = draw.integers(0, 3, n)
-    items = np.where(draw.random(n) < 0.7, 2 * draw.integers(0, 8, n) + users % 2,
-                     draw.integers(0, 16, n))  # fmt: skip
-    ages = draw.random(n) * np.where(items < 8, 19, 7)
-    return [
-        (USERS[u], str(ITEMS["id"][i]), float(a))
-        for u, i, a in zip(users, items, ages, strict=True)
-    ]
-
-
-CROWD = [f"u{i:02}" for i in range(60)]
+CROWD = [*(f"u{i:02}" for i in range(60)), "new"]
 """The even ones like foods."""
 
 
-def crowd() -> Train:
-    """Return a shop of 60 users who had half of the old and of the new items of their taste."""
+def crowd(candidates: str = "qrst", users: Table | None = None) -> Train:
+    """Return a shop of 60 users who had half of the old and of the new items of their taste.
+
+    The items i … p are new within the last week.
+    """
     draw = np.random.default_rng(0)
     rows: list[Row] = [
         (user, name, 9.0 if place < 8 else 1.0)
-        for number, user in enumerate(CROWD)
+        for number, user in enumerate(CROWD[:60])
         for place, name in enumerate("abcdefghijklmnop")
         if place % 2 == number % 2 and draw.random() < 0.5
     ]
-    return shop(rows, "qrst", ITEMS, everyone=CROWD)
+    return shop(rows, candidates, ITEMS, users, everyone=CROWD)
 
 
 def test_it_learns_that_taste_decides() -> None:
@@ -67,21 +54,21 @@ def test_it_learns_that_taste_decides() -> None:
 
 def test_users_without_history_and_items_without_attributes_are_ranked() -> None:
     """Neither "u" nor "v" has a row."""
-    words = of(shop(many(), "qruv", ITEMS, PEOPLE), "new ann", user_numbers=["age"])
+    words = of(crowd("qruv", PEOPLE), "new u00", user_numbers=["age"])
     assert [set(word) for word in words] == [set("qruv")] * 2
 
 
 def test_more_places_than_candidates_or_shortlist() -> None:
-    train = shop(many(), "qrs", ITEMS)
-    assert [word[3:] for word in of(train, k=5)] == ["--", "--"]
-    assert [word.count("-") for word in of(train, k=5, shortlist=2)] == [3, 3]
+    words = of(crowd("qrs"), "u00 u01", k=5)
+    assert [word[3:] for word in words] == ["--", "--"]
+    words = of(crowd("qrs"), "u00 u01", k=5, shortlist=2)
+    assert [word.count("-") for word in words] == [3, 3]
 
 
 @pytest.mark.parametrize("params", [{}, {"shortlist": 2}])
 def test_excluded_items_are_not_scored(params: dict[str, Any]) -> None:
     exclude = csr_array(np.array([[1, 0, 1], [1, 1, 1]], bool))
-    train = shop(many(), "qrs", ITEMS)
-    assert listed(ranker(**params), train, "ann bob", 2, exclude) == ["r-", "--"]
+    assert listed(ranker(**params), crowd("qrs"), "u00 u01", 2, exclude) == ["r-", "--"]
 
 
 BOTH: list[Row] = [(user, "a", age) for user in ("ann", "bob") for age in (9.0, 1.0)]
@@ -109,7 +96,7 @@ def test_lists_where_little_is_known(
 
 def test_a_window_has_days() -> None:
     with pytest.raises(ValueError, match="no last days to learn from"):
-        ranker().fit(shop(many(), "qr", ITEMS, cutoff=None))
+        ranker().fit(shop(OLD, "qr", ITEMS, cutoff=None))
 
 
 def scores(**params: Any) -> Any:

@@ -47,12 +47,12 @@ def test_chances_to_return_by_hand() -> None:
     assert returning(closed, opened, 2)[[1, 2]].tolist() == [0.5, 0.5]
 
 
-events_ = st.lists(
+EVENTS = st.lists(
     st.tuples(st.sampled_from("uvw"), st.sampled_from("abcd"), st.integers(1, 9)), min_size=1
 )
 
 
-@given(events_, st.sampled_from([1, 3]))
+@given(EVENTS, st.sampled_from([1, 3]))
 def test_chances_as_a_life_table_counts_them(rows: list[tuple[str, str, int]], ahead: int) -> None:
     train = train_of([(user, item, day - 0.25) for user, item, day in rows], candidates="abc")
     pairs: dict[tuple[str, str], list[int]] = {}
@@ -129,12 +129,7 @@ def test_pairs_of_old_events_count_as_those_of_late_ones() -> None:
     assert votes[0] == pytest.approx([0, 2 / 3, 1 / 3])
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("uvw"), st.sampled_from("abcd"), st.integers(1, 12)),
-        min_size=1, max_size=25,
-    )
-)  # fmt: skip
+@given(EVENTS)
 def test_pairs_as_two_loops_count_them(rows: list[tuple[str, str, int]]) -> None:
     model = CoVisitation(within_days=4, gap_half_life_days=2, half_life_days=3)
     train = train_of([(user, item, float(day)) for user, item, day in rows])

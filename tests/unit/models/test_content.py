@@ -63,14 +63,6 @@ def test_as_numpy_sorts(n: int, neighbours: int, seed: int) -> None:
         assert found[item].tolist() == expected.tolist()
 
 
-def test_products_of_chosen_pairs() -> None:
-    """Rows 0 and 1 of the left at places 1, none, 0 and 0, 0, none of the right."""
-    left, right = np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([[4.0, 0.0], [1.0, 1.0]])
-    places = np.array([[1, -1, 0], [0, 1, -1]], np.int32)
-    found = pair_products(csr_array(left), csr_array(right), places)
-    assert found.tolist() == [[3, 0, 4], [0, 3, 0]]
-
-
 def test_pairs_of_many_rows() -> None:
     draw = np.random.default_rng(600)
     left, right = draw.random((600, 9)), draw.random((20, 9))
