@@ -66,10 +66,8 @@ def test_what_is_not_excluded_for_this_user_is_accepted() -> None:
          'model "my model" returned rows of different lengths, expected (3, 3)'),
         (GOOD[:2], 'model "my model" returned 2 rows for 3 users; '
          "user cid is the first without a row"),
-        (np.zeros((0, 3)), 'model "my model" returned 0 rows for 3 users; user 007 is the first'),
         ([[0, 1, 2], [0, np.nan, 1], GOOD[2]], 'model "my model", user bob, rank 2: found nan; '
          "expected a whole number (1 of 3 users in this batch)"),
-        ([[0, 1, np.inf], *GOOD[1:]], 'user 007, rank 3: found inf; expected a whole number'),
         ([[0, 1.5, 2], [0.5, 1, 2], GOOD[2]], 'model "my model", user 007, rank 2: found 1.5; '
          "expected a whole number (2 of 3 users in this batch)"),
         ([GOOD[0], [0, 1, 5], GOOD[2]], 'model "my model", user bob, rank 3: found 5; '
