@@ -31,8 +31,6 @@ OF_USERS: dict[str, Any] = {"user_categories": ["sex"], "user_numbers": ["age"]}
 BASELINES = {
     "random": RandomItems(),
     "popular": Popular(),
-    "popular of 3 days": Popular(window_days=3),
-    "popular, half-life": Popular(half_life_days=0.5),
     "popular, weights": Popular(weights={"event": 0.5}, window_days=8, half_life_days=4),
     "repurchase": Repurchase(),
     "repurchase, 1 day": Repurchase(window_days=1),
@@ -56,7 +54,6 @@ BASELINES = {
     "co-visitation, few neighbours": CoVisitation(4, 2, 3, neighbours=2),
     "co-visitation, nothing in the window": CoVisitation(window_days=0.5, basket_days=8),
     "fill": Fill([Repurchase(), RandomItems()]),
-    "fill of one": Fill([Popular()]),
     "blend": Blend([Popular(), Repurchase(), RandomItems()], weights=[1, 2, 0.5], depth=3),
     "filter, seen": Filter([Popular()], seen=True),
     "filter, out of stock": Filter([RandomItems()], out_of_stock_days=3),

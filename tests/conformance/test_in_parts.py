@@ -41,12 +41,9 @@ ROWS = st.lists(
 PARTS = st.lists(st.integers(0, 3), min_size=len(USERS), max_size=len(USERS))
 
 
-def lists_of(model: Any, train: Train) -> list[list[int]]:
+def lists_of(model: Any, train: Train) -> Any:
     everyone = np.arange(len(train.user_ids), dtype=np.int32)
-    lists: list[list[int]] = model.recommend(
-        everyone, 4, Draws(7, 0, id_hashes(train.user_ids))
-    ).tolist()
-    return lists
+    return model.recommend(everyone, 4, Draws(7, 0, id_hashes(train.user_ids))).tolist()
 
 
 def in_parts(model: Any, train: Train, part: Int32) -> list[list[int]]:

@@ -124,14 +124,9 @@ def test_blend_equals_fractions(
 
 def test_blends_of_longer_lists_keep_the_best() -> None:
     """One hundred candidates in falling order in one part, rising in the other: the ends lead."""
-    n = 100
-    rank = np.arange(1, n + 1)
-    sums = 1 / (60 + rank) + 1 / (60 + rank[::-1])
-    best = sorted(range(n), key=lambda i: (-round(sums[i], 15), i))[:4]
-    names = [chr(0x4E00 + i) for i in range(n)]
-    train = shop(candidates="".join(names))
-    parts = [Fixed(ann="".join(names)), Fixed(ann="".join(reversed(names)))]
-    assert listed(Blend(parts), train, k=4)[0] == "".join(names[i] for i in best)
+    names = "".join(chr(0x4E00 + i) for i in range(100))
+    blend = Blend([Fixed(ann=names), Fixed(ann=names[::-1])])
+    assert listed(blend, shop(candidates=names))[0] == names[0] + names[99] + names[1] + names[98]
 
 
 def test_fill_lists_the_first_then_what_the_next_ones_add() -> None:
@@ -175,11 +170,6 @@ BOTH = {"seen": True, "out_of_stock_days": 4}
 )
 def test_filters_by_hand(params: dict[str, Any], exclude: Any, expected: str) -> None:
     assert listed(Filter([Fixed(**ALL)], **params), shop(ROWS), 4, exclude) == expected.split()
-
-
-def test_a_random_list_is_full_of_what_is_in_stock() -> None:
-    words = listed(Filter([RandomItems()], out_of_stock_days=4), shop(ROWS), k=3)
-    assert [sorted(word) for word in words] == [["a", "b", "f"]] * 3
 
 
 def test_the_part_itself_goes_on_learning_from_all() -> None:

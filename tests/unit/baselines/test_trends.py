@@ -160,7 +160,6 @@ EQUAL: list[Row] = [("ann", "c", 9), ("ann", "a", 9), ("ann", "d", 9), ("ann", "
         (OLD, {}, "bac- d--- ----"),
         (OLD, {}, "ba d- --"),  # the last k alone
         (EQUAL, {}, "acdb ---- ----"),
-        (EQUAL, {}, "a - -"),
         ([*OLD, ("ann", "c", 8), ("ann", "z", 8)], {}, "cba- d--- ----"),
         # The rest is what was popular in the last week, or in another window.
         ([("ann", "c", 15), ("ann", "a", 12), *LAST_WEEK], {}, "acd- dc-- dc--"),

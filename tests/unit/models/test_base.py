@@ -129,7 +129,7 @@ def test_interactions_by_hand(params: dict[str, Any], ann: list[float]) -> None:
         ({"weights": ["event"]}, r"weights is \['event'\]; expected a table"),
         ({"weights": {"visit": 1}}, 'no event type "visit"; there are event'),
         ({"window_days": 0}, "window_days is 0; expected a number above 0"),
-        ({"window_days": float("inf")}, "window_days is inf; expected a number above 0"),
+        ({"half_life_days": float("inf")}, "half_life_days is inf; expected a number above 0"),
     ],
 )
 def test_what_events_cannot_be_weighed_by(params: dict[str, Any], words: str) -> None:

@@ -60,7 +60,6 @@ def test_what_is_not_excluded_for_this_user_is_accepted() -> None:
     [
         (np.zeros((3, 2), int), 'model "my model" returned shape (3, 2), expected (3, 3): '
          "a row for each user, k positions wide, −1 where empty"),
-        (np.zeros(3, int), 'model "my model" returned shape (3,), expected (3, 3)'),
         (None, 'model "my model": recommend returned None; expected (3, 3) int32'),
         ([[0, 1, 2], [0, 1], [0]],
          'model "my model" returned rows of different lengths, expected (3, 3)'),
