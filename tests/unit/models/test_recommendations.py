@@ -28,7 +28,6 @@ def check(answer: Any, exclude: list[list[int]] | None = None) -> Any:
     [
         GOOD,
         np.array(GOOD, np.int32),
-        np.array(GOOD, np.int8),
         np.array(GOOD, np.float32),
         np.array(GOOD, ">i4"),
         np.asfortranarray(np.array(GOOD, np.int64)),
@@ -37,10 +36,10 @@ def check(answer: Any, exclude: list[list[int]] | None = None) -> Any:
     ],
 )
 def test_any_whole_numbers_are_accepted(answer: Any) -> None:
-    found = check(answer)
-    assert found.dtype == np.int32
-    assert found.flags.c_contiguous
-    assert found.tolist() == GOOD
+    lists = check(answer)
+    assert lists.dtype == np.int32
+    assert lists.flags.c_contiguous
+    assert lists.tolist() == GOOD
 
 
 def test_unsigned_numbers_are_accepted() -> None:
@@ -61,24 +60,20 @@ def test_what_is_not_excluded_for_this_user_is_accepted() -> None:
     [
         (np.zeros((3, 2), int), 'model "my model" returned shape (3, 2), expected (3, 3): '
          "a row for each user, k positions wide, −1 where empty"),
-        (np.zeros(3, int), 'model "my model" returned shape (3,), expected (3, 3)'),
-        (np.zeros((3, 3, 1), int), 'model "my model" returned shape (3, 3, 1), expected (3, 3)'),
         (None, 'model "my model": recommend returned None; expected (3, 3) int32'),
         ([[0, 1, 2], [0, 1], [0]],
          'model "my model" returned rows of different lengths, expected (3, 3)'),
         (GOOD[:2], 'model "my model" returned 2 rows for 3 users; '
          "user cid is the first without a row"),
-        (np.zeros((0, 3)), 'model "my model" returned 0 rows for 3 users; user 007 is the first'),
-        ([*GOOD, [0, 1, 2]], 'model "my model" returned 4 rows for 3 users'),
         ([[0, 1, 2], [0, np.nan, 1], GOOD[2]], 'model "my model", user bob, rank 2: found nan; '
          "expected a whole number (1 of 3 users in this batch)"),
-        ([[0, 1, np.inf], *GOOD[1:]], 'user 007, rank 3: found inf; expected a whole number'),
         ([[0, 1.5, 2], [0.5, 1, 2], GOOD[2]], 'model "my model", user 007, rank 2: found 1.5; '
          "expected a whole number (2 of 3 users in this batch)"),
         ([GOOD[0], [0, 1, 5], GOOD[2]], 'model "my model", user bob, rank 3: found 5; '
          "no candidate has this position; expected 0 to 4, or −1 for empty (1 of 3 users"),
         ([GOOD[0], GOOD[1], [0, -2, 1]], 'model "my model", user cid, rank 2: found -2; '
          "no candidate has this position; expected 0 to 4, or −1 for empty"),
+        ([*GOOD, [0, 1, 2]], 'model "my model" returned 4 rows for 3 users'),
         (np.full((3, 3), 1e300), 'user 007, rank 1: found 1e+300; no candidate has this position'),
         (np.full((3, 3), 2**64 - 1, np.uint64),
          'user 007, rank 1: found 18446744073709551615; no candidate has this position'),

@@ -21,17 +21,19 @@ def similar(of: list[int], among: list[int], neighbours: int) -> Any:
     ).toarray()
 
 
-def test_the_most_similar_others() -> None:
-    assert similar([0, 2], [1], 5).tolist() == [[0.6], [0.8]]
-    assert similar([1], [0, 2], 1).tolist() == [[0, 0.8]]
-
-
-def test_itself_comes_on_top_of_the_others() -> None:
-    assert similar([1, 2], [0, 1, 2], 1).tolist() == [[0, 1, 0.8], [0, 0.8, 1]]
-
-
-def test_without_attributes_there_is_only_itself() -> None:
-    assert similar([3, 0], [3, 2], 9).tolist() == [[1, 0], [0, 0]]
+@pytest.mark.parametrize(
+    ("of", "among", "neighbours", "expected"),
+    [
+        ([0, 2], [1], 5, [[0.6], [0.8]]),
+        ([1], [0, 2], 1, [[0, 0.8]]),
+        ([1, 2], [0, 1, 2], 1, [[0, 1, 0.8], [0, 0.8, 1]]),  # itself comes on top of the others
+        ([3, 0], [3, 2], 9, [[1, 0], [0, 0]]),  # without attributes there is only itself
+    ],
+)
+def test_most_similar_by_hand(
+    of: list[int], among: list[int], neighbours: int, expected: list[list[float]]
+) -> None:
+    assert similar(of, among, neighbours).tolist() == expected
 
 
 def test_no_items_at_all() -> None:
@@ -61,27 +63,14 @@ def test_as_numpy_sorts(n: int, neighbours: int, seed: int) -> None:
         assert found[item].tolist() == expected.tolist()
 
 
-def test_products_of_chosen_pairs() -> None:
-    """Rows 0 and 1 of the left at places 1, none, 0 and 0, 0, none of the right."""
-    left, right = np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([[4.0, 0.0], [1.0, 1.0]])
-    places = np.array([[1, -1, 0], [0, 1, -1]], np.int32)
-    found = pair_products(csr_array(left), csr_array(right), places)
-    assert found.tolist() == [[3, 0, 4], [0, 3, 0]]
-
-
-@pytest.mark.parametrize("rows", [0, 1, 600])
-def test_pairs_do_not_depend_on_others(rows: int) -> None:
-    draw = np.random.default_rng(rows)
-    left, right = draw.random((rows, 9)), draw.random((20, 9))
-    places = draw.integers(-1, 20, (rows, 5)).astype(np.int32)
-    sparse = csr_array(left * (left < 0.5)), csr_array(right * (right < 0.5))
-    found = pair_products(*sparse, places)
-    product = np.zeros(places.shape)
-    for row in range(rows):
-        for slot, place in enumerate(places[row]):
-            if place >= 0:
-                product[row, slot] = (sparse[0][[row]] @ sparse[1][[place]].T).toarray()[0, 0]
-    assert np.allclose(found, product)
-    if rows > 1:
-        alone = pair_products(sparse[0][[300]], sparse[1], places[[300]])
-        assert np.array_equal(alone[0], found[300])
+def test_pairs_of_many_rows() -> None:
+    draw = np.random.default_rng(600)
+    left, right = draw.random((600, 9)), draw.random((20, 9))
+    left, right = left * (left < 0.5), right * (right < 0.5)
+    places = draw.integers(-1, 20, (600, 5)).astype(np.int32)
+    products = pair_products(csr_array(left), csr_array(right), places)
+    expected = (left[:, None, :] * right[places]).sum(axis=2) * (places >= 0)
+    assert np.allclose(products, expected)
+    alone = pair_products(csr_array(left[[300]]), csr_array(right), places[[300]])
+    assert np.array_equal(alone[0], products[300])
+    assert pair_products(csr_array(left[:0]), csr_array(right), places[:0]).shape == (0, 5)

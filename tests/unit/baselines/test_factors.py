@@ -1,24 +1,25 @@
-"""PureSVD, NMF, ALS and BPR: two blocks of taste, and the products that they stand for."""
+"""PureSVD, NMF, ALS, BPR and EASE: two blocks of taste, and NumPy's products and inverses."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from shops import NO_DRAWS, lists, train_of, words
 
 from baselines.als import ALS
 from baselines.bpr import BPR
+from baselines.ease import EASE, gram
 from baselines.nmf import NMF
 from baselines.pure_svd import PureSVD
 from harness.core.errors import UsageError
 from harness.core.plugins import load
 from harness.models import guard
-from harness.models.factors import FactorModel, Vectors, narrow
+from harness.models.factors import narrow
 
 # users 0 to 3 like letters, each but one of them; users 4 to 7 like other letters
 BLOCKS = words("bcd", "acd", "abd", "abc", "xyz", "wyz", "wxz", "wxy")
@@ -36,6 +37,7 @@ def test_the_withheld_letter_comes_first_of_what_is_new(model: Any) -> None:
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_unknown_users_and_items_have_no_vectors(model: Any) -> None:
+    """Nobody has "!", and "?" has nothing."""
     train = train_of(BLOCKS, candidates="abcdwxyz!", users="?")
     assert lists(model, train, "?", 3) == ["---"]
     assert "!" not in "".join(lists(model, train, "07", 9))
@@ -68,41 +70,16 @@ def test_items_that_the_same_users_have_tie_by_id() -> None:
 
 
 def test_few_users_with_many_items_need_little_room() -> None:
-    rows = [(user, f"{n:05}", 1.0) for user in "uv" for n in range(20_000)]
-    model = PureSVD(50).fit(train_of(rows, candidates=[f"{n:05}" for n in range(20_000)]))
+    items = [f"{n:05}" for n in range(20_000)]
+    rows = [(user, item, 1.0) for user in "uv" for item in items]
+    model = PureSVD(50).fit(train_of(rows, candidates=items))
     assert model.candidates_.shape == (2, 20_000)
-
-
-def test_nmf_has_no_negative_part() -> None:
-    model = NMF(2).fit(train_of(BLOCKS))
-    assert model.candidates_.min() >= 0
-    assert model.users_.min() >= 0
-
-
-class Known(FactorModel):
-    """Vectors that are known: of users 0 and 2, and of items b and c."""
-
-    def _vectors(self, matrix: csr_array[Any]) -> tuple[Vectors, Vectors]:
-        assert matrix.toarray().tolist() == [[1, 0], [1, 1]]
-        return np.eye(2), np.array([[1.0, 0.0], [2.0, 5.0]])
-
-
-def test_vectors_are_of_the_users_and_items_that_have_interactions() -> None:
-    """User 0 scores b with 1 and c with 2; user 2 with 0 and 5; a and user 1 are unknown."""
-    train = train_of(words("b", "", "bc"), candidates="abc", users="1")
-    assert lists(Known(), train, "012", 3) == ["cb-", "---", "cb-"]
 
 
 def test_narrow_keeps_the_values() -> None:
     found = narrow(csr_array(np.array([[0.0, 2.5], [1.0, 0.0]])))
     assert found.indices.dtype == found.indptr.dtype == np.int32
     assert found.toarray().tolist() == [[0, 2.5], [1, 0]]
-
-
-def test_a_model_that_learns_nothing_needs_no_implicit() -> None:
-    code = "import sys, baselines.als, baselines.bpr; print('implicit' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
 
 
 @pytest.mark.parametrize("use", ["baselines.als:ALS", "baselines.bpr:BPR"])
@@ -114,37 +91,51 @@ def test_without_implicit_the_extra_is_named(use: str, monkeypatch: pytest.Monke
         guard.made("m", use, load('model "m"', use, Path(), "class"), {})
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "als:ALS",
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("pure_svd:PureSVD", "nmf:NMF", "ease:EASE")
-        ),
-    ],
-)
-def test_lists_do_not_depend_on_threads(name: str) -> None:
-    """One thread or four, for BLAS and for OpenMP: the same lists, ties and all."""
-    module, model = name.split(":")
-    code = f"""
-import sys; sys.path.insert(0, "tests/baselines")
-import numpy as np
-from shops import train_of, NO_DRAWS
-from baselines.{module} import {model}
-draw = np.random.default_rng(1)
-rows = [(f"u{{u:03}}", f"i{{i:03}}", 1.0) for u, i in np.argwhere(draw.random((300, 120)) < 0.1)]
-train = train_of(rows, candidates=sorted({{item for _, item, _ in rows}}))
-users = np.arange(300, dtype=np.int32)
-print({model}().fit(train).recommend(users, 20, NO_DRAWS).tolist())
-"""
-    found = set()
-    for threads in ("1", "4"):
-        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, **dict.fromkeys(names, threads)},
-            capture_output=True, text=True, timeout=120, check=True,
-        )  # fmt: skip
-        found.add(done.stdout)
-    assert len(found) == 1
+def test_ease_of_two_items_by_hand() -> None:
+    # XᵀX + λI = [[3, 1], [1, 3]]; its inverse is [[3, −1], [−1, 3]] / 8, so B = 1/3 off diagonal
+    train = train_of(words("ab", "a", "b"))
+    weights = EASE(regularization=1.0).fit(train).weights_
+    assert weights == pytest.approx(np.array([[0, 1 / 3], [1 / 3, 0]]), abs=1e-7)
+
+
+def test_items_without_events_are_in_nobodys_list() -> None:
+    train = train_of(words("ab", "a"), candidates="abz", users="x")
+    assert lists(EASE(1.0), train, "1x", 3) == ["ba-", "---"]
+
+
+def dense(x: Any, regularization: float) -> Any:
+    """Return the weights as the paper has them."""
+    inverse = np.linalg.inv(x.T @ x + regularization * np.eye(x.shape[1]))
+    return np.eye(x.shape[1]) - inverse / np.diag(inverse)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 1.0, 300.0]))
+def test_ease_as_numpy_inverts(seed: int, regularization: float) -> None:
+    has = np.random.default_rng(seed).random((7, 6)) < 0.5
+    has[0] = True
+    rows = [(f"{u}", "abcdef"[i], 1.0) for u, i in zip(*np.nonzero(has), strict=True)]
+    weights = EASE(regularization).fit(train_of(rows, users="0123456")).weights_
+    assert weights == pytest.approx(dense(has.astype(float), regularization), abs=1e-6)
+
+
+def test_ease_of_more_items_than_a_block_holds() -> None:
+    has = np.random.default_rng(5).random((40, 1100)) < 0.1
+    has[0] = True
+    x = has.astype(float)
+    assert np.array_equal(gram(csr_array(has.astype(np.float32))), x.T @ x)
+    rows = [(f"{u:02}", f"{i:04}", 1.0) for u, i in np.argwhere(has)]
+    assert np.allclose(EASE(20.0).fit(train_of(rows)).weights_, dense(x, 20.0), atol=1e-6)
+
+
+def test_too_many_items_are_refused_with_the_memory() -> None:
+    train = train_of([("u", f"{item:05}", 1.0) for item in range(30_001)])
+    message = r"30,001 items have events, and EASE .*, 11 GB; the most is 30,000 items .*ItemKNN"
+    with pytest.raises(ValueError, match=message):
+        EASE().fit(train)
+
+
+def test_old_events_rank_as_new_ones_do() -> None:
+    """A weight of 2^−171 is nothing as a 32-bit number, but a user's scale is no matter."""
+    rows = [("u", "a", 1200.0), *((f"{n}", item, 1.0) for n in range(1, 8) for item in "ad")]
+    rows += [(f"{n}", item, 1.0) for n in range(8, 10) for item in "bc"]
+    assert lists(EASE(1.0, half_life_days=7), train_of(rows), "u", 2)[0][0] == "d"

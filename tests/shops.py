@@ -30,6 +30,7 @@ def shop(
     cutoff: int | None = CUTOFF,
     everyone: Sequence[str] = USERS,
     others: str = "z",
+    kinds: tuple[str, ...] = KINDS,
 ) -> Train:
     """Return a shop of (user, item, days before the cut-off, kind) events.
 
@@ -45,16 +46,16 @@ def shop(
         np.array([position[row[0]] for row in rows], np.int32),
         np.array([code[row[1]] for row in rows], np.int32),
         np.array([CUTOFF - round(row[2] * DAY) for row in rows], np.int64),
-        np.array([KINDS.index(row[3]) if len(row) == 4 else 0 for row in rows], np.uint8),
+        np.array([kinds.index(row[3]) if len(row) == 4 else 0 for row in rows], np.uint8),
     )
-    ordered = canonical(events, len(everyone), len(ids), len(KINDS))
+    ordered = canonical(events, len(everyone), len(ids), len(kinds))
     times = None
     if shown is not None:
         times = np.full(len(ids), NO_TIME, np.int64)
         for item, age in shown.items():
             times[code[item]] = CUTOFF - round(age * DAY)
     data = Dataset(
-        "table", pl.Series(everyone), pl.Series(ids), ordered, KINDS, "train", shown_from=times,
+        "table", pl.Series(everyone), pl.Series(ids), ordered, kinds, "train", shown_from=times,
         users_table=None if users is None else pl.DataFrame(users),
         items_table=None if items is None else pl.DataFrame(items),
     )  # fmt: skip

@@ -24,7 +24,7 @@ PARTS = parts_of(example_train(), np.array([0, 1, 0, 1, 0, 0], np.int32))
 
 
 class Turns(FromSums):
-    """Adds up the parts' events, times the last total, as often as it is told."""
+    """Adds up the parts' events, times the last total, several times."""
 
     def __init__(self, times: int) -> None:
         self.times = times
@@ -41,12 +41,6 @@ class Turns(FromSums):
         return {"n": np.array([factor * len(part.events)])}
 
 
-def test_each_step_knows_the_total_of_the_one_before() -> None:
-    one = Turns(2)
-    fit_all([one.fit_steps(PARTS[0])], of_parts(lambda: PARTS))
-    assert one.totals_ == [11, 121]
-
-
 def test_steps_of_several_take_one_pass_over_the_parts() -> None:
     models, passes = [Turns(0), Turns(3), Turns(1)], []
 
@@ -59,13 +53,10 @@ def test_steps_of_several_take_one_pass_over_the_parts() -> None:
     fit_all([model.fit_steps(PARTS[0]) for model in models], of_parts(parts))
     assert [model.totals_ for model in models] == [[], [11, 121, 1331], [11]]
     assert passes == [2, 2, 2]
-
-
-def test_without_steps_nothing_is_read() -> None:
     fit_all([Turns(0).fit_steps(PARTS[0])], of_parts(lambda: pytest.fail("no part is needed")))
 
 
-def test_who_waits_where_a_step_fails_is_closed() -> None:
+def test_a_generator_is_closed_where_a_step_fails() -> None:
     waiting = Turns(1).fit_steps(PARTS[0])
     with pytest.raises(ZeroDivisionError):
         fit_all([waiting], of_parts(lambda: (1 // 0 for _ in "a")))  # type: ignore[misc]
@@ -110,7 +101,7 @@ def test_steps_begin_without_users_and_events() -> None:
     assert given.items_table is not None
 
 
-class Made:
+class Made(FromSums):
     """Made of others."""
 
     def __init__(self, models: Any) -> None:
@@ -118,9 +109,6 @@ class Made:
 
     def fit_steps(self, train: Train) -> Steps:
         yield from ()
-
-    def for_users(self, train: Train) -> Any:
-        return self
 
 
 class AtOnce:
@@ -132,10 +120,15 @@ class AtOnce:
 
 @pytest.mark.parametrize(
     ("model", "expected"),
-    [(Popular(), True), (AtOnce(), False), (Made([Popular()]), True),
-     (Made([Popular(), AtOnce()]), False), (Made((Made([AtOnce()]),)), False),
-     (Made([Made([Popular()])]), True), (Made(7), True)],
-)  # fmt: skip
+    [
+        (Popular(), True),
+        (AtOnce(), False),
+        (Made([Popular()]), True),
+        (Made([Popular(), AtOnce()]), False),
+        (Made((Made([AtOnce()]),)), False),
+        (Made(7), True),
+    ],
+)
 def test_what_is_made_of_others_fits_in_parts_if_they_do(model: Any, expected: bool) -> None:
     assert fits_in_parts(model) is expected
 
@@ -153,12 +146,14 @@ class Says(FromSums):
 
 @pytest.mark.parametrize(
     ("sums", "words"),
-    [(None, "sums are NoneType; expected a dict of int64 arrays"),
-     ({"n": np.array([0.5])}, "the sums 'n' are float64; expected an int64 array"),
-     ({"n": {3: 1}}, "the sums 3 are int; expected an int64 array"),
-     ({"n": np.array([1])}, "after the first step")],
-)  # fmt: skip
-def test_what_goes_wrong_is_told_with_the_models_name(sums: Any, words: str) -> None:
+    [
+        (None, "sums are NoneType; expected a dict of int64 arrays"),
+        ({"n": np.array([0.5])}, "the sums 'n' are float64; expected an int64 array"),
+        ({"n": {3: 1}}, "the sums 3 are int; expected an int64 array"),
+        ({"n": np.array([1])}, "after the first step"),
+    ],
+)
+def test_errors_come_with_the_models_name(sums: Any, words: str) -> None:
     with pytest.raises(RecommenderError) as caught:
         fit_all([guard.fit_steps("mine", Says(sums), PARTS[0])], of_parts(lambda: PARTS))
     assert str(caught.value).startswith('model "mine" raised in fit_steps: ')

@@ -28,12 +28,10 @@ MODELS = [
 @pytest.fixture(scope="module")
 def train() -> Train:
     draw = np.random.default_rng(7)
-    n = 5_000
+    users, items = draw.integers(0, 600, 5_000), draw.integers(0, 20, 5_000)
+    ages = 19 * draw.random(5_000)
     rows: list[Row] = [
-        (EVERYONE[u], ITEMS[i], float(age))
-        for u, i, age in zip(
-            draw.integers(0, 600, n), draw.integers(0, 20, n), 19 * draw.random(n), strict=True
-        )
+        (EVERYONE[u], ITEMS[i], float(age)) for u, i, age in zip(users, items, ages, strict=True)
     ]
     table: Table = {
         "id": list(ITEMS),

@@ -11,7 +11,7 @@ import pytest
 
 from harness.report.model_docs import page
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MODULES = sorted(
     found.name
     for found in pkgutil.iter_modules([str(ROOT / "baselines")])
@@ -28,36 +28,23 @@ def class_of(module: str) -> Any:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_the_page_names_it(module: str) -> None:
-    page = (ROOT / "docs/baselines.md").read_text(encoding="utf-8")
-    assert f"`{module}:{class_of(module).__name__}`" in page
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_every_parameter_is_described(module: str) -> None:
+def test_a_baseline_and_its_parameters_are_described(module: str) -> None:
     recommender = class_of(module)
+    use = f"{module}:{recommender.__name__}"
+    guide = (ROOT / "docs/baselines.md").read_text(encoding="utf-8")
+    assert f"`{use}`" in guide
+    configs = [path.read_text(encoding="utf-8") for path in (ROOT / "configs").glob("*.toml")]
+    assert any(f'"baselines.{use}"' in text for text in [*configs, guide]), "an example to copy"
     described = inspect.getdoc(recommender) or ""
     for name in inspect.signature(recommender).parameters:
         assert re.search(rf"^[\w, ]*\b{name}\b[\w, ]* : ", described, re.MULTILINE), name
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_the_config_may_be_copied(module: str) -> None:
-    """Every baseline stands in a config, or in the page's own examples."""
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "configs").glob("*.toml")]
-    texts.append((ROOT / "docs/baselines.md").read_text(encoding="utf-8"))
-    assert any(f'"baselines.{module}:{class_of(module).__name__}"' in text for text in texts)
-
-
 def test_the_page_of_parameters_is_what_the_docstrings_say() -> None:
     written = (ROOT / "docs/baseline-parameters.md").read_text(encoding="utf-8")
     assert written == page("baselines"), "make docs"
-
-
-def test_the_page_has_every_parameter() -> None:
-    parts = dict(part.split("`", 1) for part in page("baselines").split("\n## `")[1:])
-    assert len(parts) == len(MODULES)
-    for module in MODULES:
-        rows = next(text for name, text in parts.items() if name.startswith(f"{module}:"))
-        for name in inspect.signature(class_of(module)).parameters:
-            assert rows.count(f"| `{name}` |") == 1
+    sections = dict(part.split("`", 1) for part in written.split("\n## `")[1:])
+    assert len(sections) == len(MODULES)
+    for use, text in sections.items():
+        for name in inspect.signature(class_of(use.partition(":")[0])).parameters:
+            assert text.count(f"| `{name}` |") == 1
