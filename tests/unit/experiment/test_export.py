@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import harness
@@ -11,13 +12,11 @@ from harness.experiment.export import codabench, evalai, write_codabench, write_
 from harness.experiment.score import Scored
 
 
-@pytest.fixture
-def scored(tmp_path: Path) -> Scored:
-    (tmp_path / "solution.csv").write_text("user,items,Usage\nann,a,Public\nbob,b,Private\n")
-    (tmp_path / "lists.csv").write_text("user,items\nann,a\nbob,x b\n")
-    return harness.score(
-        tmp_path / "lists.csv", solution=tmp_path / "solution.csv", metrics=["MRR", "HitRate@1"]
-    )
+@pytest.fixture(scope="module")
+def scored() -> Scored:
+    lists = pl.DataFrame({"user": ["ann", "bob"], "items": ["a", "x b"]})
+    truth = {"user": ["ann", "bob"], "items": ["a", "b"], "Usage": ["Public", "Private"]}
+    return harness.score(lists, solution=pl.DataFrame(truth), metrics=["MRR", "HitRate@1"])
 
 
 def test_codabench(scored: Scored, tmp_path: Path) -> None:

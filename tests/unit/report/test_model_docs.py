@@ -23,11 +23,8 @@ class Stars:
     models : sequence
     """
 
-    def __init__(self, models, least=3):
-        pass
-
-    def recommend(self):
-        pass
+    def __init__(self, models, least=3): ...
+    def recommend(self): ...
 '''
 
 
@@ -48,6 +45,6 @@ def test_a_class_is_told_by_its_docstring(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_document_says_what_is_required() -> None:
     baselines = {one["use"]: one for one in model_docs.document()["baselines"]}
-    popular = {p["name"]: p for p in baselines["baselines.popular:Popular"]["parameters"]}
-    assert popular["window_days"]["required"] is False
-    assert popular["window_days"]["default"] is None
+    window, *_ = baselines["baselines.popular:Popular"]["parameters"]
+    found = (window["name"], window["required"], window["default"])
+    assert found == ("window_days", False, None)
