@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 import small
-from conftest import Cli, is_refused, refusal, tells
+from conftest import Cli, exactly, is_refused, refusal, tells
 from pydantic import ValidationError
 from small import POPULAR
 
@@ -87,9 +87,9 @@ def test_a_run_reads_back_and_compares_as_it_was(runs: Path) -> None:
     found, written = run_folder.read(folder), document(folder)
     assert table.document(found.record) == written
     for model in written["models"]:
-        for metric, estimate in zip(found.metrics.values(), model["metrics"].values(), strict=True):
-            mean = found.tables[model["name"]].of_users(metric).mean()
-            assert mean == pytest.approx(estimate["mean"], rel=1e-12)
+        of = found.tables[model["name"]]
+        own = {name: of.of_users(metric).mean() for name, metric in found.metrics.items()}
+        assert own == exactly({name: each["mean"] for name, each in model["metrics"].items()})
     assert found.tables["random"].repeats == 3
     assert found.user_ids.to_list() == found.users["user"].to_list()
     assert found.environment["written"].endswith("+00:00")
@@ -107,9 +107,8 @@ def test_several_runs_are_compared_as_one_run_of_all_models(runs: Path) -> None:
     together = harness.compare(whole).comparison
     both = harness.compare(one, last)
     assert both.comparison == together
-    assert {m.name: m.run for m in both.models} == {
-        "popular": str(one), "last": str(last), "random": str(one)
-    }  # fmt: skip
+    own = {model.name: Path(model.run).name for model in both.models}
+    assert own == {"popular": "one", "last": "last", "random": "one"}
     again = harness.compare(one, whole)  # equal models of both count once
     assert again.comparison == together
     assert {m.run for m in again.models if m.name == "popular"} == {f"{one}, {whole}"}
@@ -140,14 +139,14 @@ def test_rules_of_the_run_hold_unless_others_are_named(runs: Path) -> None:
 
 def test_slices_of_the_users(runs: Path) -> None:
     folder = runs / "ruled"
-    assert {s["by"] for s in document(folder)["slices"]} == {
-        "activity", "truth", "repeats", "town"
-    }  # fmt: skip
-    before = compare(folder, slices=["town", "truth"])
-    assert [(s.by, s.label, s.users) for s in before.slices] == [
-        ("town", "ash", 2), ("town", "elm", 1), ("town", "no value", 1), ("truth", "1", 3),
-        ("truth", "2", 1),
-    ]  # fmt: skip
+    columns = {part["by"] for part in document(folder)["slices"]}
+    assert columns == {"activity", "truth", "repeats", "town"}
+    found = {
+        by: [(part.label, part.users) for part in compare(folder, slices=[by]).slices]
+        for by in ("town", "truth")
+    }
+    assert found["town"] == [("ash", 2), ("elm", 1), ("no value", 1)]
+    assert found["truth"] == [("1", 3), ("2", 1)]
 
 
 def test_the_order_of_rows_never_matters(runs: Path, tmp_path: Path) -> None:
@@ -161,17 +160,9 @@ def test_the_order_of_rows_never_matters(runs: Path, tmp_path: Path) -> None:
     assert (after.comparison, after.slices) == (before.comparison, before.slices)
 
 
-@pytest.mark.parametrize(
-    ("rules", "words"),
-    [
-        ({"slices": ["twon"]}, ["[compare] slices", '"twon"', '"town"']),
-        ({"slices": ["activity"]}, ["[compare] slices", "every evaluation set has"]),
-        ({"baseline": "lsat"}, ['"lsat"', '"last"']),
-    ],
-)
-def test_rules_that_a_run_cannot_have(tmp_path: Path, rules: Any, words: list[str]) -> None:
-    with refusal(UsageError, *words):
-        ran(tmp_path, "run", POPULAR, LAST, compare=rules)
+def test_a_baseline_that_a_run_cannot_have(tmp_path: Path) -> None:
+    with refusal(UsageError, '"lsat"', '"last"'):
+        ran(tmp_path, "run", POPULAR, LAST, compare={"baseline": "lsat"})
 
 
 @pytest.mark.parametrize(
@@ -179,12 +170,9 @@ def test_rules_that_a_run_cannot_have(tmp_path: Path, rules: Any, words: list[st
     [
         ("models 0 metrics MAP@3 mean", float("nan"), "models.0.metrics.MAP@3.mean"),
         ("models 0 metrics MAP@3 ci95", [1], "models.0.metrics.MAP@3.ci95"),
-        ("models 0 repeats", 1.0, "models.0.repeats: Input should be a valid integer"),
         ("models 1 metrics", {"MAP@2": {"mean": 1, "ci95": None}}, "not all models have the same"),
         ("comparison pairs 0 one", "nobody", '"nobody" is none of its models'),
         ("comparison pairs 0 wins", -1, "comparison.pairs.0.wins: Input should be greater"),
-        ("comparison correction", None, "comparison.correction: Input should be a valid string"),
-        ("shake_up 0 pairs", 3, "shake_up.0.pairs"),
         ("slices 0 models", {}, "not all slices"),
         ("bridge models", {"popular": {"window": 1, "sample": 1}}, "leaderboard estimate has not"),
         ("metrics MAP@3 better", "more", "metrics.MAP@3.better"),
@@ -235,16 +223,15 @@ def test_every_reader_ranks_by_the_direction_in_the_record(here: Path, cli: Cli)
 
 
 def test_means_of_folds(folded: Path) -> None:
-    for sign, holds in ((">=", True), ("<=", True), (">", False), ("<", False)):
+    for sign, holds in ((">=", True), (">", False)):
         assert harness.check(folded / "two", f"MAP@1 of popular {sign} 0.5").passed is holds
     found = leaderboard(folded)
     (entry,) = found.groups[0].entries
     assert (entry.mean, entry.folds) == (0.5, (0.0, 1.0))
     assert [found.records()[0][f"fold {at}"] for at in (1, 2)] == [0.0, 1.0]
     (sheet,) = found.sheets()
-    titles = [sheet.titles[at] for at, cell in enumerate(sheet.rows[0]) if cell == "1.0000"]
-    assert titles == ["fold 2"]
-    assert {sheet.titles[at] for at in sheet.first_out} == {"fold 1", "fold 2"}
+    assert [sheet.titles[at] for at in sheet.first_out] == ["fold 1", "fold 2"]
+    assert [sheet.rows[0][at] for at in sheet.first_out] == ["0.0000", "1.0000"]
 
 
 def test_a_gate_needs_no_scores_for_the_first_metric(runs: Path, tmp_path: Path) -> None:
@@ -252,12 +239,9 @@ def test_a_gate_needs_no_scores_for_the_first_metric(runs: Path, tmp_path: Path)
     shutil.copytree(runs / "runs/all", tmp_path / "run")
     (tmp_path / "run" / "per_user.parquet").unlink()
     checked = harness.check(tmp_path / "run", "MAP@3 of last better than popular")
-    (pair,) = (
-        pair
-        for pair in document(runs / "runs/all")["comparison"]["pairs"]
-        if {pair["one"], pair["other"]} == {"last", "popular"}
-    )
-    assert checked.conditions[0].p_adjusted == pair["p_adjusted"]
+    pairs = document(runs / "runs/all")["comparison"]["pairs"]
+    of = {frozenset((pair["one"], pair["other"])): pair["p_adjusted"] for pair in pairs}
+    assert checked.conditions[0].p_adjusted == of[frozenset(("last", "popular"))]
     with refusal(UsageError, "per_user.parquet"):
         harness.check(tmp_path / "run", "Recall@3 of last better than popular")
 
@@ -267,11 +251,9 @@ def test_a_gate_needs_no_scores_for_the_first_metric(runs: Path, tmp_path: Path)
 
 def test_the_command_check(runs: Path, cli: Cli) -> None:
     one = str(runs / "runs/one")
-    status, out, err = cli("check", one, "--at-least", "MAP@3 of popular >= 0")
-    assert (status, err) == (0, "")
-    assert out.startswith("PASSED  1 condition\n")
+    tells(cli("check", one, "--at-least", "MAP@3 of popular >= 0"), 0, "PASSED  1 condition\n")
     two = ("--at-least", "MAP@3 of popular > 1", "--at-least", "MAP@3 of popular <= 1")
-    status, out, err = cli("check", one, *two, "--format", "json")
+    status, out, _ = cli("check", one, *two, "--format", "json")
     holds = [condition["holds"] for condition in json.loads(out)["conditions"]]
     assert (status, json.loads(out)["passed"], holds) == (1, False, [False, True])
     is_refused(cli("check", one), "no condition; write one such as")
@@ -320,11 +302,9 @@ def test_times_pairs_and_leaderboards_follow_with_verbose(here: Path, cli: Cli) 
     short, long, spelled = shown
     assert spelled == long
     for words in ("pairs  MAP@2", "p (Holm)", "time ", "leaderboards  ", "users  3 active"):
-        assert words in long
-        assert words not in short
+        assert (words in short, words in long) == (False, True)
     for words in ("BEST  first", "3 users · 4 candidates · k = 2", "1 day from 2020-01-08"):
-        assert words in short
-        assert words in long
+        assert (words in short, words in long) == (True, True)
     assert short.splitlines()[-3:] == [
         "written to one two/",
         "next  harness report 'one two'",
@@ -334,13 +314,7 @@ def test_times_pairs_and_leaderboards_follow_with_verbose(here: Path, cli: Cli) 
 
 # The commands on submissions.
 
-SOLUTION = """user,items,Usage
-ann,a,Public
-bob,b,Private
-cid,c,Private
-dee,d,Private
-eve,e,Ignored
-"""
+SOLUTION = "user,items,Usage\nann,a,Public\nbob,b,Private\ncid,c,Private\ndee,d,Private\n"
 LISTS = {
     "good.csv": "user,items\nann,a\nbob,b\ncid,c\ndee,x\n",
     "half.csv": "user,items\nann,x\nbob,b\ncid,c\ndee,x\n",
@@ -368,15 +342,12 @@ def test_lists_are_compared_as_a_run_compares_them(tmp_path: Path) -> None:
 
 
 def test_the_command_compares(folder: Path, cli: Cli) -> None:
-    files = ("good.csv", "poor.csv", *AGAINST)
-    tells(cli("compare", *files), 0, "Private  3 users", "good", "0.6667", "2/0/1")
-    status, out, err = cli("compare", *files, "--format", "json")
-    assert (status, err) == (0, "")
-    assert [board["users"] for board in json.loads(out)["boards"]] == [4, 3]
+    command = ("compare", "good.csv", *AGAINST)
+    tells(cli(*command, "poor.csv"), 0, "Private  3 users", "good", "0.6667", "2/0/1")
     small.write(folder, {"bad.csv": "user,items\nann,a y\nann,b\ncid,c\n"})
-    status, out, _ = cli("compare", "good.csv", "bad.csv", *AGAINST, "--force", "--format", "csv")
+    status, out, _ = cli(*command, "bad.csv", "--force", "--format", "csv")
     rows = pl.read_csv(out.encode())
-    assert rows["board"].to_list() == ["all", "Private"]
+    assert (status, rows["board"].to_list()) == (0, ["all", "Private"])
     assert (rows["one"][0], rows["mean"][0], rows["forced"][0]) == ("good", 3 / 4, "bad")
     assert rows["mean of other"][0] < 3 / 4
 
@@ -387,9 +358,8 @@ def test_the_command_ranks_and_leaves_out_what_cannot_be_scored(folder: Path, cl
     small.write(folder, {"faulty.csv": "user,items\nann,a b\nann,b\n"})
     tells(cli(*files, "faulty.csv"), 1, "not ranked  faulty: SUB203 line 3")
     status, out, _ = cli(*files, "faulty.csv", "--format", "csv")
-    (row,) = pl.read_csv(out.encode()).filter(submission="faulty").rows(named=True)
-    assert (status, row["rank"]) == (1, None)
-    assert "SUB203" in row["error"]
+    rank, error = pl.read_csv(out.encode()).filter(submission="faulty")["rank", "error"].row(0)
+    assert (status, rank, "SUB203" in error) == (1, None, True)
 
 
 def test_ranks_are_those_of_all_where_the_private_board_has_a_single_user(
@@ -398,9 +368,8 @@ def test_ranks_are_those_of_all_where_the_private_board_has_a_single_user(
     """Those of the public board are not the last word."""
     text = SOLUTION.replace("b,Private", "b,Public").replace("d,Private", "d,Ignored")
     small.write(folder, {"solution.csv": text})
-    status, out, err = cli("leaderboard", "good.csv", "half.csv", *AGAINST)
-    assert (status, err) == (0, "")
-    assert out.startswith("all  3 users")
+    status, out, _ = cli("leaderboard", "good.csv", "half.csv", *AGAINST)
+    assert (status, out.startswith("all  3 users")) == (0, True)
     assert "public rank" in out.splitlines()[2]
     assert "note  Private: 1 user, and at least two are needed for a comparison" in out
 
@@ -420,7 +389,6 @@ def test_a_table_of_items_says_what_may_be_listed(folder: Path, cli: Cli) -> Non
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("compare good.csv half.csv", "good.csv: is no run; --solution SOLUTION"),
         ("compare good.csv half.csv --solution solution.csv --slices truth",
          "--slices goes with runs"),
         ("compare run --k 3", "--k goes with submissions; --solution or --config"),
@@ -428,8 +396,6 @@ def test_a_table_of_items_says_what_may_be_listed(folder: Path, cli: Cli) -> Non
         ("leaderboard runs --seed 0", "--seed goes with submissions"),
         ("leaderboard good.csv half.csv --solution gone.csv", "gone.csv"),
         ("compare good.csv half.csv --solution solution.csv --metric MAP@1 --metric MRR",
-         "--metric: one is compared by; found MAP@1 and MRR"),
-        ("leaderboard good.csv half.csv --solution solution.csv --metric MAP@1 --metric MRR",
          "--metric: one is compared by; found MAP@1 and MRR"),
     ],
 )  # fmt: skip
