@@ -13,15 +13,8 @@ from letters import ITEMS, submitted, with_solution
 
 from harness.core import table
 from harness.core.errors import UsageError
-from harness.experiment.explain import (
-    Explanation,
-    Explanations,
-    explain,
-    extremes,
-    records,
-    rows_of,
-    sheets,
-)
+from harness.experiment import explain
+from harness.experiment.explain import Explanation, Explanations
 from harness.experiment.submitted_lists import SubmittedLists
 from harness.metrics import DEFINITIONS, DIVISORS, parse
 from harness.metrics.conventions import CONVENTIONS
@@ -32,11 +25,11 @@ def with_users(given: SubmittedLists, users: list[str]) -> SubmittedLists:
 
 
 def of_one(row: str, truth: str, k: int) -> Explanation:
-    return explain(submitted([row], [truth]), 0, k)
+    return explain.explain(submitted([row], [truth]), 0, k)
 
 
 def shown(found: Explanation) -> list[str]:
-    return table.plain(sheets(found, "lists.csv")[0]).splitlines()
+    return table.plain(explain.sheets(found, "lists.csv")[0]).splitlines()
 
 
 def test_a_list_by_hand() -> None:
@@ -67,7 +60,7 @@ def test_no_list_has_no_places(row: str) -> None:
 def test_true_items_that_are_no_candidates_count_in_r_and_are_named() -> None:
     new = [f"n{i:02}" for i in range(14)]
     given = submitted(["ab", "b", "c"], ["a", "b", "c"], [["new"], [], new])
-    first, second, third = (explain(given, row, 2) for row in range(3))
+    first, second, third = (explain.explain(given, row, 2) for row in range(3))
     assert (first.truth, first.candidates, first.divisor) == (("a", "new"), 1, 2)
     assert first.metrics["MAP@2"] == exactly(1 / 2)
     assert (second.truth, second.candidates) == (("b",), 1)
@@ -126,7 +119,7 @@ def test_places_are_what_definitions_say_and_add_up_to_the_metrics(
 def test_other_users_change_nothing(rows: list[tuple[str, str]], k: int) -> None:
     given = submitted([row for row, _ in rows], [truth for _, truth in rows])
     for i, (row, truth) in enumerate(rows):
-        found, alone = explain(given, i, k), of_one(row, truth, k)
+        found, alone = explain.explain(given, i, k), of_one(row, truth, k)
         assert (found.places, found.metrics) == (alone.places, alone.metrics)
         for name, value in alone.conventions.items():
             assert found.conventions[name] == (None if value is None else exactly(value)), name
@@ -140,13 +133,13 @@ def test_the_plain_values_are_json() -> None:
     place = {"rank": 2, "item": None, "hit": False, "repeat": False, "precision": 0.5}
     place |= {"contribution": 0.0, "discount": exactly(1 / log2(3))}
     assert document["places"][1] == place
-    assert records(of_one("a-a", "a", 3))[1] == {"user": "u0", "k": 3} | place
+    assert explain.records(of_one("a-a", "a", 3))[1] == {"user": "u0", "k": 3} | place
 
 
 def test_names_steer_no_terminal() -> None:
     given = replace(submitted(["ax"], ["a"]), items=pl.Series(["\x07a", *ITEMS[1:]]))
     given = with_users(given, ["\x1b[31mann\n"])
-    for page in sheets(explain(given, 0, 2), "lists.csv"):
+    for page in explain.sheets(explain.explain(given, 0, 2), "lists.csv"):
         for text in (*page.heading, *page.footing, *(cell for row in page.rows for cell in row)):
             assert text.isprintable(), text
 
@@ -170,15 +163,15 @@ FOUR = with_users(submitted(["a", "x", "xa", "x"], ["a", "a", "a", "a"]), FEW)
 def test_extremes_stand_in_order_ties_by_id_and_nobody_twice(
     worst: int, best: int, names: str
 ) -> None:
-    rows = extremes(FOUR, parse("MRR"), worst, best)
+    rows = explain.extremes(FOUR, parse("MRR"), worst, best)
     assert [FOUR.solution.users[row] for row in rows] == names.split()
 
 
 def test_extremes_need_what_the_metric_needs() -> None:
     with refusal(UsageError, "Novelty@2 needs the training events"):
-        extremes(FOUR, parse("Novelty@2"), 1, 0)
+        explain.extremes(FOUR, parse("Novelty@2"), 1, 0)
     with refusal(UsageError, "MAP@3 looks at 3 positions, but the evaluation set has k = 2"):
-        extremes(with_solution(FOUR, k=2), parse("MAP@3"), 1, 0)
+        explain.extremes(with_solution(FOUR, k=2), parse("MAP@3"), 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +185,6 @@ def test_extremes_need_what_the_metric_needs() -> None:
 )
 def test_rows_of_users_and_an_unknown_one(users: list[str], asked: str, message: str) -> None:
     solution = with_users(FOUR, users).solution
-    assert rows_of(solution, [users[3], users[0]]) == [3, 0]
+    assert explain.rows_of(solution, [users[3], users[0]]) == [3, 0]
     with refusal(UsageError, f'no user "{asked}" among', message):
-        rows_of(solution, [users[2], asked])
+        explain.rows_of(solution, [users[2], asked])

@@ -33,8 +33,6 @@ FILES = {
     "faults.csv": "user,items\nann,a b\nann,b b\nbob,\n,x\n",
     "odd.csv": "x\n1\n",
     "ids.csv": "user,items\n1,a\n2,b\n",
-    "my file.csv": "user,items\nann,nan\n",
-    "my solution.csv": SOLUTION,
     "run/result.json": "{}",
 }
 """AP of ann | bob, cid, dee: good 1 | 1, 1, 0; half 0 | 1, 1, 0; poor 1 | 0, 0, 1/2."""
@@ -163,8 +161,6 @@ def test_a_note(files: str, note: str) -> None:
         (["good.csv", "run/.."], {}, "run/..: is a folder; run/../*.csv"),
         (["good.csv", "faulty.csv"], {}, "faulty.csv; line 3; ann"),
         (["good.csv", "ids.csv"], {"force": True}, "ids.csv: not one of the users is in the truth"),
-        (["good.csv", "my file.csv"], {"solution": "my solution.csv"},
-         "harness validate 'my file.csv' --solution 'my solution.csv'"),
         (["good.csv", "faulty.csv", "odd.csv", "gone.csv"], {},  # all at once
          "faulty.csv: SUB203; odd.csv: SUB101; gone.csv: SUB001"),
         (TWO, {"metric": "Coverage@2"}, "Coverage@2; no users to compare"),
@@ -220,11 +216,9 @@ def test_equal_notes_are_one() -> None:
 
 
 def test_what_the_header_says_of_the_competition_is_said() -> None:
-    """KION's columns: its metric and k, unless others are named."""
+    """KION's columns: its metric and k."""
     lists, true = "user_id,item_ids\nu1,1 2\nu2,2 1\n", "user_id,item_ids\nu1,1\nu2,2\n"
     small.write(Path(), {"a.csv": lists, "b.csv": lists.replace("1 2", "2 1"), "s.csv": true})
     found = harness.compare("a.csv", "b.csv", solution="s.csv")
     (note,) = [note for note in found.notes if "by the columns" in note]
     assert [word for word in ("KION", "MAP@10", "--metric") if word not in note] == []
-    named = harness.compare("a.csv", "b.csv", solution="s.csv", metric="MAP@2")
-    assert not any("by the columns" in note for note in named.notes)
