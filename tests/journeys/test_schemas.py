@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import small
 from conftest import ROOT, Cli
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import Draft202012Validator
 from small import POPULAR
 
 from harness import config as config_
@@ -47,18 +47,15 @@ COMMANDS = [
     ("compare", "compare folds"),
     ("compare", "compare shop --slices truth --public-share 0.5 --metric Recall@1"),
     ("submissions", "compare lists.csv other.csv --solution truth.csv"),
-    ("submissions", "leaderboard lists.csv other.csv faulty.csv --solution truth.csv"),
-    ("submissions", "leaderboard lists.csv other.csv --config shop.toml"),
+    ("submissions", "leaderboard lists.csv other.csv faulty.csv --config shop.toml"),
     ("check", "check shop --at-least MAP@2[of]popular[>=]0.5"),
     ("check", "check shop --at-least MAP@2[of]popular[better][than]last"),
     ("leaderboard", "leaderboard ."),
     ("tune", "tune space.toml --trials 2 --out OUT.toml"),
-    ("validate", "validate lists.csv --solution truth.csv"),
     ("validate", "validate faulty.csv --solution truth.csv"),
     ("validate", "validate lists.csv --config folds.toml"),
     ("score", "score lists.csv --solution truth.csv --conventions"),
     ("score", "score lists.csv --solution plain.csv --k 2"),
-    ("score", "score lists.csv --config shop.toml"),
     ("score", "score lists.csv --config folds.toml"),
     ("score", "score faulty.csv --solution truth.csv"),
     ("score", "score faulty.csv --solution truth.csv --force"),
@@ -109,7 +106,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def harness(made: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """Return what runs a command where files are."""
     monkeypatch.chdir(made)
     return cli
 
@@ -146,11 +142,10 @@ def test_the_record_of_a_run_keeps_to_its_schema(made: Path, name: str, parts: l
 
 
 def test_an_environment_keeps_to_its_schema(made: Path) -> None:
-    environment = read(made / "shop" / "environment.json")
-    schema_of("environment").validate(environment)
-    schema_of("environment").validate(environment | {"tables": "hdfs://runs/1"})
-    with pytest.raises(ValidationError):
-        schema_of("environment").validate(environment | {"numpy": 2})
+    environment, schema = read(made / "shop" / "environment.json"), schema_of("environment")
+    schema.validate(environment)
+    schema.validate(environment | {"tables": "hdfs://runs/1"})
+    assert not schema.is_valid(environment | {"numpy": 2})
 
 
 def test_a_tuned_run_keeps_to_its_schema(harness: Cli, tmp_path: Path) -> None:
@@ -186,13 +181,12 @@ def test_a_split_and_what_hosts_read_keep_to_their_schemas(harness: Cli, tmp_pat
     ],
 )
 def test_another_record_is_refused(made: Path, path: str, value: Any) -> None:
-    with pytest.raises(ValidationError):
-        schema_of("run").validate(small.put(read(made / "shop" / "result.json"), path, value))
+    record = small.put(read(made / "shop" / "result.json"), path, value)
+    assert not schema_of("run").is_valid(record)
 
 
 def test_keys_of_later_versions_are_allowed_and_none_may_be_missing(made: Path) -> None:
-    record = read(made / "shop" / "result.json")
-    schema_of("run").validate(record | {"later": 1})
+    record, schema = read(made / "shop" / "result.json"), schema_of("run")
+    schema.validate(record | {"later": 1})
     for key in ("schema", "evaluation", "models"):
-        with pytest.raises(ValidationError, match=key):
-            schema_of("run").validate({name: record[name] for name in record if name != key})
+        assert not schema.is_valid({name: record[name] for name in record if name != key})
