@@ -97,19 +97,6 @@ def test_what_submit_writes_is_fit_and_for_an_upload_exact(folder: Path) -> None
         assert [p.code for p in harness.validate(out, config=one).problems] == codes
 
 
-def test_lists_without_a_hit_are_a_fault_to_score_alone(folder: Path) -> None:
-    """Only the truth tells so: validate never does, whatever was scored before."""
-    users = range(120)
-    rows = "".join(f"{user},old,2020-01-01\n{user},new,2020-01-09\n" for user in users)
-    sample, lists = ("user,items\n" + "".join(f"{u},{x}\n" for u in users) for x in ("", "x"))
-    log = "user,item,time\nzed,new,2020-01-01\n" + rows
-    one = config(small.write(folder, {"log.csv": log, "sample_submission.csv": sample}))
-    before, by_truth, after = (problems(lists, one, scored=s) for s in (False, True, False))
-    assert "SUB402" in {code for code, *_ in by_truth}
-    assert after == before
-    assert "SUB402" not in {code for code, *_ in before}
-
-
 @pytest.mark.parametrize(
     ("users", "sample", "codes"),
     [

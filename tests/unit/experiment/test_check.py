@@ -89,8 +89,10 @@ def test_a_condition_that_the_run_cannot_answer(folder: Path, text: Any, message
     ("text", "holds"),
     [
         ("MAP@1 of last week >= 1", True),
+        ("MAP@1 of popular >= last week", False),
         ("MAP@1 of last week > 1", False),
         ("MAP@1 of popular <= 0", True),
+        ("MAP@1 of popular < 0", False),
         ("MAP@1 of last week better than popular", True),
         ("MAP@1 of popular better than last week", False),
         ('Recall@1 of last week better than "1.5"', True),

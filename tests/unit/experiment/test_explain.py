@@ -80,13 +80,6 @@ def test_every_metric_of_accuracy_and_every_convention_is_there() -> None:
     assert list(found.conventions) == list(CONVENTIONS)
 
 
-def test_conventions_of_one_user_by_hand() -> None:
-    found = of_one("aab", "ab", 10).conventions
-    names = ["kaggle", "trec_eval", "replay", "rectools"]
-    assert [found[name] for name in names] == exactly([(1 + 2 / 3) / 2, 1, 3 / 2, 3 / 3])
-    assert of_one("ab", "", 2).conventions["replay"] is None
-
-
 words = st.text("abcdefgh-", max_size=8)
 truths = st.lists(st.sampled_from("abcdefgh"), unique=True).map("".join)
 

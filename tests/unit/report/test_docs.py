@@ -48,13 +48,10 @@ def test_every_divisor_and_convention_has_its_row() -> None:
         assert texts | {convention.tools, worked} <= cells
 
 
-def plain(values: object) -> dict[str, dict[str, Any]]:
-    """Return entries by name, read back from JSON without NaN and infinities."""
-    return {entry["name"]: entry for entry in json.loads(json.dumps(values, allow_nan=False))}
-
-
 def test_metrics_as_plain_values_lack_nothing() -> None:
-    found = plain(docs.metrics())
+    """JSON has no NaN and no infinity."""
+    entries: list[Any] = json.loads(json.dumps(docs.metrics(), allow_nan=False))
+    found = {entry["name"]: entry for entry in entries}
     assert list(found) == list(DEFINITIONS)
     for name, entry in found.items():
         assert all(entry[key] for key in ("formula", "source", "examples")), name
@@ -65,16 +62,8 @@ def test_metrics_as_plain_values_lack_nothing() -> None:
     assert (found["MAP"]["cut_off"], found["MRR"]["cut_off"]) == ("required", "optional")
     assert (found["MAP"]["needs"], found["ILD"]["needs"]) == (None, "attributes")
     assert found["Recall"]["examples"] == [{"metric": "Recall@4", "steps": "2 / 3", "value": 2 / 3}]
-
-
-def test_conventions_as_plain_values_lack_nothing() -> None:
-    found = plain(docs.conventions())
-    assert list(found) == list(CONVENTIONS)
-    example = found["kaggle"].pop("example")
-    words = {"divisor": "min(R, k)", "repeats": "once", "users": "with truth"}
-    assert found["kaggle"] == {"name": "kaggle", **words, "tools": CONVENTIONS["kaggle"].tools}
-    worked = {"steps": "(1/1 + 2/3) / min(5, 4)", "value": 5 / 12}
-    assert example == {"list": "a a b", "truth": "a b c d e", "k": 4, **worked}
+    kaggle = next(entry for entry in docs.conventions() if entry["name"] == "kaggle")
+    assert (kaggle["divisor"], kaggle["repeats"]) == ("min(R, k)", "once")
 
 
 @pytest.mark.parametrize("width", [60, 200])
