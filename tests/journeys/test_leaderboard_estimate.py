@@ -42,9 +42,8 @@ class KnowsWhom(Popular):
         return super().recommend(users, k, draws, exclude)
 """
 KNOWS_WHOM = {"name": "knows whom", "use": "plugged:KnowsWhom"}
-CANDIDATES = {"truth": "candidates"}
+CANDIDATES = {"truth": "candidates", "require_hit": False}
 EVERYONE = {"users": "all", "require_hit": False}
-SEEN = {"seen_items": "drop", "users": "all"}
 
 
 def ran(folder: Path, *models: dict[str, Any], log: str = LOG, **sections: Any) -> Result:
@@ -71,9 +70,9 @@ def notes(result: Result) -> list[str]:
         # nia has no true item then: (1/2 + 1 + 1)/3, evaluated or not.
         ("", CANDIDATES | EVERYONE, 5 / 8, 3, 5 / 6),
         # cid z has no true item and is evaluated, new a is not: as many users, not the same.
-        ("cid,z,2020-01-09\n", CANDIDATES | {"require_hit": False}, 1 / 2, 3, 5 / 6),
+        ("cid,z,2020-01-09\n", CANDIDATES, 1 / 2, 3, 5 / 6),
         # ann and bob had all that they touch; new: "a b", a is true: 1; nia: 0.
-        ("", SEEN, 1, 2, 1 / 2),
+        ("", {"seen_items": "drop", "users": "all"}, 1, 2, 1 / 2),
     ],
 )
 def test_users_with_true_items_are_averaged_evaluated_or_not(

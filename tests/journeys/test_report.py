@@ -119,6 +119,9 @@ def test_the_heading_and_every_section(demo_run: Path) -> None:
     words = (f"users{evaluation['users']}", evaluation["fingerprint"][:6])
     words += ("hm, 7 days from 2020-09-16", "“repurchase” has the highest MAP@12")
     assert [w for w in (*words, "better than each of the 3 others") if w not in head] == []
+    how = [(demo_run / "config.toml").read_text(encoding="utf-8").strip()]
+    how += [*evaluation["fields"].values(), runs.read(demo_run).environment["polars"]]
+    assert [text for text in how if text not in found.texts["repeat"]] == []
 
 
 def test_models_and_pairs_stand_in_tables_with_their_figures(demo_run: Path) -> None:
@@ -159,6 +162,10 @@ def test_charts_draw_the_figures_of_the_run(demo_run: Path) -> None:
     band, line = found["chance"]["layout"]["shapes"]
     assert (line["x0"], line["x1"]) == (chance["mean"], chance["mean"])
     assert band["x1"] == chance["mean"] + chance["sd"]
+    parts, drawn = record["slices"], found["slices"]["data"]
+    assert len(drawn) == len(parts) * 4
+    hollow = {trace["y"][0] for trace in drawn if trace["marker"]["symbol"].endswith("-open")}
+    assert hollow == {f"row {i}" for i, part in enumerate(parts) if part["small"]}
     traces = [trace for figure in found.values() for trace in figure["data"]]
     assert max(len(trace["x"]) for trace in traces) <= 20  # no figure a user
 
@@ -171,21 +178,6 @@ def test_histograms_count_every_user_who_is_not_at_0(demo_run: Path) -> None:
         assert sum(found.figures[f"users-{i}"]["data"][0]["y"]) == pytest.approx(share)
     assert "80 % at 0" in found.texts["users"]
     assert "over folds" not in found.texts["users"]
-
-
-def test_slices_of_few_users_are_hollow(demo_run: Path) -> None:
-    parts, traces = document(demo_run)["slices"], page_of(demo_run).figures["slices"]["data"]
-    assert len(traces) == len(parts) * 4
-    hollow = {t["y"][0] for t in traces if t["marker"]["symbol"].endswith("-open")}
-    assert hollow == {f"row {i}" for i, part in enumerate(parts) if part["small"]}
-
-
-def test_how_to_repeat_it(demo_run: Path) -> None:
-    text = page_of(demo_run).texts["repeat"]
-    assert (demo_run / "config.toml").read_text(encoding="utf-8").strip() in text
-    for digest in document(demo_run)["evaluation"]["fields"].values():
-        assert digest in text
-    assert runs.read(demo_run).environment["polars"] in text
 
 
 def test_what_each_model_is_made_with(tmp_path: Path) -> None:
@@ -287,14 +279,12 @@ def test_what_an_unusual_record_says(copied: Path) -> None:
     assert ["–"] in [row[2:] for row in found.rows if row and row[0] == "popular"]
     assert "Higher or lower means" in found.texts["differences"]
     assert "It is higher than each of the 3 others" in found.texts[""]
-
-
-def test_a_baseline_is_compared_with_alone(copied: Path) -> None:
-    comparison = document(copied)["comparison"]
-    pairs = [pair for pair in comparison["pairs"] if pair["other"] == "random"]
+    pairs = [pair for pair in record["comparison"]["pairs"] if pair["other"] == "random"]
     for pair, verdict in zip(pairs, ("better", "tied", "better"), strict=True):
         pair["verdict"] = verdict
-    found = changed(copied, comparison=comparison | {"baseline": "random", "pairs": pairs})
+    found = changed(
+        copied, comparison=record["comparison"] | {"baseline": "random", "pairs": pairs}
+    )
     assert "compared with “random”: 2 better, 1 tied." in found.texts[""]
 
 
@@ -315,33 +305,30 @@ def test_an_older_run_is_refused_with_what_to_do(copied: Path) -> None:
 
 
 def test_hostile_names_are_text(hostile_run: Path) -> None:
-    found = page_of(hostile_run)
+    found, text = page_of(hostile_run), text_of(hostile_run)
     assert {cut(name, 240) for name in HOSTILE} <= {row[0] for row in found.rows if row}
     assert not [tag for tag, _ in found.tags if tag in ("img", "iframe", "object")]
     assert not [a for _, a in found.tags if any(key.startswith("on") for key in a)]
-    assert "alert(1)</script>" not in text_of(hostile_run)
+    assert "alert(1)</script>" not in text
     assert len(found.scripts) == 3
     shown = json.dumps(found.figures, ensure_ascii=False)
     assert not re.search(r"<(?!/?b>|br>)|<b>bold", shown)
     assert "&lt;script&gt;" in shown
-    block = text_of(hostile_run).split('id="figures">')[1].split("</script>")[0]
-    assert not set("<>&") & set(block)
+    assert not set("<>&") & set(text.split('id="figures">')[1].split("</script>")[0])
 
 
 def test_nothing_is_loaded_from_anywhere(hostile_run: Path) -> None:
-    found = page_of(hostile_run)
+    found, text = page_of(hostile_run), text_of(hostile_run)
     loading = {"src", "srcset", "action", "data", "poster", "background", "xlink:href"}
     for tag, attrs in found.tags:
         assert loading.isdisjoint(attrs), tag
         assert (attrs.get("href") or "#").startswith(("#", "data:,"))
-    style = text_of(hostile_run).split("<style>")[1].split("</style>")[0]
-    assert not re.search(r"url\(|@import", style)
-    headers = [a for _, a in found.tags if a.get("http-equiv") == "Content-Security-Policy"]
-    (policy,) = (str(header["content"]) for header in headers)
+    assert not re.search(r"url\(|@import", text.split("<style>")[1].split("</style>")[0])
+    (policy,) = (str(attrs["content"]) for _, attrs in found.tags if "http-equiv" in attrs)
     assert policy.startswith("default-src 'none'")
     assert policy.count("'sha256-") == 2
     assert not re.search(r"script-src[^;]*unsafe|https?:|\*|eval", policy)
-    assert len(text_of(hostile_run).encode()) < 6_000_000
+    assert len(text.encode()) < 6_000_000
 
 
 # The command.

@@ -105,10 +105,7 @@ def test_it_loads_in_silence_and_asks_for_nothing(
     watched.page.wait_for_load_state("networkidle")
     assert watched.said == []
     assert watched.requested == [files[name].as_uri()]
-
-
-def test_plotly_knows_every_attribute(demo: Watched) -> None:
-    unknown = demo.page.evaluate(
+    unknown = watched.page.evaluate(
         """() => Object.values(JSON.parse(document.getElementById("figures").textContent))
             .flatMap((f) => Plotly.validate(f.data, f.layout) || []).map((fault) => fault.msg)"""
     )

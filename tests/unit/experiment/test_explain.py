@@ -1,7 +1,6 @@
 """One user's list, position by position: what each adds, and who is worth a look."""
 
 import json
-from dataclasses import replace
 from math import fsum, log2
 
 import polars as pl
@@ -9,7 +8,7 @@ import pytest
 from conftest import exactly, refusal
 from hypothesis import given
 from hypothesis import strategies as st
-from letters import ITEMS, submitted, with_solution
+from letters import submitted, with_solution
 
 from harness.core import table
 from harness.core.errors import UsageError
@@ -127,14 +126,6 @@ def test_the_plain_values_are_json() -> None:
     place |= {"contribution": 0.0, "discount": exactly(1 / log2(3))}
     assert document["places"][1] == place
     assert explain.records(of_one("a-a", "a", 3))[1] == {"user": "u0", "k": 3} | place
-
-
-def test_names_steer_no_terminal() -> None:
-    given = replace(submitted(["ax"], ["a"]), items=pl.Series(["\x07a", *ITEMS[1:]]))
-    given = with_users(given, ["\x1b[31mann\n"])
-    for page in explain.sheets(explain.explain(given, 0, 2), "lists.csv"):
-        for text in (*page.heading, *page.footing, *(cell for row in page.rows for cell in row)):
-            assert text.isprintable(), text
 
 
 # Who is worth a look.

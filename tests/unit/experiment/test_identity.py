@@ -52,9 +52,6 @@ def test_values_that_json_writes_alike_are_other_parameters(tmp_path: Path) -> N
     values = [math.inf, math.nan, day, "2020-01-01", 1, 1.0, True, "1"]
     found = [entry(tmp_path, x=value) for value in values]
     assert len(set(found)) == len(values)
-
-
-def test_the_order_of_parameters_is_nothing_to_them(tmp_path: Path) -> None:
     assert entry(tmp_path, x=1, y=2) == entry(tmp_path, y=2, x=1) != entry(tmp_path, x=2, y=1)
 
 

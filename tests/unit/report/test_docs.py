@@ -1,14 +1,23 @@
-"""What there is, in documents: docs/metrics.md, and the tables and JSON of harness list."""
+"""What there is, in documents: docs/metrics.md, docs/schema, and the tables and JSON of lists."""
 
+import inspect
 import json
+import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+import small
 from conftest import ROOT
+from jsonschema import Draft202012Validator
+from typer.main import get_command
 
+from harness.cli import app
 from harness.metrics import DEFINITIONS, DIVISORS
 from harness.metrics.conventions import CONVENTIONS
-from harness.report import docs
+from harness.report import docs, model_docs, schemas
+from harness.report.documents import DOCUMENTS
 
 PAGE = docs.definitions_page()
 SECTIONS = dict(part.split("\n", 1) for part in PAGE.split("\n## ")[1:])
@@ -84,3 +93,80 @@ def test_as_text_all_is_there_and_no_line_is_too_long(width: int) -> None:
         assert "`" not in text
         whole = " ".join(text.split())
         assert [part for part in parts if " ".join(part.split()) not in whole] == []
+
+
+# Models.
+
+STARS = '''
+class Stars:
+    """Those of most stars, over
+    two lines.
+
+    A second paragraph.
+
+    Parameters
+    ----------
+    least : int
+        Stars that count.
+    models : sequence
+    """
+
+    def __init__(self, models, least=3): ...
+    def recommend(self): ...
+'''
+
+
+def test_a_class_is_told_by_its_docstring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = "raise ModuleNotFoundError('it needs stars: pip install stars')\n"
+    small.write(tmp_path, {"sky/__init__.py": "", "sky/stars.py": STARS, "sky/moons.py": broken})
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "sky", raising=False)
+    moons, stars = model_docs.models("sky")
+    assert (moons.use, moons.missing) == ("sky.moons", "it needs stars: pip install stars")
+    assert (stars.use, stars.missing) == ("sky.stars:Stars", "")
+    assert stars.summary == "Those of most stars, over two lines."
+    assert [(p.name, p.default, p.meaning) for p in stars.parameters] == [
+        ("least", 3, "Stars that count."),
+        ("models", inspect.Parameter.empty, "sequence"),
+    ]
+
+
+def test_the_document_says_what_is_required() -> None:
+    baselines = {one["use"]: one for one in model_docs.document()["baselines"]}
+    window, *_ = baselines["baselines.popular:Popular"]["parameters"]
+    found = (window["name"], window["required"], window["default"])
+    assert found == ("window_days", False, None)
+
+
+# Schemas.
+
+STORED = {path.name: path.read_text("utf-8") for path in (ROOT / "docs" / "schema").iterdir()}
+
+
+def test_the_files_are_what_the_code_makes(tmp_path: Path) -> None:
+    schemas.write(tmp_path / "made")
+    made = {path.name: path.read_text("utf-8") for path in (tmp_path / "made").iterdir()}
+    assert made.keys() == STORED.keys(), "run make docs"
+    assert [name for name in made if made[name] != STORED[name]] == [], "old: run make docs"
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_each_is_a_schema_that_is_open(name: str) -> None:
+    schema = json.loads(STORED[name])
+    Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert '"additionalProperties": false' not in STORED[name]
+
+
+def test_every_command_with_a_format_has_one() -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    asked = {name for name, one in commands.items() if "format_" in {p.name for p in one.params}}
+    titles = [document.title for document in DOCUMENTS.values()]
+    printed = [re.match(r"harness (\w+) .*--format json", title) for title in titles]
+    assert asked == {match[1] for match in printed if match}
+
+
+def test_the_page_names_every_one() -> None:
+    page = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(\S+)\]\(schema/(\S+)\) \|", page, flags=re.M)
+    assert rows == [(f"{name}.json", f"{name}.json") for name in DOCUMENTS]
