@@ -115,6 +115,8 @@ def test_over_a_sample_its_users_alone_are_averaged(
 
 
 def test_a_model_that_cannot_be_asked_has_at_least_so_much(tmp_path: Path) -> None:
+    none = ran(tmp_path, KNOWS_WHOM, evaluation={"metrics": ["Popularity@2", "MAP@2"]})
+    assert (estimates(none)["models"], notes(none)) == ({}, [])
     result = ran(tmp_path, KNOWS_WHOM, POPULAR)
     own = {"window": 3 / 8, "sample": None, "at_least": True}
     assert estimates(result)["models"]["knows whom"] == own
@@ -126,11 +128,6 @@ def test_a_model_that_cannot_be_asked_has_at_least_so_much(tmp_path: Path) -> No
     result.write(tmp_path / "run")
     text = page(run_folder.read(tmp_path / "run"))
     assert [w for w in ("at least 0.3750", ">0.6250<") if w not in text] == []
-
-
-def test_a_metric_without_estimate_says_nothing_of_it(tmp_path: Path) -> None:
-    result = ran(tmp_path, KNOWS_WHOM, evaluation={"metrics": ["Popularity@2", "MAP@2"]})
-    assert (estimates(result)["models"], notes(result)) == ({}, [])
 
 
 @pytest.mark.parametrize("name", ["demo.toml", "demo-ponpare.toml"])

@@ -40,7 +40,6 @@ FILES = {
     "other.csv": "user,items\nann,a\nbob,d\ncid,a\n",
     "faulty.csv": "user,items\nann,b a\nann,b\nbob,\n",
     "truth.csv": "user,items,Usage\nann,b,Public\nbob,d,Private\ncid,a,Private\n",
-    "plain.csv": "user,items\nann,b\nbob,d\ncid,a\n",
 }
 COMMANDS = [
     ("run", "run shop.toml --out OUT"),
@@ -56,7 +55,6 @@ COMMANDS = [
     ("validate", "validate faulty.csv --solution truth.csv"),
     ("validate", "validate lists.csv --config folds.toml"),
     ("score", "score lists.csv --solution truth.csv --conventions"),
-    ("score", "score lists.csv --solution plain.csv --k 2"),
     ("score", "score lists.csv --config folds.toml"),
     ("score", "score faulty.csv --solution truth.csv"),
     ("score", "score faulty.csv --solution truth.csv --force"),

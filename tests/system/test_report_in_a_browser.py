@@ -197,15 +197,7 @@ def test_a_small_screen_scrolls_in_one_direction_with_names_beside_figures(
     assert watched.page.eval_on_selector_all("#models tbody th", box)[0][0] >= 0
 
 
-def test_paper_has_figures_and_no_controls(demo: Watched) -> None:
-    demo.page.emulate_media(media="print")
-    for control in ("nav", ".switch", ".copy", ".choice"):
-        assert not demo.page.is_visible(f"{control} >> nth=0")
-    assert demo.page.is_visible("#chart-chance")
-    assert demo.page.pdf().startswith(b"%PDF-")
-
-
-def test_dark_follows_the_system_and_the_scale_its_switch(demo: Watched) -> None:
+def test_paper_dark_and_scales(demo: Watched) -> None:
     colour = "getComputedStyle(document.querySelector('#chart-chance .ytick text')).fill"
     light = demo.page.evaluate(colour)
     demo.page.emulate_media(color_scheme="dark")
@@ -214,6 +206,11 @@ def test_dark_follows_the_system_and_the_scale_its_switch(demo: Watched) -> None
         demo.page.click(f'.switch button[data-scale="{scale}"]')
         axis = "document.getElementById('chart-chance').layout.xaxis.type"
         assert demo.page.evaluate(axis) == scale
+    demo.page.emulate_media(media="print")
+    for control in ("nav", ".switch", ".copy", ".choice"):
+        assert not demo.page.is_visible(f"{control} >> nth=0")
+    assert demo.page.is_visible("#chart-chance")
+    assert demo.page.pdf().startswith(b"%PDF-")
 
 
 def test_the_config_is_copied(demo: Watched, demo_run: Path) -> None:

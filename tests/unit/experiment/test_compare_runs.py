@@ -38,6 +38,9 @@ def test_figures_of_a_pair(folder: Path) -> None:
     assert (found.one, found.other, found.difference) == ("popular", "last", 1 / 8)
     assert (found.wins, found.ties, found.losses) == (1, 2, 1)
     assert harness.compare(folder, metric="Recall@3").comparison.pairs[0].difference == 0
+    sliced = harness.compare(folder, slices=["truth", "activity"])
+    assert (list(sliced.to_pandas()["verdict"]), len(sliced.sheets())) == (["tied"], 4)
+    assert repr(sliced).splitlines()[0].endswith("k = 3 · 4 users · ffffff")
 
 
 def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
@@ -50,15 +53,12 @@ def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
         harness.compare(one, two, three)
 
 
-def test_another_evaluation_set_is_refused_with_the_fields(tmp_path: Path) -> None:
+def test_another_evaluation_set_or_format_of_fingerprints_is_refused(tmp_path: Path) -> None:
     fields: Any = EVALUATION["fields"]
-    one, two = pair(tmp_path, fields=fields | {"truth": "9" * 64})
+    one, two = pair(tmp_path / "fields", fields=fields | {"truth": "9" * 64})
     differ = "they differ in truth and agree in users, candidates, seen; "
     with refusal(UsageError, str(one), str(two), differ):
         harness.compare(one, two)
-
-
-def test_the_earlier_of_two_formats_of_fingerprints_is_to_be_run_again(tmp_path: Path) -> None:
     new, old = pair(tmp_path, fingerprint_format=1)
     for order in ([old, new], [new, old]):
         words = [f"{old}: was written by an earlier version than {new}", f"run {old}/config.toml"]
@@ -145,10 +145,3 @@ def test_a_record_of_the_first_version_and_one_with_a_model_twice(folder: Path) 
     change(folder, models=document(folder)["models"][:1] * 2)
     with refusal(DataError, "two models have one name"):
         run_folder.read(folder)
-
-
-def test_results_are_a_table_of_models_of_pairs_and_of_each_column(folder: Path) -> None:
-    found = compare(folder, slices=["truth", "activity"])
-    assert list(found.to_pandas()["verdict"]) == ["tied"]
-    assert len(found.sheets()) == 4
-    assert repr(found).splitlines()[0].endswith("k = 3 · 4 users · ffffff")

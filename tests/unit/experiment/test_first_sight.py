@@ -86,12 +86,6 @@ def test_a_line_of_the_answer(result: Ranking, line: str) -> None:
     assert line in [each.strip() for each in answer.lines(result)]
 
 
-def test_without_a_comparison_models_stand_beside_chance_alone() -> None:
-    alone = ranking(["first"], chance={"first": BETTER})
-    assert (answer.title(alone), column(alone)) == ("against chance", ["better"])
-    assert column(ranking(["first", "second"])) == ["", ""]
-
-
 def test_a_best_that_is_no_more_than_chance_says_so() -> None:
     chance = {"first": LUCK, "second": WORSE}
     result = ranking(NAMES[:2], *tied(["second"]), chance=chance)
@@ -99,6 +93,8 @@ def test_a_best_that_is_no_more_than_chance_says_so() -> None:
     words = ("      it is no better than chance", "      worse than chance: second")
     assert (first, last) == words
     assert column(result) == ["best, no better than chance", "tied, worse than chance"]
+    alone = ranking(NAMES[:1], chance={"first": BETTER})  # beside chance
+    assert (answer.title(alone), column(alone)) == ("against chance", ["better"])
 
 
 def test_beside_a_baseline_nothing_else_is_claimed() -> None:

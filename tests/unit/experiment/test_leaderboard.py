@@ -62,12 +62,9 @@ def test_the_best_run_of_each_name_by_evaluation_set(folder: Path) -> None:
     assert repr(found).count("evaluation set  ") == 2
     assert set(found.to_pandas()["model"]) == {"popular", "retry"}
     assert json.loads(found.to_json())["groups"][0]["entries"][0]["ci95"] is None
-
-
-def test_chance_is_that_of_the_metric_shown(folder: Path) -> None:
     (group,) = leaderboard(folder, metric="Recall@1").groups
-    found = [(entry.model, entry.lift, entry.verdict) for entry in group.entries]
-    assert found == [("popular", 4.0, None), ("retry", 2.0, None)]  # 1/2 over 1/8, and 1/4
+    by_chance = [(entry.model, entry.lift, entry.verdict) for entry in group.entries]
+    assert by_chance == [("popular", 4.0, None), ("retry", 2.0, None)]  # 1/2 over 1/8, and 1/4
 
 
 @pytest.mark.parametrize(
@@ -101,6 +98,16 @@ def test_nothing_is_left(folder: Path, below: str, options: Any, words: str) -> 
         leaderboard(folder / below, **options)
 
 
+def test_a_run_without_a_date_and_runs_that_are_hidden_or_not_whole_yet(folder: Path) -> None:
+    (folder / "other" / "environment.json").write_text("{}")
+    os.utime(folder / "other" / "result.json", (0, 0))
+    found = leaderboard(folder)
+    assert found.groups[-1].entries[0].date == "1970-01-01T00:00:00+00:00"
+    for name in (".hidden", "run.part"):
+        shutil.copytree(folder / "monday", folder / name)
+        assert leaderboard(folder) == found
+
+
 @pytest.mark.parametrize("name", ["result.json", "config.toml", "environment.json"])
 def test_a_damaged_run_is_left_out_and_the_others_stand(folder: Path, name: str) -> None:
     (folder / "other" / name).write_text("[")
@@ -111,13 +118,6 @@ def test_a_damaged_run_is_left_out_and_the_others_stand(folder: Path, name: str)
     assert "left out" in repr(found)
 
 
-def test_runs_that_are_hidden_or_not_whole_yet_are_passed_over(folder: Path) -> None:
-    before = harness.leaderboard(folder)
-    for name in (".hidden", "run.part"):
-        shutil.copytree(folder / "monday", folder / name)
-        assert harness.leaderboard(folder) == before
-
-
 def test_nothing_in_a_run_steers_a_terminal(folder: Path) -> None:
     (folder / "other" / "environment.json").write_text(json.dumps({"written": "x\x1b[2J"}))
     record = small.put(document(folder / "other"), "evaluation fingerprint", "\x1b[2J")
@@ -126,12 +126,6 @@ def test_nothing_in_a_run_steers_a_terminal(folder: Path) -> None:
     text = leaderboard(folder).to_markdown()
     assert "x�[2J" in text
     assert "\x1b" not in text
-
-
-def test_a_run_without_a_date_has_that_of_its_file(folder: Path) -> None:
-    (folder / "other" / "environment.json").write_text("{}")
-    os.utime(folder / "other" / "result.json", (0, 0))
-    assert leaderboard(folder).groups[-1].entries[0].date == "1970-01-01T00:00:00+00:00"
 
 
 # Which values of a metric are better.
@@ -162,20 +156,17 @@ def test_the_lowest_is_best_and_no_code_of_the_run_is_read(tmp_path: Path) -> No
 
 def test_an_earlier_run_is_ranked_where_the_metric_is_ours(tmp_path: Path) -> None:
     models = {"good": {"Gini@1": 0.25, "MAP@1": [1.0]}, "bad": {"Gini@1": 0.75, "MAP@1": [0.0]}}
-    change(write_run(tmp_path / "one", models), metrics=None)
+    change(write_run(tmp_path / "ours/one", models), metrics=None)
     for metric, better in (("Gini@1", "lower"), ("MAP@1", "higher")):
-        board = leaderboard(tmp_path, metric=metric)
+        board = leaderboard(tmp_path / "ours", metric=metric)
         assert (order(board), board.groups[0].better) == ([["good", "bad"]], better)
-
-
-def test_an_earlier_run_of_an_own_metric_is_left_out(tmp_path: Path) -> None:
-    folder = of_own(tmp_path / "one", None, bad=1.0)
-    with refusal(UsageError, MISSES, "higher or lower", f"harness run {folder / 'config.toml'}"):
-        leaderboard(tmp_path)
-    of_own(tmp_path / "two", good=0.0)
-    board = leaderboard(tmp_path)
+    one = of_own(tmp_path / "own/one", None, bad=1.0)
+    with refusal(UsageError, MISSES, "higher or lower", f"harness run {one / 'config.toml'}"):
+        leaderboard(tmp_path / "own")
+    of_own(tmp_path / "own/two", good=0.0)
+    board = leaderboard(tmp_path / "own")
     assert order(board) == [["good"]]
-    assert f"left out  {folder}: does not say whether" in repr(board)
+    assert f"left out  {one}: does not say whether" in repr(board)
 
 
 def test_a_run_of_the_other_direction_is_left_out_of_the_latest(tmp_path: Path) -> None:

@@ -182,8 +182,6 @@ def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -
     ("of", "options", "words"),
     [
         (["good.csv", "faulty.csv"], BY, "1 submission: two are needed; faulty.csv: SUB"),
-        (["runs"], {"k": 0}, "k goes with submissions"),
-        (TWO, {}, "good.csv: is no run; --solution SOLUTION"),
         (["runs", "old"], {}, "2 folders of runs"),
         (TWO, {"solution": "solution.csv", "model": "x"}, "model goes with runs"),
     ],
