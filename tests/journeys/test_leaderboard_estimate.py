@@ -100,8 +100,7 @@ def test_precomputed_lists_are_looked_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ids", "mean"),
-    [("ann bob new nia", 5 / 8), ("ann zoe", 1 / 4), ("ann bob new zoe", 5 / 8), ("", None)],
+    ("ids", "mean"), [("ann bob new nia", 5 / 8), ("ann bob new zoe", 5 / 8), ("", None)]
 )
 def test_over_a_sample_its_users_alone_are_averaged(
     tmp_path: Path, ids: str, mean: float | None
@@ -122,12 +121,11 @@ def test_a_model_that_cannot_be_asked_has_at_least_so_much(tmp_path: Path) -> No
     assert estimates(result)["models"]["knows whom"] == own
     assert "at least 0.375" in repr(result)
     (note,) = notes(result)
-    assert [
-        w for w in ('"knows whom" gives no lists for the 2 users', "KeyError") if w not in note
-    ] == []
+    assert '"knows whom" gives no lists for the 2 users' in note
+    assert "KeyError" in note
     result.write(tmp_path / "run")
     text = page(run_folder.read(tmp_path / "run"))
-    assert [w for w in ("at least 0.3750", ">0.6250<") if w not in text] == []
+    assert ("at least 0.3750" in text, ">0.6250<" in text) == (True, True)
 
 
 @pytest.mark.parametrize("name", ["demo.toml", "demo-ponpare.toml"])

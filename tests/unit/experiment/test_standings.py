@@ -105,12 +105,6 @@ def test_what_other_draws_could_decide_is_said() -> None:
     assert f"{line}\n" in str(replace(found, boards=(most,)))
 
 
-def test_a_baseline_is_compared_with_every_other() -> None:
-    for name in ("half", "half.csv"):
-        pairs = harness.compare(*THREE, baseline=name, **BY).boards[0].comparison.pairs
-        assert [{pair.one, pair.other} - {"half"} for pair in pairs] == [{"good"}, {"poor"}]
-
-
 def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
     files = harness.compare(*THREE, **BY)
     frames = {
@@ -120,6 +114,9 @@ def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
     }
     found = harness.compare(frames, solution=pd.read_csv("solution.csv"), metric="MAP@2")
     assert found.boards == files.boards
+    for name in ("half", "half.csv"):
+        pairs = harness.compare(*THREE, baseline=name, **BY).boards[0].comparison.pairs
+        assert [{pair.one, pair.other} - {"half"} for pair in pairs] == [{"good"}, {"poor"}]
 
 
 def test_one_that_cannot_be_scored_is_not_ranked() -> None:
@@ -191,18 +188,13 @@ def test_what_cannot_be_ranked_is_refused(of: Any, options: Any, words: str) -> 
         harness.leaderboard(*of, **options)
 
 
-@pytest.mark.parametrize(
-    ("users", "metric", "said"),
-    [(9, "MAP@1", False), (10, "MAP@1", True), (10, "plugged:worst@1", False)],
-)
-def test_a_submission_that_is_right_for_all_is_asked_about(
-    users: int, metric: str, said: bool
-) -> None:
+def test_a_submission_that_is_right_for_all_is_asked_about() -> None:
     """Not where less is better: 1 is the worst of the last."""
     worst = "def worst(hits, n_relevant, k):\n    return 1\n\nworst.better = 'lower'\n"
     small.write(Path(), {"plugged.py": worst})
     note = "best: every user has the value 1: is it the solution?"
-    assert (note in ranked({"best": users, "other": users - 1}, users, metric).notes) == said
+    for users, metric, said in ((9, "MAP@1", 0), (10, "MAP@1", 1), (10, "plugged:worst@1", 0)):
+        assert (note in ranked({"best": users, "other": users - 1}, users, metric).notes) == said
 
 
 def test_what_the_header_says_of_the_competition_is_said() -> None:
