@@ -89,9 +89,8 @@ def test_a_line_of_the_answer(result: Ranking, line: str) -> None:
 def test_a_best_that_is_no_more_than_chance_says_so() -> None:
     chance = {"first": LUCK, "second": WORSE}
     result = ranking(NAMES[:2], *tied(["second"]), chance=chance)
-    _, first, _, last = answer.lines(result)
-    words = ("      it is no better than chance", "      worse than chance: second")
-    assert (first, last) == words
+    _, first, _, last = map(str.strip, answer.lines(result))
+    assert (first, last) == ("it is no better than chance", "worse than chance: second")
     assert column(result) == ["best, no better than chance", "tied, worse than chance"]
     alone = ranking(NAMES[:1], chance={"first": BETTER})  # beside chance
     assert (answer.title(alone), column(alone)) == ("against chance", ["better"])
