@@ -47,9 +47,7 @@ def problems(text: str, one: Config, *, scored: bool = False, **more: Any) -> li
     return [(p.code, p.severity, p.message, p.hint) for p in found.problems]
 
 
-def test_users_of_the_evaluation_set_alone_are_warned_of_before_and_after_a_score(
-    folder: Path,
-) -> None:
+def test_users_of_the_evaluation_set_alone_are_warned_of_before_and_after(folder: Path) -> None:
     one, text = config(folder), FULL + "eva,b\n"
     before = problems(text, one)
     ((code, severity, message, _),) = before
@@ -77,9 +75,8 @@ def test_events_are_read_only_where_an_id_needs_them(folder: Path) -> None:
     one = config(folder)
     assert problems(FULL, one) == []
     assert [code for code, *_ in problems("user,items\nann,a\n", one)] == ["SUB201"]
-    ((code, severity, message, hint),) = problems(FULL + "eva,b\n", one)
-    assert (code, severity) == ("SUB202", "error")
-    assert '"eva" is none of the ids' in message
+    ((code, _, message, hint),) = problems(FULL + "eva,b\n", one)
+    assert (code, '"eva" is none of the ids' in message) == ("SUB202", True)
     assert "whether the evaluation set has it cannot be told" in hint
     assert 'log.csv: line 2, column "time": found "yesterday"' in hint
 

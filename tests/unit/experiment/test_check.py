@@ -35,7 +35,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("MAP@12 of mine >= popular", Wanted("MAP@12", "mine", ">=", "popular")),
         ("  NDCG@5  of  a b  <  1e-3 ", Wanted("NDCG@5", "a b", "<", 0.001)),
         ("MAP@12 of mine better  than c, d", Wanted("MAP@12", "mine", "better than", "c, d")),
         ('MAP@12 of "a >= b" > "0.5"', Wanted("MAP@12", "a >= b", ">", "0.5")),
@@ -131,8 +130,7 @@ def test_directions_of_metrics_decide_which_is_better(tmp_path: Path) -> None:
     models = {name: {"mine:misses@1": of, "Popularity@1": of} for name, of in values.items()}
     better = {"mine:misses@1": {"better": "lower"}, "Popularity@1": {"better": "neither"}}
     folder = write_run(tmp_path / "run", models, metrics=better)
-    for one, other, holds in (("few", "many", True), ("many", "few", False)):
-        text = f"mine:misses@1 of {one} better than {other}"
-        assert harness.check(folder, text).passed is holds
+    assert harness.check(folder, "mine:misses@1 of few better than many").passed
+    assert not harness.check(folder, "mine:misses@1 of many better than few").passed
     with refusal(UsageError, "only describes lists, and calls none better"):
         harness.check(folder, "Popularity@1 of few better than many")

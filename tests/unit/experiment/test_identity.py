@@ -35,9 +35,9 @@ OTHER: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", OTHER)
-def test_another_evaluation_or_model_is_another(tmp_path: Path, name: str) -> None:
-    assert of(tmp_path, **OTHER[name]) != of(tmp_path)
+@pytest.mark.parametrize("other", OTHER.values())
+def test_another_evaluation_or_model_is_another(tmp_path: Path, other: dict[str, Any]) -> None:
+    assert of(tmp_path, **other) != of(tmp_path)
 
 
 def test_a_model_is_the_same_whatever_else_is_asked(tmp_path: Path) -> None:

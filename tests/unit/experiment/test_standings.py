@@ -80,11 +80,13 @@ def test_two_are_compared_on_every_leaderboard() -> None:
 
 def test_who_is_tied_and_how_far_a_rank_could_move() -> None:
     """All of 30 against 2 is certain (p < 2^-27); 2 of 30 against 3, of whom 2 agree, is not."""
-    (board,) = ranked({"all": 30, "two": 2, "three": 3, "other three": 3}).boards
+    found = ranked({"all": 30, "two": 2, "three": 3, "other three": 3})
+    (board,) = found.boards
     assert ranks(board) == {"all": 1, "three": 2, "other three": 2, "two": 4}
     best, *others = board.standings
     assert (best.tied, best.best_rank, best.worst_rank) == ((), 1, 1)
     assert {(one.best_rank, one.worst_rank) for one in others} == {(2, 4)}
+    assert str(found).count("2–4") == 3
     for one in others:
         assert {one.submission, *one.tied} == {"two", "three", "other three"}
 
