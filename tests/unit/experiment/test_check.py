@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import small
 from conftest import refusal
 from run_files import write_run
 
@@ -75,6 +74,7 @@ def test_what_is_no_condition(text: str, message: str) -> None:
         ('MAP@1 of "5 > 3" >= 0', 'did you mean "5"" > 3"""'),  # so it can be typed
         ("MAP@1 of popular >= popular", "not compared with itself"),
         ("Gini@1 of popular better than last week", "Gini@1 has one value for all lists"),
+        ("Popularity@1 of popular better than last week", "describes lists, and calls none"),
         (3, "conditions: found int; give a text"),
         ([], "no condition; write one such as"),
     ],
@@ -121,16 +121,3 @@ def test_the_figures_of_each_condition(folder: Path) -> None:
         (condition,) = checked.conditions
         assert (condition.holds, condition.error) == (False, FAILED[0]["error"])
         assert f"\nfailed  {condition.error}\n" in str(checked)
-
-
-def test_directions_of_metrics_decide_which_is_better(tmp_path: Path) -> None:
-    own = "def misses(hits, n_relevant, k):\n    return 1 - hits[0]\n\nmisses.better = 'lower'\n"
-    small.write(tmp_path / "run", {"mine.py": own})
-    values = {"few": VALUES["popular"], "many": VALUES["last week"]}
-    models = {name: {"mine:misses@1": of, "Popularity@1": of} for name, of in values.items()}
-    better = {"mine:misses@1": {"better": "lower"}, "Popularity@1": {"better": "neither"}}
-    folder = write_run(tmp_path / "run", models, metrics=better)
-    assert harness.check(folder, "mine:misses@1 of few better than many").passed
-    assert not harness.check(folder, "mine:misses@1 of many better than few").passed
-    with refusal(UsageError, "only describes lists, and calls none better"):
-        harness.check(folder, "Popularity@1 of few better than many")

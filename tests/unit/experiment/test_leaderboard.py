@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
         "retry": {"MAP@2": [1.0, 0.5], "Recall@1": [0.5, 0.0]},
     }
     chance = {"Recall@1": {"mean": 0.125, "sd": 0.1}}
-    write_run(tmp_path / "monday", models, written=MONDAY, chance=chance)
+    monday = write_run(tmp_path / "monday", models, written=MONDAY, chance=chance)
     config = {"evaluation": {"seed": 7, "users": "all"}}
     later = {"popular": {"MAP@2": [0.5, 0.75], "Recall@1": [0.5, 0.0]}}
     write_run(tmp_path / "deep/tuesday", later, written=TUESDAY, config=config)
@@ -35,6 +35,7 @@ def folder(tmp_path: Path) -> Path:
     other_set = {"fingerprint": "e" * 64, "k": 1}
     other = write_run(tmp_path / "other", {"popular": {"MAP@1": [1.0, 0.0]}}, evaluation=other_set)
     better = {"verdict": "better", "lift": 2.0, "z": 3.0, "p": 0.01}
+    change(monday, **small.put(document(monday), "models 1 vs_random", better))
     change(other, **small.put(document(other), "models 0 vs_random", better))
     return tmp_path
 

@@ -59,8 +59,8 @@ def test_every_divisor_and_convention_has_its_row() -> None:
 
 def test_metrics_as_plain_values_lack_nothing() -> None:
     """JSON has no NaN and no infinity."""
-    entries: list[Any] = json.loads(json.dumps(docs.metrics(), allow_nan=False))
-    found = {entry["name"]: entry for entry in entries}
+    entries = json.loads(json.dumps(docs.metrics(), allow_nan=False))
+    found: dict[str, Any] = {entry["name"]: entry for entry in entries}
     assert list(found) == list(DEFINITIONS)
     for name, entry in found.items():
         assert all(entry[key] for key in ("formula", "source", "examples")), name
