@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import small
 from conftest import refusal
 from event_files import DAY, FOLDER, events, log, rows
 from hypothesis import given
@@ -97,18 +98,12 @@ def test_fields_between_longer_separators_are_those_of_split(
 def test_any_time_is_that_of_datetime(tmp_path: Path, moments: list[int], pattern: str) -> None:
     texts = [(EPOCH + timedelta(microseconds=moment)).strftime(pattern) for moment in moments]
     texts = [text.rjust(len(text) + 4 - text.index("-"), "0") for text in texts]  # %Y has no zeros
+    assert {times.pattern_of("iso", text) in FORMS for text in texts} == {True}
     read = [datetime.strptime(text, pattern) - EPOCH for text in texts]
     result = events(tmp_path, THREE + "".join(f"a,x,{text}\n" for text in texts))
     assert [time for *_, time in result] == sorted(
         moment // timedelta(microseconds=1) for moment in read
     )
-
-
-@pytest.mark.parametrize(
-    "text", ["2020-01-01", "2020-01-01 10:00", "2020-01-01T10:00:00", "2020-01-01 10:00:00.5"]
-)
-def test_iso_times_without_a_zone_are_read_by_compiled_code(text: str) -> None:
-    assert times.pattern_of("iso", text) in FORMS
 
 
 @pytest.mark.parametrize(
@@ -171,8 +166,6 @@ def test_times_written_in_two_ways(tmp_path: Path) -> None:
     [
         ("user,item,time\ra,x,1970-01-01\rb,y,1970-01-01\r", [("a", "x", 0), ("b", "y", 0)]),
         ('time,item,user\n1970-01-01,"\r","a\r"\n', [("a\r", "\r", 0)]),
-        ('time,item,user\n1970-01-01,"\r","a\r"\r\n', [("a\r", "\r", 0)]),
-        ('time,item,user\n1970-01-01,"\r","a\r"', [("a\r", "\r", 0)]),
         ("user,item,time,price\na,x,1970-01-01,\n", [("a", "x", 0)]),  # a cell that is empty
     ],
 )
@@ -192,13 +185,12 @@ def test_byte_order_marks(tmp_path: Path) -> None:
             events(tmp_path, content.encode(encoding))
 
 
-@pytest.mark.parametrize("separator", ['"', "\r", "\n", "", '";', "\n\n", "a\x00", ":" * 9])
+@pytest.mark.parametrize("separator", ['"', "\r", "", '";', "\n\n", "a\x00", ":" * 9])
 def test_what_ends_lines_and_quotes_separates_no_fields(tmp_path: Path, separator: str) -> None:
     with refusal(UsageError, f"[data] separator: found {separator!r}, expected one character"):
         log(tmp_path, separator=separator)
 
 
-WITHOUT_EMPTY = "where = { time = { empty = false } } under [data] leaves such rows out"
 EXCEL = "sep=;\nuser;item;time\na;x;2020-01-01\n"
 
 
@@ -209,7 +201,6 @@ EXCEL = "sep=;\nuser;item;time\na;x;2020-01-01\n"
         (HEADER + 'a,x,1970-01-01,n\nb,"y,1970-01-01,n\n', "line 3: a quote is opened and never"),
         (HEADER + 'a,x,1970-01-01,n\n"b"b,y,1970-01-01,n\n', "line 3: text stands behind a closed"),
         (HEADER + '"a\n",x,1970-01-01,n\nb,y,1970-01-01\n', "line 4 has 3 fields, expected 4"),
-        (HEADER + "a,x,2020-01-01,1\na,y,2020-01-01,1,2\n", "line 3 has 5 fields, expected 4"),
         (HEADER + '"a\x1f",x,1970-01-01,n\n', "line 2 holds a control character (0x1A, 0x1E or"),
         (HEADER + "a,x,1970-01-01,n\n   \n", "line 3 is blank; remove it"),
         (THREE + "a,x,2020-01-01\n\nb,y,2020-01-01\n", "line 3 is blank"),
@@ -221,8 +212,8 @@ EXCEL = "sep=;\nuser;item;time\na;x;2020-01-01\n"
         # Headers
         ("", "the file is empty or begins with a blank line; expected a table"),
         (THREE, "the table has no rows"),
-        ("who,item,time\na,x,2020-01-01\n", 'line 1: no column "user"; the file has: who, item'),
-        ("users,item,time\na,x,2020-01-01\n", 'did you mean "users"?'),
+        ("users,item,time\na,x,2020-01-01\n",
+         'line 1: no column "user"; the file has: users, item, time\ndid you mean "users"?'),
         ("user,item,time,time\na,x,2020-01-01,2020-01-02\n",
          'the column "time" stands twice; name each once; where the file has no header line, name '
          'its columns: header = ["…", "…"] under [data]'),
@@ -233,11 +224,8 @@ EXCEL = "sep=;\nuser;item;time\na;x;2020-01-01\n"
         (EXCEL, "Excel wrote line 1, 'sep=;': remove it, and set separator = \";\" under"),
         # Ids and times
         (THREE + 'a,x,2020-01-01\n"",y,2020-01-01\n', 'line 3, column "user": found an empty'),
-        (THREE + "a,,2020-01-01\n", 'line 2, column "item": found an empty value'),
-        (THREE + '"two\nlines",x,2020-01-01\na,y,bad\n', 'line 4, column "time": found "bad"'),
         (THREE + "a,x,2020-02-30\n",
          'found "2020-02-30", expected an ISO time (%Y-%m-%d, all written alike) of a day that'),
-        (THREE + "a,x,2020-01-01\na,x,\n", WITHOUT_EMPTY),
     ],
 )  # fmt: skip
 def test_faults(tmp_path: Path, content: str, words: str) -> None:
@@ -248,7 +236,6 @@ def test_faults(tmp_path: Path, content: str, words: str) -> None:
 SEP = {"separator": ";"}
 SECONDS, MILLISECONDS = {"time_format": "epoch_s"}, {"time_format": "epoch_ms"}
 GERMAN = {"time_format": "%d.%m.%Y"}
-STARS = "user,item,time,stars\na,x,2020-01-01,4\na,y,2020-01-01,good\n"
 
 
 @pytest.mark.parametrize(
@@ -257,8 +244,6 @@ STARS = "user,item,time,stars\na,x,2020-01-01,4\na,y,2020-01-01,good\n"
         (SEP, EXCEL, "'sep=;': remove it"),
         (COLUMNS, "a::x::4::1\n",
          'separated by "::" they are 4: set separator = "::" under [data] (or --set \'data.sep'),
-        (COLUMNS, "a|x|4|1\n", 'separated by "|" they are 4: set separator = "|" under [data]'),
-        (COLUMNS, "a;x, y;4;1\n", 'by ";" they are 4: set separator = ";" under [data]'),
         (COLUMNS, "a\tx\t4\t1\n", 'by "\\t" they are 4: set separator = "\\t" under [data]'),
         (COLUMNS, "a x 4 1\n", 'look at what stands between fields, which is no ","'),
         (COLUMNS, "a,x|b|c|d,4,1,5\n",
@@ -266,10 +251,6 @@ STARS = "user,item,time,stars\na,x,2020-01-01,4\na,y,2020-01-01,good\n"
         ({"separator": "::"}, "\x1fuser::item::time\n::a::x::1\n",
          "line 1 holds a control character (0x1A, 0x1E or 0x1F)"),
         (DOUBLE, "a::x::4::1\na::x::4\n", "line 2 has 3 fields, expected 4 (user, item, stars"),
-        (DOUBLE, "a::x::4::1\na::x::4::5 :: 6\n", "line 2 has 5 fields, expected 4"),
-        (DOUBLE, "a::x::4::1\na::x\x1f::4::5\n", "line 2 holds a control character"),
-        (DOUBLE, "a::x::4::1\na::x::4::never\n", 'column "time": found "never", expected a num'),
-        (DOUBLE, "a::x::4::1\n::x::4::5\n", 'line 2, column "user": found an empty value'),
         (DOUBLE, "a::x::4::1\n\n", "line 2 is blank; remove it"),
         (SECONDS, THREE + "a,x,12\na,x,2020-01-01\n",
          'line 3, column "time": found "2020-01-01", expected a number of seconds'),
@@ -277,11 +258,9 @@ STARS = "user,item,time,stars\na,x,2020-01-01,4\na,y,2020-01-01,good\n"
         (SECONDS, THREE + "b,y,1704067200000\n", 'milliseconds are time_format = "epoch_ms"'),
         (MILLISECONDS, THREE + "a,x,soon\n", 'seconds are time_format = "epoch_s", times such'),
         (MILLISECONDS, THREE + "a,x,-62135596801000\n", "within the years 1 to 9999"),
-        (SECONDS, THREE + "a,x,12\na,x,\n", WITHOUT_EMPTY),
+        (SECONDS, THREE + "a,x,12\na,x,\n", 'column "time": found an empty value'),
         (GERMAN, THREE + "a,x,25.11.99\n",
          'found "25.11.99", expected a time written as %d.%m.%Y; %Y is a year of four digits, %y'),
-        ({"where": {"stars": {"min": 4}}}, STARS,
-         'line 3, column "stars": found "good", expected a number'),
     ],
 )  # fmt: skip
 def test_faults_by_a_key(tmp_path: Path, keys: dict[str, Any], content: str, words: str) -> None:
@@ -321,23 +300,22 @@ def test_bytes_that_are_no_utf_8_matter_in_columns_that_are_read(tmp_path: Path)
 
 
 def test_text_files_and_parquet_share_their_ids(tmp_path: Path) -> None:
-    parts = tmp_path / "parts"
-    parts.mkdir()
-    (parts / "1.csv").write_text(f"{THREE}b,y,1970-01-01\na,x,1970-01-01\n")
+    small.write(tmp_path, {"parts/1.csv": f"{THREE}b,y,1970-01-01\na,x,1970-01-01\n"})
     frame = pl.DataFrame({"user": ["a", "c"], "item": ["y", "x"], "time": ["1970-01-01"] * 2})
-    frame.write_parquet(parts / "2.parquet")
-    layout = log(tmp_path, events="parts")
-    assert load(layout).user_ids.to_list() == ["a", "b", "c"]
-    assert rows(layout) == [("a", "x", 0), ("a", "y", 0), ("b", "y", 0), ("c", "x", 0)]
+    frame.write_parquet(tmp_path / "parts" / "2.parquet")
+    result = rows(log(tmp_path, events="parts"))
+    assert result == [("a", "x", 0), ("a", "y", 0), ("b", "y", 0), ("c", "x", 0)]
 
 
 def test_zeros_of_an_id_in_text_and_in_parquet_are_counted_once(tmp_path: Path) -> None:
-    folder = tmp_path / "transactions_train.csv"
-    folder.mkdir()
-    (folder / "1.csv").write_text("t_dat,customer_id,article_id\n2020-01-01,ann,706016001\n")
-    pl.read_csv(folder / "1.csv", infer_schema=False).write_parquet(folder / "2.parquet")
-    (tmp_path / "customers.csv").write_text("customer_id\nann\n")
-    (tmp_path / "articles.csv").write_text("article_id\n0706016001\n")
+    parts = tmp_path / "transactions_train.csv"
+    files = {
+        "transactions_train.csv/1.csv": "t_dat,customer_id,article_id\n2020-01-01,ann,706016001\n",
+        "customers.csv": "customer_id\nann\n",
+        "articles.csv": "article_id\n0706016001\n",
+    }
+    small.write(tmp_path, files)
+    pl.read_csv(parts / "1.csv", infer_schema=False).write_parquet(parts / "2.parquet")
     layout = replace(BUILT_IN["hm"].within(tmp_path), restore_zeros=True)
     assert load(layout).notes == ("1 item id padded to 10 digits",)
 
@@ -349,18 +327,17 @@ def test_an_empty_cell_is_missing_with_quotes_and_without(tmp_path: Path) -> Non
 
 
 def test_a_line_of_millions_of_fields_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "truth.csv"
-    path.write_bytes(b"user,items\nu1" + b"," * (1 << 20) + b"\n")
-    with pytest.raises(DataError) as error:
-        next(sources(Table(path))).whole()
-    assert str(error.value) == f"{path}: line 2 has 1,048,577 fields, expected 2 (user, items)"
+    (tmp_path / "truth.csv").write_bytes(b"user,items\nu1" + b"," * (1 << 20) + b"\n")
+    words = "truth.csv: line 2 has 1,048,577 fields, expected 2 (user, items)"
+    with refusal(DataError, words):
+        next(sources(Table(tmp_path / "truth.csv"))).whole()
 
 
-@pytest.mark.parametrize(
-    "header",
-    ["user,items" + "," * (1 << 17), ",".join(f'"\n{n:04x}"' for n in range(20_000))],
-    ids=["without an end", "of many lines"],
-)
+LONG = "user,items" + "," * (1 << 17)
+OF_MANY_LINES = ",".join(f'"\n{n:04x}"' for n in range(20_000))
+
+
+@pytest.mark.parametrize("header", [LONG, OF_MANY_LINES], ids=["long", "of many lines"])
 def test_a_header_without_an_end_is_refused(tmp_path: Path, header: str) -> None:
     (tmp_path / "truth.csv").write_text(f"{header}\nu1,1\n")
     with pytest.raises(DataError, match="line 1 is longer than 65,536 bytes; expected a header"):
