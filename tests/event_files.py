@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 
 from harness.config import DataConfig
 from harness.data.conditions import conditions
+from harness.data.dataset import Dataset
 from harness.data.layout import Layout
 from harness.data.loading import load
 
@@ -31,6 +32,14 @@ def moments(layout: Layout) -> list[tuple[str, str, int]]:
     return [(data.user_ids[u], data.item_ids[i], t) for u, i, t in zip(*columns, strict=True)]
 
 
+def typed(data: Dataset) -> list[tuple[str, str, str, float | None]]:
+    """Return the events of a data set in its order: user, item, type, value."""
+    users, items, e = data.user_ids.to_list(), data.item_ids.to_list(), data.events
+    values = [None] * len(e) if e.value is None else e.value.tolist()
+    columns = zip(e.user, e.item, e.kind, values, strict=True)
+    return [(users[u], items[i], data.kinds[k], v) for u, i, k, v in columns]
+
+
 def rows(layout: Layout) -> list[tuple[str, str, int]]:
     """Return user, item and day of all events, in their order."""
     return [(user, item, time // DAY) for user, item, time in moments(layout)]
@@ -49,15 +58,8 @@ from harness.layouts import Layout, events
 Shop = Layout(
     name="shop",
     events=(
-        events(
-            "sales.txt",
-            user="who",
-            item="what",
-            time="at",
-            time_format="%d.%m.%Y",
-            type="sale",
-            separator=";",
-        ),
+        events("sales.txt", user="who", item="what", time="at", type="sale",
+               time_format="%d.%m.%Y", separator=";"),
     ),
 )
 """
