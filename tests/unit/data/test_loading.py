@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -38,14 +39,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def config(folder: Path, **data: Any) -> Config:
-    defaults = {
-        "value": "stars",
-        "where": {"stars": {"min": 2}},
-        "items": "films.csv",
-        "cache": True,
-    }
-    more = {"split": {"strategy": "last_n", "n": 1}, "evaluation": {"require_hit": False}}
-    return small.config_of(folder, data={**defaults, **data}, **more)
+    keys = {"value": "stars", "where": {"stars": {"min": 2}}, "items": "films.csv", "cache": True}
+    split = {"strategy": "last_n", "n": 1}
+    return small.config_of(folder, data=keys | data, split=split, evaluation={"require_hit": False})
 
 
 def cached(layout: Layout) -> tuple[Dataset, bool]:
@@ -67,9 +63,7 @@ def assert_equal(first: Dataset, second: Dataset) -> None:
         a, b = getattr(first.events, column), getattr(second.events, column)
         assert getattr(a, "dtype", None) == getattr(b, "dtype", None)
         assert np.array_equal(a, b)
-    assert first.user_ids.equals(second.user_ids)
-    assert first.item_ids.equals(second.item_ids)
-    for name in ("catalogue", "shown_from", "registered"):
+    for name in ("user_ids", "item_ids", "catalogue", "shown_from", "registered"):
         assert np.array_equal(getattr(first, name), getattr(second, name))
     same = ("layout", "kinds", "candidates", "has_time", "notes", "users_table", "items_table")
     assert [getattr(first, n) for n in same] == [getattr(second, n) for n in same]
@@ -91,12 +85,8 @@ def test_the_second_call_reads_no_file(folder: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("name", ["hm", "ponpare"])
 def test_times_of_the_tables_are_kept(name: str) -> None:
-    values = {
-        "data": {"layout": name, "path": f"{name}-sample"},
-        "split": {"strategy": "last_n", "n": 1},
-        "models": [{"name": "any", "use": "any:Any"}],
-    }
-    layout = config_.parse(values, ROOT / "data").layout()
+    data = {"data": {"layout": name, "path": f"data/{name}-sample"}}
+    layout = config_.parse(small.values() | data, ROOT).layout()
     (made, first), (again, second) = cached(layout), cached(layout)
     assert (first, second) == (False, True)
     assert_equal(made, again)
@@ -172,10 +162,7 @@ def test_no_cache_folder(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_full_disk_fails_no_reading(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "save", full)
+    monkeypatch.setattr(np, "save", Mock(side_effect=OSError(28, "No space left on device")))
     assert not read(folder)[1]
     assert entries() == []
 
@@ -193,9 +180,7 @@ def test_other_keys_are_other_entries(folder: Path, monkeypatch: pytest.MonkeyPa
 
 def test_fresh_files_are_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", "1000")
-    read(folder)
-    assert not read(folder)[1]
-    assert entries() == []
+    assert [read(folder)[1], read(folder)[1], entries()] == [False, False, []]
 
 
 def test_cache_false_neither_reads_nor_writes_it(folder: Path) -> None:
