@@ -38,7 +38,6 @@ def test_the_config_is_sound_and_its_files_come(dataset: PublicDataset, tmp_path
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("ml-1", ['did you mean "ml-1m"?', "ml-32m"]),
         ("ML-25M", ['did you mean "ml-25m"?']),
         ("netflix", ["allowed: ml-100k, ml-1m, ml-10m, ml-20m, ml-25m, ml-32m"]),
         ("ml-latest-small", ["GroupLens changes it now and then", "ml-100k"]),
