@@ -1,6 +1,5 @@
 """Tables of users and items that are written otherwise than the events, and other encodings."""
 
-import codecs
 import gzip
 from pathlib import Path
 from typing import Any
@@ -112,11 +111,6 @@ def test_other_encodings_are_read(tmp_path: Path, rows: int, packed: bool) -> No
         content = (header + row.replace("ä€", item) * rows).encode(encoding)
         content = gzip.compress(content) if packed else content
         assert events(tmp_path, content, encoding=encoding) == [("zoé", item, 0)] * rows
-
-
-@pytest.mark.parametrize("mark", [codecs.BOM_UTF8 + NAMES.encode(), NAMES.encode("utf-16")])
-def test_a_byte_order_mark_says_more_than_the_config(tmp_path: Path, mark: bytes) -> None:
-    assert events(tmp_path, mark, encoding="cp1252") == [("zoé", "ä€", 0)]
 
 
 def test_a_byte_that_no_sign_has_is_told_with_its_line(tmp_path: Path) -> None:
