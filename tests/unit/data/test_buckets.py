@@ -104,9 +104,7 @@ def test_ids_say_in_which_bucket_users_are(tmp_path: Path, monkeypatch: pytest.M
     assert quarter == [{0}, {1}, {2}, {3}]
 
 
-def test_buckets_know_span_and_notes_of_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_span_and_notes_are_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows at the end that are all left out make no part."""
     in_buckets(monkeypatch, 7)
     in_parts_of(monkeypatch, 1)
@@ -167,9 +165,8 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
         assert len(all_rows(made)) == 6
 
 
-def test_they_are_made_once_and_anew_when_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_they_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And anew when they are damaged."""
     layout, write = layout_of(tmp_path), Mock(wraps=bucketing.write)
     monkeypatch.setattr(bucketing, "write", write)
 

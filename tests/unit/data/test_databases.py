@@ -41,12 +41,10 @@ def write(folder: Path, kind: str, *statements: str, name: str = "") -> str:
     return name
 
 
-def duckdb_of(folder: Path, user: str, time: str, values: str) -> str:
-    """Write one event with columns of these types into DuckDB; return the name of the table."""
-    with closing(duckdb.connect(folder / "x.db")) as connection:
-        connection.execute(f'CREATE TABLE log ("user" {user}, item VARCHAR, time {time})')
-        connection.execute(f"INSERT INTO log VALUES ({values})")
-    return "x.db::log"
+def duckdb_of(folder: Path, user: str, time: str = "TIMESTAMP '1970-01-02'") -> str:
+    """Write one event of these values into DuckDB; return the name of the table."""
+    event = f"SELECT {user} AS \"user\", 'i' AS item, {time} AS time"
+    return write(folder, "duckdb", f"CREATE TABLE one AS {event}") + "::one"
 
 
 @KINDS
@@ -158,20 +156,20 @@ def test_values_of_sqlite_have_types_of_their_own(tmp_path: Path) -> None:
      ("BOOLEAN", "true")],
 )  # fmt: skip
 def test_ids_of_duckdbs_types(tmp_path: Path, kind: str, text: str) -> None:
-    table = duckdb_of(tmp_path, kind, "TIMESTAMP", f"'{text}', 'i', '1970-01-02 00:00:00'")
-    assert rows(log(tmp_path, events=table)) == [(text, "i", 1)]
+    layout = log(tmp_path, events=duckdb_of(tmp_path, f"CAST('{text}' AS {kind})"))
+    assert rows(layout) == [(text, "i", 1)]
 
 
 @pytest.mark.parametrize("kind", ["DOUBLE", "INTEGER[]", "STRUCT(a INTEGER)", "BLOB"])
 def test_columns_of_duckdb_that_keep_no_ids_apart(tmp_path: Path, kind: str) -> None:
-    table = duckdb_of(tmp_path, kind, "TIMESTAMP", "NULL, 'i', '1970-01-02 00:00:00'")
-    with refusal(DataError, 'x.db::log: column "user" holds', "which cannot keep ids apart"):
+    table = duckdb_of(tmp_path, f"CAST(NULL AS {kind})")
+    with refusal(DataError, f'{table}: column "user" holds', "which cannot keep ids apart"):
         load(log(tmp_path, events=table))
 
 
 @pytest.mark.parametrize("kind", ["TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_S", "DATE"])
 def test_times_of_duckdb(tmp_path: Path, kind: str) -> None:
-    table = duckdb_of(tmp_path, "INTEGER", kind, "1, 'i', '1970-01-03 00:00:00+00'")
+    table = duckdb_of(tmp_path, "1", f"CAST('1970-01-03 00:00:00+00' AS {kind})")
     assert rows(log(tmp_path, events=table)) == [("1", "i", 2)]
 
 

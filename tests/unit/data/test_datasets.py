@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import pytest
+import small
 from conftest import refusal
 
 from harness import config as config_
@@ -59,8 +60,7 @@ def test_files_that_were_unpacked_by_hand_get_a_config(place: Place) -> None:
     assert not place.is_filled()
     place.folder.mkdir(parents=True)
     assert not place.is_filled()
-    for name in place.dataset.files:
-        (place.folder / name).write_text("one")
+    small.write(place.folder, dict.fromkeys(place.dataset.files, "one"))
     assert place.is_filled()
     config = place.folder / "config.toml"
     assert config.read_text(encoding="utf-8") == fetching.config_of(place.dataset)
@@ -76,12 +76,8 @@ def test_files_that_were_unpacked_by_hand_get_a_config(place: Place) -> None:
         ({"ratings.csv": "x", "movies.csv": "one"}, "but not ratings.csv"),
     ],
 )
-def test_other_files_in_a_folder_are_refused(
-    there: dict[str, str], words: str, place: Place
-) -> None:
-    place.folder.mkdir(parents=True)
-    for name, text in there.items():
-        (place.folder / name).write_text(text)
+def test_other_files_are_refused(there: dict[str, str], words: str, place: Place) -> None:
+    small.write(place.folder, there)
     with refusal(UsageError, str(place.folder), words, "name another --out"):
         place.is_filled()
     assert {path.name: path.read_text() for path in place.folder.iterdir()} == there

@@ -23,7 +23,8 @@ from harness.testing import check_layout
 PUBLISHED = Path(__file__).parents[2] / "files" / "published"
 """Small files of the shape that each data set is published in."""
 EVENTS = {
-    "retailrocket": "111016 318965 view, 111016 318965 transaction, 992329 248676 addtocart",
+    "retailrocket": "111016 318965 view, 111016 318965 transaction, 257597 355908 view, "
+    "992329 248676 addtocart",
     "ml-100k": "186 302 event 3.0, 196 242 event 3.0",
     "ml-1m": "1 1193 event 5.0, 1 661 event 3.0",
     "ml-10m": "1 185 event 3.5, 1 122 event 5.0",

