@@ -1,37 +1,137 @@
 """``harness fetch``: checked by its sum, unpacked by name, whole or not there; what is said."""
 
+import gc
+import hashlib
+import io
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from conftest import Cli, is_refused, refusal, tells
-from servers import FILES, IN_ARCHIVE, Answer, Server, answering, as_ml_20m, serving, zipped
 
 from harness.core.errors import DataError
 from harness.core.progress import steps
 from harness.data import datasets
+from harness.data.datasets import DATASETS, PublicDataset
 from harness.data.fetching import Place
+
+Answer = Callable[[BaseHTTPRequestHandler, "Server"], None]
+
+
+def answering(
+    status: int = 200, sent: int | None = None, *, says_how_much: bool = True, stalls: bool = False
+) -> Answer:
+    """Return an answer: all of the content, or `sent` bytes, and then the end, or nothing."""
+
+    def answer(handler: BaseHTTPRequestHandler, server: "Server") -> None:
+        handler.send_response(status)
+        if status == 200 and says_how_much:
+            handler.send_header("Content-Length", str(len(server.content)))
+        handler.end_headers()
+        if status == 200:
+            handler.wfile.write(server.content[:sent])
+        if stalls:
+            handler.wfile.flush()
+            server.ended.wait()
+
+    return answer
+
+
+@dataclass
+class Server:
+    """What is served, how each request is answered in turn (the last answer stays), and was."""
+
+    content: bytes
+    answers: list[Answer] = field(default_factory=lambda: [answering()])
+    url: str = ""
+    requests: int = 0
+    asked: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        self.requests += 1
+        self.asked.set()
+        first = self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
+        first(handler, self)
+
+
+RATINGS = "userId,movieId,rating,timestamp\n" + "".join(
+    f"{user},{10 + (user + film) % 9},{rating},{1000 * user + film}\n"
+    for user in range(1, 5)
+    for film, rating in enumerate([5.0, 4.0, 4.5, 2.0, 5.0, 4.0, 4.5, 5.0])
+)
+"""Four users with eight ratings each, seven of them 4 or more."""
+MOVIES = "movieId,title,genres\n" + "".join(f"{film},Film {film},Drama\n" for film in range(10, 19))
+FILES = {"ratings.csv": RATINGS, "movies.csv": MOVIES, "README.txt": "cite us\n"}
+IN_ARCHIVE = {f"ml-20m/{name}": text for name, text in FILES.items()}
+
+
+def zipped(members: Mapping[str, str] = IN_ARCHIVE) -> bytes:
+    """Return a zip archive of some members."""
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return raw.getvalue()
+
+
+def changes(url: str, archive: bytes) -> dict[str, Any]:
+    """Return what makes ml-20m this archive."""
+    sizes = {name: len(FILES[name]) for name in ("ratings.csv", "movies.csv")}
+    sha256 = hashlib.sha256(archive).hexdigest()
+    return {"url": url, "size": len(archive), "sha256": sha256, "files": sizes}
+
+
+def as_ml_20m(url: str, archive: bytes) -> PublicDataset:
+    return replace(DATASETS["ml-20m"], **changes(url, archive))
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """Return a server that has a small ml-20m, where the command looks for it."""
+    """Return a server of a small ml-20m on this machine, where the command looks for it."""
     for name in ("http_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(time, "sleep", lambda _: None)  # pooch waits before it tries again
-    with serving() as server:
-        known = {"ml-20m": as_ml_20m(server.url, server.content)}
+    served = Server(zipped())
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            served.answer(self)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    class Quiet(ThreadingHTTPServer):
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            pass  # a reader that leaves early
+
+    with Quiet(("127.0.0.1", 0), Handler) as http:
+        served.url = f"http://127.0.0.1:{http.server_port}/ml-20m.zip"
+        known = {"ml-20m": as_ml_20m(served.url, served.content)}
         monkeypatch.setattr(datasets, "DATASETS", MappingProxyType(known))
-        yield server
+        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        yield served
+        served.ended.set()
+        http.shutdown()
+        thread.join()
+    with warnings.catch_warnings():  # pooch leaves a response open where a download fails
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture
@@ -135,17 +235,6 @@ def test_a_disk_without_room(place: Place, server: Server, monkeypatch: pytest.M
     fill(place)
 
 
-def test_folders_that_were_made_for_nothing_are_removed(place: Place, tmp_path: Path) -> None:
-    nowhere = replace(place, dataset=replace(place.dataset, url="http://127.0.0.1:1/ml-20m.zip"))
-    with refusal(DataError, "127.0.0.1"):
-        fill(replace(nowhere, folder=tmp_path / "deep" / "data" / "ml-20m"))
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "data").mkdir()
-    with refusal(DataError, "127.0.0.1"):
-        fill(nowhere)
-    assert [path.name for path in tmp_path.rglob("*")] == ["data"]
-
-
 def test_what_is_broken_off_leaves_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "copyfileobj", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
@@ -197,12 +286,11 @@ def test_what_cannot_be_fetched(cli: Cli, server: Server, monkeypatch: pytest.Mo
 
 
 FETCH = """
-import sys
-sys.path.insert(0, {folder!r})
+import dataclasses, sys
 import harness.cli
 from harness.data import datasets
-from servers import as_ml_20m, zipped
-datasets.DATASETS = {{"ml-20m": as_ml_20m({url!r}, zipped())}}
+ml_20m = dataclasses.replace(datasets.DATASETS["ml-20m"], **{changes})
+datasets.DATASETS = {{"ml-20m": ml_20m}}
 sys.argv = ["harness", "fetch", "ml-20m"]
 harness.cli.main()
 """
@@ -215,7 +303,7 @@ def test_a_command_that_was_ended_begins_anew(
     sent: signal.Signals, exit_status: int, cli: Cli, server: Server, here: Path
 ) -> None:
     server.answers = [answering(sent=50, stalls=True), answering()]
-    code = FETCH.format(folder=str(Path(__file__).parent), url=server.url)
+    code = FETCH.format(changes=changes(server.url, server.content))
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=here, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -18,8 +18,6 @@ from hypothesis import strategies as st
 from harness.core.errors import DataError, UsageError
 from harness.data import times
 from harness.data.layout import Table
-from harness.data.layouts import BUILT_IN
-from harness.data.loading import load
 from harness.data.table_files import sources
 from harness.data.text_source import FORMS
 from harness.delimited import blocks, fields
@@ -241,8 +239,6 @@ GERMAN = {"time_format": "%d.%m.%Y"}
         (COLUMNS, "a x 4 1\n", 'look at what stands between fields, which is no ","'),
         (COLUMNS, "a,x|b|c|d,4,1,5\n",
          "line 1 has 5 fields, but [data] header names 4 (user, item, stars, time); name every"),
-        ({"separator": "::"}, "\x1fuser::item::time\n::a::x::1\n",
-         "line 1 holds a control character (0x1A, 0x1E or 0x1F)"),
         (DOUBLE, "a::x::4::1\na::x::4\n", "line 2 has 3 fields, expected 4 (user, item, stars"),
         (DOUBLE, "a::x::4::1\n\n", "line 2 is blank; remove it"),
         (SECONDS, THREE + "a,x,12\na,x,2020-01-01\n",
@@ -298,19 +294,6 @@ def test_text_files_and_parquet_share_their_ids(tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "parts" / "2.parquet")
     result = rows(log(tmp_path, events="parts"))
     assert result == [("a", "x", 0), ("a", "y", 0), ("b", "y", 0), ("c", "x", 0)]
-
-
-def test_zeros_of_an_id_in_text_and_in_parquet_are_counted_once(tmp_path: Path) -> None:
-    parts = tmp_path / "transactions_train.csv"
-    files = {
-        "transactions_train.csv/1.csv": "t_dat,customer_id,article_id\n2020-01-01,ann,706016001\n",
-        "customers.csv": "customer_id\nann\n",
-        "articles.csv": "article_id\n0706016001\n",
-    }
-    small.write(tmp_path, files)
-    pl.read_csv(parts / "1.csv", infer_schema=False).write_parquet(parts / "2.parquet")
-    layout = replace(BUILT_IN["hm"].within(tmp_path), restore_zeros=True)
-    assert load(layout).notes == ("1 item id padded to 10 digits",)
 
 
 def test_an_empty_cell_is_missing_with_quotes_and_without(tmp_path: Path) -> None:
