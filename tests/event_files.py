@@ -25,11 +25,15 @@ def log(folder: Path, events: str = "log.csv", **keys: Any) -> Layout:
     return data.table_layout(folder).with_events(where=where)
 
 
-def moments(layout: Layout) -> list[tuple[str, str, int]]:
+def of(data: Dataset) -> list[tuple[str, str, int]]:
     """Return user, item and microsecond of all events, in their order."""
-    data = load(layout)
     columns = (getattr(data.events, name).tolist() for name in ("user", "item", "time"))
     return [(data.user_ids[u], data.item_ids[i], t) for u, i, t in zip(*columns, strict=True)]
+
+
+def moments(layout: Layout) -> list[tuple[str, str, int]]:
+    """Return the same of all events of a layout."""
+    return of(load(layout))
 
 
 def typed(data: Dataset) -> list[tuple[str, str, str, float | None]]:

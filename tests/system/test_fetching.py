@@ -12,12 +12,12 @@ import threading
 import time
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import Mock
 
 import pytest
@@ -29,26 +29,14 @@ from harness.data import datasets
 from harness.data.datasets import DATASETS, PublicDataset
 from harness.data.fetching import Place
 
-Answer = Callable[[BaseHTTPRequestHandler, "Server"], None]
 
+class Answer(NamedTuple):
+    """All of the content, or `sent` bytes, and then the end, or nothing."""
 
-def answering(
-    status: int = 200, sent: int | None = None, *, says_how_much: bool = True, stalls: bool = False
-) -> Answer:
-    """Return an answer: all of the content, or `sent` bytes, and then the end, or nothing."""
-
-    def answer(handler: BaseHTTPRequestHandler, server: "Server") -> None:
-        handler.send_response(status)
-        if status == 200 and says_how_much:
-            handler.send_header("Content-Length", str(len(server.content)))
-        handler.end_headers()
-        if status == 200:
-            handler.wfile.write(server.content[:sent])
-        if stalls:
-            handler.wfile.flush()
-            server.ended.wait()
-
-    return answer
+    status: int = 200
+    sent: int | None = None
+    says_how_much: bool = True
+    stalls: bool = False
 
 
 @dataclass
@@ -56,17 +44,11 @@ class Server:
     """What is served, how each request is answered in turn (the last answer stays), and was."""
 
     content: bytes
-    answers: list[Answer] = field(default_factory=lambda: [answering()])
+    answers: list[Answer] = field(default_factory=lambda: [Answer()])
     url: str = ""
     requests: int = 0
     asked: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
-
-    def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        self.requests += 1
-        self.asked.set()
-        first = self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
-        first(handler, self)
 
 
 RATINGS = "userId,movieId,rating,timestamp\n" + "".join(
@@ -110,7 +92,18 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            served.answer(self)
+            served.requests += 1
+            served.asked.set()
+            answer = served.answers[0] if len(served.answers) == 1 else served.answers.pop(0)
+            self.send_response(answer.status)
+            if answer.status == 200 and answer.says_how_much:
+                self.send_header("Content-Length", str(len(served.content)))
+            self.end_headers()
+            if answer.status == 200:
+                self.wfile.write(served.content[: answer.sent])
+            if answer.stalls:
+                self.wfile.flush()
+                served.ended.wait()
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
@@ -163,18 +156,18 @@ def test_the_files_come_with_a_config_and_nothing_else(place: Place, server: Ser
 
 
 def test_a_download_that_fails_begins_anew(place: Place, server: Server) -> None:
-    server.answers = [answering(sent=50), answering(503), answering(says_how_much=False)]
+    server.answers = [Answer(sent=50), Answer(503), Answer(says_how_much=False)]
     fill(place)
     assert server.requests == 3
     assert everything(place.folder.parent) == ALL
 
 
+CUT = "the connection failed (IncompleteRead(50 bytes read"
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
-    [
-        (answering(404), "the server answers 404 Not Found"),
-        (answering(sent=50), "the connection failed (IncompleteRead(50 bytes read"),
-    ],
+    [(Answer(404), "the server answers 404 Not Found"), (Answer(sent=50), CUT)],
 )
 def test_four_tries_are_all(answer: Answer, words: str, place: Place, server: Server) -> None:
     server.answers = [answer]
@@ -185,7 +178,7 @@ def test_four_tries_are_all(answer: Answer, words: str, place: Place, server: Se
 
 
 def test_a_server_that_stalls_is_left(place: Place, server: Server) -> None:
-    server.answers = [answering(sent=50, stalls=True)]
+    server.answers = [Answer(sent=50, stalls=True)]
     with refusal(DataError, server.url, "the connection failed (timed out)"):
         fill(replace(place, timeout=0.5))
 
@@ -262,7 +255,7 @@ def test_what_it_prints_last_is_a_command_that_works(cli: Cli, server: Server) -
 
 
 def test_the_terms_are_shown_before_anything_comes(cli: Cli, server: Server) -> None:
-    server.answers = [answering(404)]
+    server.answers = [Answer(404)]
     done = cli("fetch", "ml-20m", "--out", "new/films")
     is_refused(done, server.url, "the server answers 404 Not Found", "put it at new/ml-20m.zip")
     assert done[2].index("no commercial use") < done[2].index("404")
@@ -302,11 +295,10 @@ harness.cli.main()
 def test_a_command_that_was_ended_begins_anew(
     sent: signal.Signals, exit_status: int, cli: Cli, server: Server, here: Path
 ) -> None:
-    server.answers = [answering(sent=50, stalls=True), answering()]
+    server.answers = [Answer(sent=50, stalls=True), Answer()]
     code = FETCH.format(changes=changes(server.url, server.content))
-    with subprocess.Popen(
-        [sys.executable, "-c", code], cwd=here, stderr=subprocess.PIPE, text=True
-    ) as process:
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True) as process:
         assert server.asked.wait(120)
         process.send_signal(sent)
         _, err = process.communicate(timeout=120)

@@ -17,13 +17,14 @@ import polars as pl
 import pytest
 import small
 from conftest import refusal
+from event_files import moments, of
 
 from harness.core import cache
 from harness.core.errors import DataError
 from harness.core.random import id_hashes
 from harness.data import bucketing, buckets, database_source, loading, parts
 from harness.data.buckets import Buckets, prepared
-from harness.data.dataset import DAY_US, Dataset
+from harness.data.dataset import DAY_US
 from harness.data.layout import Layout
 from harness.delimited import blocks
 
@@ -46,15 +47,8 @@ def layout_of(folder: Path, log: str = LOG, **data: Any) -> Layout:
     return small.config(folder, log=log, data={"cache": True, **data}).layout()
 
 
-def rows(data: Dataset) -> list[tuple[str, str, str, int]]:
-    """Return the events of a data set in its order: ids, type and time."""
-    ids, e = (data.user_ids.to_list(), data.item_ids.to_list()), data.events
-    columns = e.user.tolist(), e.item.tolist(), e.kind.tolist(), e.time.tolist()
-    return [(ids[0][u], ids[1][i], data.kinds[k], t) for u, i, k, t in zip(*columns, strict=True)]
-
-
-def all_rows(made: Buckets) -> list[tuple[str, str, str, int]]:
-    return sorted(row for data in made.datasets() for row in rows(data))
+def all_rows(made: Buckets) -> list[tuple[str, str, int]]:
+    return sorted(row for data in made.datasets() for row in of(data))
 
 
 def kept() -> list[Path]:
@@ -63,12 +57,9 @@ def kept() -> list[Path]:
     return made + list(cache.folder().glob("*.making/*"))
 
 
-def in_buckets(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+def cut_up(monkeypatch: pytest.MonkeyPatch, count: int, lines: int = 5) -> None:
+    """Make so many buckets; read few lines at a time, and write each part of so many at once."""
     monkeypatch.setattr(bucketing, "bucket_count", lambda events: count)
-
-
-def in_parts_of(monkeypatch: pytest.MonkeyPatch, lines: int) -> None:
-    """Read few lines at a time, and write each part of so many at once."""
     monkeypatch.setattr(blocks, "SIZE", 40)
     monkeypatch.setattr(parts, "PART_ROWS", lines)
 
@@ -78,16 +69,15 @@ def test_every_event_is_in_one_bucket(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, part: int, ids: int
 ) -> None:
     layout = layout_of(tmp_path)
-    whole = rows(loading.load(layout))
+    whole = moments(layout)
     assert len(whole) == 5
-    in_buckets(monkeypatch, count)
-    in_parts_of(monkeypatch, part)
+    cut_up(monkeypatch, count, part)
     monkeypatch.setattr(parts, "MOST_IDS", ids)  # from there on ids are met anew
     with prepared(layout) as made:
         assert all_rows(made) == sorted(whole)
         for data in made.datasets():
             users = data.user_ids.to_list()
-            assert rows(data) == [row for row in whole if row[0] in users]
+            assert of(data) == [row for row in whole if row[0] in users]
             sizes = [sum(row[0] == user for row in whole) for user in users]
             assert np.diff(data.events.user_starts(len(users))).tolist() == sizes
         assert sum(made.known.events) == 5
@@ -96,7 +86,7 @@ def test_every_event_is_in_one_bucket(
 
 
 def test_ids_say_in_which_bucket_users_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_buckets(monkeypatch, 4)
+    cut_up(monkeypatch, 4)
     log = "user,item,time\n" + "".join(f"user{n},a,2020-01-01\n" for n in range(40))
     with prepared(layout_of(tmp_path, log)) as made:
         users = [data.user_ids for data in made.datasets()]
@@ -106,8 +96,7 @@ def test_ids_say_in_which_bucket_users_are(tmp_path: Path, monkeypatch: pytest.M
 
 def test_span_and_notes_are_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows at the end that are all left out make no part."""
-    in_buckets(monkeypatch, 7)
-    in_parts_of(monkeypatch, 1)
+    cut_up(monkeypatch, 7, 1)
     log = LOG + "eve,a,2020-01-04,1\n" * 5
     with prepared(layout_of(tmp_path, log, where={"stars": {"min": 4}})) as made:
         assert len(all_rows(made)) == 3
@@ -144,7 +133,7 @@ def test_a_broken_conversion_starts_over(tmp_path: Path, monkeypatch: pytest.Mon
         pass
     read: list[int] = []
     with prepared(layout, read.append) as made:
-        assert all_rows(made) == sorted(rows(loading.load(layout)))
+        assert all_rows(made) == sorted(moments(layout))
     assert read == [*[10] * 10, 100]  # the rows from the first on, then the events of the bucket
     assert kept() == [made.folder]
 
