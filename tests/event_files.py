@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import small
+from conftest import refusal
 from hypothesis import HealthCheck, settings
 
 from harness.config import DataConfig
+from harness.core.errors import DataError
 from harness.data.conditions import conditions
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
@@ -54,6 +56,12 @@ def events(folder: Path, content: str | bytes, **keys: Any) -> list[tuple[str, s
     data = content.encode() if isinstance(content, str) else content
     (folder / "log.csv").write_bytes(data)
     return moments(log(folder, **keys))
+
+
+def refused(folder: Path, *words: str, **keys: Any) -> None:
+    """Check that a log is refused as it is read, with every word."""
+    with refusal(DataError, *words):
+        load(log(folder, **keys))
 
 
 SHOP = """

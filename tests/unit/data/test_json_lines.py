@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import small
 from conftest import refusal
-from event_files import FOLDER, log, rows
+from event_files import FOLDER, log, refused, rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,8 +70,7 @@ def test_lists_of_other_lengths_are_named_with_their_row(tmp_path: Path) -> None
     frame.write_parquet(tmp_path / "log.parquet")
     for name, unit in (("log.parquet", "row"), (lines(tmp_path, frame.to_dicts()), "line")):
         words = '3: "is" has 1 elements and "ts" has 2; expected as many'
-        with refusal(DataError, f"{name}: {unit} {words}"):
-            load(log(tmp_path, events=name, **LISTS))
+        refused(tmp_path, f"{name}: {unit} {words}", events=name, **LISTS)
 
 
 NO_ID = "which cannot keep ids apart"
@@ -126,8 +125,7 @@ def test_faults(
     name = lines(tmp_path, objects)
     for size in (10, 1 << 22):
         monkeypatch.setattr(json_source, "SIZE", size)
-        with refusal(DataError, words):
-            load(log(tmp_path, events=name, **keys))
+        refused(tmp_path, words, events=name, **keys)
 
 
 def test_ids_in_lists_of_parquet_need_rows(tmp_path: Path) -> None:
@@ -139,16 +137,14 @@ def test_ids_in_lists_of_parquet_need_rows(tmp_path: Path) -> None:
 
 def test_lists_are_in_json_lines_and_parquet_alone(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("session,events\n1,2\n")
-    with refusal(DataError, "log.csv: [data] rows names lists, which JSON lines (.jsonl) and Par"):
-        load(log(tmp_path, **OTTO))
+    refused(tmp_path, "log.csv: [data] rows names lists, which JSON lines (.jsonl) and Par", **OTTO)
 
 
 def test_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_source, "LONGEST", 100)
     monkeypatch.setattr(json_source, "SIZE", 50)
     name = lines(tmp_path, [GOOD, GOOD | {"note": "x" * 200}])
-    with refusal(DataError, "log.jsonl: a line is longer than 100 bytes; look at what ends"):
-        load(log(tmp_path, events=name))
+    refused(tmp_path, "log.jsonl: a line is longer than 100 bytes; look at what ends", events=name)
 
 
 @pytest.mark.parametrize("text", ["null", "[1.5, 2]", '"a"'])

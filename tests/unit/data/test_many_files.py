@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import refusal
-from event_files import FOLDER, log, rows
+from event_files import FOLDER, log, refused, rows
 from hypothesis import given
 from hypothesis import strategies as st
 from small import write
@@ -16,7 +16,6 @@ from harness.config.splits import LastNSplit
 from harness.core.errors import DataError, UsageError
 from harness.data import attributes, loading
 from harness.data.layout import AttributeTable, Table
-from harness.data.loading import load
 from harness.data.naming import is_one_file, parts_of
 from harness.protocol.task import refuse_rows_without_order
 
@@ -106,8 +105,7 @@ JANUARY = 18262
 
 def test_of_a_folder_that_is_named_the_name_is_no_column(tmp_path: Path) -> None:
     write(tmp_path, {"log/time=2020-01-01/0.csv": "user,item\na,x\n"})
-    with refusal(DataError, '0.csv: line 1: no column "time"'):
-        load(log(tmp_path, events="log/time=2020-01-01"))
+    refused(tmp_path, '0.csv: line 1: no column "time"', events="log/time=2020-01-01")
 
 
 def test_text_has_the_columns_of_its_folders_too(tmp_path: Path) -> None:
@@ -138,8 +136,7 @@ def test_faults_in_such_folders(tmp_path: Path, name: str, content: str, words: 
     write(tmp_path, {f"log/{name}": content})
     if name.endswith(".parquet"):
         pl.read_csv(content.encode()).write_parquet(tmp_path / "log" / name)
-    with refusal(DataError, words):
-        load(log(tmp_path, events="log"))
+    refused(tmp_path, words, events="log")
 
 
 def test_tables_of_users_lie_in_such_folders(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import small
 from conftest import refusal
-from event_files import events, log, rows
+from event_files import events, log, refused, rows
 
 from harness.core.errors import DataError
 from harness.data.layouts import BUILT_IN
@@ -51,15 +51,13 @@ def test_packed_files_hold_the_same_events(tmp_path: Path) -> None:
     assert rows(log(tmp_path)) == EVENTS
     with zipfile.ZipFile(tmp_path / "log.csv.zip", "a") as archive:
         archive.writestr("b.csv", "x")
-    with refusal(DataError, "log.csv.zip: holds other than one file (log.csv, b.csv); "):
-        load(log(tmp_path))
+    refused(tmp_path, "log.csv.zip: holds other than one file (log.csv, b.csv); ")
 
 
 @pytest.mark.parametrize("name", ["log.csv.gz", "log.csv.zip"])
 def test_a_damaged_archive_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(TEXT.encode() * 100)[:40])
-    with refusal(DataError, f"{name}: cannot be unpacked"):
-        load(log(tmp_path))
+    refused(tmp_path, f"{name}: cannot be unpacked")
 
 
 def test_a_column_of_a_file_without_a_header_line_is_named(tmp_path: Path) -> None:
@@ -89,8 +87,7 @@ def test_what_is_wrong_in_parquet_is_named(
 ) -> None:
     good = {"user": ["a"], "item": ["x"], "time": ["2020-01-01"]}
     pl.DataFrame(good | columns).write_parquet(tmp_path / "log.parquet")
-    with refusal(DataError, *words):
-        load(log(tmp_path, "log.parquet", **keys))
+    refused(tmp_path, *words, events="log.parquet", **keys)
 
 
 @pytest.mark.parametrize("packed", ["", ".gz"])
@@ -98,8 +95,7 @@ def test_text_that_is_named_parquet_is_refused(tmp_path: Path, packed: str) -> N
     path = tmp_path / f"log.parquet{packed}"
     path.write_bytes(gzip.compress(TEXT.encode()) if packed else TEXT.encode())
     words = f"is no Parquet file and looks like text; rename it log.csv{packed}"
-    with refusal(DataError, f"log.parquet{packed}: {words}"):
-        load(log(tmp_path, "log.parquet"))
+    refused(tmp_path, f"log.parquet{packed}: {words}", events="log.parquet")
     path.rename(tmp_path / f"log.csv{packed}")
     assert rows(log(tmp_path)) == EVENTS
 

@@ -257,16 +257,6 @@ def test_faults(tmp_path: Path, keys: dict[str, Any], content: str, words: str) 
         events(tmp_path, content, **keys)
 
 
-@pytest.mark.parametrize("time", ["1970-01-01 10:00:00", "1970-01-01T10:00Z", "1.1.1970"])
-@pytest.mark.parametrize("wrong", ["b,y", '"b"b,y,1970-01-01,n', "b,\xe9,1970-01-01,n"])
-def test_values_before_a_faulty_line_are_not_blamed(tmp_path: Path, time: str, wrong: str) -> None:
-    """How times are written is seen, and each is read, whatever stands further down."""
-    content = f"{HEADER}a,x,{time},04.00000000000000000\n{wrong}\n".encode("latin-1")
-    keys = GERMAN if time.count(".") else {}
-    with refusal(DataError, "log.csv: line 3"):
-        events(tmp_path, content, where={"note": {"min": 4}}, **keys)
-
-
 def test_blocks_count_lines_and_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of 3 lines each, in blocks of a few rows: the last row begins on line 3 · 40 + 2."""
     monkeypatch.setattr(blocks, "SIZE", 64)
