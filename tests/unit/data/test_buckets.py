@@ -228,7 +228,6 @@ NO_SPACE = "No space left on device"
     [
         (np, "save", OSError(errno.ENOSPC, NO_SPACE), IN_FULL),
         (np, "save", OSError("Not enough free space to write 336 bytes after offset 8"), IN_FULL),
-        (pl.DataFrame, "write_parquet", OSError(errno.ENOSPC, NO_SPACE), IN_FULL),
         (pl.DataFrame, "write_ipc",
          pl.exceptions.ComputeError(f"{NO_SPACE} (os error 28)"), IN_FULL),
         (np, "save", PermissionError(errno.EACCES, "Permission denied"),

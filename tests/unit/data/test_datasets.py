@@ -36,17 +36,14 @@ def test_the_config_is_sound_and_its_files_come(dataset: PublicDataset, tmp_path
     assert len(path.read_text(encoding="utf-8").splitlines()) < 50
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("ML-25M", ['did you mean "ml-25m"?']),
-        ("netflix", ["allowed: ml-100k, ml-1m, ml-10m, ml-20m, ml-25m, ml-32m"]),
-        ("ml-latest-small", ["GroupLens changes it now and then", "ml-100k"]),
-    ],
-)
-def test_a_name_that_is_not_known(name: str, words: list[str]) -> None:
-    with refusal(UsageError, f'has no "{name}"', *words):
-        known(name)
+def test_a_name_that_is_not_known() -> None:
+    for name, words in (
+        ("ML-25M", 'did you mean "ml-25m"?'),
+        ("netflix", "allowed: ml-100k, ml-1m, ml-10m, ml-20m, ml-25m, ml-32m"),
+        ("ml-latest-small", "GroupLens changes it now and then"),
+    ):
+        with refusal(UsageError, f'has no "{name}"', words):
+            known(name)
 
 
 @pytest.fixture

@@ -171,6 +171,7 @@ def but(old: str, new: str) -> str:
         ("shop = 3", 'shops has no layout "Shop"; did you mean "shop"?'),
         ("Shop = 3", "is int; expected a harness.layouts.Layout"),
         ("def Shop():\n    raise ValueError('no shop')", "cannot be made: ValueError: no shop"),
+        (but('"what"', "5"), "sales.txt: item is 5; expected a column"),
         (EMPTY.format("()"), "events is (); expected a tuple of events(…)"),
         (EMPTY.format("('sales.txt',)"), "events holds 'sales.txt'; expected events(…)"),
         (but("%d.%m.%Y", "german"), "sales.txt: time_format = 'german' is no format; allowed: iso"),
@@ -187,14 +188,6 @@ def but(old: str, new: str) -> str:
 def test_what_breaks_the_contract(tmp_path: Path, module: str, words: str) -> None:
     with refusal(UsageError, '[data] layout "shops:Shop"', words):
         plugged(tmp_path, module).layout()
-
-
-def test_keys_and_columns_that_are_not_there_are_named(tmp_path: Path) -> None:
-    with refusal(UsageError, 'layout "shops:Shop" has no key "user"; allowed: '):
-        plugged(tmp_path, user="who").layout()
-    layout = plugged(tmp_path, but('"what"', '"thing"')).layout()
-    with refusal(DataError, 'sales.txt: line 1: no column "thing"; the file has: who, what, at'):
-        load(layout)
 
 
 def test_the_check_looks_at_tables_that_describe_nobody(tmp_path: Path) -> None:

@@ -73,21 +73,16 @@ def test_parquet_is_known_by_its_first_bytes(tmp_path: Path) -> None:
     assert rows(log(tmp_path)) == EVENTS
 
 
-@pytest.mark.parametrize(
-    ("columns", "keys", "words"),
-    [
-        ({"user": [1.0]}, {}, ['column "user" holds floats, ', "Int64"]),
-        ({"time": [12]}, {}, ['column "time" holds numbers', 'time_format = "epoch_s"']),
-        ({"time": [1_704_067_200_000]}, {"time_format": "epoch_s"},
+def test_what_is_wrong_in_parquet_is_named(tmp_path: Path) -> None:
+    for column, value, keys, words in (
+        ("user", 1.0, {}, ['column "user" holds floats, ', "Int64"]),
+        ("time", 12, {}, ['column "time" holds numbers', 'time_format = "epoch_s"']),
+        ("time", 1_704_067_200_000, {"time_format": "epoch_s"},
          ['row 1, column "time": found "1704067200000"', '"epoch_ms"']),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_in_parquet_is_named(
-    tmp_path: Path, columns: dict[str, Any], keys: dict[str, Any], words: list[str]
-) -> None:
-    good = {"user": ["a"], "item": ["x"], "time": ["2020-01-01"]}
-    pl.DataFrame(good | columns).write_parquet(tmp_path / "log.parquet")
-    refused(tmp_path, *words, events="log.parquet", **keys)
+    ):  # fmt: skip
+        good: dict[str, Any] = {"user": "a", "item": "x", "time": "2020-01-01"}
+        pl.DataFrame(good | {column: value}).write_parquet(tmp_path / "log.parquet")
+        refused(tmp_path, *words, events="log.parquet", **keys)
 
 
 @pytest.mark.parametrize("packed", ["", ".gz"])

@@ -131,14 +131,11 @@ def test_ponpare_ends_at_its_last_second(events: int, seed: int, tmp_path: Path)
 
 
 def test_hm_rows_look_like_the_real_ones(folder: Path) -> None:
-    names = "transactions_train", "sample_submission", "customers"
-    table, submission, customers = read(folder / "hm", *names)
+    table, customers = read(folder / "hm", "transactions_train", "customers")
     assert table["price"].str.contains(r"^0\.[0-9]{3,20}$").all()
     assert set(table["sales_channel_id"]) == {"1", "2"}
     assert table.is_duplicated().sum() > 100
-    lines = (folder / "hm" / "transactions_train.csv").read_bytes().split(b"\n")
-    assert 107 <= sum(map(len, lines)) / len(lines) + 1 <= 111
-    assert submission["prediction"].unique().str.len_chars()[0] == 131
+    assert 107 <= (folder / "hm" / "transactions_train.csv").stat().st_size / len(table) <= 111
     for column in ("FN", "Active", "club_member_status", "age"):
         assert 0 < customers[column].null_count() < 1700
 

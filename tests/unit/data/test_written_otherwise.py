@@ -58,8 +58,6 @@ def test_the_record_has_the_table_as_it_was_given(tmp_path: Path) -> None:
     ("items", "words"),
     [
         ({"id": "MovieID"}, '[data] needs the key "items.file", which is missing; expected a text'),
-        ({"file": "a", "separater": "::"},
-         '[data] has no key "items.separater"; did you mean "separator"?'),
         ({"file": "a", "encoding": "latin1"}, "encoding = 'latin1'; did you mean \"latin-1\"?"),
         (5, "[data] items: found 5; expected keys with values"),
         (ITEMS | {"separator": '"'}, "[data] items.separator: found '\"', expected one character"),
