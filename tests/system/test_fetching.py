@@ -145,21 +145,14 @@ def everything(folder: Path) -> list[str]:
 ALL = ["ml-20m/README.txt", "ml-20m/config.toml", "ml-20m/movies.csv", "ml-20m/ratings.csv"]
 
 
-def test_the_files_come_with_a_config_and_nothing_else(place: Place, server: Server) -> None:
+def test_files_and_a_config_come_after_downloads_that_fail(place: Place, server: Server) -> None:
     place.folder.mkdir(parents=True)  # an empty folder is filled
+    server.answers = [Answer(sent=50), Answer(503), Answer(says_how_much=False)]
     fill(place)
-    assert everything(place.folder.parent) == ALL
+    assert (server.requests, everything(place.folder.parent)) == (3, ALL)
     for name, text in FILES.items():
         assert (place.folder / name).read_text() == text
     assert place.is_filled()
-    assert server.requests == 1
-
-
-def test_a_download_that_fails_begins_anew(place: Place, server: Server) -> None:
-    server.answers = [Answer(sent=50), Answer(503), Answer(says_how_much=False)]
-    fill(place)
-    assert server.requests == 3
-    assert everything(place.folder.parent) == ALL
 
 
 CUT = "the connection failed (IncompleteRead(50 bytes read"

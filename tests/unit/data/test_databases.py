@@ -3,7 +3,7 @@
 import sqlite3
 import sys
 from contextlib import closing
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -17,7 +17,6 @@ from harness.core.errors import DataError, UsageError
 from harness.data import attributes, loading
 from harness.data.layout import AttributeTable, Table
 from harness.data.loading import load
-from harness.data.naming import is_in_database
 from harness.data.table_files import sources
 from harness.protocol.task import refuse_rows_without_order
 
@@ -72,12 +71,6 @@ def test_duckdb_has_schemas(tmp_path: Path) -> None:
 def test_its_first_bytes_say_what_a_file_is(tmp_path: Path, kind: str, name: str) -> None:
     write(tmp_path, kind, name=name)
     assert rows(log(tmp_path, events=f"{name}::log")) == EVENTS
-
-
-def test_paths_are_cut_at_the_last_signs() -> None:
-    table = Table(PureWindowsPath("C:/data/x.duckdb::t"))  # type: ignore[arg-type]
-    assert str(table.path).rpartition("::")[0] == "C:\\data\\x.duckdb"
-    assert is_in_database(Table(Path("C:/data/x.duckdb::t")))
 
 
 @KINDS

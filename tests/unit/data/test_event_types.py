@@ -163,12 +163,6 @@ def test_what_was_meant(tmp_path: Path, where: dict[str, Any], words: str, event
     assert str(raised.value).endswith(words)
 
 
-def test_of_many_texts_the_first_are_named(tmp_path: Path) -> None:
-    log = THREE + "".join(f"u,i{n},2020-01-01\n" for n in range(9))
-    with refusal(DataError, 'column "item" holds i0, i1, i2, i3, i4, …'):
-        read(tmp_path, log, where={"item": "zzz"})
-
-
 @pytest.mark.parametrize("events", [*FILES, "x.sqlite::l", "x.db::l"])
 def test_how_conditions_match_booleans_and_floats(tmp_path: Path, events: str) -> None:
     """By their text: true and 1.0; SQLite, which has no booleans, holds 1."""

@@ -24,22 +24,14 @@ KEEP = np.array([True, True, False, True, True])
 
 
 @pytest.mark.parametrize("times_made", [False, True])
-def test_events_since_a_moment(times_made: bool) -> None:
+def test_the_events_of_some_users_in_the_order_they_are_asked_for(times_made: bool) -> None:
     kept = log().where(KEEP)
     assert not times_made or kept.time.tolist() == [1, 4, 3, 5]
     assert kept.since(4).tolist() == [False, True, False, True]
-
-
-@pytest.mark.parametrize("times_made", [False, True])
-def test_the_events_of_some_users_in_the_order_they_are_asked_for(times_made: bool) -> None:
-    kept = log().where(KEEP)
-    assert not times_made or len(kept.time) == 4
     result = kept.of_users(np.array([2, 1, 0], np.int32), 3)
     assert result.user_starts(3).tolist() == [0, 2, 2, 4]
-    assert result.user.tolist() == [0, 0, 2, 2]
-    assert result.item.tolist() == [9, 8, 7, 8]
-    assert result.time.tolist() == [3, 5, 1, 4]
-    assert result.kind.tolist() == [0, 0, 0, 0]
+    assert (result.user.tolist(), result.kind.tolist()) == ([0, 0, 2, 2], [0, 0, 0, 0])
+    assert (result.item.tolist(), result.time.tolist()) == ([9, 8, 7, 8], [3, 5, 1, 4])
 
 
 @pytest.mark.parametrize(
@@ -113,21 +105,17 @@ def in_order(parts: int, times: Any, users: list[int]) -> Events:
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 5])
-def test_events_in_any_number_of_pieces_are_put_together(parts: int) -> None:
-    result = in_order(parts, DAYS * DAY_US, [0, 1])
-    assert result.user.tolist() == [0, 0, 1, 1, 1]
-    assert result.item.tolist() == [1, 0, 0, 1, 2]
-    assert (result.time // DAY_US).tolist() == [2, 9, 1, 3, 3]
-
-
 @pytest.mark.parametrize(
-    ("users", "order", "days"),
-    [([1, 0], [0, 0, 0, 1, 1], [1, 3, 3, 2, 9]), ([0, 0], [0] * 5, [1, 2, 3, 3, 9])],
+    ("users", "order", "items", "days"),
+    [
+        ([0, 1], [0, 0, 1, 1, 1], [1, 0, 0, 1, 2], [2, 9, 1, 3, 3]),
+        ([1, 0], [0, 0, 0, 1, 1], [0, 1, 2, 1, 0], [1, 3, 3, 2, 9]),
+        ([0, 0], [0, 0, 0, 0, 0], [0, 1, 1, 2, 0], [1, 2, 3, 3, 9]),  # two codes of one user
+    ],
 )
-def test_codes_of_users_lead_to_places(users: list[int], order: Any, days: list[int]) -> None:
-    """Two codes may be one user's."""
-    result = in_order(2, DAYS * DAY_US, users)
-    assert result.user.tolist() == order
+def test_pieces_are_put_together(parts: int, users: Any, order: Any, items: Any, days: Any) -> None:
+    result = in_order(parts, DAYS * DAY_US, users)
+    assert (result.user.tolist(), result.item.tolist()) == (order, items)
     assert (result.time // DAY_US).tolist() == days
 
 

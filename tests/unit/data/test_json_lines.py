@@ -46,15 +46,6 @@ def test_sessions_of_otto(tmp_path: Path, name: str, more: list[Any]) -> None:
     assert rows(log(tmp_path, events=name.removesuffix(".gz"), **OTTO)) == EVENTS
 
 
-def test_an_event_a_line(tmp_path: Path) -> None:
-    flat = [
-        {"user": "ann", "item": 7, "time": "1970-01-02", "extra": {"a": [1]}},
-        {"user": 5, "item": "7", "time": "1970-01-03", "extra": []},
-    ]
-    result = rows(log(tmp_path, events=lines(tmp_path, flat)))
-    assert result == [("5", "7", 2), ("ann", "7", 1)]
-
-
 def test_lists_of_yambda_and_records_in_parquet(tmp_path: Path) -> None:
     frame = pl.DataFrame(SEQUENTIAL)
     frame.write_parquet(tmp_path / "log.parquet")

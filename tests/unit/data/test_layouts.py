@@ -197,9 +197,6 @@ def test_the_check_looks_at_tables_that_describe_nobody(tmp_path: Path) -> None:
     ids = 'events have "a", "b", "c", …, the table has "1", "2"'
     with refusal(DataError, 'items.csv: column "no" describes none of the items', ids):
         check_layout(shop, tmp_path)
-    small.write(tmp_path, {"users.csv": "user\nANN\nBOB\n"})
-    with refusal(DataError, 'users.csv: column "user" describes none of the users'):
-        check_layout(replace(shop, items=None, users=attributes("users.csv", id="user")), tmp_path)
     with refusal(UsageError, "layout: is str; expected a harness.layouts.Layout"):
         check_layout("shop", tmp_path)  # type: ignore[arg-type]
 
