@@ -116,9 +116,8 @@ def test_hm_zeros_are_restored(tmp_path: Path, transactions: str, items: Any, no
 SOON = "DISPFROM,COUPON_ID_hash\n2012-05-30 12:00:00,k1\nsoon,k2\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "changes", "words"),
-    [
+def test_faults_of_tables(tmp_path: Path) -> None:
+    for name, changes, words in (
         ("hm", {"transactions_train": SHORT},
          ["2 of 2 item ids in transactions_train.csv", "9 digits"]),
         # Two names for one article would be two items: one is bought, the other recommended.
@@ -128,11 +127,9 @@ SOON = "DISPFROM,COUPON_ID_hash\n2012-05-30 12:00:00,k1\nsoon,k2\n"
          ['the id "0706016001" stands in more than one row']),
         ("ponpare", {"coupon_list_train": SOON},
          ['coupon_list_train.csv: line 3, column "DISPFROM"', "soon"]),
-    ],
-)  # fmt: skip
-def test_faults_of_tables(tmp_path: Path, name: str, changes: Any, words: list[str]) -> None:
-    with refusal(DataError, *words):
-        load(published(tmp_path, name, **changes))
+    ):  # fmt: skip
+        with refusal(DataError, *words):
+            load(published(tmp_path, name, **changes))
 
 
 def test_times_may_be_written_otherwise_in_every_layout(tmp_path: Path) -> None:

@@ -159,19 +159,16 @@ def test_ponpare_tables_fit_together(folder: Path) -> None:
     assert 0.7 * len(visits) < listed.sum() < len(visits)  # some visits name unlisted coupons
 
 
-@pytest.mark.parametrize(
-    ("layout", "wrong", "words"),
-    [
+def test_wrong_arguments(tmp_path: Path) -> None:
+    for layout, wrong, words in (
         ("hm", {"users": 0}, ["users", "0", "1 or more"]),
         ("kion", {"events": -5}, ["events", "-5", "1 or more"]),
         ("hm", {"seed": -1}, ["seed", "-1", "0 or more"]),
         ("hm", {"items": 2_000_000}, ["items", "2,000,000", "850,000"]),
         ("hmm", {}, ["layout", "'hmm'", "hm, kion, ponpare"]),
-    ],
-)
-def test_wrong_arguments(layout: str, wrong: Any, words: list[str], tmp_path: Path) -> None:
-    with refusal(UsageError, *words):
-        synthesise(layout, tmp_path / "out", **wrong)
+    ):
+        with refusal(UsageError, *words):
+            synthesise(layout, tmp_path / "out", **wrong)
     assert not list(tmp_path.iterdir())
 
 
