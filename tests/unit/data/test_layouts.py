@@ -99,18 +99,15 @@ def test_hm_nine_digits_everywhere_are_noticed(tmp_path: Path) -> None:
     assert [part for part in parts if part not in note] == []
 
 
-@pytest.mark.parametrize(
-    ("transactions", "items", "note"),
-    [
+def test_hm_zeros_are_restored(tmp_path: Path) -> None:
+    for transactions, items, note in (
         (SHORT, [0, 1], "2 item ids padded to 10 digits"),
         (BOTH_FORMS, [0, 0], "1 item id padded to 10 digits"),  # one item, not two
-    ],
-)
-def test_hm_zeros_are_restored(tmp_path: Path, transactions: str, items: Any, note: str) -> None:
-    layout = published(tmp_path, "hm", transactions_train=transactions)
-    data = load(replace(layout, restore_zeros=True))
-    assert data.item_ids.to_list() == ["0706016001", "0706016002", "0900000000"]
-    assert (data.events.item.tolist(), data.notes) == (items, (note,))
+    ):
+        layout = published(tmp_path, "hm", transactions_train=transactions)
+        data = load(replace(layout, restore_zeros=True))
+        assert data.item_ids.to_list() == ["0706016001", "0706016002", "0900000000"]
+        assert (data.events.item.tolist(), data.notes) == (items, (note,))
 
 
 SOON = "DISPFROM,COUPON_ID_hash\n2012-05-30 12:00:00,k1\nsoon,k2\n"

@@ -107,21 +107,17 @@ def test_any_time_is_that_of_datetime(tmp_path: Path, moments: list[int], clock:
 @pytest.mark.parametrize(
     ("first", "wrong"),
     [
-        ("2020-01-01", [
-            "2021-02-29", "1900-02-29", "2020-00-01", "2020-13-01", "2020-01-32", "2020-04-31",
-            "2020-1-01", "2020-01-1", "20200101", "2020/01/01", "2020-01-01 ",
-            " 2020-01-01", "+020-01-01", "2020-01- 1", "x", "2020-01-0x", "2020-01-01T",
-            "20-01-06", "-2020-01-06", "2020-\t1-06", "2020-01-0６",
-        ]),
-        ("2020-01-01 00:00:00.5", [
-            "2020-01-01 24:00:00", "2020-01-01 23:60:00", "2020-01-01T00:00:00",
-            "2020-01-01 00:00:00.", "2020-01-01 00:00:00Z", "2020-01-01 0:00:00", "2020-01-01",
-            "2020-01-01 00:00:0x",
-        ]),
+        ("2020-01-01",
+         "2021-02-29|1900-02-29|2020-00-01|2020-13-01|2020-01-32|2020-04-31|2020-1-01|2020-01-1|"
+         "20200101|2020/01/01|2020-01-01 | 2020-01-01|+020-01-01|2020-01- 1|x|2020-01-0x|"
+         "2020-01-01T|20-01-06|-2020-01-06|2020-\t1-06|2020-01-0６"),
+        ("2020-01-01 00:00:00.5",
+         "2020-01-01 24:00:00|2020-01-01 23:60:00|2020-01-01T00:00:00|2020-01-01 00:00:00.|"
+         "2020-01-01 00:00:00Z|2020-01-01 0:00:00|2020-01-01|2020-01-01 00:00:0x"),
     ],
 )  # fmt: skip
-def test_what_is_no_such_time_is_refused(tmp_path: Path, first: str, wrong: list[str]) -> None:
-    for text in wrong:
+def test_what_is_no_such_time_is_refused(tmp_path: Path, first: str, wrong: str) -> None:
+    for text in wrong.split("|"):
         with refusal(DataError, 'log.csv: line 3, column "time": found '):
             events(tmp_path, f"{THREE}a,x,{first}\na,x,{text}\n")
 
@@ -159,16 +155,13 @@ def test_times_written_in_two_ways(tmp_path: Path) -> None:
     assert events(tmp_path, content) == [("a", "x", 1_000_000), ("a", "y", 2_123_456)]
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
+def test_ends_of_lines(tmp_path: Path) -> None:
+    for content, expected in (
         ("user,item,time\ra,x,1970-01-01\rb,y,1970-01-01\r", [("a", "x", 0), ("b", "y", 0)]),
         ('time,item,user\n1970-01-01,"\r","a\r"\n', [("a\r", "\r", 0)]),
         ("user,item,time,price\na,x,1970-01-01,\n", [("a", "x", 0)]),  # a cell that is empty
-    ],
-)
-def test_ends_of_lines(tmp_path: Path, content: str, expected: list[Any]) -> None:
-    assert events(tmp_path, content) == expected
+    ):
+        assert events(tmp_path, content) == expected
 
 
 def test_byte_order_marks(tmp_path: Path) -> None:
@@ -287,13 +280,6 @@ def test_an_empty_cell_is_missing_with_quotes_and_without(tmp_path: Path) -> Non
     (tmp_path / "a.csv").write_text('id,title\n1,\n2,""\n3,x\n')
     (source,) = sources(Table(tmp_path / "a.csv"))
     assert source.whole()["title"].to_list() == [None, None, "x"]
-
-
-def test_a_line_of_millions_of_fields_is_named(tmp_path: Path) -> None:
-    (tmp_path / "truth.csv").write_bytes(b"user,items\nu1" + b"," * (1 << 20) + b"\n")
-    words = "truth.csv: line 2 has 1,048,577 fields, expected 2 (user, items)"
-    with refusal(DataError, words):
-        next(sources(Table(tmp_path / "truth.csv"))).whole()
 
 
 LONG = "user,items" + "," * (1 << 17)
