@@ -14,21 +14,15 @@ from harness.data import fetching
 from harness.data.datasets import DATASETS, PublicDataset, known
 from harness.data.fetching import Place
 
-EACH = pytest.mark.parametrize("dataset", DATASETS.values(), ids=list(DATASETS))
 
-
-@EACH
-def test_a_declaration_is_sound(dataset: PublicDataset) -> None:
+@pytest.mark.parametrize("dataset", DATASETS.values(), ids=list(DATASETS))
+def test_a_declaration_and_its_config_are_sound(dataset: PublicDataset, tmp_path: Path) -> None:
     assert re.fullmatch("[0-9a-f]{64}", dataset.sha256)
     assert dataset.url == f"https://files.grouplens.org/datasets/movielens/{dataset.name}.zip"
     for name in dataset.members:
         assert PurePosixPath(name).parts == (dataset.folder, PurePosixPath(name).name)
     assert "commercial" in dataset.licence.text
     assert "Harper and J. A. Konstan (2015)" in dataset.licence.text
-
-
-@EACH
-def test_the_config_is_sound_and_its_files_come(dataset: PublicDataset, tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text(fetching.config_of(dataset), encoding="utf-8")
     tables = config_.read(path).layout().tables

@@ -97,18 +97,14 @@ JANUARY = 18262
 """Days from 1970 to 2020-01-01."""
 
 
-def test_of_a_folder_that_is_named_the_name_is_no_column(tmp_path: Path) -> None:
-    write(tmp_path, {"log/time=2020-01-01/0.csv": "user,item\na,x\n"})
-    refused(tmp_path, '0.csv: line 1: no column "time"', events="log/time=2020-01-01")
-
-
-def test_text_has_the_columns_of_its_folders_too(tmp_path: Path) -> None:
+def test_text_has_the_columns_of_its_folders_below_the_one_that_is_named(tmp_path: Path) -> None:
     files = {
         "log/time=2020-01-01/item=a%20%2F1/0.csv": 'user,note\nann,"1\n2"\nbob,\n',
         "log/time=2020-01-01/item=b/0.csv": "user,note\nann,\n",
     }
     result = rows(log(write(tmp_path, files), events="log"))
     assert result == [("ann", "a /1", JANUARY), ("ann", "b", JANUARY), ("bob", "a /1", JANUARY)]
+    refused(tmp_path, '0.csv: line 1: no column "time"', events="log/time=2020-01-01")
 
 
 @pytest.mark.parametrize(

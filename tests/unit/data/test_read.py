@@ -141,11 +141,6 @@ def test_a_table_has_its_own_id_or_that_of_the_events(tmp_path: Path) -> None:
     assert (layout.users.id, attributes.read(layout.users)["age"].to_list()) == ("user", ["30"])
 
 
-def test_the_record_has_the_table_as_it_was_given(tmp_path: Path) -> None:
-    assert config(tmp_path).resolved()["data"]["items"] == ITEMS
-    assert config(tmp_path, items="movies.csv").resolved()["data"]["items"] == "movies.csv"
-
-
 def test_keys_of_a_table_are_checked(tmp_path: Path) -> None:
     for items, words in (
         ({"id": "x"}, '[data] needs the key "items.file", which is missing; expected a text'),
