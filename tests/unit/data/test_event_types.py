@@ -46,12 +46,8 @@ def test_types_and_values_are_those_of_their_columns(tmp_path: Path) -> None:
     data = read(tmp_path, kind="event", value="stars")
     assert data.kinds == ("cart", "sale", "view")  # by name
     assert data.notes == ("event types: cart, sale, view",)
-    assert typed(data) == [
-        ("ann", "a", "view", 1.0),
-        ("ann", "b", "sale", 4.5),
-        ("bob", "a", "cart", 0.0),
-        ("bob", "a", "view", -2.0),
-    ]
+    events = [("ann", "a", "view", 1), ("ann", "b", "sale", 4.5), ("bob", "a", "cart", 0)]
+    assert typed(data) == [*events, ("bob", "a", "view", -2)]
     assert {event[2:] for event in typed(read(tmp_path))} == {("event", None)}
 
 

@@ -147,15 +147,6 @@ def test_a_damaged_entry_is_mended(folder: Path, name: str, damage: Any) -> None
     assert read(folder)[1]
 
 
-def test_no_cache_folder(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    for _ in range(2):
-        data, kept = read(folder)
-        assert (data.user_ids.to_list(), kept) == (["ann"], False)
-    assert (tmp_path / "file").read_bytes() == b""
-
-
 def test_other_keys_are_other_entries(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read(folder)
     assert not read(folder, where={"stars": {"min": 1}})[1]
@@ -171,6 +162,10 @@ def test_what_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with monkeypatch.context() as patch:
         patch.setattr(np, "save", Mock(side_effect=OSError(28, "No space left on device")))
         assert (read(folder)[1], entries()) == (False, [])
+    (folder / "file").touch()
+    with monkeypatch.context() as patch:
+        patch.setenv("HARNESS_CACHE_DIR", str(folder / "file" / "cache"))
+        assert [read(folder)[1], read(folder)[1]] == [False, False]
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", "1000")  # files that are written just now
     assert (read(folder)[1], read(folder)[1], entries()) == (False, False, [])
 
