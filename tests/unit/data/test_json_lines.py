@@ -7,13 +7,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-import small
 from conftest import refusal
 from event_files import FOLDER, log, refused, rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.errors import DataError, UsageError
+from harness.core.errors import DataError
 from harness.data import attributes, json_source
 from harness.data.layout import AttributeTable, Table
 from harness.data.lists import ParquetLists
@@ -152,11 +151,6 @@ def test_folders_name_columns_of_lines(tmp_path: Path) -> None:
     (tmp_path / "log" / "day=1970-01-03").mkdir(parents=True)
     lines(tmp_path, [{"user": "ann", "item": 7}], "log/day=1970-01-03/part.jsonl")
     assert rows(log(tmp_path, events="log", time="day")) == [("ann", "7", 2)]
-
-
-def test_rows_are_names(tmp_path: Path) -> None:
-    with refusal(UsageError, "[data] rows: found 5"):
-        small.config(tmp_path, data={"rows": 5})
 
 
 @pytest.mark.parametrize(("n_rows", "n_events"), [(2, 2), (100, 1)])
