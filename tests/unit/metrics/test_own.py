@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import small
 from conftest import refusal
 
 from harness import evaluate
@@ -41,10 +42,7 @@ LISTS, TRUTH = {"ann": ["x", "a", "b"]}, {"ann": ["a", "b", "c"]}
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with my_metrics.py, and the same file in one whose name has signs."""
-    (tmp_path / "my_metrics.py").write_text(SOURCE)
-    (tmp_path / "new (2) @home").mkdir(parents=True)
-    (tmp_path / "new (2) @home" / "shop.py").write_text(SOURCE)
-    return tmp_path
+    return small.write(tmp_path, {"my_metrics.py": SOURCE, "new (2) @home/shop.py": SOURCE})
 
 
 @pytest.mark.parametrize("name", ["my_metrics", "my_metrics.py", "new (2) @home/shop.py"])
@@ -71,7 +69,7 @@ def test_it_gets_hits_true_items_and_the_cut_off_of_every_user(
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("my_metrics:erly@3", ["my_metrics:erly", 'no function "erly"', 'did you mean "early"?']),
+        ("my_metrics:erly@3", ['no function "erly"', 'did you mean "early"?']),
         ("my_metrcs:early@3", ['no module "my_metrcs"', 'did you mean "my_metrics"?']),
         ("my_metrics:factor@3", ['no function "factor"']),
         ("my_metrics:early", ["no cut-off", '"my_metrics:early@10"']),
