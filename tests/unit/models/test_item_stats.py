@@ -16,29 +16,19 @@ def test_counts_of_coded_events() -> None:
     assert result.popular.tolist() == [1, 3, 0]
 
 
-def test_equal_counts_stand_in_the_order_of_ids() -> None:
-    one = np.zeros(4, np.int32)
-    result = train_counts(one, np.array([0, 1, 2, 3], np.int32), 4, np.array([2, 0, 3, 1]))
+def test_equal_counts_stand_in_the_order_of_ids_and_no_events_have_no_counts() -> None:
+    items, none = np.arange(4, dtype=np.int32), np.zeros(0, np.int32)
+    result = train_counts(0 * items, items, 4, np.array([2, 0, 3, 1]))
     assert result.popular.tolist() == [1, 3, 0, 2]
-
-
-def test_no_events_have_no_counts() -> None:
-    nothing = np.zeros(0, np.int32)
-    result = train_counts(nothing, nothing, 2, np.arange(2))
+    result = train_counts(none, none, 2, np.arange(2))
     assert (result.user_share.tolist(), result.count.tolist()) == ([0, 0], [0, 0])
     assert result.popular.tolist() == []
 
 
 def test_attributes_as_matrices() -> None:
-    table = pl.DataFrame(
-        {
-            "id": ["c", "a", "b"],
-            "colour": ["red", "blue", None],
-            "new": [True, False, True],
-            "price": [1, None, -2],
-            "tag": pl.Series([None] * 3, dtype=pl.String),
-        }
-    )
+    looks = {"colour": ["red", "blue", None], "new": [True, False, True], "price": [1, None, -2]}
+    tag = pl.Series([None] * 3, dtype=pl.String)
+    table = pl.DataFrame({"id": ["c", "a", "b"], **looks, "tag": tag})
     result = attribute_columns(table, pl.Series(["a", "b", "c", "d"]))
     assert {name: matrix.toarray().tolist() for name, matrix in result.items()} == {
         "colour": [[1, 0], [0, 0], [0, 1], [0, 0]],
