@@ -112,13 +112,6 @@ def test_a_rank_is_a_place_also_where_ranks_are_missing_between() -> None:
     assert figure(rows.sample(frac=1, random_state=1), {"ann": [999]}, "MRR") == 1 / 1000
 
 
-def test_a_repeated_prediction_is_no_second_hit_and_uses_its_place() -> None:
-    frame = pd.DataFrame({"user": "ann", "item": ["a", "a", "b"]})
-    ordered = [frame.assign(rank=[1, 2, 3]), frame.assign(score=[3, 2, 1])]
-    for lists in ({"ann": ["a", "a", "b"]}, frame, *ordered):
-        assert figure(lists, {"ann": ["a", "b"]}) == pytest.approx((1 + 2 / 3) / 2)
-
-
 far_apart = st.one_of(
     st.integers(0, 50),
     st.integers(-(2**63), 2**63 - 1),

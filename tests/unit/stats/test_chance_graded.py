@@ -1,15 +1,14 @@
 """A random ranking's graded NDCG, against every list that there is."""
 
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 from conftest import exactly
+from enumeration import of_all_lists
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.arrays import Ragged
-from harness.metrics import Block, Judgments, parse, per_user
+from harness.metrics import parse
 from harness.stats.chance_graded import Grades
 from harness.stats.chance_law import law
 from harness.stats.chance_moments import has_moments
@@ -31,16 +30,8 @@ def test_the_cumulants_are_those_of_all_lists(case: Any, gain: str) -> None:
     """Of a user beside another one, of whose two candidates the first, of grade 1, is true."""
     n, inside, outside, k = case
     r, metric = len(inside), parse(f"NDCG(gain={gain})@{k}")
-    lists = np.array(list(permutations(range(n), min(k, n))), np.int32)
-    count = len(lists)
-    truth = Ragged(np.arange(count + 1) * r, np.tile(np.arange(r, dtype=np.int32), count))
-    judgments = Judgments(
-        truth,
-        np.full(count, r + len(outside)),
-        np.tile(inside, count).astype(np.float64),
-        np.tile(outside, count).astype(np.float64),
-    )
-    values = per_user(metric, Block(lists, judgments, k))
+    sizes = n, r, r + len(outside), k
+    values = of_all_lists(f"NDCG(gain={gain})", *sizes, inside, outside)
     every = np.array([*inside, *outside])
     users, own = np.array([0] + [1] * len(every)), np.array([True, *(np.arange(len(every)) < r)])
     grades = Grades(users, np.append(1, every), own)

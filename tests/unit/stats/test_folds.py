@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
 from conftest import exactly
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,16 +103,6 @@ def test_repeats_have_means_of_their_own_and_a_metric_of_all_lists_has_no_users(
     assert of.offsets(ONE).tolist() == [[1 / 4, 1 / 2], [0, 1 / 4]]
     table = folded(of, part).tables["one"].values
     assert {m: own.tolist() for m, own in table.items()} == {METRIC: [[1 / 2, 0], [1 / 2, 1]]}
-
-
-def test_a_user_has_one_sign_in_all_folds() -> None:
-    """Two users, each better by 1 in both folds: half of all signs add up to ±2, as is seen.
-
-    With a sign a row it would be 2 of 16.
-    """
-    (facts,) = compared(*folds_of(*[{"ann": (1, 0), "bob": (1, 0)}] * 2)).facts
-    assert facts.p == pytest.approx(1 / 2, abs=4 * (1 / 4 / 9999) ** 0.5)
-    assert (facts.wins, facts.losses, facts.sample.n) == (2, 0, 2)
 
 
 def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
