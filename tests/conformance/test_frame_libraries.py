@@ -103,37 +103,20 @@ NUMBERS: Forms = {
         [arrow(rows, CODED).slice(0, 2), arrow(rows, CODED).slice(2)]
     ),
 }
-BY_POSITION: Forms = {
-    "tuples": lambda rows: tuple(map(tuple, rows.values())),
-    "2-d array in Fortran order": lambda rows: np.asfortranarray(list(rows.values())),
-    "2-d object array": lambda rows: np.array(list(rows.values()), object),
-    "list of arrays": lambda rows: [np.array(row) for row in rows.values()],
-}
 
 
 def numbered(rows: Rows) -> Rows:
     return {NUMBER[user]: [NUMBER[item] for item in row] for user, row in rows.items()}
 
 
-@pytest.mark.parametrize("form", TEXT)
-def test_lists_and_truth_with_ids_of_text(form: str) -> None:
-    of = TEXT[form]
-    assert evaluate(of(LISTS), TRUTH, METRICS).tolist() == EXPECTED
-    assert evaluate(LISTS, of(TRUTH), METRICS).tolist() == EXPECTED
+CASES = [*((dict, TEXT, form) for form in TEXT), *((numbered, NUMBERS, form) for form in NUMBERS)]
 
 
-@pytest.mark.parametrize("form", NUMBERS)
-def test_lists_and_truth_with_ids_of_whole_numbers(form: str) -> None:
-    of, lists, truth = NUMBERS[form], numbered(LISTS), numbered(TRUTH)
-    assert evaluate(of(lists), truth, METRICS).tolist() == EXPECTED
-    assert evaluate(lists, of(truth), METRICS).tolist() == EXPECTED
-
-
-@pytest.mark.parametrize("form", BY_POSITION)
-@pytest.mark.parametrize("names", [dict, numbered])
-def test_lists_a_row_go_with_lists_a_row(form: str, names: Callable[[Rows], Rows]) -> None:
-    lists, truth = BY_POSITION[form](names(LISTS)), BY_POSITION[form](names(TRUTH))
-    assert evaluate(lists, truth, METRICS).tolist() == EXPECTED
+@pytest.mark.parametrize(("names", "forms", "form"), CASES)
+def test_lists_and_truth_in_every_type(names: Any, forms: Forms, form: str) -> None:
+    lists, truth = names(LISTS), names(TRUTH)
+    assert evaluate(forms[form](lists), truth, METRICS).tolist() == EXPECTED
+    assert evaluate(lists, forms[form](truth), METRICS).tolist() == EXPECTED
 
 
 @pytest.mark.parametrize("form", TEXT)

@@ -84,12 +84,10 @@ def test_a_user_without_truth_or_list_is_averaged_by_some() -> None:
 @pytest.mark.parametrize(
     ("row", "truth", "k", "names", "expected"),
     [
-        # A hit at 1; R is 2 and the copy at 3 grows it: 1 / (2 + 1); divided by k nothing grows.
+        # A hit at 1; R is 2 and the copy at 3 grows it: 1 / (2 + 1).
         ("axa", "ab", 2, ["rectools"], 1 / 3),
-        ("axa", "ab", 2, ["rectools-k"], 1 / 2),
         # trec_eval is given items and scores, a and b; map_cut.2 sees both.
         ("aab", "ab", 2, ["trec_eval", "ir_measures"], 1),
-        ("aab", "ab", 2, ["kaggle"], 1 / 2),
         # An empty place uses its rank: P(2) = 1/2, of one true item; one place holds an item.
         ("-a", "a", 10, ["kaggle", "trec", "retrieved", "hits", "replay", "lenskit"], 1 / 2),
         # Truth is a set.

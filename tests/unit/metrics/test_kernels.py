@@ -92,12 +92,13 @@ def test_inputs_may_be_read_only_in_any_memory_order_and_with_offsets_of_any_wid
 
 ITEMS, INDPTR, INDICES = np.array([[1, 2]], np.int32), np.array([0, 2]), np.array([1, 4], np.int32)
 
+FALLING = {"items": np.zeros((3, 1), np.int32), "truth_indptr": np.array([0, 2, 1, 2], np.uint32)}
+
 
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
         ({"items": ITEMS.astype(np.int64)}, ["items", "2-d int32", "int64", "(1, 2)"]),
-        ({"items": [[1, 2]]}, ["items", "2-d int32", "list"]),
         ({"items": np.array([[-7, 2]], np.int32)}, ["items", "user 0", "-7", "-1"]),
         ({"truth_indices": INDICES.astype(float)}, ["truth_indices", "int32", "float64"]),
         ({"truth_indices": INDICES[::-1]}, ["truth_indices", "user 0", "ascending", "found 4, 1"]),
@@ -111,19 +112,7 @@ ITEMS, INDPTR, INDICES = np.array([[1, 2]], np.int32), np.array([0, 2]), np.arra
         ({"relevant": np.array([2, 2])}, ["relevant", "(1,)", "(2,)"]),
         ({"k": 0}, ["k must", "from 1", "got 0"]),
         ({"k": 2.5}, ["k must", "whole", "2.5"]),
-        ({"k": 2**31}, ["k must", "2147483648"]),
-        (
-            {
-                "items": np.zeros((3, 1), np.int32),
-                "truth_indptr": np.array([0, 2, 1, 2], np.uint32),
-            },
-            ["must not fall, it does at user 1"],
-        ),
-        (
-            {"items": np.array([[0], [-2]], np.int32), "truth_indptr": np.zeros(3, int)}
-            | {"truth_indices": INDICES[:0]},
-            ["user 1 "],
-        ),
+        (FALLING, ["must not fall, it does at user 1"]),
     ],
 )
 def test_what_is_refused_and_named(changed: dict[str, Any], named: list[str]) -> None:

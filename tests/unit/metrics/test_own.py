@@ -27,9 +27,6 @@ def leaves(hits, n_relevant, k):
 def nothing(hits, n_relevant, k):
     return float("nan")
 
-def narrow(hits, n_relevant):
-    return 1
-
 def cheats(hits, n_relevant, k):
     hits[:] = True
     return 1
@@ -88,17 +85,15 @@ def test_what_is_misspelled_is_named(folder: Path, text: str, named: list[str]) 
         ("shouts", ["KeyError", "too loud", "my_metrics.py, line 10"]),
         ("leaves", ["SystemExit"]),
         ("nothing", ["returned nan", "a finite number"]),
-        ("narrow", ["takes 2 positional arguments"]),
         ("cheats", ["read-only"]),
     ],
 )
 def test_what_goes_wrong_in_it_is_told_with_its_arguments(
     folder: Path, function: str, named: list[str]
 ) -> None:
-    metric = parse(f"my_metrics:{function}@3", folder)
-    given = [f'"my_metrics:{function}"', "hits=[2 3] as ranks, n_relevant=3, k=3"]
-    with refusal(UsageError, *given, *named):
-        evaluate(LISTS, TRUTH, metric)
+    arguments = f'"my_metrics:{function}"', "hits=[2 3] as ranks, n_relevant=3, k=3"
+    with refusal(UsageError, *arguments, *named):
+        evaluate(LISTS, TRUTH, parse(f"my_metrics:{function}@3", folder))
 
 
 @pytest.mark.parametrize(("source", "named"), [("1 / 0", "ZeroDivisionError"), ("def (", "Syntax")])

@@ -31,21 +31,11 @@ def lists(*rows: list[int]) -> Recommendations:
     return Recommendations(np.array(rows, np.int32))
 
 
-def test_scores_by_hand_in_the_order_asked_for() -> None:
-    metrics = [parse(m) for m in ("MAP@3", "Recall@1", "Recall@3", "HitRate@2", "MRR@3")]
-    table = score([lists([0, 1, 3], [1, -1, 2])], TWO, metrics)
-    assert list(table.values) == metrics
-    # hits at ranks 1 and 3, so AP (1/1 + 2/3) / 2; a hit at rank 3, so (1/3) / 2
-    first, second = [5 / 6, 0.5, 1, 1, 1], [1 / 6, 0, 0.5, 0, 1 / 3]
-    result = [values[0].tolist() for values in table.values.values()]
-    assert result == [pytest.approx(own, abs=1e-15) for own in zip(first, second, strict=True)]
-
-
 def test_repeats_are_rows_and_average_by_user_and_by_repeat() -> None:
-    recall = parse("Recall@3")
+    recall, hit_rate = parse("Recall@3"), parse("HitRate@1")
     repeats = [lists([0, 3, -1], [2, -1, -1]), lists([1, -1, -1], [-1] * 3)]
-    table = score(repeats, TWO, [recall])
-    assert table.repeats == 2
+    table = score(repeats, TWO, [recall, hit_rate])
+    assert (table.repeats, list(table.values)) == (2, [recall, hit_rate])
     assert table.values[recall].tolist() == [[1.0, 0.5], [0.0, 0.0]]
     assert table.of_users(recall).tolist() == [0.5, 0.25]
     assert table.of_repeats(recall) == [0.75, 0.0]

@@ -94,7 +94,6 @@ def test_conventions_ask_too() -> None:
     with pytest.raises(UsageError, match='score="prediction"'):
         conventions(lists, TRUTH, 2)
     assert conventions(lists, TRUTH, 2, score="prediction").loc["kaggle", MAP] == 1
-    assert conventions(lists, TRUTH, 2, score=False).loc["kaggle", MAP] == 1 / 2
     with pytest.warns(UserWarning, match='"price"') as warned:
         conventions(pd.DataFrame(rows("price")), TRUTH, 2)
     assert warned[0].filename == __file__

@@ -14,13 +14,7 @@ from statsmodels.stats.multitest import multipletests
 from harness.stats import tests
 from harness.stats.intervals import Sample
 from harness.stats.resampling import randomized
-from harness.stats.tests import (
-    CORRECTIONS,
-    effect_size,
-    minimum_detectable_difference,
-    randomization_test,
-    t_test,
-)
+from harness.stats.tests import effect_size, minimum_detectable_difference, randomization_test
 
 scores = st.sampled_from([0.0, 0.0, 1 / 12, 0.25, 0.5, 1.0])
 
@@ -30,7 +24,7 @@ def test_the_t_test_equals_scipys(rows: list[tuple[float, float]]) -> None:
     one, other = np.array(rows).T
     assume(len(set(one - other)) > 1)
     expected = stats.ttest_rel(one, other).pvalue
-    assert t_test(Sample.of(one - other)) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    assert tests.t_test(Sample.of(one - other)) == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
 def test_the_randomisation_test_equals_scipys_on_the_same_signs() -> None:
@@ -61,7 +55,7 @@ def test_sums_that_differ_by_rounding_alone_are_ties() -> None:
 
 def test_differences_without_spread() -> None:
     for values, p in (([0.0, 0.0, 0.0], 1), ([0.5], 1), ([0.1, 0.1, 0.1], 0)):
-        assert t_test(Sample.of(np.array(values))) == p
+        assert tests.t_test(Sample.of(np.array(values))) == p
 
 
 def test_effects_by_hand() -> None:
@@ -87,9 +81,9 @@ p_values = st.lists(st.floats(0, 1), min_size=1, max_size=60)
 def test_corrections_equal_those_of_statsmodels_and_scipy(p: list[float]) -> None:
     before = np.array(p)
     for result, expected in (
-        (CORRECTIONS["holm"](before), multipletests(p, method="holm")[1]),
-        (CORRECTIONS["bh"](before), multipletests(p, method="fdr_bh")[1]),
-        (CORRECTIONS["bh"](before), stats.false_discovery_control(p)),
+        (tests.CORRECTIONS["holm"](before), multipletests(p, method="holm")[1]),
+        (tests.CORRECTIONS["bh"](before), multipletests(p, method="fdr_bh")[1]),
+        (tests.CORRECTIONS["bh"](before), stats.false_discovery_control(p)),
     ):
         assert result == pytest.approx(expected, rel=1e-10, abs=1e-10)
         assert before.tolist() == p
