@@ -140,7 +140,7 @@ def test_a_metric_of_ones_own_is_found_again_in_another_folder(
     assert first == second
     early = read_run(Path()).metrics[EARLY]
     submitted = of_run(Path(), "popular", metrics=(early,))
-    explained = [explain(submitted, user, 1, early).metrics[EARLY] for user in (0, 1)]
+    explained = [explain(submitted, user, 1, early).metrics[str(early)] for user in (0, 1)]
     assert explained == [1 / 2, 0]
 
 

@@ -3,8 +3,7 @@
 Limits are four standard errors of the share of so many trials.
 """
 
-import importlib.util
-import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,11 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-def load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where dataclasses look, and the second study for the first
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
 def studies() -> tuple[Any, Any]:
-    return load("calibration"), load("calibration_folds")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        return import_module("calibration"), import_module("calibration_folds")
 
 
 def around(share: float, trials: int) -> Any:

@@ -37,13 +37,6 @@ def test_one_row_a_user_in_the_order_of_ids_which_keep_their_type(users: Any) ->
     pd.testing.assert_frame_equal(result, expected)
 
 
-def test_a_user_without_a_list_scores_0_and_is_counted() -> None:
-    for lists in ({"ann": ["a"]}, {"ann": ["a"], "bob": []}, {"ann": {"a": 1.5}, "bob": {}}):
-        result = evaluate(lists, TRUTH, ["Recall@3", "Precision@1"])
-        assert result.tolist() == [1 / 4, 1 / 2]
-        assert result.attrs["users_without_list"] == 1
-
-
 @pytest.mark.parametrize(
     "truth",
     [

@@ -58,8 +58,6 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     # Columns that are missing, or more than one.
     ('recommendations: no column "user"|did you mean "usr"?|user=',
      {"lists": ROWS.rename(columns={"user": "usr"})}),
-    ('recommendations: no column "item"|user, sku|item=',
-     {"lists": pa.table({"user": ["ann"], "sku": ["a"]})}),
     ('recommendations: no column "position"|user, item|rank=', {"lists": ROWS, "rank": "position"}),
     ('recommendations: no column "item"|one, two|item=',
      {"lists": WIDE.rename({"item": "one"}).with_columns(two=pl.col("one"))}),
@@ -87,8 +85,6 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     *((f'recommendations: column "{column}", row 2|user \'bob\': found |a {column} is a number',
        {"lists": ROWS.assign(**{column: numbers})})
       for column, numbers in (("rank", [1.0, 2.0, None]), ("score", objects(1.0, 2.0, NAN)))),
-    ("recommendations: column \"score\", row 2|'high'",
-     {"lists": ROWS.assign(score=objects(1, 0.5, "high"))}),
     ("recommendations: score, row 0 (the first is 0), user 'ann': found nan; a score is a number",
      {"lists": {"ann": {"a": NAN}}}),
     *(("recommendations: score, row 1|expected a number", {"lists": {"ann": {"a": 1, "b": score}}})

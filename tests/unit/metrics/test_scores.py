@@ -62,11 +62,6 @@ def test_blocks_of_users_and_threads_change_no_bit(threads: int, block: int) -> 
         assert parts[metric].tolist() == whole[metric].tolist(), metric
 
 
-def test_mean_is_rounded_once() -> None:
-    assert mean(np.full(10, 0.1)) == 0.1  # one after the other, the sum is 0.9999999999999999
-    assert mean(np.array([1e16, 1.0, -1e16, 1.0])) == 0.5
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.randoms(use_true_random=False))
 def test_mean_is_the_exact_sum_whatever_the_order(values: list[float], chance: Any) -> None:
     result = mean(np.array(values))

@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from harness.core import steps
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.chance import Verdict, chance_steps
-from harness.stats.chance_law import Law, LawOfAll, law
-from harness.stats.chance_moments import moment_sums, of_mean
+from harness.stats.chance_law import Law, law
 
 METRIC = parse("MAP@1")
 
@@ -107,22 +104,3 @@ def test_values_that_vary_more_than_random_ones_are_less_certain() -> None:
     t = 0.05 / math.sqrt(0.55 * 0.45 / 99)
     assert result.p == pytest.approx(2 * stats.t.sf(t, 99), rel=0.05)
     assert result.verdict == "no better than chance"
-
-
-@given(st.permutations(range(60)))
-def test_the_order_of_users_changes_no_bit(order: list[int]) -> None:
-    """Nor of the chance alone; of widely spread scores, whose own spread is looked at too."""
-    rng = np.random.default_rng(6)
-    scores = np.where(rng.random((9, 60)) < 0.2, rng.random((9, 60)), 0.0)
-    relevant = rng.integers(1, 6, 60)
-    result = [
-        (
-            against_chance(scores[:, users], known),
-            of_mean(moment_sums(known)),
-            LawOfAll.of(known.sums()).of_no_hit(),
-        )
-        for users in (np.arange(60), order)
-        for known in [law(METRIC, 50 + 7 * relevant[users], relevant[users], relevant[users])]
-        if known is not None
-    ]
-    assert result[0] == result[1]

@@ -55,8 +55,6 @@ def test_users_are_worked_out_each_and_scalars_are_shared(name: str) -> None:
     for fact in ("mean", "var", "third"):
         assert together[fact].tolist() == [float(own[fact]) for own in alone]
     assert moments(name, [[7], [9]], [1, 2, 3], 3, 4).mean.shape == (2, 3)
-    none = np.empty(0, np.int64)
-    assert moments(name, 10, none, none, 5).mean.shape == (0,)
 
 
 def test_the_mean_over_users_has_their_mean_and_the_root_of_summed_variances() -> None:

@@ -14,12 +14,6 @@ scores = st.floats(0, 1).map(lambda x: round(x, 4))
 user_scores = st.lists(scores, min_size=2, max_size=40).filter(lambda values: len(set(values)) > 1)
 
 
-def test_a_t_interval_by_hand() -> None:
-    """0 and 1: mean 1/2, error 1/2; t with 1 degree of freedom at 0.975 is 12.7062."""
-    result = student(Sample.of(np.array([0.0, 1.0])))
-    assert result == pytest.approx((0.5 - 6.3531, 0.5 + 6.3531), abs=1e-4)
-
-
 @given(user_scores)
 def test_t_intervals_equal_scipys(values: list[float]) -> None:
     sample = Sample.of(np.array(values))

@@ -1,4 +1,4 @@
-"""Pairs of models by hand, and the same for any order and any number of threads."""
+"""Pairs of models by hand; test_folds.py has the same for any order of users."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import hashes, refusal
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from harness.core import steps
@@ -26,14 +24,12 @@ MANY = {
 }
 
 
-def compared(
-    user_scores: dict[str, Any], metric: Metric = METRIC, order: Any = slice(None), **named: Any
-) -> Comparison:
-    """Compare models of scores (users,) or (repeats, users), with users in some order."""
+def compared(user_scores: dict[str, Any], metric: Metric = METRIC, **named: Any) -> Comparison:
+    """Compare models of scores (users,) or (repeats, users)."""
     scores = {name: np.atleast_2d(np.array(own, float)) for name, own in user_scores.items()}
-    tables = {name: ScoreTable({metric: own[:, order]}) for name, own in scores.items()}
+    tables = {name: ScoreTable({metric: own}) for name, own in scores.items()}
     names, rules = list(tables), Rules(**named)
-    users = hashes(scores[names[0]].shape[1])[order]
+    users = hashes(scores[names[0]].shape[1])
     drawn = bootstrap_steps(keys_of(names, [metric]), rules.resamples, rules.seed)
     both = steps.side_by_side([compare_steps(names, metric, rules), drawn])
     paired, resampled = steps.found(both, steps.of_one(ScoredUsers(users, tables)))
@@ -134,13 +130,6 @@ def test_pairs_stand_best_first_and_are_judged_alike_whoever_else_is_there() -> 
     assert alone.ci95_bootstrap == among.ci95_bootstrap
     reverse = compared({name: MANY[name] for name in reversed(list(MANY))})
     assert everyone.to_dict() == reverse.to_dict()
-
-
-@given(st.permutations(range(40)))
-def test_the_order_of_users_changes_no_bit(order: list[int]) -> None:
-    few = {name: scores[:40] for name, scores in MANY.items()}
-    few["repeated"] = np.stack([few["weak"], few["same"], few["strong"]])
-    assert compared(few, order=order, resamples=100) == compared(few, resamples=100)
 
 
 def test_many_pairs_get_more_flips() -> None:

@@ -150,13 +150,6 @@ def test_each_user_has_a_coin_of_its_own() -> None:
     assert set(alike[:, 0] - alike[:, 1]) == {0.5, -0.5}  # equal values change no difference
 
 
-@pytest.mark.parametrize("resample", [bootstrap, randomized])
-def test_a_row_without_a_user_is_refused(resample: Any) -> None:
-    for users in (149, 151):
-        with pytest.raises(ValueError, match=f"{users} users, but 150 rows of values"):
-            resample(DENSE, hashes(users), 10)
-
-
 def test_weights_and_signs_are_drawn_as_written_down() -> None:
     """Number by number, in plain Python: what is drawn many at a time is no other."""
     users = hashes(20)
