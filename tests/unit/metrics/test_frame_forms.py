@@ -108,7 +108,9 @@ def test_numbers_that_polars_has_no_column_for(column: str, kind: str) -> None:
     assert evaluate(rows.astype({column: kind}), {"ann": [2]}, "MRR").iloc[0] == 1
 
 
-def test_rows_of_an_array_are_filled_up_with_minus_1() -> None:
+def test_rows_of_an_array_are_filled_up_with_minus_1_and_a_matrix_is_one() -> None:
+    with pytest.warns(PendingDeprecationWarning):
+        assert evaluate(np.matrix([[1, 2]]), [[2]], "MRR").iloc[0] == 1 / 2
     lists = np.array([[5, 6, -1], [7, -1, -1], [-1, -1, -1]])
     truth = np.array([[6, -1], [8, 7], [9, -1]], np.int32)
     result = evaluate(lists, truth, ["Recall@3", "MRR@3"], per_user=True)

@@ -64,6 +64,8 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     ('truth: no column "grad"|user, item|grade=', {"truth": ROWS, "grade": "grad"}),
     ('truth: no column "user"|(another is named with truth_user="…")',
      {"truth": ROWS.rename(columns={"user": "customer"})}),
+    ("recommendations: two columns have one name", {"lists": pa.RecordBatch.from_arrays(
+        [pa.array(["a"])] * 3, names=["user", "item", "item"])}),
     ('recommendations: two columns have one name "user"',
      {"lists": pd.DataFrame([["ann", "ann", "a"]], columns=["user", "user", "item"])}),
     # Ids that are missing.
@@ -111,6 +113,8 @@ DATA: list[tuple[str, dict[str, Any]]] = [
       for column, ids, odd in (("user", objects("a", "b", 5), "5 (int) among values of type str"),
                                ("item", objects(5, 6, "b"), "'b' (str) among values of type int"))),
     ("recommendations: items|found 5 (int) among values of type str", {"lists": {"ann": ["a", 5]}}),
+    ("recommendations: items|found True (bool) among values of type int",
+     {"lists": {"ann": [5, True]}, "truth": {"ann": [1]}}),
     ('recommendations: column "item"|2.5',  # to Polars it is a 2
      {"lists": cells([1], [2.5]), "truth": {"ann": [1]}}),
     (f"recommendations: items holds values of type str that cannot be read|{NO_TEXT!r}",

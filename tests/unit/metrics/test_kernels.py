@@ -64,6 +64,7 @@ FALLING = {"items": np.zeros((3, 1), np.int32), "truth_indptr": np.array([0, 2, 
     ("changed", "named"),
     [
         ({"items": ITEMS.astype(np.int64)}, ["items", "2-d int32", "int64", "(1, 2)"]),
+        ({"items": [[1, 2]]}, ["items", "2-d int32", "list"]),
         ({"items": np.array([[-7, 2]], np.int32)}, ["items", "user 0", "-7", "-1"]),
         ({"truth_indices": INDICES.astype(float)}, ["truth_indices", "int32", "float64"]),
         ({"truth_indices": INDICES[::-1]}, ["truth_indices", "user 0", "ascending", "found 4, 1"]),

@@ -77,6 +77,8 @@ def test_a_resample_is_the_mean_of_who_is_drawn_or_where_nobody_is_of_all() -> N
     assert (weights.sum(axis=1) == 0).mean() == pytest.approx(np.exp(-2), abs=0.01)
     assert set(means[weights.sum(axis=1) == 0]) == {2.5}
     assert set(means[weights[:, 0] == 0]) == {2.5, 4}
+    with pytest.raises(ValueError, match="299 users, but 300 rows of values"):
+        randomized(SPARSE, hashes(299), 10)
     nobody = bootstrap(np.zeros((0, 2)), hashes(0), resamples=3)
     assert np.isnan(nobody).tolist() == [[True, True]] * 3
 
