@@ -12,12 +12,19 @@ from harness.metrics import Block, Judgments, parse, per_user
 from harness.stats.chance_law import law
 
 
-def of_all_lists(name: str, n: int, r: int, relevant: int, k: int) -> Any:
-    """Return a metric's values of all ordered lists of min(k, n) candidates, r of n true."""
+def of_all_lists(
+    name: str, n: int, r: int, relevant: int, k: int, inside: Any = None, outside: Any = None
+) -> Any:
+    """Return a metric's values of all ordered lists of min(k, n) candidates, r of n true.
+
+    With the grades of true items that are candidates, and of those that are none.
+    """
     lists = np.array(list(permutations(range(n), min(k, n))), np.int32)
-    rows = np.tile(np.arange(r, dtype=np.int32), len(lists))
-    key = Judgments(Ragged(np.arange(len(lists) + 1) * r, rows), np.full(len(lists), relevant))
-    return per_user(parse(f"{name}@{k}"), Block(lists, key, k))
+    count = len(lists)
+    truth = Ragged(np.arange(count + 1) * r, np.tile(np.arange(r, dtype=np.int32), count))
+    grades = [None if own is None else np.tile(own, count) * 1.0 for own in (inside, outside)]
+    judgments = Judgments(truth, np.full(count, relevant), *grades)
+    return per_user(parse(f"{name}@{k}"), Block(lists, judgments, k))
 
 
 def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> list[float]:

