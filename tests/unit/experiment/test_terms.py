@@ -96,7 +96,6 @@ def test_the_metric_is_the_competitions_own(tmp_path: Path, header: str, metric:
     [
         ("id,prediction\n1,A B F\n2,E D\n", "SUB304"),  # letters from A to E
         ("id,hotel_cluster\n1,99 100\n2,3 4\n", "SUB304"),  # clusters from 0 to 99
-        ("id,hotel_cluster\n1,1 2\n2x,3 4\n", "SUB210"),
         ("session_type,labels\n1_clicks,1 2\n2_CLICKS,3 1\n", "SUB210"),
         ("USER_ID_hash,PURCHASED_COUPONS\n" + "a1" * 16 + ",\n" + "b2" * 15 + ",c d\n", "SUB210"),
     ],
@@ -116,15 +115,11 @@ def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
         ({"config": "own", "solution": "s.csv"}, "a config says it all: leave --solution out"),
         ({"config": "own", "sample": "a.csv", "items": "b.csv"}, "leave --sample and --items out"),
         ({"config": "own", "separator": ";"}, "or add --set 'submission.separator=\";\"'"),
-        (
-            {"config": "own", "keep_users_without_items": True},
-            "--keep-users-without-items goes with --solution",
-        ),
+        ({"config": "own", "keep_users_without_items": True}, "goes with --solution"),
         ({"separator": "/"}, "--separator is '/'; expected one of ' ' (one space)"),
         ({"named": Named("a", "a")}, "one column for two things: a, a; name each its own"),
         ({"named": Named(rank="a", score="b")}, "ordered by rank or score, not both"),
         ({"named": Named(score="a", row_order=True)}, "or as its rows stand: name one"),
-        ({"named": Named(rank="a", row_order=True)}, "or as its rows stand: name one"),
         ({"overrides": ["data.path=x"]}, "--set data.path=x overrides a key of a config; name it"),
         ({"sample": 3}, "found int; give the path of a file"),
     ],
@@ -144,7 +139,7 @@ def test_something_to_score_against_is_needed(tmp_path: Path) -> None:
         Terms.of(tmp_path / "own.toml").scored_against()
 
 
-@pytest.mark.parametrize("k", [0, -2, True, 2.5, "many"])
+@pytest.mark.parametrize("k", [0, True, 2.5, "many"])
 def test_a_cut_off_is_a_whole_number(tmp_path: Path, k: Any) -> None:
     write(tmp_path, lists="user,items\nann,a\n", solution="user,items\nann,a\n")
     with refusal(UsageError, f"k is {k!r}; expected a whole number, 1 or more"):
@@ -160,34 +155,22 @@ def evaluation_set(folder: Path, **sections: Any) -> Config:
     return small.config(folder, log=LOG, **sections)
 
 
-def test_without_a_table_of_users_nobody_is_missing(tmp_path: Path) -> None:
-    write(tmp_path, lists="who,what\nann,b x\nzed,a b\n")
-    assert harness.validate(tmp_path / "lists.csv", config=evaluation_set(tmp_path)).problems == ()
-    result = harness.score(tmp_path / "lists.csv", config=evaluation_set(tmp_path))
-    assert result.metrics["MAP@2"].mean == (1 + 0) / 2
-    assert (result.left_out["users_outside"], result.left_out["items_unknown"]) == (1, 1)
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_tables_of_users_and_items_of_any_kind(tmp_path: Path, kind: str) -> None:
-    data = {"users": f"users.{kind}", "items": f"items.{kind}"}
-    for name, ids in (("user", ["ann", "bob", "cid"]), ("item", ["a", "b"])):
-        frame = pl.DataFrame({name: ids, "name": ids})
-        path = tmp_path / data[f"{name}s"]
-        frame.write_csv(path) if kind == "csv" else frame.write_parquet(path)
-    config = evaluation_set(tmp_path, data=data)
-    write(tmp_path, lists="user,items\nann,b zz\nbob,a b\n")
-    problems = harness.validate(tmp_path / "lists.csv", config=config).problems
-    assert [(p.code, p.value) for p in problems] == [("SUB201", "cid"), ("SUB304", "zz")]
+def test_tables_of_users_and_items_of_any_kind(tmp_path: Path) -> None:
+    """Without a table nobody is missing, and no item is unknown."""
+    write(
+        tmp_path, lists="user,items\nann,b zz\nbob,a b\n", users="user,age\nann,3\nbob,4\ncid,5\n"
+    )
+    pl.DataFrame({"item": ["a", "b"], "name": ["x", "y"]}).write_parquet(tmp_path / "items.parquet")
+    tables = {"users": "users.csv", "items": "items.parquet"}
+    for data, found in ({}, []), (tables, [("SUB201", "cid"), ("SUB304", "zz")]):
+        config = evaluation_set(tmp_path, data=data)
+        problems = harness.validate(tmp_path / "lists.csv", config=config).problems
+        assert [(p.code, p.value) for p in problems] == found
 
 
 def test_a_sample_and_columns_of_a_config(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        ours="row,who,what\n1,ann,\n2,bob,\n",
-        sample="who,what\nann,\nbob,\n",
-        lists="who,what\nann,b;a\nbob,a;007\n",
-    )
+    files = {"sample": "who,what\nann,\nbob,\n", "lists": "who,what\nann,b;a\nbob,a;007\n"}
+    write(tmp_path, **files)
     own = {"sample": "sample.csv", "user": "who", "items": "what", "separator": ";"}
     config = evaluation_set(tmp_path, submission=own)
     assert harness.validate(tmp_path / "lists.csv", config=config).problems == ()
@@ -197,9 +180,6 @@ def test_a_sample_and_columns_of_a_config(tmp_path: Path) -> None:
     assert (problem.code, problem.hint) == ("SUB309", "put a semicolon between items")
     with refusal(UsageError, '[submission] has no key "smple"; did you mean "sample"'):
         evaluation_set(tmp_path, submission={"smple": "sample.csv"})
-    config = evaluation_set(tmp_path, submission={"sample": "gone.csv"})
-    with refusal(DataError, "gone.csv: there is no such file"):
-        harness.validate(tmp_path / "lists.csv", config=config)
 
 
 def test_an_evaluation_set_that_cannot_be_read_is_told(tmp_path: Path) -> None:
