@@ -9,7 +9,6 @@ import small
 from conftest import refusal
 from hypothesis import given
 from hypothesis import strategies as st
-from small import POPULAR
 
 import harness
 from harness import config as config_
@@ -165,7 +164,7 @@ def test_a_header_whose_competition_has_other_rules_is_not_written(tmp_path: Pat
     otto = {"data": {"layout": "otto", "path": ".", "cache": False}}
     done = harness.split(config_.parse(small.values() | otto, tmp_path), tmp_path / "out")
     (sample,) = texts(tmp_path / "out", "sample_submission.csv")
-    assert sample.startswith("user,item\n0,1 2 3\n")
+    assert sample == "user,item\n0,1 2\n1,1 2\n2,1 2\n"
     assert done.record.evaluation.users == 3
     for k, columns in ((12, "customer_id,prediction"), (20, "user,item")):
         demo = config_.read(ROOT / "configs" / "demo.toml", [f"evaluation.k={k}"])
@@ -254,6 +253,9 @@ def test_both_leaderboards_have_users(share: float | None, public: int, tmp_path
     assert (done.record.public, done.record.public_share) == (public, share or 0.7)
 
 
+ONE = "user,item,time\nann,a,2020-01-01\nann,a,2020-01-08\n"
+
+
 @pytest.mark.parametrize(
     ("share", "log", "words"),
     [
@@ -261,11 +263,7 @@ def test_both_leaderboards_have_users(share: float | None, public: int, tmp_path
         (1.0, LOG, "--public-share is 1; expected"),
         (float("nan"), LOG, "--public-share is nan; expected"),
         (None, LOG, "[compare] public_shares is empty; name a share, --public-share 0.3"),
-        (
-            0.3,
-            "user,item,time\nann,a,2020-01-01\nann,a,2020-01-08\n",
-            "1 user cannot be divided between a public and a private leaderboard",
-        ),
+        (0.3, ONE, "1 user cannot be divided between a public and a private leaderboard"),
     ],
 )
 def test_shares_that_are_refused(share: float | None, log: str, words: str, tmp_path: Path) -> None:
