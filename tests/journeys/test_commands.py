@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from typer.main import get_command
 
 from harness import config as config_
 from harness.cli import app
-from harness.core.table import Sheet
 from harness.experiment.run import run
 
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
@@ -95,9 +93,7 @@ def test_no_arguments_show_the_help(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_and_the_short_options_of_the_long_ones(
-    cli: Cli, command: str
-) -> None:
+def test_every_command_has_help(cli: Cli, command: str) -> None:
     tells(cli(command, "-h"), 0, "Usage:", command, "--help")
     assert ("-o" in options(command)) == ("--out" in options(command))
 
@@ -152,22 +148,18 @@ REFUSED = {
     "runn": "No such command 'runn'",
     "run exam.toml --nope": "No such option: --nope",
     "run exam.toml --engine maybe": "'maybe' is not one of 'local', 'spark'",
-    "run exam.toml --memory 4_gigs": "memory is '4_gigs'; write a number",
     "synth hm --out x --users many": "'--users': found many, expected a whole number",
     f"explain {TRUE} --worst -1": "'--worst': found -1, expected 0 or more",
-    "list": "Missing argument 'TOPIC'",
     # What commands refuse.
     "run": "no config; name one: CONFIG, or --config CONFIG",
     "submit --model popular -o own.csv": "no config; name one: CONFIG or RUN, or --config CONFIG",
     "score lists.csv other.csv": "other.csv: stands where a config (TOML) may",
     "validate lists.csv other.csv": "and harness compare FILE… takes several",
-    "run exam.toml -q -v": "--quiet leaves out what --verbose and --debug show",
     "split exam.toml -o log.csv/out": "log.csv/out: cannot be written",
     "run exam.toml --fresh --engine spark": "--fresh is an option of --engine local",
     "run two.toml --model populr": 'did you mean "popular"',
     "run exam.toml --out log.csv/x": "log.csv/x: cannot be written; choose another --out",
     f"score {TRUE} --k 0": "--k is 0; expected 1 or more",
-    f"score {TRUE} --k 99999999999": "must be from 1 to 2147483647",
     "score one --k 3": "one: a run knows its evaluation set, and its lists are no file",
     f"explain {TRUE} --user ann --k 3 --metric MAP@2": "says its own cut-off; leave --k out",
     f"explain {TRUE} --user ann --model popular": "lists.csv: --model, --repeat and --fold go with",
@@ -176,17 +168,14 @@ REFUSED = {
     "explain thesis --user ann": "thesis: is no run folder; name a file of lists, or a run",
     "explain one --user ann": "one: which model? name one with --model; allowed: ",
     "explain one --model random --best 1 --config exam.toml": "leave --config and --solution out",
-    "explain one --model random --user ann --fold 1": "one: has one evaluation set, no folds; leave",
+    "explain one --model random --user ann --fold 1": "one: has one evaluation set, no folds",
     "submit exam.toml --model popular -o own.csv --fold 1": "exam.toml: --fold goes with a run",
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
     f"synth hm --out {'a' * 300} --users 20": "aaa: cannot be written: File name too long",
-    f"validate log.csv --sample {'a' * 300}": "no such file",
     "init log.csv -o log.csv": "is read by this command and never",
     # Options that are gone: what to do instead.
     "validate lists.csv --engine spark": "--engine was removed; leave it out",
     "score lists.csv --master local[2]": "harness.spark.evaluate(predictions, truth, metrics)",
-    "compare run --remote sc://host": "--remote was removed; leave it out: run folders",
-    "run config.toml --whole keep": "--whole was removed; leave it out: where events are",
 }
 
 
@@ -310,9 +299,8 @@ def test_failures_in_other_ways(harness: Cli) -> None:
     """The first may end the run, --quiet says it too, and --debug has its traceback."""
     is_refused(harness("run", "fails.toml", "--fail-fast"), 'model "mine" raised in', "--debug")
     assert runs() == []
-    status, out, err = harness("run", "fails.toml", "--quiet", "--format", "json")
+    status, _, err = harness("run", "fails.toml", "--quiet")
     assert (status, err) == (1, "1 of 2 models failed; --debug shows tracebacks\n")
-    assert json.loads(out)["failed"][0]["name"] == "mine"
     status, out, err = harness("run", "fails.toml", "--debug", "--fresh")
     assert (status, "Traceback" in out) == (1, False)
     assert "Traceback (most recent call last)" in err
@@ -338,15 +326,6 @@ def test_what_a_model_prints_is_kept_out_of_the_json(harness: Cli) -> None:
         assert words in err
 
 
-def test_a_terminal_gets_the_rich_table(harness: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[Sheet] = []
-    monkeypatch.setattr("harness.core.terminal.print_rich", shown.append)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    status, out, _ = harness("run", "exam.toml", "--out", "run")
-    assert (status, out) == (0, "written to run/\nnext  harness report run\n")
-    assert [row[0] for row in shown[0].rows] == ["popular", "chance (exact)"]
-
-
 # Other commands that have no journey of their own.
 
 
@@ -366,6 +345,7 @@ def test_compare(harness: Cli) -> None:
 
 def test_lists_of_what_there_is(cli: Cli) -> None:
     names = {"baselines": "Popular", "layouts": "ponpare", "checks": "SUB001", "datasets": "ml-"}
+    names |= {"metrics": "MAP", "conventions": "kaggle"}
     for topic, name in names.items():
         tells(cli("list", topic), 0, name)
         assert name in str(json.loads(cli("list", topic, "--format", "json")[1]))
@@ -514,8 +494,7 @@ def test_no_name_steers_the_terminal(harness: Cli, format_: str) -> None:
     text = FILES["exam.toml"].replace('"popular"', '"pop\\u001b[31mular\\u009b1m"')
     Path("odd.toml").write_text(text)
     status, out, err = harness("run", "odd.toml", "-v", "--format", format_)
-    assert (status, is_plain(out + err)) == (0, True)
-    assert "ular" in out
+    assert (status, is_plain(out + err), "ular" in out) == (0, True, True)
     assert "pop\N{REPLACEMENT CHARACTER}[31mular\N{REPLACEMENT CHARACTER}1m (1 of 1): fit" in err
     Path("odd.csv").write_text("user,items\nann\x1b[31m,\x9b2Ja =1+1\n")
     Path("key.csv").write_text("user,items\nann\x1b[31m,a\n")
@@ -526,19 +505,3 @@ def test_no_name_steers_the_terminal(harness: Cli, format_: str) -> None:
         assert format_ != "csv" or not [cell for cell in out.split(",") if cell.startswith("=")]
     status, _, err = harness("explain", *odd, "--user", "bob")
     assert (status, is_plain(err)) == (2, True)
-
-
-def test_no_file_steers_the_terminal_by_a_note(harness: Cli) -> None:
-    odd = "\x1b[31mabcd"  # nine characters: taken for an id that lost its zero
-    rows = f"2020-01-01,ann,{odd}\n2020-01-09,ann,{odd}\n"
-    files = {
-        "hm/articles.csv": f"article_id\n{odd}\n",
-        "hm/customers.csv": "customer_id\nann\n",
-        "hm/transactions_train.csv": "t_dat,customer_id,article_id\n" + rows,
-    }
-    small.write(Path(), files)
-    layout = "data={ layout = 'hm', path = 'hm', cache = false }"
-    status, out, err = harness("run", "exam.toml", "--set", layout)
-    assert (status, err) == (0, "")
-    assert "[31mabcd" in out
-    assert is_plain(out)

@@ -80,18 +80,10 @@ def test_score_by_a_solution(harness: Cli) -> None:
     assert scored["metrics"]["MAP@12"]["mean"] == exactly((1 + 1 / 2 + 0) / 3)
     low, high = scored["metrics"]["MAP@12"]["ci95"]
     assert low < 0.5 < high
-    assert scored["usage"]["Public"]["MAP@12"]["mean"] == 1
-    assert scored["usage"]["Private"]["MAP@12"]["mean"] == exactly(1 / 4)
+    boards = {name: board["MAP@12"]["mean"] for name, board in scored["usage"].items()}
+    assert boards == exactly({"Public": 1, "Private": 1 / 4})
     evaluation = scored["evaluation"]
     assert (evaluation["k"], evaluation["users"], evaluation["fingerprint"]) == (12, 3, None)
-    assert evaluation["left_out"] == {
-        "users_without_list": 1,
-        "users_outside": 1,
-        "rows_outside": 1,
-        "users_ignored": 1,
-        "users_without_items": 0,
-        "true_items_repeated": 0,
-    }
     assert "conventions" not in scored
 
 
@@ -166,13 +158,11 @@ def test_explain(harness: Cli) -> None:
     assert [user["user"] for user in users] == ["bob", "cid", "ann"]
     assert [(p["item"], p["hit"]) for p in users[0]["places"]] == [("x", False), ("d", True)]
     assert (users[0]["k"], users[0]["metrics"]["MAP@12"]) == (12, exactly(1 / 2))
-    assert users[2]["truth"] == ["a", "b"]
     by = ("--worst", "1", "--best", "1", "--metric", "HitRate@1")
     assert [user["user"] for user in explained(*BY_SOLUTION, *by)] == ["bob", "ann"]
     for given, k in (((*BY_SOLUTION, "--k", "1"), 1), (BY_CONFIG, 2)):
         assert [user["k"] for user in explained(*given, "--user", "ann")] == [k]
-    asked = ("--best", "1", "--metric", "Novelty@2")
-    (user,) = explained("run", "--model", "popular", *asked)
+    (user,) = explained("run", "--model", "popular", "--best", "1", "--metric", "Novelty@2")
     assert next(iter(user["metrics"])) == "Novelty@2"
 
 
@@ -221,11 +211,6 @@ def test_other_formats(harness: Cli, line: tuple[str, ...], words: list[str], he
     assert (status, err, len({len(row) for row in rows})) == (0, "", 1)
     assert out.startswith(head)
     assert len(rows) > 1
-
-
-def test_a_list_as_json_is_complete(cli: Cli) -> None:
-    for topic, names in (("metrics", DEFINITIONS), ("conventions", CONVENTIONS)):
-        assert [entry["name"] for entry in document(cli, "list", topic)] == list(names)
 
 
 def test_submit_with_a_key_overridden(harness: Cli) -> None:

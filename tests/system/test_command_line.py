@@ -84,14 +84,6 @@ def test_a_reader_that_has_gone_changes_nothing(
     assert "again" not in command or (folder / "again" / "result.json").exists()
 
 
-def test_a_reader_that_leaves_after_a_line_changes_nothing(folder: Path) -> None:
-    """By the shell's own pipe: command or reader may be first. What is to be written is."""
-    line = 'HARNESS validate bad.csv --fix mended.csv | head -1 > head; exit "${PIPESTATUS[0]}"'
-    done = shell(folder, line)
-    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
-    assert (folder / "mended.csv").exists()
-
-
 def test_a_full_device_is_told_and_is_status_2(folder: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = harness(folder, "validate bad.csv", stdout=full, stderr=subprocess.PIPE)

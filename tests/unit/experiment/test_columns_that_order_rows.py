@@ -57,30 +57,21 @@ def test_what_may_order_rows_is_asked_for_and_nothing_else(
         lists_on_terms(Path("long.csv"), Terms.of(**BY))
 
 
-def test_what_orders_the_rows_is_said() -> None:
-    def checked(header: str, **answer: Any) -> str:
-        write(f"{header}\nann,b,1\nann,a,2\n")
-        return harness.validate("long.csv", **BY, **answer).checked
-
-    odd = "user,item,prediction"
-    assert "a row an item, ordered by score, the highest first;" in checked("user,item,score")
-    assert "by prediction, the lowest first;" in checked(odd, rank_column="prediction")
-    assert "a row an item, in the order of rows;" in checked(odd, row_order=True)
-    assert "a row an item;" in checked(odd)
-
-
 @pytest.mark.parametrize(
-    ("rows", "answer", "score", "first"),
+    ("rows", "answer", "score", "first", "said"),
     [
-        (ROWS, {"score": "column"}, 1, "abc"),
-        (PLACES, {"rank": "column"}, IN_ORDER, "cba"),
-        (ROWS, {"row_order": True}, IN_ORDER, "cba"),
+        (ROWS, {"score": "column"}, 1, "abc", "ordered by column, the highest first;"),
+        (PLACES, {"rank": "column"}, IN_ORDER, "cba", "ordered by column, the lowest first;"),
+        (ROWS, {"row_order": True}, IN_ORDER, "cba", "in the order of rows;"),
     ],
 )
-def test_an_answer_is_enough(rows: str, answer: dict[str, Any], score: float, first: str) -> None:
+def test_an_answer_is_enough(
+    rows: str, answer: dict[str, Any], score: float, first: str, said: str
+) -> None:
     write(f"user,item,column\n{rows}")
     given = {key if key == "row_order" else f"{key}_column": one for key, one in answer.items()}
-    assert harness.validate("long.csv", **BY, **given).valid
+    found = harness.validate("long.csv", **BY, **given)
+    assert (found.valid, f"a row an item, {said}" in found.checked) == (True, True)
     result = harness.score("long.csv", **BY, metrics=["MAP@10"], **given)
     assert result.metrics["MAP@10"].mean == pytest.approx(score, abs=1e-12)
     lists = lists_on_terms(Path("long.csv"), Terms.of(**BY, named=Named(**answer)))

@@ -108,21 +108,12 @@ def test_a_later_row_that_is_written_otherwise_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "head",
-    [
-        "customer_id,article_id,t_dat",
-        "Session ID,SKU,event_time",
-        "Kundennummer,Artikelnummer,Datum",
-    ],
-)
-def test_columns_by_their_names(tmp_path: Path, head: str) -> None:
-    values, _ = guessed(tmp_path, log(head))
-    assert [values["data"][key] for key in ("user", "item", "time")] == head.split(",")
-
-
-@pytest.mark.parametrize(
     ("head", "row", "columns"),
     [
+        ("customer_id,article_id,t_dat", ROW, "customer_id,article_id,t_dat"),
+        ("Session ID,SKU,event_time", ROW, "Session ID,SKU,event_time"),
+        ("Kundennummer,Artikelnummer,Datum", ROW, "Kundennummer,Artikelnummer,Datum"),
+        # Ids go before names, and times that differ before others.
         ("user,user_id,track,track_id,ts", "x,{user},y,{item},2020-01-{day:02}",
          "user_id,track_id,ts"),
         ("cust_id,ean,birthday,sent", "{user},{item},1980-05-{day:02},2020-01-{day:02}",
@@ -131,9 +122,7 @@ def test_columns_by_their_names(tmp_path: Path, head: str) -> None:
          "CustomerID,StockCode,InvoiceDate"),
     ],
 )  # fmt: skip
-def test_ids_go_before_names_and_times_that_differ_before_others(
-    tmp_path: Path, head: str, row: str, columns: str
-) -> None:
+def test_what_columns_are(tmp_path: Path, head: str, row: str, columns: str) -> None:
     values, _ = guessed(tmp_path, log(head, row))
     assert [values["data"][key] for key in ("user", "item", "time")] == columns.split(",")
 
@@ -183,14 +172,13 @@ def test_what_is_odd_or_guessed_by_values_is_said(tmp_path: Path, text: str, wor
 
 def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
     """The first thousand rows are views; the others are rare, and not to be lost."""
-    views = log("user,item,time,event", "{user},{item},2020-01-{day:02},view")
-    more = "".join(f"u{n % 12},i1,2020-01-30,view\n" for n in range(1200))
-    values, told = guessed(tmp_path, views + more + "u1,i2,2020-01-30,buy\n")
+    views = log("user,item,time,event", f"{ROW},view") + "u1,i1,2020-01-30,view\n" * 1200
+    values, told = guessed(tmp_path, views + "u1,i2,2020-01-30,buy\n")
     assert values["data"]["kind"] == "event"
     assert values["evaluation"]["hits"] == ["view", "buy"]
     assert "kind       column event, with view, buy: all count as hits" in told
     rare = "".join(f"u1,i1,2020-01-30,t{n}\n" for n in range(30))  # words of all sorts are no types
-    values, _ = guessed(tmp_path, views + more + rare)
+    values, _ = guessed(tmp_path, views + rare)
     assert "kind" not in values["data"]
     assert "hits" not in values["evaluation"]
 

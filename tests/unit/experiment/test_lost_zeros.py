@@ -52,16 +52,14 @@ def test_a_submission_says_it() -> None:
     assert "706016001" in Path("out.csv").read_text().replace("0706016001", "")
 
 
-@pytest.mark.parametrize("articles", ["3 of 3", "3 of 4"])
-def test_a_file_with_such_ids_is_refused(articles: str) -> None:
+def test_a_file_with_such_ids_is_refused() -> None:
     """A row of another length does not hide it."""
-    if articles == "3 of 4":
-        Path("articles.csv").write_text(FILES["articles.csv"] + "1000000000,3\n")
+    Path("articles.csv").write_text(FILES["articles.csv"] + "1000000000,3\n")
     found = harness.validate("nine.csv", config=config())
     told = str([(p.code, p.message, p.hint) for p in found.problems])
     assert not found.valid
     assert '"706016001" lost its leading zeros: ids have 10 digits' in told
-    assert f'{articles} in articles.csv, such as "706016001"' in told
+    assert '3 of 4 in articles.csv, such as "706016001"' in told
     assert CURE in told
 
 

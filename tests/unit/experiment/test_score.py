@@ -86,23 +86,6 @@ def test_what_looks_further_than_the_evaluation_set_is_refused() -> None:
     assert scored(given, "MRR").metrics["MRR"].mean == 1 / 2
 
 
-def test_the_json_document() -> None:
-    two = submitted(["a", ""], ["a", "b"], leaderboards={"Public": [True, False]})
-    given = with_solution(two, fingerprint="3f9ac1")
-    document = scored(given, "HitRate@1", k=1).to_dict()
-    assert json.loads(json.dumps(document, allow_nan=False)) == {
-        "schema": 1,
-        "evaluation": {
-            "k": 1,
-            "users": 2,
-            "fingerprint": "3f9ac1",
-            "left_out": {"users_without_list": 1, "users_outside": 0},
-        },
-        "metrics": {"HitRate@1": {"mean": 0.5, "ci95": [0.0, 1.0]}},
-        "usage": {"Public": {"HitRate@1": {"mean": 1.0, "ci95": None}}},
-    }
-
-
 def test_the_json_of_conventions_says_what_each_decides() -> None:
     """Without truth nobody is averaged."""
     document = scored(submitted(["aab"], [""]), "MAP@3", k=3, conventions=True).to_dict()

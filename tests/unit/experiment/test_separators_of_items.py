@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import polars as pl
 import pytest
 import small
 from conftest import refusal
 
 import harness
 from harness import kaggle
-from harness.core.errors import HarnessError, UsageError
+from harness.core.errors import HarnessError
 from harness.experiment.submitted_lists import lists_on_terms
 from harness.experiment.terms import Terms
 from harness.submission.fix import fix
@@ -54,16 +53,6 @@ def test_it_is_plain_in_the_solution_or_in_the_sample(folder: Path) -> None:
     assert figure(**BY, sample="sample.csv") == MAP
 
 
-@pytest.mark.parametrize(
-    ("lists", "told"),
-    [(["q;r", "q;r"], True), ([["q", "r"], ["q;r"]], False)],  # lists are no texts
-)
-def test_it_is_plain_in_a_sample_in_parquet(folder: Path, lists: list[object], told: bool) -> None:
-    pl.DataFrame({"user": ["ann", "bob"], "items": lists}).write_parquet("sample.parquet")
-    errors, said = checked(sample="sample.parquet")
-    assert (not errors, "as in sample.parquet" in said) == (told, told), said
-
-
 def test_it_is_named(folder: Path) -> None:
     Path("sample.csv").write_text("user,items\nann,\nbob,\n")
     errors, said = checked(sample="sample.csv")
@@ -101,12 +90,6 @@ def test_a_config_of_submission_alone(folder: Path) -> None:
     assert "a semicolon between them as the config says; 2 ids must be there" in said
     Path("lists.csv").write_text("who,what\nann,a;x\n")
     assert checked(**BY, config="own.toml")[0] == {"SUB201"}
-
-
-def test_a_separator_of_a_config_that_is_none(folder: Path) -> None:
-    Path("own.toml").write_text('[submission]\nseparator = "/"\n')
-    with refusal(UsageError, "[submission] separator = '/'; allowed:"):
-        figure(**BY, config="own.toml")
 
 
 def test_lists_to_explain_are_read_in_the_same_way(folder: Path) -> None:

@@ -121,13 +121,7 @@ def test_grades_are_needed_by_some_metrics(tmp_path: Path) -> None:
 
 
 def test_things_that_are_no_file(tmp_path: Path) -> None:
-    """Parts whose ids are numbers here and text there, and a pipe."""
     terms = Terms(solution=written(tmp_path, "solution", GOOD))
-    (tmp_path / "parts").mkdir()
-    for name, ids in (("a", [1]), ("b", ["1"])):
-        pl.DataFrame({"user": ids, "items": ids}).write_parquet(tmp_path / f"parts/{name}.parquet")
-    with refusal(DataError, "columns of different types"):
-        lists_on_terms(tmp_path / "parts", terms)
     os.mkfifo(tmp_path / "pipe.csv")
     with refusal(DataError, "pipe.csv: is no file on disk; write it to one"):
         lists_on_terms(tmp_path / "pipe.csv", terms)
