@@ -1,9 +1,10 @@
 """A config's evaluation set written as the files of a competition: what they hold and score."""
 
-import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 import small
 from conftest import refusal
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import harness
 from harness import config as config_
 from harness.core.errors import HarnessError, UsageError
+from harness.core.random import id_hashes, mixed
 from harness.experiment.split_files import write
 from harness.protocol.task import make_task
 
@@ -102,24 +104,14 @@ def test_events_without_times(tmp_path: Path) -> None:
 
 
 def test_who_is_public_follows_from_the_fingerprint_and_the_id(tmp_path: Path) -> None:
-    """Worked out again in plain Python: the 12 of 40 users with the lowest numbers."""
+    """The 12 of 40 users with the lowest numbers."""
     done = harness.split(small.many(tmp_path), tmp_path / "out")
-    key = int(done.record.evaluation.fingerprint[:16], 16)
-    rows = {row[0]: row[-1] for row in lines_of(tmp_path / "out", "solution.csv")}
-    order = sorted(rows, key=lambda user: splitmix(blake(user) ^ splitmix(key)))
-    n = round(len(rows) * 0.3)
-    assert {user for user, usage in rows.items() if usage == "Public"} == set(order[:n])
-
-
-def blake(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
-def splitmix(z: int) -> int:
-    """Return the output function of Steele, Lea and Flood (2014), of 64 bits."""
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-    return z ^ (z >> 31)
+    key = mixed(np.array([int(done.record.evaluation.fingerprint[:16], 16)], np.uint64))
+    users, *_, usage = zip(*lines_of(tmp_path / "out", "solution.csv"), strict=True)
+    order = np.argsort(mixed(id_hashes(pl.Series(users)) ^ key))
+    assert {users[n] for n in order[: round(len(users) * 0.3)]} == {
+        user for user, board in zip(users, usage, strict=True) if board == "Public"
+    }
 
 
 EVENTS = LOG.splitlines(keepends=True)[1:]
