@@ -42,3 +42,9 @@ def test_runs_and_lists_score_on_the_files_as_in_the_run(
             keep_users_without_items=True,
         )
         assert [scored.metrics[m].mean for m in metrics] == [own[name][m].mean for m in metrics]
+        found = harness.score(tmp_path / "lists.csv", config=config)
+        assert {m: f.mean for m, f in found.metrics.items()} == {
+            m: f.mean for m, f in own[name].items()
+        }
+        assert found.validation is not None
+        assert found.validation.errors == ()

@@ -22,10 +22,10 @@ def toml(*names: str, **keys: Any) -> str:
         {"name": name, "use": "baselines.popular:Popular", "params": {"window_days": 9 - n}}
         for n, name in enumerate(names)
     ]
-    metrics = ["MAP@2", "Recall@2", "NDCG(ideal=retrieved)@2"]
+    metrics = {"metrics": ["MAP@2", "Recall@2", "NDCG(ideal=retrieved)@2"]}
     compare = {"public_shares": [0.5], "resamples": 100}
-    asked = {"evaluation": {"metrics": metrics}, "compare": compare, "tune": {"trials": 4}}
-    return small.toml(models[0] | keys, *models[1:], **asked)
+    sections = {"evaluation": metrics, "compare": compare, "tune": {"trials": 4}}
+    return small.toml(models[0] | keys, *models[1:], **sections)
 
 
 FILES = {
@@ -45,9 +45,7 @@ COMMANDS = {
     "explain": "explain first --model last --worst 1",
     "validate": "validate bad.csv --solution truth.csv",
     "tune": "tune tune.toml --force --search grid",
-    "list metrics": "list metrics",
-    "list conventions": "list conventions",
-    "list checks": "list checks",
+    "list": "list conventions",
 }
 WIDTHS = (0, 40, 60, 80, 200)
 """Below 60 something is printed, and nothing more is asked."""

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from typer.main import get_command
 
 from harness import config as config_
 from harness.cli import app
-from harness.core.table import Sheet
 from harness.experiment.run import run
 
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
@@ -51,7 +49,7 @@ FILES = {
     "truth.csv": "user,items\nann,b\nbob,d\ncid,a\n",
     "thesis/chapter.doc": "",
     "real/transactions_train.csv": "mine",
-    "exam.toml": small.toml(),
+    "exam.toml": small.toml(compare={"resamples": 100}),
     "two.toml": small.toml(POPULAR, RANDOM, compare={"resamples": 100}),
     "fails.toml": small.toml(POPULAR, FAILS),
     "tuned.toml": small.toml(TUNED, data={"events": "days.csv"}),
@@ -95,9 +93,7 @@ def test_no_arguments_show_the_help(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_and_the_short_options_of_the_long_ones(
-    cli: Cli, command: str
-) -> None:
+def test_every_command_has_help(cli: Cli, command: str) -> None:
     tells(cli(command, "-h"), 0, "Usage:", command, "--help")
     assert ("-o" in options(command)) == ("--out" in options(command))
 
@@ -113,24 +109,17 @@ BY_PLACE = {
 
 
 def test_no_command_that_reads_a_config_is_forgotten() -> None:
-    reads = {name for name in COMMANDS if "--set" in options(name)}
-    assert reads == {*BY_PLACE, "tune", "compare", "leaderboard"}
-    assert {name for name in COMMANDS if "--config" in options(name)} == reads
-
-
-def test_verbose_is_no_option_where_it_would_change_nothing() -> None:
+    """Where --verbose would change nothing it is no option."""
     reads = {*BY_PLACE, "tune", "compare"}
     assert {name for name in COMMANDS if "-v" in options(name)} == reads
+    for option in ("--set", "--config"):
+        assert {name for name in COMMANDS if option in options(name)} == reads | {"leaderboard"}
 
 
-@pytest.mark.parametrize("command", BY_PLACE)
-def test_a_config_may_be_named_by_its_place_or_by_an_option(harness: Cli, command: str) -> None:
-    line = BY_PLACE[command]
-    one = harness(*line.format("exam.toml").split())
-    other = harness(*line.format("--config exam.toml").split())
-    assert one[0] == other[0] == 0, one[2] + other[2]
-    if command in ("score", "explain"):
-        assert one == other
+@pytest.mark.parametrize("line", BY_PLACE.values())
+def test_a_config_may_be_named_by_its_place_or_by_an_option(harness: Cli, line: str) -> None:
+    for config in ("exam.toml", "--config exam.toml"):
+        tells(harness(*line.format(config).split()), 0)
     both = harness(*line.format("exam.toml --config other.toml").split())
     is_refused(both, "two configs, exam.toml and --config other.toml", "name one")
 
@@ -159,68 +148,34 @@ REFUSED = {
     "runn": "No such command 'runn'",
     "run exam.toml --nope": "No such option: --nope",
     "run exam.toml --engine maybe": "'maybe' is not one of 'local', 'spark'",
-    "run exam.toml --memory 4_gigs": "memory is '4_gigs'; write a number",
-    "synth netflix --out x": "'netflix' is not one of",
     "synth hm --out x --users many": "'--users': found many, expected a whole number",
-    f"score {TRUE} --k many": "'--k': found many, expected a whole number",
     f"explain {TRUE} --worst -1": "'--worst': found -1, expected 0 or more",
-    "list": "Missing argument 'TOPIC'",
-    "compare one --correction none": "'none' is not one of",
     # What commands refuse.
     "run": "no config; name one: CONFIG, or --config CONFIG",
-    "tune": "no config; name one: CONFIG, or --config CONFIG",
-    "split -o files": "no config; name one: CONFIG, or --config CONFIG",
     "submit --model popular -o own.csv": "no config; name one: CONFIG or RUN, or --config CONFIG",
     "score lists.csv other.csv": "other.csv: stands where a config (TOML) may",
     "validate lists.csv other.csv": "and harness compare FILE… takes several",
-    "explain lists.csv other.csv --user ann": "other.csv: stands where a config",
-    "run exam.toml -q -v": "--quiet leaves out what --verbose and --debug show",
-    "run exam.toml --quiet --debug": "--quiet leaves out what --verbose and --debug show",
     "split exam.toml -o log.csv/out": "log.csv/out: cannot be written",
     "run exam.toml --fresh --engine spark": "--fresh is an option of --engine local",
     "run two.toml --model populr": 'did you mean "popular"',
     "run exam.toml --out log.csv/x": "log.csv/x: cannot be written; choose another --out",
-    "run exam.toml --set split.valid_days=1000000000": "less than or equal to 100000",
     f"score {TRUE} --k 0": "--k is 0; expected 1 or more",
-    f"score {TRUE} --metric MAP": 'did you mean "MAP@10"',
-    f"score {TRUE} --k 99999999999": "must be from 1 to 2147483647",
-    f"score {TRUE} --item-column itmes": 'did you mean "items"?',
     "score one --k 3": "one: a run knows its evaluation set, and its lists are no file",
-    "explain lists.csv --user ann": "lists.csv: scored against what? name one of --config",
-    f"explain {TRUE} --user zed": 'no user "zed" among the 3',
-    f"explain {TRUE} --user ann --k 3 --metric MAP@2": (
-        "--metric MAP@2 says its own cut-off; leave --k out"
-    ),
-    f"explain {TRUE} --user ann --model popular": (
-        "lists.csv: --model, --repeat and --fold go with a run, not with a file"
-    ),
-    "explain lists.csv --config exam.toml --worst 1 --metric Coverage@2": (
-        "metric Coverage@2 has no value for a user"
-    ),
-    "explain lists.csv --config exam.toml --worst 1 --metric MAP@5": "MAP@5 looks at 5 positions",
+    f"explain {TRUE} --user ann --k 3 --metric MAP@2": "says its own cut-off; leave --k out",
+    f"explain {TRUE} --user ann --model popular": "lists.csv: --model, --repeat and --fold go with",
+    "explain lists.csv exam.toml --worst 1 --metric Coverage@2": "has no value for a user",
     "explain gone --model popular --user ann": "gone: no such file or run folder",
     "explain thesis --user ann": "thesis: is no run folder; name a file of lists, or a run",
     "explain one --user ann": "one: which model? name one with --model; allowed: ",
-    "explain one --model random --user bobb": 'no user "bobb" among the 3',
-    "explain one --model random --user ann --config exam.toml": (
-        "one: a run knows its evaluation set; leave --config and --solution out"
-    ),
-    "explain one --model random --user ann --set data.path=x": "leave --config and --solution out",
-    "explain one --model random --user ann --fold 1": (
-        "one: has one evaluation set, no folds; leave --fold out"
-    ),
+    "explain one --model random --best 1 --config exam.toml": "leave --config and --solution out",
+    "explain one --model random --user ann --fold 1": "one: has one evaluation set, no folds",
     "submit exam.toml --model popular -o own.csv --fold 1": "exam.toml: --fold goes with a run",
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
     f"synth hm --out {'a' * 300} --users 20": "aaa: cannot be written: File name too long",
-    f"validate log.csv --sample {'a' * 300}": "no such file",
-    f"explain {'a' * 300} --solution log.csv --user u": "no such file",
-    f"validate {TRUE} --fix lists.csv": "is read by this command and never",
     "init log.csv -o log.csv": "is read by this command and never",
     # Options that are gone: what to do instead.
     "validate lists.csv --engine spark": "--engine was removed; leave it out",
     "score lists.csv --master local[2]": "harness.spark.evaluate(predictions, truth, metrics)",
-    "compare run --remote sc://host": "--remote was removed; leave it out: run folders",
-    "run config.toml --whole keep": "--whole was removed; leave it out: where events are",
 }
 
 
@@ -239,17 +194,13 @@ def test_a_mistake_is_a_message_and_status_2(harness: Cli, line: str, words: str
     ("mode", "line", "words"),
     [
         (0o000, "validate closed/a.csv", "SUB018"),
-        (0o000, "validate log.csv --sample closed/a.csv", "the file may not be read"),
         (0o000, "score log.csv --solution closed/a.csv", "Permission denied"),
         (0o311, "score log.csv --solution closed/a.csv", "may not be listed"),
     ],
 )
-def test_a_folder_that_is_closed_is_a_message(
-    harness: Cli, mode: int, line: str, words: str
-) -> None:
-    closed = Path("closed")
-    closed.mkdir(mode)
-    if os.access(closed, os.R_OK):
+def test_a_closed_folder_is_a_message(harness: Cli, mode: int, line: str, words: str) -> None:
+    Path("closed").mkdir(mode)
+    if os.access("closed", os.R_OK):
         pytest.skip("root enters every folder")
     status, out, err = harness(*line.split())
     assert status in (1, 2)
@@ -258,26 +209,20 @@ def test_a_folder_that_is_closed_is_a_message(
 
 # --set.
 
-BY_CONFIG = {
-    "validate": ("validate lists.csv", "0 errors"),
-    "score": ("score lists.csv", "1.000000"),
-    "explain": ("explain lists.csv --user ann", "1  b     hit"),
-}
 THERE = ["--config", "there.toml", "--set", "data.path=there"]
 
 
-@pytest.mark.parametrize(("line", "words"), BY_CONFIG.values(), ids=BY_CONFIG)
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("validate lists.csv", "0 errors"), ("explain lists.csv --user ann", "1  b     hit")],
+)
 def test_keys_are_overridden(harness: Cli, line: str, words: str) -> None:
     Path("lists.csv").write_text("user,item\nann,b;a\nbob,a;b\n")
     command = line.split()
-    done = harness(*command, *THERE, "--set", "submission.separator=;")
-    tells(done, 0, words)
-    assert done[2] == ""
+    tells(harness(*command, *THERE, "--set", "submission.separator=;"), 0, words)
     is_refused(harness(*command, *THERE, "--separator", ";"), "--set 'submission.separator=\";\"'")
-    is_refused(
-        harness(*command, "--solution", "truth.csv", *THERE[2:]),
-        "--set data.path=there overrides a key of a config; name it with --config",
-    )
+    words = "--set data.path=there overrides a key of a config; name it with --config"
+    is_refused(harness(*command, "--solution", "truth.csv", *THERE[2:]), words)
 
 
 def test_a_fault_is_attributed_to_what_was_typed_too(harness: Cli) -> None:
@@ -287,9 +232,8 @@ def test_a_fault_is_attributed_to_what_was_typed_too(harness: Cli) -> None:
     is_refused(harness("score", "lists.csv", "--config", "there.toml"), words)
 
 
-@pytest.mark.parametrize("separator", [";", "\t"])
-def test_a_hint_on_separators_works_as_it_stands(harness: Cli, separator: str) -> None:
-    Path("there/events.csv").write_text(EVENTS.replace(",", separator))
+def test_a_hint_on_separators_works_as_it_stands(harness: Cli) -> None:
+    Path("there/events.csv").write_text(EVENTS.replace(",", "\t"))
     status, _, err = harness("run", *THERE)
     hint = re.search(r"set (separator = \S+) under \[data\] \(or (--set \S+)\)", err)
     assert status == 2
@@ -311,13 +255,12 @@ def test_a_run_has_a_folder_by_its_evaluation_set_and_a_number_by_its_config(har
     assert name == f"2020-01-08-table-{evaluation['fingerprint'][:6]}"
     assert "popular" in out
     assert out.endswith(f"written to runs/{name}/\nnext  harness report runs/{name}\n")
-    other = "run", "exam.toml", "--set", "models.0.params.window_days=2"
-    words = f"written to runs/{name}-2/, as another config has written to runs/{name}/"
-    tells(harness(*other), 0, words)
-    assert harness(*other, "--format", "csv")[2] == f"{words}\n"
+    other = "run", "exam.toml", "--set", "models.0.params.window_days=2", "--format", "csv"
+    words = f"written to runs/{name}-2/, as another config has written to runs/{name}/\n"
+    assert harness(*other)[2] == words
+    assert "window_days = 2" in Path("runs", f"{name}-2", "config.toml").read_text()
     harness("run", "exam.toml")
     assert runs() == [name, f"{name}-2"]
-    assert "window_days = 2" in Path("runs", f"{name}-2", "config.toml").read_text()
     Path("runs", name, "mine.txt").write_text("kept")
     harness("run", "exam.toml")
     assert runs() == [name, f"{name}-2", f"{name}-3"]
@@ -356,9 +299,8 @@ def test_failures_in_other_ways(harness: Cli) -> None:
     """The first may end the run, --quiet says it too, and --debug has its traceback."""
     is_refused(harness("run", "fails.toml", "--fail-fast"), 'model "mine" raised in', "--debug")
     assert runs() == []
-    status, out, err = harness("run", "fails.toml", "--quiet", "--format", "json")
+    status, _, err = harness("run", "fails.toml", "--quiet")
     assert (status, err) == (1, "1 of 2 models failed; --debug shows tracebacks\n")
-    assert json.loads(out)["failed"][0]["name"] == "mine"
     status, out, err = harness("run", "fails.toml", "--debug", "--fresh")
     assert (status, "Traceback" in out) == (1, False)
     assert "Traceback (most recent call last)" in err
@@ -369,8 +311,7 @@ def test_failures_in_other_ways(harness: Cli) -> None:
 def test_json_and_csv(harness: Cli) -> None:
     status, out, err = harness("run", "exam.toml", "--format", "json", "--out", "run")
     assert (status, out, err) == (0, Path("run/result.json").read_text(), "written to run/\n")
-    out = harness("run", "exam.toml", "--format", "csv")[1]
-    (row,) = csv.DictReader(io.StringIO(out))
+    (row,) = csv.DictReader(io.StringIO(harness("run", "exam.toml", "--format", "csv")[1]))
     assert (row["model"], row["repeats"], float(row["MAP@2 mean"])) == ("popular", "1", 0.5)
     assert float(row["MAP@2 low"]) < 0.5 < float(row["MAP@2 high"])
 
@@ -385,63 +326,41 @@ def test_what_a_model_prints_is_kept_out_of_the_json(harness: Cli) -> None:
         assert words in err
 
 
-def test_a_terminal_gets_the_rich_table(harness: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[Sheet] = []
-    monkeypatch.setattr("harness.core.terminal.print_rich", shown.append)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    status, out, _ = harness("run", "exam.toml", "--out", "run")
-    assert (status, out) == (0, "written to run/\nnext  harness report run\n")
-    assert [row[0] for row in shown[0].rows] == ["popular", "chance (exact)"]
-
-
 # Other commands that have no journey of their own.
 
 
 def test_synth_writes_and_names_its_files(harness: Cli) -> None:
     size = ("--users", "30", "--items", "20", "--events", "200")
-    done = harness("synth", "kion", "--out", "new", *size)
-    names = sorted(path.name for path in Path("new").iterdir())
-    assert names == ["interactions.csv", "items.csv", "users.csv"]
-    tells(done, 0, *(f"new/{name}  " for name in names))
+    names = [f"new/{name}.csv" for name in ("interactions", "items", "users")]
+    tells(harness("synth", "kion", "--out", "new", *size), 0, *(f"{name}  " for name in names))
+    assert sorted(map(str, Path("new").iterdir())) == names
     tells(harness("synth", "hm", "--out", "real", *size, "--force"), 0, "transactions_train.csv")
     assert Path("real/transactions_train.csv").read_text() != "mine"
 
 
-def test_compare_and_report(harness: Cli) -> None:
+def test_compare(harness: Cli) -> None:
     words = ["95 % interval", "pairs  MAP@2", "p (Holm)", "50 % public (2 of 3", "slices  MAP@2 by"]
     tells(harness("compare", "one", "--slices", "truth", "--public-share", "0.5"), 0, *words)
-    document = json.loads(harness("compare", "one", "--format", "json")[1])
-    (pair,) = document["comparison"]["pairs"]
-    assert {pair["one"], pair["other"]} == {"popular", "random"}
-    rows = list(csv.DictReader(io.StringIO(harness("compare", "one", "--format", "csv")[1])))
-    assert set(rows[0]) >= {"one", "other", "difference", "ci95 low", "p_adjusted", "verdict"}
-    tells(harness("report", "one"), 0, "written to one/report.html  ")
 
 
-@pytest.mark.parametrize(
-    ("topic", "name"),
-    [("baselines", "Popular"), ("layouts", "ponpare"), ("checks", "SUB001"), ("datasets", "ml-")],
-)
-def test_list(cli: Cli, topic: str, name: str) -> None:
-    for format_ in ("table", "csv", "json"):
-        tells(cli("list", topic, "--format", format_), 0, name)
+def test_lists_of_what_there_is(cli: Cli) -> None:
+    names = {"baselines": "Popular", "layouts": "ponpare", "checks": "SUB001", "datasets": "ml-"}
+    names |= {"metrics": "MAP", "conventions": "kaggle"}
+    for topic, name in names.items():
+        tells(cli("list", topic), 0, name)
+        assert name in str(json.loads(cli("list", topic, "--format", "json")[1]))
 
 
 def test_init_of_a_log(harness: Cli) -> None:
-    text = "".join(
-        f"u{user};i{(user + day) % 5};{day:02}.01.2020\n"
-        for day in range(1, 31)
-        for user in range(12)
-    )
+    days = [(user, day) for day in range(1, 31) for user in range(12)]
+    text = "".join(f"u{user};i{(user + day) % 5};{day:02}.01.2020\n" for user, day in days)
     small.write(Path(), {"logs/shop.csv": "who;what;when\n" + text})
-    columns = ("--user-column", "who", "--item-column", "what")
-    done = harness("init", "logs/shop.csv", *columns)
-    tells(done, 0, "%d.%m.%Y", "written to shop.toml", "run shop.toml")
+    init = "init", "logs/shop.csv", "--user-column", "who", "--item-column", "what"
+    tells(harness(*init), 0, "%d.%m.%Y", "written to shop.toml", "run shop.toml")
     shown = harness("run", "shop.toml", "--out", "run", "--set", "compare.resamples=100")
     tells(shown, 0, "random × 10", "popular in the last week", "had before")
-    is_refused(harness("init", "logs/shop.csv", *columns), "shop.toml: is there already", "--force")
-    quiet = "init", "logs/shop.csv", *columns, "-o", "new/quiet.toml", "-q"
-    assert harness(*quiet) == (0, "", "")
+    is_refused(harness(*init), "shop.toml: is there already", "--force")
+    assert harness(*init, "-o", "new/quiet.toml", "-q") == (0, "", "")
     assert 'path = "../logs"' in Path("new/quiet.toml").read_text()
 
 
@@ -450,8 +369,6 @@ def test_init_of_a_log_that_no_run_can_begin_on(harness: Cli) -> None:
     status, out, err = harness("init", "once.csv")
     assert (status, "written to once.toml" in out, "next" in out) == (1, True, False)
     assert err.startswith("nobody can be evaluated so: ")
-    Path("latin.csv").write_bytes("user,item,time,größe\n".encode("latin-1"))
-    is_refused(harness("init", "latin.csv"), "is not UTF-8 text", "--encoding latin-1")
 
 
 # --quiet, --verbose and the log.
@@ -487,19 +404,6 @@ def test_verbose_says_what_each_step_did(harness: Cli, monkeypatch: pytest.Monke
         assert "pairs  MAP@2" in out
 
 
-def test_the_log_speaks_in_python_where_it_is_asked_for(
-    made: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    config = config_.read(made / "two.toml")
-    run(config)
-    assert caplog.messages == []
-    caplog.set_level("INFO", "harness")
-    run(config).write(tmp_path / "run")
-    assert lines("\n".join(caplog.messages)) == [*OF_TWO, "wrote the run folder, T"]
-    assert {record.levelname for record in caplog.records} == {"INFO"}
-    assert all(record.name.startswith("harness.") for record in caplog.records)
-
-
 SAYS = {
     f"validate {TRUE}": ["lists.csv: checked 3 rows, T"],
     f"score {TRUE}": ["lists.csv: checked 3 rows, T", "scored 3 users under 3 metrics, T"],
@@ -521,25 +425,21 @@ SAYS = {
 @pytest.mark.parametrize("command", SAYS)
 def test_other_commands_say_what_they_did(harness: Cli, command: str) -> None:
     assert lines(harness(*command.split(), "--verbose")[2]) == SAYS[command]
-    assert harness(*command.split(), "--quiet")[2] == ""
 
 
-TABLES = ["run exam.toml", "compare one", "check one --at-least", "leaderboard ."]
+TABLES = ["run exam.toml", "run exam.toml --format json", "compare one", "leaderboard ."]
 TABLES += [f"{command} {TRUE}" for command in ("validate", "score", "explain --user ann")]
 TABLES += ["tune tuned.toml --trials 1"]
 
 
 @pytest.mark.parametrize("command", TABLES)
-@pytest.mark.parametrize("format_", ["table", "json"])
-def test_quiet_prints_the_result_alone(harness: Cli, command: str, format_: str) -> None:
-    more = ["MAP@2 of popular >= 0"] if command.startswith("check") else []
-    status, out, err = harness(*command.split(), *more, "-q", "--format", format_)
+def test_quiet_prints_the_result_alone(harness: Cli, command: str) -> None:
+    status, out, err = harness(*command.split(), "-q")
     assert (status, err) == (0, "")
     assert "written to" not in out
     assert "next  " not in out
     assert out
-    if format_ == "json":
-        assert json.loads(out)
+    assert "json" not in command or json.loads(out)
 
 
 WRITTEN = {
@@ -574,22 +474,13 @@ def is_plain(text: str) -> bool:
     return all(letter.isprintable() or letter == "\n" for letter in text)
 
 
-def test_no_file_steers_the_terminal_by_an_error(harness: Cli) -> None:
-    Path("log.csv").write_text("user,\x1b]0;title\x07,\x9b31m\nann,a,2020-01-01\n")
-    status, _, err = harness("run", "exam.toml")
-    assert (status, is_plain(err)) == (2, True)
-    assert 'no column "item"' in err
-    assert "]0;title" in err
-
-
-@pytest.mark.parametrize("format_", ["table", "markdown", "csv"])
+@pytest.mark.parametrize("format_", ["table", "csv"])
 def test_no_name_steers_the_terminal(harness: Cli, format_: str) -> None:
     """Of a model, of a user or of an item; nor does an id begin a formula."""
     text = FILES["exam.toml"].replace('"popular"', '"pop\\u001b[31mular\\u009b1m"')
     Path("odd.toml").write_text(text)
     status, out, err = harness("run", "odd.toml", "-v", "--format", format_)
-    assert (status, is_plain(out + err)) == (0, True)
-    assert "ular" in out
+    assert (status, is_plain(out + err), "ular" in out) == (0, True, True)
     assert "pop\N{REPLACEMENT CHARACTER}[31mular\N{REPLACEMENT CHARACTER}1m (1 of 1): fit" in err
     Path("odd.csv").write_text("user,items\nann\x1b[31m,\x9b2Ja =1+1\n")
     Path("key.csv").write_text("user,items\nann\x1b[31m,a\n")
@@ -600,19 +491,3 @@ def test_no_name_steers_the_terminal(harness: Cli, format_: str) -> None:
         assert format_ != "csv" or not [cell for cell in out.split(",") if cell.startswith("=")]
     status, _, err = harness("explain", *odd, "--user", "bob")
     assert (status, is_plain(err)) == (2, True)
-
-
-def test_no_file_steers_the_terminal_by_a_note(harness: Cli) -> None:
-    odd = "\x1b[31mabcd"  # nine characters: taken for an id that lost its zero
-    rows = "".join(f"2020-01-{day:02},ann,{odd}\n" for day in (1, 9))
-    files = {
-        "hm/articles.csv": f"article_id\n{odd}\n",
-        "hm/customers.csv": "customer_id\nann\n",
-        "hm/transactions_train.csv": "t_dat,customer_id,article_id\n" + rows,
-    }
-    small.write(Path(), files)
-    layout = "data={ layout = 'hm', path = 'hm', cache = false }"
-    status, out, err = harness("run", "exam.toml", "--set", layout)
-    assert (status, err) == (0, "")
-    assert "[31mabcd" in out
-    assert is_plain(out)

@@ -14,8 +14,6 @@ from harness.core.errors import DataError
 from harness.experiment.submissions import SubmissionError
 from harness.experiment.submitted_lists import lists_on_terms
 from harness.experiment.terms import Terms
-from harness.experiment.validate import examine_on
-from harness.submission.fix import fix
 from harness.submission.format import Named
 
 ROWS = "ann,c,0.1\nann,b,0.5\nann,a,0.9\nbob,a,0.2\nbob,d,0.8\n"
@@ -30,21 +28,17 @@ def _files(here: Path) -> None:
     (here / "truth.csv").write_text("user,items\nann,a b\nbob,d\n")
 
 
-def write(content: str, path: str = "long.csv") -> None:
-    Path(path).write_text(content)
+def write(content: str) -> None:
+    Path("long.csv").write_text(content)
 
 
 @pytest.mark.parametrize(
     ("content", "code", "column"),
     [
-        *(
-            (f"user,item,{column}\n{ROWS}", "SUB111", column)
-            for column in ("prediction", "pred_rating", "relevance score", "Unnamed: 7")
-        ),
-        ("user,item,note\nann,a,x\nann,b,y\nbob,d,z\n", "SUB102", "note"),  # no numbers
+        (f"user,item,prediction\n{ROWS}", "SUB111", "prediction"),
+        (f"user,item,Unnamed: 7\n{ROWS}", "SUB111", "Unnamed: 7"),
         ("user,item,rank,prediction\nann,a,1,0\nann,b,2,9\n", "SUB102", "prediction"),
         ("user,items,n\nann,a b,2\nbob,d,1\n", "SUB102", "n"),  # a row a user: no order of rows
-        ("user,item,n\nann,a,2\nbob,d,1\n", "SUB102", "n"),
         (",user,item\n0,ann,a\n1,ann,b\n2,bob,d\n", "SUB107", ""),  # the index of a frame
     ],
 )
@@ -62,47 +56,24 @@ def test_what_may_order_rows_is_asked_for_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    ("header", "answer", "said"),
+    ("rows", "answer", "score", "first", "said"),
     [
-        ("user,item,score", {}, "a row an item, ordered by score, the highest first;"),
-        (
-            "user,item,prediction",
-            {"rank_column": "prediction"},
-            "ordered by prediction, the lowest first;",
-        ),
-        ("user,item,prediction", {"row_order": True}, "a row an item, in the order of rows;"),
-        ("user,item,prediction", {}, "a row an item;"),
-    ],
-)
-def test_what_orders_the_rows_is_said(header: str, answer: dict[str, Any], said: str) -> None:
-    write(f"{header}\nann,b,1\nann,a,2\n")
-    assert said in harness.validate("long.csv", **BY, **answer).checked
-
-
-@pytest.mark.parametrize(
-    ("rows", "answer", "named", "score", "first"),
-    [
-        (ROWS, {"score_column": "column"}, Named(score="column"), 1, "abc"),
-        (PLACES, {"rank_column": "column"}, Named(rank="column"), IN_ORDER, "cba"),
-        (ROWS, {"row_order": True}, Named(row_order=True), IN_ORDER, "cba"),
+        (ROWS, {"score": "column"}, 1, "abc", "ordered by column, the highest first;"),
+        (PLACES, {"rank": "column"}, IN_ORDER, "cba", "ordered by column, the lowest first;"),
+        (ROWS, {"row_order": True}, IN_ORDER, "cba", "in the order of rows;"),
     ],
 )
 def test_an_answer_is_enough(
-    rows: str, answer: dict[str, Any], named: Named, score: float, first: str
+    rows: str, answer: dict[str, Any], score: float, first: str, said: str
 ) -> None:
     write(f"user,item,column\n{rows}")
-    assert harness.validate("long.csv", **BY, **answer).valid
-    result = harness.score("long.csv", **BY, metrics=["MAP@10"], **answer)
+    given = {key if key == "row_order" else f"{key}_column": one for key, one in answer.items()}
+    found = harness.validate("long.csv", **BY, **given)
+    assert (found.valid, f"a row an item, {said}" in found.checked) == (True, True)
+    result = harness.score("long.csv", **BY, metrics=["MAP@10"], **given)
     assert result.metrics["MAP@10"].mean == pytest.approx(score, abs=1e-12)
-    lists = lists_on_terms(Path("long.csv"), Terms.of(**BY, named=named))
+    lists = lists_on_terms(Path("long.csv"), Terms.of(**BY, named=Named(**answer)))
     assert "".join(lists.items.gather(lists.lists[0])) == first
-
-
-def test_what_is_mended_scores_what_the_file_does() -> None:
-    write("user,item,prediction,note\n" + "".join(f"{row},x\n" for row in ROWS.splitlines()))
-    terms = Terms.of(**BY, named=Named(score="prediction"))
-    fix(Path("long.csv"), examine_on(Path("long.csv"), terms).against, Path("out.csv"))
-    assert Path("out.csv").read_text() == f"user,item,prediction\n{ROWS}"
 
 
 def test_frames_are_asked_too() -> None:
@@ -112,14 +83,3 @@ def test_frames_are_asked_too() -> None:
         assert [p.code for p in harness.validate(lists, **BY).errors] == ["SUB111"]
     result = harness.score(frame, **BY, metrics=["MAP@10"], score_column="prediction")
     assert result.metrics["MAP@10"].mean == 1
-
-
-def test_a_column_of_scores_where_the_sample_has_its_lists() -> None:
-    """The items stand in the column that nobody knows: the scores are what is asked about."""
-    write("customer_id,prediction\nann,\nbob,\n", "sample.csv")
-    write("article_id\n1\n2\n", "items.csv")
-    write("customer_id,article_id,prediction\nann,1,0.1\nann,2,0.9\nbob,2,1\n")
-    files = {"sample": "sample.csv", "items": "items.csv"}
-    errors = harness.validate("long.csv", **files).errors
-    assert ("SUB111", "prediction") in [(p.code, p.value) for p in errors]
-    assert harness.validate("long.csv", score_column="prediction", **files).valid

@@ -61,9 +61,6 @@ def guessed(folder: Path, text: str | pl.DataFrame, **said: Any) -> tuple[Any, l
         ("01/{day:02}/2020", "%m/%d/%Y"),
         ("202001{day:02}", "%Y%m%d"),
         ("{day:02}.01.20", "%d.%m.%y"),
-        ("01/{day:02}/20 10:30", "%m/%d/%y %H:%M"),
-        ("20-01-{day:02}", "%y-%m-%d"),
-        ("2020.01.{day:02}", "%Y.%m.%d"),
         ("15778368{day:02}", "epoch_s"),
         ("15778368{day:02}000", "epoch_ms"),
         ("15778368{day:02}000000", "epoch_us"),
@@ -81,7 +78,7 @@ def test_how_times_are_written(tmp_path: Path, written: str, expected: str | Non
 @pytest.mark.parametrize(
     ("days", "expected", "other"),
     [
-        # Three days in a row; otherwise the second or the first of three months.
+        # Three days in a row; otherwise the second of three months.
         (["01/02/2020", "01/03/2020", "01/04/2020"], "%m/%d/%Y", "%d/%m/%Y"),
         (["01/02/2020", "02/02/2020", "03/02/2020"], "%d/%m/%Y", "%m/%d/%Y"),
     ],
@@ -97,15 +94,10 @@ def test_of_two_readings_the_one_of_fewer_days(
         f'"{expected}"; if that is wrong, write time_format = "{other}" in [data], '
         "or make the config anew with --time-format"
     ) in found.told
-
-
-def test_days_that_may_be_years_are_said_to_be(tmp_path: Path) -> None:
-    rows = "".join(f"u,i,0{n}-02-2{n % 3}\n" for n in range(1, 9))
-    (line,) = [
-        line for line in guessed(tmp_path, f"{HEAD}\n{rows}")[1] if line.startswith("ambiguous ")
-    ]
-    assert "the order of day, month and year in" in line
-    assert line.count("time_format = ") == 2
+    years = "".join(f"u,i,0{n}-02-2{n % 3}\n" for n in range(1, 9))
+    told = "\n".join(guessed(tmp_path, f"{HEAD}\n{years}")[1])
+    assert "ambiguous  the order of day, month and year in" in told
+    assert told.count("time_format = ") == 2
 
 
 def test_a_later_row_that_is_written_otherwise_is_named(tmp_path: Path) -> None:
@@ -116,38 +108,21 @@ def test_a_later_row_that_is_written_otherwise_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "head",
-    [
-        "customer_id,article_id,t_dat",
-        "userId,movieId,Date",
-        "Session ID,SKU,event_time",
-        "Kundennummer,Artikelnummer,Datum",
-        "cliente,producto,fecha",
-        "client,article,date_achat",
-        "buyer,product_code,ordered_at",
-    ],
-)
-def test_columns_by_their_names(tmp_path: Path, head: str) -> None:
-    values, _ = guessed(tmp_path, log(head))
-    assert [values["data"][key] for key in ("user", "item", "time")] == head.split(",")
-
-
-@pytest.mark.parametrize(
     ("head", "row", "columns"),
     [
+        ("customer_id,article_id,t_dat", ROW, "customer_id,article_id,t_dat"),
+        ("Session ID,SKU,event_time", ROW, "Session ID,SKU,event_time"),
+        ("Kundennummer,Artikelnummer,Datum", ROW, "Kundennummer,Artikelnummer,Datum"),
+        # Ids go before names, and times that differ before others.
         ("user,user_id,track,track_id,ts", "x,{user},y,{item},2020-01-{day:02}",
          "user_id,track_id,ts"),
-        ("cust_id,prod_nr,date_of_birth,ts_created", "{user},{item},1980-05-05,2020-01-{day:02}",
-         "cust_id,prod_nr,ts_created"),
         ("cust_id,ean,birthday,sent", "{user},{item},1980-05-{day:02},2020-01-{day:02}",
          "cust_id,ean,sent"),
         ("CustomerID,StockCode,date,InvoiceDate", "{user},{item},2020-01-01,2020-01-{day:02}",
          "CustomerID,StockCode,InvoiceDate"),
     ],
 )  # fmt: skip
-def test_ids_go_before_names_and_times_that_differ_before_others(
-    tmp_path: Path, head: str, row: str, columns: str
-) -> None:
+def test_what_columns_are(tmp_path: Path, head: str, row: str, columns: str) -> None:
     values, _ = guessed(tmp_path, log(head, row))
     assert [values["data"][key] for key in ("user", "item", "time")] == columns.split(",")
 
@@ -169,59 +144,41 @@ def test_a_tab_file_without_a_header_needs_no_separator(tmp_path: Path) -> None:
     assert guessed(tmp_path, text, header=names, separator="\\t")[0] == values
 
 
-TWO_CENTURIES = [day for _ in range(9) for day in ("25.11.99", "23.01.00")]
+CENTURIES = "".join(f"u{n // 2},i,{('25.11.99', '23.01.00')[n % 2]}\n" for n in range(18))
+"""Of January 2000 is what is held out, and not of December 1999."""
+ODD = {
+    log("session_id,item,written"): "user       column session_id: a session counts as a user",
+    log("user,item,written,sent", f"{ROW},2020-01-01"): (
+        ", by its values; sent may be one, too: --time-column"
+    ),
+    f"{HEAD}\n{CENTURIES}": "1999-11-25 … 2000-01-23",
+    log(HEAD) + "u1,i1,2920-01-01\n": "note       events up to 2920-01-01 are later than",
+    times("15778368{day:02}") + "u1,i1,0\n": (
+        "note       events from 1970-01-01 on are earlier than any log"
+    ),
+    log(HEAD, "{user},a,2020-01-{day:02}"): (
+        "note       there is one item: is that the column? --item-column"
+    ),
+    log(HEAD, "NA,{item},2020-01-{day:02}") + "u1,i1,2020-01-30\n": (
+        'note       the user "NA" has 360 of 361 events'
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (
-            log("session_id,item,written"),
-            "user       column session_id: a session counts as a user",
-        ),
-        (
-            log("user,item,written,updated_at", "{user},{item},2020-01-{day:02},2020-03-{day:02}"),
-            "time       column updated_at: iso, such as",
-        ),
-        (
-            log("user,item,written,sent", "{user},{item},2020-01-{day:02},2020-01-01"),
-            ", by its values; sent may be one, too: --time-column",
-        ),
-        # What is held out is of January 2000, and not of December 1999.
-        (
-            f"{HEAD}\n" + "".join(f"u{n // 2},i,{day}\n" for n, day in enumerate(TWO_CENTURIES)),
-            "1999-11-25 … 2000-01-23",
-        ),
-        (log(HEAD) + "u1,i1,2920-01-01\n", "note       events up to 2920-01-01 are later than"),
-        (
-            times("15778368{day:02}") + "u1,i1,0\n",
-            "note       events from 1970-01-01 on are earlier than any log",
-        ),
-        (
-            log(HEAD, "{user},a,2020-01-{day:02}"),
-            "note       there is one item: is that the column? --item-column",
-        ),
-        (
-            log(HEAD, "NA,{item},2020-01-{day:02}")
-            + "".join(f"u{n},i{n},2020-01-30\n" for n in range(12)),
-            'note       the user "NA" has 360 of 372 events',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), ODD.items())
 def test_what_is_odd_or_guessed_by_values_is_said(tmp_path: Path, text: str, words: str) -> None:
     assert any(words in line for line in config_of(tmp_path, text).told)
 
 
 def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
     """The first thousand rows are views; the others are rare, and not to be lost."""
-    views = log("user,item,time,event", "{user},{item},2020-01-{day:02},view")
-    more = "".join(f"u{n % 12},i1,2020-01-30,view\n" for n in range(1200))
-    values, told = guessed(tmp_path, views + more + "u1,i2,2020-01-30,buy\n")
+    views = log("user,item,time,event", f"{ROW},view") + "u1,i1,2020-01-30,view\n" * 1200
+    values, told = guessed(tmp_path, views + "u1,i2,2020-01-30,buy\n")
     assert values["data"]["kind"] == "event"
     assert values["evaluation"]["hits"] == ["view", "buy"]
     assert "kind       column event, with view, buy: all count as hits" in told
     rare = "".join(f"u1,i1,2020-01-30,t{n}\n" for n in range(30))  # words of all sorts are no types
-    values, _ = guessed(tmp_path, views + more + rare)
+    values, _ = guessed(tmp_path, views + rare)
     assert "kind" not in values["data"]
     assert "hits" not in values["evaluation"]
 
@@ -230,10 +187,8 @@ def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
     """All 12 users are there on the last 7 of 30 days, and on the last 1 of 10."""
     values, told = guessed(tmp_path, log(HEAD))
     assert values["split"] == {"strategy": "time", "valid_days": 7}
-    assert (
-        "found      360 events of 12 users and 5 items, 2020-01-01 … 2020-01-30, days of UTC"
-        in told
-    )
+    found = "found      360 events of 12 users and 5 items, 2020-01-01 … 2020-01-30, days of UTC"
+    assert found in told
     assert "split      the last 7 days: 12 of their users had events before" in told
     short = "".join(log(HEAD).splitlines(keepends=True)[:121])
     assert guessed(tmp_path, short)[0]["split"]["valid_days"] == 1
@@ -259,14 +214,9 @@ def test_parquet_has_types_and_lists(tmp_path: Path) -> None:
 
 
 def test_the_events_of_a_session_are_rows(tmp_path: Path) -> None:
-    day = 86_400_000
-    sessions = [
-        {"session": f"s{n}", "events": [{"aid": f"a{m % 5}", "ts": (18_262 + m) * day}
-                                        for m in range(10)]}
-        for n in range(12)
-    ]  # fmt: skip
-    text = "".join(json.dumps(session) + "\n" for session in sessions)
-    (tmp_path / "log.jsonl").write_text(text)
+    events = [{"aid": f"a{n % 5}", "ts": (18_262 + n) * 86_400_000} for n in range(10)]
+    sessions = [json.dumps({"session": f"s{n}", "events": events}) + "\n" for n in range(12)]
+    (tmp_path / "log.jsonl").write_text("".join(sessions))
     found = config_for(tmp_path / "log.jsonl", tmp_path / "new.toml")
     assert "rows       the elements of events" in found.told
     data = tomllib.loads(found.text)["data"]
@@ -292,54 +242,31 @@ def test_signs_of_a_shell_in_the_name_of_a_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "fault"),
+    ("rows", "words"),
     [
         (
-            "".join(f"u{n},i{n % 3},2020-01-{n % 30 + 1:02}\n" for n in range(90)),
-            ["nobody can be evaluated so: ", "train event"],
+            "".join(f"u{n},i,2020-01-{n % 30 + 1:02}\n" for n in range(90)),
+            "nobody can be evaluated",
         ),
-        (
-            log("") + "u1,i1,2020-13-01\n",
-            ["the log cannot be read so: ", 'log.csv: line 362, column "time"'],
-        ),
-        (
-            log("") + ",i1,2020-01-30\n",
-            ["where = { user = { empty = false } } under [data] leaves such rows out"],
-        ),
+        (log("") + "u1,i1,2020-13-01\n", 'cannot be read so: {}: line 362, column "time"'),
+        (log("") + ",i1,2020-01-30\n", "where = {{ user = {{ empty = false }} }} under [data]"),
     ],
 )
-def test_a_config_is_there_though_no_run_can_begin(
-    tmp_path: Path, rows: str, fault: list[str]
-) -> None:
+def test_a_config_is_there_though_no_run_can_begin(tmp_path: Path, rows: str, words: str) -> None:
     """The hints of what is wrong are keys of it."""
     found = config_of(tmp_path, f"{HEAD}\n{rows}")
-    assert [words for words in fault if words not in found.fault] == []
+    assert words.format(tmp_path / "log.csv") in found.fault
     assert tomllib.loads(found.text)["data"]["events"] == "log.csv"
-
-
-def test_names_for_what_has_names_are_refused(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]})
-    with refusal(UsageError, "its columns have names, user, item, time; leave --header out"):
-        config_of(tmp_path, frame, header=("a", "b", "c"))
-
-
-def test_no_such_log(tmp_path: Path) -> None:
-    with refusal(DataError, "gone.csv"):
-        config_for(tmp_path / "gone.csv", tmp_path / "new.toml")
 
 
 ASKED = {
     "a,b,c\nx,y,2020-01-01\n": "looks like the user's id or the item's id; of a, b name them with",
-    "user,b,c\nx,y,2020-01-01\n": "the item's id; of b name one with --item-column",
-    "user,item\nx,y\n": "has the columns user, item; a user, an item and a time are needed",
     "user,item,b\nx,y,z\n": "no column looks like a time; of b name one with --time-column",
     "user\nx\n": "has the columns user; a user, an item and a time are needed",
     '{"user": 1, "item": 2}\n': "line 1 looks like JSON; name a file of JSON lines .jsonl",
     "2024-04-01,c3,p1\n": "line 1 looks like data, not like a header (2024-04-01, c3, p1); name",
     "1,2020-01-05,2\n": "--header user,time,item",
     "1\t2\t5\t2020-01-05\n": "--header user,item,rating,time",
-    "1\t2\n": "--header user,item",
-    "1\t2\t5\t2020-01-05\t7\n": "--header user,item,rating,time,column5",
     "97,9,44,cart,1709251288\n": "--header user,item,rating,time,column5",
     "user,item,time\n": 'column "time": no time in its first rows',
     "user,item,time\nx,y,soon\n": '"soon" are not understood; say how they are written: --time',
@@ -362,6 +289,11 @@ def test_what_is_said_of_a_log_is_in_it(tmp_path: Path) -> None:
         config_of(tmp_path, f"{HEAD}\n", user="who")
     with refusal(UsageError, "log.csv: line 1 has 4 fields, and --header names 3"):
         config_of(tmp_path, "1\t2\t5\t2020-01-05\n", header=("user", "item", "time"))
+    frame = pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]})
+    with refusal(UsageError, "its columns have names, user, item, time; leave --header out"):
+        config_of(tmp_path, frame, header=("a", "b", "c"))
+    with refusal(DataError, "gone.csv"):
+        config_for(tmp_path / "gone.csv", tmp_path / "new.toml")
 
 
 def test_numbers_that_are_hardly_times_are_times_where_it_is_said(tmp_path: Path) -> None:

@@ -64,19 +64,19 @@ def test_an_upload_learns_from_all_events(config: Config, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("model", "out", "options", "words"),
+    ("model", "out", "repeat", "words"),
     [
-        ("populr", "out.csv", {}, 'no model "populr"; did you mean "popular"'),
-        ("popular", "out.csv", {"repeat": 1}, "no repeat 1; the last is 0"),
-        ("popular", "out.xlsx", {}, ".csv or a .csv.gz"),
-        ("popular", "log.csv/out.csv", {}, "cannot be written"),
+        ("populr", "out.csv", 0, 'no model "populr"; did you mean "popular"'),
+        ("popular", "out.csv", 1, "no repeat 1; the last is 0"),
+        ("popular", "out.xlsx", 0, ".csv or a .csv.gz"),
+        ("popular", "log.csv/out.csv", 0, "cannot be written"),
     ],
 )
 def test_what_cannot_be_submitted(
-    config: Config, tmp_path: Path, model: str, out: str, options: dict[str, int], words: str
+    config: Config, tmp_path: Path, model: str, out: str, repeat: int, words: str
 ) -> None:
     with refusal(UsageError, words):
-        submit(config, model, tmp_path / out, **options)
+        submit(config, model, tmp_path / out, repeat=repeat)
 
 
 def test_what_is_shown_behind_the_window_is_unknown(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,7 +9,6 @@ import pytest
 import small
 from conftest import exactly, refusal
 
-from harness.config import Config
 from harness.core.errors import DataError, UsageError
 from harness.experiment.submitted_lists import SubmittedLists, lists_on_terms
 from harness.experiment.terms import Terms
@@ -37,50 +35,31 @@ def by_solution(folder: Path, lists: Table, solution: Table) -> SubmittedLists:
     return lists_on_terms(written(folder, "lists", lists), terms)
 
 
-def by_config(
-    folder: Path, lists: Table, config: Config, metrics: tuple[Metric, ...] = ()
-) -> SubmittedLists:
-    return lists_on_terms(written(folder, "lists", lists), Terms(config), metrics)
-
-
 def value(submitted: SubmittedLists, metric: str) -> float:
     judgments = submitted.solution.judgments
     return mean(user_scores(submitted.lists, judgments, [parse(metric)])[parse(metric)])
 
 
 def test_a_solution_says_who_counts(tmp_path: Path) -> None:
-    """AP@2 is 1/2 (a of a, b), 1/2 (c at the second place) and 0 (no list)."""
-    lists, true = "user,items\nbob,x c\nann,a\nzed,a\nyan,\n", "user,items\nann,a b\nbob,c\ncid,d\n"
+    """Recall@1 is 1 (a of a), 1/2 (c of c, d) and 0 (no list); the ignored are known."""
+    lists = "user,items\nann,a\nbob,x\ncid,c\nzed,a\n"
+    true = "user,items,Usage\nbob,b,Ignored\nann,a,Public\ncid,c d,Private\ndee,d,Private\n"
     submitted = by_solution(tmp_path, lists, true)
     solution = submitted.solution
     assert submitted.title == str(tmp_path / "lists.csv")
-    assert solution.users.to_list() == ["ann", "bob", "cid"]
-    assert value(submitted, "MAP@2") == (1 / 2 + 1 / 2 + 0) / 3
+    assert solution.users.to_list() == ["ann", "cid", "dee"]
+    assert value(submitted, "Recall@1") == (1 + 1 / 2 + 0) / 3
     assert (solution.k, solution.fingerprint, solution.metrics) == (None, None, ())
-    assert dict(solution.leaderboards) == {}
+    boards = {name: users.tolist() for name, users in solution.leaderboards.items()}
+    assert boards == {"Public": [True, False, False], "Private": [False, True, True]}
     assert submitted.left_out == {
         "users_without_list": 1,
-        "users_outside": 2,
-        "rows_outside": 2,
-        "users_ignored": 0,
+        "users_outside": 1,
+        "rows_outside": 1,
+        "users_ignored": 1,
         "users_without_items": 0,
         "true_items_repeated": 0,
     }
-
-
-def test_users_stand_on_boards_and_the_ignored_on_none(tmp_path: Path) -> None:
-    lists = "user,items\nann,a\nbob,x\ncid,c\n"
-    true = "user,items,Usage\nbob,b,Ignored\nann,a,Public\ncid,c d,Private\ndee,d,Private\n"
-    submitted = by_solution(tmp_path, lists, true)
-    assert submitted.solution.users.to_list() == ["ann", "cid", "dee"]
-    assert value(submitted, "Recall@1") == (1 + 1 / 2 + 0) / 3
-    boards = submitted.solution.leaderboards
-    assert {name: users.tolist() for name, users in boards.items()} == {
-        "Public": [True, False, False],
-        "Private": [False, True, True],
-    }
-    counts = [submitted.left_out[f"users_{name}"] for name in ("ignored", "without_list")]
-    assert (counts, submitted.left_out["users_outside"]) == ([1, 1], 0)  # the ignored are known
 
 
 NUMBERS = pl.DataFrame({"user": [1], "item": [[7, 8]]})
@@ -88,6 +67,7 @@ CATEGORIES = pl.DataFrame(
     {"user": ["ann", "bob"], "items": ["x a", "b"]},
     schema={"user": pl.Categorical, "items": pl.Categorical},
 )
+GRADED = "user,item\nann,b\nann,a\n", "user,item,grade\nann,a,2\nann,b,0\nann,c,0\n"
 
 
 @pytest.mark.parametrize(
@@ -96,21 +76,14 @@ CATEGORIES = pl.DataFrame(
         # A true item that stands again counts once.
         (GOOD, "user,items\nann,a b a a\n", "Recall@1", 1 / 2),
         (GOOD, "user,item\nann,a\nann,b\nann,a\nann,a\n", "Recall@1", 1 / 2),
-        # A solution has neither ranks nor scores to go by: a 0 in such a column drops nothing.
-        (GOOD, "user,item,rank\nann,a,0\nann,b,1\n", "Recall@1", 1 / 2),
+        # A solution has no scores to go by: a 0 there drops nothing.
         (GOOD, "user,item,score\nann,a,0\nann,b,1\n", "Recall@1", 1 / 2),
         # Ids are text: 1 is "1", in whatever file it is a number.
-        (NUMBERS, "user,items\n1,8\n", "MRR", 1 / 2),
         (NUMBERS, pl.DataFrame({"user": [2, 1], "item": [[5], [8]]}), "MRR", 1 / 4),
         (CATEGORIES, "user,items\nann,a\nbob,b\n", "MRR@2", (1 / 2 + 1) / 2),
         # b and c are judged irrelevant: the one true item is a, of grade 2.
-        ("user,item\nann,b\nann,a\n", "user,item,grade\nann,a,2\nann,b,0\nann,c,0\n", "MAP@4", 0.5),
-        (
-            "user,item\nann,b\nann,a\n",
-            "user,item,grade\nann,a,2\nann,b,0\nann,c,0\n",
-            "NDCG(gain=linear)@4",
-            1 / np.log2(3),
-        ),
+        (GRADED[0], GRADED[1], "MAP@4", 1 / 2),
+        (GRADED[0], GRADED[1], "NDCG(gain=linear)@4", 1 / np.log2(3)),
     ],
 )
 def test_what_lists_are_worth(
@@ -122,6 +95,7 @@ def test_what_lists_are_worth(
 
 
 NO_ROWS = "there are no rows behind the header"
+NOBODY = "not one of the users is in the truth: 'zed' here, 'ann' there"
 
 
 @pytest.mark.parametrize(
@@ -130,11 +104,7 @@ NO_ROWS = "there are no rows behind the header"
         (GOOD, "user,items,Usage\nann,a,Ignored\n", ["solution.csv", "Ignored"]),
         (GOOD, "user,items\n", ["solution.csv", NO_ROWS]),
         ("user,items\n", GOOD, ["lists.csv", NO_ROWS]),
-        (
-            "user,items\nzed,a\n",
-            GOOD,
-            ["lists.csv: not one of the users is in the truth: 'zed' here, 'ann' there"],
-        ),
+        ("user,items\nzed,a\n", GOOD, ["lists.csv", NOBODY]),
         (NUMBERS, "user,items\n01,8\n", ["lists.parquet", "01"]),
     ],
 )
@@ -151,13 +121,7 @@ def test_grades_are_needed_by_some_metrics(tmp_path: Path) -> None:
 
 
 def test_things_that_are_no_file(tmp_path: Path) -> None:
-    """Parts whose ids are numbers here and text there, and a pipe."""
     terms = Terms(solution=written(tmp_path, "solution", GOOD))
-    (tmp_path / "parts").mkdir()
-    for name, ids in (("a", [1]), ("b", ["1"])):
-        pl.DataFrame({"user": ids, "items": ids}).write_parquet(tmp_path / f"parts/{name}.parquet")
-    with refusal(DataError, "columns of different types"):
-        lists_on_terms(tmp_path / "parts", terms)
     os.mkfifo(tmp_path / "pipe.csv")
     with refusal(DataError, "pipe.csv: is no file on disk; write it to one"):
         lists_on_terms(tmp_path / "pipe.csv", terms)
@@ -182,19 +146,19 @@ LISTS = "user,items\nann,c zzz\nbob,x a\ndee,a b\n"
 """cid has no list, dee is not evaluated; zzz and x are no candidates."""
 
 
-def config(folder: Path, **evaluation: Any) -> Config:
+def by_config(folder: Path, lists: str = LISTS, metrics: tuple[Metric, ...] = ()) -> SubmittedLists:
     items = "item,colour\na,red\nb,red\nc,red\nd,blue\nnew,red\n"
     small.write(folder, {"items.csv": items})
-    return small.config(folder, log=LOG, evaluation=evaluation, data={"items": "items.csv"})
+    config = small.config(folder, log=LOG, data={"items": "items.csv"})
+    return lists_on_terms(written(folder, "lists", lists), Terms(config), metrics)
 
 
 def test_a_config_makes_the_evaluation_set(tmp_path: Path) -> None:
     """AP@2: c of c and new, (1/1)/2; a of a at the second place, (1/2)/1; no list, 0."""
-    submitted = by_config(tmp_path, LISTS, config(tmp_path))
+    submitted = by_config(tmp_path)
     solution = submitted.solution
     assert solution.users.to_list() == ["ann", "bob", "cid"]
-    relevant = np.asarray(solution.judgments.relevant)
-    assert relevant.tolist() == [2, 1, 1]  # new counts, a candidate or not
+    assert solution.judgments.relevant.tolist() == [2, 1, 1]  # new counts, a candidate or not
     assert value(submitted, "MAP@2") == (1 / 2 + 1 / 2 + 0) / 3
     assert submitted.left_out == {
         "users_without_list": 1,
@@ -202,23 +166,17 @@ def test_a_config_makes_the_evaluation_set(tmp_path: Path) -> None:
         "rows_outside": 1,
         "items_unknown": 2,
     }
-    fingerprint = make_task(config(tmp_path)).evaluation_set.fingerprint
-    assert [str(metric) for metric in solution.metrics] == ["MAP@2", "Recall@2", "NDCG@2"]
+    fingerprint = make_task(small.config_of(tmp_path)).evaluation_set.fingerprint
     assert (solution.k, solution.fingerprint) == (2, fingerprint)
     assert dict(solution.leaderboards) == {}
-
-
-def test_metrics_are_those_of_the_config_or_those_asked_for(tmp_path: Path) -> None:
-    rules = config(tmp_path, metrics=["MRR@1", "Recall@2"])
-    metrics = by_config(tmp_path, LISTS, rules).solution.metrics
-    assert [str(metric) for metric in metrics] == ["MRR@1", "Recall@2"]
+    assert [str(metric) for metric in solution.metrics] == ["MAP@2", "Recall@2", "NDCG@2"]
     asked = (parse("HitRate@2"),)
-    assert by_config(tmp_path, LISTS, rules, metrics=asked).solution.metrics == asked
+    assert by_config(tmp_path, metrics=asked).solution.metrics == asked
 
 
 def test_a_true_item_that_is_no_candidate_is_never_a_hit(tmp_path: Path) -> None:
     """Positions behind k = 2 are left out."""
-    submitted = by_config(tmp_path, "user,items\nann,new c a b\n", config(tmp_path))
+    submitted = by_config(tmp_path, "user,items\nann,new c a b\n")
     judgments, mrr = submitted.solution.judgments, parse("MRR@2")
     assert user_scores(submitted.lists, judgments, [mrr])[mrr].tolist() == [1 / 2, 0, 0]
     assert submitted.solution.outside.to_list() == ["new"]
@@ -236,12 +194,12 @@ BEYOND = {
 def test_beyond_accuracy_an_unknown_item_has_a_place_and_no_properties(tmp_path: Path) -> None:
     """Known items are as like as their attributes: a and b, c and d."""
     metrics = tuple(map(parse, BEYOND))
-    submitted = by_config(tmp_path, LISTS, config(tmp_path), metrics)
+    submitted = by_config(tmp_path, metrics=metrics)
     values = user_scores(submitted.lists, submitted.solution.judgments, metrics)
     assert {str(metric): mean(own) for metric, own in values.items()} == exactly(BEYOND)
     for metric in metrics:
         submitted.solution.require(metric)
     ild = parse("ILD@2")
-    known = by_config(tmp_path, "user,items\nann,a b\nbob,c d\n", config(tmp_path), (ild,))
+    known = by_config(tmp_path, "user,items\nann,a b\nbob,c d\n", (ild,))
     values = user_scores(known.lists, known.solution.judgments, (ild,))
     assert values[ild].tolist() == exactly([0, 1, 0])

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 import small
 from conftest import exactly, refusal
@@ -75,9 +74,7 @@ def test_otto(tmp_path: Path) -> None:
     ("header", "metric"),
     [
         ("ncodpers,added_products", "MAP@7"),
-        ("id,hotel_cluster", "MAP@5"),
         ("id,prediction", "MAP@3"),
-        ("QuestionId_Answer,MisconceptionId", "MAP@25"),
         ("session_type,labels", "TotalRecall@20"),
     ],
 )
@@ -96,7 +93,6 @@ def test_the_metric_is_the_competitions_own(tmp_path: Path, header: str, metric:
     [
         ("id,prediction\n1,A B F\n2,E D\n", "SUB304"),  # letters from A to E
         ("id,hotel_cluster\n1,99 100\n2,3 4\n", "SUB304"),  # clusters from 0 to 99
-        ("id,hotel_cluster\n1,1 2\n2x,3 4\n", "SUB210"),
         ("session_type,labels\n1_clicks,1 2\n2_CLICKS,3 1\n", "SUB210"),
         ("USER_ID_hash,PURCHASED_COUPONS\n" + "a1" * 16 + ",\n" + "b2" * 15 + ",c d\n", "SUB210"),
     ],
@@ -116,15 +112,11 @@ def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
         ({"config": "own", "solution": "s.csv"}, "a config says it all: leave --solution out"),
         ({"config": "own", "sample": "a.csv", "items": "b.csv"}, "leave --sample and --items out"),
         ({"config": "own", "separator": ";"}, "or add --set 'submission.separator=\";\"'"),
-        (
-            {"config": "own", "keep_users_without_items": True},
-            "--keep-users-without-items goes with --solution",
-        ),
+        ({"config": "own", "keep_users_without_items": True}, "goes with --solution"),
         ({"separator": "/"}, "--separator is '/'; expected one of ' ' (one space)"),
         ({"named": Named("a", "a")}, "one column for two things: a, a; name each its own"),
         ({"named": Named(rank="a", score="b")}, "ordered by rank or score, not both"),
         ({"named": Named(score="a", row_order=True)}, "or as its rows stand: name one"),
-        ({"named": Named(rank="a", row_order=True)}, "or as its rows stand: name one"),
         ({"overrides": ["data.path=x"]}, "--set data.path=x overrides a key of a config; name it"),
         ({"sample": 3}, "found int; give the path of a file"),
     ],
@@ -144,7 +136,7 @@ def test_something_to_score_against_is_needed(tmp_path: Path) -> None:
         Terms.of(tmp_path / "own.toml").scored_against()
 
 
-@pytest.mark.parametrize("k", [0, -2, True, 2.5, "many"])
+@pytest.mark.parametrize("k", [0, True, 2.5, "many"])
 def test_a_cut_off_is_a_whole_number(tmp_path: Path, k: Any) -> None:
     write(tmp_path, lists="user,items\nann,a\n", solution="user,items\nann,a\n")
     with refusal(UsageError, f"k is {k!r}; expected a whole number, 1 or more"):
@@ -160,34 +152,9 @@ def evaluation_set(folder: Path, **sections: Any) -> Config:
     return small.config(folder, log=LOG, **sections)
 
 
-def test_without_a_table_of_users_nobody_is_missing(tmp_path: Path) -> None:
-    write(tmp_path, lists="who,what\nann,b x\nzed,a b\n")
-    assert harness.validate(tmp_path / "lists.csv", config=evaluation_set(tmp_path)).problems == ()
-    result = harness.score(tmp_path / "lists.csv", config=evaluation_set(tmp_path))
-    assert result.metrics["MAP@2"].mean == (1 + 0) / 2
-    assert (result.left_out["users_outside"], result.left_out["items_unknown"]) == (1, 1)
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_tables_of_users_and_items_of_any_kind(tmp_path: Path, kind: str) -> None:
-    data = {"users": f"users.{kind}", "items": f"items.{kind}"}
-    for name, ids in (("user", ["ann", "bob", "cid"]), ("item", ["a", "b"])):
-        frame = pl.DataFrame({name: ids, "name": ids})
-        path = tmp_path / data[f"{name}s"]
-        frame.write_csv(path) if kind == "csv" else frame.write_parquet(path)
-    config = evaluation_set(tmp_path, data=data)
-    write(tmp_path, lists="user,items\nann,b zz\nbob,a b\n")
-    problems = harness.validate(tmp_path / "lists.csv", config=config).problems
-    assert [(p.code, p.value) for p in problems] == [("SUB201", "cid"), ("SUB304", "zz")]
-
-
 def test_a_sample_and_columns_of_a_config(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        ours="row,who,what\n1,ann,\n2,bob,\n",
-        sample="who,what\nann,\nbob,\n",
-        lists="who,what\nann,b;a\nbob,a;007\n",
-    )
+    files = {"sample": "who,what\nann,\nbob,\n", "lists": "who,what\nann,b;a\nbob,a;007\n"}
+    write(tmp_path, **files)
     own = {"sample": "sample.csv", "user": "who", "items": "what", "separator": ";"}
     config = evaluation_set(tmp_path, submission=own)
     assert harness.validate(tmp_path / "lists.csv", config=config).problems == ()
@@ -197,9 +164,6 @@ def test_a_sample_and_columns_of_a_config(tmp_path: Path) -> None:
     assert (problem.code, problem.hint) == ("SUB309", "put a semicolon between items")
     with refusal(UsageError, '[submission] has no key "smple"; did you mean "sample"'):
         evaluation_set(tmp_path, submission={"smple": "sample.csv"})
-    config = evaluation_set(tmp_path, submission={"sample": "gone.csv"})
-    with refusal(DataError, "gone.csv: there is no such file"):
-        harness.validate(tmp_path / "lists.csv", config=config)
 
 
 def test_an_evaluation_set_that_cannot_be_read_is_told(tmp_path: Path) -> None:
@@ -215,30 +179,28 @@ def test_an_evaluation_set_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 # What only a solution tells.
 
-USERS = [f"u{number:03}" for number in range(120)]
-MANY = "user,item,time\n" + "".join(
-    f"{user},old,2020-01-01\n{user},new,2020-01-09\n" for user in USERS
-) + "zed,new,2020-01-01\nzed,other,2020-01-01\n"  # fmt: skip
-"""Everyone has `old`, and everyone's true item is `new`."""
+NEW, OLD = "SUB402", "SUB403"
 
 
 @pytest.mark.parametrize(
     ("lists", "code", "words"),
     [
         (["new other"] * 120, "", ""),
-        (["other"] * 120, "SUB402", "of the evaluated users, 0 of 120 have a hit"),
+        (["other"] * 120, NEW, "of the evaluated users, 0 of 120 have a hit"),
         (["old new"] * 120, "", ""),  # half of all positions hold what the user has
-        (["old"] * 119 + ["new"], "SUB403", "119 of 120 hold what the user has in training"),
+        (["old"] * 119 + ["new"], OLD, "119 of 120 hold what the user has in training"),
     ],
 )
 def test_hardly_a_hit_or_bought_already(
     tmp_path: Path, lists: list[str], code: str, words: str
 ) -> None:
-    config = evaluation_set(tmp_path)
-    rows = [f"{user},{items}\n" for user, items in zip(USERS, lists, strict=True)]
-    write(tmp_path, log=MANY, lists="user,items\n" + "".join(rows))
-    validation = harness.score(tmp_path / "lists.csv", config=config).validation
-    assert validation is not None
-    told = {p.code: p.message for p in validation.problems if p.code in ("SUB402", "SUB403")}
+    """Everyone has `old`, and everyone's true item is `new`."""
+    days = [("zed,new", 1), ("zed,other", 1)]
+    days += [(f"u{n},{item}", day) for n in range(120) for item, day in (("old", 1), ("new", 9))]
+    log = "user,item,time\n" + "".join(f"{pair},2020-01-0{day}\n" for pair, day in days)
+    write(tmp_path, lists="user,items\n" + "".join(f"u{n},{lists[n]}\n" for n in range(120)))
+    found = harness.score(tmp_path / "lists.csv", config=small.config(tmp_path, log=log))
+    assert found.validation is not None
+    told = {p.code: p.message for p in found.validation.problems if p.code in (NEW, OLD)}
     assert list(told) == ([code] if code else [])
     assert words in told.get(code, "")
