@@ -1,22 +1,9 @@
-"""A property worked out once an object, in threads of different objects at the same time."""
+"""A property worked out once an object; its docstring has an example."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 from harness.core.once import once
-
-
-def test_it_is_worked_out_once_an_object() -> None:
-    class Counted:
-        times = 0
-
-        @once
-        def value(self) -> int:
-            self.times += 1
-            return self.times
-
-    one, other = Counted(), Counted()
-    assert (one.value, one.value, other.value) == (1, 1, 1)
 
 
 def test_objects_do_not_wait_for_one_another() -> None:

@@ -45,7 +45,7 @@ def refused(use: str, folder: Path, params: Mapping[str, Any] | None = None) -> 
 
 def test_a_module_and_a_file_beside_the_config(tmp_path: Path) -> None:
     """The file wins, and does not hide the module for others."""
-    model = load("baselines.popular:Popular", tmp_path, {"window_days": 7})
+    model = load(POPULAR, tmp_path, {"window_days": 7})
     assert (type(model), model.window_days) == (Popular, 7)
     model = load("json:Model", beside(tmp_path, name="json"), {"width": 5})
     assert (model.depth, model.width) == (1, 5)
@@ -106,8 +106,6 @@ ITEM_KNN, USER_KNN = "baselines.item_knn:ItemKNN", "baselines.user_knn:UserKNN"
         (RANDOM, {"seed": 7}, "", f'{RANDOM} has no parameter "seed"; none is allowed here'),
         ("my_model:Model", {}, GOOD.replace("depth=1", "depth"),
          'my_model:Model needs the parameter "depth"; set it under params'),
-        ("my_model:Model", {}, GOOD.replace("def fit(", "def fit_("),
-         'my_model:Model has no method "fit"'),
         ("my_model:Model", {}, GOOD.replace("def recommend(", "def recommend_("),
          'my_model:Model has no method "recommend"'),
     ],
@@ -130,7 +128,6 @@ def test_what_is_no_model_is_named(
         (GOOD.replace("self.depth, self", "__import__('sys').exit(0); self.depth, self"),
          "my_model:Model cannot be made with these parameters: SystemExit: 0"),
         ("import sys; sys.exit(0)", "my_model cannot be imported: SystemExit: 0"),
-        ("1 / 0", "my_model cannot be imported: ZeroDivisionError: division by zero"),
         ("x = 1\ndef broken(:", "my_model cannot be imported: SyntaxError: invalid syntax "
          "({folder}/my_model.py, line 2)"),
         ("import nowhere_at_all",
@@ -139,7 +136,6 @@ def test_what_is_no_model_is_named(
         ("import baselines.populr",
          "my_model needs the module baselines.populr, which is not installed; did you mean "
          '"baselines.popular"?'),
-        ("from baselines.popular import Nothing", "my_model cannot be imported: ImportError: "),
         ('raise ModuleNotFoundError("get the wheel")',
          "my_model cannot be imported: get the wheel"),
     ],
@@ -180,5 +176,6 @@ def test_an_error_is_told_with_where_it_was_raised() -> None:
 
 
 def test_a_module_that_failed_once_is_read_again(tmp_path: Path) -> None:
-    refused("my_model:Model", beside(tmp_path, "1 / 0\n"))
+    found = refused("my_model:Model", beside(tmp_path, "1 / 0\n"))
+    assert "my_model cannot be imported: ZeroDivisionError: division by zero" in found
     assert load("my_model:Model", beside(tmp_path)) is not None

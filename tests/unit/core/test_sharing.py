@@ -16,7 +16,7 @@ from harness.core.processes import Answer, LostError
 from harness.core.sharing import Work, Workers
 
 REST = "the rest of its work is done by this one"
-ENDS = {"die": -signal.SIGKILL, "break": 70, "interrupt": 130, "leave": 3}
+ENDS = {"die": -signal.SIGKILL, "leave": 3}
 started: list[tuple[Any, ...]] = []
 
 
@@ -55,32 +55,30 @@ WORK = Work[str, str](
 )
 
 
+def wait() -> None:
+    """Wait for the threads that ask workers."""
+    for thread in threading.enumerate():
+        if thread.name == "share":
+            thread.join(120)
+
+
 def results(
     workers: Workers, units: list[list[str]], work: Work[str, str] = WORK
 ) -> dict[str, str]:
     """Return the results: the workers do what is left behind the first item."""
     shared = workers.share(units, work, own=1)
     first = next(shared)
-    for thread in threading.enumerate():
-        if thread.name == "share":
-            thread.join(120)
+    wait()
     return {item: get() for item, get in (first, *shared)}
 
 
-def test_without_workers_all_is_done_here_in_order() -> None:
-    with Workers("module", 0) as workers:
+@pytest.mark.parametrize("count", [0, 2])
+def test_no_worker_is_started_for_short_work(count: int) -> None:
+    with Workers("module", count, patience=3600) as workers:
         done = [(item, get()) for item, get in workers.share([["a", "b"], ["c"]], WORK)]
+        wait()
     assert done == [("a", "here"), ("b", "here"), ("c", "here")]
     assert started == []
-
-
-def test_short_work_starts_no_worker() -> None:
-    with Workers("module", 2, patience=3600) as workers:
-        done = [get() for _, get in workers.share([["a"], ["b"], ["c"]], WORK)]
-        for thread in threading.enumerate():
-            if thread.name == "share":
-                thread.join(120)
-    assert (done, started) == (["here"] * 3, [])
 
 
 def test_a_worker_takes_the_last_unit_whole(workers: Workers) -> None:
@@ -100,19 +98,12 @@ def test_a_worker_has_twice_its_share_of_the_processors(
     assert started == [("module", threads, Path.cwd())]
 
 
-@pytest.mark.parametrize(
-    ("do", "how"),
-    [
-        ("die", "was killed (memory may have run out)"),
-        ("break", "ended with status 70"),
-        ("interrupt", "ended with status 130"),
-    ],
-)
-def test_what_a_worker_had_that_ended_is_done_here(
-    workers: Workers, do: str, how: str, caplog: pytest.LogCaptureFixture
+def test_what_a_worker_had_that_was_killed_is_done_here(
+    workers: Workers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert results(workers, [["a"], ["b"], [do]]) == {"a": "here", "b": "here", do: "here"}
-    assert caplog.messages == [f"a worker process {how}: {REST}"]
+    assert results(workers, [["a"], ["b"], ["die"]]) == {"a": "here", "b": "here", "die": "here"}
+    killed = "a worker process was killed (memory may have run out)"
+    assert caplog.messages == [f"{killed}: {REST}"]
 
 
 def test_what_ends_a_worker_is_not_done_here(

@@ -43,23 +43,19 @@ def test_words_stand_left_and_figures_right_between_lines() -> None:
         "",
         "time   1 s",
     ]
-    assert plain(Sheet(["name"], [["a"]])) == "name\na"
     assert plain(Sheet(["name", "figure"], [])) == "name  figure"
 
 
 def test_columns_say_what_of_a_record_they_show_and_how() -> None:
-    columns: list[Column[tuple[str, int]]] = [
-        Column("name", lambda record: record[0], "name"),
-        Column("hits", lambda record: str(record[1]), firm=True),
-        Column("verdict", lambda record: "tied", "words"),
+    columns: list[Column[str]] = [
+        Column("name", lambda record: record, "name"),
+        Column("hits", lambda record: "1", firm=True),
+        Column("verdict", lambda record: "tied", "words", first_out=True),
     ]
-    assert Sheet.of([("a", 1)], columns, kept=2) == Sheet(
-        ["name", "hits", "verdict"],
-        [["a", "1", "tied"]],
-        left=frozenset({0, 2}),
-        kept=2,
-        firm=frozenset({1}),
-        wrapped=frozenset({2}),
+    one, two = frozenset({1}), frozenset({2})
+    assert Sheet.of(["a"], columns, kept=2) == Sheet(
+        *(["name", "hits", "verdict"], [["a", "1", "tied"]], frozenset({0, 2})),
+        **{"kept": 2, "firm": one, "first_out": two, "wrapped": two},
     )
 
 
@@ -88,27 +84,24 @@ def test_names_do_no_harm() -> None:
     assert r"a\textbar{}b \textless{}i\textgreater{}\&\_\%\# & 0.5 \\" in lines
 
 
-@pytest.mark.parametrize(
-    ("cell", "escaped"), [("a|b", r"a\|b"), ("a\\", r"a\\"), (r"a\|b", r"a\\\|b"), ("|", r"\|")]
-)
+@pytest.mark.parametrize(("cell", "escaped"), [("a\\", r"a\\"), (r"a\|b", r"a\\\|b"), ("|", r"\|")])
 def test_a_bar_ends_no_markdown_column(cell: str, escaped: str) -> None:
     titles, _, row = markdown(Sheet([cell, "x"], [[cell, "1"]])).splitlines()
     assert (titles, row) == (f"| {escaped} | x |", f"| {escaped} | 1 |")
     assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 3
 
 
-def test_a_terminal_shows_lines_titles_and_cells(terminal: Terminal) -> None:
-    first, *lines, last = (line.split() for line in terminal(SHEET, 80))
-    assert (first, last) == (["task", "small"], ["time", "1", "s"])
-    for row in (["name", "figure", "word"], ["a", "1.5", "one"], ["longer", "12.25"]):
-        assert row in lines
+def test_a_terminal_shows_what_a_file_has(terminal: Terminal) -> None:
+    assert [line.split() for line in terminal(SHEET, 80)] == [
+        line.split() for line in plain(SHEET).splitlines()
+    ]
 
 
 NINE = Sheet([f"column {i}" for i in range(9)], [[f"cell {i}" for i in range(9)]] * 2, kept=3)
 
 
 # Nine columns of eight letters, three between two: from 98 to 100 all of them fit.
-@pytest.mark.parametrize("width", [40, 43, 64, 88, 97, 99, 100, 200])
+@pytest.mark.parametrize("width", [40, 64, 97, 99, 100])
 def test_a_narrow_terminal_names_the_columns_it_hides(terminal: Terminal, width: int) -> None:
     lines = terminal(NINE, width)
     assert not [line for line in lines if "…" in line or len(line) > width]
@@ -122,9 +115,7 @@ def test_a_narrow_terminal_names_the_columns_it_hides(terminal: Terminal, width:
     assert width < 100 or not told
 
 
-@pytest.mark.parametrize(
-    "name", ["[red]x[/red]", "[/]", "[link=http://a.b]x[/link]", ":cat:", "[0]"]
-)
+@pytest.mark.parametrize("name", ["[link=http://a.b]x[/link]", "[/]", ":cat:"])
 def test_a_name_is_no_markup(terminal: Terminal, name: str) -> None:
     heading, footing = [f"task   {name}", name], [f"time   {name}"]
     named = Sheet([name, "figure"], [[name, "1"]], heading=heading, footing=footing)
@@ -146,30 +137,20 @@ def test_colour_is_for_cells_that_begin_with_the_word(
     assert "\x1b[32m" not in other
 
 
-# Records.
-
-
 def test_records_are_a_header_and_a_line_each() -> None:
-    """Values that are no text stand as Python writes them."""
-    assert as_csv([{"name": "a", "x": 0.1 + 0.2}, {"name": "b", "x": None}]) == (
-        "name,x\na,0.30000000000000004\nb,"
-    )
-    assert as_csv([{"a": True, "b": -1, "c": -0.5, "d": 1e-9}]) == "a,b,c,d\nTrue,-1,-0.5,1e-09"
+    """Values that are no text stand as Python writes them; no text breaks a line."""
+    records = [{"name": "a", "x": 0.1 + 0.2}, {"name": "b", "x": None}, {"name": True, "x": -1}]
+    assert as_csv(records) == "name,x\na,0.30000000000000004\nb,\nTrue,-1"
     assert as_csv([]) == ""
+    text = as_csv([{"name": "a\nb\x1b[2J"}])
+    assert (text.count("\n"), "\x1b" in text) == (1, False)
 
 
 def test_no_text_is_a_formula_in_a_spreadsheet_and_other_text_stands_as_it_is() -> None:
-    cells = ["=cmd()", "+1", "-1", "@SUM(A1)", "\tx", "\r=1"]
-    _, *rows = csv.reader(io.StringIO(as_csv([{"name": cell} for cell in cells])))
-    for cell, (written,) in zip(cells, rows, strict=True):
-        assert written[0] not in "=+-@\t\r"
-        assert written[1:].endswith(cell.strip())
+    formulas = ["=cmd()", "+1", "-1", "@SUM(A1)"]
     cells = ["a,b", 'a"b', "a=b", "", "0706016001", "plain text"]
-    _, *rows = csv.reader(io.StringIO(as_csv([{"name": cell, "x": 1} for cell in cells])))
-    assert rows == [[cell, "1"] for cell in cells]
-
-
-def test_text_breaks_no_line_and_steers_no_terminal() -> None:
-    text = as_csv([{"name": "a\nb\x1b[2J"}])
-    assert len(text.splitlines()) == 2
-    assert "\x1b" not in text
+    records = [{"name": cell, "x": 1} for cell in [*formulas, *cells]]
+    _, *rows = csv.reader(io.StringIO(as_csv(records)))
+    assert [name for name, _ in rows] == [*(f"'{formula}" for formula in formulas), *cells]
+    for blank in ("\tx", "\r=1"):
+        assert as_csv([{"name": blank}]).splitlines()[1].lstrip('"')[0] not in "=\t\r"

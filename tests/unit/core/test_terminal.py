@@ -3,7 +3,6 @@
 import random
 import string
 
-import pytest
 from rich.cells import cell_len
 
 from harness.core.table import Sheet
@@ -15,28 +14,15 @@ def test_both_ends_stay() -> None:
     assert shortened(["short"], 5) == ["short"]
 
 
-@pytest.mark.parametrize("width", [6, 12, 20])
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ["popular, 7 days of train", "popular, 14 days of train"],  # differ in the middle
-        ["a" * 50 + "X" + "b" * 50, "a" * 50 + "Y" + "b" * 50],
-        ["aaaaaaa…bbbbbbb", "aaaaaaaXXXXbbbbbbb", "aaaaaaaYYYYbbbbbbb"],
-        [f"{'a' * 40}{i}{'b' * 40}" for i in range(120)],
-    ],
-)
-def test_texts_that_differ_look_different(texts: list[str], width: int) -> None:
-    short = shortened([*texts, *texts], width)
-    assert len(set(short)) == len(texts)
-    assert short[: len(texts)] == short[len(texts) :]
-    assert max(map(cell_len, short)) <= width
-
-
-def test_texts_at_random_stay_distinct() -> None:
+def test_texts_that_differ_look_different() -> None:
     draws = random.Random(1)  # noqa: S311
     for width in (4, 8, 16) * 20:
-        texts = {"".join(draws.choices("ab…", k=draws.randint(1, 30))) for _ in range(20)}
-        assert len(set(shortened(sorted(texts), width))) == len(texts)
+        drawn = {"".join(draws.choices("ab…", k=draws.randint(1, 30))) for _ in range(20)}
+        texts = [*drawn, *(f"{'a' * 40}{i}{'b' * 40}" for i in range(30))]  # in the middle
+        short = shortened([*texts, *texts], width)
+        assert len(set(short)) == len(texts)
+        assert short[: len(texts)] == short[len(texts) :]
+        assert max(map(cell_len, short)) <= width
 
 
 def test_letters_of_two_columns_count_twice() -> None:
