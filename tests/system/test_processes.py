@@ -78,7 +78,10 @@ def test_what_a_person_can_mend_is_raised_here_and_it_goes_on(worker: Worker) ->
     assert worker.ask({"do": ""}).told["pid"] != os.getpid()
 
 
-def test_models_may_print_and_read(capfd: pytest.CaptureFixture[str], worker: Worker) -> None:
+def test_models_may_print_and_read(
+    capfd: pytest.CaptureFixture[str], module: str, tmp_path: Path
+) -> None:
+    worker = Worker(module, 1, tmp_path)
     assert worker.ask({"do": "print"}).told == {"read": ""}
     worker.close()
     out, err = capfd.readouterr()

@@ -1,18 +1,16 @@
 """Configs: what is read, and the message for every key and value that is not allowed."""
 
 import re
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tomli_w
-from conftest import refusal
+from conftest import ROOT, refusal
 
 from harness.config import TimeSplit, parse, read
 from harness.core.errors import UsageError
 
-ROOT = Path(__file__).parents[3]
 VALUES: dict[str, Any] = {
     "data": {"layout": "table", "path": "shop", "events": "log.csv"},
     "split": {"strategy": "time"},
@@ -34,13 +32,11 @@ def config_file(folder: Path, **sections: Any) -> Path:
 
 def values(**sections: Any) -> dict[str, Any]:
     """Return `VALUES` with keys of sections set, or sections replaced; None leaves them out."""
-    result: dict[str, Any] = deepcopy(VALUES)
+    result = VALUES | sections
     for name, section in sections.items():
-        old = result.get(name)
-        merged = old | section if isinstance(section, dict) and isinstance(old, dict) else section
-        if isinstance(merged, dict):
-            merged = {key: value for key, value in merged.items() if value is not None}
-        result[name] = merged
+        if isinstance(section, dict):
+            merged = VALUES[name] | section if name in ("data", "split") else section
+            result[name] = {key: value for key, value in merged.items() if value is not None}
     return {name: section for name, section in result.items() if section is not None}
 
 
@@ -66,20 +62,13 @@ def test_defaults() -> None:
     assert (rules.k, rules.users, rules.require_hit, rules.truth) == (12, "seen", True, "all")
     assert (rules.seen_items, rules.candidates, rules.seed) == ("keep", None, 42)
     assert (config.models[0].repeats, config.models[0].params) == (1, {})
+    assert (config.tune.search, config.tune.trials, config.tune.split) == ("random", None, None)
 
 
 def test_a_relative_path_starts_at_the_configs_folder(tmp_path: Path) -> None:
     for path, folder in {"shop": tmp_path / "shop", str(tmp_path / "x"): tmp_path / "x"}.items():
         config = read(config_file(tmp_path), [f"data.path={path}"])
         assert config.layout().events[0].table.path.parent == folder
-
-
-def test_the_resolved_config_reads_back_as_the_same() -> None:
-    config = parse(values(evaluation={"k": 3}), Path())
-    resolved = config.resolved()
-    assert resolved["evaluation"]["require_hit"] is True
-    assert "folder" not in resolved
-    assert parse({**resolved, "data": VALUES["data"]}, Path()) == config
 
 
 def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) -> None:
@@ -90,36 +79,28 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
     assert (whole["of"], "lists" in whole) == (["ready", "popular"], False)
     lists = str(tmp_path / "shop" / "mates.csv")
     assert (precomputed["lists"], "use" in precomputed) == (lists, False)
+    assert config.resolved()["evaluation"]["require_hit"] is True
     again = parse(config.resolved(), Path("/elsewhere"))
     assert again.resolved() == config.resolved()
-
-
-# --- faults --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("sections", "line"),
     [
-        # The nearest name is suggested.
         ({"data": {"pth": "x"}}, '[data] has no key "pth"; did you mean "path"?'),
-        ({"split": {"valid_day": 7}}, '[split] has no key "valid_day"; did you mean "valid_days"?'),
         ({"models": [{**MODEL, "param": {}}]},
          '[[models]] "popular" has no key "param"; did you mean "params"?'),
         ({"modles": []}, 'no section [modles]; did you mean "models"?'),
         ({"evaluation": {"users": "sen"}}, "[evaluation] users = 'sen'; did you mean \"seen\"?"),
-        ({"evaluation": {"candidates": "trian"}},
-         "[evaluation] candidates = 'trian'; did you mean \"train\"?"),
         ({"data": {"layout": "ponpar"}},
          "[data] layout = 'ponpar'; did you mean \"ponpare\"?\nfor files of another shape: "
          'layout = "table", or one of your own, "my_layout:Name"'),
         ({"split": {"strategy": "tme"}}, "[split] strategy is 'tme'; did you mean \"time\"?"),
         ({"data": {"layout": "hm", "restore_zero": True, "events": "x"}},
          '[data] has no key "restore_zero"; did you mean "restore_zeros"?'),
-        # What does not go together.
         ({"models": [MODEL, {**MODEL, "use": "x:Y"}]},
          '[[models]]: two models are named "popular"; name each once'),
         ({"split": {"window": "test"}}, '[split] window = "test" needs test_days >= 1'),
-        # Base models and precomputed recommendations.
         ({"models": [MODEL, WHOLE | {"of": ["populr"]}]},
          '[[models]] "whole" of: no model is named "populr"; did you mean "popular"?'),
         ({"models": [MODEL, WHOLE | {"of": ["whole"]}]},
@@ -141,13 +122,10 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"models": [READY | {"repeats": 2}]},
          '[[models]] "ready" has precomputed recommendations, the same in every repeat; '
          "leave repeats out"),
-        # What is missing.
         ({"data": None}, "[data] is missing; write it, with layout and path"),
         ({"split": None}, "[split] is missing; write it, with a strategy"),
         ({"models": None},
          "[[models]] is missing; write it, with the name and the class (use) of a model"),
-        ({"data": {"path": None}},
-         '[data] needs the key "path", which is missing; expected a text in quotes'),
         ({"data": {"layout": None}},
          '[data] needs the key "layout", which is missing; allowed: hm, ponpare, kion, '
          "retailrocket, ml-100k, ml-1m, ml-10m, ml-20m, otto, yambda, table"),
@@ -173,10 +151,8 @@ def test_a_fault_is_named_in_a_line(sections: dict[str, Any], line: str) -> None
 @pytest.mark.parametrize(
     ("sections", "words"),
     [
-        ({"time": {}}, ["no section [time]; allowed: ", "evaluation"]),
         ({"folder": "/"}, ["no section [folder]; allowed: ", "models"]),
         ({"data": {"fraction": 1}}, ['[data] has no key "fraction"; allowed: ', "separator"]),
-        ({"evaluation": {"truth": "zz"}}, ["truth = 'zz'; allowed: ", "all", "candidates"]),
         ({"evaluation": {"users": 5}}, ["[evaluation] users = 5; allowed: ", "seen", "all"]),
         ({"data": {"layout": "hm", "events": None}, "split": {"strategy": "given", "valid": "x"}},
          ['[split] strategy "given" goes with layout "table" only']),
@@ -198,15 +174,11 @@ def test_where_nothing_is_near_all_are_named(sections: dict[str, Any], words: li
         ("evaluation", "metrics", "MAP@12", ": found 'MAP@12'; "),
         ("evaluation", "metrics", ["MAP@12", 3], ".1: found 3; "),
         ("split", "valid_days", 7.5, ": found 7.5; "),
-        ("data", "time", 5, ""),
         ("data", "time", False, ' = false goes with [split] strategy "given" only'),
-        ("data", "min_user_events", 2**63, ": found 9223372036854775808"),
         *(("data", "max_unpacked_gb", float(n), f": found {n}") for n in ("0", "-1", "inf", "nan")),
-        ("data", "max_unpacked_gb", "much", ": found 'much'; "),
         ("data", "where", 5, ": found 5; expected keys with values"),
         ("data", "where", {"r": True}, " r: found true; expected a text or "),
         ("data", "where", {"event": []}, " event: found []; expected a text or "),
-        ("data", "where", {"r": {"min": "4"}}, " r: found { min = '4' }; expected a text or "),
         ("data", "where", {"r": {"min": 10**400}}, " r: found { min = 1"),
         ("data", "where", {"r": {"min": True, "max": [False]}},
          " r: found { min = true, max = [false] }; expected a text or "),
@@ -225,14 +197,11 @@ def test_a_wrong_value_is_named_with_its_key(
     ("sections", "start"),
     [
         ({"data": []}, "[data]: found []; expected keys with values"),
-        ({"split": 5}, "[split]: found 5; expected keys with values"),
         ({"data": {"restore_zeros": True}}, '[data] layout "table" has no key "restore_zeros"; '),
         ({"data": {"events": None}}, '[data] layout "table" needs events = '),
         ({"models": []}, "[[models]]: found []; "),
-        ({"models": {"name": "x"}}, "[[models]]: found { name = 'x' }; "),
         ({"models": [MODEL, 5]}, "[[models]] number 2: found 5; expected keys with values"),
         ({"models": [{**MODEL, "repeats": 0}]}, '[[models]] "popular" repeats: found 0; '),
-        ({"models": [{**MODEL, "name": ""}]}, "[[models]] \"\" name: found ''; "),
         ({"models": [{**MODEL, "name": 5}]}, "[[models]] number 1 name: found 5; "),
         *(({"split": {"strategy": "fraction", "fraction": share}},
            f"[split] fraction: found {share}; ") for share in (0, 1, 1.5, -0.1)),
@@ -245,12 +214,7 @@ def test_what_is_wrong_of_a_section_or_a_model(sections: dict[str, Any], start: 
 
 def test_each_fault_has_a_line() -> None:
     lines = refused(values(evaluation={"k": 0, "user": "seen"}, data={"pth": "x"})).splitlines()
-    assert [line.partition("]")[0] for line in lines] == [
-        "hm.toml: [data", "hm.toml: [evaluation", "hm.toml: [evaluation"
-    ]  # fmt: skip
-
-
-# --- files and overrides -------------------------------------------------------------------------
+    assert [line.split()[1] for line in lines] == ["[data]", "[evaluation]", "[evaluation]"]
 
 
 def test_what_is_no_config_file(tmp_path: Path) -> None:
@@ -274,20 +238,19 @@ def test_what_is_no_config_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "place", "value"),
     [
-        ("evaluation.k = 7", ("evaluation", "k"), 7),
-        ("evaluation.require_hit=false", ("evaluation", "require_hit"), False),
-        ("evaluation.users=all", ("evaluation", "users"), "all"),
-        ("evaluation.metrics=['MAP@5', 'NDCG@5']", ("evaluation", "metrics"), ["MAP@5", "NDCG@5"]),
-        ("data.path=../a = b", ("data", "path"), "../a = b"),
-        ("models.1.params.window_days=14", ("models", 1, "params", "window_days"), 14),
-        ("split={strategy='last_n', n=2}", ("split", "n"), 2),
+        ("evaluation.k = 7", "evaluation k", 7),
+        ("evaluation.require_hit=false", "evaluation require_hit", False),
+        ("evaluation.metrics=['MAP@5', 'NDCG@5']", "evaluation metrics", ["MAP@5", "NDCG@5"]),
+        ("data.path=../a = b", "data path", "../a = b"),
+        ("models.1.params.window_days=14", "models 1 params window_days", 14),
+        ("split={strategy='last_n', n=2}", "split n", 2),
     ],
 )
-def test_overrides(tmp_path: Path, override: str, place: tuple[Any, ...], value: Any) -> None:
+def test_overrides(tmp_path: Path, override: str, place: str, value: Any) -> None:
     """The last of a key holds."""
     config: Any = read(config_file(tmp_path), ["evaluation.k=6", override]).model_dump()
-    for part in place:
-        config = config[part]
+    for part in place.split():
+        config = config[int(part) if part.isdigit() else part]
     assert config == value
     assert type(config) is type(value)
 
@@ -296,18 +259,12 @@ def test_overrides(tmp_path: Path, override: str, place: tuple[Any, ...], value:
     ("override", "message"),
     [
         ("evaluation.k", '--set evaluation.k: expected key=value, such as "evaluation.k=5"'),
-        ("=5", "--set =5: expected key=value"),
         ("evaluation..k=5", "--set evaluation..k=5: expected key=value"),
         ("models.0=5", "--set models.0=5: name a key of one model, such as models.0.repeats=3"),
         ("models.2.repeats=5", '--set models.2.repeats=5: there is no "2" to set a key of'),
         ("models.-1.repeats=5", 'there is no "-1" to set a key of'),
-        ("models.popular.repeats=5", 'there is no "popular" to set a key of'),
-        ("data.path.x.y=5", '--set data.path.x.y=5: there is no "x" to set a key of'),
         ("data.path.x=5", '--set data.path.x=5: "path" is a value and has no keys'),
-        ("models.0.name.x=5", '--set models.0.name.x=5: "name" is a value and has no keys'),
         ("evaluation.k=five", "[evaluation] k: found 'five'; input should be a valid integer"),
-        ("evaluation=5", "[evaluation]: found 5; expected keys with values"),
-        ("evalution.k=5", 'no section [evalution]; did you mean "evaluation"?'),
     ],
 )
 def test_bad_overrides_are_named(tmp_path: Path, override: str, message: str) -> None:
