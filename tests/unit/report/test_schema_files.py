@@ -1,4 +1,4 @@
-"""The schemas of docs/schema are what the code makes, and each command with JSON has one."""
+"""The schemas of docs/schema are what the code makes."""
 
 import json
 import re
@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 from jsonschema import Draft202012Validator
-from typer.main import get_command
 
-from harness.cli import app
 from harness.report import schemas
 from harness.report.documents import DOCUMENTS
 
@@ -35,14 +33,6 @@ def test_each_is_a_schema_that_is_open(name: str) -> None:
     Draft202012Validator.check_schema(stored(name))
     assert stored(name)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert '"additionalProperties": false' not in json.dumps(stored(name))
-
-
-def test_every_command_with_a_format_has_one() -> None:
-    commands = get_command(app).commands  # type: ignore[attr-defined]
-    asked = {name for name, one in commands.items() if "format_" in {p.name for p in one.params}}
-    titles = [document.title for document in DOCUMENTS.values()]
-    printed = [re.match(r"harness (\w+) .*--format json", title) for title in titles]
-    assert asked == {match[1] for match in printed if match}
 
 
 def test_the_page_names_every_one() -> None:
