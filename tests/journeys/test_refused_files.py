@@ -20,7 +20,6 @@ def bomb() -> bytes:
     "command",
     [
         "validate bomb.csv.gz --fix out.csv",
-        "validate two.csv --items bomb.csv.gz",
         "validate two.csv --sample bomb.parquet",
         "score two.csv --solution bomb.csv.gz",
         "score bomb.parquet --solution two.csv",
@@ -41,7 +40,6 @@ def test_every_command_refuses_a_bomb(command: str, bomb: bytes, here: Path, cli
     ("data", "words"),
     [
         ({"events": "bomb.csv.gz", "max_unpacked_gb": 0.001}, "more than 1,000,000 bytes; set max"),
-        ({"users": "hdfs:///users.parquet"}, "hdfs:///users.parquet: is read by Spark alone"),
         ({"path": "dbfs:/shop"}, "dbfs:/shop/log.csv: is read by Spark alone"),
     ],
 )

@@ -5,21 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from conftest import ROOT
+
 BENCHMARKS = ROOT / "benchmarks"
 
 
 def python(*line: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     given = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
-    paths = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(BENCHMARKS)])}
-    return subprocess.run(
-        [sys.executable, *line],
-        env=given | paths | environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    env = given | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(BENCHMARKS)])} | environment
+    return subprocess.run([sys.executable, *line], env=env, capture_output=True, text=True)
 
 
 def test_a_tiny_run_of_all_writes_no_results() -> None:
