@@ -73,7 +73,7 @@ def test_golden_mean(mean: dict[str, Any]) -> None:
         assert mapk(truth, lists, k=k) == exactly(mean["expected"])
 
 
-@pytest.mark.parametrize("case", GOLDEN["novelty"], ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", GOLDEN["novelty"])
 def test_golden_novelty(case: dict[str, Any]) -> None:
     users, shares = 10_000, case["probabilities"]
     everyone = [(user, len(shares)) for user in range(users)]
@@ -84,7 +84,7 @@ def test_golden_novelty(case: dict[str, Any]) -> None:
     assert found.iloc[0] == exactly(case["expected"])
 
 
-@pytest.mark.parametrize("case", GOLDEN["pfound"], ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", GOLDEN["pfound"])
 def test_golden_pfound(case: dict[str, Any]) -> None:
     cut = "" if case["k"] is None else f"@{case['k']}"
     lists = {"ann": list(range(len(case["p_rel"])))}
@@ -93,7 +93,7 @@ def test_golden_pfound(case: dict[str, Any]) -> None:
     assert found.iloc[0] == exactly(case["expected"])
 
 
-@pytest.mark.parametrize("case", GOLDEN["random_ap"], ids=lambda c: f"{c['n_candidates']}@{c['k']}")
+@pytest.mark.parametrize("case", GOLDEN["random_ap"])
 def test_golden_chance(case: dict[str, Any]) -> None:
     sizes = case["n_candidates"], case["relevant_candidates"], case["relevant_all"]
     found = exact(parse(f"MAP@{case['k']}"), *sizes)

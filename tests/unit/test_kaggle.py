@@ -10,15 +10,12 @@ from conftest import refusal
 
 from harness.kaggle import HostVisibleError, ParticipantVisibleError, score
 
-SOLUTION = pd.DataFrame(
-    {"id": ["ann", "bob", "cid"], "items": ["secret1 secret2", "secret3", ""], "Usage": "Public"}
-)
-
 
 def lists(**rows: str) -> pd.DataFrame:
     return pd.DataFrame({"id": list(rows), "items": list(rows.values())})
 
 
+SOLUTION = lists(ann="secret1 secret2", bob="secret3", cid="").assign(Usage="Public")
 GOOD = lists(ann="secret1 x", bob="y secret3", cid="z")
 
 
@@ -58,13 +55,12 @@ def test_participants_are_told_their_mistakes_and_nothing_of_the_solution(
 
 def test_that_an_item_is_true_changes_no_message() -> None:
     for item in ("odd,item", "other,item"):
-        solution = pd.DataFrame({"id": ["ann", "bob"], "items": ["odd,item", "a b c"]})
         with pytest.raises(ParticipantVisibleError, match="holds a separator"):
-            score(solution, lists(ann=item, bob="a"), "id")
+            score(lists(ann="odd,item", bob="a b c"), lists(ann=item, bob="a"), "id")
 
 
 def test_a_catalogue_and_digits(tmp_path: Path) -> None:
-    solution = pd.DataFrame({"id": ["ann"], "items": ["0012"]})
+    solution = lists(ann="0012")
     assert score(solution, lists(ann="0012"), "id", item_digits=4) == 1
     with pytest.raises(ParticipantVisibleError, match="lost its leading zeros: ids have 4 digits"):
         score(solution, lists(ann="12"), "id", item_digits=4)

@@ -66,9 +66,9 @@ def test_defaults() -> None:
 
 
 def test_a_relative_path_starts_at_the_configs_folder(tmp_path: Path) -> None:
-    for path, folder in {"shop": tmp_path / "shop", str(tmp_path / "x"): tmp_path / "x"}.items():
+    for path in ("shop", tmp_path / "shop"):
         config = read(config_file(tmp_path), [f"data.path={path}"])
-        assert config.layout().events[0].table.path.parent == folder
+        assert config.layout().events[0].table.path.parent == tmp_path / "shop"
 
 
 def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) -> None:
@@ -117,7 +117,6 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
          '"whole"; a model cannot be its own base model'),
         ({"models": [READY | {"use": "x:Y"}]},
          '[[models]] "ready" has both "use" and "lists"; leave one out'),
-        ({"models": [READY | {"params": {"a": 1}}]}, f'{PRECOMPUTED}"params"; leave it out'),
         ({"models": [MODEL, READY | {"of": ["popular"]}]}, f'{PRECOMPUTED}"of"; leave it out'),
         ({"models": [READY | {"repeats": 2}]},
          '[[models]] "ready" has precomputed recommendations, the same in every repeat; '
@@ -142,25 +141,25 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
          "of precomputed recommendations"),
         ({"models": [{"use": "x:Y"}]}, '[[models]] number 1 needs the key "name", which is '
          "missing; expected a text in quotes"),
+        # What is of no section or no model.
+        ({"folder": "/"}, "no section [folder]; allowed: data, "),
+        ({"data": {"fraction": 1}}, '[data] has no key "fraction"; allowed: layout, '),
+        ({"evaluation": {"users": 5}}, "[evaluation] users = 5; allowed: seen, "),
+        ({"data": {"layout": "hm", "events": None}, "split": {"strategy": "given", "valid": "x"}},
+         '[split] strategy "given" goes with layout "table" only'),
+        ({"data": []}, "[data]: found []; expected keys with values"),
+        ({"data": {"restore_zeros": True}}, '[data] layout "table" has no key "restore_zeros"; '),
+        ({"data": {"events": None}}, '[data] layout "table" needs events = '),
+        ({"models": []}, "[[models]]: found []; "),
+        ({"models": [MODEL, 5]}, "[[models]] number 2: found 5; expected keys with values"),
+        ({"models": [{**MODEL, "repeats": 0}]}, '[[models]] "popular" repeats: found 0; '),
+        ({"models": [{**MODEL, "name": 5}]}, "[[models]] number 1 name: found 5; "),
+        *(({"split": {"strategy": "fraction", "fraction": share}},
+           f"[split] fraction: found {share}; ") for share in (0, 1)),
     ],
 )  # fmt: skip
 def test_a_fault_is_named_in_a_line(sections: dict[str, Any], line: str) -> None:
-    assert refused(values(**sections)) == f"hm.toml: {line}"
-
-
-@pytest.mark.parametrize(
-    ("sections", "words"),
-    [
-        ({"folder": "/"}, ["no section [folder]; allowed: ", "models"]),
-        ({"data": {"fraction": 1}}, ['[data] has no key "fraction"; allowed: ', "separator"]),
-        ({"evaluation": {"users": 5}}, ["[evaluation] users = 5; allowed: ", "seen", "all"]),
-        ({"data": {"layout": "hm", "events": None}, "split": {"strategy": "given", "valid": "x"}},
-         ['[split] strategy "given" goes with layout "table" only']),
-    ],
-)  # fmt: skip
-def test_where_nothing_is_near_all_are_named(sections: dict[str, Any], words: list[str]) -> None:
-    with refusal(UsageError, *words):
-        parse(values(**sections), Path())
+    assert refused(values(**sections)).startswith(f"hm.toml: {line}")
 
 
 @pytest.mark.parametrize(
@@ -191,25 +190,6 @@ def test_a_wrong_value_is_named_with_its_key(
 ) -> None:
     lines = refused(values(**{section: {key: value}})).splitlines()
     assert all(line.startswith(f"hm.toml: [{section}] {key}{start}") for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("sections", "start"),
-    [
-        ({"data": []}, "[data]: found []; expected keys with values"),
-        ({"data": {"restore_zeros": True}}, '[data] layout "table" has no key "restore_zeros"; '),
-        ({"data": {"events": None}}, '[data] layout "table" needs events = '),
-        ({"models": []}, "[[models]]: found []; "),
-        ({"models": [MODEL, 5]}, "[[models]] number 2: found 5; expected keys with values"),
-        ({"models": [{**MODEL, "repeats": 0}]}, '[[models]] "popular" repeats: found 0; '),
-        ({"models": [{**MODEL, "name": 5}]}, "[[models]] number 1 name: found 5; "),
-        *(({"split": {"strategy": "fraction", "fraction": share}},
-           f"[split] fraction: found {share}; ") for share in (0, 1, 1.5, -0.1)),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_of_a_section_or_a_model(sections: dict[str, Any], start: str) -> None:
-    lines = refused(values(**sections)).splitlines()
-    assert all(line.startswith(f"hm.toml: {start}") for line in lines)
 
 
 def test_each_fault_has_a_line() -> None:

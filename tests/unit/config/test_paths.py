@@ -70,22 +70,12 @@ def test_the_record_has_paths_that_are_whole() -> None:
     assert record["models"][0]["lists"] == str(Path("here/2020-01-01.csv").resolve())
 
 
-@pytest.mark.parametrize(
-    "data",
-    [{"events": "table:shop.sales"}, {"users": "hdfs:///users.parquet"}, {"path": "dbfs:/shop"}],
-)
-def test_names_that_spark_alone_reads(tmp_path: Path, data: dict[str, str]) -> None:
-    layout = small.config(tmp_path, data=data).layout()
-    remote = [table for table in layout.tables if table.remote]
-    assert remote
-    for table in remote:
-        with refusal(UsageError, *data.values(), "--engine spark"):
-            _ = table.local
-
-
-def test_names_that_spark_reads_are_kept_as_they_are(tmp_path: Path) -> None:
-    data = {"path": "s3a://shop//x", "events": "log.csv", "users": "table:shop.users"}
-    remote = small.config(tmp_path, data=data)
+def test_names_that_spark_alone_reads_are_kept_as_they_are() -> None:
+    data = {"path": "s3a://shop//x", "users": "table:shop.users", "items": "hdfs:///i.parquet"}
+    remote = config(data=data)
     assert remote.resolved()["data"]["path"] == "s3a://shop//x"
-    tables = [table.remote for table in remote.layout().tables]
-    assert tables == ["s3a://shop//x/log.csv", "table:shop.users"]
+    names = ["s3a://shop//x/log.csv", "table:shop.users", "hdfs:///i.parquet"]
+    assert [table.remote for table in remote.layout().tables] == names
+    for name, table in zip(names, remote.layout().tables, strict=True):
+        with refusal(UsageError, name, "--engine spark"):
+            _ = table.local

@@ -1,7 +1,6 @@
 """What a space, [tune] and a record may be, and the messages for what they may not."""
 
 from collections.abc import Callable
-from copy import deepcopy
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ RECORD = {"trials": 30, "search": "tpe", "seed": 1, "metric": "MAP@12", "value":
 
 
 def with_model(**keys: Any) -> dict[str, Any]:
-    return {**deepcopy(VALUES), "models": [VALUES["models"][0] | keys]}
+    return VALUES | {"models": [VALUES["models"][0] | keys]}
 
 
 def refused(values: dict[str, Any]) -> str:
@@ -74,9 +73,7 @@ def test_what_is_no_space(value: Any, message: str) -> None:
     ("tune", "message"),
     [
         ({"trials": 0}, "[tune] trials: found 0; input should be greater than or equal to 1"),
-        ({"trails": 5}, '[tune] has no key "trails"; did you mean "trials"?'),
         ({"search": "gird"}, "[tune] search = 'gird'; did you mean \"grid\"?"),
-        ({"seed": -1}, "[tune] seed: found -1; input should be greater than or equal to 0"),
         ({"metric": "MAPP@12"}, '[tune] metric: '),
         ({"metric": "MAP@13"}, "[tune] metric: MAP@13 looks at 13 positions, but k = 12"),
         ({"split": {"strategy": "time", "vald_days": 1}},
@@ -95,20 +92,17 @@ def test_what_tune_may_not_hold(tune: Any, message: str) -> None:
 
 
 def test_a_split_for_tuning_needs_times() -> None:
-    values = VALUES | {
-        "data": VALUES["data"] | {"time": False},
-        "split": {"strategy": "given", "valid": "valid.csv"},
-        "tune": {"split": {"strategy": "last_n", "n": 1}},
-    }
-    assert "[tune] split needs times" in refused(values)
+    timeless = {"data": VALUES["data"] | {"time": False}}
+    timeless |= {"split": {"strategy": "given", "valid": "valid.csv"}}
+    tune = {"tune": {"split": {"strategy": "last_n", "n": 1}}}
+    assert "[tune] split needs times" in refused(VALUES | timeless | tune)
 
 
 def test_a_record_is_checked() -> None:
     record = parse(with_model(tuned=RECORD), Path()).models[0].tuned
     assert record is not None
     assert record.model_dump() == RECORD
-    wrong = refused(with_model(tuned=RECORD | {"trails": 1}))
-    assert wrong == 'exam.toml: [[models]] "kNN" has no key "tuned.trails"; did you mean "trials"?'
+    assert 'has no key "tuned.trails"; did' in refused(with_model(tuned=RECORD | {"trails": 1}))
     missing = refused(with_model(tuned={k: v for k, v in RECORD.items() if k != "exam"}))
     assert '"kNN" needs the key "tuned.exam", which is missing; expected a text' in missing
 

@@ -56,18 +56,13 @@ def test_sums_add_up_key_by_key_from_the_beginnings_of_arrays() -> None:
     assert (parts[0] + parts[1]).values.tolist() == [2**62 + 1, -4]
 
 
-WEIGHTS = st.one_of(
-    st.sampled_from([0.0, -0.0, 0.1, 0.2, 0.3, 1.0, 5e-324, 2.0**-500, 2.0**53, 1e300]),
-    st.floats(0, 1e300),
-    st.floats(0, 1),
-)
+WEIGHTS = st.sampled_from([0.0, -0.0, 0.1, 0.2, 0.3, 5e-324, 2.0**-500, 2.0**53, 1e300])
+WEIGHTS |= st.floats(0, 1e300) | st.floats(0, 1)
 EVENTS = st.lists(st.tuples(st.integers(0, 2), WEIGHTS, st.integers(0, 2)), max_size=60)
 
 
 @given(EVENTS)
-def test_sums_of_weights_are_exact_and_rounded_once_in_any_parts(
-    events: list[tuple[int, float, int]],
-) -> None:
+def test_weights_are_added_exactly_and_rounded_once(events: list[tuple[int, float, int]]) -> None:
     total: Any = {}
     for part in range(3):
         rows = [(item, weight) for item, weight, place in events if place == part]
@@ -99,13 +94,10 @@ def test_of_two_numbers_as_near_the_even_one_is_taken() -> None:
     assert (rounded(columns, 4) - 2.0**53).tolist() == [0, 2, 4, 2]
 
 
-def test_sums_of_nothing_and_beyond_the_largest_number() -> None:
+def test_sums_of_nothing_beyond_the_largest_number_and_of_no_weights() -> None:
     assert weight_slices(np.zeros(1, np.int32), np.zeros(1), 2) == {}
     slices = weight_slices(np.zeros(2, np.int32), np.array([1.7e308, 1.7e308]), 1)
     assert rounded(slices, 1).tolist() == [inf]
-
-
-@pytest.mark.parametrize("weight", [-1.0, inf, nan])
-def test_weights_below_zero_and_none_at_all_are_refused(weight: float) -> None:
-    with pytest.raises(ValueError, match="weights are finite"):
-        weight_slices(np.zeros(1, np.int32), np.array([weight]), 1)
+    for weight in (-1.0, inf, nan):
+        with pytest.raises(ValueError, match="weights are finite"):
+            weight_slices(np.zeros(1, np.int32), np.array([weight]), 1)

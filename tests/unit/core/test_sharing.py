@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from harness.core import sharing
-from harness.core.errors import RecommenderError, UsageError
+from harness.core.errors import UsageError
 from harness.core.processes import Answer, LostError
 from harness.core.sharing import Work, Workers
 
 REST = "the rest of its work is done by this one"
-ENDS = {"die": -signal.SIGKILL, "leave": 3}
+RAISED = {"fail": UsageError("no such thing"), "leave": LostError(3)}
+RAISED |= {"die": LostError(-signal.SIGKILL)}
 started: list[tuple[Any, ...]] = []
 
 
@@ -27,10 +28,9 @@ class Worker:
         started.append(how)
 
     def ask(self, request: dict[str, Any]) -> Answer:
-        if request["do"] == "fail":
-            raise UsageError("no such thing")
-        if request["do"] in ENDS:
-            raise LostError(ENDS[request["do"]])
+        error = RAISED.get(request["do"])
+        if error is not None:
+            raise error
         return Answer({})
 
     def close(self) -> None:
@@ -86,9 +86,7 @@ def test_a_worker_takes_the_last_unit_whole(workers: Workers) -> None:
     assert done == {"a": "here", "b": "there", "c": "there", "d": "there"}
 
 
-@pytest.mark.parametrize(
-    ("processors", "processes", "threads"), [(2, 2, 2), (16, 4, 8), (7, 4, 4), (4, 16, 1)]
-)
+@pytest.mark.parametrize(("processors", "processes", "threads"), [(2, 2, 2), (7, 4, 4), (4, 16, 1)])
 def test_a_worker_has_twice_its_share_of_the_processors(
     processors: int, processes: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,9 +120,6 @@ def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(workers: W
 def test_a_worker_that_cannot_be_prepared_is_not_used(
     workers: Workers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def no(answer: Answer) -> None:
-        raise RecommenderError("finds other data")
-
-    work = replace(WORK, accept=no)
+    work = replace(WORK, prepare=lambda: {"do": "fail"})
     assert results(workers, [["a"], ["b"]], work) == {"a": "here", "b": "here"}
-    assert caplog.messages == [f"a worker process finds other data: {REST}"]
+    assert caplog.messages == [f"a worker process no such thing: {REST}"]

@@ -60,24 +60,19 @@ def test_columns_say_what_of_a_record_they_show_and_how() -> None:
 
 
 def test_markdown_by_hand() -> None:
-    assert markdown(replace(SHEET, footing=[])).splitlines() == [
-        "task   small  ",
-        "",
-        "| name | figure | word |",
-        "| :-- | --: | :-- |",
-        "| a | 1.5 | one |",
-        "| longer | 12.25 |  |",
-    ]
+    lines = ["| name | figure | word |", "| :-- | --: | :-- |", "| a | 1.5 | one |"]
+    lines = ["task   small  ", "", *lines, "| longer | 12.25 |  |"]
+    assert markdown(replace(SHEET, footing=[])).splitlines() == lines
 
 
 def test_names_do_no_harm() -> None:
     row = ["a|b <i>&_%#", "0.5"]
     sheet = Sheet(["model", "mean"], [row], heading=["<script>"], footing=["a & 100 %"])
     text = markdown(sheet).splitlines()
-    assert (text[0], text[-1]) == ("&lt;script&gt;  ", "a & 100 %  ")
-    assert text[4] == r"| a\|b &lt;i&gt;&_%# | 0.5 |"
-    assert "a|b &lt;i&gt;&amp;_%#" in html(sheet)
-    assert "&lt;script&gt;" in html(sheet)
+    assert text[::4] == ["&lt;script&gt;  ", r"| a\|b &lt;i&gt;&_%# | 0.5 |"]
+    assert text[-1] == "a & 100 %  "
+    for escaped in ("a|b &lt;i&gt;&amp;_%#", "&lt;script&gt;"):
+        assert escaped in html(sheet)
     lines = latex(sheet).splitlines()
     assert lines[:2] == ["% <script>", "% a & 100 %"]
     assert "\\begin{tabular}{lr}" in lines
@@ -100,8 +95,8 @@ def test_a_terminal_shows_what_a_file_has(terminal: Terminal) -> None:
 NINE = Sheet([f"column {i}" for i in range(9)], [[f"cell {i}" for i in range(9)]] * 2, kept=3)
 
 
-# Nine columns of eight letters, three between two: from 98 to 100 all of them fit.
-@pytest.mark.parametrize("width", [40, 64, 97, 99, 100])
+# Nine columns of eight letters and two between each: all of them fit from 88.
+@pytest.mark.parametrize("width", [40, 64, 87, 88, 100])
 def test_a_narrow_terminal_names_the_columns_it_hides(terminal: Terminal, width: int) -> None:
     lines = terminal(NINE, width)
     assert not [line for line in lines if "…" in line or len(line) > width]
@@ -111,14 +106,12 @@ def test_a_narrow_terminal_names_the_columns_it_hides(terminal: Terminal, width:
     assert n >= 3
     titles = ", ".join(NINE.titles[n:])
     assert hidden == (f"{titles} (--format markdown has all)" if titles else "")
-    assert bool(told) == (n < 9)
-    assert width < 100 or not told
+    assert bool(told) == (n < 9) == (width < 88)
 
 
 @pytest.mark.parametrize("name", ["[link=http://a.b]x[/link]", "[/]", ":cat:"])
 def test_a_name_is_no_markup(terminal: Terminal, name: str) -> None:
-    heading, footing = [f"task   {name}", name], [f"time   {name}"]
-    named = Sheet([name, "figure"], [[name, "1"]], heading=heading, footing=footing)
+    named = Sheet([name], [[name]], heading=[f"task   {name}", name], footing=[f"time   {name}"])
     assert sum(name in line for line in terminal(named, 100)) == 5
     hidden = Sheet(["a", name], [["x" * 60, "y" * 60]], kept=1)
     assert name in " ".join(terminal(hidden, 80))
@@ -129,9 +122,8 @@ def test_colour_is_for_cells_that_begin_with_the_word(
 ) -> None:
     styled = Sheet(["name"], [["hit"], ["no hit"]], styles={"hit": "green"})
     assert "\x1b" not in "".join(terminal(styled, 80))  # this is no terminal
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm-256color", "NO_COLOR": ""}.items():
+        monkeypatch.setenv(name, value)
     hit, other = (line for line in terminal(styled, 80) if "hit" in line)
     assert "\x1b[32m" in hit
     assert "\x1b[32m" not in other
@@ -148,7 +140,7 @@ def test_records_are_a_header_and_a_line_each() -> None:
 
 def test_no_text_is_a_formula_in_a_spreadsheet_and_other_text_stands_as_it_is() -> None:
     formulas = ["=cmd()", "+1", "-1", "@SUM(A1)"]
-    cells = ["a,b", 'a"b', "a=b", "", "0706016001", "plain text"]
+    cells = ["a,b", 'a"b', "a=b", "", "0706016001"]
     records = [{"name": cell, "x": 1} for cell in [*formulas, *cells]]
     _, *rows = csv.reader(io.StringIO(as_csv(records)))
     assert [name for name, _ in rows] == [*(f"'{formula}" for formula in formulas), *cells]
