@@ -49,14 +49,13 @@ def test_modules_that_are_named_can_be_imported() -> None:
 
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 DRAWN, *WALKS = re.findall(r"^```\n(.*?)^```", ARCHITECTURE, flags=re.M | re.S)
+DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 
 
 def test_the_layers_are_drawn_as_they_are() -> None:
     drawn = [f"harness.{line.split()[0]}" for line in DRAWN.splitlines()]
-    layers = LAYERS[1:]  # without __main__
-    assert set(drawn) == set().union(*layers)
-    depth = [next(i for i, layer in enumerate(layers) if name in layer) for name in drawn]
-    assert depth == sorted(depth)
+    assert {*drawn} == DEPTH.keys() - {"harness.__main__"}
+    assert drawn == sorted(drawn, key=DEPTH.__getitem__)
 
 
 @pytest.mark.parametrize("walk", WALKS)
@@ -67,8 +66,7 @@ def test_a_walk_has_its_files_and_goes_down(walk: str) -> None:
     for line in walk.splitlines():
         number, path = re.findall(r"(\d+)\s+(\S+/\S*)", line)[0]
         assert list((ROOT / "harness").glob(f"{path.rstrip('/')}*")), path
-        package, indent = f"harness.{path.split('/')[0]}", line.index(path)
-        floor = next(i for i, layer in enumerate(LAYERS) if package in layer)
+        floor, indent = DEPTH[f"harness.{path.split('/')[0]}"], line.index(path)
         callers = [(deep, above) for deep, above in callers if deep < indent]
         assert all(above <= floor for _, above in callers), line
         callers.append((indent, floor))

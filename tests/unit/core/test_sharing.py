@@ -120,6 +120,9 @@ def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(workers: W
 def test_a_worker_that_cannot_be_prepared_is_not_used(
     workers: Workers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    work = replace(WORK, prepare=lambda: {"do": "fail"})
+    def no(answer: Answer) -> None:
+        raise UsageError("finds other data")
+
+    work = replace(WORK, accept=no)
     assert results(workers, [["a"], ["b"]], work) == {"a": "here", "b": "here"}
-    assert caplog.messages == [f"a worker process no such thing: {REST}"]
+    assert caplog.messages == [f"a worker process finds other data: {REST}"]
