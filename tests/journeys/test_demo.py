@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import small
 from conftest import ROOT, exactly
 
 from harness import config, run
@@ -127,16 +126,3 @@ def test_the_sample_agrees_with_plain_python(sample: str, demo_run: Path) -> Non
     assert [*means] == [*lists, "random"]
     for model, of_users in lists.items():
         assert means[model] == exactly(plain.means(of_users))
-
-
-def test_another_seed_changes_random_alone(tmp_path: Path) -> None:
-    models = small.POPULAR, small.RANDOM
-    sections = {"compare": {"resamples": 100}, "log": small.MANY}
-    one, two = (
-        figures(
-            json.loads(run(small.config(tmp_path, *models, evaluation=seed, **sections)).to_json())
-        )
-        for seed in ({"seed": 42}, {"seed": 43})
-    )
-    assert one["random"] != two["random"]
-    assert one["popular"] == two["popular"]

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 from conftest import ROOT
 
@@ -36,14 +35,5 @@ def test_a_bound_is_reached_by_what_is_measured() -> None:
     code = "import measure; [print(measure.Bound('it', n, 1).row()[-1]) for n in (1, 2)]"
     assert python("-c", code).stdout == "reached\n**not reached**\n"
     assert python("-c", code, BENCH_SIZE="tiny").stdout == "not judged\nnot judged\n"
-
-
-def test_a_size_that_is_none_is_refused() -> None:
-    done = python("-c", "import measure", BENCH_SIZE="small")
-    assert done.returncode == 1
+    done = python("-c", code, BENCH_SIZE="small")
     assert "BENCH_SIZE is small; expected full or tiny" in done.stderr
-
-
-def test_the_commit_is_that_of_this_folder_alone(tmp_path: Path) -> None:
-    code = "import pathlib, sys, measure; print(measure.commit_of(pathlib.Path(sys.argv[1])))"
-    assert python("-c", code, str(tmp_path)).stdout.strip() == "not known"

@@ -1,4 +1,4 @@
-"""Processes that are killed, and a full disk: nothing half-written stays."""
+"""Processes that are killed: nothing half-written stays."""
 
 import gzip
 import signal
@@ -72,20 +72,3 @@ def test_an_unpacked_copy_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with unpacked(packed):
         assert len(names(copies)) == 1  # its own
     assert names(copies) == []
-
-
-FULL = """
-import resource, sys
-from harness.cli import main
-resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-sys.argv = ["harness", "synth", "hm", "--out", "made", "--users", "2000"]
-main()
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="limits the size of files")
-def test_synth_on_a_full_disk_says_so(tmp_path: Path) -> None:
-    line = [sys.executable, "-c", FULL]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, "Traceback" in done.stderr, names(tmp_path)) == (2, False, [])
-    assert "made: cannot be written: File too large" in done.stderr

@@ -7,13 +7,13 @@ from subprocess import CompletedProcess, run
 
 import pytest
 import small
+from typer.main import get_command
 
+from harness.cli import app
 from harness.data.datasets import DATASETS
 
 HEAVY = ["numpy", "narwhals", "optuna", "pandas", "plotly", "polars", "scipy", "sklearn"]
-NAMES = ["compare", "explain", "fetch", "leaderboard", "list", "report", "run", "score", "split"]
-NAMES += ["submit", "synth", "tune", "validate"]
-"""The commands."""
+NAMES = [*get_command(app).commands]  # type: ignore[attr-defined]
 MATRICES = "numpy polars scipy scipy.sparse"
 COMMANDS = {
     "--version": "",

@@ -9,7 +9,7 @@ from harness.core.errors import UsageError
 from harness.core.removed import removed
 
 
-def test_a_removed_parameter_is_answered_with_what_to_use_instead() -> None:
+def test_a_call_with_one_is_refused() -> None:
     @removed(size="name sizes=")
     def draw(**sizes: int) -> int:
         return len(sizes)
