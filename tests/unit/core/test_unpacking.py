@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 import small
 from conftest import refusal
@@ -17,6 +18,7 @@ from harness.core.errors import DataError
 from harness.core.io import unpacked
 from harness.core.unpacking import SENT, Cap, UnpackingError
 from harness.data.loading import load
+from harness.experiment.run_tables import rows_of
 from harness.submission.expected import Against
 from harness.submission.validate import validate
 
@@ -127,3 +129,14 @@ def test_a_config_sets_the_cap_of_its_tables(tmp_path: Path) -> None:
         load(low.layout())
     assert len(load(high.layout()).events.user) == 150_000
     assert small.config_of(tmp_path).data.cap.free == 1 << 30
+
+
+def test_many_values_and_long_ids_of_a_run_are_refused(tmp_path: Path) -> None:
+    """Of 68 million equal values a file holds one; an id counts in every row."""
+    path, cure = tmp_path / "per_user.parquet", "harness run writes the folder again"
+    pl.select(pl.repeat(0.0, 68_000_000).alias("MAP@12")).write_parquet(path)
+    with refusal(DataError, f"{path}: unpacks to more than 1,073,741,824 bytes; {cure}, from its"):
+        rows_of(path)
+    pl.DataFrame({"user": ["u" * 100_000] * 11}).write_parquet(path)
+    with refusal(DataError, f"{path}: unpacks to more than 1,000,000 bytes; {cure}"):
+        rows_of(path, cap=Cap(1_000_000, 1_000_000, ""))
