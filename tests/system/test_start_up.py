@@ -18,13 +18,10 @@ MATRICES = "numpy polars scipy scipy.sparse"
 COMMANDS = {
     "--version": "",
     "list metrics": "numpy rich",
-    "list checks": "numpy",
-    "list datasets": "",
     "fetch ml-100k --out films": "",
     "validate lists.csv": "numpy",
     "validate lists.csv --sample lists.csv --k 3 --separator ; --strict": "numpy",
     "validate lists.csv --solution truth.csv": "numpy polars",  # it is read as a frame
-    # Student's quantile
     "score lists.csv --solution truth.csv": "numpy polars scipy scipy.special",
     "explain lists.csv --solution truth.csv --user ann": f"{MATRICES} harness.config",
     "synth hm --users 20 --items 10 --events 90 --out made": "numpy polars tqdm",

@@ -96,20 +96,19 @@ def test_a_worker_has_twice_its_share_of_the_processors(
     assert started == [("module", threads, Path.cwd())]
 
 
-def test_what_a_worker_had_that_was_killed_is_done_here(
-    workers: Workers, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("do", "how", "result"),
+    [
+        ("die", "was killed (memory may have run out)", "here"),
+        ("leave", "ended with status 3", "ended with status 3"),
+    ],
+)
+def test_what_a_lost_worker_had_is_done_here_but_not_what_ended_it(
+    do: str, how: str, result: str, workers: Workers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert results(workers, [["a"], ["b"], ["die"]]) == {"a": "here", "b": "here", "die": "here"}
-    killed = "a worker process was killed (memory may have run out)"
-    assert caplog.messages == [f"{killed}: {REST}"]
-
-
-def test_what_ends_a_worker_is_not_done_here(
-    workers: Workers, caplog: pytest.LogCaptureFixture
-) -> None:
-    done = results(workers, [["a"], ["b", "leave", "c"]])
-    assert done == {"a": "here", "b": "there", "leave": "ended with status 3", "c": "here"}
-    assert caplog.messages == [f"a worker process ended with status 3: {REST}"]
+    done = results(workers, [["a"], ["b", do, "c"]])
+    assert done == {"a": "here", "b": "there", do: result, "c": "here"}
+    assert caplog.messages == [f"a worker process {how}: {REST}"]
 
 
 def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(workers: Workers) -> None:
