@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,9 +21,6 @@ from harness.models.base import Draws, Train
 from harness.models.products import as_matrix, in_threads, largest_products
 from harness.models.sums import FromSums, Steps
 
-_BLOCK = 256
-_PAIRS = 1 << 25
-"""Pairs that are held at a time, of 12 bytes each; as many again while parts are added up."""
 _BITS = 62
 """Sums of pairs are whole numbers below 2 to this power, which int64 holds."""
 
@@ -68,8 +65,17 @@ class CoVisitation(FromSums):
         The last basket is what the user had less than so many days before the last event.
     neighbours : int
         How many j each i keeps, the heaviest ones.
+
+    Attributes
+    ----------
+    pairs_at_a_time : int
+        Pairs in memory, of 12 bytes each; as many again while parts are added up.
+    items_at_a_time : int
+        Items whose pairs a thread counts in one go.
     """
 
+    pairs_at_a_time: ClassVar[int] = 1 << 25
+    items_at_a_time: ClassVar[int] = 256
     within_days: float = 7
     gap_half_life_days: float = 7
     half_life_days: float | None = 30
@@ -90,12 +96,13 @@ class CoVisitation(FromSums):
         prepare = _Preparing(self, train)
         total: Any = yield lambda part: _sizes(prepare(part))
         own, counts = rounded(total["own"], n_items), total["pairs"]
-        scales = self._scales(own, counts)
+        halvings = 0.0 if self.half_life_days is None else self.within_days / self.half_life_days
+        scales = powers_of_two(own, counts, halvings)
         columns = np.full((n_items, min(self.neighbours, width)), -1, np.int32)
         values = np.zeros(columns.shape)
-        for items in _ranges(np.minimum(counts, width), _PAIRS):
+        for items in _ranges(np.minimum(counts, width), self.pairs_at_a_time):
             step = partial(self._pairs, prepare, items, scales[items], width)
-            _keep_heaviest((yield step), columns[items], values[items])
+            _keep_heaviest((yield step), columns[items], values[items], self.items_at_a_time)
         shares = values / np.maximum(scales * own, 1e-300)[:, None]
         self.votes_ = as_matrix(columns, shares, width)
 
@@ -133,19 +140,6 @@ class CoVisitation(FromSums):
         weight = np.ones(len(events)) if weight is None else weight
         return _Prepared(events, to.candidate_of_item[events.item], weight, counts)
 
-    def _scales(self, own: Floats, counts: Int64) -> Floats:
-        """Return for each item the power of 2 that its pairs' weights are multiplied by.
-
-        No weight is more than 2^most: an event that is later than one of the item's by less than
-        `within_days` has at most 2^(within / half-life) times its weight, which is at most `own`,
-        and none has more than 1. There are less than 2^bits of them: together less than 2^62.
-        """
-        later = 0.0 if self.half_life_days is None else self.within_days / self.half_life_days
-        most = np.minimum(np.frexp(own)[1] + min(np.ceil(later) + 1, 2000.0), 0)
-        bits = np.frexp(counts.astype(np.float64))[1]
-        scales: Floats = np.ldexp(1.0, (_BITS - bits - most).astype(np.int32))
-        return scales
-
     def _pairs(
         self,
         prepare: Callable[[Train], _Prepared],
@@ -168,8 +162,31 @@ class CoVisitation(FromSums):
             scratch = np.zeros(width, np.int64), np.empty(width + 1, np.int32)
             _kernels.pairs(first, last, *given, room, *scratch, sizes, columns, values)
 
-        in_threads(block, n, _BLOCK)
-        return {"pairs": _packed(sizes, room, columns, values, width)}
+        in_threads(block, n, self.items_at_a_time)
+        pairs = _packed(sizes, room, columns, values, width, self.items_at_a_time)
+        return {"pairs": pairs}
+
+
+def powers_of_two(own: Floats, counts: Int64, halvings: float) -> Floats:
+    """Return for each item the power of 2 that its pairs' weights are multiplied by.
+
+    No weight is more than 2^most: an event that is later than one of the item's by less than
+    `within_days` has at most 2^halvings times its weight, which is at most `own`, and none has
+    more than 1. There are less than 2^bits of them: together less than 2^62.
+
+    Parameters
+    ----------
+    own : float array, (items,)
+        The sum of the weights of each item's events.
+    counts : int array, (items,)
+        How many pairs each item begins.
+    halvings : float
+        How often a weight halves within `within_days`.
+    """
+    most = np.minimum(np.frexp(own)[1] + min(np.ceil(halvings) + 1, 2000.0), 0)
+    bits = np.frexp(counts.astype(np.float64))[1]
+    scales: Floats = np.ldexp(1.0, (_BITS - bits - most).astype(np.int32))
+    return scales
 
 
 @dataclass(eq=False)
@@ -221,11 +238,13 @@ def _ranges(sizes: Int64, most: int) -> Iterator[slice]:
         start, before = stop, int(ends[stop - 1])
 
 
-def _packed(sizes: Int64, room: Int64, columns: Int32, values: Int64, width: int) -> csr_array[Any]:
+def _packed(
+    sizes: Int64, room: Int64, columns: Int32, values: Int64, width: int, block: int
+) -> csr_array[Any]:
     """Return pairs as a matrix; those of each block of items stand together, where its room is."""
     end = 0
-    for first in range(0, len(sizes), _BLOCK):  # moved ahead in place: copies would be large
-        begin, size = room[first], sizes[first : first + _BLOCK].sum()
+    for first in range(0, len(sizes), block):  # moved ahead in place: copies would be large
+        begin, size = room[first], sizes[first : first + block].sum()
         for array in (columns, values):
             array[end : end + size] = array[begin : begin + size]
         end += size
@@ -233,10 +252,12 @@ def _packed(sizes: Int64, room: Int64, columns: Int32, values: Int64, width: int
     return csr_array((values[:end], columns[:end], indptr), shape=(len(sizes), width))
 
 
-def _keep_heaviest(total: Mapping[str | int, Any], columns: Int32, values: Floats) -> None:
+def _keep_heaviest(
+    total: Mapping[str | int, Any], columns: Int32, values: Floats, block: int
+) -> None:
     """Write the heaviest pairs of each item."""
     pairs = total["pairs"]
     given = pairs.indptr, pairs.indices, pairs.data
     in_threads(
-        lambda *rows: _kernels.heaviest(*rows, *given, columns, values), pairs.shape[0], _BLOCK
+        lambda *rows: _kernels.heaviest(*rows, *given, columns, values), pairs.shape[0], block
     )

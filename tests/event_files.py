@@ -4,10 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import small
+from conftest import refusal
 from hypothesis import HealthCheck, settings
 
 from harness.config import DataConfig
+from harness.core.errors import DataError
 from harness.data.conditions import conditions
+from harness.data.dataset import Dataset
 from harness.data.layout import Layout
 from harness.data.loading import load
 
@@ -24,11 +27,23 @@ def log(folder: Path, events: str = "log.csv", **keys: Any) -> Layout:
     return data.table_layout(folder).with_events(where=where)
 
 
-def moments(layout: Layout) -> list[tuple[str, str, int]]:
+def of(data: Dataset) -> list[tuple[str, str, int]]:
     """Return user, item and microsecond of all events, in their order."""
-    data = load(layout)
     columns = (getattr(data.events, name).tolist() for name in ("user", "item", "time"))
     return [(data.user_ids[u], data.item_ids[i], t) for u, i, t in zip(*columns, strict=True)]
+
+
+def moments(layout: Layout) -> list[tuple[str, str, int]]:
+    """Return the same of all events of a layout."""
+    return of(load(layout))
+
+
+def typed(data: Dataset) -> list[tuple[str, str, str, float | None]]:
+    """Return the events of a data set in its order: user, item, type, value."""
+    users, items, e = data.user_ids.to_list(), data.item_ids.to_list(), data.events
+    values = [None] * len(e) if e.value is None else e.value.tolist()
+    columns = zip(e.user, e.item, e.kind, values, strict=True)
+    return [(users[u], items[i], data.kinds[k], v) for u, i, k, v in columns]
 
 
 def rows(layout: Layout) -> list[tuple[str, str, int]]:
@@ -43,21 +58,20 @@ def events(folder: Path, content: str | bytes, **keys: Any) -> list[tuple[str, s
     return moments(log(folder, **keys))
 
 
+def refused(folder: Path, *words: str, **keys: Any) -> None:
+    """Check that a log is refused as it is read, with every word."""
+    with refusal(DataError, *words):
+        load(log(folder, **keys))
+
+
 SHOP = """
 from harness.layouts import Layout, events
 
 Shop = Layout(
     name="shop",
     events=(
-        events(
-            "sales.txt",
-            user="who",
-            item="what",
-            time="at",
-            time_format="%d.%m.%Y",
-            type="sale",
-            separator=";",
-        ),
+        events("sales.txt", user="who", item="what", time="at", type="sale",
+               time_format="%d.%m.%Y", separator=";"),
     ),
 )
 """

@@ -36,9 +36,8 @@ def submitted(
         leaderboards={name: np.array(users) for name, users in leaderboards.items()},
     )
     left_out = {"users_without_list": lists.count(""), "users_outside": 0}
-    return SubmittedLists(
-        "lists.csv", solution, solution.items, np.array(items, np.int32), left_out
-    )
+    found = np.array(items, np.int32)
+    return SubmittedLists("lists.csv", solution, solution.items, found, left_out)
 
 
 def with_solution(given: SubmittedLists, **changed: Any) -> SubmittedLists:

@@ -1,12 +1,17 @@
 """What most tests of runs and commands begin with: a small log, and a config on it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 import tomli_w
 
 from harness import config as config_
 from harness.config import Config
+from harness.data import bucketing
+from harness.experiment import memory
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -193,8 +198,18 @@ def put(document: Any, path: str, value: Any) -> Any:
     return document
 
 
-def timeless(value: Any) -> Any:
-    """Return a record without the seconds."""
+def timeless(value: Any, *without: str) -> Any:
+    """Return a record without the seconds, and without other keys."""
     if isinstance(value, dict):
-        return {k: timeless(v) for k, v in value.items() if k != "seconds"}
-    return [timeless(v) for v in value] if isinstance(value, list | tuple) else value
+        left_out = {"seconds", *without}
+        return {k: timeless(v, *without) for k, v in value.items() if k not in left_out}
+    return [timeless(v, *without) for v in value] if isinstance(value, list | tuple) else value
+
+
+@contextmanager
+def in_buckets(count: int = 3) -> Iterator[None]:
+    """Let every log within seem larger than memory, and have so many buckets of users."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bucketing, "bucket_count", lambda events: count)
+        patch.setattr(memory, "needed", lambda layout: 10**15)
+        yield

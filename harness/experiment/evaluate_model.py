@@ -112,7 +112,7 @@ class EvaluatedModel:
             str(popularity): sums["popularity"].total / users,
         }
         random = seeded or bool(sums["drawn"][0])
-        notes = tuple(dict.fromkeys(_notes(sums, settings)))
+        notes = tuple(_notes(sums, settings))
         if not random and sums["differ"][0]:
             random = True
             notes += (
@@ -135,7 +135,7 @@ class EvaluatedModel:
             curve(sums["curve"], asked[0], users),
             described,
             leaderboard_estimate(others, sample_ids) if others else None,
-            notes,
+            tuple(dict.fromkeys(notes)),  # a run that is scored again has its notes already
         )
 
 

@@ -32,7 +32,7 @@ FOLDER = "models"
 """Of the cache, where they lie."""
 _LAST = "models.last"
 """Of the cache: a file for each model of each config, with the name of the entry kept last."""
-_MOST = 10_000_000_000
+MOST = 10_000_000_000
 """Bytes that are kept; the models that were not used for longest go first."""
 
 
@@ -76,10 +76,15 @@ class Finished(KnownModels):
         Whether every model is asked anew.
     background : Executor
         Where answers are written; whoever owns it waits for it.
+    most : int
+        Bytes that are kept of all configs.
     """
 
-    def __init__(self, config: Config, *, fresh: bool, background: Executor) -> None:
+    def __init__(
+        self, config: Config, *, fresh: bool, background: Executor, most: int = MOST
+    ) -> None:
         super().__init__()
+        self._most = most
         self._config, self._background = config, background
         self._sources: dict[str, Sources] = {}
         self._entries: dict[str, Entry] = {}
@@ -119,7 +124,7 @@ class Finished(KnownModels):
         if why is not None:
             self.unkept[name] = why
             return
-        cache.make_room_for(entry.path, _MOST)
+        cache.make_room_for(entry.path, self._most)
         with suppress(OSError):
             last = self._last(name)
             if cache.private(last.parent) is not None:

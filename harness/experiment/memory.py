@@ -18,7 +18,8 @@ BASE, AN_EVENT = 300_000_000, 42
 _A_USER, _A_VALUE = 400, 40
 LEAST = 1_000_000_000
 """Bytes that a run on buckets needs, whatever the log."""
-_GROUP = Path("/sys/fs/cgroup")
+GROUP = Path("/sys/fs/cgroup")
+"""Where Linux says what a container may use."""
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]I?)B?\s*", re.IGNORECASE)
@@ -94,9 +95,9 @@ def require_memory(config: Config, users: int, events: int, limit: Limit | None)
         )
 
 
-def free() -> int | None:
+def free(group: Path = GROUP) -> int | None:
     """Return how many bytes there are for this process; None where the system does not say."""
-    found = [_available(), _of_group()]
+    found = [_available(), _of_group(group)]
     return min((size for size in found if size is not None), default=None)
 
 
@@ -118,10 +119,10 @@ def _available() -> int | None:
     return None
 
 
-def _of_group() -> int | None:
+def _of_group(group: Path) -> int | None:
     """Return what is left of the limit that a container has; files that wait in memory can go."""
     with suppress(OSError, ValueError):  # "max" is no number: there is no limit
-        most, held = (int((_GROUP / f"memory.{name}").read_text()) for name in ("max", "current"))
-        stat = dict(line.split() for line in (_GROUP / "memory.stat").read_text().splitlines())
+        most, held = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         return max(most - held + int(stat.get("inactive_file", 0)), 0)
     return None

@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
-from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
 from threading import Lock
@@ -155,7 +154,7 @@ class Sources:
             explained = is_installed(path) or self._others.holds(name, path, self._explained)
             if self._place.holds(name, path, reached) or (not explained and theirs(name)):
                 again = name.startswith(plugins.BESIDE)  # run each time
-                digest = _digest_met(file, path) if again else _when_met(name, file)
+                digest = _digest_met(file, path) if again else _when_met(name, module, file)
                 self._imported[path] = digest or ""
                 if digest is None:
                     self._doubts[path] = _COMPILED
@@ -272,11 +271,18 @@ def _place(uses: Iterable[str], folder: Path) -> Place:
     return Place(frozenset(folders), frozenset(packages), frozenset(modules))
 
 
-@cache
-def _when_met(name: str, file: str) -> str | None:
+_MET: dict[tuple[str, str], tuple[object, str | None]] = {}
+"""Of a module's name and file: the module, and its digest when it was met."""
+
+
+def _when_met(name: str, module: object, file: str) -> str | None:
     """Return what `_digest_met` does, from the first time on: a module stays in memory."""
-    path = imports.on_disk(file)
-    return "" if path is None else _digest_met(file, path)
+    known, digest = _MET.get((name, file), (None, None))
+    if known is not module:
+        path = imports.on_disk(file)
+        digest = "" if path is None else _digest_met(file, path)
+        _MET[name, file] = module, digest
+    return digest
 
 
 def _digest_met(file: str, path: Path) -> str | None:

@@ -1,7 +1,5 @@
 """Layouts and data sets at the command line: lists of them, and a layout of one's own in a run."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -15,9 +13,8 @@ from harness.data.datasets import DATASETS
 from harness.layouts import BUILT_IN
 
 
-def test_a_layout_of_ones_own_is_run_and_repeated_from_anywhere(
-    cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_layout_of_ones_own(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is run, and repeated from anywhere."""
     values = small.values(compare={"resamples": 100})
     values["data"] = {"layout": "shops:Shop", "path": "."}
     files = {"shops.py": SHOP, "sales.txt": SALES, "own.toml": tomli_w.dumps(values)}
@@ -25,8 +22,7 @@ def test_a_layout_of_ones_own_is_run_and_repeated_from_anywhere(
     small.write(here, files | table)
     assert cli("run", "own.toml", "--out", "first", "--format", "csv")[0] == 0
     shown = [cli("run", config, "--format", "csv")[:2] for config in ("own.toml", "table.toml")]
-    assert shown[0][0] == 0
-    assert shown[0] == shown[1]
+    assert shown[0] == (0, shown[1][1])
     (here / "other").mkdir()
     monkeypatch.chdir(here / "other")
     assert cli("run", "../first/config.toml", "--format", "csv")[:2] == shown[0]
@@ -46,8 +42,5 @@ def test_every_data_set_is_listed(form: str, cli: Cli) -> None:
     if form == "json":
         (first, *_) = json.loads(out)["datasets"]
         assert (first["name"], first["size"], first["users"]) == ("ml-100k", 4_924_029, 943)
-    elif form == "csv":
-        (first, *_) = csv.DictReader(io.StringIO(out))
-        assert (first["data set"], first["download"]) == ("ml-100k", "4.9 MB")
-    else:
+    elif form != "csv":
         assert "research only, not to be passed on" in out

@@ -20,12 +20,9 @@ HOLD = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print(1, flush=True
 def test_a_file_of_duckdb_that_another_process_writes_to(tmp_path: Path) -> None:
     with closing(duckdb.connect(tmp_path / "x.db")) as connection:
         connection.execute("CREATE TABLE log AS SELECT 1 AS user, 1 AS item, 1 AS time")
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path / "x.db")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    with process:
+    command = [sys.executable, "-c", HOLD, str(tmp_path / "x.db")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"1\n"
         with refusal(DataError, "cannot be read by DuckDB", "lock", "end the program that writes"):

@@ -24,34 +24,23 @@ KEEP = np.array([True, True, False, True, True])
 
 
 @pytest.mark.parametrize("times_made", [False, True])
-def test_events_since_a_moment(times_made: bool) -> None:
+def test_the_events_of_some_users_in_the_order_they_are_asked_for(times_made: bool) -> None:
     kept = log().where(KEEP)
     assert not times_made or kept.time.tolist() == [1, 4, 3, 5]
     assert kept.since(4).tolist() == [False, True, False, True]
-
-
-@pytest.mark.parametrize("times_made", [False, True])
-def test_the_events_of_some_users_in_the_order_they_are_asked_for(times_made: bool) -> None:
-    kept = log().where(KEEP)
-    assert not times_made or len(kept.time) == 4
     result = kept.of_users(np.array([2, 1, 0], np.int32), 3)
     assert result.user_starts(3).tolist() == [0, 2, 2, 4]
-    assert result.user.tolist() == [0, 0, 2, 2]
-    assert result.item.tolist() == [9, 8, 7, 8]
-    assert result.time.tolist() == [3, 5, 1, 4]
-    assert result.kind.tolist() == [0, 0, 0, 0]
+    assert (result.user.tolist(), result.kind.tolist()) == ([0, 0, 2, 2], [0, 0, 0, 0])
+    assert (result.item.tolist(), result.time.tolist()) == ([9, 8, 7, 8], [3, 5, 1, 4])
 
 
 @pytest.mark.parametrize(
-    ("users", "items"), [([0, 0], [7, 8, 7, 8]), ([2, 0], [7, 9, 8, 7, 8]), ([], [])]
+    ("users", "items", "starts"),
+    [([0, 0], [7, 8, 7, 8], [0, 2, 4]), ([2, 0], [7, 9, 8, 7, 8], [0, 3, 5]), ([], [], [0])],
 )
-def test_users_may_be_a_list_of_any_length(users: Any, items: list[int]) -> None:
-    assert log().of_users(users, 3).item.tolist() == items
-
-
-def test_nobody_has_no_events() -> None:
-    result = log().of_users(np.zeros(0, np.int32), 3)
-    assert (len(result), result.user_starts(0).tolist()) == (0, [0])
+def test_users_may_be_a_list_of_any_length(users: Any, items: list[int], starts: Any) -> None:
+    result = log().of_users(users, 3)
+    assert (result.item.tolist(), result.user_starts(len(users)).tolist()) == (items, starts)
 
 
 def of_starts(starts: Iterable[int], times: int = 1) -> Events:
@@ -72,34 +61,27 @@ def test_events_beyond_the_last_are_not_counted() -> None:
         some.user_starts(3)
 
 
-IDS = {
-    "short": ["b", "a", "", "ab"],
-    "alike in eight bytes": ["customer2", "customer10", "customer1", "other"],
-    "long and short": ["abcdefgh", "abcdefg", "abcdefghi", "abcdefg\0", "b"],
-    "beyond ASCII": ["ééééz", "éééé", "z", "\U0001f600", "ﬀ"],
-    "few alike": ["customer9", "b", "customer1", "a"],
-    "twice": ["b", "a", "b"],
-}
+def test_ids_are_ordered_by_their_bytes() -> None:
+    for ids in (
+        ["b", "a", "", "ab"],
+        ["customer2", "customer10", "customer1", "other"],  # alike in eight bytes
+        ["abcdefgh", "abcdefg", "abcdefghi", "abcdefg\0", "b"],
+        ["ééééz", "éééé", "z", "\U0001f600", "ﬀ"],
+        ["b", "a", "b"],
+    ):
+        index, places = sorted_ids(pl.Series(ids))
+        assert index.to_list() == sorted(set(ids), key=str.encode)
+        assert index.gather(places).to_list() == ids
 
 
-@pytest.mark.parametrize("ids", IDS.values(), ids=IDS.keys())
-def test_ids_are_ordered_by_their_bytes(ids: list[str]) -> None:
-    index, places = sorted_ids(pl.Series(ids))
-    assert index.to_list() == sorted(set(ids), key=str.encode)
-    assert index.gather(places).to_list() == ids
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 10])
-def test_pieces_hold_all_events(size: int) -> None:
+@pytest.mark.parametrize(("size", "lengths"), [(1, [1] * 5), (2, [1, 2, 2]), (10, [5])])
+def test_pieces_hold_all_events(size: int, lengths: list[int]) -> None:
+    """The last comes first."""
     pieces = Pieces(size)
-    for times in ([1, 2, 3], [4, 5]):
-        pieces.add(
-            {"user": np.array(times, np.int32), "item": np.array(times), TIME: -np.array(times)}
-        )
+    for times in (np.array([1, 2, 3]), np.array([4, 5])):
+        pieces.add({"user": times.astype(np.int32), "item": times, TIME: -times})
     result = list(pieces.events())
-    assert [len(piece) for piece in result[1:]] == [size] * (
-        len(result) - 1
-    )  # the last comes first
+    assert [len(piece) for piece in result] == lengths
     events = [event for piece in result for event in zip(piece.user, piece.time, strict=True)]
     assert sorted(events) == [(n, -n) for n in range(1, 6)]
 
@@ -111,31 +93,26 @@ DAYS = np.array([3, 9, 3, 2, 1])
 
 def in_order(parts: int, times: Any, users: list[int]) -> Events:
     """Return events in pieces as one, those of each code of a user in the place of `users`."""
-    cut = [np.array_split(column, parts) for column in (USER, ITEM, times)]
-    pieces = [
-        Events(*columns, np.zeros(len(columns[0]), np.uint8)) for columns in zip(*cut, strict=True)
-    ]
+    kinds = np.zeros(len(times), np.uint8)
+    cut = [np.array_split(column, parts) for column in (USER, ITEM, times, kinds)]
+    pieces = [Events(*columns) for columns in zip(*cut, strict=True)]
     result = merged(pieces, np.array(users, np.int32), np.arange(3, dtype=np.int32), 1)
     assert pieces == []
     return result
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 5])
-def test_events_in_any_number_of_pieces_are_put_together(parts: int) -> None:
-    result = in_order(parts, DAYS * DAY_US, [0, 1])
-    assert result.user.tolist() == [0, 0, 1, 1, 1]
-    assert result.item.tolist() == [1, 0, 0, 1, 2]
-    assert (result.time // DAY_US).tolist() == [2, 9, 1, 3, 3]
-
-
 @pytest.mark.parametrize(
-    ("users", "order"), [([1, 0], [0, 0, 0, 1, 1]), ([0, 0], [0] * 5)], ids=["swapped", "one user"]
+    ("users", "order", "items", "days"),
+    [
+        ([0, 1], [0, 0, 1, 1, 1], [1, 0, 0, 1, 2], [2, 9, 1, 3, 3]),
+        ([1, 0], [0, 0, 0, 1, 1], [0, 1, 2, 1, 0], [1, 3, 3, 2, 9]),
+        ([0, 0], [0, 0, 0, 0, 0], [0, 1, 1, 2, 0], [1, 2, 3, 3, 9]),  # two codes of one user
+    ],
 )
-def test_codes_of_users_lead_to_places(users: list[int], order: list[int]) -> None:
-    """Two codes may be one user's."""
-    result = in_order(2, DAYS * DAY_US, users)
-    assert result.user.tolist() == order
-    days = [1, 3, 3, 2, 9] if users == [1, 0] else [1, 2, 3, 3, 9]
+def test_pieces_are_put_together(parts: int, users: Any, order: Any, items: Any, days: Any) -> None:
+    result = in_order(parts, DAYS * DAY_US, users)
+    assert (result.user.tolist(), result.item.tolist()) == (order, items)
     assert (result.time // DAY_US).tolist() == days
 
 

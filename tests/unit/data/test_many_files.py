@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import refusal
-from event_files import FOLDER, log, rows
+from event_files import FOLDER, log, refused, rows
 from hypothesis import given
 from hypothesis import strategies as st
 from small import write
@@ -16,7 +16,6 @@ from harness.config.splits import LastNSplit
 from harness.core.errors import DataError, UsageError
 from harness.data import attributes, loading
 from harness.data.layout import AttributeTable, Table
-from harness.data.loading import load
 from harness.data.naming import is_one_file, parts_of
 from harness.protocol.task import refuse_rows_without_order
 
@@ -33,24 +32,19 @@ TREE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("pattern", "fits"),
-    [
+def test_what_a_pattern_fits(tmp_path: Path) -> None:
+    write(tmp_path, dict.fromkeys(TREE.split(), HEADER))
+    for pattern, fits in (
         ("2020-*.csv", ["2020-01.csv"]),
         ("2020-0?.csv*", ["2020-01.csv", "2020-02.csv.gz"]),
         ("20[12]9-*.csv", ["2019-12.csv"]),
         ("**/2020-*.csv", ["2020-01.csv", "deep/2020-03.csv", "deep/er/2020-04.csv"]),
         ("deep/**/*.csv", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
-        ("deep/**", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
-        ("d*", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
         ("*/*.csv", ["deep/2020-03.csv"]),
         ("x[1].csv", ["x[1].csv"]),
         ("deep", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
-    ],
-)
-def test_what_a_pattern_fits(tmp_path: Path, pattern: str, fits: list[str]) -> None:
-    tree = dict.fromkeys(TREE.split(), HEADER)
-    assert names(write(tmp_path, tree), pattern) == fits
+    ):
+        assert names(tmp_path, pattern) == fits
 
 
 def test_a_folder_with_the_signs_of_patterns_is_itself(tmp_path: Path) -> None:
@@ -59,29 +53,23 @@ def test_a_folder_with_the_signs_of_patterns_is_itself(tmp_path: Path) -> None:
     assert names(folder, "log-1.csv") == ["log-1.csv"]
 
 
-def test_events_of_all_files_that_fit(tmp_path: Path) -> None:
-    files = {
-        "logs/2020-01.csv": HEADER + "a,x,2020-01-01\n",
-        "logs/2020-02.csv": HEADER + "a,y,2020-02-01\n",
-        "logs/2019-01.csv": HEADER + "a,z,2019-01-01\n",
-    }
-    layout = log(write(tmp_path, files), events="logs/2020-*.csv")
-    assert [item for _, item, _ in rows(layout)] == ["x", "y"]
-    assert [path.name for path in loading.files(layout)] == ["2020-01.csv", "2020-02.csv"]
+def test_files_of_a_pattern(tmp_path: Path) -> None:
+    write(
+        tmp_path, dict.fromkeys(["logs/2020-01.csv", "logs/2020-02.csv", "logs/2019.csv"], HEADER)
+    )
+    found = loading.files(log(tmp_path, events="logs/2020-*.csv"))
+    assert [path.name for path in found] == ["2020-01.csv", "2020-02.csv"]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
+def test_patterns_that_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, {"a.csv": HEADER, "a.csv.gz": ""})
+    for pattern, words in (
         ("2021-*.csv", ["2021-*.csv", "no file fits this pattern", "holds: ", "a.csv", "** for"]),
         ("none/*.csv", ["the folder ", "none does not exist"]),
         ("a*", ["a.csv.gz: stands beside a.csv; keep one of the two"]),
-    ],
-)
-def test_patterns_that_are_refused(tmp_path: Path, pattern: str, words: list[str]) -> None:
-    write(tmp_path, {"a.csv": HEADER, "a.csv.gz": ""})
-    with refusal(DataError, *words):
-        parts_of(Table(tmp_path / pattern))
+    ):
+        with refusal(DataError, *words):
+            parts_of(Table(tmp_path / pattern))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
@@ -104,47 +92,18 @@ def test_rows_of_several_files_have_no_order(tmp_path: Path, events: str) -> Non
     assert is_one_file(Table(tmp_path / "log.csv"))
 
 
-def parquet(folder: Path, files: dict[str, dict[str, list[Any]]]) -> Path:
-    for name, columns in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        pl.DataFrame(columns).write_parquet(folder / name)
-    return folder
-
-
-ONE = {"user": ["a", "b"], "item": ["x", "y"]}
-TWO = {"user": ["a"], "item": ["y"]}
-DAYS = {
-    "log/time=2020-01-01/part-0.parquet": ONE,
-    "log/time=2020-01-02/part-0.parquet": TWO,
-    "log/_temporary/time=2020-01-03/part-0.parquet": TWO,
-}
 JANUARY = 18262
 """Days from 1970 to 2020-01-01."""
 
 
-@pytest.mark.parametrize("events", ["log", "log/*/part-*.parquet", "log/*", "l*"])
-def test_times_may_stand_in_the_names_of_folders(tmp_path: Path, events: str) -> None:
-    layout = log(parquet(tmp_path, DAYS), events=events)
-    expected = [("a", "x", JANUARY), ("a", "y", JANUARY + 1), ("b", "y", JANUARY)]
-    assert rows(layout) == expected
-
-
-def test_of_a_folder_that_is_named_the_name_is_no_column(tmp_path: Path) -> None:
-    parquet(tmp_path, DAYS)
-    with refusal(DataError, 'part-0.parquet: line 1: no column "time"'):
-        load(log(tmp_path, events="log/time=2020-01-01"))
-
-
-def test_text_has_the_columns_of_its_folders_too(tmp_path: Path) -> None:
+def test_text_has_the_columns_of_its_folders_below_the_one_that_is_named(tmp_path: Path) -> None:
     files = {
         "log/time=2020-01-01/item=a%20%2F1/0.csv": 'user,note\nann,"1\n2"\nbob,\n',
         "log/time=2020-01-01/item=b/0.csv": "user,note\nann,\n",
     }
     result = rows(log(write(tmp_path, files), events="log"))
     assert result == [("ann", "a /1", JANUARY), ("ann", "b", JANUARY), ("bob", "a /1", JANUARY)]
-
-
-ONES: dict[str, Any] = {"user": ["a"], "item": ["x"]}
+    refused(tmp_path, '0.csv: line 1: no column "time"', events="log/time=2020-01-01")
 
 
 @pytest.mark.parametrize(
@@ -154,23 +113,19 @@ ONES: dict[str, Any] = {"user": ["a"], "item": ["x"]}
          '0.csv: line 4, column "user": found an empty value'),
         ("item=x/0.csv", "user,time\na,2020-01-01\na\n",
          "0.csv: line 3 has 1 field, expected 2"),
-        ("time=__HIVE_DEFAULT_PARTITION__/0.parquet", ONES,
-         '0.parquet: row 1, column "time": found an empty value'),
         ("item=__HIVE_DEFAULT_PARTITION__/0.csv", "user,time\na,2020-01-01\n",
          '0.csv: line 2, column "item": found an empty value'),
-        ("user=a/0.parquet", ONES,
+        ("user=a/0.parquet", "user,item\na,x\n",
          'the column "user" stands in the file and in the name of its folder'),
-        ("user=a/0.csv", "user,item\na,x\n",
-         'the column "user" stands in the file and in the name of its folder'),
-        ("time=2020-01-01/time=2020-01-02/0.parquet", ONES,
+        ("time=2020-01-01/time=2020-01-02/0.parquet", "user,item\na,x\n",
          '0.parquet: two of its folders say "time"'),
     ],
 )  # fmt: skip
-def test_faults_in_such_folders(tmp_path: Path, name: str, content: Any, words: str) -> None:
-    to_write = write if name.endswith(".csv") else parquet
-    to_write(tmp_path, {f"log/{name}": content})
-    with refusal(DataError, words):
-        load(log(tmp_path, events="log"))
+def test_faults_in_such_folders(tmp_path: Path, name: str, content: str, words: str) -> None:
+    write(tmp_path, {f"log/{name}": content})
+    if name.endswith(".parquet"):
+        pl.read_csv(content.encode()).write_parquet(tmp_path / "log" / name)
+    refused(tmp_path, words, events="log")
 
 
 def test_tables_of_users_lie_in_such_folders(tmp_path: Path) -> None:
@@ -184,12 +139,10 @@ ID = st.sampled_from(["a", "b c", "d/e", "f=g", "%41", "é", '"'])
 
 @FOLDER
 @given(st.lists(st.tuples(ID, ID, st.integers(1, 3)), min_size=1, max_size=8, unique=True))
-def test_however_it_is_written_it_is_the_same_log(
-    tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, str, int]]
-) -> None:
+def test_it_is_the_same_log(tmp_path_factory: pytest.TempPathFactory, events: list[Any]) -> None:
+    """However it is written."""
     folder = tmp_path_factory.mktemp("logs")
-    schema = {"user": pl.String, "item": pl.String, "day": pl.Int64}
-    frame = pl.DataFrame(events, schema=schema, orient="row")
+    frame = pl.DataFrame(events, schema=["user", "item", "day"], orient="row")
     frame = frame.select("user", "item", time=pl.format("2020-01-0{}", "day"))
     frame.write_csv(folder / "log.csv")
     frame.write_parquet(pl.PartitionBy(folder / "hive", key=["item", "time"], include_key=False))

@@ -1,7 +1,7 @@
 """Run folders written by hand: the values of users, in the files that a run has."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,47 +17,41 @@ EVALUATION = {
     "funnel": [],
 }
 BETTER = {"Gini@1": "lower", "Popularity@1": "neither"}
-Values = Mapping[str, Mapping[str, float | Sequence[float]]]
 
 
 def write_run(
     folder: Path,
-    models: Values,
+    models: Mapping[str, Mapping[str, Any]],
     *,
     written: str = "2026-11-01T10:00:00+00:00",
     evaluation: Mapping[str, Any] = {},
     config: Mapping[str, Any] = {},
-    better: Mapping[str, str] = {},
     **record: Any,
 ) -> Path:
     """Write the folder of a run, and return it.
 
     `models` have by metric a value for each of the users u0, u1 …, or one for all lists.
     """
-    named = next(iter(models.values()))
-    users = max(len(of) for of in named.values() if not isinstance(of, float))
-    sections = {"evaluation": {"k": 3, "metrics": list(named), **config.get("evaluation", {})}}
+    metrics = next(iter(models.values()))
+    ids = [f"u{n}" for n in range(max(len(of) for of in metrics.values() if isinstance(of, list)))]
+    sections = {"evaluation": {"k": 3, "metrics": list(metrics), **config.get("evaluation", {})}}
     of_models = [small.POPULAR | {"name": name} for name in models]
-    small.write(
-        folder,
-        {
-            "config.toml": tomli_w.dumps(small.values(*of_models, **{**config, **sections})),
-            "environment.json": json.dumps({"written": written}),
-            "result.json": json.dumps(
-                {
-                    "evaluation": {"k": 3, "users": users, **EVALUATION, **evaluation},
-                    "models": [_model(name, own) for name, own in models.items()],
-                    "metrics": {m: {"better": (BETTER | better).get(m, "higher")} for m in named},
-                    **record,
-                }
-            ),
-        },
-    )
-    ids = [f"u{n}" for n in range(users)]
+    result = {
+        "evaluation": {"k": 3, "users": len(ids), **EVALUATION, **evaluation},
+        "models": [_model(name, own) for name, own in models.items()],
+        "metrics": {metric: {"better": BETTER.get(metric, "higher")} for metric in metrics},
+        **record,
+    }
+    files = {
+        "config.toml": tomli_w.dumps(small.values(*of_models, **{**config, **sections})),
+        "environment.json": json.dumps({"written": written}),
+        "result.json": json.dumps(result),
+    }
+    small.write(folder, files)
     scores = [
         pl.DataFrame(
             {"user": ids, "model": name, "repeat": 0}
-            | {m: of for m, of in own.items() if not isinstance(of, float)}
+            | {m: of for m, of in own.items() if isinstance(of, list)}
         )
         for name, own in models.items()
     ]
@@ -66,8 +60,8 @@ def write_run(
     return folder
 
 
-def _model(name: str, values: Mapping[str, float | Sequence[float]]) -> dict[str, object]:
-    means = {m: of if isinstance(of, float) else sum(of) / len(of) for m, of in values.items()}
+def _model(name: str, values: Mapping[str, Any]) -> dict[str, object]:
+    means = {m: sum(of) / len(of) if isinstance(of, list) else of for m, of in values.items()}
     metrics = {metric: {"mean": mean, "ci95": None} for metric, mean in means.items()}
     return {"name": name, "repeats": 1, "metrics": metrics}
 

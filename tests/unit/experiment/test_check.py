@@ -1,9 +1,9 @@
 """Conditions on a run: which hold, and why others cannot be looked at."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-import small
 from conftest import refusal
 from run_files import write_run
 
@@ -34,15 +34,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("MAP@12 of mine >= popular", Wanted("MAP@12", "mine", ">=", "popular")),
-        ("MAP@12 of mine >= 0.02", Wanted("MAP@12", "mine", ">=", 0.02)),
         ("  NDCG@5  of  a b  <  1e-3 ", Wanted("NDCG@5", "a b", "<", 0.001)),
         ("MAP@12 of mine better  than c, d", Wanted("MAP@12", "mine", "better than", "c, d")),
         ('MAP@12 of "a >= b" > "0.5"', Wanted("MAP@12", "a >= b", ">", "0.5")),
         ("MAP@12 of best of all <= x", Wanted("MAP@12", "best of all", "<=", "x")),
         ('"my metric@2" of mine >= -1', Wanted("my metric@2", "mine", ">=", -1.0)),
         ('MAP@12 of "5"" > 3""" > x', Wanted("MAP@12", '5" > 3"', ">", "x")),
-        ('MAP@12 of 5" disks > x', Wanted("MAP@12", '5" disks', ">", "x")),
     ],
 )
 def test_the_parts_of_a_condition(text: str, wanted: Wanted) -> None:
@@ -55,13 +52,10 @@ NO_CONDITION = 'is no condition; write one such as "MAP@12 of mine >='
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        *((text, NO_CONDITION) for text in ("", "MAP@12", "MAP@12 of mine", "mine >= popular")),
+        ("MAP@12 of mine", NO_CONDITION),
         ("a of b = c", NO_CONDITION),
         ("a of b == c", '"==" is no sign; allowed: >=, <=, >, <, better than; write one such as'),
-        ("a of b != c", '"!=" is no sign; allowed: >=, <=, >, <, better than; write one such as'),
         ("a of b => c", '"=>" is no sign, ">=" is; write it as in "MAP@12'),
-        ("a of b =< c", '"=<" is no sign, "<=" is; write it as in "MAP@12'),
-        ("a of b ≥ c", '"≥" is no sign, ">=" is; write it as in "MAP@12'),
         ("a of b ≤ c", '"≤" is no sign, "<=" is; write it as in "MAP@12'),
         ("a of b better than 0.5", "a model is better than a model; compare with >= 0.5"),
         ("a of b >= 1e999", "1e999 is too large a number"),
@@ -76,39 +70,31 @@ def test_what_is_no_condition(text: str, message: str) -> None:
     ("text", "message"),
     [
         ("MAP@2 of popular >= 0", 'has no metric "MAP@2"; did you mean "MAP@1"'),
-        ("MAP@1 of populr >= 0", 'has no model "populr"; did you mean "popular"'),
         ("MAP@1 of popular >= lst week", 'has no model "lst week"; did you mean "last week"'),
         ('MAP@1 of "5 > 3" >= 0', 'did you mean "5"" > 3"""'),  # so it can be typed
-        ("MAP@1 of popular better than popular", "not compared with itself"),
         ("MAP@1 of popular >= popular", "not compared with itself"),
         ("Gini@1 of popular better than last week", "Gini@1 has one value for all lists"),
+        ("Popularity@1 of popular better than last week", "describes lists, and calls none"),
+        (3, "conditions: found int; give a text"),
+        ([], "no condition; write one such as"),
     ],
 )
-def test_a_condition_that_the_run_cannot_answer(folder: Path, text: str, message: str) -> None:
+def test_a_condition_that_the_run_cannot_answer(folder: Path, text: Any, message: str) -> None:
     with refusal(UsageError, message):
         harness.check(folder, text)
-
-
-def test_conditions_of_another_kind(folder: Path) -> None:
-    with refusal(UsageError, "conditions: found int; give a text"):
-        harness.check(folder, 3)  # type: ignore[arg-type]
-    with refusal(UsageError, "no condition; write one such as"):
-        harness.check(folder, [])
 
 
 @pytest.mark.parametrize(
     ("text", "holds"),
     [
-        ("MAP@1 of last week >= popular", True),
-        ("MAP@1 of popular >= last week", False),
         ("MAP@1 of last week >= 1", True),
+        ("MAP@1 of popular >= last week", False),
         ("MAP@1 of last week > 1", False),
         ("MAP@1 of popular <= 0", True),
         ("MAP@1 of popular < 0", False),
         ("MAP@1 of last week better than popular", True),
         ("MAP@1 of popular better than last week", False),
         ('Recall@1 of last week better than "1.5"', True),
-        ('MAP@1 of "1.5" better than "all > none"', False),
         ('MAP@1 of "5"" > 3""" >= 0', True),
     ],
 )
@@ -123,37 +109,15 @@ def test_the_figures_of_each_condition(folder: Path) -> None:
     assert not checked.passed
     first, second = checked.records()
     assert (first["value"], first["bound"], first["p_adjusted"]) == (1.0, 0.0, None)
-    (pair,) = (
-        pair
-        for pair in harness.compare(folder, all_pairs=True).comparison.pairs
-        if {pair.one, pair.other} == {"popular", "last week"}
-    )
-    assert second["p_adjusted"] == pair.p_adjusted < 0.05
+    pairs = harness.compare(folder, all_pairs=True).comparison.pairs
+    of = {frozenset((pair.one, pair.other)): pair.p_adjusted for pair in pairs}
+    assert second["p_adjusted"] == of[frozenset(("popular", "last week"))] < 0.05
     assert "FAILED  1 of 2 conditions" in str(checked)
     near = str(harness.check(folder, "MAP@1 of last week >= 1.00001"))
     assert "1.0000000  1.0000100" in near  # so many digits tell both sides apart
-
-
-def test_a_model_that_failed_fulfils_no_condition(folder: Path) -> None:
+    # A model that failed fulfils none.
     for text in ("MAP@1 of bad >= 0", "MAP@1 of popular better than bad"):
         checked = harness.check(folder, text)
         (condition,) = checked.conditions
         assert (condition.holds, condition.error) == (False, FAILED[0]["error"])
         assert f"\nfailed  {condition.error}\n" in str(checked)
-
-
-def test_directions_of_metrics_decide_which_is_better(tmp_path: Path) -> None:
-    own = "def misses(hits, n_relevant, k):\n    return 1 - hits[0]\n\nmisses.better = 'lower'\n"
-    small.write(tmp_path / "run", {"mine.py": own})
-    few, many = VALUES["popular"], VALUES["last week"]
-    models = {
-        "few": {"mine:misses@1": few, "Popularity@1": many},
-        "many": {"mine:misses@1": many, "Popularity@1": few},
-    }
-    better = {"mine:misses@1": "lower", "Popularity@1": "neither"}
-    folder = write_run(tmp_path / "run", models, better=better)
-    for one, other, holds in (("few", "many", True), ("many", "few", False)):
-        text = f"mine:misses@1 of {one} better than {other}"
-        assert harness.check(folder, text).passed is holds
-    with refusal(UsageError, "only describes lists, and calls none better"):
-        harness.check(folder, "Popularity@1 of few better than many")

@@ -19,7 +19,8 @@ LAST = {"MAP@3": [0.0, 0.5, 0.5, 0.0], "Recall@3": [0.0, 1.0, 1.0, 0.0]}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return write_run(tmp_path / "run", {"popular": POPULAR, "last": LAST})
+    all_lists = {"MicroRecall@2": 0.5}
+    return write_run(tmp_path / "run", {"popular": POPULAR | all_lists, "last": LAST | all_lists})
 
 
 def pair(tmp_path: Path, **changes: Any) -> list[Path]:
@@ -31,15 +32,15 @@ def pair(tmp_path: Path, **changes: Any) -> list[Path]:
 def test_figures_of_a_pair(folder: Path) -> None:
     """Popular less last is 1, 0, -1/2 and 0: 1/2 over four users."""
     compared = harness.compare(folder)
-    assert {m.name: m.metrics["MAP@3"].mean for m in compared.models} == {
-        "popular": 3 / 8,
-        "last": 1 / 4,
-    }
+    means = [(model.name, model.metrics["MAP@3"].mean) for model in compared.models]
+    assert means == [("popular", 3 / 8), ("last", 1 / 4)]
     (found,) = compared.comparison.pairs
     assert (found.one, found.other, found.difference) == ("popular", "last", 1 / 8)
     assert (found.wins, found.ties, found.losses) == (1, 2, 1)
-    by_recall = harness.compare(folder, metric="Recall@3").comparison
-    assert by_recall.pairs[0].difference == 0
+    assert harness.compare(folder, metric="Recall@3").comparison.pairs[0].difference == 0
+    sliced = harness.compare(folder, slices=["truth", "activity"])
+    assert (list(sliced.to_pandas()["verdict"]), len(sliced.sheets())) == (["tied"], 4)
+    assert repr(sliced).splitlines()[0].endswith("k = 3 · 4 users · ffffff")
 
 
 def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
@@ -52,26 +53,17 @@ def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
         harness.compare(one, two, three)
 
 
-def test_another_evaluation_set_is_refused_with_the_fields(tmp_path: Path) -> None:
-    one, two = pair(tmp_path, fields=EVALUATION["fields"] | {"truth": "9" * 64})  # type: ignore[operator]
+def test_another_evaluation_set_or_format_of_fingerprints_is_refused(tmp_path: Path) -> None:
+    fields: Any = EVALUATION["fields"]
+    one, two = pair(tmp_path / "fields", fields=fields | {"truth": "9" * 64})
     differ = "they differ in truth and agree in users, candidates, seen; "
     with refusal(UsageError, str(one), str(two), differ):
         harness.compare(one, two)
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_the_earlier_of_two_formats_of_fingerprints_is_to_be_run_again(
-    tmp_path: Path, order: int
-) -> None:
     new, old = pair(tmp_path, fingerprint_format=1)
-    words = [f"{old}: was written by an earlier version than {new}", f"run {old}/config.toml"]
-    with refusal(UsageError, *words):
-        harness.compare(*[old, new][::order])
-    for one in (old, new):
-        evaluation = document(one)["evaluation"]
-        del evaluation["fingerprint_format"]
-        change(one, evaluation=evaluation)
-    assert len(harness.compare(old, new).comparison.pairs) == 1
+    for order in ([old, new], [new, old]):
+        words = [f"{old}: was written by an earlier version than {new}", f"run {old}/config.toml"]
+        with refusal(UsageError, *words):
+            harness.compare(*order)
 
 
 def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
@@ -97,16 +89,13 @@ def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
         ({"correction": "holmes"}, ['"holmes"', '"holm"']),
         ({"resamples": 5}, ["resamples = 5", "100"]),
         ({"seed": -1}, ["seed = -1", "from 0"]),
-        ({"seed": 1.5}, ["seed = 1.5"]),
         ({"public_shares": [1.5]}, ["1.5", "between 0 and 1"]),
         ({"slices": ["town"]}, ['"town"', "activity", '[compare] slices = ["town"]']),
     ],
 )
-def test_options_that_are_wrong(tmp_path: Path, options: Any, words: list[str]) -> None:
-    models = {"popular": POPULAR, "last": LAST}
-    all_lists = {name: of | {"MicroRecall@2": 0.5} for name, of in models.items()}
+def test_options_that_are_wrong(folder: Path, options: Any, words: list[str]) -> None:
     with refusal(UsageError, *words):
-        compare(write_run(tmp_path / "run", all_lists), **options)
+        compare(folder, **options)
 
 
 def test_no_run_and_one_run_twice(folder: Path, tmp_path: Path) -> None:
@@ -120,18 +109,9 @@ def test_no_run_and_one_run_twice(folder: Path, tmp_path: Path) -> None:
         run_folder.read(Path("a" * 300))
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("result.json", "{"),
-        ("result.json", '{"evaluation": {}}'),
-        ("result.json", "[1e999]"),
-        ("environment.json", "no"),
-        ("per_user.parquet", "no"),
-    ],
-)
-def test_a_damaged_folder(folder: Path, name: str, content: str) -> None:
-    (folder / name).write_text(content)
+@pytest.mark.parametrize("name", ["result.json", "environment.json", "per_user.parquet"])
+def test_a_damaged_folder(folder: Path, name: str) -> None:
+    (folder / name).write_text('{"evaluation": {}')
     with refusal(HarnessError, name):
         found = run_folder.read(folder)
         _ = found.tables, found.environment
@@ -141,14 +121,11 @@ def test_a_damaged_folder(folder: Path, name: str, content: str) -> None:
     ("changed", "message"),
     [
         (lambda rows: rows[1:], "has not all scores"),
-        (lambda rows: rows[:-1], "has not all scores"),
         (lambda rows: rows.with_columns(user=pl.lit("ann")), "has not all scores"),
         (lambda rows: rows.with_columns(pl.col("repeat") + 1), "has not all scores"),
         (lambda rows: rows.drop("repeat"), "no column repeat"),
         (lambda rows: rows.drop("MAP@3"), "no column MAP@3"),
         (lambda rows: rows.with_columns(pl.lit(float("nan")).alias("MAP@3")), "is no number"),
-        (lambda rows: rows.with_columns(pl.lit(1e300).alias("MAP@3")), "is no number"),
-        (lambda rows: rows.with_columns(pl.lit(None).alias("MAP@3")), "is no number"),
         (lambda rows: rows.with_columns(pl.lit("x").alias("MAP@3")), "holds no scores"),
     ],
 )
@@ -159,21 +136,11 @@ def test_scores_that_were_changed(folder: Path, changed: Any, message: str) -> N
         compare(folder)
 
 
-def test_a_run_of_the_first_version_reads(folder: Path) -> None:
+def test_a_record_of_the_first_version_and_one_with_a_model_twice(folder: Path) -> None:
     """It had models, their metrics and the evaluation set alone."""
     change(folder, metrics=None)
     assert document(folder).keys() == {"evaluation", "models"}
     assert {model.name for model in compare(folder).models} == {"popular", "last"}
-
-
-def test_a_result_with_one_model_twice(folder: Path) -> None:
     change(folder, models=document(folder)["models"][:1] * 2)
     with refusal(DataError, "two models have one name"):
         run_folder.read(folder)
-
-
-def test_results_are_a_table_of_models_of_pairs_and_of_each_column(folder: Path) -> None:
-    found = compare(folder, slices=["truth", "activity"])
-    assert list(found.to_pandas()["verdict"]) == ["tied"]
-    assert len(found.sheets()) == 4
-    assert repr(found).splitlines()[0].endswith("k = 3 · 4 users · ffffff")

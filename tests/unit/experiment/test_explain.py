@@ -1,7 +1,6 @@
 """One user's list, position by position: what each adds, and who is worth a look."""
 
 import json
-from dataclasses import replace
 from math import fsum, log2
 
 import polars as pl
@@ -9,19 +8,12 @@ import pytest
 from conftest import exactly, refusal
 from hypothesis import given
 from hypothesis import strategies as st
-from letters import ITEMS, submitted, with_solution
+from letters import submitted, with_solution
 
 from harness.core import table
 from harness.core.errors import UsageError
-from harness.experiment.explain import (
-    Explanation,
-    Explanations,
-    explain,
-    extremes,
-    records,
-    rows_of,
-    sheets,
-)
+from harness.experiment import explain
+from harness.experiment.explain import Explanation, Explanations
 from harness.experiment.submitted_lists import SubmittedLists
 from harness.metrics import DEFINITIONS, DIVISORS, parse
 from harness.metrics.conventions import CONVENTIONS
@@ -32,52 +24,48 @@ def with_users(given: SubmittedLists, users: list[str]) -> SubmittedLists:
 
 
 def of_one(row: str, truth: str, k: int) -> Explanation:
-    return explain(submitted([row], [truth]), 0, k)
+    return explain.explain(submitted([row], [truth]), 0, k)
 
 
-def test_places_by_hand() -> None:
+def shown(found: Explanation) -> list[str]:
+    return table.plain(explain.sheets(found, "lists.csv")[0]).splitlines()
+
+
+def test_a_list_by_hand() -> None:
     """Truth a, b, c; the list a, a, x, b: hits at 1 and 4, D = min(3, 4)."""
     found = of_one("aaxb", "abc", 4)
     assert (found.user, found.k, found.truth, found.divisor) == ("u0", 4, ("a", "b", "c"), 3)
-    assert [p.rank for p in found.places] == [1, 2, 3, 4]
-    assert [p.item for p in found.places] == ["a", "a", "x", "b"]
-    assert [p.hit for p in found.places] == [True, False, False, True]
-    assert [p.repeat for p in found.places] == [False, True, False, False]
-    assert [p.precision for p in found.places] == exactly([1, 1 / 2, 1 / 3, 2 / 4])
     assert [p.contribution for p in found.places] == exactly([1 / 3, 0, 0, 2 / 4 / 3])
-    assert [p.discount for p in found.places] == exactly([1, 1 / log2(3), 1 / 2, 1 / log2(5)])
     assert found.metrics["MAP@4"] == exactly((1 + 2 / 4) / 3)
+    lines = shown(found)
+    assert lines[:3] == ["lists  lists.csv", "user   u0 · k = 4", "truth  R = 3: a, b, c"]
+    cells = [line.split() for line in lines[5:9]]
+    assert cells[0] == ["1", "a", "hit", "1.0000", "0.333333", "1.0000"]
+    assert cells[1] == ["2", "a", "repeated", "0.5000", "0.6309"]
+    assert cells[3] == ["4", "b", "hit", "0.5000", "0.166667", "0.4307"]
+    assert lines[-1] == "AP@4 = 1.0000 + 0.5000 over D = min(3, 4) = 3: 1.500000 / 3 = 0.500000"
 
 
-def test_places_behind_the_last_item_are_not_shown() -> None:
-    found = of_one("a-b--", "ab", 5)
-    assert [(p.item, p.hit, p.repeat) for p in found.places] == [
-        ("a", True, False),
-        (None, False, False),
-        ("b", True, False),
-    ]
-
-
-@pytest.mark.parametrize("row", ["", "---"])
-def test_no_list_has_no_places(row: str) -> None:
-    found = of_one(row, "a", 3)
+def test_no_list_has_no_places() -> None:
+    found = of_one("---", "a", 3)
     assert found.places == ()
     assert (found.metrics["MAP@3"], found.divisor) == (0, 1)
     assert (found.conventions["kaggle"], found.conventions["lenskit"]) == (0, None)
-    shown = table.plain(sheets(found, "lists.csv")[0])
-    assert "no list" in shown
-    assert "AP@3 = 0 over D = min(1, 3) = 1: 0.000000 / 1 = 0.000000" in shown
+    assert "note   no list" in shown(found)
+    assert shown(found)[-1] == "AP@3 = 0 over D = min(1, 3) = 1: 0.000000 / 1 = 0.000000"
 
 
 def test_true_items_that_are_no_candidates_count_in_r_and_are_named() -> None:
-    given = submitted(["ab", "b", "c"], ["a", "b", "c"], [["new"], [], ["old", "older"]])
-    first, second, third = (explain(given, row, 2) for row in range(3))
+    new = [f"n{i:02}" for i in range(14)]
+    given = submitted(["ab", "b", "c"], ["a", "b", "c"], [["new"], [], new])
+    first, second, third = (explain.explain(given, row, 2) for row in range(3))
     assert (first.truth, first.candidates, first.divisor) == (("a", "new"), 1, 2)
     assert first.metrics["MAP@2"] == exactly(1 / 2)
     assert (second.truth, second.candidates) == (("b",), 1)
-    assert (third.truth, third.candidates, third.divisor) == (("c", "old", "older"), 1, 2)
-    assert "note   2 of them could not be recommended" in table.plain(sheets(third, "lists.csv")[0])
-    assert "could not be recommended" not in table.plain(sheets(second, "lists.csv")[0])
+    assert (third.truth, third.candidates, third.divisor) == (("c", *new), 1, 2)
+    assert "note   14 of them could not be recommended" in shown(third)
+    assert f"truth  R = 15: c, {', '.join(new[:11])} and 3 more" in shown(third)
+    assert not any("could not be recommended" in line for line in shown(second))
 
 
 def test_every_metric_of_accuracy_and_every_convention_is_there() -> None:
@@ -90,15 +78,6 @@ def test_every_metric_of_accuracy_and_every_convention_is_there() -> None:
     assert list(found.conventions) == list(CONVENTIONS)
 
 
-def test_conventions_of_one_user_by_hand() -> None:
-    found = of_one("aab", "ab", 10).conventions
-    assert found["kaggle"] == exactly((1 + 2 / 3) / 2)
-    assert found["trec_eval"] == 1
-    assert found["replay"] == exactly(3 / 2)
-    assert found["rectools"] == exactly(3 / 3)
-    assert of_one("ab", "", 2).conventions["replay"] is None
-
-
 words = st.text("abcdefgh-", max_size=8)
 truths = st.lists(st.sampled_from("abcdefgh"), unique=True).map("".join)
 
@@ -108,6 +87,7 @@ def test_places_are_what_definitions_say_and_add_up_to_the_metrics(
     row: str, truth: str, k: int
 ) -> None:
     found = of_one(row, truth, k)
+    assert len(found.places) == len(row[:k].rstrip("-"))
     for p in found.places:
         before, letter = row[: p.rank - 1], row[p.rank - 1]
         assert p.item == (None if letter == "-" else letter)
@@ -126,15 +106,11 @@ def test_places_are_what_definitions_say_and_add_up_to_the_metrics(
     assert {p.item for p in hits} == set(row[:k]) & set(truth)
 
 
-@given(
-    rows=st.lists(st.tuples(words, truths), min_size=2, max_size=4),
-    k=st.integers(1, 9),
-)
+@given(rows=st.lists(st.tuples(words, truths), min_size=2, max_size=4), k=st.integers(1, 9))
 def test_other_users_change_nothing(rows: list[tuple[str, str]], k: int) -> None:
-    lists, keys = map(list, zip(*rows, strict=True))
-    given = submitted(lists, keys)
+    given = submitted([row for row, _ in rows], [truth for _, truth in rows])
     for i, (row, truth) in enumerate(rows):
-        found, alone = explain(given, i, k), of_one(row, truth, k)
+        found, alone = explain.explain(given, i, k), of_one(row, truth, k)
         assert (found.places, found.metrics) == (alone.places, alone.metrics)
         for name, value in alone.conventions.items():
             assert found.conventions[name] == (None if value is None else exactly(value)), name
@@ -142,86 +118,41 @@ def test_other_users_change_nothing(rows: list[tuple[str, str]], k: int) -> None
 
 def test_the_plain_values_are_json() -> None:
     (document,) = json.loads(Explanations("lists", (of_one("a-a", "a", 3),)).to_json())["users"]
-    names = "user k truth candidates divisor averaged places metrics conventions"
-    assert list(document) == names.split()
     assert (document["user"], document["truth"]) == ("u0", ["a"])
-    first, second = records(of_one("ax", "a", 2))
-    assert (first["user"], first["k"], first["rank"], first["item"]) == ("u0", 2, 1, "a")
-    assert (first["hit"], first["contribution"], second["hit"]) == (True, 1.0, False)
-    assert document["places"][1] == {
-        "rank": 2,
-        "item": None,
-        "hit": False,
-        "repeat": False,
-        "precision": 0.5,
-        "contribution": 0.0,
-        "discount": exactly(1 / log2(3)),
-    }
-
-
-def test_the_table_shows_the_sum_that_is_ap() -> None:
-    lines = table.plain(sheets(of_one("aaxb", "abc", 4), "lists.csv")[0]).splitlines()
-    assert lines[:3] == ["lists  lists.csv", "user   u0 · k = 4", "truth  R = 3: a, b, c"]
-    cells = [line.split() for line in lines[5:9]]
-    assert cells[0] == ["1", "a", "hit", "1.0000", "0.333333", "1.0000"]
-    assert cells[1] == ["2", "a", "repeated", "0.5000", "0.6309"]
-    assert cells[3] == ["4", "b", "hit", "0.5000", "0.166667", "0.4307"]
-    assert lines[-1] == ("AP@4 = 1.0000 + 0.5000 over D = min(3, 4) = 3: 1.500000 / 3 = 0.500000")
-
-
-def test_many_true_items_are_counted_not_listed() -> None:
-    given = submitted(["a"], ["a"], [[f"n{i:02}" for i in range(14)]])
-    heading = sheets(explain(given, 0, 3), "lists.csv")[0].heading
-    (line,) = (line for line in heading if line.startswith("truth"))
-    assert line.startswith("truth  R = 15: a, n00, n01,")
-    assert line.endswith("n10 and 3 more")
-
-
-def test_names_steer_no_terminal() -> None:
-    given = replace(submitted(["ax"], ["a"]), items=pl.Series(["\x07a", *ITEMS[1:]]))
-    given = with_users(given, ["\x1b[31mann\n"])
-    for page in sheets(explain(given, 0, 2), "lists.csv"):
-        for text in (*page.heading, *page.footing, *(cell for row in page.rows for cell in row)):
-            assert text.isprintable(), text
+    place = {"rank": 2, "item": None, "hit": False, "repeat": False, "precision": 0.5}
+    place |= {"contribution": 0.0, "discount": exactly(1 / log2(3))}
+    assert document["places"][1] == place
+    assert explain.records(of_one("a-a", "a", 3))[1] == {"user": "u0", "k": 3} | place
 
 
 # Who is worth a look.
 
-FOUR = with_users(
-    submitted(["a", "x", "xa", "x"], ["a", "a", "a", "a"]), ["dee", "bob", "ann", "cid"]
-)
+FEW = ["dee", "bob", "ann", "cid"]
+FOUR = with_users(submitted(["a", "x", "xa", "x"], ["a", "a", "a", "a"]), FEW)
 """MRR is 1 for dee, 1/2 for ann, 0 for bob and cid."""
 
 
 @pytest.mark.parametrize(
     ("worst", "best", "names"),
     [
-        (1, 0, ["bob"]),
-        (2, 0, ["bob", "cid"]),
-        (3, 0, ["bob", "cid", "ann"]),
-        (0, 1, ["dee"]),
-        (0, 3, ["dee", "ann", "bob"]),
-        (2, 1, ["bob", "cid", "dee"]),
-        (3, 3, ["bob", "cid", "ann", "dee"]),
-        (9, 9, ["bob", "cid", "ann", "dee"]),
-        (0, 0, []),
+        (3, 0, "bob cid ann"),
+        (0, 3, "dee ann bob"),
+        (2, 1, "bob cid dee"),
+        (9, 9, "bob cid ann dee"),
     ],
 )
 def test_extremes_stand_in_order_ties_by_id_and_nobody_twice(
-    worst: int, best: int, names: list[str]
+    worst: int, best: int, names: str
 ) -> None:
-    rows = extremes(FOUR, parse("MRR"), worst, best)
-    assert [FOUR.solution.users[row] for row in rows] == names
+    rows = explain.extremes(FOUR, parse("MRR"), worst, best)
+    assert [FOUR.solution.users[row] for row in rows] == names.split()
 
 
 def test_extremes_need_what_the_metric_needs() -> None:
     with refusal(UsageError, "Novelty@2 needs the training events"):
-        extremes(FOUR, parse("Novelty@2"), 1, 0)
+        explain.extremes(FOUR, parse("Novelty@2"), 1, 0)
     with refusal(UsageError, "MAP@3 looks at 3 positions, but the evaluation set has k = 2"):
-        extremes(with_solution(FOUR, k=2), parse("MAP@3"), 1, 0)
-
-
-FEW, MANY = ["dee", "bob", "ann", "cid"], [f"user{i}" for i in range(10_001)]
+        explain.extremes(with_solution(FOUR, k=2), parse("MAP@3"), 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -230,12 +161,11 @@ FEW, MANY = ["dee", "bob", "ann", "cid"], [f"user{i}" for i in range(10_001)]
         (FEW, "an", '"an" among the 4 of the evaluation set; did you mean "ann"?'),
         (FEW, "zzz", '"zzz" among the 4 of the evaluation set; one is "dee"'),
         # Among very many users none is sought that is near.
-        (MANY, "usr5", '"usr5" among the 10,001 of the evaluation set; one is "user0"'),
+        ([f"user{i}" for i in range(10_001)], "usr5", 'the evaluation set; one is "user0"'),
     ],
 )
 def test_rows_of_users_and_an_unknown_one(users: list[str], asked: str, message: str) -> None:
     solution = with_users(FOUR, users).solution
-    assert rows_of(solution, [users[3], users[0]]) == [3, 0]
-    with pytest.raises(UsageError) as caught:
-        rows_of(solution, [users[2], asked])
-    assert str(caught.value) == f"no user {message}"
+    assert explain.rows_of(solution, [users[3], users[0]]) == [3, 0]
+    with refusal(UsageError, f'no user "{asked}" among', message):
+        explain.rows_of(solution, [users[2], asked])

@@ -35,33 +35,24 @@ OTHER: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", OTHER)
-def test_another_evaluation_or_model_is_another(tmp_path: Path, name: str) -> None:
-    assert of(tmp_path, **OTHER[name]) != of(tmp_path)
+@pytest.mark.parametrize("other", OTHER.values())
+def test_another_evaluation_or_model_is_another(tmp_path: Path, other: dict[str, Any]) -> None:
+    assert of(tmp_path, **other) != of(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "sections",
-    [{"evaluation": {"metrics": ["Recall@2", "Gini@2"]}}, {"compare": {"baseline": "popular"}}],
-)
-def test_a_model_is_the_same_whatever_else_is_asked(
-    tmp_path: Path, sections: dict[str, Any]
-) -> None:
+def test_a_model_is_the_same_whatever_else_is_asked(tmp_path: Path) -> None:
     before = of(tmp_path)
-    config = small.config_of(tmp_path, small.POPULAR, **sections)  # the log as it is
+    sections = {"evaluation": {"metrics": ["Recall@2"]}, "compare": {"baseline": "popular"}}
+    config = small.config_of(tmp_path, **sections)  # the log as it is
     assert of_model(common(config), "models", config, "popular").path == before
 
 
 def test_values_that_json_writes_alike_are_other_parameters(tmp_path: Path) -> None:
     day = datetime.date(2020, 1, 1)
-    values = [math.inf, -math.inf, math.nan, day, "2020-01-01", 1, 1.0, True, "1"]
+    values = [math.inf, math.nan, day, "2020-01-01", 1, 1.0, True, "1"]
     found = [entry(tmp_path, x=value) for value in values]
     assert len(set(found)) == len(values)
-
-
-def test_the_order_of_parameters_is_nothing_to_them(tmp_path: Path) -> None:
-    assert entry(tmp_path, x=1, y=2) == entry(tmp_path, y=2, x=1)
-    assert entry(tmp_path, x=1, y=2) != entry(tmp_path, x=2, y=1)
+    assert entry(tmp_path, x=1, y=2) == entry(tmp_path, y=2, x=1) != entry(tmp_path, x=2, y=1)
 
 
 def test_what_a_package_brings_within_itself_is_not_installed(

@@ -15,11 +15,8 @@ def test_short_names_keep_both_ends() -> None:
     assert label("<" * 40, 9) == "&lt;&lt;&lt;&lt;…&lt;&lt;&lt;&lt;"
 
 
-def test_labels_beside_their_points_where_there_is_room() -> None:
+def test_labels_stand_beside_their_points_and_above_one_another() -> None:
     assert labels([(100, 100)], ["model"], 900, 300) == [(11, 0)]
     assert labels([(880, 100)], ["model"], 900, 300) == [(-11, 0)]
-
-
-def test_labels_of_points_side_by_side_stand_above_one_another() -> None:
     places = labels([(100, 100), (112, 100), (124, 100)], ["model"] * 3, 900, 300)
     assert places == [(-11, 0), (11, -19), (11, 0)]

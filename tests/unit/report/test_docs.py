@@ -1,14 +1,23 @@
-"""What there is, in documents: docs/metrics.md, and the tables and JSON of harness list."""
+"""What there is, in documents: docs/metrics.md, docs/schema, and the tables and JSON of lists."""
 
+import inspect
 import json
+import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+import small
 from conftest import ROOT
+from jsonschema import Draft202012Validator
+from typer.main import get_command
 
+from harness.cli import app
 from harness.metrics import DEFINITIONS, DIVISORS
 from harness.metrics.conventions import CONVENTIONS
-from harness.report import docs
+from harness.report import docs, model_docs, schemas
+from harness.report.documents import DOCUMENTS
 
 PAGE = docs.definitions_page()
 SECTIONS = dict(part.split("\n", 1) for part in PAGE.split("\n## ")[1:])
@@ -25,16 +34,15 @@ def test_the_page_in_the_repository_is_what_the_declarations_say() -> None:
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_every_metric_has_its_section_with_each_worked_example(name: str) -> None:
-    lines, definition = SECTIONS[name].splitlines(), DEFINITIONS[name]
-    assert f"- formula: {definition.text}" in lines
-    assert f"- source: {definition.source}" in lines
-    examples = [line for line in lines if line.startswith("- example: list ")]
-    assert len(examples) == len(definition.examples) >= 1
+    section, definition = SECTIONS[name], DEFINITIONS[name]
+    assert f"- formula: {definition.text}\n" in section
+    assert f"- source: {definition.source}\n" in section
+    for parameter in definition.params:
+        assert f"- parameter `{parameter}`: " in section
+    examples = [line for line in section.splitlines() if line.startswith("- example: list ")]
     for line, example in zip(examples, definition.examples, strict=True):
         assert f"; `{example.metric}` = {example.steps} = " in line
         assert float(line.rpartition(" = ")[2]) == pytest.approx(example.value, rel=1e-5)
-    for parameter in definition.params:
-        assert any(line.startswith(f"- parameter `{parameter}`: ") for line in lines)
 
 
 def test_every_divisor_and_convention_has_its_row() -> None:
@@ -49,67 +57,115 @@ def test_every_divisor_and_convention_has_its_row() -> None:
         assert texts | {convention.tools, worked} <= cells
 
 
-def plain(values: object) -> dict[str, dict[str, Any]]:
-    """Return entries by name, read back from JSON without NaN and infinities."""
-    return {entry["name"]: entry for entry in json.loads(json.dumps(values, allow_nan=False))}
-
-
 def test_metrics_as_plain_values_lack_nothing() -> None:
-    found = plain(docs.metrics())
+    """JSON has no NaN and no infinity."""
+    entries = json.loads(json.dumps(docs.metrics(), allow_nan=False))
+    found: dict[str, Any] = {entry["name"]: entry for entry in entries}
     assert list(found) == list(DEFINITIONS)
     for name, entry in found.items():
         assert all(entry[key] for key in ("formula", "source", "examples")), name
-        assert entry["better"] in {"higher", "lower", "neither"}
         assert set(entry["parameters"]) == set(DEFINITIONS[name].params)
-        assert all(e["metric"].startswith(name) and e["steps"] for e in entry["examples"])
     assert found["MAP"]["parameters"] == {"divisor": "kaggle, trec, k, retrieved, hits"}
-    assert found["MAP"]["range"] == [0, 1]
-    assert found["Novelty"]["range"] == [0, None]
+    assert (found["MAP"]["range"], found["Novelty"]["range"]) == ([0, 1], [0, None])
     assert (found["Gini"]["of"], found["Gini"]["better"]) == ("all lists together", "lower")
     assert (found["MAP"]["cut_off"], found["MRR"]["cut_off"]) == ("required", "optional")
     assert (found["MAP"]["needs"], found["ILD"]["needs"]) == (None, "attributes")
     assert found["Recall"]["examples"] == [{"metric": "Recall@4", "steps": "2 / 3", "value": 2 / 3}]
+    kaggle = next(entry for entry in docs.conventions() if entry["name"] == "kaggle")
+    assert (kaggle["divisor"], kaggle["repeats"]) == ("min(R, k)", "once")
 
 
-def test_conventions_as_plain_values_lack_nothing() -> None:
-    found = plain(docs.conventions())
-    assert list(found) == list(CONVENTIONS)
-    assert found["kaggle"] == {
-        "name": "kaggle",
-        "divisor": "min(R, k)",
-        "repeats": "once",
-        "users": "with truth",
-        "tools": CONVENTIONS["kaggle"].tools,
-        "example": {
-            "list": "a a b",
-            "truth": "a b c d e",
-            "k": 4,
-            "steps": "(1/1 + 2/3) / min(5, 4)",
-            "value": 5 / 12,
-        },
-    }
-
-
-@pytest.mark.parametrize("width", [60, 80, 200])
-def test_as_text_names_stand_at_the_edge_and_no_line_is_too_long(width: int) -> None:
-    for text, known in (
-        (docs.metrics_text(width), DEFINITIONS),
-        (docs.conventions_text(width), CONVENTIONS),
+@pytest.mark.parametrize("width", [60, 200])
+def test_as_text_all_is_there_and_no_line_is_too_long(width: int) -> None:
+    examples = [(of, one) for of in DEFINITIONS.values() for one in of.examples]
+    metrics = [f"formula: {of.text}" for of, _ in examples]
+    metrics += [f"{one.metric} = {one.steps} =" for _, one in examples]
+    conventions = [f"{one.steps} = {one.value:.4f}" for one in CONVENTIONS.values()]
+    conventions += [one.tools for one in CONVENTIONS.values()]
+    for text, known, parts in (
+        (docs.metrics_text(width), DEFINITIONS, metrics),
+        (docs.conventions_text(width), CONVENTIONS, conventions),
     ):
         lines = text.splitlines()
         names = [line.split()[0] for line in lines if line and line[0] != " "]
         assert [name for name in names if name != "The"] == list(known)
         assert max(map(len, lines)) <= width
         assert "`" not in text
+        whole = " ".join(text.split())
+        assert [part for part in parts if " ".join(part.split()) not in whole] == []
 
 
-def test_as_text_formulas_and_worked_examples_are_whole() -> None:
-    metrics = " ".join(docs.metrics_text(80).split())
-    for definition in DEFINITIONS.values():
-        assert " ".join(f"formula: {definition.text}".split()) in metrics
-        for example in definition.examples:
-            assert " ".join(f"{example.metric} = {example.steps} =".split()) in metrics
-    conventions = " ".join(docs.conventions_text(80).split())
-    for convention in CONVENTIONS.values():
-        assert f"{convention.steps} = {convention.value:.4f}" in conventions
-        assert " ".join(convention.tools.split()) in conventions
+# Models.
+
+STARS = '''
+class Stars:
+    """Those of most stars, over
+    two lines.
+
+    A second paragraph.
+
+    Parameters
+    ----------
+    least : int
+        Stars that count.
+    models : sequence
+    """
+
+    def __init__(self, models, least=3): ...
+    def recommend(self): ...
+'''
+
+
+def test_a_class_is_told_by_its_docstring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = "raise ModuleNotFoundError('it needs stars: pip install stars')\n"
+    small.write(tmp_path, {"sky/__init__.py": "", "sky/stars.py": STARS, "sky/moons.py": broken})
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "sky", raising=False)
+    moons, stars = model_docs.models("sky")
+    assert (moons.use, moons.missing) == ("sky.moons", "it needs stars: pip install stars")
+    assert (stars.use, stars.missing) == ("sky.stars:Stars", "")
+    assert stars.summary == "Those of most stars, over two lines."
+    assert [(p.name, p.default, p.meaning) for p in stars.parameters] == [
+        ("least", 3, "Stars that count."),
+        ("models", inspect.Parameter.empty, "sequence"),
+    ]
+
+
+def test_the_document_says_what_is_required() -> None:
+    baselines = {one["use"]: one for one in model_docs.document()["baselines"]}
+    window, *_ = baselines["baselines.popular:Popular"]["parameters"]
+    assert (window["required"], window["default"]) == (False, None)
+
+
+# Schemas.
+
+STORED = {path.name: path.read_text("utf-8") for path in (ROOT / "docs" / "schema").iterdir()}
+
+
+def test_the_files_are_what_the_code_makes(tmp_path: Path) -> None:
+    schemas.write(tmp_path / "made")
+    made = {path.name: path.read_text("utf-8") for path in (tmp_path / "made").iterdir()}
+    assert made.keys() == STORED.keys(), "run make docs"
+    assert [name for name in made if made[name] != STORED[name]] == [], "old: run make docs"
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_each_is_a_schema_that_is_open(name: str) -> None:
+    schema = json.loads(STORED[name])
+    Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert '"additionalProperties": false' not in STORED[name]
+
+
+def test_every_command_with_a_format_has_one() -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    asked = {name for name, one in commands.items() if "format_" in {p.name for p in one.params}}
+    titles = [document.title for document in DOCUMENTS.values()]
+    printed = [re.match(r"harness (\w+) .*--format json", title) for title in titles]
+    assert asked == {match[1] for match in printed if match}
+
+
+def test_the_page_names_every_one() -> None:
+    page = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(\S+)\]\(schema/(\S+)\) \|", page, flags=re.M)
+    assert rows == [(f"{name}.json", f"{name}.json") for name in DOCUMENTS]

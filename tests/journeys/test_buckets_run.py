@@ -1,0 +1,234 @@
+"""A log that seems larger than memory: one run in buckets of users, and what it refuses."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import small
+from conftest import refusal
+from small import LATEST_FIRST, MODELS, POPULAR, timeless
+
+from harness.core import cache
+from harness.core.errors import DataError, EmptyEvaluationSetError, RecommenderError, UsageError
+from harness.core.progress import Clock
+from harness.core.steps import of_parts
+from harness.data.buckets import prepared
+from harness.experiment import memory
+from harness.experiment.evaluate_parts import InParts, listed
+from harness.experiment.result import Result
+from harness.experiment.run import run
+
+FILE = {"name": "mine", "lists": "mine.csv"}
+LISTS = "user,items\n" + "".join(f"user{n},{'z d' if n == 9 else 'b a'}\n" for n in range(40))
+
+
+@pytest.fixture
+def large() -> Any:
+    """A log that seems larger than memory, in three buckets."""
+    with small.in_buckets(3):
+        yield
+
+
+def test_a_run_in_buckets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Figures, lists, seconds and log; a file of lists is read once for all users."""
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
+    caplog.set_level("INFO", "harness")
+    small.write(tmp_path, {"mine.csv": LISTS})
+    rules = {"metrics": ["MAP@2", "Coverage@2", "NDCG@2"]}
+    cached = {"cache": True}
+    settings = small.many(tmp_path, more=[FILE], evaluation=rules, data=cached)
+    with small.in_buckets(3):
+        found = run(settings, memory="4GB")
+    assert isinstance(found, Result)
+    told, *log = caplog.records
+    assert (told.name, told.levelname) == ("harness.experiment.in_buckets", "WARNING")
+    needed = "all events need about 1,000,000 GB of memory; --memory allows 4 GB"
+    assert told.getMessage() == f"{needed}: users are evaluated in 3 buckets"
+    lines = [re.sub(r"\d+\.\d s", "T", own.getMessage()) for own in log]
+    assert lines[:3] == [
+        f"read {len(small.MANY.splitlines()) - 1} events into buckets, T",
+        "fit on 3 buckets, T",
+        "recommend in 3 buckets, T",
+    ]
+    assert lines[3].startswith("evaluation set: ")
+    assert lines[4] == "popular (1 of 10): fit T, recommend T, score T"
+    assert lines[-1] == "compared 45 pairs, T"
+    assert list(found.seconds) == [
+        "read", "evaluation set", "fit", "recommend", "users", "compare",
+    ]  # fmt: skip
+    assert [note for note in found.notes if "position" in note] == [
+        'model "mine": 1 position holds an item that is no candidate, and cannot hit'
+    ]
+    assert not [path for path in cache.folder().rglob("*lists*") if path.is_dir()]
+    whole = run(settings, fresh=True)
+    assert timeless(found.to_dict(), "reused") == timeless(whole.to_dict(), "reused")
+    assert found.per_user().equals(whole.per_user())
+    assert found.recommendations().equals(whole.recommendations())
+
+
+def test_no_candidate_is_told_with_all_users(tmp_path: Path, large: None) -> None:
+    small.write(tmp_path, {"things.csv": "item,name\n"})
+    rules = {"candidates": "catalogue", "require_hit": False}
+    settings = small.config(tmp_path, *MODELS, data={"items": "things.csv"}, evaluation=rules)
+    with refusal(EmptyEvaluationSetError, "no item is a candidate", "\n", "3  seen in train"):
+        run(settings)
+
+
+# What cannot be evaluated in buckets.
+
+LATEST = {"name": "latest", "use": "latest:LatestFirst"}
+BLEND = {"name": "both", "use": "baselines.blend:Blend", "of": ["latest", "popular"]}
+FILL = {"name": "fill", "use": "baselines.fill:Fill", "of": ["mine", "popular"]}
+
+
+def test_models_that_need_all_events_are_refused_before_any_is_read(
+    tmp_path: Path, large: None
+) -> None:
+    """A file of lists that is part of an ensemble, too."""
+    small.write(tmp_path, {"latest.py": LATEST_FIRST, "mine.csv": LISTS})
+    settings = small.config(tmp_path, POPULAR, LATEST, BLEND, FILE, FILL)
+    (tmp_path / "log.csv").write_text("no log")
+    with pytest.raises(UsageError) as error:
+        run(settings, memory="4GB")
+    assert str(error.value) == (
+        "all events need about 1,000,000 GB of memory; --memory allows 4 GB, and 3 models learn "
+        "from all events at once: latest, both, fill; allow more (--memory, in Python memory=), "
+        "leave out such models, or use ones that learn by sums"
+    )
+
+
+def test_a_bucket_that_is_larger_than_the_memory_is_refused(
+    tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "AN_EVENT", 10**9)
+    log = "user,item,time\n" + "".join(f"ann,a,2020-01-0{day}\n" for day in range(1, 9))
+    with refusal(UsageError, "has 8 events and needs 8.3 GB", "allows 2 GB: allow"):
+        run(small.config(tmp_path, log=log), memory="2GB")
+
+
+def test_evaluated_users_who_need_more_memory_than_there_is_are_refused(
+    tmp_path: Path, large: None
+) -> None:
+    """Lists of 10⁸ positions would need 0.8 GB a user, if there were so many candidates."""
+    settings = small.config(tmp_path, evaluation={"k": 10**8, "metrics": ["MAP@2"]})
+    with refusal(UsageError, "3 evaluated users with 1 list each, ", " allows 2 GB: "):
+        run(settings, memory="2GB")
+
+
+SPOILT = """
+from baselines.popular import Popular
+
+class Raises(Popular):
+    def for_users(self, train):
+        if "bob" in train.user_ids.to_list():
+            raise KeyError("no bob")
+        return self
+
+class Floats(Popular):
+    def fit_steps(self, train):
+        yield lambda part: {"events": part.events.time / 2}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Raises", ["model \"m\" raised in for_users: KeyError: 'no bob'"]),
+        ("Floats", ['model "m" raised in fit_steps: TypeError', "float64; expected an int64 arr"]),
+    ],
+)
+def test_a_model_that_breaks_its_contract_is_named(
+    tmp_path: Path, large: None, name: str, words: list[str]
+) -> None:
+    small.write(tmp_path, {"spoilt.py": SPOILT})
+    with refusal(RecommenderError, *words):
+        run(small.config(tmp_path, {"name": "m", "use": f"spoilt:{name}"}))
+
+
+def test_a_disk_that_gets_full_of_lists_is_told(
+    tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = np.save
+
+    def full(path: Path, *given: Any, **named: Any) -> None:
+        if "lists" in path.name:  # NumPy gives no number of the error
+            raise OSError("258396 requested and 222176 written")
+        save(path, *given, **named)
+
+    monkeypatch.setattr(np, "save", full)
+    with refusal(DataError, "the disk is full; make room", ": TMPDIR=FOLDER harness"):
+        run(small.config(tmp_path))
+
+
+def test_a_log_that_needs_more_than_there_is_runs_in_buckets_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The free memory counts, where the system says what is free."""
+    settings = small.config(tmp_path)
+
+    def is_in_buckets(free: int | None, needed: int) -> bool:
+        monkeypatch.setattr(memory, "free", lambda: free)
+        monkeypatch.setattr(memory, "needed", lambda layout: needed)
+        return "recommend" in run(settings).seconds
+
+    assert not is_in_buckets(10**9, 10**9)
+    assert is_in_buckets(10**9, 10**9 + 1)
+    assert not is_in_buckets(None, 10**9 + 1)
+
+
+# Parts that nobody puts together.
+
+
+class Listed(list[Any]):
+    """Parts in a list."""
+
+    def total(self, step: Any) -> Any:
+        return of_parts(lambda: self)(step)
+
+    def kept(self, make: Any, opened: Any) -> "Listed":
+        return Listed(opened(at, make(part)) for at, part in enumerate(self))
+
+
+def test_a_run_in_parts(tmp_path: Path) -> None:
+    settings = small.many(tmp_path, **small.CONFIGS["grades"])
+    whole = run(settings)
+    with small.in_buckets(3), prepared(settings.layout(), kept=False) as buckets:
+        found = InParts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())
+        lists = pl.concat([listed(settings, found.candidate_ids, one) for one in found.evaluated])
+    assert timeless(found.findings.to_dict()) == timeless(whole.to_dict())
+    assert len(lists) == len(whole.list_rows())
+
+
+LOST = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-08\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "log", "error", "words"),
+    [
+        (
+            {"name": "all", "use": "baselines.ease:EASE"},
+            small.LOG,
+            UsageError,
+            ["1 model learns from all events at once: all", "--engine spark"],
+        ),
+        (FILE, small.LOG, UsageError, ['model "mine"', "harness score"]),
+        (
+            {**POPULAR, "name": "other"},
+            LOST,
+            EmptyEvaluationSetError,
+            ["seen in train", "take a shorter window"],
+        ),
+    ],
+)
+def test_what_cannot_be_evaluated_in_parts(
+    tmp_path: Path, large: None, more: Any, log: str, error: Any, words: list[str]
+) -> None:
+    small.write(tmp_path, {"mine.csv": LISTS})
+    settings = small.config(tmp_path, POPULAR, more, log=log)
+    with prepared(settings.layout(), kept=False) as buckets, refusal(error, *words):
+        InParts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())

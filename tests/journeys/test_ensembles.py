@@ -1,0 +1,100 @@
+"""One run of models made of others: made once, learning once, each scored like any model."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import small
+from counting import COUNTING, fill
+from small import POPULAR
+
+from harness.config import Config
+from harness.experiment.explain import of_run
+from harness.experiment.result import Result
+from harness.experiment.run import run
+from harness.experiment.submit import submit
+
+LEAVES = """
+class Leaves(Counting):
+    def __del__(self):
+        self.note("gone")
+"""
+
+
+def part(name: str, order: str, kind: str = "Counting", **keys: Any) -> dict[str, Any]:
+    return {"name": name, "use": f"plugged:{kind}", "params": {"order": order}} | keys
+
+
+STOCK = {"use": "baselines.filter:Filter", "of": ["kept"], "params": {"out_of_stock_days": 5}}
+MODELS: list[dict[str, Any]] = [
+    fill("both", "one", "two"), part("one", "ab"), part("two", "cd"), fill("again", "both", "one"),
+    fill("drawn", "base", repeats=2), part("base", "ba", repeats=3),
+    fill("rare first", "rare", "popular"), part("rare", "d"), POPULAR,
+    fill("whole", "kept", "stock"), {"name": "stock", **STOCK}, part("kept", "acd"),
+    part("part", "dcba", "Leaves"), part("alone", "dcb", "Leaves"),
+    fill("behind", "part"), part("last", "dc", "Leaves"),
+]  # fmt: skip
+
+
+class Done(NamedTuple):
+    config: Config
+    result: Result
+    counts: list[str]
+    folder: Path
+
+    def of(self, order: str, what: str) -> list[str]:
+        """Return what happened to models of an order."""
+        own = (
+            line.removeprefix(f"{order} ") for line in self.counts if line.startswith(order + " ")
+        )
+        return [line for line in own if line.startswith(what)]
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    folder = tmp_path_factory.mktemp("ensembles")
+    small.write(folder, {"plugged.py": COUNTING + LEAVES})
+    config = small.config(folder, *MODELS, evaluation={"metrics": ["MAP@2"]})
+    result = run(config)
+    assert isinstance(result, Result)
+    result.write(folder / "run", recommendations=False)
+    return Done(config, result, (folder / "counts.txt").read_text().splitlines(), folder)
+
+
+@pytest.mark.parametrize(("order", "repeats"), [("ab", 1), ("cd", 1), ("ba", 3)])
+def test_a_part_is_made_and_fitted_once_a_repeat(done: Done, order: str, repeats: int) -> None:
+    assert done.of(order, "made") == ["made"] * repeats
+    assert done.of(order, "fit") == ["fit"] * repeats
+
+
+def test_parts_draw_with_the_repeats_of_the_whole(done: Done) -> None:
+    assert done.of("ba", "asked") == [f"asked {n}" for n in (0, 1, 0, 1, 2)]
+
+
+def test_a_whole_stands_anywhere_and_is_scored_like_any_model(done: Done) -> None:
+    """`rare first` has d alone; then comes b: AP@2 is 1/2 for ann and 1 for bob.
+
+    In stock are c and d alone (two days); the whole has a, c; the filter's lists are c, d.
+    """
+    metric = done.result.metrics[0]
+    scores = {m.name: m.scores.values[metric].tolist() for m in done.result.models}
+    assert scores["rare first"] == [[1 / 2, 1, 0]]
+    assert scores["whole"] == scores["kept"] == [[0, 0, 1]]
+    assert scores["stock"] == [[0, 1 / 2, 0]]
+
+
+def test_a_model_goes_when_nobody_needs_it(done: Done) -> None:
+    leaving = [line for line in done.counts if line.split()[0] in ("dcba", "dcb", "dc")]
+    told = [line for line in leaving if line.endswith((" fit", " gone"))]
+    orders = dict.fromkeys(line.split()[0] for line in told)
+    assert told == [f"{order} {what}" for order in orders for what in ("fit", "gone")]
+
+
+def test_what_is_needed_alone_is_made_to_explain_or_submit(done: Done, here: Path) -> None:
+    (done.folder / "counts.txt").unlink(missing_ok=True)
+    found = of_run(done.folder / "run", "drawn")
+    assert found.items.gather(found.lists[0]).to_list() == ["b", "a"]
+    submit(done.config, "drawn", here / "out.csv")
+    assert (here / "out.csv").read_text() == "user,item\nann,b a\nbob,b a\ncid,b a\n"
+    lines = (done.folder / "counts.txt").read_text().splitlines()
+    assert [line for line in lines if "made" in line] == ["ba made"] * 2

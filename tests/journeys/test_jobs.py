@@ -1,0 +1,110 @@
+"""Models evaluated side by side: the same results, whoever asks them, whatever becomes of it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+from beside import OWN, config, own
+from small import MODELS, timeless
+
+from baselines.popular import Popular
+from harness.core.errors import RecommenderError, UsageError
+from harness.experiment.run import run
+from harness.tuning.tuning import tune
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep models of files that were written just now."""
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
+
+
+FOLDS = {"strategy": "time", "valid_days": 2, "folds": 2}
+
+
+def test_the_results_are_the_same(tmp_path: Path) -> None:
+    """Of every kind of model on two folds, whoever evaluates them; what workers did is kept."""
+    settings = config(tmp_path, *MODELS, own(tmp_path, "Meets", "last"), split=FOLDS)
+    found = run(settings, jobs=2)
+    assert {path.name for path in (tmp_path / "met").iterdir()} == {"parent", "worker"}
+    again = run(settings)
+    assert [model.name for model in again.models if not model.reused] == []
+    alone = run(settings, fresh=True)
+    for other in (again, alone):
+        assert timeless(other.to_dict(), "reused") == timeless(found.to_dict(), "reused")
+    assert found.per_user().equals(alone.per_user())
+    assert found.recommendations().equals(alone.recommendations())
+
+
+class First:
+    """Recommends the first candidates to everyone."""
+
+    def fit(self, train: Any) -> "First":
+        return self
+
+    def recommend(self, users: Any, k: int, draws: Any, exclude: Any = None) -> Any:
+        return [list(range(k))] * len(users)
+
+
+def test_objects_are_left_to_this_process(tmp_path: Path) -> None:
+    small.write(tmp_path, {"log.csv": small.LOG})
+    path = "baselines.popular:Popular"
+    blend = {"use": "baselines.blend:Blend", "of": ["mine", "popular"]}
+    models: dict[str, Any] = {"mine": First(), "popular": path, "both": blend, "class": Popular}
+    models["paths"] = {"use": path, "params": {"window_days": 2}}
+    keywords: dict[str, Any] = {
+        "events": tmp_path / "log.csv",
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": 2},
+        "models": models,
+    }
+    alone, shared = run(**keywords), run(**keywords, jobs=2, fresh=True)
+    assert timeless(alone.to_dict()) == timeless(shared.to_dict())
+    assert alone.list_rows().equals(shared.list_rows())
+
+
+def test_a_model_that_ends_its_process_fails(tmp_path: Path) -> None:
+    found = run(config(tmp_path, own(tmp_path, "Leaves", "last")), jobs=2)
+    assert [model.name for model in found.models] == ["first"]
+    (failed,) = found.failed
+    assert failed.error == 'model "last" ended its process, which ended with status 7'
+
+
+def test_models_that_fail_in_a_worker_are_told_in_the_configs_order(tmp_path: Path) -> None:
+    failing = [own(tmp_path, "Raises", name) for name in ("b", "a", "c")]
+    found = run(config(tmp_path, *failing), jobs=2)
+    assert [model.name for model in found.models] == ["first"]
+    assert [failed.name for failed in found.failed] == ["b", "a", "c"]
+    last = found.failed[-1].error
+    assert last.startswith('model "c" raised in fit: ValueError: in a worker (')
+    with pytest.raises(RecommenderError, match=r'model "[abc]" raised in fit'):
+        run(config(tmp_path, *failing), jobs=2, fail_fast=True)
+
+
+def test_a_search_is_the_same(tmp_path: Path) -> None:
+    """Of a model, of which a trial fails, and an ensemble, which is tuned on the tuned model."""
+    mine = own(tmp_path, "Meets", "mine") | {"space": {"window_days": [1, 2, 3, 4, 5, 6]}}
+    fill: dict[str, Any] = {"name": "filled", "use": "baselines.filter:Filter", "of": ["mine"]}
+    small.write(tmp_path, {"log.csv": small.TO_TUNE, "own.py": OWN})
+    models, data = (mine, fill | {"space": {"seen": [True, False]}}), {"cache": True}
+    settings = small.config_of(tmp_path, *models, data=data, tune={"search": "grid"})
+    found = tune(settings, jobs=2)
+    assert (tmp_path / "met/worker").exists()
+    again = tune(settings)
+    for model in again.to_dict()["models"]:
+        assert model["reused"] == model["trials"] - model["failed"]
+    for other in (again, tune(settings, fresh=True)):
+        assert timeless(other.to_dict(), "reused") == timeless(found.to_dict(), "reused")
+    results = found.to_dict()["models"][0]["results"]
+    assert [one["params"]["window_days"] for one in results if one["error"]] == [3]
+
+
+def test_what_learns_from_each_trial_is_not_made_side_by_side(tmp_path: Path) -> None:
+    model = small.POPULAR | {"space": {"window_days": [1, 2]}}
+    with pytest.raises(UsageError) as refused:
+        tune(small.config(tmp_path, model, tune={"search": "tpe"}), jobs=2)
+    assert str(refused.value) == (
+        'search = "tpe" proposes by what the trials before have scored, so they are made one after '
+        'the other: leave --jobs out, or search = "random" or "grid"'
+    )

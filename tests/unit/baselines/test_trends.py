@@ -1,0 +1,215 @@
+"""Trending, Repurchase, RepurchaseGaps and CoVisitation: days and letters that one can count."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from shops import DAY, Row, listed, lists, shop, train_of
+
+from baselines.co_visitation import CoVisitation, powers_of_two
+from baselines.repurchase import Repurchase
+from baselines.repurchase_gaps import RepurchaseGaps, returning
+from baselines.trending import Trending
+
+
+def sales(**counts: tuple[int, int]) -> Any:
+    """Return events of items by how many lie in the last week and in the week before."""
+    rows = []
+    for item, (now, before) in counts.items():
+        rows += [(f"{item}{n:03}", item, 3.0) for n in range(now)]
+        rows += [(f"{item}{n:03}", item, 10.0) for n in range(before)]
+    return train_of(rows)
+
+
+@pytest.mark.parametrize(
+    ("model", "counts", "expected"),
+    [
+        # Prior 1, undamped: a 5·6/21 = 10/7, b 4·5/1 = 20; c had nothing this week.
+        (Trending(damping=1, prior=1), {"a": (5, 20), "b": (4, 0), "c": (0, 9)}, "ba"),
+        # Without the trend it is this week's sales, and with a large prior nearly so.
+        (Trending(damping=0), {"a": (5, 20), "b": (4, 0), "c": (0, 9)}, "ab"),
+        (Trending(damping=1, prior=1000), {"a": (5, 20), "b": (4, 0), "c": (0, 9)}, "ab"),
+        (Trending(), {"b": (2, 1), "a": (2, 1), "c": (3, 1)}, "cab"),  # ties by item id
+        # In windows of 10 days both days 3 and 10 are "now".
+        (Trending(window_days=10, damping=0), {"a": (1, 0), "b": (0, 2)}, "ba"),
+    ],
+)
+def test_trends_by_hand(model: Trending, counts: Any, expected: str) -> None:
+    assert "".join("abc"[place] for place in model.fit(sales(**counts)).order_) == expected
+
+
+def test_chances_to_return_by_hand() -> None:
+    # gaps of 2 days closed twice; open ones after 0, 3 and 3 days
+    closed, opened = np.array([0, 0, 2, 0, 0]), np.array([1, 0, 0, 2, 0])
+    assert returning(closed, opened, 1).tolist() == [0, 0, 2 / 4, 0, 0]
+    assert returning(closed, opened, 2)[[1, 2]].tolist() == [0.5, 0.5]
+
+
+EVENTS = st.lists(
+    st.tuples(st.sampled_from("uvw"), st.sampled_from("abcd"), st.integers(1, 9)), min_size=1
+)
+
+
+@given(EVENTS, st.sampled_from([1, 3]))
+def test_chances_as_a_life_table_counts_them(rows: list[tuple[str, str, int]], ahead: int) -> None:
+    train = train_of([(user, item, day - 0.25) for user, item, day in rows], candidates="abc")
+    pairs: dict[tuple[str, str], list[int]] = {}
+    for user, item, day in sorted(set(rows), key=lambda row: -row[2]):
+        pairs.setdefault((user, item), []).append(day)
+    gaps = [a - b for days in pairs.values() for a, b in pairwise(days)]
+    open_ = [days[-1] - 1 for days in pairs.values()]
+    model = RepurchaseGaps(horizon_days=ahead).fit(train)
+    for age, chance in enumerate(model.chances_):
+        stays = 1.0
+        for day in range(age, age + ahead):
+            watched = sum(g >= day for g in gaps) + sum(o >= day for o in open_)
+            stays *= 1 - (gaps.count(day) / watched if watched else 0)
+        assert chance == pytest.approx(1 - stays, abs=1e-12)
+    for user in sorted({user for user, _, _ in rows}):
+        mine = {i: days[-1] for (u, i), days in pairs.items() if u == user and i in "abc"}
+        best = sorted(mine, key=lambda i: (-model.chances_[mine[i]], mine[i], i))
+        assert lists(model, train, user, 4)[0].startswith("".join(best))
+
+
+@pytest.mark.parametrize(
+    ("rows", "params", "expected"),
+    [
+        # a → b for x and y; b → a never; in one basket it counts both ways.
+        ("xa9 xb8 ya9 yb8 za9 ua1 vb1", {}, "b- --"),
+        ("xa9 xb9 ua1 vb1", {}, "b- a-"),
+        # Pairs too far apart, or out of the window, do not count.
+        ("xa9 xb1 ua1 vb1", {"within_days": 7}, "-- --"),
+        ("xa9 xb1 ua1 vb1", {"within_days": 8}, "b- --"),
+        ("xa9 xb1 ua1 vb1", {"within_days": 8, "window_days": 5}, "-- --"),
+        # The last basket decides.
+        ("xa8 xb8 yc8 yd8 ua5 uc2 vb1", {}, "d- a-"),
+        ("xa8 xb8 yc8 yd8 ua5 uc2 vb1", {"within_days": 1, "basket_days": 4}, "bd a-"),
+        # Pairs need not fade: of 1 and 1 the first, or else the latest.
+        ("xa9 xb9 ya2 yc2 ua1 vb1", {}, "cb a-"),
+        ("xa9 xb9 ya2 yc2 ua1 vb1", {"half_life_days": None}, "bc a-"),
+        # Fewer neighbours keep the heaviest.
+        ("xa9 xb8 xc7 ua1 vb1", {"neighbours": 1}, "b- c-"),
+    ],
+)
+def test_lists_after_pairs(rows: str, params: dict[str, Any], expected: str) -> None:
+    events = [(user, item, float(day)) for user, item, day in rows.split()]
+    assert lists(CoVisitation(**params), train_of(events), "uv", 2) == expected.split()
+
+
+def test_a_horizon_beyond_all_gaps_is_the_longest() -> None:
+    train = train_of([("u", "a", 3.0), ("u", "a", 1.0), ("u", "b", 2.0)])
+    found = [RepurchaseGaps(horizon_days=h).fit(train).chances_.tolist() for h in (5, 10**12)]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("own", "pairs", "halvings", "power"),
+    [
+        (1, 1, 0, 61),  # 1 < 2^1: the pair is at most 2^61
+        (1, 2**22 - 1, 0, 40),
+        (1000, 2**40, 0, 21),  # no weight is above 1, however many events there are
+        (2**-100, 1, 1, 61 + 97),  # at most 2^−99 · 2^1, and 2 for what is rounded
+        (2**-100, 1, 7e9, 61),
+        (0, 0, 0, 62),
+    ],
+)
+def test_pairs_are_multiplied_so_that_all_fit_into_62_bits(
+    own: float, pairs: int, halvings: float, power: int
+) -> None:
+    powers = powers_of_two(np.array([float(own)]), np.array([pairs]), halvings)
+    assert powers.tolist() == [2.0**power]
+
+
+def test_pairs_of_old_events_count_as_those_of_late_ones() -> None:
+    """600 half-lives ago all weigh 2^−500; a → b twice, a → c once, of three events of a."""
+    rows = [(user, item, 600.0) for user, item in ("xa", "xb", "ya", "yb", "za", "zc")]
+    votes = CoVisitation(half_life_days=1).fit(train_of(rows)).votes_.toarray()
+    assert votes[0] == pytest.approx([0, 2 / 3, 1 / 3])
+
+
+@given(EVENTS)
+def test_pairs_as_two_loops_count_them(rows: list[tuple[str, str, int]]) -> None:
+    model = CoVisitation(within_days=4, gap_half_life_days=2, half_life_days=3)
+    train = train_of([(user, item, float(day)) for user, item, day in rows])
+    ids = train.item_ids.to_list()
+    expected = np.zeros((len(ids), len(ids)))
+    for user, item, day in rows:
+        for other, second, later in rows:
+            if user == other and item != second and 0 <= day - later <= 4:
+                weight = 2 ** (-(day - later) / 2) * 2 ** (-later / 3)
+                expected[ids.index(item), ids.index(second)] += weight
+    own = np.zeros(len(ids))
+    for _, item, day in rows:
+        own[ids.index(item)] += 2 ** (-day / 3)
+    assert model.fit(train).votes_.toarray() == pytest.approx(expected / own[:, None])
+
+
+OLD: list[Row] = [("ann", "c", 15), ("ann", "a", 12), ("ann", "b", 9), ("bob", "d", 16)]
+"""Nothing of it is popular: it is all older than a week."""
+LAST_WEEK: list[Row] = [("bob", "d", 1), ("bob", "d", 2), ("bob", "c", 3)]
+EQUAL: list[Row] = [("ann", "c", 9), ("ann", "a", 9), ("ann", "d", 9), ("ann", "b", 10)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "params", "expected"),
+    [
+        (OLD, {}, "bac- d--- ----"),
+        (OLD, {}, "ba d- --"),  # the last k alone
+        (EQUAL, {}, "acdb ---- ----"),
+        ([*OLD, ("ann", "c", 8), ("ann", "z", 8)], {}, "cba- d--- ----"),
+        # The rest is what was popular in the last week, or in another window.
+        ([("ann", "c", 15), ("ann", "a", 12), *LAST_WEEK], {}, "acd- dc-- dc--"),
+        ([("ann", "a", 7), ("bob", "b", 9)], {}, "a--- ba-- a---"),
+        ([("ann", "a", 7 + 1 / DAY), ("bob", "b", 9)], {}, "a--- b--- ----"),
+        ([("ann", "a", 9), ("ann", "b", 1)], {"window_days": 9}, "ba-- ab-- ab--"),
+    ],
+)
+def test_own_items_then_popular_ones(
+    rows: list[Row], params: dict[str, Any], expected: str
+) -> None:
+    words = expected.split()
+    train = shop(rows, "abcd")
+    assert listed(Repurchase(**params), train, "ann bob new", len(words[0])) == words
+
+
+def test_events_without_times_have_no_latest() -> None:
+    with pytest.raises(ValueError, match="carry no time"):
+        Repurchase().fit(shop(OLD, "abcd", cutoff=None))
+
+
+def plain(rows: list[Row], user: str, candidates: str, exclude: set[str], k: int) -> str:
+    """Return the list by sorting: own by (age, id), then others by (−count, id)."""
+    fits = [row for row in rows if row[1] in candidates and row[1] not in exclude]
+    ages: dict[str, float] = {}
+    for who, item, age in fits:
+        if who == user:
+            ages[item] = min(age, ages.get(item, age))
+    week = [item for _, item, age in fits if age <= 7]
+    own = sorted(ages, key=lambda item: (ages[item], item))
+    more = sorted(set(week) - set(own), key=lambda item: (-week.count(item), item))
+    return "".join([*own, *more, *"-" * k][:k])
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["ann", "bob"]), st.sampled_from("abcdef"), st.integers(1, 19)),
+        min_size=1,
+        max_size=25,
+    ),
+    st.sets(st.sampled_from("abcdef"), min_size=1).map(sorted).map("".join),
+    st.lists(st.sets(st.sampled_from("abcdef")), min_size=3, max_size=3),
+    st.integers(1, 7),
+)
+def test_repurchase_equals_plain_python(
+    rows: list[Row], candidates: str, exclude: list[set[str]], k: int
+) -> None:
+    held = csr_array(np.array([[c in items for c in candidates] for items in exclude], bool))
+    users = ["ann", "bob", "new"]
+    expected = [
+        plain(rows, user, candidates, items, k) for user, items in zip(users, exclude, strict=True)
+    ]
+    assert listed(Repurchase(), shop(rows, candidates), " ".join(users), k, held) == expected

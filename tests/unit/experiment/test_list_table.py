@@ -1,0 +1,63 @@
+"""The lists of a run as a table: written, and read back."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import small
+from conftest import refusal
+
+from harness.core.errors import DataError
+from harness.experiment.list_table import UNKNOWN, ListTable, ids_of, lists_by_row
+from harness.models.recommendations import Recommendations
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.task import make_task
+
+LISTS = np.array([[1, 0], [4, -1], [-1, -1]], np.int32)
+"""b, a for ann; for bob an item behind the candidates a, b, c and d; none for cid."""
+
+
+def test_a_position_that_is_empty_is_null_and_one_behind_the_last_is_not_there() -> None:
+    lists = Recommendations(np.array([[1, -1, 0], [-1, -1, -1], [0, -1, -1]], np.int32))
+    assert ids_of(lists, pl.Series(["a", "b"])).to_list() == [["b", None, "a"], [], ["a"]]
+    nobody = Recommendations(np.empty((0, 3), np.int32))
+    assert ids_of(nobody, pl.Series(["a", "b"])).to_list() == []
+
+
+@pytest.fixture
+def of(tmp_path: Path) -> EvaluationSet:
+    return make_task(small.config(tmp_path)).evaluation_set
+
+
+def rows(of: EvaluationSet, strange: str | None) -> pl.DataFrame:
+    lists = Recommendations(LISTS, pl.Series([strange], dtype=pl.String))
+    return lists_by_row(of.user_ids, of.candidate_ids, {"file": [lists]})
+
+
+@pytest.mark.parametrize("strange", ["old", None])
+def test_what_is_written_is_read_back_whatever_the_order_of_rows(
+    of: EvaluationSet, strange: str | None
+) -> None:
+    written = rows(of, strange)
+    assert written["items"].cast(pl.List(pl.String)).to_list() == [
+        ["b", "a"], [strange or UNKNOWN], [],
+    ]  # fmt: skip
+    (found,) = ListTable(written.reverse(), Path("x.parquet"), of).of("file", 1)
+    assert found.items.tolist() == LISTS.tolist()
+    assert found.strange.to_list() == [strange]
+
+
+@pytest.mark.parametrize("change", ["fewer", "twice", "long"])
+def test_rows_that_are_not_the_lists_of_all_users_are_refused(
+    of: EvaluationSet, change: str
+) -> None:
+    whole = rows(of, "old").cast({"user": pl.String, "items": pl.List(pl.String)})
+    changed = {
+        "fewer": whole[1:],
+        "twice": pl.concat([whole[1:], whole[1:2]]),
+        "long": whole.with_columns(pl.lit(["a", "b", "c"]).alias("items")),
+    }
+    told = "x.parquet: has not one list of up to 2 items", "the 3 users"
+    with refusal(DataError, *told):
+        ListTable(changed[change], Path("x.parquet"), of).of("file", 1)

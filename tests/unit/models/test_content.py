@@ -1,0 +1,76 @@
+"""Similar items and what they carry, in the head and as NumPy sorts."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from baselines.ranker.pair_features import pair_products
+from harness.models.content import carried_means, most_similar
+
+# Cosines: 0–1 0.6, 0–2 0, 1–2 0.8; item 3 has no attributes.
+ROWS = csr_array(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]))
+
+
+def similar(of: list[int], among: list[int], neighbours: int) -> Any:
+    return most_similar(
+        ROWS, np.array(of, np.int32), np.array(among, np.int32), neighbours
+    ).toarray()
+
+
+@pytest.mark.parametrize(
+    ("of", "among", "neighbours", "expected"),
+    [
+        ([0, 2], [1], 5, [[0.6], [0.8]]),
+        ([1], [0, 2], 1, [[0, 0.8]]),
+        ([1, 2], [0, 1, 2], 1, [[0, 1, 0.8], [0, 0.8, 1]]),  # itself comes on top of the others
+        ([3, 0], [3, 2], 9, [[1, 0], [0, 0]]),  # without attributes there is only itself
+    ],
+)
+def test_most_similar_by_hand(
+    of: list[int], among: list[int], neighbours: int, expected: list[list[float]]
+) -> None:
+    assert similar(of, among, neighbours).tolist() == expected
+
+
+def test_no_items_at_all() -> None:
+    assert similar([0], [], 3).shape == (1, 0)
+    assert similar([], [0], 3).shape == (0, 1)
+
+
+def test_means_are_weighted_by_similarity() -> None:
+    """(0.5·4 + 1·10) / 1.5 = 8."""
+    weights = csr_array(np.array([[0.5, 1.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]))
+    found = carried_means(np.array([4.0, 10.0, 7.0]), weights)
+    assert found[:2].tolist() == [8, 7]
+    assert np.isnan(found[2])
+
+
+@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_as_numpy_sorts(n: int, neighbours: int, seed: int) -> None:
+    rows = np.random.default_rng(seed).integers(-1, 3, (n, 3)).astype(np.float64)
+    found = most_similar(csr_array(rows), np.arange(n), np.arange(n), neighbours).toarray()
+    cosines = rows @ rows.T
+    for item in range(n):
+        others = sorted((-cosines[item, j], j) for j in range(n) if j != item)
+        expected = np.zeros(n)
+        expected[item] = 1
+        for value, j in others[:neighbours]:
+            expected[j] = max(-value, 0)
+        assert found[item].tolist() == expected.tolist()
+
+
+def test_pairs_of_many_rows() -> None:
+    draw = np.random.default_rng(600)
+    left, right = draw.random((600, 9)), draw.random((20, 9))
+    left, right = left * (left < 0.5), right * (right < 0.5)
+    places = draw.integers(-1, 20, (600, 5)).astype(np.int32)
+    products = pair_products(csr_array(left), csr_array(right), places)
+    expected = (left[:, None, :] * right[places]).sum(axis=2) * (places >= 0)
+    assert np.allclose(products, expected)
+    alone = pair_products(csr_array(left[[300]]), csr_array(right), places[[300]])
+    assert np.array_equal(alone[0], products[300])
+    assert pair_products(csr_array(left[:0]), csr_array(right), places[:0]).shape == (0, 5)

@@ -1,0 +1,135 @@
+"""What a recommender may answer, and what is said of every answer that it may not give."""
+
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import ragged
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.core.errors import RecommenderError
+from harness.models.recommendations import checked
+
+USERS = pl.Series(["007", "bob", "cid"])
+N, K = 5, 3
+GOOD = [[0, 1, 2], [4, -1, -1], [-1, -1, -1]]
+
+
+def check(answer: Any, exclude: list[list[int]] | None = None) -> Any:
+    held = None if exclude is None else ragged(exclude)
+    return checked("my model", answer, USERS, K, N, held)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        GOOD,
+        np.array(GOOD, np.int32),
+        np.array(GOOD, np.float32),
+        np.array(GOOD, ">i4"),
+        np.asfortranarray(np.array(GOOD, np.int64)),
+        np.array(GOOD, np.int64)[::-1][::-1],
+        pl.DataFrame(GOOD, orient="row"),
+    ],
+)
+def test_any_whole_numbers_are_accepted(answer: Any) -> None:
+    lists = check(answer)
+    assert lists.dtype == np.int32
+    assert lists.flags.c_contiguous
+    assert lists.tolist() == GOOD
+
+
+def test_unsigned_numbers_are_accepted() -> None:
+    assert check(np.array([[0, 1, 2]] * 3, np.uint64)).tolist() == [[0, 1, 2]] * 3
+
+
+def test_no_users_need_no_rows() -> None:
+    empty = np.zeros((0, K), np.int32)
+    assert checked("my model", empty, USERS[:0], K, N, None).shape == (0, K)
+
+
+def test_what_is_not_excluded_for_this_user_is_accepted() -> None:
+    assert check(GOOD, [[3, 4], [0, 1, 2, 3], []]).tolist() == GOOD
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (np.zeros((3, 2), int), 'model "my model" returned shape (3, 2), expected (3, 3): '
+         "a row for each user, k positions wide, −1 where empty"),
+        (None, 'model "my model": recommend returned None; expected (3, 3) int32'),
+        ([[0, 1, 2], [0, 1], [0]],
+         'model "my model" returned rows of different lengths, expected (3, 3)'),
+        (GOOD[:2], 'model "my model" returned 2 rows for 3 users; '
+         "user cid is the first without a row"),
+        ([[0, 1, 2], [0, np.nan, 1], GOOD[2]], 'model "my model", user bob, rank 2: found nan; '
+         "expected a whole number (1 of 3 users in this batch)"),
+        ([[0, 1.5, 2], [0.5, 1, 2], GOOD[2]], 'model "my model", user 007, rank 2: found 1.5; '
+         "expected a whole number (2 of 3 users in this batch)"),
+        ([GOOD[0], [0, 1, 5], GOOD[2]], 'model "my model", user bob, rank 3: found 5; '
+         "no candidate has this position; expected 0 to 4, or −1 for empty (1 of 3 users"),
+        ([GOOD[0], GOOD[1], [0, -2, 1]], 'model "my model", user cid, rank 2: found -2; '
+         "no candidate has this position; expected 0 to 4, or −1 for empty"),
+        ([*GOOD, [0, 1, 2]], 'model "my model" returned 4 rows for 3 users'),
+        (np.full((3, 3), 1e300), 'user 007, rank 1: found 1e+300; no candidate has this position'),
+        (np.full((3, 3), 2**64 - 1, np.uint64),
+         'user 007, rank 1: found 18446744073709551615; no candidate has this position'),
+        ([[3, 1, 3], [2, 2, 2], GOOD[2]], 'model "my model", user 007, rank 3: found 3; '
+         "the item stands twice in the list (2 of 3 users in this batch)"),
+        (np.array([["a"] * 3] * 3), 'model "my model" returned <U1 values; '
+         "expected int32 candidate positions"),
+        (np.array([[None] * 3] * 3), 'model "my model" returned object values'),
+        (np.ones((3, 3), bool), 'model "my model" returned bool values'),
+    ],
+)  # fmt: skip
+def test_every_fault_is_named(answer: Any, text: str) -> None:
+    with pytest.raises(RecommenderError, match=re.escape(text)):
+        check(answer)
+
+
+def test_an_excluded_item_is_named() -> None:
+    with pytest.raises(RecommenderError) as caught:
+        check(GOOD, [[3, 4], [2, 4], []])
+    assert str(caught.value) == (
+        'model "my model", user bob, rank 1: found 4; the item is excluded for this user '
+        "(seen_items); leave out what exclude holds (1 of 3 users in this batch)"
+    )
+
+
+def first_fault(
+    answer: list[list[int]], n: int, exclude: list[set[int]]
+) -> tuple[int, int, str] | None:
+    """Return row, rank and kind of the fault that is named: the first kind there is anywhere."""
+    faults = {"no candidate": [], "twice": [], "excluded": []}  # type: ignore[var-annotated]
+    for row, items in enumerate(answer):
+        for at, item in enumerate(items):
+            if not -1 <= item < n:
+                faults["no candidate"].append((row, at))
+            elif item >= 0 and item in items[:at]:
+                faults["twice"].append((row, at))
+            if item >= 0 and item in exclude[row]:
+                faults["excluded"].append((row, at))
+    return next(((*min(at), kind) for kind, at in faults.items() if at), None)
+
+
+@given(st.data())
+def test_refuses_just_what_breaks_the_rules(data: Any) -> None:
+    n, k, rows = (data.draw(st.integers(1, 5)) for _ in range(3))
+    item = st.integers(-2, n) if data.draw(st.booleans()) else st.integers(-1, n - 1)
+    answer = [[data.draw(item) for _ in range(k)] for _ in range(rows)]
+    exclude = [data.draw(st.sets(st.integers(0, n - 1), max_size=2)) for _ in range(rows)]
+    dtype = data.draw(st.sampled_from([np.int8, np.int32, np.int64, np.float32, np.float64]))
+    users = pl.Series([f"user-{row}" for row in range(rows)])
+    given_answer = np.array(answer, dtype)
+    fault = first_fault(answer, n, exclude)
+    held = ragged(exclude)
+    if fault is None:
+        assert checked("m", given_answer, users, k, n, held).tolist() == answer
+        return
+    row, at, kind = fault
+    with pytest.raises(RecommenderError, match=kind) as caught:
+        checked("m", given_answer, users, k, n, held)
+    assert f"user user-{row}, rank {at + 1}: found {answer[row][at]}" in str(caught.value)

@@ -1,0 +1,158 @@
+"""Similarities of rows: literal ones, and each formula written out with dense NumPy."""
+
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from harness.models.similarity import DEFAULTS, documents
+
+# three documents over three terms: x has terms 0 and 1, y the same and more of 1, z term 2 alone
+ROWS = csr_array(np.array([[1.0, 1.0, 0.0], [1.0, 4.0, 0.0], [0.0, 0.0, 2.0]]))
+
+
+def similar(kind: str, **settings: float) -> Any:
+    found = documents(ROWS, kind, settings).nearest(2).toarray()
+    (_, x_to_y, _), (y_to_x, _, _), _ = found
+    assert np.count_nonzero(found) == 2, "z is like none, and none like itself"
+    return x_to_y, y_to_x
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "x_to_y", "y_to_x"),
+    [
+        # x·y = 4.5, |x|² = 82, |y|² = 5.25
+        ("dot", {}, 4.5, 4.5),
+        ("cosine", {}, 4.5 / sqrt(82 * 5.25), 4.5 / sqrt(82 * 5.25)),
+        ("cosine", {"shrink": 3}, 4.5 / (sqrt(82 * 5.25) + 3), 4.5 / (sqrt(82 * 5.25) + 3)),
+        # x·y / (|x|^2α · |y|^2(1−α)), and the other way round
+        ("asymmetric", {"alpha": 1.0}, 4.5 / 82, 4.5 / 5.25),
+        ("asymmetric", {"alpha": -1.0}, 4.5 * 82 / 5.25**2, 4.5 * 5.25 / 82**2),
+        # As sets: one in common of four; x alone has 1, y alone 2.
+        ("jaccard", {}, 1 / 4, 1 / 4),
+        ("dice", {}, 2 * 1 / (2 + 3), 2 * 1 / (2 + 3)),
+        ("dice", {"shrink": 1.5}, 2 / (2 + 3 + 2 * 1.5), 2 / (2 + 3 + 2 * 1.5)),
+        ("tversky", {"alpha": 1, "beta": 0.5}, 1 / (1 + 1 * 1 + 2 / 2), 1 / (1 + 1 * 2 + 1 / 2)),
+    ],
+)
+def test_similarities_by_hand(
+    kind: str, settings: dict[str, float], x_to_y: float, y_to_x: float
+) -> None:
+    """Rows x, y and z, which is like none; and none is like itself."""
+    rows = csr_array(np.array([[1, 9, 0, 0, 0], [0, 0.5, 2, 1, 0], [0, 0, 0, 0, 3.0]]))
+    expected = np.array([[0, x_to_y, 0], [y_to_x, 0, 0], [0, 0, 0]])
+    alike = documents(rows, kind, settings).nearest(2).toarray()
+    assert alike == pytest.approx(expected, rel=1e-14)
+
+
+def test_tfidf_takes_roots_and_rare_terms() -> None:
+    # terms 0 and 1 stand in two of three documents, so their idf is ln 3 − ln 3 = 0: add a fourth
+    rows = csr_array(np.vstack([ROWS.toarray(), [[0.0, 0.0, 1.0]]]))
+    both, one = log(4) - log(3), log(4) - log(3)
+    found = documents(rows, "tfidf", {}).nearest(1).toarray()
+    x, y = (both, both), (both, 2 * one)
+    expected = (x[0] * y[0] + x[1] * y[1]) / (np.hypot(*x) * np.hypot(*y))
+    assert np.argwhere(found[:2]).tolist() == [[0, 1], [1, 0]]
+    assert found[0, 1] == pytest.approx(expected, rel=1e-14)
+
+
+def test_bm25_weighs_by_length() -> None:
+    rows = csr_array(np.vstack([ROWS.toarray(), [[0.0, 0.0, 1.0]]]))
+    idf, mean = log(4) - log(3), (2 + 5 + 2 + 1) / 4
+
+    def weight(x: float, length: float) -> float:
+        return x * (1.2 + 1) / (1.2 * (1 - 0.75 + 0.75 * length / mean) + x) * idf
+
+    expected = weight(1, 2) * weight(1, 5) + weight(1, 2) * weight(4, 5)
+    assert documents(rows, "bm25", {}).nearest(1)[0, 1] == pytest.approx(expected)
+
+
+def test_powers_of_small_norms_do_not_vanish() -> None:
+    # |y| = 2⁻⁵⁰⁰, and x·y / (|y|⁴ |x|⁻²) = 2¹⁵⁰⁰, more than a number can be: large, not infinite
+    rows = csr_array(np.array([[1.0, 0.0], [2.0**-500, 0.0]]))
+    found = documents(rows, "asymmetric", {"alpha": 2.0}).nearest(1)
+    assert 1e100 < found[1, 0] < np.inf
+
+
+def dense(x: Any, kind: str, shrink: float, alpha: float, beta: float) -> Any:
+    """Return all similarities of the rows of x as their definitions say, 0 with themselves."""
+    if kind in ("jaccard", "dice", "tversky"):
+        x = (x > 0).astype(float)
+    both = x @ x.T
+    size = (x * x).sum(axis=1)
+    first, second = np.meshgrid(size, size, indexing="ij")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = {
+            "cosine": np.sqrt(first) * np.sqrt(second) + shrink,
+            "asymmetric": first**alpha * second ** (1 - alpha) + shrink,
+            "dot": np.ones_like(both),
+            "jaccard": first + second - both + shrink,
+            "dice": (first + second) / 2 + shrink,
+            "tversky": both + alpha * (first - both) + beta * (second - both) + shrink,
+        }[kind]
+        found = np.where(both > 0, both / below, 0.0)
+    np.fill_diagonal(found, 0.0)
+    return found
+
+
+KINDS = [kind for kind in DEFAULTS if kind not in ("tfidf", "bm25")]
+
+
+@given(
+    st.sampled_from(KINDS), st.integers(0, 2**32 - 1), st.integers(1, 7), st.sampled_from([0, 3])
+)
+def test_neighbours_by_row_and_by_column_as_numpy_says(
+    kind: str, seed: int, k: int, shrink: float
+) -> None:
+    draw = np.random.default_rng(seed)
+    x = draw.integers(0, 3, (6, 5)).astype(float)
+    alpha, beta = draw.choice([0.0, 0.25, 1.0, 1.5], 2)
+    known = {"shrink": shrink, "alpha": alpha, "beta": beta}
+    own = documents(csr_array(x), kind, {s: known[s] for s in DEFAULTS[kind]})
+    among = np.flatnonzero(draw.random(6) < 0.7).astype(np.int32)
+    all_alike = dense(x, kind, shrink, alpha, beta)[:, among]
+    assert_kept(own.nearest(k, among=among).toarray(), all_alike, k)
+    assert_kept(own.nearest_to(k, among).toarray().T, all_alike.T, k)
+
+
+def assert_kept(found: Any, expected: Any, k: int) -> None:
+    """Check that each row of `found` has the k largest of `expected`.
+
+    Of those that are equal but for the rounding of powers and roots, any may be the larger one.
+    """
+    for own, row in zip(found, expected, strict=True):
+        kept = np.flatnonzero(own)
+        assert own[kept] == pytest.approx(row[kept], rel=1e-12)
+        best = np.sort(row[row > 0])[::-1][:k]
+        assert np.sort(own[kept])[::-1] == pytest.approx(best, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_empty_rows_are_like_none(kind: str) -> None:
+    rows = csr_array(np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]))
+    assert documents(rows, kind, {}).nearest(2)[[1]].nnz == 0
+    alike = documents(csr_array((3, 2), dtype=np.float32), kind, {}).nearest(2)
+    assert (alike.shape, alike.nnz) == ((3, 3), 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "words"),
+    [
+        ("pearson", {}, f"similarity is 'pearson'; allowed: {', '.join(DEFAULTS)}"),
+        ("dot", {"shrink": 1}, 'shrink is no setting of similarity "dot", which has none'),
+        ("dice", {"beta": 1}, 'beta is no setting of similarity "dice", which has shrink'),
+        ("tversky", {"beta": -1}, "beta is -1; expected a number from 0 up"),
+        ("asymmetric", {"alpha": 2.5}, "alpha is 2.5; expected a number from -1 to 2"),
+        ("bm25", {"b": 1.5}, "b is 1.5; expected a number from 0 to 1"),
+        ("cosine", {"shrink": -1}, "shrink is -1; expected a number from 0 up"),
+        ("cosine", {"shrink": True}, "shrink is true; expected a number from 0 up"),
+    ],
+)
+def test_settings_that_are_refused(kind: str, settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError) as error:
+        documents(ROWS, kind, settings)
+    assert str(error.value) == words
