@@ -19,7 +19,6 @@ COMMANDS = {
     "--version": "",
     "list metrics": "numpy rich",
     "fetch ml-100k --out films": "",
-    "validate lists.csv": "numpy",
     "validate lists.csv --sample lists.csv --k 3 --separator ; --strict": "numpy",
     "validate lists.csv --solution truth.csv": "numpy polars",  # it is read as a frame
     "score lists.csv --solution truth.csv": "numpy polars scipy scipy.special",
