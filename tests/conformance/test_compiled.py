@@ -1,18 +1,38 @@
 """What is compiled: the same as uncompiled, to the last bit, and bounds are checked."""
 
 import importlib
+import importlib.util
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from compiled import uncompiled
+from conftest import ROOT
 
 from harness.core import _kernels as core
 from harness.delimited import _bytes, _lines
 from harness.delimited.blocks import padded
 from harness.delimited.tally import Tally
 from harness.submission import _items, _keys
+
+SHARED = "harness.models._kernels"
+"""Its functions can be shared by compiled modules alone."""
+
+
+def uncompiled(name: str) -> ModuleType:
+    """Return a module made anew from its source, whatever was compiled of it."""
+    path = ROOT / f"{name.replace('.', '/')}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_uncompiled", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        if name != SHARED:
+            patch.setitem(sys.modules, SHARED, uncompiled(SHARED))
+        spec.loader.exec_module(module)
+    return module
 
 
 def ragged(draw: np.random.Generator, rows: int, below: int) -> tuple[Any, Any]:
@@ -21,18 +41,9 @@ def ragged(draw: np.random.Generator, rows: int, below: int) -> tuple[Any, Any]:
     return np.cumsum([0, *map(len, held)]), np.concatenate(held).astype(np.int64)
 
 
-def products(draw: np.random.Generator, left: type, right: type) -> tuple[Any, ...]:
-    """Return two sparse matrices of 6 × 5 and 5 × 9, norms, and what is excluded."""
-    starts, columns = ragged(draw, 6, 5)
-    other_starts, other_columns = ragged(draw, 5, 9)
-    added = bool(draw.random() < 0.5)  # norms, and what the sum of terms counts among them
-    return (
-        *(starts, columns.astype(np.int32), draw.normal(size=len(columns)).astype(left)),
-        *(other_starts, other_columns.astype(np.int32)),
-        draw.normal(size=len(other_columns)).astype(right),
-        *(draw.random(6) + 0.5, draw.random(9) + 0.5, added, added / 2, 0.25),
-        *ragged(draw, 6, 9),
-    )
+def matrix(draw: np.random.Generator, rows: int, columns: int, kind: type) -> tuple[Any, ...]:
+    starts, places = ragged(draw, rows, columns)
+    return starts, places.astype(np.int32), draw.normal(size=len(places)).astype(kind)
 
 
 def of_metrics(draw: np.random.Generator) -> dict[str, list[Any]]:
@@ -59,12 +70,11 @@ def of_models(draw: np.random.Generator) -> dict[str, list[Any]]:
     begun[:, 0] = draw.integers(-1, 9, 6)
     order = draw.permutation(9).astype(np.int32)
     left, right = ((np.float32, np.float64)[n] for n in draw.integers(0, 2, 2))
-    given = products(draw, left, right)
-    more = (
-        (np.broadcast_to(order, (6, 9)), True)
-        if draw.random() < 0.5
-        else (draw.integers(-1, 9, (6, 7)).astype(np.int32), False)
-    )
+    users, items = matrix(draw, 6, 5, left), matrix(draw, 5, 9, right)
+    added = bool(draw.random() < 0.5)  # norms, and what the sum of terms counts among them
+    norms = draw.random(6) + 0.5, draw.random(9) + 0.5, added, added / 2, 0.25
+    own = draw.integers(-1, 9, (6, 7)).astype(np.int32)
+    more = (np.broadcast_to(order, (6, 9)), True) if draw.random() < 0.5 else (own, False)
     dense = draw.normal(size=(5, 9)).astype(right)
     barred = np.where(draw.random(9) < 0.2, -np.inf, 0).astype(right)
     scratch = held[0][:-1].copy(), np.zeros(6, np.int64), np.empty(4, right)
@@ -73,11 +83,11 @@ def of_models(draw: np.random.Generator) -> dict[str, list[Any]]:
         "extend": [begun.copy(), *more, *held],
         "are_good": [draw.integers(-1, 9, (6, 2)), 9, *held],
         "largest_products": [
-            *(0, 6, *given, True, np.zeros(9), np.empty(10, np.int32)),
+            *(0, 6, *users, *items, *norms, *held, True, np.zeros(9), np.empty(10, np.int32)),
             *(lists.copy(), np.zeros((6, 4))),
         ],
         "largest_scores": [
-            *(0, 6, given[0], given[1], given[2].astype(right), dense, barred, *held, *scratch),
+            *(0, 6, *users[:2], users[2].astype(right), dense, barred, *held, *scratch),
             *(np.zeros((6, 4), right), lists.copy()),
         ],
     }
@@ -89,25 +99,26 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
     candidate = np.array([-1, 0, 1, 2, 3, 4, 5], np.int32)
     times = np.sort(draw.integers(-20, 0, (6, 5)), axis=1).ravel()
     held, lists = ragged(draw, 6, 6), np.full((6, 3), -1, np.int32)
-    keys = draw.integers(0, 2**64, 6, np.uint64)
     square = starts, items % 6, draw.random(30)
     asked = draw.integers(-1, 6, (2, 6, 4)).astype(np.int32)
     users = np.repeat(np.arange(6, dtype=np.int32), 5)
     by_item = np.argsort(items, kind="stable")
     begins = np.searchsorted(items[by_item], np.arange(8))
     pairs = begins, by_item, users, candidate[items], times
-    matrix = starts, items.astype(np.int64), draw.random(30)
+    whole = starts, items.astype(np.int64), draw.random(30)
+    keys, three = draw.integers(0, 2**64, 6, np.uint64), np.zeros(3, np.int64)
     places = draw.integers(-1, 6, (6, 4)).astype(np.int32)
     return {
-        "distinct": [
-            *(keys, np.arange(6), np.arange(6, dtype=np.int32), np.empty(3, np.int64)),
-            lists.copy(),
-        ],
+        "distinct": [keys, np.arange(6), np.arange(6, dtype=np.int32), three, lists.copy()],
         "latest": [starts, items, candidate, times, *held, lists.copy()],
         "gram": [0, 6, *square, *square, np.zeros((6, 6))],
         "fuse": [
-            *(asked, draw.integers(1, 99, (2, 4)), 3, np.zeros(6, np.int64)),
-            *(np.zeros(3, np.int64), lists.copy()),
+            asked,
+            draw.integers(1, 99, (2, 4)),
+            3,
+            np.zeros(6, np.int64),
+            three,
+            lists.copy(),
         ],
         "count_pairs": [users, items, times, 9.0, np.zeros(7, np.int64)],
         "pairs": [
@@ -119,13 +130,13 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
             *(0, 6, starts.astype(np.int32), items, draw.integers(1, 9, 30)),
             *(np.full((6, 3), -1, np.int32), np.zeros((6, 3))),
         ],
-        "pair_products": [0, 6, *matrix, *matrix, places, np.zeros(7), np.zeros((6, 4))],
+        "pair_products": [0, 6, *whole, *whole, places, np.zeros(7), np.zeros((6, 4))],
     }
 
 
 CASES = {
     "harness.metrics._kernels": of_metrics,
-    "harness.models._kernels": of_models,
+    SHARED: of_models,
     "baselines._kernels": of_baselines,
 }
 
@@ -167,17 +178,16 @@ def int32(*numbers: int) -> Any:
     return np.array(numbers, np.int32)
 
 
+UNENDED = padded(b"ann,a b"), 7, 44, 10, 1, int32(0, 1), PLACES, PLACES.copy(), int32(0), Tally()
+
+
 @pytest.mark.parametrize(
     "call",
     [
         # A line without an end; bytes outside the buffer; lists and lines that do not fit.
-        lambda: _lines.cut(
-            *(padded(b"ann,a b"), 7, 44, 10, 1, int32(0, 1)),
-            *(PLACES, PLACES.copy(), int32(0), Tally()),
-        ),
-        lambda: _bytes.keys(TEXT, np.array([0]), np.array([9]), SECRET, KEYS),
+        lambda: _lines.cut(*UNENDED),
         lambda: _bytes.keys(TEXT, np.array([-1]), np.array([3]), SECRET, KEYS),
-        lambda: _bytes.keys(TEXT, np.array([0]), np.array([1 << 40]), SECRET, KEYS),
+        lambda: _bytes.keys(TEXT, np.array([0]), np.array([9]), SECRET, KEYS),
         lambda: _items.put(int32(3), np.array([1]), int32(7), *LISTS),
         lambda: _lines.plain(TEXT, 8, 44, True, 99, np.zeros(3, np.uint8), LINE, LINE, LINE),
         lambda: _lines.mark(TEXT.copy(), len(TEXT), b"::"),
@@ -188,18 +198,14 @@ def test_nothing_is_read_or_written_outside_a_buffer(call: Callable[[], object])
         call()
 
 
-@pytest.mark.parametrize("size", [0, 9])
-def test_a_separator_has_one_to_eight_bytes(size: int) -> None:
-    with pytest.raises(ValueError, match=f"a separator of {size} bytes"):
-        _lines.mark(TEXT.copy(), 8, b":" * size)
-
-
-def test_a_table_of_ids_is_a_power_of_two_long() -> None:
-    """A place in it is a key's lowest bits."""
+def test_a_separator_has_one_to_eight_bytes_and_a_table_of_ids_a_power_of_two() -> None:
+    """A place in the table is a key's lowest bits."""
+    for size in (0, 9):
+        with pytest.raises(ValueError, match=f"a separator of {size} bytes"):
+            _lines.mark(TEXT.copy(), 8, b":" * size)
+    table, empty = np.zeros((3, 2), np.uint64), np.zeros(2, np.uint64)
     with pytest.raises(ValueError, match=r"\(3, 2\)"):
-        _keys.Ids(
-            np.zeros((3, 2), np.uint64), *(np.zeros(2, np.uint64), 0), *[False] * 2, 0, *[False] * 3
-        )
+        _keys.Ids(table, empty, 0, *[False] * 2, 0, *[False] * 3)
 
 
 def test_a_table_without_a_free_row_is_not_searched_for_ever() -> None:

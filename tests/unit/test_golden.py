@@ -3,19 +3,18 @@
 import json
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from conftest import exactly, ragged
+from conftest import ROOT, exactly, ragged
 
 from harness import evaluate
 from harness.metrics import Block, Judgments, apk, mapk, parse, per_user
 from harness.stats.chance_moments import exact
 
-FILE = Path(__file__).parents[1] / "files" / "golden.json"
+FILE = ROOT / "tests" / "files" / "golden.json"
 GOLDEN: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
 OURS = {
     "AP[min(R,k)]": "MAP",
@@ -66,16 +65,15 @@ def test_golden_user(user: dict[str, Any]) -> None:
 def test_golden_mean(mean: dict[str, Any]) -> None:
     users = [user for user in GOLDEN["users"] if user["id"] in mean["of"]]
     assert len(users) == len(mean["of"])
-    values = [
-        value(OURS[mean["metric"]], user["truth"], user["predicted"], user["k"]) for user in users
-    ]
+    truth, lists = ([user[part] for user in users] for part in ("truth", "predicted"))
+    name, k = OURS[mean["metric"]], users[0]["k"]
+    values = [value(name, *one, k) for one in zip(truth, lists, strict=True)]
     assert np.mean(values) == exactly(mean["expected"])
-    if mean["metric"] == "AP[min(R,k)]":
-        truth, lists = ([user[part] for user in users] for part in ("truth", "predicted"))
-        assert mapk(truth, lists, k=users[0]["k"]) == exactly(mean["expected"])
+    if name == "MAP":
+        assert mapk(truth, lists, k=k) == exactly(mean["expected"])
 
 
-@pytest.mark.parametrize("case", GOLDEN["novelty"], ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", GOLDEN["novelty"])
 def test_golden_novelty(case: dict[str, Any]) -> None:
     users, shares = 10_000, case["probabilities"]
     everyone = [(user, len(shares)) for user in range(users)]
@@ -86,7 +84,7 @@ def test_golden_novelty(case: dict[str, Any]) -> None:
     assert found.iloc[0] == exactly(case["expected"])
 
 
-@pytest.mark.parametrize("case", GOLDEN["pfound"], ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", GOLDEN["pfound"])
 def test_golden_pfound(case: dict[str, Any]) -> None:
     cut = "" if case["k"] is None else f"@{case['k']}"
     lists = {"ann": list(range(len(case["p_rel"])))}
@@ -95,7 +93,7 @@ def test_golden_pfound(case: dict[str, Any]) -> None:
     assert found.iloc[0] == exactly(case["expected"])
 
 
-@pytest.mark.parametrize("case", GOLDEN["random_ap"], ids=lambda c: f"{c['n_candidates']}@{c['k']}")
+@pytest.mark.parametrize("case", GOLDEN["random_ap"])
 def test_golden_chance(case: dict[str, Any]) -> None:
     sizes = case["n_candidates"], case["relevant_candidates"], case["relevant_all"]
     found = exact(parse(f"MAP@{case['k']}"), *sizes)

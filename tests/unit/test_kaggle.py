@@ -6,30 +6,25 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from conftest import refusal
 
 from harness.kaggle import HostVisibleError, ParticipantVisibleError, score
-
-SOLUTION = pd.DataFrame(
-    {"id": ["ann", "bob", "cid"], "items": ["secret1 secret2", "secret3", ""], "Usage": "Public"}
-)
 
 
 def lists(**rows: str) -> pd.DataFrame:
     return pd.DataFrame({"id": list(rows), "items": list(rows.values())})
 
 
+SOLUTION = lists(ann="secret1 secret2", bob="secret3", cid="").assign(Usage="Public")
 GOOD = lists(ann="secret1 x", bob="y secret3", cid="z")
 
 
 def test_the_mean_over_users_with_true_items() -> None:
     """Ann 1/2 (one of two at the first place), bob 1/2 (at the second); cid has nothing to hit."""
     assert score(SOLUTION, GOOD, "id") == (1 / 2 + 1 / 2) / 2
+    assert score(SOLUTION.iloc[::-1], GOOD.iloc[[1, 0, 2]], "id") == 1 / 2
     assert score(SOLUTION, GOOD, "id", keep_users_without_items=True) == (1 / 2 + 1 / 2) / 3
     assert score(SOLUTION, GOOD, "id", metric="HitRate@1") == 1 / 2
-
-
-def test_rows_in_any_order_and_indexes_of_any_kind() -> None:
-    assert score(SOLUTION.iloc[::-1], GOOD.sample(frac=1, random_state=1), "id") == 1 / 2
 
 
 def test_it_is_called_as_kaggle_calls_it() -> None:
@@ -47,37 +42,31 @@ def test_it_is_called_as_kaggle_calls_it() -> None:
         (pd.concat([GOOD, GOOD]), ['row 4, id: the row of "ann" stands there again', "3 times"]),
         (GOOD.rename(columns={"items": "item"}), ['no column "items"', 'the column "item"']),
         (lists(ann="x,y", bob="y", cid="nan"), ['row 1, items: "x,y"', 'row 3, items: "nan"']),
-        (lists(ann="['x', 'y']", bob="y", cid="z"), ["Python"]),
         (pd.DataFrame({"id": [True], "items": [1.5]}), ["id (Boolean)"]),
     ],
 )
 def test_participants_are_told_their_mistakes_and_nothing_of_the_solution(
     submission: pd.DataFrame, told: list[str]
 ) -> None:
-    with pytest.raises(ParticipantVisibleError) as refusal:
+    with refusal(ParticipantVisibleError, *told) as found:
         score(SOLUTION, submission, "id")
-    text = str(refusal.value)
-    assert [words for words in told if words not in text] == [], text
-    assert "secret" not in text
+    assert "secret" not in str(found.value)
 
 
 def test_that_an_item_is_true_changes_no_message() -> None:
-    """An odd item is told of whether it is true or not."""
     for item in ("odd,item", "other,item"):
-        solution = pd.DataFrame({"id": ["ann", "bob"], "items": ["odd,item", "a b c"]})
         with pytest.raises(ParticipantVisibleError, match="holds a separator"):
-            score(solution, lists(ann=item, bob="a"), "id")
+            score(lists(ann="odd,item", bob="a b c"), lists(ann=item, bob="a"), "id")
 
 
 def test_a_catalogue_and_digits(tmp_path: Path) -> None:
-    solution = pd.DataFrame({"id": ["ann"], "items": ["0012"]})
+    solution = lists(ann="0012")
     assert score(solution, lists(ann="0012"), "id", item_digits=4) == 1
     with pytest.raises(ParticipantVisibleError, match="lost its leading zeros: ids have 4 digits"):
         score(solution, lists(ann="12"), "id", item_digits=4)
     (tmp_path / "items.csv").write_text("item\n0012\n0013\n")
-    path = str(tmp_path / "items.csv")
     with pytest.raises(ParticipantVisibleError, match='"0099" is no item'):
-        score(solution, lists(ann="0099"), "id", items_path=path)
+        score(solution, lists(ann="0099"), "id", items_path=str(tmp_path / "items.csv"))
 
 
 @pytest.mark.parametrize(
@@ -97,20 +86,12 @@ def test_hosts_are_told_theirs(solution: pd.DataFrame, given: dict[str, str], to
         score(solution, GOOD, "id", **given)  # type: ignore[arg-type]
 
 
-def test_rows_of_one_item_whose_scores_are_tied() -> None:
-    """Ties go by item id: a before b, so that ann's hit is the second, 1/2; bob's is the first."""
-    solution = pd.DataFrame({"id": ["ann", "bob"], "items": ["b", "c"]})
-    rows = {"id": ["ann", "ann", "bob"], "product": ["b", "a", "c"], "score": [1, 1, 1]}
-    assert score(solution, pd.DataFrame(rows), "id") == (1 / 2 + 1) / 2
-
-
 def test_a_participant_is_told_what_a_participant_can_do() -> None:
     """Nobody on Kaggle has the options of a command; the columns' names can be chosen."""
     rows = {"id": ["ann", "ann", "bob", "cid"], "items": ["x", "secret1", "secret3", "z"]}
     given = pd.DataFrame(rows | {"prediction": [0.1, 0.9, 0.5, 0.5]})
-    with pytest.raises(ParticipantVisibleError) as found:
+    with refusal(ParticipantVisibleError, 'name it "score" (the highest first)') as found:
         score(SOLUTION, given, "id")
     assert "--" not in str(found.value)
-    assert 'name it "score" (the highest first)' in str(found.value)
     # Ann 1/2 (one of two, at the first place), bob 1.
     assert score(SOLUTION, given.rename(columns={"prediction": "score"}), "id") == 3 / 4

@@ -6,11 +6,11 @@ from pathlib import Path
 from harness.core.cache import make_room_for
 
 
-def entry(folder: Path, number: int) -> Path:
-    """Write an entry of ten bytes, each used later than those before."""
+def entry(folder: Path, number: int, size: int = 10) -> Path:
+    """Write an entry, used later than those of lower numbers."""
     path = folder / str(number)
     path.mkdir(parents=True)
-    (path / "lists").write_bytes(b"x" * 10)
+    (path / "lists").write_bytes(b"x" * size)
     os.utime(path, (number, number))
     return path
 
@@ -45,7 +45,5 @@ def test_entries_are_counted_anew_where_no_sum_is_noted(tmp_path: Path) -> None:
 def test_an_entry_that_is_too_large_takes_no_other_along(tmp_path: Path) -> None:
     models = tmp_path / "models"
     make_room_for(entry(models, 0), 50)
-    large = entry(models, 1)
-    (large / "lists").write_bytes(b"x" * 60)
-    make_room_for(large, 50)
+    make_room_for(entry(models, 1, size=60), 50)
     assert kept(models) == (["0"], "10")

@@ -24,12 +24,6 @@ def test_the_sum_is_fsum_to_the_last_bit_and_so_are_sums_of_parts(parts: list[li
     assert reduce(operator.add, sums).total == reduce(operator.add, sums[::-1]).total == fsum(every)
 
 
-def test_the_largest_of_parts_by_hand() -> None:
-    """Whole numbers stay whole: 2^62 + 1 is no double."""
-    one, other = Largest(np.array([2**62 + 1, -5])), Largest(np.array([2**62, -4]))
-    assert (one + other).values.tolist() == (other + one).values.tolist() == [2**62 + 1, -4]
-
-
 @pytest.mark.parametrize("values", [[1e308, 1e308], [1e308, -1e308, 1e308, 1e308], [inf]])
 def test_sums_beyond_the_largest_number_are_refused(values: list[float]) -> None:
     """Nothing is written beyond the places there are."""
@@ -41,12 +35,8 @@ def test_numbers_that_share_no_bit_have_a_place_each() -> None:
     """Each is one bit far from the others: as many partials as there are numbers."""
     values = np.ldexp(1.0, np.arange(-1074, 1020, 3))
     assert exact_sum(values) == fsum(values)
-    assert exact_sum(-values[::-1]) == -fsum(values)
-
-
-def test_numbers_of_any_type_are_added() -> None:
+    assert exact_sum(values[::-2]) == fsum(values[::-2])
     assert exact_sum(np.array([1, 2])) == 3.0  # type: ignore[arg-type]
-    assert exact_sum(np.array([0.5, 9, 0.25], np.float32)[::2]) == 0.75  # type: ignore[arg-type]
 
 
 def numbers(of: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -54,28 +44,25 @@ def numbers(of: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 def test_sums_add_up_key_by_key_from_the_beginnings_of_arrays() -> None:
+    """The largest of whole numbers stays whole: 2^62 + 1 is no double."""
     one: Sums = {"a": np.array([1, 2, 3]), "b": {0: np.array([5])}}
     other: Sums = {"a": np.array([10]), "b": {0: np.array([6, 7]), 1: np.array([8])}, "c": {}}
     total = {"a": [11, 2, 3], "b": {0: [11, 7], 1: [8]}, "c": {}}
     assert numbers(add(one, other)) == numbers(add(other, one)) == total
-    assert numbers(add(one, {})) == numbers(one) == {"a": [1, 2, 3], "b": {0: [5]}}
     pairs = [csr_array(np.array([row])) for row in ([0, 2, 1], [4, 0, 3])]
     matrix: Any = add({"pairs": pairs[0]}, {"pairs": pairs[1]})["pairs"]
     assert (matrix.toarray().tolist(), matrix.dtype) == ([[4, 2, 4]], np.int64)
+    parts = Largest(np.array([2**62 + 1, -5])), Largest(np.array([2**62, -4]))
+    assert (parts[0] + parts[1]).values.tolist() == [2**62 + 1, -4]
 
 
-WEIGHTS = st.one_of(
-    st.sampled_from([0.0, -0.0, 0.1, 0.2, 0.3, 1.0, 5e-324, 2.0**-500, 2.0**53, 1e300]),
-    st.floats(0, 1e300),
-    st.floats(0, 1),
-)
+WEIGHTS = st.sampled_from([0.0, -0.0, 0.1, 0.2, 0.3, 5e-324, 2.0**-500, 2.0**53, 1e300])
+WEIGHTS |= st.floats(0, 1e300) | st.floats(0, 1)
 EVENTS = st.lists(st.tuples(st.integers(0, 2), WEIGHTS, st.integers(0, 2)), max_size=60)
 
 
 @given(EVENTS)
-def test_sums_of_weights_are_exact_and_rounded_once_in_any_parts(
-    events: list[tuple[int, float, int]],
-) -> None:
+def test_weights_are_added_exactly_and_rounded_once(events: list[tuple[int, float, int]]) -> None:
     total: Any = {}
     for part in range(3):
         rows = [(item, weight) for item, weight, place in events if place == part]
@@ -97,29 +84,20 @@ def test_slices_are_carried_before_they_could_overflow() -> None:
 @given(st.lists(st.integers(0, 2**63 - 2**33), max_size=4), st.integers(-32, 26))
 def test_slices_that_are_full_are_carried_and_rounded_to_even(full: list[int], low: int) -> None:
     slices = {low + at: np.array([value]) for at, value in enumerate(full)}
-    exact = sum(
-        Fraction(int(value)) * Fraction(2) ** (32 * key) for key, (value,) in slices.items()
-    )
+    exact = sum(Fraction(full[at]) * Fraction(2) ** (32 * (low + at)) for at in range(len(full)))
     assert rounded(slices, 1).tolist() == [float(exact)]
 
 
-@pytest.mark.parametrize(
-    ("one", "behind", "even"), [(1, 0, 0), (1, 1, 2), (3, 0, 4), (2, 2**31, 2), (3, 2**31, 4)]
-)
-def test_of_two_numbers_as_near_the_even_one_is_taken(one: int, behind: int, even: int) -> None:
+def test_of_two_numbers_as_near_the_even_one_is_taken() -> None:
     """From 2^53 doubles are the even numbers: 2^53 + 1 is halfway, and above it with 2^−32 more."""
-    slices = {-1: np.array([behind]), 0: np.array([one]), 1: np.array([2**21])}
-    assert rounded(slices, 1).tolist() == [2.0**53 + even]
+    columns = {-1: np.array([0, 1, 0, 2**31]), 0: np.array([1, 1, 3, 2]), 1: np.full(4, 2**21)}
+    assert (rounded(columns, 4) - 2.0**53).tolist() == [0, 2, 4, 2]
 
 
-def test_sums_of_nothing_and_beyond_the_largest_number() -> None:
+def test_sums_of_nothing_beyond_the_largest_number_and_of_no_weights() -> None:
     assert weight_slices(np.zeros(1, np.int32), np.zeros(1), 2) == {}
-    assert rounded({}, 2).tolist() == [0, 0]
     slices = weight_slices(np.zeros(2, np.int32), np.array([1.7e308, 1.7e308]), 1)
     assert rounded(slices, 1).tolist() == [inf]
-
-
-@pytest.mark.parametrize("weight", [-1.0, inf, nan, -inf])
-def test_weights_below_zero_and_none_at_all_are_refused(weight: float) -> None:
-    with pytest.raises(ValueError, match="weights are finite"):
-        weight_slices(np.zeros(1, np.int32), np.array([weight]), 1)
+    for weight in (-1.0, inf, nan):
+        with pytest.raises(ValueError, match="weights are finite"):
+            weight_slices(np.zeros(1, np.int32), np.array([weight]), 1)

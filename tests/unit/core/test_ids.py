@@ -20,20 +20,17 @@ def test_codes_count_up_in_the_order_ids_are_met() -> None:
     """Ids are texts to the letter."""
     encoder = Encoder()
     assert (encoder.ids().to_list(), encoder.ids().dtype) == ([], pl.String)
-    assert codes(encoder, []) == []
     assert codes(encoder, ["b", "a", "b", "c", "a"]) == [0, 1, 0, 2, 1]
-    assert codes(encoder, ["c", "d", "b"]) == [2, 3, 0]
     others = ["007", "7", "7 ", "", "é", "e\u0301", "A"]
-    assert codes(encoder, others) == [4, 5, 6, 7, 8, 9, 10]
-    assert encoder.ids().to_list() == ["b", "a", "c", "d", *others]
+    assert codes(encoder, ["c", *others, "b"]) == [2, 3, 4, 5, 6, 7, 8, 9, 0]
+    assert encoder.ids().to_list() == ["b", "a", "c", *others]
 
 
 def test_codes_stay_while_the_table_grows() -> None:
     """It starts with 4,096 slots, is filled to 7/10, and grows by four: at 2,867 and 11,468."""
     encoder = Encoder()
     ids = [f"user-{n}" for n in range(40_000)]
-    edges = (0, 1, 2_866, 2_867, 2_868, 11_468, 11_469, 40_000)
-    for start, stop in pairwise(edges):
+    for start, stop in pairwise((0, 1, 2_866, 2_867, 2_868, 11_468, 11_469, 40_000)):
         assert codes(encoder, ids[start:stop]) == list(range(start, stop))
         assert codes(encoder, ids[:stop:97]) == list(range(0, stop, 97))
     assert encoder.ids().to_list() == ids
@@ -46,7 +43,6 @@ def test_ids_whose_first_hashes_agree_are_told_apart_by_half_of_the_second() -> 
     first = pl.Series([5, 5, 5, 5 + 4096, 0, 0], dtype=pl.UInt64)
     second = pl.Series([1 << 32, 2 << 32, 1 << 32, 1 << 32, 0, 0], dtype=pl.UInt64)
     assert encoder.codes(ids, (first, second)).tolist() == [0, 1, 0, 2, 3, 3]
-    assert encoder.ids().to_list() == ["a", "b", "c", "d"]
 
 
 @given(st.lists(st.lists(st.text("ab0 é\u0301\U0001f600\0", max_size=3), max_size=20)))
@@ -61,8 +57,6 @@ def test_equals_a_dict(batches: list[list[str]]) -> None:
 def test_ids_that_were_made_to_share_a_slot_do_not() -> None:
     """16 numbers whose hash with the seed 0 ends in the same 10 bits."""
     ids = pl.Series(range(1 << 16)).cast(pl.String)
-    crafted = ids.filter(ids.hash(0) % 1024 == 7)[:16]
-    first, second = hashes_of("id")
-    slots = crafted.to_frame("id").select(first % 1024, (second % 1024).alias("other"))
-    assert crafted.len() == 16
-    assert min(slots["id"].n_unique(), slots["other"].n_unique()) > 8
+    crafted = ids.filter(ids.hash(0) % 1024 == 7)[:16].to_frame("id")
+    for hashed in hashes_of("id"):
+        assert crafted.select(hashed % 1024).n_unique() > 8

@@ -1,4 +1,4 @@
-"""Which file is taken, and files and folders that are written whole or not at all."""
+"""Which file is taken; files and folders that are written whole or not at all, and leftovers."""
 
 import gzip
 import zipfile
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import refusal
 
+from harness.core import leftovers
 from harness.core.errors import DataError
 from harness.core.io import find, parts, unpacked, whole_file, whole_folder
 
@@ -22,17 +23,12 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize(
-    "files",
-    [
-        ["log.csv", "log.csv.gz", "log.csv.zip", "log.zip"],
-        ["log.csv.gz", "log.csv.zip", "log.zip"],
-        ["log.csv.zip", "log.zip"],
-        ["log.zip", "log.txt"],
-    ],
-)
-def test_the_plain_file_comes_first(tmp_path: Path, files: list[str]) -> None:
-    assert find(touch(tmp_path, *files) / "log.csv") == tmp_path / files[0]
+def test_the_plain_file_comes_first(tmp_path: Path) -> None:
+    files = ["log.csv", "log.csv.gz", "log.csv.zip", "log.zip"]
+    touch(tmp_path, *files, "log.txt")
+    for name in files:
+        assert find(tmp_path / "log.csv") == tmp_path / name
+        (tmp_path / name).unlink()
 
 
 def test_a_missing_file_names_what_is_there(tmp_path: Path) -> None:
@@ -69,16 +65,15 @@ def test_unpacking_leaves_nothing_behind(tmp_path: Path) -> None:
         assert not plain.parent.exists()
 
 
-def test_a_whole_file_takes_its_name_at_the_end(tmp_path: Path) -> None:
-    path = tmp_path / "sub" / "out.csv"
+def test_a_whole_file_takes_its_name_when_all_went_well(tmp_path: Path) -> None:
+    path = tmp_path / "sub" / ("x" * 250 + ".csv")  # as long as can be
     with whole_file(path) as temporary:
         temporary.write_text("new")
         assert not path.exists()
     with pytest.raises(ZeroDivisionError), whole_file(path) as temporary:
         temporary.write_text("half")
         raise ZeroDivisionError
-    assert path.read_text() == "new"
-    assert names(path.parent) == ["out.csv"]
+    assert (names(path.parent), path.read_text()) == ([path.name], "new")
 
 
 def test_a_whole_folder_replaces_the_old_one(tmp_path: Path) -> None:
@@ -108,3 +103,37 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(
     with pytest.raises(PermissionError), whole_folder(path) as temporary:
         touch(temporary, "new")
     assert (names(path), names(tmp_path)) == (["old"], ["run"])
+
+
+def of_dead(path: Path, machine: str = leftovers.owner().split("-")[1]) -> Path:
+    """Return a name that a process which is gone gave, here or on another machine."""
+    name = leftovers.beside(path, "part").name
+    return path.with_name(name.replace(leftovers.owner(), f"99999999-{machine}"))
+
+
+def test_what_a_killed_command_left_goes_and_no_link_is_followed(tmp_path: Path) -> None:
+    of_dead(tmp_path / "out.csv").write_text("half")
+    touch(of_dead(tmp_path / "run"), "half")
+    kept = touch(tmp_path / "kept", "file")
+    of_dead(tmp_path / "run").symlink_to(kept)
+    with whole_file(tmp_path / "out.csv") as temporary:
+        temporary.write_text("whole")
+    with whole_folder(tmp_path / "run") as temporary:
+        touch(temporary, "whole")
+    assert (names(tmp_path / "run"), names(kept)) == (["whole"], ["file"])
+    assert {"kept", "out.csv", "run"} <= {*names(tmp_path)}
+    assert not [path for path in tmp_path.glob(".*") if not path.is_symlink()]
+
+
+def test_what_is_anothers_or_alive_stays(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    stay = [
+        leftovers.beside(path, "part").name,
+        of_dead(path, "00000000").name,
+        of_dead(tmp_path / "other.csv").name,
+    ]
+    stay += [".out.csv.part", ".out.csv.7.part", "out.csv.bak"]
+    touch(tmp_path, *stay)
+    with whole_file(path) as temporary:
+        temporary.write_text("whole")
+    assert {*names(tmp_path)} == {"out.csv", *stay}

@@ -2,14 +2,16 @@
 
 import csv
 import io
+import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len
 
 from harness.core.table import Column, Sheet, as_csv, html, latex, markdown, plain
-from harness.core.terminal import print_rich
+from harness.core.terminal import fitted, print_rich, shortened, wrapped
 
 SHEET = Sheet(
     ["name", "figure", "word"],
@@ -43,91 +45,74 @@ def test_words_stand_left_and_figures_right_between_lines() -> None:
         "",
         "time   1 s",
     ]
-    assert plain(Sheet(["name"], [["a"]])) == "name\na"
     assert plain(Sheet(["name", "figure"], [])) == "name  figure"
 
 
 def test_columns_say_what_of_a_record_they_show_and_how() -> None:
-    columns: list[Column[tuple[str, int]]] = [
-        Column("name", lambda record: record[0], "name"),
-        Column("hits", lambda record: str(record[1]), firm=True),
-        Column("verdict", lambda record: "tied", "words"),
+    columns: list[Column[str]] = [
+        Column("name", lambda record: record, "name"),
+        Column("hits", lambda record: "1", firm=True),
+        Column("verdict", lambda record: "tied", "words", first_out=True),
     ]
-    assert Sheet.of([("a", 1)], columns, kept=2) == Sheet(
-        ["name", "hits", "verdict"],
-        [["a", "1", "tied"]],
-        left=frozenset({0, 2}),
-        kept=2,
-        firm=frozenset({1}),
-        wrapped=frozenset({2}),
+    one, two = frozenset({1}), frozenset({2})
+    assert Sheet.of(["a"], columns, kept=2) == Sheet(
+        *(["name", "hits", "verdict"], [["a", "1", "tied"]], frozenset({0, 2})),
+        **{"kept": 2, "firm": one, "first_out": two, "wrapped": two},
     )
 
 
 def test_markdown_by_hand() -> None:
-    assert markdown(replace(SHEET, footing=[])).splitlines() == [
-        "task   small  ",
-        "",
-        "| name | figure | word |",
-        "| :-- | --: | :-- |",
-        "| a | 1.5 | one |",
-        "| longer | 12.25 |  |",
-    ]
+    lines = ["| name | figure | word |", "| :-- | --: | :-- |", "| a | 1.5 | one |"]
+    lines = ["task   small  ", "", *lines, "| longer | 12.25 |  |"]
+    assert markdown(replace(SHEET, footing=[])).splitlines() == lines
 
 
 def test_names_do_no_harm() -> None:
     row = ["a|b <i>&_%#", "0.5"]
     sheet = Sheet(["model", "mean"], [row], heading=["<script>"], footing=["a & 100 %"])
     text = markdown(sheet).splitlines()
-    assert (text[0], text[-1]) == ("&lt;script&gt;  ", "a & 100 %  ")
-    assert text[4] == r"| a\|b &lt;i&gt;&_%# | 0.5 |"
-    assert "a|b &lt;i&gt;&amp;_%#" in html(sheet)
-    assert "&lt;script&gt;" in html(sheet)
+    assert text[::4] == ["&lt;script&gt;  ", r"| a\|b &lt;i&gt;&_%# | 0.5 |"]
+    assert text[-1] == "a & 100 %  "
+    for escaped in ("a|b &lt;i&gt;&amp;_%#", "&lt;script&gt;"):
+        assert escaped in html(sheet)
     lines = latex(sheet).splitlines()
     assert lines[:2] == ["% <script>", "% a & 100 %"]
     assert "\\begin{tabular}{lr}" in lines
     assert r"a\textbar{}b \textless{}i\textgreater{}\&\_\%\# & 0.5 \\" in lines
 
 
-@pytest.mark.parametrize(
-    ("cell", "escaped"), [("a|b", r"a\|b"), ("a\\", r"a\\"), (r"a\|b", r"a\\\|b"), ("|", r"\|")]
-)
+@pytest.mark.parametrize(("cell", "escaped"), [("a\\", r"a\\"), (r"a\|b", r"a\\\|b"), ("|", r"\|")])
 def test_a_bar_ends_no_markdown_column(cell: str, escaped: str) -> None:
     titles, _, row = markdown(Sheet([cell, "x"], [[cell, "1"]])).splitlines()
     assert (titles, row) == (f"| {escaped} | x |", f"| {escaped} | 1 |")
     assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 3
 
 
-def test_a_terminal_shows_lines_titles_and_cells(terminal: Terminal) -> None:
-    first, *lines, last = (line.split() for line in terminal(SHEET, 80))
-    assert (first, last) == (["task", "small"], ["time", "1", "s"])
-    for row in (["name", "figure", "word"], ["a", "1.5", "one"], ["longer", "12.25"]):
-        assert row in lines
+def test_a_terminal_shows_what_a_file_has(terminal: Terminal) -> None:
+    assert [line.split() for line in terminal(SHEET, 80)] == [
+        line.split() for line in plain(SHEET).splitlines()
+    ]
 
 
 NINE = Sheet([f"column {i}" for i in range(9)], [[f"cell {i}" for i in range(9)]] * 2, kept=3)
 
 
-# Nine columns of eight letters, three between two: from 98 to 100 all of them fit.
-@pytest.mark.parametrize("width", [40, 43, 64, 88, 97, 99, 100, 200])
+# Nine columns of eight letters and two between each: all of them fit from 88.
+@pytest.mark.parametrize("width", [40, 64, 87, 88, 100])
 def test_a_narrow_terminal_names_the_columns_it_hides(terminal: Terminal, width: int) -> None:
     lines = terminal(NINE, width)
     assert not [line for line in lines if "…" in line or len(line) > width]
     text = " ".join(" ".join(lines).split())
     shown, told, hidden = text.partition("this terminal is too narrow for: ")
     n = sum(title in shown for title in NINE.titles)
-    assert n >= 3
-    titles = ", ".join(NINE.titles[n:])
-    assert hidden == (f"{titles} (--format markdown has all)" if titles else "")
-    assert bool(told) == (n < 9)
-    assert width < 100 or not told
+    assert 3 <= n <= 9
+    assert bool(told) == (n < 9) == (width < 88)
+    assert not told or hidden == f"{', '.join(NINE.titles[n:])} (--format markdown has all)"
 
 
-@pytest.mark.parametrize(
-    "name", ["[red]x[/red]", "[/]", "[link=http://a.b]x[/link]", ":cat:", "[0]"]
-)
+@pytest.mark.parametrize("name", ["[link=http://a.b]x[/link]", "[/]", ":cat:"])
 def test_a_name_is_no_markup(terminal: Terminal, name: str) -> None:
-    heading, footing = [f"task   {name}", name], [f"time   {name}"]
-    named = Sheet([name, "figure"], [[name, "1"]], heading=heading, footing=footing)
+    named = Sheet([name], [[name]], heading=[f"task   {name}", name], footing=[f"time   {name}"])
     assert sum(name in line for line in terminal(named, 100)) == 5
     hidden = Sheet(["a", name], [["x" * 60, "y" * 60]], kept=1)
     assert name in " ".join(terminal(hidden, 80))
@@ -138,38 +123,84 @@ def test_colour_is_for_cells_that_begin_with_the_word(
 ) -> None:
     styled = Sheet(["name"], [["hit"], ["no hit"]], styles={"hit": "green"})
     assert "\x1b" not in "".join(terminal(styled, 80))  # this is no terminal
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm-256color", "NO_COLOR": ""}.items():
+        monkeypatch.setenv(name, value)
     hit, other = (line for line in terminal(styled, 80) if "hit" in line)
     assert "\x1b[32m" in hit
     assert "\x1b[32m" not in other
 
 
-# Records.
-
-
 def test_records_are_a_header_and_a_line_each() -> None:
-    """Values that are no text stand as Python writes them."""
-    assert as_csv([{"name": "a", "x": 0.1 + 0.2}, {"name": "b", "x": None}]) == (
-        "name,x\na,0.30000000000000004\nb,"
-    )
-    assert as_csv([{"a": True, "b": -1, "c": -0.5, "d": 1e-9}]) == "a,b,c,d\nTrue,-1,-0.5,1e-09"
+    """Values that are no text stand as Python writes them; no text breaks a line."""
+    records = [{"name": "a", "x": 0.1 + 0.2}, {"name": "b", "x": None}, {"name": True, "x": -1}]
+    assert as_csv(records) == "name,x\na,0.30000000000000004\nb,\nTrue,-1"
     assert as_csv([]) == ""
+    text = as_csv([{"name": "a\nb\x1b[2J"}])
+    assert (text.count("\n"), "\x1b" in text) == (1, False)
 
 
 def test_no_text_is_a_formula_in_a_spreadsheet_and_other_text_stands_as_it_is() -> None:
-    cells = ["=cmd()", "+1", "-1", "@SUM(A1)", "\tx", "\r=1"]
-    _, *rows = csv.reader(io.StringIO(as_csv([{"name": cell} for cell in cells])))
-    for cell, (written,) in zip(cells, rows, strict=True):
-        assert written[0] not in "=+-@\t\r"
-        assert written[1:].endswith(cell.strip())
-    cells = ["a,b", 'a"b', "a=b", "", "0706016001", "plain text"]
-    _, *rows = csv.reader(io.StringIO(as_csv([{"name": cell, "x": 1} for cell in cells])))
-    assert rows == [[cell, "1"] for cell in cells]
+    formulas = ["=cmd()", "+1", "-1", "@SUM(A1)"]
+    cells = ["a,b", 'a"b', "a=b", "", "0706016001"]
+    records = [{"name": cell, "x": 1} for cell in [*formulas, *cells]]
+    _, *rows = csv.reader(io.StringIO(as_csv(records)))
+    assert [name for name, _ in rows] == [*(f"'{formula}" for formula in formulas), *cells]
+    for blank in ("\tx", "\r=1"):
+        assert as_csv([{"name": blank}]).splitlines()[1].lstrip('"')[0] not in "=\t\r"
 
 
-def test_text_breaks_no_line_and_steers_no_terminal() -> None:
-    text = as_csv([{"name": "a\nb\x1b[2J"}])
-    assert len(text.splitlines()) == 2
-    assert "\x1b" not in text
+def test_texts_that_differ_look_different() -> None:
+    draws = random.Random(1)  # noqa: S311
+    for width in (4, 8, 16) * 20:
+        drawn = {"".join(draws.choices("ab…", k=draws.randint(1, 30))) for _ in range(20)}
+        texts = [*drawn, *(f"{'a' * 40}{i}{'b' * 40}" for i in range(30))]  # in the middle
+        short = shortened([*texts, *texts], width)
+        assert len(set(short)) == len(texts)
+        assert short[: len(texts)] == short[len(texts) :]
+        assert max(map(cell_len, short)) <= width
+
+
+def test_letters_of_two_columns_count_twice() -> None:
+    (short,) = shortened(["人気ランキング先週分"], 10)
+    assert cell_len(short) <= 10
+    assert (short[0], short[-1]) == ("人", "分")
+    assert max(map(cell_len, wrapped("人気ランキング先週分" * 3, 9))) <= 9
+
+
+def test_an_interval_ends_no_line() -> None:
+    line = "BEST  repurchase: MAP@12 0.0502 (0.0409 … 0.0618), 12.9 × chance"
+    for width in range(26, 60):
+        first, *others = wrapped(line, width, indent=6)
+        assert " ".join(" ".join([first, *others]).split()) == " ".join(line.split())
+        assert any("12.9 × chance" in part for part in others)
+        assert any("(0.0409 … 0.0618)," in part for part in [first, *others])
+        assert all(part.startswith(" " * 6) for part in others)
+        assert max(map(len, [first, *others])) <= width
+
+
+def test_a_long_word_breaks_at_a_sign_and_not_within_a_number() -> None:
+    assert wrapped("Popular(window_days=12.5)", 22) == ["Popular(window_days=", "12.5)"]
+    assert wrapped("customer_id,prediction", 16) == ["customer_id,", "prediction"]
+    assert wrapped("a" * 45, 20) == ["a" * 20, "a" * 20, "a" * 5]
+
+
+def test_figures_have_all_of_their_width() -> None:
+    titles = ["model", "MAP@12", "a metric with a title of many words", "verdict", "time"]
+    row = ["x" * 40, "0.0502", "0.1027", "behind, no better than chance", "1.0 s"]
+    sheet = Sheet(titles, [row], left=frozenset({0, 3}), kept=4, wrapped=frozenset({3}))
+    for width in range(24, 140, 5):
+        figures = {i: column for i, column in fitted(sheet, width).items() if i not in sheet.left}
+        assert all(cells == [[row[i]]] for i, (_, *cells) in figures.items())
+
+
+def test_the_first_of_those_that_go_first_goes_first() -> None:
+    """Five columns of 5 and a gap of 2 take 33: in 20 there is room for three."""
+    sheet = Sheet([*"abcde"], [["12345"] * 5], first_out=frozenset({1, 2, 3}))
+    kept = [list(fitted(sheet, width)) for width in (33, 32, 20, 12, 6)]
+    assert kept == [[0, 1, 2, 3, 4], [0, 2, 3, 4], [0, 3, 4], [0, 4], [0]]
+
+
+def test_a_firm_column_stays_where_one_before_it_goes() -> None:
+    sheet = Sheet(["a", "b", "c"], [["x" * 9, "1" * 20, "2" * 20]], firm=frozenset({2}))
+    assert list(fitted(sheet, 53)) == [0, 1, 2]
+    assert list(fitted(sheet, 40)) == [0, 2]

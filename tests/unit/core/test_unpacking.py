@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 import small
 from conftest import refusal
@@ -17,6 +18,7 @@ from harness.core.errors import DataError
 from harness.core.io import unpacked
 from harness.core.unpacking import SENT, Cap, UnpackingError
 from harness.data.loading import load
+from harness.experiment.run_tables import rows_of
 from harness.submission.expected import Against
 from harness.submission.validate import validate
 
@@ -39,7 +41,6 @@ def content(packed: bytes, cap: Cap) -> bytes:
 
 
 def refused(packed: bytes, cap: Cap) -> tuple[str, str]:
-    """Return the fault, and what was found."""
     with pytest.raises(UnpackingError) as error:
         content(packed, cap)
     return error.value.fault, error.value.value
@@ -50,10 +51,8 @@ FIVE = bytes(5 * MB)
 
 
 def test_the_rule_of_a_cap() -> None:
-    cap = Cap(1_000, 5_000, "")
-    assert cap.of(1) == 1_000  # what is free for everyone
-    assert cap.of(10) == 2_000  # 200 times the file
-    assert cap.of(100) == 5_000  # and no more than the most
+    """So much is free for everyone, or 200 times the file, and no more than the most."""
+    assert [Cap(1_000, 5_000, "").of(packed) for packed in (1, 10, 100)] == [1_000, 2_000, 5_000]
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zipped])
@@ -74,7 +73,7 @@ def test_packed_bytes_yet_to_come_allow_nothing() -> None:
 
 
 def test_parts_without_content_are_counted() -> None:
-    """Each costs time: 20,000 empty ones are refused, 20,000 of 1 kB are not."""
+    """Each takes its time: 20,000 empty ones are refused, 20,000 of 1 kB are not."""
     empty = gzip.compress(b"", 1) * 20_000 + gzip.compress(b"user,items\n")
     assert refused(empty, LARGE) == ("damaged", "it is cut into too many parts")
     assert len(content(gzip.compress(b"x" * 1_024, 1) * 20_000, LARGE)) == 20_480_000
@@ -85,17 +84,11 @@ def test_a_zip_is_refused_by_what_it_says_of_itself() -> None:
     packed = bytearray(zipped(FIVE))
     packed[40:60] = bytes(20)
     assert refused(bytes(packed), ONE)[0] == "large"
-
-
-def test_a_zip_that_says_less_than_it_holds_gives_no_more() -> None:
-    packed = zipped(FIVE).replace(len(FIVE).to_bytes(4, "little"), b"\0\0\1\0")
-    assert refused(packed, ONE)[0] == "damaged"  # its checksum
-
-
-@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_methods_that_swell_without_bounds_are_refused(method: int) -> None:
-    packed = zipped(b"user,items\n", method)
-    assert refused(packed, ONE) == ("kind", "a zip archive packed by bzip2 or LZMA")
+    says_less = zipped(FIVE).replace(len(FIVE).to_bytes(4, "little"), b"\0\0\1\0")
+    assert refused(says_less, ONE)[0] == "damaged"  # its checksum
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):  # which swell without bounds
+        packed_so = zipped(b"user,items\n", method)
+        assert refused(packed_so, ONE) == ("kind", "a zip archive packed by bzip2 or LZMA")
 
 
 def test_an_endless_list_of_members_is_not_read() -> None:
@@ -106,13 +99,10 @@ def test_an_endless_list_of_members_is_not_read() -> None:
     assert refused(held.getvalue(), ONE) == ("damaged", "its list of members is too long")
 
 
-@pytest.mark.parametrize(("name", "pack"), [("log.csv.gz", gzip.compress), ("log.zip", zipped)])
-def test_a_table_that_swells_is_refused(
-    tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
-) -> None:
-    (tmp_path / name).write_bytes(pack(bytes(16 * MB + 1)))
-    message = f"{name}: unpacks to more than 16,777,216 bytes; unpack it yourself, and give it as"
-    with refusal(DataError, message), unpacked(tmp_path / name, SENT):
+def test_a_table_that_swells_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "log.zip").write_bytes(zipped(bytes(16 * MB + 1)))
+    message = "log.zip: unpacks to more than 16,777,216 bytes; unpack it yourself, and give it as"
+    with refusal(DataError, message), unpacked(tmp_path / "log.zip", SENT):
         pass
 
 
@@ -130,12 +120,23 @@ def test_swelling_lines_are_never_looked_at(
 def test_a_config_sets_the_cap_of_its_tables(tmp_path: Path) -> None:
     rows = "user,item,time\n" + "ann,a,2020-01-01\n" * 150_000
     (tmp_path / "log.csv.gz").write_bytes(gzip.compress(rows.encode()))
+    low, high = (small.config_of(tmp_path, data={"max_unpacked_gb": n}) for n in (0.001, 0.003))
     message = (
         "log.csv.gz: unpacks to more than 1,000,000 bytes; set max_unpacked_gb under [data] to "
         "what it unpacks to, in GB, if that is right (--set data.max_unpacked_gb=…)"
     )
     with refusal(DataError, message):
-        load(small.config_of(tmp_path, data={"max_unpacked_gb": 0.001}).layout())
-    config = small.config_of(tmp_path, data={"max_unpacked_gb": 0.003})
-    assert len(load(config.layout()).events.user) == 150_000
+        load(low.layout())
+    assert len(load(high.layout()).events.user) == 150_000
     assert small.config_of(tmp_path).data.cap.free == 1 << 30
+
+
+def test_many_values_and_long_ids_of_a_run_are_refused(tmp_path: Path) -> None:
+    """Of 68 million equal values a file holds one; an id counts in every row."""
+    path, cure = tmp_path / "per_user.parquet", "harness run writes the folder again"
+    pl.select(pl.repeat(0.0, 68_000_000).alias("MAP@12")).write_parquet(path)
+    with refusal(DataError, f"{path}: unpacks to more than 1,073,741,824 bytes; {cure}, from its"):
+        rows_of(path)
+    pl.DataFrame({"user": ["u" * 100_000] * 11}).write_parquet(path)
+    with refusal(DataError, f"{path}: unpacks to more than 1,000,000 bytes; {cure}"):
+        rows_of(path, cap=Cap(1_000_000, 1_000_000, ""))

@@ -11,9 +11,7 @@ import pytest
 import small
 from conftest import ROOT
 from jsonschema import Draft202012Validator
-from typer.main import get_command
 
-from harness.cli import app
 from harness.metrics import DEFINITIONS, DIVISORS
 from harness.metrics.conventions import CONVENTIONS
 from harness.report import docs, model_docs, schemas
@@ -155,14 +153,6 @@ def test_each_is_a_schema_that_is_open(name: str) -> None:
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert '"additionalProperties": false' not in STORED[name]
-
-
-def test_every_command_with_a_format_has_one() -> None:
-    commands = get_command(app).commands  # type: ignore[attr-defined]
-    asked = {name for name, one in commands.items() if "format_" in {p.name for p in one.params}}
-    titles = [document.title for document in DOCUMENTS.values()]
-    printed = [re.match(r"harness (\w+) .*--format json", title) for title in titles]
-    assert asked == {match[1] for match in printed if match}
 
 
 def test_the_page_names_every_one() -> None:
