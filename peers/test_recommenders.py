@@ -31,7 +31,7 @@ MODELS = {
     "pure_svd": (PureSVD(8), 1e-5),
 }
 DENSE = ("als", "ease", "pure_svd")
-RATINGS = [HERE.parent / "tests/files/movielens/ratings.csv"]
+RATINGS = [HERE / "movielens/ratings.csv"]
 RATINGS += (HERE.parent / "data/ml-latest-small").glob("ratings.csv")
 
 
