@@ -46,28 +46,23 @@ def test_every_answer_to_what_orders_rows_is_one(tmp_path: Path, answer: Named) 
     assert "SUB111" not in codes(tmp_path, EXAMPLES["SUB111"], replace(known, named=answer))
 
 
-@pytest.mark.parametrize(
-    ("rows", "header"),
-    [
-        ("ann,a b\nbob,b\ncem,a\n", "user,items"),
-        ("ann,a\nbob,b\nbob,a\ncem,a\n", "user,item"),
-    ],
-)
-def test_a_header_to_write_is_one(tmp_path: Path, rows: str, header: str) -> None:
+def test_a_header_to_write_is_one(tmp_path: Path) -> None:
     """No sample names the columns: the first row would be its own header."""
-    path, truth = tmp_path / "lists.csv", "user,items\nann,a\nbob,b\ncem,a\n"
-    path.write_text(rows)
-    hint = fault(by_solution(path, truth).validation, "SUB109").hint
-    assert hint == f"write a header that names each column: {header}"
-    path.write_text(f"{header}\n{rows}")
-    assert by_solution(path, truth).validation.valid
+    path, truth = tmp_path / "lists.csv", "user,items\nann,a\nbob,b\n"
+    for header, rows in (
+        ("user,items", "ann,a b\nbob,b\n"),
+        ("user,item", "ann,a\nbob,b\nbob,a\n"),
+    ):
+        path.write_text(rows)
+        hint = fault(by_solution(path, truth).validation, "SUB109").hint
+        assert hint == f"write a header that names each column: {header}"
+        path.write_text(f"{header}\n{rows}")
+        assert by_solution(path, truth).validation.valid
 
 
 @pytest.mark.parametrize(
     ("between", "code", "hint"),
     [
-        (" ", "SUB205", "put one space between items"),
-        (" ", "SUB310", "join the items: ' '.join(items)"),
         (",", "SUB205", "put the list in quotes"),
         (",", "SUB310", "join the items: ','.join(items)"),
         ("|", "SUB205", "put a bar between items"),

@@ -10,7 +10,7 @@ from harness.submission.validate import validate
 
 
 def test_every_fault_of_a_line_is_among_them() -> None:
-    """But those where ids are no numbers, or nobody says which there are."""
+    """But those of ids that are no numbers, or that nobody knows."""
     of_lines = {code for fault, code in OF_FAULT.items() if isinstance(fault, int)}
     assert of_lines - set(FAULTS) == {"SUB210", "SUB312", "SUB317"}
 
