@@ -91,7 +91,7 @@ def test_another_kind_of_text(tmp_path: Path, content: bytes, expected: tuple[ob
     assert findings(tmp_path, content) == [expected]
 
 
-GZIP, ZIP = gzip.compress(GOOD.encode() * 100, mtime=0), zipped()
+GZIP, ZIP = gzip.compress(GOOD.encode(), mtime=0), zipped()
 
 
 @pytest.mark.parametrize(
