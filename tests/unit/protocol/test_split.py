@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 import small
 from conftest import refusal
+from few_events import DAY, Row, dataset
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -20,28 +21,7 @@ from harness.core.errors import DataError
 from harness.core.exact_sum import add
 from harness.data.dataset import Dataset, Events, no_events
 from harness.data.loading import load
-from harness.data.ordering import canonical
 from harness.protocol.split import Split, by_time, divided, end_of, of_sums, split, sums
-
-DAY = 86_400_000_000
-Row = tuple[str, str, int]
-
-
-def dataset(rows: list[Row], valid: list[Row] | None = None) -> Dataset:
-    """Return the data set of (user, item, microseconds); with `valid`, as a second table."""
-    every = [*rows, *(valid or [])]
-    users, items = sorted({u for u, _, _ in every}), sorted({i for _, i, _ in every})
-    kinds = [0] * len(rows) + [1] * len(valid or [])
-    events = Events(
-        np.array([users.index(u) for u, _, _ in every], np.int32),
-        np.array([items.index(i) for _, i, _ in every], np.int32),
-        np.array([t for _, _, t in every], np.int64),
-        np.array(kinds, np.uint8),
-    )
-    names = ("event",) if valid is None else ("event", "event")
-    ordered = canonical(events, len(users), len(items), len(names))
-    ids = pl.Series(users), pl.Series(items)
-    return Dataset("table", *ids, ordered, names, "train", valid_kinds=(1,) if valid else ())
 
 
 def rows_of(data: Dataset, events: Events) -> list[Row]:
@@ -93,15 +73,10 @@ def test_calendar_holds_out_exactly_the_last_dates(
 
 
 @pytest.mark.parametrize(
-    ("times", "held"),
-    [
-        # The last date counts even where it has just begun.
-        ([at("2020-09-01 23:59:59"), at("2020-09-02")], [at("2020-09-02")]),
-        # Dates before 1970 are dates too.
-        ([-2 * DAY, -DAY, -1], [-DAY, -1]),
-    ],
+    ("times", "held"), [([DAY - 1, DAY], [DAY]), ([-DAY - 1, -DAY, -1], [-DAY, -1])]
 )
 def test_a_day_begins_at_midnight(times: list[int], held: list[int]) -> None:
+    """The last date counts even where it has just begun; dates before 1970 are dates too."""
     parts = split(dataset([("ann", "a", time) for time in times]), time_split(valid_days=1))
     assert parts.valid.time.tolist() == held
 

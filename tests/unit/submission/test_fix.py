@@ -230,23 +230,15 @@ def test_it_is_found_and_mended(
     assert before - after == set(codes.split())
 
 
-@pytest.mark.parametrize(
-    ("content", "becomes", "before", "after"),
-    [
-        # Letters that are no hexadecimal digits may tell two people apart.
-        ("user,items\nann,a b\nBOB,b\n", "user,items\nann,a b\nBOB,b\nbob,\n",
-         {"SUB201": 1, "SUB202": 1}, {"SUB202": 1}),
-        # Rows that differ stay.
-        (LISTS + "bob,z\nbob,y\n", LISTS + "bob,z\n", {"SUB203": 1, "SUB211": 1}, {"SUB203": 1}),
-    ],
-)  # fmt: skip
-def test_what_is_not_certain_is_not_mended(
-    tmp_path: Path, content: str, becomes: str, before: dict[str, int], after: dict[str, int]
-) -> None:
-    known = in_short(tmp_path, "ann bob", "")
-    assert {p.code: p.count for p in checked(tmp_path, content, known).errors} == before
-    assert fixed(tmp_path, content, known) == becomes
-    assert {p.code: p.count for p in checked(tmp_path, becomes, known).errors} == after
+def test_what_is_not_certain_is_not_mended(tmp_path: Path) -> None:
+    """Letters that are no hexadecimal digits may tell two people apart; rows that differ stay."""
+    known, content = in_short(tmp_path, "ann bob", ""), "user,items\nann,a b\nBOB,b\nann,b\n"
+    assert [p.code for p in checked(tmp_path, content, known).errors] == [
+        "SUB201",
+        "SUB202",
+        "SUB203",
+    ]
+    assert fixed(tmp_path, content, known) == content + "bob,\n"
 
 
 @pytest.mark.parametrize("rows", ['"1","5","7"\n"2","6","9"\n', '"a","5","7 8"\n"b","6","9"\n'])

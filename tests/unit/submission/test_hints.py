@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from checking import LONG, ROWS, against, by_solution, checked, codes
 
-from harness.submission.format import FORMATS, Named
+from harness.submission.format import FORMATS
 from harness.submission.problems import Problem, Validation
 from harness.submission.rules import EXAMPLES
 from harness.submission.rules.rule import GOOD
@@ -35,15 +35,6 @@ def test_a_file_is_rid_of_what_its_hint_is_followed_on(tmp_path: Path, code: str
     after = checked(tmp_path, FOLLOWED.get(code, GOOD), known)
     assert code not in {problem.code for problem in after.problems}
     assert after.valid
-
-
-@pytest.mark.parametrize(
-    "answer", [Named(score="votes"), Named(rank="votes"), Named(row_order=True)]
-)
-def test_every_answer_to_what_orders_rows_is_one(tmp_path: Path, answer: Named) -> None:
-    known = against(tmp_path)
-    assert fault(checked(tmp_path, EXAMPLES["SUB111"], known), "SUB111").hint.count("--") == 3
-    assert "SUB111" not in codes(tmp_path, EXAMPLES["SUB111"], replace(known, named=answer))
 
 
 def test_a_header_to_write_is_one(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from harness.submission.format import Named
 from harness.submission.rules.rule import SAMPLE
 from harness.submission.validate import Examined, examine, validate
 
-BESIDE = {"SUB102": "SUB101", "SUB103": "SUB204 SUB404", "SUB104": "SUB404", "SUB302": "SUB303"}
+BESIDE = {"SUB102": "SUB101", "SUB302": "SUB303"}
 
 
 @pytest.mark.parametrize("code", ROWS)
