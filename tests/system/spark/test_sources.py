@@ -62,18 +62,15 @@ def sqlite_table(folder: Path) -> dict[str, Any]:
     return {"events": "shop.db::log"}
 
 
-def by_user() -> pl.DataFrame:
-    return frame().group_by("user", maintain_order=True).agg("item", "time")
+def lists(folder: Path) -> dict[str, Any]:
+    by_user = frame().group_by("user", maintain_order=True).agg("item", "time")
+    by_user.write_parquet(folder / "lists.parquet")
+    by_user.write_ndjson(folder / "log.jsonl")
+    return {"events": "lists.parquet", "rows": ["item", "time"]}
 
 
 def json_lines(folder: Path) -> dict[str, Any]:
-    by_user().write_ndjson(folder / "log.jsonl")
-    return {"events": "log.jsonl", "rows": ["item", "time"]}
-
-
-def lists(folder: Path) -> dict[str, Any]:
-    by_user().write_parquet(folder / "lists.parquet")
-    return {"events": "lists.parquet", "rows": ["item", "time"]}
+    return lists(folder) | {"events": "log.jsonl"}
 
 
 KINDS = [colons, patterns, hive, duckdb_table, sqlite_table, json_lines, lists]
@@ -92,15 +89,11 @@ def test_buckets_are_those_of_the_local_engine(
             all_same(one, other)
 
 
-@pytest.mark.parametrize(
-    "data", [{"events": "file:///x.jsonl"}, {"events": "table:x", "rows": "a"}]
-)
-def test_lists_are_read_from_files_that_workers_see(
-    spark: Any, tmp_path: Path, data: dict[str, Any]
-) -> None:
-    layout = small.config(tmp_path, data=data).layout()
-    with refusal(UsageError, data["events"], "are read from files that every worker sees"):
-        read(spark, layout, 1)
+def test_lists_are_read_from_files_that_workers_see(spark: Any, tmp_path: Path) -> None:
+    for data in ({"events": "file:///x.jsonl"}, {"events": "table:x", "rows": "a"}):
+        layout = small.config(tmp_path, data=data).layout()
+        with refusal(UsageError, data["events"], "are read from files that every worker sees"):
+            read(spark, layout, 1)
 
 
 def test_remote_text_with_a_long_separator(
@@ -111,12 +104,10 @@ def test_remote_text_with_a_long_separator(
     monkeypatch.setattr(bucketing, "bucket_count", lambda events: 1)
     data = {"separator": "::", "encoding": "latin-1"}
     remote = data | {"events": (tmp_path / "log.dat").as_uri()}
-    layouts = [
-        small.config(tmp_path, data=given).layout()
-        for given in (data | {"events": "log.dat"}, remote)
-    ]
-    with prepared(spark, layouts[0]) as here, prepared(spark, layouts[1]) as there:
-        for one, other in zip(datasets(here), datasets(there), strict=True):
-            assert one.user_ids.to_list() == ['"é']
-            assert other.item_ids.to_list() == ["a", "b:c"]
-            all_same(one, other)
+    local = data | {"events": "log.dat"}
+    one, other = (small.config(tmp_path, data=of).layout() for of in (local, remote))
+    with prepared(spark, one) as here, prepared(spark, other) as there:
+        (found,), (expected,) = datasets(there), datasets(here)
+        assert found.user_ids.to_list() == ['"é']
+        assert found.item_ids.to_list() == ["a", "b:c"]
+        all_same(found, expected)
