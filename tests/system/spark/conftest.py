@@ -214,6 +214,14 @@ def cluster(daemons: Daemons) -> Cluster:
     return Cluster(daemons)
 
 
+@pytest.fixture
+def on_cluster(cluster: Cluster, on_loopback: None) -> Iterator[Any]:
+    """Return a session of that cluster."""
+    with session(cluster.url) as opened:
+        small(opened)
+        yield opened
+
+
 class Twice:
     """A session of a cluster that runs tasks twice as soon as it can, and tells whether it did."""
 

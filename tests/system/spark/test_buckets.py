@@ -47,7 +47,7 @@ ITEMS = "item,kind\na,shoe\nz,\n"
 def plain(value: Any) -> Any:
     """Return what can be compared: values with their types."""
     if isinstance(value, Events):
-        return {name: plain(part) for name, part in vars(value).items()}
+        return [plain(getattr(value, name)) for name in ("user", "item", "time", "kind", "row")]
     if isinstance(value, np.ndarray):
         return value.dtype, value.tolist()
     return (value.name, value.dtype, value.to_list()) if isinstance(value, pl.Series) else value
@@ -189,7 +189,7 @@ FAULTS: list[tuple[str, dict[str, Any], str]] = [
     (HEAD + "ann,a,soon\n", {}, 'column "time": found "soon", expected an ISO time'),
     ("user,item,time,stars\nann,a,2020-01-01,many\n", {"where": {"stars": {"min": 3}}},
      'column "stars": found "many", expected a number'),
-    (LOG, {"user": "usr"}, 'no column "usr"; did you mean "user"?'),
+    (LOG, {"user": "usr"}, 'no column "usr"'),
 ]  # fmt: skip
 
 
