@@ -172,15 +172,6 @@ def test_attributes_that_spark_reads_are_frames_of_each_bucket(spark: Any, tmp_p
             assert data.item_ids.to_list() == ["a", "b, the second", "c", "z"]
 
 
-def test_a_user_of_many_events_beside_others_of_few(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tenth = pl.int_range(pl.len()) % 10 == 0
-    frame = many(3, 30_000).with_columns(user=pl.when(tenth).then("user").otherwise(pl.lit("one")))
-    frame.write_parquet(tmp_path / "log.parquet")
-    compare(spark, table(tmp_path, events="log.parquet").layout(), 64, monkeypatch)
-
-
 HEAD = "user,item,time\n"
 FAULTS: list[tuple[str, dict[str, Any], str]] = [
     (HEAD, {}, "log.csv: the table has no rows"),

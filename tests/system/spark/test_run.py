@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 import small
 from conftest import Cli, is_refused, refusal, tells
@@ -64,14 +63,6 @@ def test_the_folder_holds_what_other_commands_read(spark: Any, tmp_path: Path) -
     found, local = (timeless(compare(f).to_dict() | {"models": ()}) for f in (there, here))
     assert found == local
     assert compare(there, here).comparison == compare(here).comparison  # equal scores, one model
-
-
-def test_lists_by_hand(spark: Any, tmp_path: Path) -> None:
-    """b had two events before the last day; then a, c and d have one each, in id order."""
-    run(small.config(tmp_path), tmp_path / "run", buckets=2)
-    rows = pl.read_parquet(tmp_path / "run" / "recommendations.parquet" / "*.parquet")
-    expected = [(user, "popular", 0, ["b", "a"]) for user in ("ann", "bob", "cid")]
-    assert rows.sort("user").rows() == expected
 
 
 def test_a_model_beside_the_config_travels(spark: Any, tmp_path: Path) -> None:

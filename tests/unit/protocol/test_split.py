@@ -1,9 +1,7 @@
 """Splits against what their rules say, in plain Python; no event may be lost or stand twice."""
 
 from collections import Counter
-from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +16,9 @@ from hypothesis import strategies as st
 
 from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, TimeSplit
 from harness.core.errors import DataError
-from harness.core.exact_sum import add
-from harness.data.dataset import Dataset, Events, no_events
+from harness.data.dataset import Dataset, Events
 from harness.data.loading import load
-from harness.protocol.split import Split, by_time, divided, end_of, of_sums, split, sums
+from harness.protocol.split import Split, by_time, divided, end_of, split
 
 
 def rows_of(data: Dataset, events: Events) -> list[Row]:
@@ -201,17 +198,6 @@ def test_another_type_of_event_at_the_same_time_is_the_same_event() -> None:
     ids, kinds = (pl.Series(["ann"]), pl.Series(["a"])), ("sale", "view", "view")
     parts = split(Dataset("table", *ids, events, kinds, "train", valid_kinds=(2,)), GIVEN)
     assert parts.notes()[0].startswith("1 of 1 validation event is a training event too")
-
-
-def test_notes_add_up_over_parts_of_the_users() -> None:
-    train = [("ann", "a", 1), ("bob", "b", 2), ("cid", "c", 3)]
-    every = dataset(train, [("ann", "a", 1), ("bob", "b", 2), ("cid", "c", 4)])
-    events = every.events
-    parts = [replace(every, events=events.where(events.user == user)) for user in range(3)]
-    total = reduce(add, (sums(divided(part, GIVEN)) for part in parts))
-    empty = divided(replace(every, events=no_events()), GIVEN)
-    assert of_sums(empty, total).notes() == split(every, GIVEN).notes()
-    assert of_sums(empty, total).notes()[0].startswith("2 of 3 validation events are")
 
 
 @given(rows_strategy, rows_strategy)

@@ -82,12 +82,6 @@ def test_ids_that_were_made_to_share_a_slot_do_not() -> None:
     assert longest_run(learnt(pl.Series(made))) < 12
 
 
-def test_every_table_has_a_secret_of_its_own() -> None:
-    one, other = (learnt(pl.Series(["ann", "bob"])) for _ in range(2))
-    assert one.secret.tolist() != other.secret.tolist()
-    assert one.table.tolist() != other.table.tolist()
-
-
 def test_kept_ids_are_found_with_their_own_secret_until_the_file_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,9 +1,10 @@
 """Every rule by its example: the words of docs/submission-checks.md, and what else is there."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from checking import against, checked
+from checking import ROWS, against, by_solution, checked
 from conftest import ROOT
 
 from harness.delimited import blocks
@@ -12,7 +13,7 @@ from harness.submission.expected import Against
 from harness.submission.faults import COUNT
 from harness.submission.findings import Findings
 from harness.submission.format import FORMATS
-from harness.submission.problems import problems
+from harness.submission.problems import Problem, Validation, problems
 from harness.submission.rules import EXAMPLES, OF_FAULT, RULES
 from harness.submission.rules.rule import GOOD
 from harness.submission.validate import validate
@@ -131,3 +132,45 @@ def test_a_column_that_steers_a_terminal_is_shown_without(tmp_path: Path) -> Non
     assert [p.column for p in faults if p.code == "SUB301"] == ["�[2J"]
     (strange,) = (p for p in faults if p.code == "SUB102")
     assert strange.hint == "drop it, or give it the right name: user,�[2J"
+
+
+# Hints that depend on the file.
+
+
+def fault(result: Validation, code: str) -> Problem:
+    return next(problem for problem in result.problems if problem.code == code)
+
+
+def test_a_header_to_write_is_one(tmp_path: Path) -> None:
+    """No sample names the columns: the first row would be its own header."""
+    path, truth = tmp_path / "lists.csv", "user,items\nann,a\nbob,b\n"
+    for header, rows in (
+        ("user,items", "ann,a b\nbob,b\n"),
+        ("user,item", "ann,a\nbob,b\nbob,a\n"),
+    ):
+        path.write_text(rows)
+        hint = fault(by_solution(path, truth).validation, "SUB109").hint
+        assert hint == f"write a header that names each column: {header}"
+        path.write_text(f"{header}\n{rows}")
+        assert by_solution(path, truth).validation.valid
+
+
+@pytest.mark.parametrize(
+    ("between", "code", "hint"),
+    [
+        (",", "SUB205", "put the list in quotes"),
+        (",", "SUB310", "join the items: ','.join(items)"),
+        ("|", "SUB205", "put a bar between items"),
+    ],
+)
+def test_a_hint_knows_what_stands_between_items(
+    tmp_path: Path, between: str, code: str, hint: str
+) -> None:
+    known = replace(against(tmp_path), format=replace(FORMATS["hm"], between=between))
+    assert fault(checked(tmp_path, EXAMPLES[code], known), code).hint == hint
+
+
+@pytest.mark.parametrize("code", ["SUB205", "SUB309", "SUB310"])
+def test_a_hint_knows_that_a_row_holds_an_item(tmp_path: Path, code: str) -> None:
+    hint = fault(checked(tmp_path, ROWS[code][0]), code).hint
+    assert hint == "write one item a row: customer_id,article_id,rank"

@@ -5,7 +5,6 @@ import zipfile
 from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
-from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -14,11 +13,10 @@ from conftest import refusal
 from harness.core.errors import DataError, HarnessError
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.lists import read_lists
-from harness.submission.expected import Against, of_tables
+from harness.submission.expected import of_tables
 from harness.submission.format import Named, Separators
 from harness.submission.order import refuse_unsaid
 from harness.submission.read import File, read
-from harness.submission.validate import validate
 
 LONG = "user,item\nann,a\nann,b\nbob,c\n"
 WIDE = "user,items\nann,a b\nbob,c\n"
@@ -134,11 +132,6 @@ def test_parts_with_other_columns_are_refused(tmp_path: Path) -> None:
     refused(tmp_path, "part-2.csv", "rank")
 
 
-def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
-    (tmp_path / "list.csv").touch()
-    refused(tmp_path / "lists.csv", "no such file", "list.csv")
-
-
 ONE_COLUMN = ["two", "the user and the items"]
 MISSING_ID = ["line 3", "the id is missing", "drop such rows"]
 REFUSED: list[tuple[str, list[str]]] = [
@@ -166,25 +159,6 @@ REFUSED: list[tuple[str, list[str]]] = [
 def test_what_is_no_table_of_lists_is_refused(path: Path, text: str, words: list[str]) -> None:
     path.write_text(text, encoding="latin-1")
     refused(path, *words)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        ("collect_schema", "cannot be read as a table: not yet implemented"),
-        ("collect", "cannot be read: not yet implemented"),
-    ],
-)
-def test_parquet_over_which_polars_panics(
-    tmp_path: Path, call: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "lists.parquet"
-    pl.DataFrame({"user": ["ann"], "item": ["a"]}).write_parquet(path)
-    panic = Mock(side_effect=pl.exceptions.PanicException("not yet implemented"))
-    for name in (call, "collect_batches"):
-        monkeypatch.setattr(pl.LazyFrame, name, panic)
-    refused(path, words)
-    assert [p.code for p in validate(path, Against()).problems] == ["SUB015"]
 
 
 def test_a_sample_or_items_without_a_header(tmp_path: Path) -> None:
