@@ -100,13 +100,10 @@ def test_whole_numbers_of_any_width_are_the_same_ids(spark: Any) -> None:
 
 def test_metrics_beyond_accuracy(spark: Any) -> None:
     tables = LISTS, TRUTH, TRAIN, KINDS
-    (lists, truth, train, kinds), local = (
-        (frame(spark, t) for t in tables),
-        map(pl.DataFrame, tables),
-    )
-    found = evaluate(lists, truth, BEYOND, train=train, attributes=kinds)
-    lists, truth, train, kinds = local
-    expected = harness.evaluate(lists, truth, BEYOND, train=train, attributes=kinds)
+    *sides, train, kinds = (frame(spark, table) for table in tables)
+    found = evaluate(*sides, BEYOND, train=train, attributes=kinds)
+    *sides, train, kinds = map(pl.DataFrame, tables)
+    expected = harness.evaluate(*sides, BEYOND, train=train, attributes=kinds)
     assert found.to_dict() == expected.to_dict()
     assert found.attrs == expected.attrs
 

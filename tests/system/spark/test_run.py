@@ -133,19 +133,13 @@ def test_the_command_prints_what_it_prints_here(spark: Any, cli: Cli, here: Path
     assert done[1].replace("there", "local") == expected
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--master", "local[2]"], "--master is an option of --engine spark"),
-        (["--tables", "x"], "--tables is an option of --engine spark"),
-        (["--engine", "spark", "--memory", "2GB"], "--memory is an option of --engine local"),
-    ],
-)
-def test_options_of_the_other_engine_are_refused(
-    cli: Cli, here: Path, options: list[str], words: str
-) -> None:
+def test_options_of_the_other_engine_are_refused(cli: Cli, here: Path) -> None:
     small.write(here, {"c.toml": small.toml(POPULAR), "log.csv": LOG})
-    is_refused(cli("run", "c.toml", *options), words)
+    for line in ("--master local[2]", "--tables x", "--engine spark --memory 2GB"):
+        *_, option, _ = line.split()
+        engine = "local" if "spark" in line else "spark"
+        words = f"{option} is an option of --engine {engine}"
+        is_refused(cli("run", "c.toml", *line.split()), words)
 
 
 TIME = {"split": {"strategy": "time", "folds": 2}}
@@ -161,13 +155,8 @@ IN_MEMORY = "; or run without it, where --memory says how much may be used"
     ("sections", "told"),
     [
         (TIME, f"folds, and {ONE_SET}set folds = 1, which is the last{IN_MEMORY}"),
-        (
-            GIVEN,
-            "valid names 2 files, one a fold, and "
-            f"{ONE_SET}name one file there, and one in [data] events{IN_MEMORY}",
-        ),
+        (GIVEN, f"a fold, and {ONE_SET}name one file there, and one in [data] events{IN_MEMORY}"),
         (TIME | {"data": {"path": "s3a://shop"}}, f"{ONE_SET}set folds = 1, which is the last"),
-        (TIME | {"data": {"events": "table:shop.sales"}}, "set folds = 1, which is the last"),
     ],
 )
 def test_folds_are_refused_with_what_names_one(

@@ -1,6 +1,5 @@
 """What workers send: the same values come back, and other bytes are refused."""
 
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -60,24 +59,12 @@ def test_a_matrix_whose_places_lie_outside_is_refused() -> None:
         unpacked(packed({"m": broken}))
 
 
-ONE = np.array([1])
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"a": 1},
-        {"a": "text"},
-        {"a": [1]},
-        {"a": None},
-        {"a": np.array(["x"])},
-        {1.5: ONE},
-        {True: ONE},
-    ],
-)
-def test_what_cannot_be_packed(values: Any) -> None:
-    with pytest.raises(TypeError, match="cannot be packed"):
-        packed(values)
+def test_what_cannot_be_packed() -> None:
+    one = np.array([1])
+    values = 1, "text", [1], None, np.array(["x"])
+    for other in (*({"a": value} for value in values), {1.5: one}, {True: one}, {None: one}):
+        with pytest.raises(TypeError, match="cannot be packed"):
+            packed(other)
 
 
 def test_numbers_take_as_few_bytes_as_hold_them() -> None:
