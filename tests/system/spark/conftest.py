@@ -39,15 +39,6 @@ EAGER = {
 """Settings of speculation: any task is run twice while a core is free."""
 
 
-def missing() -> str | None:
-    """Return what is missing for tests of Spark, and how it is installed."""
-    if importlib.util.find_spec("pyspark") is None:
-        return "PySpark is not installed; make spark installs it"
-    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-        return "no Java is installed; make spark installs it"
-    return None
-
-
 NOISE = [
     pytest.mark.filterwarnings(f"ignore::{kind}Warning")
     for kind in ("Future", "Deprecation", "Resource")
@@ -55,22 +46,25 @@ NOISE = [
 """Marks of tests that use PySpark, which warns of itself."""
 
 
-def by_value(module: str) -> None:
-    """Send workers the functions of a module of tests, which they do not have."""
-    from pyspark import cloudpickle
-
-    cloudpickle.register_pickle_by_value(sys.modules[module])
+SENT = [*NOISE, pytest.mark.usefixtures("by_value")]
+"""Marks of those with functions of their own, which go to workers."""
 
 
 @pytest.fixture(scope="session")
 def installed() -> None:
     """Skip where PySpark or Java is missing, or fail where they are required."""
-    found = missing()
-    if found is None:
-        return
-    if os.environ.get("HARNESS_SPARK") == "required":
-        pytest.fail(found)
-    pytest.skip(found)
+    java = shutil.which("java") or os.environ.get("JAVA_HOME")
+    if importlib.util.find_spec("pyspark") is None or not java:
+        told = pytest.fail if os.environ.get("HARNESS_SPARK") == "required" else pytest.skip
+        told("PySpark or Java is not installed; make spark installs them")
+
+
+@pytest.fixture(scope="module")
+def by_value(installed: None, request: pytest.FixtureRequest) -> None:
+    """Send workers the functions of the module of tests, which they do not have."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(request.module)
 
 
 @pytest.fixture(scope="session")

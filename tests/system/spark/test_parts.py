@@ -10,14 +10,9 @@ import pytest
 
 from harness.core.errors import DataError
 from harness.spark.parts import SCHEMA, Parts, kept, rows
-from spark.conftest import NOISE, by_value
+from spark.conftest import SENT
 
-pytestmark = NOISE
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _by_value(installed: None) -> None:
-    by_value(__name__)
+pytestmark = SENT
 
 
 def numbers(batches: Any) -> Any:

@@ -1,6 +1,5 @@
 """What workers send: the same values come back, and other bytes are refused."""
 
-
 import numpy as np
 import polars as pl
 import pytest
