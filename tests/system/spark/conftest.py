@@ -30,15 +30,17 @@ SMALL = {
 }
 """Settings of tests' sessions: more than one partition, whatever little there is."""
 EAGER = {
-    "interval": "10ms",
-    "quantile": "0.1",
-    "multiplier": "0.1",
-    "minTaskRuntime": "1ms",
-    "efficiency.enabled": "false",
+    "speculation": "true",
+    "speculation.interval": "10ms",
+    "speculation.quantile": "0.1",
+    "speculation.multiplier": "0.1",
+    "speculation.minTaskRuntime": "1ms",
+    "speculation.efficiency.enabled": "false",
+    "eventLog.enabled": "true",
+    "eventLog.compress": "false",
+    "ui.enabled": "false",
 }
-"""Settings of speculation: any task is run twice while a core is free."""
-
-
+"""Settings with which any task is run twice while a core is free, and that is told."""
 NOISE = [
     pytest.mark.filterwarnings(f"ignore::{kind}Warning")
     for kind in ("Future", "Deprecation", "Resource")
@@ -216,41 +218,30 @@ def on_cluster(cluster: Cluster, on_loopback: None) -> Iterator[Any]:
         yield opened
 
 
-class Twice:
-    """A session of a cluster that runs tasks twice as soon as it can, and tells whether it did."""
-
-    def __init__(self, cluster: Cluster, folder: Path) -> None:
-        from pyspark.sql import SparkSession
-
-        self._events = folder / "spark-events"
-        self._events.mkdir()
-        builder = SparkSession.builder.master(cluster.url).config("spark.speculation", "true")
-        builder = builder.config("spark.ui.enabled", "false")
-        for name, value in EAGER.items():
-            builder = builder.config(f"spark.speculation.{name}", value)
-        kept = {"enabled": "true", "dir": self._events.as_uri(), "compress": "false"}
-        for name, value in kept.items():
-            builder = builder.config(f"spark.eventLog.{name}", value)
-        self.session = builder.getOrCreate()
-
-    def happened(self) -> bool:
-        """Stop the session, and return whether a task was run twice."""
-        self.session.stop()
-        files = [path for path in self._events.rglob("events_*") if path.is_file()]
-        return any('"Speculative":true' in path.read_text() for path in files)
-
-
 @pytest.fixture
 def twice(
     cluster: Cluster, on_loopback: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Twice]:
+) -> Iterator[Callable[[], bool]]:
+    """Open a session that runs tasks twice; yield what ends it, and tells whether it did."""
+    from pyspark.sql import SparkSession
+
     if OTHER_HOST == LOOPBACK:
         pytest.skip("this system has one loopback address; Spark runs no task twice on one host")
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    found = Twice(cluster, tmp_path)
-    small(found.session)
-    yield found
-    found.session.stop()
+    events, builder = tmp_path / "spark-events", SparkSession.builder.master(cluster.url)
+    events.mkdir()
+    for name, value in (EAGER | {"eventLog.dir": events.as_uri()}).items():
+        builder = builder.config(f"spark.{name}", value)
+    opened = builder.getOrCreate()
+    small(opened)
+
+    def happened() -> bool:
+        opened.stop()
+        files = [path for path in events.rglob("events_*") if path.is_file()]
+        return any('"Speculative":true' in path.read_text() for path in files)
+
+    yield happened
+    opened.stop()
 
 
 @pytest.fixture(scope="session")

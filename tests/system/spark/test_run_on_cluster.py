@@ -21,7 +21,7 @@ from harness.config import Config
 from harness.experiment import run_folder
 from harness.experiment.run import run as run_locally
 from harness.spark import reading, run
-from spark.conftest import NOISE, Cluster, Twice, until
+from spark.conftest import NOISE, Cluster, until
 from spark.test_buckets import many
 
 pytestmark = NOISE
@@ -184,7 +184,9 @@ class Late(OneOrder, FromSums):
 """A model whose first task sleeps, where Spark runs it: so long that it is begun anew elsewhere."""
 
 
-def test_tasks_that_are_run_twice_change_nothing(twice: Twice, tmp_path: Path, local: Any) -> None:
+def test_tasks_that_are_run_twice_change_nothing(
+    twice: Callable[[], bool], tmp_path: Path, local: Any
+) -> None:
     small.write(tmp_path, {"late.py": LATE})
     late = {"name": "late", "use": "late:Late"}
     given = small.config(tmp_path, *small.MODELS, late, log=small.MANY)
@@ -192,4 +194,4 @@ def test_tasks_that_are_run_twice_change_nothing(twice: Twice, tmp_path: Path, l
     found = run(given, tmp_path / "run", buckets=16)
     assert timeless(found.to_dict()) == expected
     same_tables(tmp_path / "run", tmp_path / "local")
-    assert twice.happened()
+    assert twice()
