@@ -1,5 +1,6 @@
 """Files with any faults, each in a place of its own."""
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -12,8 +13,6 @@ FIRST, SECOND = "0706016001", "0706016002"
 LISTS = 30
 USERS = [f"user{number:02}" for number in range(LISTS)]
 
-Edit = Callable[[list[str]], list[str]]
-
 BEFORE, BEHIND = GOOD.encode().split(b"bob,0706016003")
 OF_A_ROW: dict[str, str] = {
     code: example[len(BEFORE) : -len(BEHIND)].decode()
@@ -22,23 +21,13 @@ OF_A_ROW: dict[str, str] = {
     if code not in ("SUB011", "SUB201", "SUB210", "SUB312")
 }
 """What an example makes of bob's row; each has a user of its own."""
-
-
-def header(there: str, instead: str) -> Edit:
-    return lambda rows: [rows[0].replace(there, instead, 1), *rows[1:]]
-
-
-def with_cells(before: str, behind: str) -> Callable[[str], str]:
-    return lambda row: f"{before}{row}{behind}" if row else row
-
-
-OF_THE_FILE: dict[str, Edit] = {
-    "SUB102": lambda rows: [rows[0] + ",note", *map(with_cells("", ",x"), rows[1:])],
-    "SUB103": lambda rows: [rows[0] + ",prediction", *map(with_cells("", ","), rows[1:])],
-    "SUB105": header("prediction", "prediction "),
-    "SUB106": header("customer_id", "Customer_ID"),
-    "SUB107": lambda rows: ["," + rows[0], *map(with_cells("0,", ""), rows[1:])],
-    "SUB201": lambda rows: rows[:-1],
+OF_THE_FILE: dict[str, Callable[[str], str]] = {
+    "SUB102": lambda text: re.sub("(?<=.)\n", ",x\n", text),
+    "SUB103": lambda text: re.sub("(?<=.)\n", ",prediction\n", text),
+    "SUB105": lambda text: text.replace("prediction", "prediction ", 1),
+    "SUB106": lambda text: text.replace("customer_id", "Customer_ID", 1),
+    "SUB107": lambda text: "," + re.sub("\n(?=.)", "\n0,", text),
+    "SUB201": lambda text: text[: text[:-1].rindex("\n") + 1],
 }
 OF_ITS_BYTES: dict[str, Callable[[bytes], bytes]] = {
     "SUB005": lambda text: text + b"caf\xe9," + FIRST.encode() + b"\n",
@@ -72,21 +61,16 @@ def content(*faults: str) -> bytes:
     for number, (code, row) in enumerate(OF_A_ROW.items(), 1):
         if code in faults:
             rows[number] = row.replace("bob", USERS[number - 1])
-    rows = "\n".join(rows).split("\n")
+    lines = "\n".join([*rows, ""])
     for code, edit in OF_THE_FILE.items():
-        rows = edit(rows) if code in faults else rows
-    text = "\n".join([*rows, ""]).encode()
+        lines = edit(lines) if code in faults else lines
+    text = lines.encode()
     for code, change in OF_ITS_BYTES.items():
         text = change(text) if code in faults else text
     return text
 
 
-def not_found(pairs: Iterable[tuple[str, str]], folder: Path) -> list[tuple[str, str, list[str]]]:
-    """Return the pairs of faults of which one is not found beside the other, and what is."""
-    known, path, silent = against(folder), folder / "submission.csv", []
-    for first, second in pairs:
-        path.write_bytes(content(first, second))
-        codes = {problem.code for problem in validate(path, known).problems}
-        if not {first, second} <= codes:
-            silent.append((first, second, sorted(codes)))
-    return silent
+def found(faults: Iterable[str], folder: Path, known: Against) -> set[str]:
+    """Return the codes of what is found in a file with these faults."""
+    (folder / "submission.csv").write_bytes(content(*faults))
+    return {problem.code for problem in validate(folder / "submission.csv", known).problems}

@@ -1,4 +1,4 @@
-"""Runs whose evaluation sets have grades, a k-core, ties of time, or a leaderboard's sample."""
+"""Runs whose evaluation sets have grades, ties of time, or a leaderboard's sample."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ LINEAR, EXPONENTIAL = "NDCG(gain=linear)@3", "NDCG(gain=exponential)@3"
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a config whose values are grades, and its run; read it only."""
+    """Return a folder with a config whose values are grades, and its run."""
     folder = tmp_path_factory.mktemp("graded")
     text = small.toml(
         data={"value": "stars"},
@@ -70,18 +70,10 @@ def test_scores_of_a_file_are_graded_like_those_of_a_run(
 
 def test_a_list_is_explained_by_metrics_that_its_grades_allow(graded: Path, cli: Cli) -> None:
     """The grade 5 is no probability, so pFound means nothing; graded NDCG was asked for."""
-    done = cli("explain", str(graded / "run"), "--model", "popular", "--user", "cid",
-               "--format", "json")  # fmt: skip
+    by = ("--model", "popular", "--user", "cid", "--format", "json")
+    done = cli("explain", str(graded / "run"), *by)
     tells(done, 0, f'"{LINEAR}": 0.5')
     assert "pFound" not in done[1]
-
-
-def test_a_run_shows_its_k_core(cli: Cli, here: Path) -> None:
-    log = small.LOG + "dan,z,2020-01-02\n"
-    text = small.toml(data={"min_user_events": 2}, compare=QUICK)
-    small.write(here, {"log.csv": log, "c.toml": text})
-    done = cli("run", "c.toml", "-v")
-    tells(done, 0, "k-core: 1 of 9 events left out", "4 in the log → 3 in the k-core → 3 active")
 
 
 def test_a_run_of_before_there_was_a_choice_is_explained_by_id(tmp_path: Path) -> None:

@@ -65,12 +65,3 @@ def test_a_score_that_was_forced_says_what_is_wrong(cli: Cli) -> None:
     ]
     tells(done, 0, *notes, 'error   SUB207 spaces stand around " ann"')
     assert "left out" not in done[1]
-
-
-def test_identical_rows_of_one_item_are_mended_as_the_hint_says(cli: Cli) -> None:
-    Path("file.csv").write_text("user,item,rank\nann,x,1\nann,y,2\nann,y,2\n")
-    hint = "of identical rows harness validate --fix OUT keeps one"
-    tells(cli("validate", "file.csv"), 1, "SUB314", hint)
-    status, _, err = cli("validate", "file.csv", "--fix", "out.csv")
-    assert (status, err.count("mended, written")) == (0, 1)
-    assert "1 repeated row dropped; no errors are left" in err

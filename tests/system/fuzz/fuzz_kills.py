@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import small
+import tomli_w
 
 KILLS = int(os.environ.get("FUZZ_KILLS", "200"))
 ROOT = Path(__file__).parents[3]
@@ -38,30 +40,6 @@ LINES = {
     "synth": "synth hm --users {users} --items 20 --events 900 --gzip --force --out work/out/made",
 }
 """What writes; ``{}`` is the older or the newer of two inputs."""
-
-CONFIG = """
-[data]
-layout = "hm"
-path = "data"
-[split]
-strategy = "time"
-valid_days = 7
-[evaluation]
-k = 12
-metrics = ["MAP@12"]
-seed = {seed}
-[compare]
-resamples = 100
-[[models]]
-name = "random"
-use = "baselines.random_items:RandomItems"
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-params = {{ window_days = {seed} }}
-[models.space]
-window_days = {{ low = 1, high = 60 }}
-"""
 
 STEPS = """
 import atexit, os, sys
@@ -96,6 +74,19 @@ parts.PART_ROWS, bucketing.bucket_count = 200, lambda events: 3
 """What makes the log of `buckets` larger than memory, and its parts small."""
 
 COMMAND = "from harness.cli import main; main()"
+
+
+def config(seed: int) -> str:
+    space = {"window_days": {"low": 1, "high": 60}}
+    popular = small.POPULAR | {"params": {"window_days": seed}, "space": space}
+    values = {
+        "data": {"layout": "hm", "path": "data"},
+        "split": {"strategy": "time", "valid_days": 7},
+        "evaluation": {"k": 12, "metrics": ["MAP@12"], "seed": seed},
+        "compare": {"resamples": 100},
+        "models": [small.RANDOM, popular],
+    }
+    return tomli_w.dumps(values)
 
 
 @dataclass(frozen=True)
@@ -165,7 +156,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     shutil.copytree(place.out / "made", place.folder / "data")
     shutil.copy(place.folder / "data" / "sample_submission.csv.gz", place.folder / "sample.csv.gz")
     for which, seed in (("old", 5), ("new", 7)):
-        (place.folder / f"{which}.toml").write_text(CONFIG.format(seed=seed))
+        (place.folder / f"{which}.toml").write_text(config(seed))
         place.finish("run", which)
         place.out.joinpath("run").rename(place.folder / f"{which}-run")
         place.finish("submit", which)
@@ -199,13 +190,11 @@ def contents(folder: Path) -> dict[str, object]:
             continue
         if path.is_dir() and path.name != "run":
             found |= {f"{path.name}/{name}": held for name, held in contents(path).items()}
+        elif path.is_dir():
+            found[path.name] = {own.name: content(own) for own in path.iterdir()}
         else:
-            found[path.name] = contents_of_run(path) if path.is_dir() else content(path)
+            found[path.name] = content(path)
     return found
-
-
-def contents_of_run(folder: Path) -> dict[str, object]:
-    return {path.name: content(path) for path in sorted(folder.iterdir())}
 
 
 def content(path: Path) -> object:
@@ -222,12 +211,12 @@ def content(path: Path) -> object:
     return document
 
 
+HALF = re.compile(r"^\..*\.(part|old)$|^harness-|\.tmp\.")
+
+
 def halves(folder: Path) -> list[str]:
     """Return the temporary names in a folder."""
-    return sorted(path.name for path in folder.rglob("*") if re.search(HALF, path.name))
-
-
-HALF = r"^\..*\.(part|old)$|^harness-|\.tmp\."
+    return [path.name for path in folder.rglob("*") if HALF.search(path.name)]
 
 
 def kill(place: Place, name: str, usual: Usual, chance: random.Random) -> tuple[int, int, str]:
@@ -241,13 +230,6 @@ def kill(place: Place, name: str, usual: Usual, chance: random.Random) -> tuple[
         _, said = child.communicate(timeout=120)
     check_ended(child.pid)
     return number, child.returncode, said
-
-
-def check_whole(found: dict[str, object], older: dict[str, object], usual: Usual) -> None:
-    """Whatever has its final name is one of the two outputs."""
-    for output, held in found.items():
-        assert output in usual.contents, f"{output} is none of its outputs"
-        assert held in (usual.contents[output], older.get(output)), f"{output} is not whole"
 
 
 def check_cache(folder: Path) -> None:
@@ -288,7 +270,9 @@ def test_a_killed_command_leaves_whole_outputs(
     wish, status, said = kill(place, name, usual[name], chance)
     print(f"{name}, {signal.Signals(wish).name}, over {older}: {status}\n{said}")
     found = contents(place.out)
-    check_whole(found, before, usual[name])
+    for output, held in found.items():  # each is one of two
+        assert output in usual[name].contents, f"{output} is none of its outputs"
+        assert held in (usual[name].contents[output], before.get(output)), f"{output} is not whole"
     lost = before.keys() - found.keys()
     assert not lost or any(half.endswith(".old") for half in halves(place.out)), lost
     if wish != signal.SIGKILL:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from mutation import batches, chances, command, mutated
+from mutation import batches, chances, command, mutated, shown
 
 SAMPLE = "customer_id,prediction\nann,\nbob,\ncem,\n"
 ITEMS = "article_id\n0706016001\n0706016002\n0706016003\n"
@@ -37,17 +37,9 @@ VALUES: list[tuple[Any, Any]] = [
     *((["ann"], pl.List(pl.Categorical)), ([decimal.Decimal(1)], pl.List(pl.Decimal(5, 0)))),
 ]
 NAMES = [
-    "customer_id",
-    "prediction",
-    "article_id",
-    "user",
-    "item",
-    "rank",
-    "score",
-    "Usage",
-    "grade",
+    *("customer_id", "prediction", "article_id", "user", "item", "rank", "score", "Usage", "grade"),
+    *("", "\x1b[2J", "a,b"),
 ]
-NAMES += ["", "\x1b[2J", "a,b"]
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +103,6 @@ def test_no_parquet_surprises(batch: int, files: int, folder: Path) -> None:
             content = mutated(content, chance)
         (folder / "x.parquet").write_bytes(content)
         line = chance.choice(lines(folder))
-        try:
+        with shown(f"batch {batch}, file {number}: {line}\n{frame}\n{content!r}"):
             status, said = command(*line)
             assert status != 2 or any(name in said for name in ("x.parquet", "lists.csv")), said
-        except BaseException:
-            print(f"batch {batch}, file {number}: {line}\n{frame}\n{content!r}")
-            raise

@@ -9,33 +9,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from mutation import batches, chances, command, mutated
+import small
+from mutation import batches, chances, command, mutated, shown
 
 LOG = "user,item,time\n" + "".join(
     f"{user},{item},2020-01-{day:02}\n"
     for day, (user, item) in enumerate(zip("abcdef" * 3, "xyzxyyzxyzzxyxzzyx", strict=True), 1)
 )
-CONFIG = """
-[data]
-layout = "table"
-path = "."
-events = "log.csv"
-[split]
-strategy = "time"
-valid_days = 6
-[evaluation]
-k = 2
-metrics = ["MAP@2", "NDCG@2"]
-[compare]
-resamples = 100
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-[[models]]
-name = "random"
-use = "baselines.random_items:RandomItems"
-repeats = 2
-"""
 VALUES: list[Any] = [
     *(None, True, -1, 0, 1, 1e308, -1e308, 10**30, 2**63, float("nan"), float("inf"), 0.5),
     *("", "popular", "x\x1b[2J\n", "nan", "é" * 300, "<script>", [], {}, [[]], {"": 0}, ["a"]),
@@ -46,8 +26,13 @@ NAMES = ["result.json", "per_user.parquet", "users.parquet", "config.toml", "env
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
-    (folder / "log.csv").write_text(LOG)
-    (folder / "config.toml").write_text(CONFIG)
+    sections = {
+        "split": {"strategy": "time", "valid_days": 6},
+        "evaluation": {"metrics": ["MAP@2", "NDCG@2"]},
+        "compare": {"resamples": 100},
+    }
+    config = small.toml(small.POPULAR, small.RANDOM | {"repeats": 2}, **sections)
+    small.write(folder, {"log.csv": LOG, "config.toml": config})
     for name in ("good", "runs/other"):
         status, said = command("run", folder / "config.toml", "--out", folder / name, seconds=120)
         assert status == 0, said
@@ -144,10 +129,7 @@ def test_no_run_surprises(batch: int, files: int, folder: Path) -> None:
         shutil.copytree(good, bad)
         done = spoil(bad, good, chance)
         line = chance.choice(lines(folder))
-        try:
+        with shown(f"batch {batch}, file {number}: {line}\n{done}"):
             status, said = command(*line)
             named = (str(bad), "log.csv", "[data]")  # a config may name other events
             assert status != 2 or any(name in said for name in named), said
-        except BaseException:
-            print(f"batch {batch}, file {number}: {line}\n{done}")
-            raise

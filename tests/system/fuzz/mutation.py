@@ -5,8 +5,8 @@ import os
 import random
 import re
 import time
-from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from harness.cli import app, guarded
@@ -66,6 +66,16 @@ def swapped(content: bytearray, chance: random.Random) -> bytearray:
     one, other = (chance.randrange(len(parts)) for _ in range(2))
     parts[one], parts[other] = parts[other], parts[one]
     return bytearray(b"".join(parts))
+
+
+@contextmanager
+def shown(*what: object) -> Iterator[None]:
+    """Print what a test works on where it fails."""
+    try:
+        yield
+    except BaseException:
+        print(*what)
+        raise
 
 
 def command(*line: str | Path, seconds: float = SECONDS) -> tuple[int, str]:

@@ -30,24 +30,17 @@ SMALL = {
 }
 """Settings of tests' sessions: more than one partition, whatever little there is."""
 EAGER = {
-    "interval": "10ms",
-    "quantile": "0.1",
-    "multiplier": "0.1",
-    "minTaskRuntime": "1ms",
-    "efficiency.enabled": "false",
+    "speculation": "true",
+    "speculation.interval": "10ms",
+    "speculation.quantile": "0.1",
+    "speculation.multiplier": "0.1",
+    "speculation.minTaskRuntime": "1ms",
+    "speculation.efficiency.enabled": "false",
+    "eventLog.enabled": "true",
+    "eventLog.compress": "false",
+    "ui.enabled": "false",
 }
-"""Settings of speculation: any task is run twice while a core is free."""
-
-
-def missing() -> str | None:
-    """Return what is missing for tests of Spark, and how it is installed."""
-    if importlib.util.find_spec("pyspark") is None:
-        return "PySpark is not installed; make spark installs it"
-    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-        return "no Java is installed; make spark installs it"
-    return None
-
-
+"""Settings with which any task is run twice while a core is free, and that is told."""
 NOISE = [
     pytest.mark.filterwarnings(f"ignore::{kind}Warning")
     for kind in ("Future", "Deprecation", "Resource")
@@ -55,22 +48,25 @@ NOISE = [
 """Marks of tests that use PySpark, which warns of itself."""
 
 
-def by_value(module: str) -> None:
-    """Send workers the functions of a module of tests, which they do not have."""
-    from pyspark import cloudpickle
-
-    cloudpickle.register_pickle_by_value(sys.modules[module])
+SENT = [*NOISE, pytest.mark.usefixtures("by_value")]
+"""Marks of those with functions of their own, which go to workers."""
 
 
 @pytest.fixture(scope="session")
 def installed() -> None:
     """Skip where PySpark or Java is missing, or fail where they are required."""
-    found = missing()
-    if found is None:
-        return
-    if os.environ.get("HARNESS_SPARK") == "required":
-        pytest.fail(found)
-    pytest.skip(found)
+    java = shutil.which("java") or os.environ.get("JAVA_HOME")
+    if importlib.util.find_spec("pyspark") is None or not java:
+        told = pytest.fail if os.environ.get("HARNESS_SPARK") == "required" else pytest.skip
+        told("PySpark or Java is not installed; make spark installs them")
+
+
+@pytest.fixture(scope="module")
+def by_value(installed: None, request: pytest.FixtureRequest) -> None:
+    """Send workers the functions of the module of tests, which they do not have."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(request.module)
 
 
 @pytest.fixture(scope="session")
@@ -214,41 +210,38 @@ def cluster(daemons: Daemons) -> Cluster:
     return Cluster(daemons)
 
 
-class Twice:
-    """A session of a cluster that runs tasks twice as soon as it can, and tells whether it did."""
-
-    def __init__(self, cluster: Cluster, folder: Path) -> None:
-        from pyspark.sql import SparkSession
-
-        self._events = folder / "spark-events"
-        self._events.mkdir()
-        builder = SparkSession.builder.master(cluster.url).config("spark.speculation", "true")
-        builder = builder.config("spark.ui.enabled", "false")
-        for name, value in EAGER.items():
-            builder = builder.config(f"spark.speculation.{name}", value)
-        kept = {"enabled": "true", "dir": self._events.as_uri(), "compress": "false"}
-        for name, value in kept.items():
-            builder = builder.config(f"spark.eventLog.{name}", value)
-        self.session = builder.getOrCreate()
-
-    def happened(self) -> bool:
-        """Stop the session, and return whether a task was run twice."""
-        self.session.stop()
-        files = [path for path in self._events.rglob("events_*") if path.is_file()]
-        return any('"Speculative":true' in path.read_text() for path in files)
+@pytest.fixture
+def on_cluster(cluster: Cluster, on_loopback: None) -> Iterator[Any]:
+    """Return a session of that cluster."""
+    with session(cluster.url) as opened:
+        small(opened)
+        yield opened
 
 
 @pytest.fixture
 def twice(
     cluster: Cluster, on_loopback: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Twice]:
+) -> Iterator[Callable[[], bool]]:
+    """Open a session that runs tasks twice; yield what ends it, and tells whether it did."""
+    from pyspark.sql import SparkSession
+
     if OTHER_HOST == LOOPBACK:
         pytest.skip("this system has one loopback address; Spark runs no task twice on one host")
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    found = Twice(cluster, tmp_path)
-    small(found.session)
-    yield found
-    found.session.stop()
+    events, builder = tmp_path / "spark-events", SparkSession.builder.master(cluster.url)
+    events.mkdir()
+    for name, value in (EAGER | {"eventLog.dir": events.as_uri()}).items():
+        builder = builder.config(f"spark.{name}", value)
+    opened = builder.getOrCreate()
+    small(opened)
+
+    def happened() -> bool:
+        opened.stop()
+        files = [path for path in events.rglob("events_*") if path.is_file()]
+        return any('"Speculative":true' in path.read_text() for path in files)
+
+    yield happened
+    opened.stop()
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,12 @@
 """Buckets that Spark's workers make: those of the local engine, field by field."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -21,14 +24,9 @@ from harness.spark import reading
 from harness.spark.buckets import prepared
 from harness.spark.packing import unpacked
 from harness.spark.parts import contents
-from spark.conftest import NOISE, by_value
+from spark.conftest import SENT
 
-pytestmark = NOISE
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _by_value(installed: None) -> None:
-    by_value(__name__)
+pytestmark = SENT
 
 
 ROOT = Path(__file__).parents[3]
@@ -44,26 +42,20 @@ USERS = "user,age\nann,31\nzoe,\n"
 ITEMS = "item,kind\na,shoe\nz,\n"
 
 
-def same(found: Any, expected: Any, where: str) -> None:
-    """Check that two fields hold the same, of the same types."""
-    assert type(found) is type(expected), where
-    if isinstance(found, Events):
-        for name in ("user", "item", "time", "kind", "row"):
-            same(getattr(found, name), getattr(expected, name), f"{where}.{name}")
-    elif isinstance(found, np.ndarray):
-        assert found.dtype == expected.dtype, where
-        np.testing.assert_array_equal(found, expected, err_msg=where)
-    elif isinstance(found, pl.Series):
-        assert found.dtype == expected.dtype, where
-        assert found.name == expected.name, where
-        assert found.to_list() == expected.to_list(), where
-    else:
-        assert found == expected, where
+def plain(value: Any) -> Any:
+    """Return what can be compared: values with their types."""
+    if isinstance(value, Events):
+        return [plain(getattr(value, name)) for name in ("user", "item", "time", "kind", "row")]
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.tolist()
+    return (value.name, value.dtype, value.to_list()) if isinstance(value, pl.Series) else value
 
 
 def all_same(found: Dataset, expected: Dataset) -> None:
     for field in fields(Dataset):
-        same(getattr(found, field.name), getattr(expected, field.name), field.name)
+        one, other = (getattr(of, field.name) for of in (found, expected))
+        assert type(one) is type(other), field.name
+        assert plain(one) == plain(other), field.name
 
 
 def datasets(found: Any) -> list[Dataset]:
@@ -94,11 +86,12 @@ def table(folder: Path, log: str = LOG, **data: Any) -> Config:
     return small.config(folder, log=log, data=data)
 
 
-@pytest.mark.parametrize("count", [1, 7])
-def test_a_table(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+def test_a_table(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows are numbered, too."""
     small.write(tmp_path, {"users.csv": USERS, "items.csv": ITEMS})
-    given = table(tmp_path, users="users.csv", items="items.csv", where={"stars": {"min": 3}})
-    compare(spark, given.layout(), count, monkeypatch)
+    data = {"users": "users.csv", "items": "items.csv", "where": {"stars": {"min": 3}}}
+    split = {"strategy": "last_n", "n": 1, "ties": "file"}
+    compare(spark, small.config(tmp_path, log=LOG, split=split, data=data).layout(), 7, monkeypatch)
 
 
 def many(seed: int, rows: int = 5_000) -> pl.DataFrame:
@@ -113,16 +106,9 @@ def many(seed: int, rows: int = 5_000) -> pl.DataFrame:
     ).with_columns(pl.col("time").cast(pl.Datetime("us")))
 
 
-@pytest.mark.parametrize(
-    ("count", "shuffled", "piece"), [(1, True, 700), (7, False, 700), (7, True, 1 << 23)]
-)
+@pytest.mark.parametrize(("count", "piece"), [(1, 700), (7, 1 << 23)])
 def test_parquet_in_any_order_of_rows_and_ranges(
-    spark: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    count: int,
-    shuffled: bool,
-    piece: int,
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, piece: int
 ) -> None:
     monkeypatch.setattr(reading, "PIECE_ROWS", piece)
     frame = many(1)
@@ -131,40 +117,33 @@ def test_parquet_in_any_order_of_rows_and_ranges(
     monkeypatch.setattr(bucketing, "bucket_count", lambda events: count)
     with buckets.prepared(layout, kept=False) as local:
         expected = list(local.datasets())
-    if shuffled:
-        frame.sample(fraction=1, shuffle=True, seed=2).write_parquet(tmp_path / "log.parquet")
+    frame.sample(fraction=1, shuffle=True, seed=2).write_parquet(tmp_path / "log.parquet")
     with prepared(spark, layout) as found:
         for one, other in zip(datasets(found), expected, strict=True):
             all_same(one, other)
 
 
-REMOTE = {
-    "csv": lambda folder: (folder / "many.csv").as_uri(),
-    "parquet": lambda folder: (folder / "log.parquet").as_uri(),
-    "a table": lambda folder: "table:shop_log",
-}
-
-
-@pytest.mark.parametrize("kind", REMOTE)
+@pytest.mark.parametrize("name", ["many.csv", "log.parquet", "table:shop_log"])
 def test_what_spark_reads_itself(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """A URI or a table of the catalog: the same events, but for what their names are."""
     frame = many(2, 2_000)
     frame.write_csv(tmp_path / "many.csv")
     frame.write_parquet(tmp_path / "log.parquet")
-    spark.read.parquet(str(tmp_path / "log.parquet")).repartition(3).createOrReplaceTempView(
-        "shop_log"
+    rows = spark.read.parquet(str(tmp_path / "log.parquet")).repartition(3)
+    rows.createOrReplaceTempView("shop_log")
+    uri = name if ":" in name else (tmp_path / name).as_uri()
+    where = {"stars": {"min": 3}}
+    layout, remote = (
+        table(tmp_path, events=of, where=where).layout() for of in ("log.parquet", uri)
     )
-    layout = table(tmp_path, events="log.parquet", where={"stars": {"min": 3}}).layout()
-    remote = table(tmp_path, events=REMOTE[kind](tmp_path), where={"stars": {"min": 3}}).layout()
     monkeypatch.setattr(bucketing, "bucket_count", lambda events: 7)
     with buckets.prepared(layout, kept=False) as local, prepared(spark, remote) as found:
         (note,) = found.known.notes
         assert note.split(":")[-1] == local.known.notes[0].split(":")[-1]
         for one, other in zip(datasets(found), local.datasets(), strict=True):
             all_same(replace(one, notes=()), replace(other, notes=()))
-    spark.catalog.dropTempView("shop_log")
 
 
 def test_quotes_and_lines_within_them_are_read_by_spark_as_they_are_here(
@@ -191,45 +170,26 @@ def test_attributes_that_spark_reads_are_frames_of_each_bucket(spark: Any, tmp_p
             assert data.item_ids.to_list() == ["a", "b, the second", "c", "z"]
 
 
-def test_a_user_of_many_events_beside_others_of_few(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+HEAD = "user,item,time\n"
+FAULTS: list[tuple[str, dict[str, Any], str]] = [
+    (HEAD, {}, "log.csv: the table has no rows"),
+    (LOG, {"where": {"stars": {"min": 9}}}, "none of 5 rows has stars >= 9"),
+    (HEAD + ",a,2020-01-01\n", {}, 'column "user": found an empty value, expected an id'),
+    (HEAD + "ann,a,soon\n", {}, 'column "time": found "soon", expected an ISO time'),
+    ("user,item,time,stars\nann,a,2020-01-01,many\n", {"where": {"stars": {"min": 3}}},
+     'column "stars": found "many", expected a number'),
+    (LOG, {"user": "usr"}, 'no column "usr"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("log", "data", "words"), FAULTS)
+def test_what_cannot_be_used_is_told(
+    spark: Any, tmp_path: Path, log: str, data: dict[str, Any], words: str
 ) -> None:
-    frame = many(3, 30_000).with_columns(
-        user=pl.when(pl.int_range(pl.len()) % 10 > 0).then(pl.lit("one")).otherwise("user")
-    )
-    frame.write_parquet(tmp_path / "log.parquet")
-    compare(spark, table(tmp_path, events="log.parquet").layout(), 64, monkeypatch)
-
-
-FAULTS = {
-    "no rows": ("user,item,time\n", {}, ["log.csv: the table has no rows"]),
-    "all left out": (LOG, {"where": {"stars": {"min": 9}}}, ["none of 5 rows has stars >= 9"]),
-    "an empty id": (
-        "user,item,time\nann,a,2020-01-01\n,a,2020-01-01\n",
-        {},
-        ['column "user": found an empty value, expected an id'],
-    ),
-    "no time": (
-        "user,item,time\nann,a,2020-01-01\nann,a,soon\n",
-        {},
-        ['column "time": found "soon", expected an ISO time'],
-    ),
-    "no number": (
-        "user,item,time,stars\nann,a,2020-01-01,many\n",
-        {"where": {"stars": {"min": 3}}},
-        ['column "stars": found "many", expected a number'],
-    ),
-    "a column": (LOG, {"user": "usr"}, ['no column "usr"', 'did you mean "user"?']),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_what_cannot_be_used_is_told(spark: Any, tmp_path: Path, fault: str) -> None:
     """As Spark reads it; what workers read is refused by the reader of the local engine."""
-    log, data, words = FAULTS[fault]
     name = (tmp_path / "log.csv").as_uri()
     layout = table(tmp_path, log, events=name, **data).layout()
-    with refusal(DataError, name, *words), prepared(spark, layout):
+    with refusal(DataError, name, words), prepared(spark, layout):
         pass
 
 
@@ -251,10 +211,9 @@ def test_a_line_with_too_few_fields_is_told(spark: Any, tmp_path: Path) -> None:
 
 
 def test_float_ids_are_refused(spark: Any, tmp_path: Path) -> None:
-    pl.DataFrame({"user": [1.0], "item": ["a"], "time": ["2020-01-01"]}).write_parquet(
-        tmp_path / "log.parquet"
-    )
-    name = (tmp_path / "log.parquet").as_uri()
+    path = tmp_path / "log.parquet"
+    pl.DataFrame({"user": [1.0], "item": ["a"], "time": ["2020-01-01"]}).write_parquet(path)
+    name = path.as_uri()
     told = refusal(DataError, name, 'column "user" holds floats', "Int64")
     with told, prepared(spark, table(tmp_path, events=name).layout()):
         pass
@@ -268,29 +227,109 @@ def test_an_id_of_two_rows_of_a_users_table_is_told(spark: Any, tmp_path: Path) 
         pass
 
 
-def numbered(folder: Path, **data: Any) -> Layout:
-    given = {"strategy": "last_n", "n": 1, "ties": "file"}
-    return small.config(folder, log=LOG, split=given, data=data).layout()
-
-
-def test_rows_of_a_file_are_numbered(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compare(spark, numbered(tmp_path), 7, monkeypatch)
-
-
 def test_rows_that_have_no_order_are_refused(spark: Any, tmp_path: Path) -> None:
-    told = refusal(UsageError, 'ties = "file"', "order of rows", "--engine spark")
-    with told, prepared(spark, numbered(tmp_path, events="table:shop_log")):
-        pass
+    split = {"strategy": "last_n", "n": 1, "ties": "file"}
+    layout = small.config(tmp_path, split=split, data={"events": "table:shop_log"}).layout()
+    with refusal(UsageError, 'ties = "file"', "order of rows", "--engine spark"):  # noqa: SIM117
+        with prepared(spark, layout):
+            pass
 
 
 def test_items_of_one_hash_are_told(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "harness.spark.buckets.id_hashes", lambda ids: id_hashes(ids) & np.uint64(0)
-    )
+    hashes = "harness.spark.buckets.id_hashes"
+    monkeypatch.setattr(hashes, lambda ids: id_hashes(ids) & np.uint64(0))
     told = refusal(DataError, 'items "', "have the same hash; give one another id")
     with told, prepared(spark, table(tmp_path).layout()):
         pass
+
+
+# Events in many files, databases and lists: workers read what the local engine does.
+
+
+def frame() -> pl.DataFrame:
+    return pl.read_csv(small.MANY.encode())
+
+
+def colons(folder: Path) -> dict[str, Any]:
+    (folder / "log.dat").write_text(small.MANY.replace(",", "::"))
+    return {"events": "log.dat", "separator": "::"}
+
+
+def patterns(folder: Path) -> dict[str, Any]:
+    for at, part in enumerate(frame().iter_slices(50)):
+        part.write_csv(folder / f"log-{at}.csv")
+    return {"events": "log-*.csv"}
+
+
+def hive(folder: Path) -> dict[str, Any]:
+    frame().write_parquet(pl.PartitionBy(folder / "hive", key="time", include_key=False))
+    return {"events": "hive"}
+
+
+def duckdb_table(folder: Path) -> dict[str, Any]:
+    with closing(duckdb.connect(folder / "shop.duckdb")) as connection:
+        query = "CREATE TABLE log AS SELECT * FROM read_csv(?, header = true)"
+        connection.execute(query, [str(folder / "all.csv")])
+    return {"events": "shop.duckdb::log"}
+
+
+def sqlite_table(folder: Path) -> dict[str, Any]:
+    with closing(sqlite3.connect(folder / "shop.db")) as connection:
+        rows = frame().select("user", "item", "time").rows()
+        connection.execute("CREATE TABLE log (user, item, time)")
+        connection.executemany("INSERT INTO log VALUES (?, ?, ?)", rows)
+        connection.commit()
+    return {"events": "shop.db::log"}
+
+
+def lists(folder: Path) -> dict[str, Any]:
+    by_user = frame().group_by("user", maintain_order=True).agg("item", "time")
+    by_user.write_parquet(folder / "lists.parquet")
+    by_user.write_ndjson(folder / "log.jsonl")
+    return {"events": "lists.parquet", "rows": ["item", "time"]}
+
+
+def json_lines(folder: Path) -> dict[str, Any]:
+    return lists(folder) | {"events": "log.jsonl"}
+
+
+KINDS = [colons, patterns, hive, duckdb_table, sqlite_table, json_lines, lists]
+
+
+@pytest.mark.parametrize("write", KINDS)
+def test_buckets_are_those_of_the_local_engine(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Any
+) -> None:
+    monkeypatch.setattr(bucketing, "bucket_count", lambda events: 3)
+    frame().write_csv(tmp_path / "all.csv")
+    layout = small.config(tmp_path, log=small.MANY, data=write(tmp_path)).layout()
+    plain = small.config(tmp_path, log=small.MANY).layout()
+    with buckets.prepared(plain, kept=False) as expected, prepared(spark, layout) as found:
+        for one, other in zip(datasets(found), expected.datasets(), strict=True):
+            all_same(one, other)
+
+
+def test_lists_are_read_from_files_that_workers_see(spark: Any, tmp_path: Path) -> None:
+    for data in ({"events": "file:///x.jsonl"}, {"events": "table:x", "rows": "a"}):
+        layout = small.config(tmp_path, data=data).layout()
+        with refusal(UsageError, data["events"], "are read from files that every worker sees"):
+            reading.read(spark, layout, 1)
+
+
+def test_remote_text_with_a_long_separator(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = 'user::item::time\n"é::a::2020-01-01\n"é::b:c::2020-01-02\n'
+    (tmp_path / "log.dat").write_bytes(content.encode("latin-1"))
+    monkeypatch.setattr(bucketing, "bucket_count", lambda events: 1)
+    data = {"separator": "::", "encoding": "latin-1"}
+    remote = data | {"events": (tmp_path / "log.dat").as_uri()}
+    local = data | {"events": "log.dat"}
+    one, other = (small.config(tmp_path, data=of).layout() for of in (local, remote))
+    with prepared(spark, one) as here, prepared(spark, other) as there:
+        (found,), (expected,) = datasets(there), datasets(here)
+        assert found.user_ids.to_list() == ['"é']
+        assert found.item_ids.to_list() == ["a", "b:c"]
+        all_same(found, expected)

@@ -1,12 +1,6 @@
 """harness.spark.evaluate on a real standalone cluster, and by Spark Connect."""
 
-import os
-import signal
-import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +13,7 @@ import harness
 from harness.core.errors import UsageError
 from harness.spark import evaluate, scoring
 from harness.spark.session import session
-from spark.conftest import LOOPBACK, NOISE, Cluster, Twice, small, until
+from spark.conftest import LOOPBACK, NOISE, Cluster
 
 pytestmark = NOISE
 ASKED = ["MAP@12", "NDCG@12", "Recall@5", "MRR", "TotalRecall@12"]
@@ -33,29 +27,22 @@ def rows() -> tuple[pl.DataFrame, pl.DataFrame]:
     users = np.char.add("u", np.arange(USERS).astype(str))
     lists = [draw.choice(200, K, replace=False) for _ in users]
     true = [draw.choice(200, draw.integers(1, 6), replace=False) for _ in users]
-    listed = {
-        "user": np.repeat(users, K),
-        "item": np.char.add("i", np.concatenate(lists).astype(str)),
-        "rank": np.tile(np.arange(1, K + 1), USERS),
-    }
-    truth = {
-        "user": np.repeat(users, list(map(len, true))),
-        "item": np.char.add("i", np.concatenate(true).astype(str)),
-    }
-    frames = (pl.DataFrame(of).sample(fraction=1, shuffle=True, seed=7) for of in (listed, truth))
-    one, other = frames
+    listed, truth = (
+        {
+            "user": np.repeat(users, list(map(len, items))),
+            "item": np.char.add("i", np.concatenate(items).astype(str)),
+        }
+        for items in (lists, true)
+    )
+    listed["rank"] = np.tile(np.arange(1, K + 1), USERS)
+    one, other = (
+        pl.DataFrame(of).sample(fraction=1, shuffle=True, seed=7) for of in (listed, truth)
+    )
     return one, other
 
 
 def sides(spark: Any, rows: tuple[pl.DataFrame, pl.DataFrame]) -> list[Any]:
     return [spark.createDataFrame(frame.to_arrow()) for frame in rows]
-
-
-@pytest.fixture
-def on_cluster(cluster: Cluster, on_loopback: None) -> Iterator[Any]:
-    with session(cluster.url) as opened:
-        small(opened)
-        yield opened
 
 
 def test_the_bits_of_a_local_call(on_cluster: Any, rows: Any) -> None:
@@ -87,58 +74,6 @@ def test_a_mistake_is_told_by_connect_as_by_a_classic_session(connected: Any, ro
     assert "\n" not in str(caught.value)
 
 
-def test_a_worker_that_is_killed_changes_nothing(
-    cluster: Cluster, on_loopback: None, rows: Any
-) -> None:
-    expected = harness.evaluate(*rows, ASKED)
-    with session(cluster.url) as spark:
-        small(spark)
-        spark.conf.set("spark.sql.shuffle.partitions", "64")
-        given = sides(spark, rows)
-        evaluate(*given, ASKED)  # workers have imported what they need
-        killed = threading.Thread(target=kill_when, args=(at_work(spark), cluster.workers[0]))
-        killed.start()
-        found = evaluate(*given, ASKED)
-        assert not killed.is_alive()  # it was killed meanwhile
-        again = evaluate(*given, ASKED)
-    cluster.workers[0] = cluster.add_worker()
-    until("two workers again", lambda: cluster.alive() == 2)
-    assert found.to_dict() == again.to_dict() == expected.to_dict()
-
-
-def at_work(spark: Any) -> Callable[[], bool]:
-    """Return what says whether some tasks of a stage are done and others are not."""
-    tracker = spark.sparkContext.statusTracker()
-
-    def some_done() -> bool:
-        stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
-        return any(stage is not None and stage.numCompletedTasks for stage in stages)
-
-    return some_done
-
-
-def kill_when(due: Callable[[], bool], worker: subprocess.Popen[bytes]) -> None:
-    while not due():
-        time.sleep(0.01)
-    kill(worker)
-
-
-def kill(worker: subprocess.Popen[bytes]) -> None:
-    """Kill a worker and what it runs, as where a machine is lost."""
-    children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text()
-    worker.kill()
-    worker.wait()
-    for pid in map(int, children.split()):
-        os.kill(pid, signal.SIGKILL)
-
-
-def test_tasks_that_are_run_twice_change_nothing(twice: Twice, rows: Any) -> None:
-    expected = harness.evaluate(*rows, ASKED).to_dict()
-    for _ in range(4):
-        assert evaluate(*sides(twice.session, rows), ASKED).to_dict() == expected
-    assert twice.happened()
-
-
 def test_a_worker_without_our_package(
     cluster: Cluster, on_loopback: None, rows: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -152,21 +87,10 @@ def test_a_worker_without_our_package(
         evaluate(*sides(spark, rows), "MRR")
 
 
-def test_a_python_that_workers_have_not(
-    cluster: Cluster, on_loopback: None, rows: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYSPARK_PYTHON", "/no/such/python")
-    words = 'a worker cannot run "/no/such/python"', "PYSPARK_PYTHON"
-    with session(cluster.url) as spark, refusal(UsageError, *words):
-        evaluate(*sides(spark, rows), "MRR")
-
-
 def test_another_python(spark: Any, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     own = "{}.{}".format(*sys.version_info)
     monkeypatch.setattr(spark.sparkContext, "pythonVer", "3.9")
-    with refusal(
-        UsageError, f"a worker runs Python {own}, the driver Python 3.9", "PYSPARK_PYTHON"
-    ):
+    with refusal(UsageError, f"a worker runs Python {own}, the driver Python 3.9"):
         evaluate(*sides(spark, rows), "MRR")
 
 

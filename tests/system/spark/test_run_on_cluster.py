@@ -1,7 +1,11 @@
 """`harness run` on a real standalone cluster and by Spark Connect: the run without Spark."""
 
+import os
+import signal
+import subprocess
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 import small
+from conftest import ROOT
 from small import timeless
 
 from harness import config as config_
@@ -16,78 +21,27 @@ from harness.config import Config
 from harness.experiment import run_folder
 from harness.experiment.run import run as run_locally
 from harness.spark import reading, run
-from harness.spark.session import session
-from spark.conftest import NOISE, Cluster, Twice, until
-from spark.conftest import small as few_partitions
-from spark.test_buckets import ROOT, many
-from spark.test_cluster import at_work, kill_when
+from spark.conftest import NOISE, Cluster, until
+from spark.test_buckets import many
 
 pytestmark = NOISE
-TABLE = """
-[data]
-layout = "table"
-path = "."
-events = "log.{suffix}"
-items = "{items}"
-user = "customer_id"
-item = "article_id"
-time = "t_dat"
-
-[split]
-strategy = "last_n"
-n = 2
-ties = "shuffle"
-
-[evaluation]
-k = 12
-metrics = ["MAP@12", "NDCG@12", "Coverage@12", "Novelty@12"]
-
-[[models]]
-name = "random"
-use = "baselines.random_items:RandomItems"
-repeats = 3
-
-[[models]]
-name = "trending"
-use = "baselines.trending:Trending"
-
-[[models]]
-name = "repurchase"
-use = "baselines.repurchase:Repurchase"
-"""
 HM = ROOT / "data/hm-sample"
-
-
-@pytest.fixture
-def on_cluster(cluster: Cluster, on_loopback: None) -> Iterator[Any]:
-    with session(cluster.url) as opened:
-        few_partitions(opened)
-        yield opened
+SPLIT = {"strategy": "last_n", "n": 2, "ties": "shuffle"}
 
 
 def settings(name: str, folder: Path) -> Config:
-    """Return a sample competition, or that of H&M as a table of CSV or Parquet."""
-    if name in ("demo", "demo-ponpare"):
+    """Return a sample competition, or that of H&M as a table of Parquet."""
+    if name != "parquet":
         return config_.read(ROOT / f"configs/{name}.toml", ["data.cache=false"])
-    return as_table(folder, name, hm())
-
-
-def hm() -> pl.DataFrame:
-    return pl.read_csv(HM / "transactions_train.csv.gz", infer_schema=False)
-
-
-def as_table(folder: Path, suffix: str, log: pl.DataFrame) -> Config:
-    """Write the rows of a log, and return the config of the models on it."""
-    items = HM / "articles.csv.gz"
-    text = TABLE.format(suffix=suffix, items=items)
-    small.write(folder, {"c.toml": text})
-    if suffix == "csv":
-        log.write_csv(folder / "log.csv")
-    else:
-        log.with_columns(pl.col("t_dat").str.to_date()).write_parquet(
-            folder / "log.parquet", row_group_size=1_000
-        )
-    return config_.read(folder / "c.toml", ["data.cache=false"])
+    log = pl.read_csv(HM / "transactions_train.csv.gz", infer_schema=False)
+    log = log.with_columns(pl.col("t_dat").str.to_date())
+    log.write_parquet(folder / "log.parquet", row_group_size=1_000)
+    columns = {"user": "customer_id", "item": "article_id", "time": "t_dat"}
+    data = {"events": "log.parquet", "items": str(HM / "articles.csv.gz"), **columns}
+    metrics = ["MAP@12", "NDCG@12", "Coverage@12", "Novelty@12"]
+    evaluation = {"k": 12, "metrics": metrics}
+    models = small.MODELS[1:4]  # one of them at random
+    return small.config_of(folder, *models, data=data, split=SPLIT, evaluation=evaluation)
 
 
 def frames(folder: Path) -> dict[str, pl.DataFrame]:
@@ -124,9 +78,7 @@ def local(tmp_path: Path) -> Any:
     return ran
 
 
-@pytest.mark.parametrize(
-    ("name", "buckets"), [("demo", 1), ("demo-ponpare", 64), ("csv", 2), ("parquet", 7)]
-)
+@pytest.mark.parametrize(("name", "buckets"), [("demo", 1), ("demo-ponpare", 64), ("parquet", 7)])
 def test_a_run_is_that_without_spark(
     on_cluster: Any,
     tmp_path: Path,
@@ -154,33 +106,54 @@ def test_by_connect(connect_server: str, tmp_path: Path, local: Any) -> None:
 def large(folder: Path) -> Config:
     """Return all models on a log that takes the cluster some seconds."""
     many(4, 200_000).write_parquet(folder / "log.parquet", row_group_size=10_000)
-    split = {"strategy": "last_n", "n": 2, "ties": "shuffle"}
-    return small.config(folder, *small.MODELS, data={"events": "log.parquet"}, split=split)
+    return small.config_of(folder, *small.MODELS, data={"events": "log.parquet"}, split=SPLIT)
+
+
+def at_work(spark: Any) -> Callable[[], bool]:
+    """Return what says whether some tasks of a stage are done and others are not."""
+    tracker = spark.sparkContext.statusTracker()
+
+    def some_done() -> bool:
+        stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
+        return any(stage is not None and stage.numCompletedTasks for stage in stages)
+
+    return some_done
+
+
+def kill_when(due: Callable[[], bool], worker: subprocess.Popen[bytes]) -> None:
+    while not due():
+        time.sleep(0.01)
+    kill(worker)
+
+
+def kill(worker: subprocess.Popen[bytes]) -> None:
+    """Kill a worker and what it runs, as where a machine is lost."""
+    children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text()
+    worker.kill()
+    worker.wait()
+    for pid in map(int, children.split()):
+        os.kill(pid, signal.SIGKILL)
 
 
 def writing(folder: Path) -> bool:
     """Return whether workers write the tables of the run, which stand in a folder beside it."""
-    return any(path.parent.name not in DONE for path in folder.glob(f"*/{run_folder.PER_USER}"))
-
-
-DONE = ("local", "first")
+    there = {path.parent.name for path in folder.glob(f"*/{run_folder.PER_USER}")}
+    return not there <= {"local", "first"}
 
 
 @pytest.mark.parametrize("moment", ["at work", "writing"])
 def test_a_worker_that_is_killed_changes_nothing(
-    cluster: Cluster, on_loopback: None, tmp_path: Path, local: Any, moment: str
+    on_cluster: Any, cluster: Cluster, tmp_path: Path, local: Any, moment: str
 ) -> None:
     """As soon as some tasks of a stage are done, or when its tables are being written."""
     given = large(tmp_path)
     expected = local(given)
-    with session(cluster.url) as spark:
-        few_partitions(spark)
-        run(given, tmp_path / "first", buckets=16)  # workers have imported what they need
-        due = at_work(spark) if moment == "at work" else partial(writing, tmp_path)
-        killed = threading.Thread(target=kill_when, args=(due, cluster.workers[0]))
-        killed.start()
-        found = run(given, tmp_path / "run", buckets=16)
-        assert not killed.is_alive()  # it was killed meanwhile
+    run(given, tmp_path / "first", buckets=16)  # workers have imported what they need
+    due = at_work(on_cluster) if moment == "at work" else partial(writing, tmp_path)
+    killed = threading.Thread(target=kill_when, args=(due, cluster.workers[0]))
+    killed.start()
+    found = run(given, tmp_path / "run", buckets=16)
+    assert not killed.is_alive()  # it was killed meanwhile
     cluster.workers[0] = cluster.add_worker()
     until("two workers again", lambda: cluster.alive() == 2)
     assert timeless(found.to_dict()) == expected
@@ -211,7 +184,9 @@ class Late(OneOrder, FromSums):
 """A model whose first task sleeps, where Spark runs it: so long that it is begun anew elsewhere."""
 
 
-def test_tasks_that_are_run_twice_change_nothing(twice: Twice, tmp_path: Path, local: Any) -> None:
+def test_tasks_that_are_run_twice_change_nothing(
+    twice: Callable[[], bool], tmp_path: Path, local: Any
+) -> None:
     small.write(tmp_path, {"late.py": LATE})
     late = {"name": "late", "use": "late:Late"}
     given = small.config(tmp_path, *small.MODELS, late, log=small.MANY)
@@ -219,4 +194,4 @@ def test_tasks_that_are_run_twice_change_nothing(twice: Twice, tmp_path: Path, l
     found = run(given, tmp_path / "run", buckets=16)
     assert timeless(found.to_dict()) == expected
     same_tables(tmp_path / "run", tmp_path / "local")
-    assert twice.happened()
+    assert twice()

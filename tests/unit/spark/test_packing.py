@@ -1,7 +1,5 @@
 """What workers send: the same values come back, and other bytes are refused."""
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -26,7 +24,7 @@ WHOLE = {
 
 def test_values_come_back() -> None:
     found = unpacked(packed(WHOLE))
-    assert list(found) == ["a", 7, "m", "ids", "rows", "bits", "sum", "most"]
+    assert list(found) == list(WHOLE)
     assert found["a"].tolist() == [1, -2, 1 << 62]
     assert found[7]["of"].tolist() == [[1.5], [2.0]]
     assert found[7]["none"].dtype == np.int64
@@ -44,33 +42,13 @@ def test_a_slice_of_ids_is_as_long_as_they_are() -> None:
     assert len(packed({"ids": ids[5:7]})) < 1_000
 
 
-@pytest.mark.parametrize("cut", [0, 7, 8, 20, -1, -8, -9])
-def test_bytes_that_are_cut_short_are_refused(cut: int) -> None:
-    with pytest.raises(PackedError):
-        unpacked(packed(WHOLE)[:cut])
-
-
-def test_bytes_behind_the_end_are_refused() -> None:
+def test_other_bytes_are_refused() -> None:
+    whole = packed(WHOLE)
+    for cut in range(len(whole)):
+        with pytest.raises(PackedError):
+            unpacked(whole[:cut])
     with pytest.raises(PackedError, match="not those of the header"):
-        unpacked(packed(WHOLE) + bytes(8))
-
-
-@given(st.data())
-def test_no_cut_passes(data: st.DataObject) -> None:
-    arrays = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=4).map(
-        lambda of: np.array(of, np.int64)
-    )
-    keys = st.integers(0, 9) | st.text(max_size=3)
-    values = data.draw(st.dictionaries(keys, arrays | st.dictionaries(keys, arrays, max_size=2)))
-    whole = packed(values)
-    assert _plain(unpacked(whole)) == _plain(values)
-    cut = data.draw(st.integers(0, len(whole) - 1))
-    with pytest.raises(PackedError):
-        unpacked(whole[:cut])
-
-
-def _plain(values: Any) -> Any:
-    return {k: _plain(v) if isinstance(v, dict) else v.tolist() for k, v in values.items()}
+        unpacked(whole + bytes(8))
 
 
 def test_a_matrix_whose_places_lie_outside_is_refused() -> None:
@@ -80,16 +58,12 @@ def test_a_matrix_whose_places_lie_outside_is_refused() -> None:
         unpacked(packed({"m": broken}))
 
 
-@pytest.mark.parametrize("value", [1, "text", np.array(["x"]), [1], None, np.array([None])])
-def test_other_values_are_refused(value: Any) -> None:
-    with pytest.raises(TypeError, match="cannot be packed"):
-        packed({"a": value})
-
-
-@pytest.mark.parametrize("key", [1.5, True, None])
-def test_other_keys_are_refused(key: Any) -> None:
-    with pytest.raises(TypeError, match=r"key .* cannot be packed"):
-        packed({key: np.array([1])})
+def test_what_cannot_be_packed() -> None:
+    one = np.array([1])
+    values = 1, "text", [1], None, np.array(["x"])
+    for other in (*({"a": value} for value in values), {1.5: one}, {True: one}, {None: one}):
+        with pytest.raises(TypeError, match="cannot be packed"):
+            packed(other)
 
 
 def test_numbers_take_as_few_bytes_as_hold_them() -> None:

@@ -14,34 +14,20 @@ HEAD = "customer_id,article_id,rank\n"
 LONG = HEAD + "bob,0706016003,2\nann,0706016001,1\nbob,0706016002,1\ncem,0706016001,1\n"
 """A file with a row an item that keeps every rule."""
 SCORES = LONG.replace("rank", "score")
-TURNED = "rank,article_id,customer_id\n1,0706016001,ann\n1,0706016001,bob\n1,0706016002,cem\n"
 THIRTEEN = "".join(f"ann,0706016001,{rank}\n" for rank in range(2, 14))
 SAME = "".join(f"{u},0706016001,1\n{u},0706016002,2\n" for u in ("ann", "bob", "cem"))
 ROWS: dict[str, tuple[str, int | None, str, int]] = {
-    "SUB007": ("\ufeff" + LONG, None, "", 1),
-    "SUB009": (LONG.replace(",", ";"), 1, "semicolons", 1),
     "SUB102": (LONG.replace("\n", ",x\n"), 1, "article_id", 2),
-    "SUB103": (LONG.replace("rank\n", "rank,rank\n").replace("1\n", "1,1\n"), 1, "rank", 1),
-    "SUB104": (TURNED, 1, "rank, article_id, customer_id", 1),
-    "SUB105": (LONG.replace(",rank", ", rank"), 1, " rank", 1),
-    "SUB106": (LONG.replace("rank", "Rank"), 1, "Rank", 1),
     "SUB107": ("," + LONG.replace("\n", "\n0,", 4), 1, "", 1),
     "SUB201": (LONG.replace("cem,0706016001,1\n", ""), None, "cem", 1),
-    "SUB202": (LONG + "zed,0706016001,1\n", 6, "zed", 1),
     "SUB204": (LONG + "ann,0706016001\n", 6, "ann,0706016001", 1),
     "SUB205": (LONG + "ann,0706016001,0706016002,2\n", 6, "ann,0706016001,0706016002,2", 1),
     "SUB206": (LONG + "\n", 6, "", 1),
     "SUB207": (LONG.replace("cem", " cem"), 5, " cem", 1),
-    "SUB208": (LONG + ",0706016001,1\n", 6, "", 1),
-    "SUB209": (LONG.replace("cem", "'cem'"), 5, "'cem'", 1),
     "SUB301": (LONG.replace("cem,0706016001", "cem,"), 5, "", 1),
     "SUB302": (LONG + THIRTEEN, 17, "0706016001", 1),
     "SUB303": (LONG + "bob,0706016003,3\n", 6, "0706016003", 1),
     "SUB304": (LONG.replace("0706016003", "0999999999"), 2, "0999999999", 1),
-    "SUB305": (LONG.replace("0706016003", "706016003"), 2, "706016003", 1),
-    "SUB306": (LONG.replace("0706016003", "0706016003.0"), 2, "0706016003.0", 1),
-    "SUB307": (LONG.replace("0706016003", "7.06016E+08"), 2, "7.06016E+08", 1),
-    "SUB308": (LONG.replace("0706016003", "nan"), 2, "nan", 1),
     "SUB309": (LONG.replace("0706016003", "0706016003 0706016001"), 2, "0706016003 0706016001", 1),
     "SUB310": (LONG.replace("0706016003", "['0706016003']"), 2, "['0706016003']", 1),
     "SUB313": (LONG.replace("3,2", "3,second"), 2, "second", 1),
@@ -51,7 +37,10 @@ ROWS: dict[str, tuple[str, int | None, str, int]] = {
     "SUB401": (HEAD + SAME, None, "", 3),
     "SUB404": (HEAD + "ann,0706016001,1\nbob,0706016002,1\ncem,0706016003,1\n", None, "", 3),
 }
-"""Files with a row an item by the rule that each breaks: line, value and count of the fault."""
+"""Files with a row an item by the rule that each breaks: line, value and count of the fault.
+
+Headers and users are checked as where a row holds a list.
+"""
 
 
 def against(folder: Path, code: str = "") -> Against:

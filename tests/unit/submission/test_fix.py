@@ -17,7 +17,7 @@ from harness.submission import problems
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import NotFixedError, fix
 from harness.submission.format import FORMATS
-from harness.submission.rules import EXAMPLES, RULES
+from harness.submission.rules import EXAMPLES
 from harness.submission.rules.rule import GOOD, ITEMS
 from harness.submission.validate import validate
 
@@ -42,23 +42,16 @@ def mended(folder: Path, content: str | bytes) -> str:
 @pytest.mark.parametrize(
     ("row", "becomes"),
     [
-        ("bob,0706016003", "bob,0706016003"),
-        ("bob,0706016003  0706016001 ", "bob,0706016003 0706016001"),
         (" bob\t,0706016003\r", "bob,0706016003"),
-        ("'bob',0706016003", "bob,0706016003"),
         ("bob,706016003 706016001.0", "bob,0706016003 0706016001"),
         ("bob,\"['0706016003', '0706016001']\"", "bob,0706016003 0706016001"),
-        ('bob,"[0706016003,706016001]"', "bob,0706016003 0706016001"),
         ('bob,"0706016003;0706016001|706016002"', "bob,0706016003 0706016001 0706016002"),
         ("bob,0706016003\u00a00706016001\u3000706016002", "bob,0706016003 0706016001 0706016002"),
         ("bob,nan", "bob,"),
-        ("bob,[]", "bob,"),
         ("bob,0706016003 None 0706016001", "bob,0706016003 0706016001"),
         ("bob,0706016003 706016003 0706016001", "bob,0706016003 0706016001"),
-        ("bob," + "0706016003 " * 20, "bob,0706016003"),
         ("bob,0999999999 0706016001", "bob,0999999999 0706016001"),
         ("bob,7.06E+08", "bob,7.06E+08"),
-        ("bob,caf\u00e9", "bob,caf\u00e9"),
         # Of twenty items twelve stay; lines that are no rows do too.
         ("bob," + " ".join(map("{:010}".format, range(20))),
          "bob," + " ".join(map("{:010}".format, range(12)))),
@@ -70,25 +63,16 @@ def test_a_row(tmp_path: Path, row: str, becomes: str) -> None:
     assert mended(tmp_path, content) == GOOD.replace("bob,0706016003", becomes)
 
 
-NOTES = "prediction,note,customer_id\n0706016001 0706016002,x,ann\n0706016003,y,bob\n"
-
-
 @pytest.mark.parametrize(
     "content",
     [
-        "\ufeff" + GOOD,
-        GOOD.encode("utf-16"),
         GOOD.replace("\n", "\r\n"),
-        GOOD.replace("\n", "\r"),
-        GOOD.replace(",", ";"),
-        GOOD.replace("customer_id", " Customer_ID "),
-        GOOD.rstrip("\n"),
-        GOOD.replace("bob", "\n \nbob"),
         '"customer_id","prediction"\n' + GOOD.partition("\n")[2],
-        NOTES + "0706016002,z,cem\n",
+        "prediction,note,customer_id\n0706016001 0706016002,x,ann\n0706016003,y,bob\n"
+        "0706016002,z,cem\n",
     ],
 )
-def test_the_shape_of_the_file(tmp_path: Path, content: str | bytes) -> None:
+def test_the_shape_of_the_file(tmp_path: Path, content: str) -> None:
     assert mended(tmp_path, content) == GOOD
 
 
@@ -125,11 +109,11 @@ def test_the_input_is_never_written_to(tmp_path: Path) -> None:
         fix(tmp_path / "s.csv", known, tmp_path / "s.csv")
     with pytest.raises(UsageError, match="gone"):
         fix(tmp_path / "gone.csv", known, tmp_path / "out.csv")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.csv"]
+    assert [path.name for path in tmp_path.iterdir()] == ["s.csv"]
 
 
 PIECES = [
-    *("ann", "bob", "cem", "zoe", "0706016001", "0706016002", "706016002", "0706016003.0", "nan"),
+    *("ann", "bob", "zoe", "0706016001", "706016002", "0706016003.0", "nan"),
     *(",", ",", ",", " ", "\n", "\n", '"', "\t", "\u00a0", ";", "[", "'"),
 ]
 
@@ -163,16 +147,21 @@ def test_parquet_is_mended_into_a_csv(tmp_path: Path) -> None:
 
 # What a report says of --fix, and what it does.
 
+WHOLE = (
+    "SUB006 SUB007 SUB009 SUB010 SUB011 SUB012 SUB105 SUB106 SUB206 SUB207 SUB209 SUB211 SUB302 "
+    "SUB303 SUB305 SUB306"
+)
+"""Examples that are the good file again."""
+
 
 @pytest.mark.parametrize(
     ("code", "content"),
-    [*EXAMPLES.items(), *((code, row[0]) for code, row in ROWS.items())],
-    ids=[*EXAMPLES, *(f"{code}-rows" for code in ROWS)],
+    [*EXAMPLES.items(), *((f"{code} in rows", row[0]) for code, row in ROWS.items())],
 )
 def test_fix_does_what_it_says_it_does(tmp_path: Path, code: str, content: bytes | str) -> None:
     known, out = against(tmp_path, code), tmp_path / "fixed.csv"
     result = checked(tmp_path, content, known)
-    (problem,) = (p for p in result.problems if p.code == code)
+    (problem,) = (p for p in result.problems if p.code == code[:6])
     assert ("or --fix OUT" in problems.text(result, None)) == any(p.fixed for p in result.problems)
     if result.blocked is not None:
         assert not any(p.fixed for p in result.problems)
@@ -182,13 +171,10 @@ def test_fix_does_what_it_says_it_does(tmp_path: Path, code: str, content: bytes
         return
     fix(tmp_path / "submission.csv", known, out)
     after = {p.code for p in validate(out, known).problems}
-    assert not (problem.fixed and code in after)
+    assert not (problem.fixed and code[:6] in after)
+    assert code not in WHOLE or out.read_text() == GOOD
     # Lists that nothing is left of are empty or alike.
     assert after <= {p.code for p in result.problems} | {"SUB301", "SUB401", "SUB404"}
-
-
-def test_every_rule_that_fix_mends_is_shown() -> None:
-    assert {code for code, rule in RULES.items() if rule.fixed} - {"SUB317"} <= set(EXAMPLES)
 
 
 # Ids and rows that are certain, encodings, and tables of R.
@@ -200,11 +186,8 @@ def in_short(folder: Path, users: str, items: str) -> Against:
     return of_tables(folder / "sample.csv", folder / "items.csv" if items else None)
 
 
-HASHES = [f"{number:032x}" for number in (0xAB12, 0xFF00, 0xBEEF9)]
 LISTS = "user,items\nann,x1 y\nbob,y\n"
 TWICE = '"user","items"\n"bob","y"\nbob,y\nann,x1 y\n'
-UPPER = "".join(f"{i.upper()},x y{i}\n" for i in HASHES)
-LOWER = "".join(f"{i},x y{i}\n" for i in HASHES)
 R_SCORES = '"user" "item" "score"\n"1" "ann" "y" 0.5\n"2" "ann" "x1" 1\n"3" "bob" "y" 0.1\n'
 
 
@@ -212,28 +195,18 @@ R_SCORES = '"user" "item" "score"\n"1" "ann" "y" 0.5\n"2" "ann" "x1" 1\n"3" "bob
     ("users", "items", "content", "codes", "becomes"),
     [
         ("ann bob", "", LISTS + "bob,y\nann,x1 y\n", "SUB211", LISTS),
-        ("ann bob", "", LISTS + "bob,y\nbob,y\n", "SUB211", LISTS),
         ("ann bob", "", TWICE, "SUB211", "user,items\nbob,y\nann,x1 y\n"),
         ("0ab1 bob", "", "user,items\n0AB1,x1\nbob,y\n", "SUB209", "user,items\n0ab1,x1\nbob,y\n"),
         ("0AB1 bob", "", "user,items\n0ab1,x1\nbob,y\n", "SUB209", "user,items\n0AB1,x1\nbob,y\n"),
-        (" ".join(HASHES), "", "user,items\n" + UPPER, "SUB209", "user,items\n" + LOWER),
         ("1 20", "", "user,items\n1.0,x1\n20.0,y\n", "SUB209", "user,items\n1,x1\n20,y\n"),
-        ("1 bob", "", "user,items\n1.0,x1\nbob,y\n", "SUB209", "user,items\n1,x1\nbob,y\n"),
         ("ann bob", "", "\ufeff\ufeff" + LISTS, "SUB007", LISTS),
-        ("ann bob", "", '\ufeff\ufeff"user","items"\nann,x1 y\nbob,y\n', "SUB007", LISTS),
         # Letters of Windows, in ids and in items of another spelling.
         ("José 5€ ann", "", "user,items\nJosé,x1 y\n5€,y\nann,z\n".encode("cp1252"),
          "SUB005 SUB209", "user,items\nJosé,x1 y\n5€,y\nann,z\n"),
         ("ann bob", "0ab1 café 7", "user,items\nann,0AB1 7.0\nbob,café 0ab1\n".encode("cp1252"),
          "SUB005 SUB306 SUB317", "user,items\nann,0ab1 7\nbob,café 0ab1\n"),
-        # write.table of R, by a space, a tab and a comma, on Windows, without names of rows, then
-        # write.csv, and rows of one item.
+        # write.table of R, by a space, without names of rows; write.csv; rows of items.
         ("ann bob", "", '"user" "items"\n"1" "ann" "x1 y"\n"2" "bob" "y"\n',
-         "SUB009 SUB107", LISTS),
-        ("ann bob", "", '"user"\t"items"\n"1"\t"ann"\t"x1 y"\n"2"\t"bob"\t"y"\n',
-         "SUB009 SUB107", LISTS),
-        ("ann bob", "", '"user","items"\n"1","ann","x1 y"\n"2","bob","y"\n', "SUB107", LISTS),
-        ("ann bob", "", '"user" "items"\r\n"1" "ann" "x1 y"\r\n"2" "bob" "y"\r\n',
          "SUB009 SUB107", LISTS),
         ("ann bob", "", '"user" "items"\n"ann" "x1 y"\n"bob" "y"\n', "SUB009", LISTS),
         ("ann bob", "", '"","user","items"\n"1","ann","x1 y"\n"2","bob","y"\n', "SUB107", LISTS),
@@ -252,28 +225,18 @@ def test_it_is_found_and_mended(
     assert before - after == set(codes.split())
 
 
-@pytest.mark.parametrize(
-    ("content", "becomes", "before", "after"),
-    [
-        # Letters that are no hexadecimal digits may tell two people apart.
-        ("user,items\nann,a b\nBOB,b\n", "user,items\nann,a b\nBOB,b\nbob,\n",
-         {"SUB201": 1, "SUB202": 1}, {"SUB202": 1}),
-        # Rows that differ stay.
-        (LISTS + "bob,z\nbob,y\n", LISTS + "bob,z\n", {"SUB203": 1, "SUB211": 1}, {"SUB203": 1}),
-    ],
-)  # fmt: skip
-def test_what_is_not_certain_is_not_mended(
-    tmp_path: Path, content: str, becomes: str, before: dict[str, int], after: dict[str, int]
-) -> None:
-    known = in_short(tmp_path, "ann bob", "")
-    assert {p.code: p.count for p in checked(tmp_path, content, known).errors} == before
-    assert fixed(tmp_path, content, known) == becomes
-    assert {p.code: p.count for p in checked(tmp_path, becomes, known).errors} == after
+def test_what_is_not_certain_is_not_mended(tmp_path: Path) -> None:
+    """Letters that are no hexadecimal digits may tell two people apart; rows that differ stay."""
+    known, content = in_short(tmp_path, "ann bob", ""), "user,items\nann,a b\nBOB,b\nann,b\n"
+    assert [p.code for p in checked(tmp_path, content, known).errors] == [
+        "SUB201",
+        "SUB202",
+        "SUB203",
+    ]
+    assert fixed(tmp_path, content, known) == content + "bob,\n"
 
 
-@pytest.mark.parametrize(
-    "rows", ['"1","5","7"\n"2","6","9"\n', "1,5,7\n2,6,9\n", '"a","5","7 8"\n"b","6","9"\n']
-)
+@pytest.mark.parametrize("rows", ['"1","5","7"\n"2","6","9"\n', '"a","5","7 8"\n"b","6","9"\n'])
 def test_a_user_and_two_items_are_no_row_of_r(tmp_path: Path, rows: str) -> None:
     known = in_short(tmp_path, "1 2", "")
     errors = checked(tmp_path, '"user","items"\n' + rows, known).errors

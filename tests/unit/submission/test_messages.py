@@ -1,169 +1,35 @@
-"""Every rule in words: line, count, message and cure of its example, and what else is there."""
+"""Every rule by its example: the words of docs/submission-checks.md, and what else is there."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from checking import against, checked
+from checking import ROWS, against, by_solution, checked
+from conftest import ROOT
 
 from harness.delimited import blocks
+from harness.report import rule_docs
 from harness.submission.expected import Against
+from harness.submission.faults import COUNT
 from harness.submission.findings import Findings
 from harness.submission.format import FORMATS
-from harness.submission.problems import problems
-from harness.submission.rules import EXAMPLES, RULES
+from harness.submission.problems import Problem, Validation, problems
+from harness.submission.rules import EXAMPLES, OF_FAULT, RULES
 from harness.submission.rules.rule import GOOD
 from harness.submission.validate import validate
 
-WORDS = {
-    "SUB003": "the file is empty; write a header and a row for each user",
-    "SUB004": "there are no rows behind the header; write a row for each user",
-    "SUB005": "line 5: byte 4, 0xE9 is no UTF-8; save the file as UTF-8",
-    "SUB006": "the file is UTF-16; save it as UTF-8 (Excel: CSV UTF-8)",
-    "SUB007": (
-        "the file begins with a byte order mark; save it as UTF-8 without BOM (pandas: "
-        "encoding='utf-8')"
-    ),
-    "SUB008": "line 3: a NUL byte stands in it; write the file anew",
-    "SUB009": (
-        "line 1: semicolons stand between fields, where commas should; save it with commas "
-        "(pandas: sep=',')"
-    ),
-    "SUB010": (
-        "bare carriage returns, which end lines for some readers and for others not: 4; end "
-        "lines with LF or CR LF"
-    ),
-    "SUB011": "line 3: a quote is opened and never closed; close it, or drop it",
-    "SUB012": (
-        "the last line has no end: the file may have been cut; look at the last line, and "
-        "write the file anew"
-    ),
-    "SUB013": (
-        "the archive does not hold one file, but submission.csv, notes.txt; pack the "
-        "submission alone (a Mac adds __MACOSX: use zip -X on the command line)"
-    ),
-    "SUB014": (
-        "the file unpacks to more than 16,777,216 bytes; pack the submission alone, or give "
-        "it as plain CSV"
-    ),
-    "SUB015": (
-        "the file is damaged: the file ends before its end was marked; write or pack it again"
-    ),
-    "SUB016": "the file is a rar archive; save it as CSV in UTF-8, plain, .gz or .zip",
-    "SUB017": "line 3: text stands behind a closed quote; double quotes within quotes",
-    "SUB101": 'line 1: there is no column "prediction"; name the columns customer_id,prediction',
-    "SUB102": (
-        'line 1: nobody knows the column "note"; drop it, or give it the right name: '
-        "customer_id,prediction"
-    ),
-    "SUB103": 'line 1: there are two columns "prediction"; name each once',
-    "SUB104": "line 1: the columns stand in another order; write customer_id,prediction",
-    "SUB105": 'line 1: spaces stand around the name " prediction"; write customer_id,prediction',
-    "SUB106": (
-        'line 1: the column "Customer_ID" is spelled differently; write customer_id,prediction'
-    ),
-    "SUB107": (
-        'line 1: the column "" is the index of a frame, or names its rows; write it without '
-        "(pandas: index=False, R: row.names=FALSE)"
-    ),
-    "SUB109": (
-        'line 1: the first line is no header: "ann" is an id; write a header that names each '
-        "column: customer_id,prediction"
-    ),
-    "SUB111": (
-        'line 1: the column "votes" holds numbers, which may order the rows of a user; say '
-        'what orders them: name it "score" (the highest first) or "rank" (the lowest first); '
-        "harness validate, score and explain take --score-column votes, --rank-column votes "
-        "or --row-order (as they stand) too"
-    ),
-    "SUB201": "customer_id: missing ids: 1, first bob; write a row for each",
-    "SUB202": (
-        'line 4, customer_id: "zoe" is none of the ids that are asked for; write the id as it'
-        " is asked for; drop the row only if its user is not asked for"
-    ),
-    "SUB203": 'line 4, customer_id: "bob" has a row already; give each user one row',
-    "SUB204": "line 3: the line has too few fields; write customer_id,prediction",
-    "SUB205": "line 3: the line has too many fields; put one space between items",
-    "SUB206": "line 3: the line is blank; drop it",
-    "SUB207": 'line 3, customer_id: spaces stand around "bob "; write ids as they are',
-    "SUB208": "line 3, customer_id: the id is empty; write the id of its user",
-    "SUB209": (
-        "line 3, customer_id: \"'bob'\" is damaged (leading zeros, .0, quotes, upper or lower "
-        "case, encoding); write ids as text, as they are asked for"
-    ),
-    "SUB210": (
-        'line 2, customer_id: "ann" does not look like an id of this competition; compare it '
-        "with the sample submission"
-    ),
-    "SUB211": 'line 4, customer_id: the row of "bob" stands there again; write it once',
-    "SUB212": (
-        'none of the ids is asked for: found "yve", asked for "ann"; check the file against '
-        "its own competition, or write the ids that are asked for"
-    ),
-    "SUB213": (
-        'none of the ids is asked for in this case: found "ANN", asked for "ann"; write upper'
-        " and lower case as they are asked for"
-    ),
-    "SUB301": "line 3, prediction: the list is empty; recommend something",
-    "SUB302": (
-        "line 3, prediction: the list is longer than 12; write the best 12; the others are "
-        "not looked at"
-    ),
-    "SUB303": (
-        'line 3, prediction: "0706016003" stands in the list already; write each item once: a'
-        " repeat uses a position and hits nothing"
-    ),
-    "SUB304": 'line 3, prediction: "0999999999" is no item; write ids of the catalogue',
-    "SUB305": (
-        'line 3, prediction: "706016003" lost its leading zeros: ids have 10 digits; write '
-        "ids as text (pandas: dtype=str)"
-    ),
-    "SUB306": (
-        'line 3, prediction: "0706016003.0" became a decimal; write ids as text (pandas: dtype=str)'
-    ),
-    "SUB307": (
-        'line 3, prediction: "7.06016E+08" was rounded by a spreadsheet; write the file anew '
-        "from where ids are text"
-    ),
-    "SUB308": (
-        'line 3, prediction: "nan" is a word for a missing value; leave the list empty '
-        "(pandas: fillna(''))"
-    ),
-    "SUB309": (
-        'line 3, prediction: "0706016003,0706016001" holds a separator other than one space; '
-        "put one space between items"
-    ),
-    "SUB310": (
-        "line 3, prediction: \"['0706016003',\" stands in brackets or quotes, as Python prints "
-        "a list; join the items: ' '.join(items)"
-    ),
-    "SUB311": (
-        "line 3, prediction: more than one space stands between items, or any around them; "
-        "write one between items, and none around"
-    ),
-    "SUB312": (
-        'line 3, prediction: "shirt" does not look like an item id; write ids of the catalogue'
-    ),
-    "SUB313": (
-        'line 3: "second" is neither a rank (1, 2, 3 …) nor a score; write ranks as 1, 2, 3 '
-        "…, or scores as numbers with a point (1.5)"
-    ),
-    "SUB314": (
-        'line 3, article_id: "0706016002" has the rank of another item of its list; give each'
-        " item of a list a rank of its own; of identical rows harness validate --fix OUT "
-        "keeps one"
-    ),
-    "SUB315": (
-        'line 3, article_id: "0706016002" has the score of another item of its list: ties are'
-        " ordered by item id; write ranks, or scores that differ"
-    ),
-    "SUB316": (
-        'line 3, article_id: no item has the rank before that of "0706016002": the position '
-        "stays empty; write ranks 1, 2, 3 …"
-    ),
-    "SUB401": "all 3 lists are the same; look at what makes them",
-    "SUB404": "no list is longer than one item; look at what separates items",
+PAGE = (ROOT / "docs" / "submission-checks.md").read_text(encoding="utf-8")
+SECTIONS = {section[:6]: section for section in PAGE.split("\n## ")}
+LINES = {
+    1: "SUB009 SUB101 SUB102 SUB103 SUB104 SUB105 SUB106 SUB107 SUB109 SUB111",
+    2: "SUB210",
+    4: "SUB202 SUB203 SUB211",
+    5: "SUB005",
+    None: "SUB003 SUB004 SUB006 SUB007 SUB010 SUB012 SUB013 SUB014 SUB015 SUB016 SUB201 SUB212"
+    " SUB213 SUB401 SUB404",
 }
-"""Where, what and how to mend it."""
+"""Of examples whose fault is not on line 3."""
+AT = {code: line for line, codes in LINES.items() for code in codes.split()}
 COUNTS = {"SUB010": 4, "SUB210": 4, "SUB310": 2, "SUB401": 3, "SUB404": 3}
 """Of what an example has more than one."""
 BESIDE = {
@@ -180,67 +46,59 @@ BESIDE = {
     "SUB404": "SUB111",
 }
 """What is found beside the fault that an example shows, with the examples."""
+OF_FORMAT = {"12": "k", "votes": "NAME"}
+"""What stands in the page for a part of a hint."""
 NOTED = {
-    "SUB001": "there is no such file; check the path",
-    "SUB002": "is a folder; name the file in it",
-    "SUB018": "the file may not be read; change its permissions",
-    "SUB019": "a line is longer than x; look at what ends the lines",
-    "SUB020": "the name says x; name it after what it is: .csv, .csv.gz, .zip or .parquet",
-    "SUB108": (
-        "the column x is of a type that has no place there; write ids as text, a list of them "
-        "where a row is a user's, and ranks as numbers"
-    ),
-    "SUB110": (
-        "it can be read, but CSV with a row a user is asked for, and this is x; write it so for "
-        "an upload"
-    ),
-    "SUB214": (
-        "customer_id: users of the evaluation set or solution, 1 beyond the ids that must be "
-        "there: first x; they count here; a host that asks for the sample's ids alone would "
-        "refuse them: for an upload drop the rows, or write it with harness submit --all-events"
-    ),
-    "SUB317": (
-        'prediction: "x" is an item in upper or lower case, or in another encoding; write ids as '
-        "the catalogue does, in UTF-8"
-    ),
-    "SUB318": (
-        "the config reads item ids that lost their leading zero: x; set restore_zeros = true "
-        "under [data]; an upload with such ids would hit nothing"
-    ),
-    "SUB319": (
-        'prediction: the row of "x" stands apart from others of its user, whose list is the order'
-        ' of rows; add a column "rank"; where rows stand in order, say --row-order (Python: '
-        "row_order=True)"
-    ),
-    "SUB402": (
-        "of the evaluated users, x have a hit; look at whether ids, users and the week are those "
-        "of the evaluation set"
-    ),
-    "SUB403": (
-        "of all positions, x hold what the user has in training already; recommend something new,"
-        " unless people buy again"
-    ),
+    "SUB001": "there is no such file",
+    "SUB002": "is a folder",
+    "SUB018": "the file may not be read",
+    "SUB019": "a line is longer than x",
+    "SUB020": "the name says x",
+    "SUB108": "the column x is of a type that has no place there",
+    "SUB110": "it can be read, but CSV with a row a user is asked for, and this is x",
+    "SUB214": "customer_id: users of the evaluation set or solution, 1 beyond the ids that must be "
+    "there: first x",
+    "SUB317": 'prediction: "x" is an item in upper or lower case, or in another encoding',
+    "SUB318": "the config reads item ids that lost their leading zero: x",
+    "SUB319": 'prediction: the row of "x" stands apart from others of its user, whose list is the '
+    "order of rows",
+    "SUB402": "of the evaluated users, x have a hit",
+    "SUB403": "of all positions, x hold what the user has in training already",
 }
 """Of rules that no text of three rows shows: what is said of the value x."""
 
 
 def test_every_rule_is_here() -> None:
-    assert set(WORDS) == set(EXAMPLES)
-    assert set(WORDS) | set(NOTED) == set(RULES)
+    assert list(RULES) == sorted([*EXAMPLES, *NOTED])
+    # That a list holds one item is nothing, unless all do: SUB404.
+    assert len([fault for fault in OF_FAULT if isinstance(fault, int)]) == COUNT - 1
+    assert len(set(OF_FAULT.values())) == len(OF_FAULT)
+    assert rule_docs.checks_page() == PAGE
 
 
-SIZES = [(code, size) for code in WORDS for size in (64, 1 << 22) if code != "SUB014" or size > 64]
+def is_on_the_page(code: str, hint: str) -> bool:
+    for part, instead in OF_FORMAT.items():
+        hint = hint.replace(part, instead)
+    return f"; to mend it: {hint}" in SECTIONS[code]
 
 
-@pytest.mark.parametrize(("code", "size"), SIZES)
-def test_an_example_has_these_words(
+SIZES = [(code, size) for code in EXAMPLES for size in (64, 1 << 22)]
+
+
+@pytest.mark.parametrize(("code", "size"), [at for at in SIZES if at != ("SUB014", 64)])
+def test_an_example_has_the_words_of_the_page(
     tmp_path: Path, code: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In blocks of 64 bytes and in one; the file of 16 megabytes in one alone."""
     monkeypatch.setattr(blocks, "SIZE", size)
-    problems_ = checked(tmp_path, EXAMPLES[code], against(tmp_path, code)).problems
-    faults = {p.code: (f"{p.where()}{p.message}; {p.hint}", p.count) for p in problems_}
-    assert faults.pop(code) == (WORDS[code], COUNTS.get(code, 1))
+    faults = {
+        p.code: p for p in checked(tmp_path, EXAMPLES[code], against(tmp_path, code)).problems
+    }
+    found = faults.pop(code)
+    assert (found.line, found.count) == (AT.get(code, 3), COUNTS.get(code, 1))
+    place = "" if found.line is None else f"line {found.line}: "
+    assert f"\n> {place}{found.message}\n" in SECTIONS[code] + "\n"
+    assert is_on_the_page(code, found.hint), found.hint
     assert set(faults) == {beside for beside, examples in BESIDE.items() if code in examples}
 
 
@@ -249,18 +107,14 @@ def test_what_is_noted_has_these_words(code: str) -> None:
     findings = Findings()
     findings.note(code, "x")
     (problem,) = problems(findings, FORMATS["hm"], False, True)
-    assert f"{problem.where()}{problem.message}; {problem.hint}" == NOTED[code]
+    assert problem.where() + problem.message == NOTED[code]
+    assert is_on_the_page(code, problem.hint)
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    names = ("gone.csv", ".", "a" * 300, "nul\0.csv")
-    results = [validate(tmp_path / name, against(tmp_path)) for name in names]
-    assert [[p.code for p in result.problems] for result in results] == [
-        ["SUB001"],
-        ["SUB002"],
-        ["SUB001"],
-        ["SUB001"],
-    ]
+    for name, code in (("gone.csv", "001"), (".", "002"), ("a" * 300, "001"), ("\0.csv", "001")):
+        (problem,) = validate(tmp_path / name, against(tmp_path)).problems
+        assert problem.code == f"SUB{code}"
 
 
 def test_a_column_by_nearly_its_name(tmp_path: Path) -> None:
@@ -275,7 +129,48 @@ def test_a_column_by_nearly_its_name(tmp_path: Path) -> None:
 
 def test_a_column_that_steers_a_terminal_is_shown_without(tmp_path: Path) -> None:
     faults = checked(tmp_path, "user,\x1b[2J,other\nann,,\n", Against()).problems
-    (empty,) = (p for p in faults if p.code == "SUB301")
+    assert [p.column for p in faults if p.code == "SUB301"] == ["�[2J"]
     (strange,) = (p for p in faults if p.code == "SUB102")
-    assert empty.column == "�[2J"
     assert strange.hint == "drop it, or give it the right name: user,�[2J"
+
+
+# Hints that depend on the file.
+
+
+def fault(result: Validation, code: str) -> Problem:
+    return next(problem for problem in result.problems if problem.code == code)
+
+
+def test_a_header_to_write_is_one(tmp_path: Path) -> None:
+    """No sample names the columns: the first row would be its own header."""
+    path, truth = tmp_path / "lists.csv", "user,items\nann,a\nbob,b\n"
+    for header, rows in (
+        ("user,items", "ann,a b\nbob,b\n"),
+        ("user,item", "ann,a\nbob,b\nbob,a\n"),
+    ):
+        path.write_text(rows)
+        hint = fault(by_solution(path, truth).validation, "SUB109").hint
+        assert hint == f"write a header that names each column: {header}"
+        path.write_text(f"{header}\n{rows}")
+        assert by_solution(path, truth).validation.valid
+
+
+@pytest.mark.parametrize(
+    ("between", "code", "hint"),
+    [
+        (",", "SUB205", "put the list in quotes"),
+        (",", "SUB310", "join the items: ','.join(items)"),
+        ("|", "SUB205", "put a bar between items"),
+    ],
+)
+def test_a_hint_knows_what_stands_between_items(
+    tmp_path: Path, between: str, code: str, hint: str
+) -> None:
+    known = replace(against(tmp_path), format=replace(FORMATS["hm"], between=between))
+    assert fault(checked(tmp_path, EXAMPLES[code], known), code).hint == hint
+
+
+@pytest.mark.parametrize("code", ["SUB205", "SUB309", "SUB310"])
+def test_a_hint_knows_that_a_row_holds_an_item(tmp_path: Path, code: str) -> None:
+    hint = fault(checked(tmp_path, ROWS[code][0]), code).hint
+    assert hint == "write one item a row: customer_id,article_id,rank"

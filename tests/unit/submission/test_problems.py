@@ -1,7 +1,5 @@
 """What a reader sees of a checked submission."""
 
-import csv
-import io
 from pathlib import Path
 
 import pytest
@@ -18,9 +16,8 @@ BAD = GOOD.replace("bob,0706016003", "bob,706016003 706016001\nann,\nzoe,7060160
 
 
 @pytest.fixture
-def bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Validation:
+def bad(here: Path) -> Validation:
     """Return what is wrong with bad.csv, which is read in its own folder."""
-    monkeypatch.chdir(tmp_path)
     return checked(Path(), BAD, name="bad.csv")
 
 
@@ -54,13 +51,9 @@ def test_lines_are_as_long_as_the_terminal(bad: Validation, width: int) -> None:
 
 
 def test_as_records(bad: Validation) -> None:
-    rows = list(csv.DictReader(io.StringIO(as_csv(bad.records()))))
-    assert [(row["code"], row["line"], row["count"]) for row in rows] == [
-        ("SUB202", "5", "1"),
-        ("SUB203", "4", "1"),
-        ("SUB305", "3", "3"),
-        ("SUB301", "4", "1"),
-    ]
+    header, row, *_ = as_csv(bad.records()).splitlines()
+    assert header == "code,severity,line,user,column,value,count,lines,message,hint,fixed"
+    assert row.startswith('SUB202,error,5,,customer_id,zoe,1,1,"""zoe"" is none of the ids')
 
 
 @pytest.mark.parametrize(
@@ -75,10 +68,7 @@ def test_as_records(bad: Validation) -> None:
         ),
     ],
 )
-def test_what_was_mended(
-    tmp_path: Path, content: str, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_was_mended(here: Path, content: str, text: str) -> None:
     known = against(Path())
     before = checked(Path(), content, known)
     fixed = fix(Path("submission.csv"), known, Path("out.csv"))

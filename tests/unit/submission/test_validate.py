@@ -31,7 +31,7 @@ def test_nothing_is_wrong_with_a_good_file(tmp_path: Path) -> None:
     assert document == {"schema": 1, "valid": True, "rows": 3, "problems": []}
     assert "0 errors" in repr(result)
     quoted = '"' + GOOD.replace(",", '","').replace("\n", '"\n"')[:-1]
-    for text in (GOOD.replace("\n", "\r\n"), quoted, quoted.replace("\n", "\r\n")):
+    for text in (GOOD.replace("\n", "\r\n"), quoted):
         assert findings(tmp_path, text) == []
 
 
@@ -54,20 +54,17 @@ def test_packed(tmp_path: Path) -> None:
 
 
 ROWS = [
-    "ann,0706016001\nbob,0706016002 0706016001\n",
     "ann,0706016001 0706016002\nbob,0706016003\ncem,0706016002\nann,0706016001\nann,\n",
-    "zoe,0706016001\nzoe,0706016001\n",
-    "ann,0706016001\n\n  \nbob,\n",
     'ann,"0706016001 0706016002\r"\nbob,0706016003\n',
     '"b"ob,0706016003\n bob\t,0706016003\n',
     "ann,0706016001,0706016002\nbob,0706016003 0706016001\n",  # ann is not missing
     'ann,0706016001\nbob,\ncem,\nzoe,"0706016001\n0706016002"\n"ann",\n',
     *(f"ann,0706016001\nbob,{cell}\n" for cell in (
-        "0706016003 " * 13, "0706016003 0706016001 0706016003", "706016003.0",
-        '"7,06016E+08"', "NaN", "0706016003 ",
-        "0706016001\u00a00706016002", "np.str_('0706016003')", "np.int64(706016003)",
+        "0706016003 " * 13, '"7,06016E+08"', "0706016001\u00a00706016002",
+        "np.str_('0706016003')", "np.int64(706016003)",
     )),
 ]  # fmt: skip
+"""Beside what is drawn below."""
 
 
 @pytest.mark.parametrize("size", [64, 1 << 22])
@@ -80,30 +77,28 @@ def test_rows_are_read_as_the_reference_reads_them(
     assert problems == {code: list(rest) for code, rest in reference(HEAD + rows).items()}
 
 
+NO_MARK = "UTF-16 text, it seems, without its byte order mark"
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
         (GOOD.replace(",", "\t").encode(), ("SUB009", 1, "tabs", 1, 1)),
-        (
-            GOOD.encode("utf-16-le"),
-            ("SUB016", None, "UTF-16 text, it seems, without its byte order mark", 1, 1),
-        ),
+        (GOOD.encode("utf-16-le"), ("SUB016", None, NO_MARK, 1, 1)),
     ],
 )
 def test_another_kind_of_text(tmp_path: Path, content: bytes, expected: tuple[object, ...]) -> None:
     assert findings(tmp_path, content) == [expected]
 
 
-GZIP, ZIP = gzip.compress(GOOD.encode() * 100, mtime=0), zipped()
+GZIP, ZIP = gzip.compress(GOOD.encode(), mtime=0), zipped()
 
 
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("s.gz", GZIP[:-20]),
         ("s.gz", GZIP + b"and more"),
         ("s.gz", GZIP[:-8] + bytes(4) + GZIP[-4:]),  # its checksum
-        ("s.zip", b"PK\x03\x04 and no more"),
         ("s.zip", ZIP.replace(b"PK\x03", b"PK\x04")),  # no member begins where it should
         ("s.zip", ZIP.replace(b"submission", b"sub", 1)),  # two names of a member
         ("s.zip", ZIP.replace(b"submission", b"\0ubmission")),  # which end before they begin
@@ -118,8 +113,7 @@ def test_archives_that_are_damaged(tmp_path: Path, name: str, content: bytes) ->
     ("name", "content", "says"),
     [
         ("s.csv.gz", GOOD.encode(), ".gz, and it is plain text"),
-        ("s.csv", gzip.compress(GOOD.encode(), mtime=0), ".csv, and it is gz"),
-        ("s.zip", gzip.compress(GOOD.encode(), mtime=0), ".zip, and it is gz"),
+        ("s.zip", GZIP, ".zip, and it is gz"),
     ],
 )
 def test_a_name_of_another_kind(tmp_path: Path, name: str, content: bytes, says: str) -> None:
