@@ -160,20 +160,9 @@ def test_a_run_in_parts(tmp_path: Path) -> None:
     assert len(lists) == len(whole.list_rows())
 
 
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        (
-            {"name": "all", "use": "baselines.ease:EASE"},
-            ["1 model learns from all events at once: all", "--engine spark"],
-        ),
-        (FILE, ['model "mine"', "harness score"]),
-    ],
-)
-def test_what_cannot_be_evaluated_in_parts(
-    tmp_path: Path, large: None, model: Any, words: list[str]
-) -> None:
+def test_what_cannot_be_evaluated_in_parts(tmp_path: Path, large: None) -> None:
     small.write(tmp_path, {"mine.csv": LISTS})
-    settings = small.config(tmp_path, POPULAR, model)
+    settings = small.config(tmp_path, POPULAR, FILE)
+    words = 'model "mine"', "harness score"
     with prepared(settings.layout(), kept=False) as buckets, refusal(UsageError, *words):
         InParts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())

@@ -145,63 +145,45 @@ def test_the_run_folder_is_whole_and_says_what_is_in_no_file(found: Result, here
 
 
 def test_what_is_held_out_may_be_frames() -> None:
-    """Ann has b, the first; and in another fold cid has d, whom nobody is told."""
-    train = EVENTS.filter(pl.col("time") < "2020-01-08")
-    day = {"time": ["2020-01-08"]}
-    valid = [
-        pl.DataFrame({"user": [u], "item": [i], **day}) for u, i in (("ann", "b"), ("cid", "d"))
-    ]
-    for own, expected in ((valid[0], [1.0]), (valid, [1.0, 0.0])):
-        of = harness.run(
-            events=[train, train] if own is valid else train,
-            split={"strategy": "given", "valid": own},
-            evaluation={"k": 2},
-            models={"popular": POPULAR},
-        )
+    """Ann has b, the first; in another fold, of Arrow without times, cid has d."""
+    ann, cid = ({"user": [user], "item": [item]} for user, item in (("ann", "b"), ("cid", "d")))
+    valid = [pl.DataFrame(ann), pl.DataFrame(cid).to_arrow()]
+    train = EVENTS.head(5).drop("time")
+    for events, own, expected in (
+        (train, valid[0], [1.0]),
+        ([train, train.to_arrow()], valid, [1.0, 0.0]),
+    ):
+        split = {"strategy": "given", "valid": own}
+        keywords: dict[str, Any] = {"data": {"time": False}, "split": split, "evaluation": {"k": 2}}
+        of = harness.run(events=events, models={"popular": POPULAR}, **keywords)
         assert of.per_user("popular")["MAP@2"].to_list() == expected
-
-
-def test_frames_of_arrow_need_no_times_where_what_is_held_out_is_given() -> None:
-    log = EVENTS.drop("time").to_arrow()
-    split = {"strategy": "given", "valid": log[5:]}
-    assert means(run(log[:5], data={"time": False}, split=split)) == {"popular": 0.5}
 
 
 def test_tables_of_users_and_items_may_be_frames() -> None:
     """Candidates are b and d, by the table of items: bob finds d at the second place."""
-    sections: dict[str, Any] = {
-        "items": pd.DataFrame({"item": ["b", "d"]}),
+    rules: dict[str, Any] = {
         "evaluation": {"k": 2, "candidates": "catalogue"},
         "compare": {"slices": ["town"]},
     }
-    of = run(users=pl.DataFrame({"user": ["ann", "bob"], "town": ["x", "y"]}), **sections)
+    rules["items"] = pd.DataFrame({"item": ["b", "d"]})
+    users = pl.DataFrame({"user": ["ann", "bob"], "town": ["x", "y"]})
+    of = run(users=users, **rules)
     assert of.per_user("popular")["MAP@2"].to_dict() == {"ann": 1, "bob": 0.5}
     with refusal(HarnessError, 'slices: no evaluated user has a "town"'):
-        run(users=pl.DataFrame({"user": ["zoe"], "town": ["x"]}), **sections)
+        run(users=users.with_columns(user=pl.lit("zoe")).head(1), **rules)
 
 
-def test_ids_that_are_numbers_are_their_texts() -> None:
-    """As in a file: 7 and 10 in order of text are 10, 7, and the more popular comes first."""
-    days = ["2020-01-01"] * 3 + ["2020-01-08"]
-    log = pl.DataFrame({"user": [1, 1, 2, 1], "item": [7, 10, 7, 10], "time": days})
-    lists = run(log).recommendations("popular")
-    assert lists.to_dict("list") == {"user": ["1", "1"], "rank": [1, 2], "item": ["7", "10"]}
-
-
-def test_nothing_of_frames_or_objects_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_of_frames_or_objects_is_kept(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two logs of one name have their own figures; of a file an import path's answers are kept."""
-    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(here / "cache"))
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     assert means(run()) == {"popular": 0.5}
-    ann = EVENTS.filter((pl.col("user") == "ann") | (pl.col("time") < "2020-01-08"))
-    assert means(run(ann)) == {"popular": 1}
-    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
-    small.write(tmp_path, {"log.csv": LOG})
+    assert means(run(EVENTS.head(6))) == {"popular": 1}
+    assert [path for path in (here / "cache").rglob("*") if path.is_file()] == []
+    small.write(here, {"log.csv": LOG})
     models = {"mine": First(), "popular": Popular, "path": POPULAR}
-    first = run(tmp_path / "log.csv", models=models)
-    again = run(tmp_path / "log.csv", models=models | {"mine": First(last=True)})
+    first = run("log.csv", models=models)
+    again = run("log.csv", models=models | {"mine": First(last=True)})
     assert [means(of)["mine"] for of in (first, again)] == pytest.approx([1 / 2, 1 / 3])
     reused = {model.name: model.reused for model in again.models}
     assert reused == {"mine": False, "popular": False, "path": True}

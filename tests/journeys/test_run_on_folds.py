@@ -11,7 +11,7 @@ import small
 from conftest import refusal
 
 from harness.config import Config
-from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
+from harness.core.errors import DataError, HarnessError, UsageError
 from harness.core.terminal import fitted
 from harness.experiment import run_folder
 from harness.experiment.compare import compare
@@ -82,11 +82,10 @@ def test_a_users_value_is_the_sum_over_folds(weeks: FoldedResult) -> None:
 
 
 def test_the_last_fold_draws_as_a_single_run_and_others_draw_anew(done: Done) -> None:
-    for number, same in ((0, False), (2, True)):
-        fold = done.config.folds()[number].model_copy(update={"fold": 0})
-        alone = run(fold, models=["random"])
-        own = done.found.folds[number].per_user("random", repeat=2)
-        assert own.equals(alone.per_user("random", repeat=2)) == same
+    for fold, own in zip(done.config.folds(), done.found.folds, strict=True):
+        alone = run(fold.model_copy(update={"fold": 0}), models=["random"])
+        equal = own.per_user("random", repeat=2).equals(alone.per_user("random", repeat=2))
+        assert equal == (own is done.found.folds[-1])
 
 
 def test_the_folder_holds_every_fold(done: Done) -> None:
@@ -132,45 +131,31 @@ def test_compare_says_which_folds_differ(tmp_path: Path) -> None:
         compare(tmp_path / "one", tmp_path / "two")
 
 
-def test_slices_are_of_each_fold(done: Done) -> None:
+def test_slices_are_of_each_fold_and_metrics_of_all_lists_means_of_them(done: Done) -> None:
     assert done.found.slices == ()
     assert all(fold.slices for fold in done.found.folds)
     with refusal(UsageError, "3 folds", "slices"):
         compare(done.folder, slices=["activity"])
-
-
-def test_metrics_of_all_lists_are_means_of_the_folds(done: Done) -> None:
     for model in done.found.models:
-        own = scores(done.found, "Coverage@2", model.name)
-        assert model.metrics["Coverage@2"].mean == pytest.approx(sum(own) / 3, abs=1e-15)
-        assert model.metrics["Coverage@2"].ci95 is None
+        own, figure = scores(done.found, "Coverage@2", model.name), model.metrics["Coverage@2"]
+        assert (figure.mean, figure.ci95) == (pytest.approx(sum(own) / 3, abs=1e-15), None)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("folds = 3", "folds = 2", "says 2 folds, and the run had 3 folds"),
-        ("valid_days = 2", "valid_days = 1", "the data has changed since this run"),
-    ],
-)
-def test_lists_of_other_folds_are_refused(
-    done: Done, tmp_path: Path, old: str, new: str, words: str
-) -> None:
+def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path) -> None:
     done.found.write(tmp_path / "run")
     path = tmp_path / "run" / "config.toml"
-    path.write_text(path.read_text().replace(old, new))
-    with refusal(UsageError, words):
-        rescore(tmp_path / "run")
-
-
-def test_a_record_whose_folds_were_cut_is_refused(done: Done, tmp_path: Path) -> None:
-    done.found.write(tmp_path / "run")
-    held = done.found.to_dict()
-    for left in (2, 0):
-        cut = json.dumps(held | {"folds": held["folds"][:left]})
-        small.write(tmp_path, {"run/result.json": cut})
-        with refusal(DataError, "result.json", "its folds are not those of its evaluation"):
-            run_folder.read(tmp_path / "run")
+    text, held = path.read_text(), done.found.to_dict()
+    for old, new, words in (
+        ("folds = 3", "folds = 2", "says 2 folds, and the run had 3 folds"),
+        ("valid_days = 2", "valid_days = 1", "the data has changed since this run"),
+    ):
+        path.write_text(text.replace(old, new))
+        with refusal(UsageError, words):
+            rescore(tmp_path / "run")
+    cut = json.dumps(held | {"folds": held["folds"][:2]})
+    small.write(tmp_path, {"run/result.json": cut})
+    with refusal(DataError, "result.json", "its folds are not those of its evaluation"):
+        run_folder.read(tmp_path / "run")
 
 
 def test_the_table_shows_each_fold_and_in_how_many_the_best_is_better(done: Done) -> None:
@@ -191,21 +176,16 @@ def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(
 ) -> None:
     _, folds = weeks.sheets()
     assert folds.titles[-1] == "better in"
-    pairs = zip(*(scores(weeks, "MAP@1", name) for name in ("random", "popular")), strict=True)
-    better = sum(random > popular for random, popular in pairs)
-    assert {row[0]: row[-1] for row in folds.rows[:2]} == {
-        "random": f"{better} of 2 folds",
-        "popular": "",
-    }
+    own = (scores(weeks, "MAP@1", name) for name in ("random", "popular"))
+    better = sum(random > popular for random, popular in zip(*own, strict=True))
+    rows = {row[0]: row[-1] for row in folds.rows[:2]}
+    assert rows == {"random": f"{better} of 2 folds", "popular": ""}
 
 
 def test_a_single_fold_is_a_plain_run(tmp_path: Path) -> None:
-    config = small.config(tmp_path)
-    one = config.model_copy(update={"split": config.split.model_copy(update={"folds": 1})})
-    found, alone = run(one), run(config)
-    assert isinstance(found, Result)
-    assert small.timeless(found.to_dict()) == small.timeless(alone.to_dict())
-    assert "folds" not in one.resolved()["split"]
+    config = small.config(tmp_path, split={"strategy": "time", "valid_days": 1, "folds": 1})
+    assert isinstance(run(config), Result)
+    assert "folds" not in config.resolved()["split"]
 
 
 def test_who_has_no_true_item_is_not_counted_as_having_one(tmp_path: Path) -> None:
@@ -241,17 +221,17 @@ NOBODY = 'no user is left: the rule "seen in train"'
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "error", "words", "fewer"),
+    ("old", "new", "words", "fewer"),
     [
-        (FIRST_DAY, "", EmptyEvaluationSetError, [f"fold 1 of 2: {NOBODY}"], True),
-        (LAST_DAY, "dan,b,2020-01-03", EmptyEvaluationSetError, [f"fold 2 of 2: {NOBODY}"], False),
-        ("-02\n", "-01\n", DataError, ["fold 1 of 2: the split leaves no validation event"], False),
+        (FIRST_DAY, "", f"fold 1 of 2: {NOBODY}", True),
+        (LAST_DAY, "dan,b,2020-01-03", f"fold 2 of 2: {NOBODY}", False),
+        ("-02\n", "-01\n", "fold 1 of 2: the split leaves no validation event", False),
     ],
 )
 def test_a_fold_without_users_or_events_is_named(
-    tmp_path: Path, old: str, new: str, error: type[Exception], words: list[str], fewer: bool
+    tmp_path: Path, old: str, new: str, words: str, fewer: bool
 ) -> None:
     """Of the last fold alone fewer would be none."""
-    with refusal(error, *words) as caught:
+    with refusal(HarnessError, words) as caught:
         run(small.config(tmp_path, log=small.TWO_WEEKS.replace(old, new), split=TWO))
     assert (", or ask for fewer folds\nusers" in str(caught.value)) == fewer
