@@ -1,6 +1,5 @@
 """One run of models made of others: made once, learning once, each scored like any model."""
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -8,11 +7,8 @@ import small
 from counting import COUNTING, fill
 from small import POPULAR
 
-from harness.config import Config
-from harness.experiment.explain import of_run
 from harness.experiment.result import Result
 from harness.experiment.run import run
-from harness.experiment.submit import submit
 
 LEAVES = """
 class Leaves(Counting):
@@ -37,26 +33,19 @@ MODELS: list[dict[str, Any]] = [
 
 
 class Done(NamedTuple):
-    config: Config
     result: Result
     notes: list[list[str]]
-    folder: Path
-
-
-def noted(folder: Path) -> list[list[str]]:
-    """Return what happened: the order of a model, and then the words."""
-    return [line.split() for line in (folder / "counts.txt").read_text().splitlines()]
+    """What happened: the order of a model, and then the words."""
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     folder = tmp_path_factory.mktemp("ensembles")
     small.write(folder, {"plugged.py": COUNTING + LEAVES})
-    config = small.config(folder, *MODELS, evaluation={"metrics": ["MAP@2"]})
-    result = run(config)
+    result = run(small.config(folder, *MODELS, evaluation={"metrics": ["MAP@2"]}))
     assert isinstance(result, Result)
-    result.write(folder / "run", recommendations=False)
-    return Done(config, result, noted(folder), folder)
+    lines = (folder / "counts.txt").read_text().splitlines()
+    return Done(result, [line.split() for line in lines])
 
 
 def test_a_part_is_made_and_fitted_once_a_repeat_and_draws_with_those_of_the_whole(
@@ -86,12 +75,3 @@ def test_a_model_goes_when_nobody_needs_it(done: Done) -> None:
     told = [note for note in leave if note[1] in ("fit", "gone")]
     orders = dict.fromkeys(order for order, _ in told)
     assert told == [[order, what] for order in orders for what in ("fit", "gone")]
-
-
-def test_what_is_needed_alone_is_made_to_explain_or_submit(done: Done, here: Path) -> None:
-    (done.folder / "counts.txt").unlink()
-    found = of_run(done.folder / "run", "drawn")
-    assert found.items.gather(found.lists[0]).to_list() == ["b", "a"]
-    submit(done.config, "drawn", here / "out.csv")
-    assert (here / "out.csv").read_text() == "user,item\nann,b a\nbob,b a\ncid,b a\n"
-    assert [note for note in noted(done.folder) if "made" in note] == [["ba", "made"]] * 2

@@ -123,21 +123,6 @@ def test_a_model_follows_from_its_base_models(tmp_path: Path) -> None:
     assert reused(run(settings)) == ["mine"]
 
 
-def test_a_run_in_buckets_has_the_lists_of_one_in_memory(tmp_path: Path) -> None:
-    """And a model that learns from all events at once, and is finished, is not refused there."""
-    knn = {"name": "knn", "use": "baselines.item_knn:ItemKNN"}
-    models = small.MODELS[:2]
-    whole = run(config(tmp_path, *models, knn))
-    with small.in_buckets(3):
-        again = run(config(tmp_path, *models, knn))
-        fresh = run(config(tmp_path, *models), fresh=True)
-    assert reused(again) == ["knn", "popular", "random"]
-    assert figures(again) == figures(whole)
-    after = run(config(tmp_path, *models))
-    assert (reused(fresh), reused(after)) == ([], ["popular", "random"])
-    assert figures(after) == figures(fresh)
-
-
 def test_each_fold_has_its_own(tmp_path: Path) -> None:
     """In buckets, one that learns from all events must be finished in every fold."""
     knn = {"name": "knn", "use": "baselines.item_knn:ItemKNN"}
@@ -146,7 +131,9 @@ def test_each_fold_has_its_own(tmp_path: Path) -> None:
         split = {"strategy": "time", "valid_days": 2, "folds": number}
         return config(tmp_path, counted(tmp_path), knn, split=split)
 
-    first, second = run(folds(2)), run(folds(2))
+    first = run(folds(2))
+    with small.in_buckets(3):
+        second = run(folds(2))
     assert (reused(second), fits(tmp_path)) == (["knn", "mine"], 2)
     assert figures(second) == figures(first)
     words = "1 model learns from all events at once: knn; allow"
