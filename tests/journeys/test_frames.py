@@ -145,15 +145,13 @@ def test_the_run_folder_is_whole_and_says_what_is_in_no_file(found: Result, here
 
 def test_what_is_held_out_may_be_frames() -> None:
     """Ann has b, the first; in another fold, of Arrow without times, cid has d."""
-    ann, cid = ({"user": [user], "item": [item]} for user, item in (("ann", "b"), ("cid", "d")))
-    valid = [pl.DataFrame(ann), pl.DataFrame(cid).to_arrow()]
+    pairs = (("ann", "b"), ("cid", "d"))
+    one, two = (pl.DataFrame({"user": [user], "item": [item]}) for user, item in pairs)
     train = EVENTS.head(5).drop("time")
-    for events, own, expected in (
-        (train, valid[0], [1.0]),
-        ([train, train.to_arrow()], valid, [1.0, 0.0]),
-    ):
-        split = {"strategy": "given", "valid": own}
-        keywords: dict[str, Any] = {"data": {"time": False}, "split": split, "evaluation": {"k": 2}}
+    folds = [train, train.to_arrow()], [one, two.to_arrow()], [1.0, 0.0]
+    for events, valid, expected in ((train, one, [1.0]), folds):
+        keywords: dict[str, Any] = {"data": {"time": False}, "evaluation": {"k": 2}}
+        keywords["split"] = {"strategy": "given", "valid": valid}
         of = harness.run(events=events, models={"popular": POPULAR}, **keywords)
         assert of.per_user("popular")["MAP@2"].to_list() == expected
 
@@ -176,16 +174,16 @@ def test_nothing_of_frames_or_objects_is_kept(here: Path, monkeypatch: pytest.Mo
     """Two logs of one name have their own figures; of a file an import path's answers are kept."""
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(here / "cache"))
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
-    assert means(run()) == {"popular": 0.5}
-    assert means(run(EVENTS.head(6))) == {"popular": 1}
+    assert [means(run(log)) for log in (EVENTS, EVENTS.head(6))] == [
+        {"popular": n} for n in (0.5, 1)
+    ]
     assert [path for path in (here / "cache").rglob("*") if path.is_file()] == []
     small.write(here, {"log.csv": LOG})
-    models = {"mine": First(), "popular": Popular, "path": POPULAR}
-    first = run("log.csv", models=models)
-    again = run("log.csv", models=models | {"mine": First(last=True)})
-    assert [means(of)["mine"] for of in (first, again)] == pytest.approx([1 / 2, 1 / 3])
-    reused = {model.name: model.reused for model in again.models}
-    assert reused == {"mine": False, "popular": False, "path": True}
+    for last, figure in ((False, 1 / 2), (True, 1 / 3)):
+        models = {"mine": First(last), "popular": Popular, "path": POPULAR}
+        found = run("log.csv", models=models)
+        assert means(found)["mine"] == pytest.approx(figure)
+    assert [model.name for model in found.models if model.reused] == ["path"]
 
 
 def sections(events: Any, **more: Any) -> dict[str, Any]:

@@ -140,12 +140,10 @@ def test_notes(done: Done) -> None:
 
 
 CHANGES = """
-import numpy as np
-
 class Changes:
     def fit(self, train):
         matrix = train.matrix
-        matrix.data = np.zeros_like(matrix.data)
+        matrix.data = matrix.data * 0
         train.frame[0, "item"] = "dee"
         train.user_ids[0] = "dee"
         return self
@@ -153,27 +151,22 @@ class Changes:
     def recommend(self, users, k, draws, exclude=None):
         exclude.indices[:] = 0
         exclude.data[:] = False
-        return np.full((len(users), k), -1)
+        return [[-1] * k] * len(users)
 """
 
 
 def test_what_a_model_changes_the_next_one_does_not_see(tmp_path: Path) -> None:
     """Of what they have not had, the latest first are d, c for ann, d, a for bob, b, c for cid."""
-    models: list[dict[str, Any]] = [
-        {"name": "changes", "use": "plugged:Changes"},
-        {"name": "mine", "use": "plugged:LatestFirst"},
-        {"name": "cosine", "use": "baselines.item_knn:ItemKNN", "params": {"counts": True}},
-    ]
     log = small.LOG.replace("ann,b,2020-01-08", "ann,c,2020-01-08")
-    files = {"plugged.py": CHANGES + small.LATEST_FIRST, "log.csv": log}
-    small.write(tmp_path, files)
-    drop = {"seen_items": "drop"}
-    before, after = (
-        run(small.config_of(tmp_path, *some, evaluation=drop)) for some in (models[1:], models)
-    )
+    small.write(tmp_path, {"plugged.py": CHANGES + small.LATEST_FIRST, "log.csv": log})
+    cosine = {"name": "cosine", "use": "baselines.item_knn:ItemKNN", "params": {"counts": True}}
+    models = [{"name": name, "use": f"plugged:{name}"} for name in ("Changes", "LatestFirst")]
+    drop = {"evaluation": {"seen_items": "drop"}}
+    before = run(small.config_of(tmp_path, models[1], cosine, **drop))
+    after = run(small.config_of(tmp_path, *models, cosine, **drop))
     assert isinstance(before, Result)
     assert isinstance(after, Result)
-    assert (after.failed, values(after, "mine")) == ((), [[1 / 2, 1, 0]])
+    assert (after.failed, values(after, "LatestFirst")) == ((), [[1 / 2, 1, 0]])
     assert values(before, "cosine") == values(after, "cosine")
 
 
