@@ -1,7 +1,7 @@
 """What is held out is given, in files: one evaluation set, or files and lists for each fold."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import small
@@ -46,42 +46,40 @@ def folded(config: Config) -> FoldedResult:
     return found
 
 
-class Done(NamedTuple):
-    found: FoldedResult
-    folder: Path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("given")
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+def found(folder: Path) -> FoldedResult:
     """Popular and two models of files on two folds."""
-    folder = tmp_path_factory.mktemp("given")
     same = {"name": "same", "lists": ["theirs.csv", "./theirs.csv"]}
     both = "user,prediction\nann,b\nbob,a\n"
-    return Done(folded(given(folder, small.POPULAR, THEIRS, same, theirs_csv=both)), folder)
+    return folded(given(folder, small.POPULAR, THEIRS, same, theirs_csv=both))
 
 
-def test_scores_by_hand(done: Done) -> None:
+def test_scores_by_hand(found: FoldedResult) -> None:
     """Popular says a, b in both folds: b is second, 1/2.
 
     Ann's list begins with b, her true item; bob's second is his: (1 + 1/2) / 2.
     """
-    assert [fold.evaluation.users for fold in done.found.folds] == [1, 1]
-    means = {model.name: model.metrics["MAP@2"].mean for model in done.found.models}
+    assert [fold.evaluation.users for fold in found.folds] == [1, 1]
+    means = {model.name: model.metrics["MAP@2"].mean for model in found.models}
     assert means == {"popular": 0.5, "theirs": 0.75, "same": 0.5}
 
 
-def test_the_record_names_the_files_of_each_fold(done: Done) -> None:
+def test_the_record_names_the_files_of_each_fold(found: FoldedResult, folder: Path) -> None:
     """One file for two folds, by whatever name, is told: their lists are seldom the same."""
-    document = done.found.to_dict()
-    of_all, *folds = [
+    document = found.to_dict()
+    of_all, *folds = (
         {model["name"]: (model["use"], list(model["lists"])) for model in one["models"]}
         for one in (document, *document["folds"])
-    ]
-    names = [str(done.folder / name) for name in ("one.csv", "two.csv")]
+    )
+    names = [str(folder / name) for name in ("one.csv", "two.csv")]
     assert of_all["theirs"] == (None, names)
     assert [fold["theirs"][1] for fold in folds] == [[name] for name in names]
-    assert of_all["popular"] == folds[0]["popular"] == folds[1]["popular"]
-    assert [note for note in done.found.notes if "lists" in note] == [
+    assert [note for note in found.notes if "lists" in note] == [
         'model "same": its lists are theirs.csv in folds 1 and 2; if they were made for one of '
         "these, name the file of each fold"
     ]
@@ -136,9 +134,8 @@ def test_folds_that_overlap_are_told_and_only_the_mean_of_chance_is_known(tmp_pa
     )
     assert [model.vs_random for model in found.models] == [None]
     assert (found.chance["MAP@2"].mean, found.chance["MAP@2"].sd) == (3 / 4, None)
-    (sheet, _), (record,) = found.sheets(), found.records()
-    assert sheet.heading[0].endswith(", 0.7 × chance")
-    assert record["lift"] == pytest.approx(2 / 3)
+    assert found.sheets()[0].heading[0].endswith(", 0.7 × chance")
+    assert found.records()[0]["lift"] == pytest.approx(2 / 3)
     found.write(tmp_path / "run")
     assert "0.7 times chance" in page(run_folder.read(tmp_path / "run"))
 

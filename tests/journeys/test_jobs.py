@@ -35,26 +35,21 @@ def test_the_results_are_the_same(tmp_path: Path) -> None:
     assert found.recommendations().equals(alone.recommendations())
 
 
-class First:
-    """Recommends the first candidates to everyone."""
-
-    def fit(self, train: Any) -> "First":
-        return self
-
-    def recommend(self, users: Any, k: int, draws: Any, exclude: Any = None) -> Any:
-        return [list(range(k))] * len(users)
+class Mine(Popular):
+    """One that no other process can import by a path."""
 
 
 def test_objects_are_left_to_this_process(tmp_path: Path) -> None:
     small.write(tmp_path, {"log.csv": small.LOG})
     path = POPULAR["use"]
     blend = {"use": "baselines.blend:Blend", "of": ["mine", "popular"]}
-    models: dict[str, Any] = {"mine": First(), "popular": path, "both": blend, "class": Popular}
+    models: dict[str, Any] = {"mine": Mine(), "popular": path, "both": blend, "class": Popular}
     models["paths"] = {"use": path, "params": {"window_days": 2}}
     split = {"strategy": "time", "valid_days": 1}
     keywords: dict[str, Any] = {"split": split, "evaluation": {"k": 2}, "models": models}
-    keywords["events"] = tmp_path / "log.csv"
-    alone, shared = run(**keywords), run(**keywords, jobs=2, fresh=True)
+    alone, shared = (
+        run(events=tmp_path / "log.csv", jobs=n, fresh=True, **keywords) for n in (1, 2)
+    )
     assert timeless(alone.to_dict()) == timeless(shared.to_dict())
     assert alone.list_rows().equals(shared.list_rows())
 

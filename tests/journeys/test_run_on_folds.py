@@ -139,6 +139,7 @@ def test_slices_are_of_each_fold_and_metrics_of_all_lists_means_of_them(done: Do
     for model in done.found.models:
         own, figure = scores(done.found, "Coverage@2", model.name), model.metrics["Coverage@2"]
         assert (figure.mean, figure.ci95) == (pytest.approx(sum(own) / 3, abs=1e-15), None)
+        assert (model.metrics["MAP@2"].sd_repeats is None) == (model.name != "random")
 
 
 def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path) -> None:
