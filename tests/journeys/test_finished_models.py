@@ -40,6 +40,9 @@ class Raises(Popular):
 """
 
 
+FOLDS = {"strategy": "time", "valid_days": 2}
+
+
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Models are kept of files that were written just now as well."""
@@ -126,20 +129,17 @@ def test_a_model_follows_from_its_base_models(tmp_path: Path) -> None:
 def test_each_fold_has_its_own(tmp_path: Path) -> None:
     """In buckets, one that learns from all events must be finished in every fold."""
     knn = {"name": "knn", "use": "baselines.item_knn:ItemKNN"}
-
-    def folds(number: int) -> Config:
-        split = {"strategy": "time", "valid_days": 2, "folds": number}
-        return config(tmp_path, counted(tmp_path), knn, split=split)
-
-    first = run(folds(2))
+    two, three = (
+        config(tmp_path, counted(tmp_path), knn, split=FOLDS | {"folds": n}) for n in (2, 3)
+    )
+    first = run(two)
     with small.in_buckets(3):
-        second = run(folds(2))
+        second = run(two)
+        with refusal(UsageError, "1 model learns from all events at once: knn; allow"):
+            run(three)
     assert (reused(second), fits(tmp_path)) == (["knn", "mine"], 2)
     assert figures(second) == figures(first)
-    words = "1 model learns from all events at once: knn; allow"
-    with small.in_buckets(3), refusal(UsageError, words):
-        run(folds(3))
-    third = run(folds(3))
+    third = run(three)
     assert fits(tmp_path) == 3
     assert [reused(fold) for fold in third.folds] == [[], ["knn", "mine"], ["knn", "mine"]]
     assert reused(third) == []

@@ -158,11 +158,8 @@ def test_what_is_held_out_may_be_frames() -> None:
 
 def test_tables_of_users_and_items_may_be_frames() -> None:
     """Candidates are b and d, by the table of items: bob finds d at the second place."""
-    rules: dict[str, Any] = {
-        "evaluation": {"k": 2, "candidates": "catalogue"},
-        "compare": {"slices": ["town"]},
-    }
-    rules["items"] = pd.DataFrame({"item": ["b", "d"]})
+    rules: dict[str, Any] = {"evaluation": {"k": 2, "candidates": "catalogue"}}
+    rules |= {"compare": {"slices": ["town"]}, "items": pd.DataFrame({"item": ["b", "d"]})}
     users = pl.DataFrame({"user": ["ann", "bob"], "town": ["x", "y"]})
     of = run(users=users, **rules)
     assert of.per_user("popular")["MAP@2"].to_dict() == {"ann": 1, "bob": 0.5}
