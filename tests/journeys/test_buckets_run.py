@@ -12,7 +12,7 @@ from conftest import refusal
 from small import LATEST_FIRST, MODELS, POPULAR, timeless
 
 from harness.core import cache
-from harness.core.errors import DataError, EmptyEvaluationSetError, RecommenderError, UsageError
+from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.core.progress import Clock
 from harness.core.steps import of_parts
 from harness.data.buckets import prepared
@@ -40,8 +40,7 @@ def test_a_run_in_buckets(
     caplog.set_level("INFO", "harness")
     small.write(tmp_path, {"mine.csv": LISTS})
     rules = {"metrics": ["MAP@2", "Coverage@2", "NDCG@2"]}
-    cached = {"cache": True}
-    settings = small.many(tmp_path, more=[FILE], evaluation=rules, data=cached)
+    settings = small.many(tmp_path, more=[FILE], evaluation=rules, data={"cache": True})
     with small.in_buckets(3):
         found = run(settings, memory="4GB")
     assert isinstance(found, Result)
@@ -50,23 +49,20 @@ def test_a_run_in_buckets(
     needed = "all events need about 1,000,000 GB of memory; --memory allows 4 GB"
     assert told.getMessage() == f"{needed}: users are evaluated in 3 buckets"
     lines = [re.sub(r"\d+\.\d s", "T", own.getMessage()) for own in log]
-    assert lines[:3] == [
-        f"read {len(small.MANY.splitlines()) - 1} events into buckets, T",
-        "fit on 3 buckets, T",
-        "recommend in 3 buckets, T",
-    ]
-    assert lines[3].startswith("evaluation set: ")
+    read = f"read {small.MANY.count(chr(10)) - 1} events into buckets, T"
+    assert lines[:3] == [read, "fit on 3 buckets, T", "recommend in 3 buckets, T"]
     assert lines[4] == "popular (1 of 10): fit T, recommend T, score T"
     assert lines[-1] == "compared 45 pairs, T"
-    assert list(found.seconds) == [
-        "read", "evaluation set", "fit", "recommend", "users", "compare",
-    ]  # fmt: skip
+    steps = ["read", "evaluation set", "fit", "recommend", "users", "compare"]
+    assert list(found.seconds) == steps
     assert [note for note in found.notes if "position" in note] == [
         'model "mine": 1 position holds an item that is no candidate, and cannot hit'
     ]
     assert not [path for path in cache.folder().rglob("*lists*") if path.is_dir()]
-    whole = run(settings, fresh=True)
-    assert timeless(found.to_dict(), "reused") == timeless(whole.to_dict(), "reused")
+    again, whole = run(settings), run(settings, fresh=True)
+    assert [model.name for model in again.models if not model.reused] == ["mine"]
+    for other in (again, whole):
+        assert timeless(other.to_dict(), "reused") == timeless(found.to_dict(), "reused")
     assert found.per_user().equals(whole.per_user())
     assert found.recommendations().equals(whole.recommendations())
 
@@ -91,8 +87,7 @@ def test_models_that_need_all_events_are_refused_before_any_is_read(
 ) -> None:
     """A file of lists that is part of an ensemble, too."""
     small.write(tmp_path, {"latest.py": LATEST_FIRST, "mine.csv": LISTS})
-    settings = small.config(tmp_path, POPULAR, LATEST, BLEND, FILE, FILL)
-    (tmp_path / "log.csv").write_text("no log")
+    settings = small.config(tmp_path, POPULAR, LATEST, BLEND, FILE, FILL, log="no log")
     with pytest.raises(UsageError) as error:
         run(settings, memory="4GB")
     assert str(error.value) == (
@@ -102,52 +97,17 @@ def test_models_that_need_all_events_are_refused_before_any_is_read(
     )
 
 
-def test_a_bucket_that_is_larger_than_the_memory_is_refused(
+def test_a_bucket_or_users_who_need_more_memory_than_there_is_are_refused(
     tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory, "AN_EVENT", 10**9)
-    log = "user,item,time\n" + "".join(f"ann,a,2020-01-0{day}\n" for day in range(1, 9))
-    with refusal(UsageError, "has 8 events and needs 8.3 GB", "allows 2 GB: allow"):
-        run(small.config(tmp_path, log=log), memory="2GB")
-
-
-def test_evaluated_users_who_need_more_memory_than_there_is_are_refused(
-    tmp_path: Path, large: None
 ) -> None:
     """Lists of 10⁸ positions would need 0.8 GB a user, if there were so many candidates."""
     settings = small.config(tmp_path, evaluation={"k": 10**8, "metrics": ["MAP@2"]})
     with refusal(UsageError, "3 evaluated users with 1 list each, ", " allows 2 GB: "):
         run(settings, memory="2GB")
-
-
-SPOILT = """
-from baselines.popular import Popular
-
-class Raises(Popular):
-    def for_users(self, train):
-        if "bob" in train.user_ids.to_list():
-            raise KeyError("no bob")
-        return self
-
-class Floats(Popular):
-    def fit_steps(self, train):
-        yield lambda part: {"events": part.events.time / 2}
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("Raises", ["model \"m\" raised in for_users: KeyError: 'no bob'"]),
-        ("Floats", ['model "m" raised in fit_steps: TypeError', "float64; expected an int64 arr"]),
-    ],
-)
-def test_a_model_that_breaks_its_contract_is_named(
-    tmp_path: Path, large: None, name: str, words: list[str]
-) -> None:
-    small.write(tmp_path, {"spoilt.py": SPOILT})
-    with refusal(RecommenderError, *words):
-        run(small.config(tmp_path, {"name": "m", "use": f"spoilt:{name}"}))
+    monkeypatch.setattr(memory, "AN_EVENT", 10**9)
+    log = "user,item,time\n" + "".join(f"ann,a,2020-01-0{day}\n" for day in range(1, 9))
+    with refusal(UsageError, "has 8 events and needs 8.3 GB", "allows 2 GB: allow"):
+        run(small.config(tmp_path, log=log), memory="2GB")
 
 
 def test_a_disk_that_gets_full_of_lists_is_told(
@@ -165,20 +125,15 @@ def test_a_disk_that_gets_full_of_lists_is_told(
         run(small.config(tmp_path))
 
 
-def test_a_log_that_needs_more_than_there_is_runs_in_buckets_by_itself(
+def test_a_log_that_needs_more_than_is_free_runs_in_buckets_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The free memory counts, where the system says what is free."""
+    """Where the system says what is free."""
     settings = small.config(tmp_path)
-
-    def is_in_buckets(free: int | None, needed: int) -> bool:
-        monkeypatch.setattr(memory, "free", lambda: free)
-        monkeypatch.setattr(memory, "needed", lambda layout: needed)
-        return "recommend" in run(settings).seconds
-
-    assert not is_in_buckets(10**9, 10**9)
-    assert is_in_buckets(10**9, 10**9 + 1)
-    assert not is_in_buckets(None, 10**9 + 1)
+    for free, needed, in_buckets in ((9, 9, False), (9, 10, True), (None, 10, False)):
+        monkeypatch.setattr(memory, "free", lambda free=free: free and free * 10**8)
+        monkeypatch.setattr(memory, "needed", lambda layout, size=needed: size * 10**8)
+        assert ("recommend" in run(settings).seconds) == in_buckets
 
 
 # Parts that nobody puts together.
@@ -204,31 +159,9 @@ def test_a_run_in_parts(tmp_path: Path) -> None:
     assert len(lists) == len(whole.list_rows())
 
 
-LOST = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-08\n"
-
-
-@pytest.mark.parametrize(
-    ("more", "log", "error", "words"),
-    [
-        (
-            {"name": "all", "use": "baselines.ease:EASE"},
-            small.LOG,
-            UsageError,
-            ["1 model learns from all events at once: all", "--engine spark"],
-        ),
-        (FILE, small.LOG, UsageError, ['model "mine"', "harness score"]),
-        (
-            {**POPULAR, "name": "other"},
-            LOST,
-            EmptyEvaluationSetError,
-            ["seen in train", "take a shorter window"],
-        ),
-    ],
-)
-def test_what_cannot_be_evaluated_in_parts(
-    tmp_path: Path, large: None, more: Any, log: str, error: Any, words: list[str]
-) -> None:
+def test_what_cannot_be_evaluated_in_parts(tmp_path: Path, large: None) -> None:
     small.write(tmp_path, {"mine.csv": LISTS})
-    settings = small.config(tmp_path, POPULAR, more, log=log)
-    with prepared(settings.layout(), kept=False) as buckets, refusal(error, *words):
+    settings = small.config(tmp_path, POPULAR, FILE)
+    words = 'model "mine"', "harness score"
+    with prepared(settings.layout(), kept=False) as buckets, refusal(UsageError, *words):
         InParts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())

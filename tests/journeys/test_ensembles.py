@@ -1,6 +1,5 @@
 """One run of models made of others: made once, learning once, each scored like any model."""
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -8,11 +7,8 @@ import small
 from counting import COUNTING, fill
 from small import POPULAR
 
-from harness.config import Config
-from harness.experiment.explain import of_run
 from harness.experiment.result import Result
 from harness.experiment.run import run
-from harness.experiment.submit import submit
 
 LEAVES = """
 class Leaves(Counting):
@@ -37,38 +33,29 @@ MODELS: list[dict[str, Any]] = [
 
 
 class Done(NamedTuple):
-    config: Config
     result: Result
-    counts: list[str]
-    folder: Path
-
-    def of(self, order: str, what: str) -> list[str]:
-        """Return what happened to models of an order."""
-        own = (
-            line.removeprefix(f"{order} ") for line in self.counts if line.startswith(order + " ")
-        )
-        return [line for line in own if line.startswith(what)]
+    notes: list[list[str]]
+    """What happened: the order of a model, and then the words."""
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     folder = tmp_path_factory.mktemp("ensembles")
     small.write(folder, {"plugged.py": COUNTING + LEAVES})
-    config = small.config(folder, *MODELS, evaluation={"metrics": ["MAP@2"]})
-    result = run(config)
+    result = run(small.config(folder, *MODELS, evaluation={"metrics": ["MAP@2"]}))
     assert isinstance(result, Result)
-    result.write(folder / "run", recommendations=False)
-    return Done(config, result, (folder / "counts.txt").read_text().splitlines(), folder)
+    lines = (folder / "counts.txt").read_text().splitlines()
+    return Done(result, [line.split() for line in lines])
 
 
-@pytest.mark.parametrize(("order", "repeats"), [("ab", 1), ("cd", 1), ("ba", 3)])
-def test_a_part_is_made_and_fitted_once_a_repeat(done: Done, order: str, repeats: int) -> None:
-    assert done.of(order, "made") == ["made"] * repeats
-    assert done.of(order, "fit") == ["fit"] * repeats
-
-
-def test_parts_draw_with_the_repeats_of_the_whole(done: Done) -> None:
-    assert done.of("ba", "asked") == [f"asked {n}" for n in (0, 1, 0, 1, 2)]
+def test_a_part_is_made_and_fitted_once_a_repeat_and_draws_with_those_of_the_whole(
+    done: Done,
+) -> None:
+    for order, repeats in (("ab", 1), ("cd", 1), ("ba", 3)):
+        for what in ("made", "fit"):
+            assert done.notes.count([order, what]) == repeats
+    asked = [note[2] for note in done.notes if note[:2] == ["ba", "asked"]]
+    assert asked == ["0", "1", "0", "1", "2"]
 
 
 def test_a_whole_stands_anywhere_and_is_scored_like_any_model(done: Done) -> None:
@@ -84,17 +71,7 @@ def test_a_whole_stands_anywhere_and_is_scored_like_any_model(done: Done) -> Non
 
 
 def test_a_model_goes_when_nobody_needs_it(done: Done) -> None:
-    leaving = [line for line in done.counts if line.split()[0] in ("dcba", "dcb", "dc")]
-    told = [line for line in leaving if line.endswith((" fit", " gone"))]
-    orders = dict.fromkeys(line.split()[0] for line in told)
-    assert told == [f"{order} {what}" for order in orders for what in ("fit", "gone")]
-
-
-def test_what_is_needed_alone_is_made_to_explain_or_submit(done: Done, here: Path) -> None:
-    (done.folder / "counts.txt").unlink(missing_ok=True)
-    found = of_run(done.folder / "run", "drawn")
-    assert found.items.gather(found.lists[0]).to_list() == ["b", "a"]
-    submit(done.config, "drawn", here / "out.csv")
-    assert (here / "out.csv").read_text() == "user,item\nann,b a\nbob,b a\ncid,b a\n"
-    lines = (done.folder / "counts.txt").read_text().splitlines()
-    assert [line for line in lines if "made" in line] == ["ba made"] * 2
+    leave = [note for note in done.notes if note[0] in ("dcba", "dcb", "dc")]
+    told = [note for note in leave if note[1] in ("fit", "gone")]
+    orders = dict.fromkeys(order for order, _ in told)
+    assert told == [[order, what] for order in orders for what in ("fit", "gone")]

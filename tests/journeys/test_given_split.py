@@ -1,14 +1,13 @@
 """What is held out is given, in files: one evaluation set, or files and lists for each fold."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import small
 from conftest import refusal
 
 import harness
-from harness import config as config_
 from harness.config import Config, SubmissionConfig, parse
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.experiment import run_folder
@@ -26,24 +25,19 @@ FILES = {
     "one.csv": "user,prediction\nann,b\n",
     "two.csv": "user,prediction\nbob,a b\n",
 }
+THEIRS = {"name": "theirs", "lists": ["one.csv", "two.csv"]}
 
 
-def given(folder: Path, *models: dict[str, Any], **files: str) -> Config:
+def given(folder: Path, *models: dict[str, Any], seen: str = "keep", **files: str) -> Config:
     small.write(folder, FILES | {name.replace("_", "."): text for name, text in files.items()})
-    data = {
-        "layout": "table",
-        "path": ".",
-        "events": ["one.base", "two.base"],
-        "time": False,
-        "cache": False,
-    }
     values = small.values(
         *models,
+        data={"events": ["one.base", "two.base"], "time": False},
         split={"strategy": "given", "valid": ["one.test", "two.test"]},
-        evaluation={"metrics": ["MAP@2"]},
+        evaluation={"metrics": ["MAP@2"], "seen_items": seen},
         submission={"user": "user", "items": "prediction", "separator": " "},
     )
-    return parse(values | {"data": data}, folder)
+    return parse(values, folder)
 
 
 def folded(config: Config) -> FoldedResult:
@@ -52,64 +46,54 @@ def folded(config: Config) -> FoldedResult:
     return found
 
 
-THEIRS = {"name": "theirs", "lists": ["one.csv", "two.csv"]}
-
-
-class Done(NamedTuple):
-    found: FoldedResult
-    folder: Path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("given")
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+def found(folder: Path) -> FoldedResult:
     """Popular and two models of files on two folds."""
-    folder = tmp_path_factory.mktemp("given")
     same = {"name": "same", "lists": ["theirs.csv", "./theirs.csv"]}
     both = "user,prediction\nann,b\nbob,a\n"
-    return Done(folded(given(folder, small.POPULAR, THEIRS, same, theirs_csv=both)), folder)
+    return folded(given(folder, small.POPULAR, THEIRS, same, theirs_csv=both))
 
 
-def test_scores_by_hand(done: Done) -> None:
+def test_scores_by_hand(found: FoldedResult) -> None:
     """Popular says a, b in both folds: b is second, 1/2.
 
     Ann's list begins with b, her true item; bob's second is his: (1 + 1/2) / 2.
     """
-    assert [fold.evaluation.users for fold in done.found.folds] == [1, 1]
-    means = {model.name: model.metrics["MAP@2"].mean for model in done.found.models}
+    assert [fold.evaluation.users for fold in found.folds] == [1, 1]
+    means = {model.name: model.metrics["MAP@2"].mean for model in found.models}
     assert means == {"popular": 0.5, "theirs": 0.75, "same": 0.5}
 
 
-def test_the_record_names_the_files_of_each_fold(done: Done) -> None:
-    document = done.found.to_dict()
-    of_all, *folds = [
+def test_the_record_names_the_files_of_each_fold(found: FoldedResult, folder: Path) -> None:
+    """One file for two folds, by whatever name, is told: their lists are seldom the same."""
+    document = found.to_dict()
+    of_all, *folds = (
         {model["name"]: (model["use"], list(model["lists"])) for model in one["models"]}
         for one in (document, *document["folds"])
-    ]
-    names = [str(done.folder / name) for name in ("one.csv", "two.csv")]
+    )
+    names = [str(folder / name) for name in ("one.csv", "two.csv")]
     assert of_all["theirs"] == (None, names)
     assert [fold["theirs"][1] for fold in folds] == [[name] for name in names]
-    assert of_all["popular"] == folds[0]["popular"] == folds[1]["popular"]
-
-
-def test_one_file_of_lists_for_two_folds_is_told(done: Done) -> None:
-    """By whatever name: two folds' lists are seldom the same."""
-    assert [note for note in done.found.notes if "lists" in note] == [
+    assert [note for note in found.notes if "lists" in note] == [
         'model "same": its lists are theirs.csv in folds 1 and 2; if they were made for one of '
         "these, name the file of each fold"
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "key"), [("two.base", "[data] events"), ("two.test", "[split] valid")]
-)
-def test_a_file_that_is_not_there_is_told_first(tmp_path: Path, name: str, key: str) -> None:
+def test_a_file_that_is_not_there_is_told_first(tmp_path: Path) -> None:
     """Before anything learns, with the config, the key and the fold."""
-    settings = given(tmp_path, {"name": "nobody's", "use": "baselines.popular:Popular"})
-    (tmp_path / name).unlink()
-    told = f"config: {key}, fold 2 of 2: {tmp_path / name}: no such file"
-    for command in (run, lambda one: split(one, tmp_path / "out")):
-        with refusal(DataError, told):
-            command(settings)
+    for name, key in (("two.base", "[data] events"), ("two.test", "[split] valid")):
+        settings = given(tmp_path)
+        (tmp_path / name).unlink()
+        told = f"config: {key}, fold 2 of 2: {tmp_path / name}: no such file"
+        for command in (run, lambda one: split(one, tmp_path / "out")):
+            with refusal(DataError, told):
+                command(settings)
 
 
 def test_the_fold_of_lists_with_errors_is_named(tmp_path: Path) -> None:
@@ -120,55 +104,43 @@ def test_the_fold_of_lists_with_errors_is_named(tmp_path: Path) -> None:
     assert [problem.code for problem in told.value.validation.errors] == ["SUB203"]
 
 
-def test_a_splits_own_sample_refuses_no_lists_that_a_run_took(tmp_path: Path) -> None:
-    """Nobody said what lists look like: they say it themselves, and need not have all users."""
+def test_a_split_of_folds_has_the_notes_of_a_run(tmp_path: Path) -> None:
+    """Ann's b is true in both folds, and bob's a is in the first's train.
+
+    Nobody said what lists look like: they need not be as those of the sample that is written.
+    """
     own = {"one_test": "user,item\nbob,a\nann,b\n", "two_test": "user,item\nbob,b\nann,b\n"}
     own |= {"one_csv": "who,prediction\nann,b\n", "two_csv": "who,prediction\nbob,a b\n"}
-    settings = given(tmp_path, small.POPULAR, THEIRS, **own)
+    settings = given(tmp_path, THEIRS, **own)
     settings = settings.model_copy(update={"submission": SubmissionConfig()})
-    done = split(settings, tmp_path / "out", public_share=0.5)
+    done, found = split(settings, tmp_path / "out", public_share=0.5), folded(settings)
     assert isinstance(done, FoldedSplit)
-    for written, fold in zip(done.folds, folded(settings).folds, strict=True):
-        assert written.record.evaluation.fingerprint == fold.evaluation.fingerprint
-        config = written.folder / "config.toml"
-        again = run(config_.read(config))
-        assert [m.metrics for m in again.models] == [m.metrics for m in fold.models]
-    scored = harness.score(tmp_path / "two.csv", config=config)
+    assert done.notes == found.notes[: len(done.notes)]
+    overlap, in_train = done.notes[:2]
+    assert overlap == "folds 1 and 2 overlap: 1 of the 2 true items of fold 1 is true in both"
+    words = "1 of 2 validation events is a training event too (the same user"
+    assert in_train.startswith(words)
+    scored = harness.score(tmp_path / "two.csv", config=tmp_path / "out/fold-2/config.toml")
     assert scored.metrics["MAP@2"].mean == 1 / 4
 
 
 def test_folds_that_overlap_are_told_and_only_the_mean_of_chance_is_known(tmp_path: Path) -> None:
     """Popular scores 1/2 for all; of two candidates a random ranking has 3/4 with one true item."""
-    found = folded(
-        given(tmp_path, two_test="user,item\nbob,b\nann,b\n", two_base=FILES["one.base"])
-    )
+    own = {"two_test": "user,item\nbob,b\nann,b\n", "two_base": FILES["one.base"]}
+    found = folded(given(tmp_path, **own))
     assert (found.notes[0], found.notes[-2]) == (
         "folds 1 and 2 overlap: 1 of the 1 true item of fold 1 is true in both",
         "folds overlap, so no model is judged against chance, which takes them for independent",
     )
     assert [model.vs_random for model in found.models] == [None]
     assert (found.chance["MAP@2"].mean, found.chance["MAP@2"].sd) == (3 / 4, None)
-    (sheet, _), (record,) = found.sheets(), found.records()
-    assert sheet.rows[0][sheet.titles.index("lift")] == "0.7"
-    assert sheet.heading[0].endswith(", 0.7 × chance")
-    assert record["lift"] == pytest.approx(2 / 3)
+    assert found.sheets()[0].heading[0].endswith(", 0.7 × chance")
+    assert found.records()[0]["lift"] == pytest.approx(2 / 3)
     found.write(tmp_path / "run")
-    text = page(run_folder.read(tmp_path / "run"))
-    assert "0.7 times chance" in text
+    assert "0.7 times chance" in page(run_folder.read(tmp_path / "run"))
 
 
 TEN, OTHERS = "abcdefghij", "klmnopqrst"
-
-
-def few(folder: Path, first: str, second: str) -> FoldedResult:
-    """Return a run whose two folds hold out y of users of one letter; popular says x, y."""
-    users = sorted({*first, *second})
-    base = "user,item\n" + "".join(f"{user},x\n" for user in users) + "other,y\n"
-    tests = ["user,item\n" + "".join(f"{user},y\n" for user in own) for own in (first, second)]
-    files = {"one_base": base, "two_base": base, "one_test": tests[0], "two_test": tests[1]}
-    return folded(given(folder, **files))
-
-
 FEW = "intervals and tests rest on these few"
 ALONE = "a fold of a single user leaves no intervals"
 
@@ -176,133 +148,78 @@ ALONE = "a fold of a single user leaves no intervals"
 @pytest.mark.parametrize(
     ("first", "second", "note", "and_"),
     [
-        (TEN, "uvw", "fold 2 has 3 users, who weigh as much as the 10 of fold 1", FEW),
         ("u", TEN, "fold 1 has 1 user, who weighs as much as the 10 of fold 2", ALONE),
         ("uv", "wxyz", "2 of 2 folds have fewer than 10 users, such as fold 1 with 2", FEW),
         (TEN[:9], OTHERS, "fold 1 has 9 users, who weigh as much as the 10 of fold 2", FEW),
+        (TEN, OTHERS, "", ""),
     ],
 )
 def test_a_fold_of_few_users_is_told_and_no_model_judged(
     tmp_path: Path, first: str, second: str, note: str, and_: str
 ) -> None:
-    """Ten users of a fold are enough, nine are too few."""
-    found = few(tmp_path, first, second)
+    """Users of one letter had x and want y; ten of a fold are enough, nine are too few."""
+    base = "user,item\n" + "".join(f"{user},x\n" for user in first + second) + "other,y\n"
+    one, two = ("user,item\n" + "".join(f"{user},y\n" for user in own) for own in (first, second))
+    found = folded(given(tmp_path, one_base=base, two_base=base, one_test=one, two_test=two))
     why = "no model is judged against chance, and"
-    assert found.notes == (f"{note}: {why} {and_}; take fewer folds",)
-    assert [model.vs_random for model in found.models] == [None]
-    assert not any("better than chance" in line for line in found.sheets()[0].heading)
-
-
-def test_folds_of_ten_users_are_judged(tmp_path: Path) -> None:
-    found = few(tmp_path, TEN, OTHERS)
-    assert found.notes == ()
-    assert all(model.vs_random for model in found.models)
+    assert found.notes == ((f"{note}: {why} {and_}; take fewer folds",) if note else ())
+    assert [model.vs_random is None for model in found.models] == [bool(note)]
+    assert not (note and "better than chance" in " ".join(found.sheets()[0].heading))
 
 
 def test_one_set_under_two_names_is_refused(tmp_path: Path) -> None:
     with refusal(UsageError, "fold 2 of 2: [split] valid: ", "as that of fold 1; name files of"):
         run(given(tmp_path, two_test=FILES["one.test"], two_base=FILES["one.base"]))
-    (tmp_path / "two.test").unlink()
-    (tmp_path / "two.test").symlink_to("one.test")
-    with refusal(UsageError, "[split] valid names one.test and two.test, one file"):
-        given(tmp_path, link="")
 
 
-def test_folds_that_hold_out_no_candidate_are_not_one(tmp_path: Path) -> None:
-    """Nobody had z before: there is no true candidate in either fold, and nothing in common."""
-    settings = given(tmp_path, one_test="user,item\nann,z\n", two_test="user,item\nbob,z\n")
-    rules = {"k": 2, "metrics": ["MAP@2"], "candidates": "train", "require_hit": False}
-    evaluation = settings.evaluation.model_copy(update=rules)
-    found = folded(settings.model_copy(update={"evaluation": evaluation}))
-    assert [fold.models[0].metrics["MAP@2"].mean for fold in found.folds] == [0, 0]
-    assert not any("overlap" in note for note in found.notes)
-
-
-def dropping(settings: Config) -> Config:
-    evaluation = settings.evaluation.model_copy(update={"seen_items": "drop"})
-    return settings.model_copy(update={"evaluation": evaluation})
-
-
-def test_train_that_holds_the_tests_events_is_told_as_the_cause(tmp_path: Path) -> None:
-    """Ann's b of the first fold is in its train: where seen items are dropped nothing is left."""
-    settings = given(tmp_path, one_base="user,item\nann,b\nbob,a\n")
-    told = (
-        "fold 1 of 2: no user is left: ",
-        "; 1 of 1 validation event is a training event too (the same user and item); leave such",
-    )
-    with refusal(EmptyEvaluationSetError, *told) as caught:
-        run(dropping(settings))
+def test_train_that_holds_the_tests_events_is_told(tmp_path: Path) -> None:
+    """Ann's b of the first fold is in its train, where seen items are dropped; then bob's a is."""
+    settings = given(tmp_path, seen="drop", one_base="user,item\nann,b\nbob,a\n")
+    with refusal(EmptyEvaluationSetError, "fold 1 of 2: no user is left: ") as caught:
+        run(settings)
+    words = "1 of 1 validation event is a training event too (the same user and item); leave such"
+    assert words in str(caught.value)
     assert "write ids alike" not in str(caught.value)
-
-
-def test_what_is_dropped_is_not_said_to_be_predicted(tmp_path: Path) -> None:
-    """Bob's a of the first fold's test is in train, ann's b is not."""
-    settings = dropping(given(tmp_path, one_test="user,item\nann,b\nbob,a\n"))
-    (note,) = (note for note in folded(settings).notes if "training event too" in note)
+    found = folded(given(tmp_path, seen="drop", one_test="user,item\nann,b\nbob,a\n"))
+    (note,) = (note for note in found.notes if "training event too" in note)
     assert note.startswith("fold 1: 1 of 2 validation events is a training event too (the same")
     assert 'seen_items = "drop" takes them out of the truth' in note
 
 
 def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:
     """007 and 7 are one of two folds each; 8 and 08 of fold 1 are two users there."""
-    base, test = "user,item\n{0},a\n{1},a\n{2},b\n", "user,item\n{0},b\n{1},b\n{2},a\n"
-    one, two = ("007", "8", "08"), ("7", "8", "9")
-    own = {"one_base": base.format(*one), "one_test": test.format(*one)}
-    own |= {"two_base": base.format(*two), "two_test": test.format(*two)}
-    assert folded(given(tmp_path, **own)).notes[1:2] == (
+    files = {}
+    for name, users in (("one", ("007", "8", "08")), ("two", ("7", "8", "9"))):
+        files[f"{name}_base"] = "user,item\n{},a\n{},a\n{},b\n".format(*users)
+        files[f"{name}_test"] = "user,item\n{},b\n{},b\n{},a\n".format(*users)
+    assert folded(given(tmp_path, **files)).notes[1] == (
         '1 user may be written in two ways, such as "007" of fold 1 and "7" of fold 2: ids are '
-        "texts, so these are different users; write them alike",
+        "texts, so these are different users; write them alike"
     )
 
 
-def test_files_of_a_competition_have_the_notes_of_a_run(tmp_path: Path) -> None:
-    """Ann's b and bob's b are to be found in both folds, and bob has b in the first's train."""
-    both = "user,item\nbob,b\nann,b\n"
-    settings = given(tmp_path, one_test=both, two_test=both + "ann,a\n")
-    done = split(settings, tmp_path / "out", public_share=0.5)
-    assert isinstance(done, FoldedSplit)
-    of_run = folded(settings).notes
-    assert done.notes == of_run[:-2]
-    assert of_run[-2].startswith("folds overlap, so no model is judged against chance")
-    overlap, in_train, _ = done.notes
-    assert overlap == "folds 1 and 2 overlap: 2 of the 2 true items of fold 1 are true in both"
-    assert in_train.startswith(
-        "fold 1: 1 of 2 validation events is a training event too (the same user"
-    )
-
-
-STRANGERS = "user,item,time\nzoe,a,2020-01-09\n"
-SOLD = {"data": {"kind": "event"}, "evaluation": {"hits": ["sale"]}}
-HEAD = "user,item,time,event\n"
-VIEWS = "user0,a,2020-01-09,view\n" + "user0,b,2020-01-09,view\n"
-SALE = "zoe,a,2020-01-09,sale\n"
+VIEWS = "user,item,time,event\nuser0,a,2020-01-09,view\nuser0,b,2020-01-09,view\n"
+STRANGERS = VIEWS.replace("user0", "zoe").replace("view", "sale")
+ALIKE = "check that [data] events and [split] valid write users alike, or set [evaluation] us"
+MORE = "name a file with more events as [split] valid"
+GIVEN: dict[str, Any] = {"strategy": "given"}
+LAST: dict[str, Any] = {"strategy": "last_n", "n": 1}
 
 
 @pytest.mark.parametrize(
-    ("split", "sections", "told"),
+    ("split", "log", "told"),
     [
-        (
-            {"strategy": "given", "valid": "strangers.csv"},
-            {},
-            "check that [data] events and [split] valid write users alike, or set [evaluation] us",
-        ),
-        (
-            {"strategy": "given", "valid": "views.csv"},
-            {**SOLD, "log": small.MANY},
-            "name a file with more events as [split] valid",
-        ),
-        (
-            {"strategy": "last_n", "n": 1},
-            {**SOLD, "log": HEAD + VIEWS + SALE},
-            "hold out fewer events under [split], or set [evaluation] us",
-        ),
+        (GIVEN | {"valid": "strangers.csv"}, small.MANY, ALIKE),
+        (GIVEN | {"valid": "views.csv"}, small.MANY, MORE),
+        (LAST, VIEWS + "zoe,a,2020-01-09,sale\n", "hold out fewer events under [split], or set"),
     ],
 )
 def test_what_is_told_to_change_goes_with_the_split(
-    tmp_path: Path, split: dict[str, Any], sections: dict[str, Any], told: str
+    tmp_path: Path, split: dict[str, Any], log: str, told: str
 ) -> None:
     """No hint speaks of a window where there is none."""
-    small.write(tmp_path, {"strangers.csv": STRANGERS, "views.csv": HEAD + VIEWS})
+    small.write(tmp_path, {"strangers.csv": STRANGERS, "views.csv": VIEWS})
+    sold: dict[str, Any] = {"data": {"kind": "event"}, "evaluation": {"hits": ["sale"]}}
     with refusal(EmptyEvaluationSetError, told) as caught:
-        run(small.config(tmp_path, split=split, **sections))
+        run(small.config(tmp_path, split=split, log=log, **sold))
     assert "window under" not in str(caught.value)

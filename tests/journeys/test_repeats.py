@@ -1,6 +1,5 @@
 """One run with repeats: models made anew with seeds of their own, and what cannot be repeated."""
 
-import statistics
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,72 +12,58 @@ from harness.experiment.result import ModelResult, Result
 from harness.experiment.run import run
 from harness.experiment.submit import submit
 
-USERS = [f"u{n:03}" for n in range(120)]
-"""More than are asked again, to see if they get the same lists."""
+DAYS = [(f"u{n:03}", f"2020-01-0{1 + n % 5}", n % 4) for n in range(120)]
+"""More users than are asked again, to see if they get the same lists."""
 LOG = "user,item,time\n" + "".join(
-    f"{user},{item},2020-01-0{1 + (n + m) % 5}\n"
-    for n, user in enumerate(USERS)
-    for m, item in enumerate("pqrstuvw"[n % 4 :])
+    f"{user},{item},{day}\n" for user, day, first in DAYS for item in "pqrstuvw"[first:]
 )
-NEXT = "".join(f"{user},{'pqrs'[n % 4]},2020-01-09\n" for n, user in enumerate(USERS))
-
+NEXT = "".join(f"{user},{'pqrs'[first]},2020-01-09\n" for user, _, first in DAYS)
 PLUGGED = """
 from pathlib import Path
-
 import numpy as np
 
-
-def note(text):
-    with Path(__file__).with_name("notes.txt").open("a") as file:
-        print(text, file=file)
-
-
 class Drawn:
-    '''Random lists, drawn when it learns.'''
+    '''Random lists, drawn when it learns, which writes down its seed.'''
 
     def __init__(self, seed=7, label="drawn"):
         self.seed, self.label = seed, label
 
     def fit(self, train):
-        note(f"{self.label} {self.seed}")
-        n, items = len(train.user_ids), len(train.candidates)
+        with Path(__file__).with_name("notes.txt").open("a") as file:
+            print(self.label, self.seed, file=file)
         rng = np.random.default_rng(self.seed)
-        self.lists_ = np.array([rng.permutation(items) for _ in range(n)], np.int32)
+        self.items_ = len(train.candidates)
+        lists = [rng.permutation(self.items_) for _ in train.user_ids]
+        self.lists_ = np.array(lists, np.int32)
         return self
 
     def recommend(self, users, k, draws, exclude=None):
         return self.lists_[users, :k].copy()
 
-
 class State(Drawn):
     def __init__(self, random_state=3):
         super().__init__(random_state, "state")
 
+class Numpys(Drawn):
+    def __init__(self, seed=np.int64(7)):
+        super().__init__(seed, "numpys")
 
 class Fixed(Drawn):
-    '''The same lists for ever, whatever it is asked for.'''
-
-    def __init__(self):
-        super().__init__(1, "fixed")
-
+    def __init__(self, seed=1, /):
+        super().__init__(seed, "fixed")
 
 class ByDraws(Fixed):
     def recommend(self, users, k, draws, exclude=None):
         keys = draws.keys(users)
         return ((keys[:, None] + np.arange(k, dtype=np.uint64)) % np.uint64(4)).astype(np.int32)
 
-
 class Restless(Fixed):
     '''A generator of its own that goes on from call to call.'''
 
-    def fit(self, train):
-        self.rng_ = np.random.default_rng(0)
-        self.items_ = len(train.candidates)
-        return self
+    rng = np.random.default_rng(0)
 
     def recommend(self, users, k, draws, exclude=None):
-        return np.array([self.rng_.permutation(self.items_)[:k] for _ in users], np.int32)
-
+        return np.array([self.rng.permutation(self.items_)[:k] for _ in users], np.int32)
 
 class OnceOnly(Fixed):
     def recommend(self, users, k, draws, exclude=None):
@@ -86,7 +71,6 @@ class OnceOnly(Fixed):
             raise RuntimeError("asked before")
         self.asked_ = True
         return super().recommend(users, k, draws, exclude)
-
 
 class Entropy(Drawn):
     '''Another seed each time that it is made, which nobody can name.'''
@@ -97,16 +81,6 @@ class Entropy(Drawn):
         Entropy.made += 1
         super().__init__(Entropy.made, "entropy")
 
-class Positional(Drawn):
-    def __init__(self, seed=7, /):
-        super().__init__(seed, "positional")
-
-
-class Numpys(Drawn):
-    def __init__(self, seed=np.int64(7)):
-        super().__init__(seed, "numpys")
-
-
 class ByPlace(Fixed):
     '''The same numbers in every call, dealt out by a user's place in it.'''
 
@@ -116,20 +90,16 @@ class ByPlace(Fixed):
 """
 
 
-def model(kind: str, repeats: int = 1, name: str = "", **keys: Any) -> dict[str, Any]:
-    return {"name": name or kind, "use": f"plugged:{kind}", "repeats": repeats} | keys
+def model(kind: str, repeats: int = 1, **keys: Any) -> dict[str, Any]:
+    return {"name": kind, "use": f"plugged:{kind}", "repeats": repeats} | keys
 
 
 FILL = {"use": "baselines.fill:Fill", "of": ["base"], "repeats": 3}
 MODELS = [
-    *(model(kind, 4) for kind in ("Drawn", "State", "Numpys", "Positional")),
-    *(model("Restless"), model("OnceOnly"), model("ByPlace"), model("Fixed")),
-    *(model("Fixed", 3, "Fixed × 3"), model("Entropy", 3), model("ByDraws", 3)),
-    *(
-        model("Drawn", repeats, name, params={"label": name, "seed": seed})
-        for name, seed, repeats in (("one", 5, 2), ("two", 6, 2), ("like", 5, 3))
-    ),
-    model("Drawn", 2, "base", params={"label": "base"}),
+    *(model(kind, 4) for kind in ("Drawn", "State", "Numpys")),
+    *(model(kind) for kind in ("Restless", "OnceOnly", "ByPlace")),
+    *(model(kind, 3) for kind in ("Fixed", "Entropy", "ByDraws")),
+    model("Drawn", 2, name="base", params={"label": "base"}),
     *({"name": name, **FILL} for name in ("first fill", "second fill")),
 ]
 
@@ -155,37 +125,22 @@ class Done(NamedTuple):
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     folder = tmp_path_factory.mktemp("repeats")
     small.write(folder, {"plugged.py": PLUGGED})
-    asked = {"k": 3, "metrics": ["MAP@3"]}
-    config = small.config(folder, *MODELS, log=LOG + NEXT, evaluation=asked)
+    rules = {"evaluation": {"k": 3, "metrics": ["MAP@3"]}, "compare": {"resamples": 100}}
+    config = small.config(folder, *MODELS, log=LOG + NEXT, **rules)
     result = run(config)
     assert isinstance(result, Result)
     result.write(folder / "run")
     return Done(config, result, folder)
 
 
-def test_a_random_start_shows_its_spread(done: Done) -> None:
-    found = done.means("Drawn")
-    assert len(set(found)) == 4
-    spread = done.model("Drawn").metrics["MAP@3"].sd_repeats
-    assert spread == pytest.approx(statistics.stdev(found), abs=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("label", "seed", "distinct"),
-    [("drawn", 7, 4), ("state", 3, 4), ("numpys", 7, 4), ("positional", 7, 1)],
-)
-def test_the_first_repeat_has_the_seed_itself_and_the_others_their_own(
-    done: Done, label: str, seed: int, distinct: int
-) -> None:
-    """Where a name can set it."""
-    seeds = done.seeds(label)
-    assert (len(seeds), seeds[0], len(set(seeds))) == (4, seed, distinct)
-    assert all(0 <= seed < 2**31 for seed in seeds)  # what every library takes
-
-
-def test_seeds_follow_from_value_and_repeat_alone(done: Done) -> None:
-    assert done.seeds("one") == done.seeds("like")[:2]
-    assert done.seeds("one")[1] != done.seeds("two")[1]
+def test_the_first_repeat_has_the_seed_itself_and_the_others_their_own(done: Done) -> None:
+    """Where a name can set it; they follow from value and repeat alone."""
+    for label, seed in (("drawn", 7), ("state", 3), ("numpys", 7)):
+        seeds = done.seeds(label)
+        assert (len(seeds), seeds[0], len(set(seeds))) == (4, seed, 4)
+        assert all(0 <= seed < 2**31 for seed in seeds)  # what every library takes
+    assert done.seeds("numpys") == done.seeds("drawn")
+    assert done.seeds("state")[1] != done.seeds("drawn")[1]
 
 
 def test_a_base_model_is_made_anew_and_shared_within_a_repeat(done: Done) -> None:
@@ -209,8 +164,7 @@ def test_a_later_repeat_is_explained_and_submitted_as_it_was_run(done: Done, her
         ("OnceOnly", False, ["asked again", "RuntimeError: asked before"]),
         ("ByPlace", False, ["asked for the first 100 users alone", "together", "draws.keys"]),
         ("Entropy", True, ["repeats differ", "cannot be repeated"]),
-        ("Fixed × 3", False, ["its 3 repeats are all the same"]),
-        ("Fixed", False, []),
+        ("Fixed", False, ["its 3 repeats are all the same"]),
         ("Drawn", True, []),
         ("ByDraws", True, []),
     ],
@@ -220,7 +174,6 @@ def test_what_cannot_be_repeated_is_told_and_what_differs_has_a_spread(
 ) -> None:
     figure = done.model(name).metrics["MAP@3"]
     assert (figure.sd_repeats is not None) == spread
-    assert figure.ci95 is not None
     notes = [note for note in done.result.notes if note.startswith(f'model "{name}": ')]
     assert len(notes) == bool(words)
     for note in notes:
