@@ -1,7 +1,5 @@
 """Precomputed lists: a file is evaluated like a model, and scores what `harness score` says."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,6 @@ import pytest
 import harness
 from harness import config as config_
 from harness.config import Config
-from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.experiment.submit import submit
 
@@ -21,17 +18,11 @@ BEYOND = ["Novelty", "Popularity", "Coverage", "Gini", "MAP(divisor=retrieved)"]
 
 
 def sample(name: str, *models: dict[str, Any], **evaluation: Any) -> Config:
-    """Return a demo's config with other models, or its own."""
+    """Return a demo's config with more models."""
     values = tomllib.loads((ROOT / "configs" / f"{name}.toml").read_text(encoding="utf-8"))
     values["evaluation"] |= evaluation
-    values["compare"] = {"resamples": 100}
-    values["models"] = [*values["models"], *models]
-    return config_.parse(values, ROOT / "configs")
-
-
-def figures(result: Result, model: str) -> dict[str, float]:
-    (found,) = [one for one in result.models if one.name == model]
-    return {name: figure.mean for name, figure in found.metrics.items()}
+    values["models"] += models
+    return config_.parse(values | {"compare": {"resamples": 100}}, ROOT / "configs")
 
 
 @pytest.mark.parametrize(("name", "seen_items"), [("demo", "drop"), ("demo-ponpare", "keep")])
@@ -55,7 +46,9 @@ def test_a_run_says_what_score_says(name: str, seen_items: str, tmp_path: Path) 
     config = sample(name, {"name": "ready", "lists": str(tmp_path / "lists.csv")}, **more)
     result = run(config)
     scored = harness.score(tmp_path / "lists.csv", config=config)
-    assert figures(result, "ready") == {m: f.mean for m, f in scored.metrics.items()}
+    ready = next(model for model in result.models if model.name == "ready")
+    own, by_score = ({m: f.mean for m, f in of.metrics.items()} for of in (ready, scored))
+    assert own == by_score
     n = scored.left_out["users_without_list"]
     assert n > 0
     assert f'model "ready": {n} evaluated users have no list, and score 0' in result.notes
