@@ -11,9 +11,7 @@ from conftest import refusal
 from counting import COUNTING, fill
 
 from harness import testing
-from harness.config.diff import settings
 from harness.core.errors import HarnessError, UsageError
-from harness.core.params import ParameterError
 from harness.core.random import Draws, id_hashes
 from harness.core.steps import of_parts
 from harness.experiment.build import Factories
@@ -153,16 +151,5 @@ def test_what_takes_no_parts_or_has_none_is_refused(tmp_path: Path) -> None:
     with refusal(UsageError, told):
         shared(tmp_path, small.POPULAR | {"of": ["one"]}, part("one"))
     told = 'model "whole": baselines.fill:Fill is made of other models; name them under of'
-    whole = {"name": "whole", "use": "baselines.fill:Fill"}
     with refusal(UsageError, told):
-        shared(tmp_path, whole)
-    words = "models holds 'one', which has no fit and recommend; a config names", 'of = ["popular"]'
-    with refusal(ParameterError, *words):
-        shared(tmp_path, whole | {"params": {"models": ["one"]}})["whole"].fit(TRAIN)
-
-
-def test_a_leaderboard_shows_what_a_model_is_made_of(tmp_path: Path) -> None:
-    models = WHOLE, part("one", order="ab"), {"name": "ready", "lists": "mates.csv"}
-    values = small.config(tmp_path, *models).resolved()
-    shown = [settings(values, name) for name in ("whole", "one", "ready")]
-    assert shown == ["Fill(of=['one'])", "Counting(order=ab)", f"lists {tmp_path}/mates.csv"]
+        shared(tmp_path, {"name": "whole", "use": "baselines.fill:Fill"})

@@ -69,11 +69,6 @@ def test_what_is_kept_is_taken(tmp_path: Path) -> None:
     assert [*finished(config(tmp_path), fresh=True).found] == []
 
 
-def test_without_the_cache_nothing_is_kept(tmp_path: Path, kept: Path) -> None:
-    finished(config(tmp_path, data={"cache": False}), keep=True)
-    assert not kept.exists()
-
-
 def test_answers_for_other_users_are_refused(tmp_path: Path) -> None:
     finished(config(tmp_path), keep=True)
     own = finished(config(tmp_path))

@@ -41,8 +41,8 @@ def test_what_there_is_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_a_log_needs_grows_with_its_rows(tmp_path: Path) -> None:
     log = "user,item,time\n" + "ann,a,2020-01-01\n" * 1_000
-    layout = small.config(tmp_path, log=log).layout()
-    rows = (memory.needed(layout) - memory.BASE) / memory.AN_EVENT
+    needed = memory.needed(small.config(tmp_path, log=log).layout())
+    rows = (needed - memory.BASE) / memory.AN_EVENT
     assert rows == pytest.approx(1_000, rel=0.02)
 
 

@@ -1,5 +1,6 @@
 """What is known of the source of classes."""
 
+import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import small
 from conftest import refusal
 
 from harness.core import plugins
-from harness.core.errors import DataError
+from harness.core.errors import DataError, RecommenderError
 from harness.experiment import identity
 from harness.experiment.sources import OneSource, Sources, UnknownSourceError, sources_of
 
@@ -79,6 +80,18 @@ def test_a_file_that_is_run_again_after_an_edit_is_unknown(folder: Path) -> None
     plugins.load("model", "mine:Model", folder, "class")
     unknown = f"unknown to process {os.getpid()}"
     assert sources.imported() == {str(folder / "mine.py"): unknown}
+
+
+def test_a_file_that_is_edited_between_two_processes_imports_is_told(folder: Path) -> None:
+    small.write(folder, {"mine.py": f"def late():\n    import helped\n{OWN}", "helped.py": ""})
+    loaded(folder)
+    source = OneSource({"mine": ["mine:Model"]}, small.config(folder))
+    source.refuse_other({str(folder / "helped.py"): "a digest of what it was"})
+    source.require_same("mine")
+    importlib.import_module("helped")
+    told = f'model "mine": {folder}/helped.py was written during the run, after another process had'
+    with refusal(RecommenderError, told, "; run the same command again"):
+        source.require_same("mine")
 
 
 def test_this_package_is_what_it_was_when_the_first_process_looked(

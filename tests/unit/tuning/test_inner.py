@@ -9,7 +9,6 @@ import pytest
 import small
 from conftest import refusal
 
-from harness import config as config_
 from harness.config import Config, GivenSplit
 from harness.core.errors import HarnessError, UsageError
 from harness.protocol.evaluation_set import EvaluationSet
@@ -100,13 +99,6 @@ def test_the_inner_split(tmp_path: Path, about: str) -> None:
     assert truth(inner.evaluation_set) == truths
 
 
-def test_train_and_candidates_are_those_before_the_inner_window(tmp_path: Path) -> None:
-    inner = inner_task(config(tmp_path))
-    assert inner.evaluation_set.candidate_ids.to_list() == list("abcd")
-    assert [step.users for step in inner.evaluation_set.funnel] == [3, 2, 2]
-    assert (len(inner.split.train), inner.train.cutoff) == (5, inner.split.cutoff)
-
-
 def test_folds_are_tuned_before_the_earliest_cut_off(tmp_path: Path) -> None:
     """The 8th and 9th are the folds; the 7th and 6th the inner ones, the last drawing as alone."""
     log = LOG + HELD_OUT + "ann,b,2020-01-06\n"
@@ -132,7 +124,6 @@ STRANGERS = "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-08\n"
         # The events run from the 1st: eight of nine days have a day before them, of train seven.
         (LOG, MANY, {}, "config: [split] folds = 30: the events run from 2020-01-01"),
         (LOG, TIME, MANY, f"{INNER} to 2020-01-08, with room for 7 windows of 1 day"),
-        (LOG, {"strategy": "last_n", "n": 1}, MANY, f"{INNER} to 2020-01-08, with room"),
         (QUIET, TIME, MANY, f"{INNER} to 2020-01-07, with room for 7 windows of 1 day"),
         (SHORT, TIME, {}, "inner split of train: the split leaves no train event"),
         (STRANGERS, TIME, {}, "inner split of train: no user is left"),
@@ -193,15 +184,3 @@ def test_tables_keep_their_items_and_users_their_times(tmp_path: Path) -> None:
     assert (kept.events.user.tolist(), kept.events.item.tolist()) == ([0], [1])
     assert (kept.catalogue.tolist(), kept.shown_from.tolist()) == ([0, 2], [0, 2, 3])
     assert kept.registered.tolist() == [10]
-
-
-def test_candidates_shown_in_the_inner_window(tmp_path: Path) -> None:
-    """The sample of Ponpare: coupons first shown in the seven days before the cut-off."""
-    settings = config_.read(Path(__file__).parents[3] / "configs" / "demo-ponpare.toml")
-    inner, outer = inner_task(settings), make_task(settings)
-    data, end, week = outer.data, outer.split.cutoff or 0, 7 * 86_400_000_000
-    assert data.shown_from is not None
-    shown = dict(zip(data.item_ids, data.shown_from, strict=True))
-    expected = {item for item, time in shown.items() if end - week <= time < end}
-    assert set(inner.evaluation_set.candidate_ids.to_list()) == expected
-    assert expected.isdisjoint(outer.evaluation_set.candidate_ids.to_list())
