@@ -53,16 +53,6 @@ def everything(found: Any) -> dict[str, Any]:
     return record | {name: texts(one).to_dict(as_series=False) for name, one in rows.items()}
 
 
-@pytest.mark.parametrize("name", SINGLE)
-def test_buckets(tmp_path: Path, name: str) -> None:
-    settings = many(tmp_path, name)
-    whole = run(settings)
-    with small.in_buckets(COUNTS[name]):
-        found = run(settings)
-    assert everything(found) == everything(whole)
-    assert found.users.equals(whole.users)
-
-
 def test_folds_in_buckets(tmp_path: Path) -> None:
     settings = small.many(tmp_path, **FOLDS)
     whole = everything(run(settings))
@@ -86,10 +76,14 @@ def in_parts(settings: Config, count: int) -> InParts:
 
 
 @pytest.mark.parametrize("name", SINGLE)
-def test_parts(tmp_path: Path, name: str) -> None:
-    """Scores and lists too, which whoever has the parts writes part by part."""
+def test_buckets_and_parts(tmp_path: Path, name: str) -> None:
+    """Of parts scores and lists too, which whoever has the parts writes part by part."""
     settings = many(tmp_path, name)
     whole = run(settings)
+    with small.in_buckets(COUNTS[name]):
+        buckets = run(settings)
+    assert everything(buckets) == everything(whole)
+    assert buckets.users.equals(whole.users)
     found = in_parts(settings, COUNTS[name])
     assert timeless(found.findings.to_dict()) == timeless(whole.to_dict())
     parts: Any = found.evaluated

@@ -1,6 +1,5 @@
 """Finished models between processes: killed, at once, and with other files from run to run."""
 
-import json
 import os
 import subprocess
 import sys
@@ -14,7 +13,6 @@ from small import POPULAR
 
 from harness.experiment import run_folder
 from harness.experiment.run import run
-from harness.tuning.tuning import tune
 
 
 @pytest.fixture(autouse=True)
@@ -25,23 +23,16 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache/models"
 
 
-def started(folder: Path, *arguments: str, path: str = "") -> subprocess.Popen[str]:
-    """Start Python in a folder, with `path` before those where this process looks."""
+def started(folder: Path, *arguments: str, path: str = ".") -> subprocess.Popen[str]:
+    """Start Python in a folder, which looks in `path` first."""
     return subprocess.Popen(
         [sys.executable, *arguments],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([*filter(None, [path]), *sys.path])},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([path, *sys.path])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def printed(*processes: subprocess.Popen[str]) -> list[str]:
-    """Return what processes have printed, which all must end well."""
-    ended = [(*process.communicate(timeout=600), process.returncode) for process in processes]
-    assert [(err, status) for _, err, status in ended] == [("", 0)] * len(processes)
-    return [out for out, _, _ in ended]
 
 
 SLOW = """
@@ -73,7 +64,7 @@ def test_what_was_finished_before_a_run_was_killed_is_kept(tmp_path: Path, kept:
 
 # Two runs meet after they have read, and each writes when both have evaluated.
 MEETING = """
-import sys, time
+import os, sys, time
 from pathlib import Path
 from harness.cli import main
 from harness.experiment.finished import Finished
@@ -81,7 +72,7 @@ from harness.experiment.result import Result
 
 def before(function, place):
     def met(*given, **named):
-        Path(f"{place}-{sys.argv[-1]}").touch()
+        Path(f"{place}-{os.getpid()}").touch()
         end = time.monotonic() + 300
         while len(list(Path().glob(f"{place}-*"))) < 2:
             assert time.monotonic() < end
@@ -91,7 +82,6 @@ def before(function, place):
 
 Finished.keep = before(Finished.keep, "keep")
 Result.write = before(Result.write, "write")
-which = sys.argv.pop()
 sys.argv[:] = ["harness", "run", str(Path("exam.toml").absolute()), *sys.argv[1:]]
 main()
 """
@@ -102,7 +92,9 @@ def test_two_processes_on_one_run(tmp_path: Path, out: list[str]) -> None:
     """Neither takes the other's folder from it, unless both were told to write there."""
     text = small.toml(POPULAR, data={"cache": True})
     small.write(tmp_path, {"log.csv": small.MANY, "exam.toml": text})
-    printed(*(started(tmp_path, "-c", MEETING, *out, which) for which in "ab"))
+    both = [started(tmp_path, "-c", MEETING, *out) for _ in range(2)]
+    told = [process.communicate()[1] for process in both]
+    assert (told, [process.returncode for process in both]) == (["", ""], [0, 0])
     runs = [tmp_path / "mine"] if out else sorted((tmp_path / "runs").iterdir())
     assert len(runs) == (1 if out else 2)
     found = [run_folder.read(folder).record.models[0].metrics for folder in runs]
@@ -165,16 +157,3 @@ def test_what_is_imported_now_counts(tmp_path: Path) -> None:
         for expected in (reused, " ".join(sorted(CHANGES))):
             process = started(shop, "-c", SAYS, path=path)
             assert process.communicate()[0] == f"{expected}\n"
-
-
-def test_two_searches_at_once_find_the_same_and_share_what_they_found(tmp_path: Path) -> None:
-    model = POPULAR | {"space": {"window_days": {"low": 1.5, "high": 9.5}}}
-    text = small.toml(model, data={"cache": True}, tune={"trials": 8})
-    small.write(tmp_path, {"log.csv": small.TO_TUNE, "exam.toml": text})
-    command = "-m", "harness", "tune", str(tmp_path / "exam.toml"), "--format", "json", "--out"
-    told = printed(*(started(tmp_path, *command, out) for out in ("one.toml", "other.toml")))
-    (last,) = tune(tmp_path / "exam.toml").to_dict()["models"]
-    assert [result["reused"] for result in last["results"]] == [True] * 9
-    for out in told:
-        (model,) = json.loads(out)["models"]
-        assert [r["mean"] for r in model["results"]] == [r["mean"] for r in last["results"]]

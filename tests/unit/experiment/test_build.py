@@ -68,13 +68,10 @@ def count(folder: Path, what: str) -> int:
     return (folder / "counts.txt").read_text().count(f" {what}\n")
 
 
-def test_only_who_is_a_part_is_kept(tmp_path: Path) -> None:
+def test_only_the_parts_that_are_needed_are_made_and_parts_alone_kept(tmp_path: Path) -> None:
     made = shared(tmp_path, WHOLE, part("one"), part("two"))
     kinds = {name: type(model).__name__ for name, model in made.items()}
     assert kinds == {"whole": "Fill", "one": "Shared", "two": "Counting"}
-
-
-def test_only_the_parts_that_are_needed_are_made(tmp_path: Path) -> None:
     models = WHOLE, part("one"), part("broken", "Nothing")
     assert list(factories(tmp_path, *models, only=("whole",)).made(0)) == ["whole"]
     with refusal(UsageError, 'model "broken": plugged has no class "Nothing"'):

@@ -17,7 +17,6 @@ from harness.core.errors import DataError, HarnessError
 from harness.data.dataset import DAY_US
 from harness.experiment.arguments import config_of, refuse_with_frames
 from harness.protocol.task import Task, make_task
-from harness.protocol.users import of_events, with_attributes
 
 DAY = {"strategy": "time", "valid_days": 1}
 ROWS = [tuple(line.split(",")) for line in LOG.splitlines()[1:]]
@@ -84,26 +83,6 @@ def test_days_may_be_numbers_of_digits() -> None:
     """20200108 is the day of the file's 2020-01-08."""
     numbers = changed(time=pl.col("time").str.replace_all("-", "").cast(pl.Int64))
     assert sorted(rows(numbers, data={"time_format": "%Y%m%d"})) == sorted(ROWS)
-    wrong = numbers.with_columns(time=pl.col("time") + 1200)
-    with refusal(DataError, "row 0 (the first", 'column "time": found "20201301", expected a ti'):
-        rows(wrong, data={"time_format": "%Y%m%d"})
-
-
-IDS = TEXT.with_columns(user=pl.Series([1, 2] * 4), item=pl.Series([7, 10] * 4))
-
-
-@pytest.mark.parametrize(
-    ("role", "ids", "words"),
-    [
-        ("user", [1.0, 2.0], "holds floats"),
-        ("item", ["7.0", "10.0"], "describes none of the items that have events"),
-    ],
-)
-def test_a_table_of_other_ids_is_refused(role: str, ids: list[Any], words: str) -> None:
-    table = pd.DataFrame({role: ids, "town": ["x", "y"]})
-    with refusal(HarnessError, f'the {role}s frame: column "{role}" ', words):
-        task = read(IDS, **{f"{role}s": table})
-        with_attributes(of_events(task), task, ["town"])
 
 
 def changed(**columns: Any) -> pl.DataFrame:

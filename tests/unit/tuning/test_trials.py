@@ -77,11 +77,6 @@ def test_another_evaluation_has_other_trials(tmp_path: Path) -> None:
     assert not made_anew(config(tmp_path))
 
 
-def test_how_parameters_were_proposed_is_nothing_to_their_score(tmp_path: Path) -> None:
-    assert made_anew(config(tmp_path, tune={"search": "grid", "trials": 5}), window_days=7)
-    assert not made_anew(config(tmp_path, tune={"search": "random", "seed": 3}), window_days=7)
-
-
 def test_changed_source_is_evaluated_anew_and_told(tmp_path: Path) -> None:
     settings = config(tmp_path)
     assert made_anew(settings)
