@@ -148,12 +148,8 @@ def test_what_says_no_run_is_refused(
 
 
 def test_sections_may_be_a_mapping_with_numbers_of_numpy() -> None:
-    sections = {
-        "data": {"events": EVENTS},
-        "split": {"strategy": "time", "valid_days": np.int64(1)},
-        "evaluation": {"k": np.int32(2)},
-        "models": [{"name": "mine", "use": First}, {"name": "lists", "lists": LISTS}],
-    }
-    config, names = config_of(sections, {}, ["mine"])
+    models = [{"name": "mine", "use": First}, {"name": "lists", "lists": LISTS}]
+    sections = {"data": {"events": EVENTS}, "split": DAY, "evaluation": {"k": np.int32(2)}}
+    config, names = config_of(sections | {"models": models}, {}, ["mine"])
     assert (config.evaluation.k, names) == (2, ["mine"])
     assert [model.name for model in config.models] == ["mine", "lists"]

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import small
 
-from harness.config import Config
 from harness.core import steps
 from harness.core.steps import of_parts
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
@@ -15,15 +15,11 @@ from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 
 METRICS = [parse("MAP@3"), parse("Popularity@3")]
-CONFIG = Config.model_validate(
-    {
-        "folder": Path(),
-        "data": {"layout": "table", "path": ".", "events": "e.csv"},
-        "split": {"strategy": "last_n", "n": 1},
-        "evaluation": {"k": 3, "seed": 5},
-        "compare": {"resamples": 130, "public_shares": [0.4]},
-        "models": [{"name": name, "use": "Popular"} for name in ("one", "two", "three")],
-    }
+CONFIG = small.config_of(
+    Path(),
+    *(small.POPULAR | {"name": name} for name in ("one", "two", "three")),
+    evaluation={"k": 3, "seed": 5},
+    compare={"resamples": 130, "public_shares": [0.4]},
 )
 COLUMNS = ("activity", "town")
 RNG = np.random.default_rng(4)

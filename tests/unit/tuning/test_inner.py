@@ -63,40 +63,29 @@ def bought(**users: str) -> str:
 
 
 THE_8TH = "1 day from 2020-01-08"
-SPLITS: dict[str, tuple[str, dict[str, Any], dict[str, Any], str, dict[str, str]]] = {
-    "the days before the cut-off": (
-        LOG + HELD_OUT, TIME, {}, THE_8TH, {"ann": "c", "bob": "c"},
-    ),
-    "another length": (
-        LOG + HELD_OUT, TIME, TIME | {"valid_days": 2}, "2 days from 2020-01-07",
-        {"ann": "c", "bob": "ac"},
-    ),
-    "before the test day": (  # ann and cid buy on the 9th what they did not know
-        LATER, TIME | {"test_days": 1, "window": "test"}, {}, "1 day from 2020-01-09",
-        {"ann": "d", "cid": "b"},
-    ),
-    "elapsed days end at the very cut-off": (
-        NOON, TIME | {"days": "elapsed"}, {}, "1 day from 2020-01-07 12:00:00",
-        {"ann": "c", "bob": "c"},
-    ),
-    "what is given names a split": (LOG, GIVEN, TIME, THE_8TH, {"ann": "c", "bob": "c"}),
-    "the last of what is left": (  # ann's c is no candidate; cid has no event before
-        bought(ann="acd", bob="bac", cid="ca"), {"strategy": "last_n", "n": 1}, {}, "",
-        {"bob": "a"},
-    ),
-    "half of what is left": (
-        bought(ann="abcd", bob="badc"), {"strategy": "fraction", "fraction": 0.5}, {}, "",
-        {"ann": "b", "bob": "a"},
-    ),
-}  # fmt: skip
+TEST, ELAPSED = TIME | {"test_days": 1, "window": "test"}, TIME | {"days": "elapsed"}
+LAST, HALF = {"strategy": "last_n", "n": 1}, {"strategy": "fraction", "fraction": 0.5}
+SPLITS: list[tuple[str, Any, Any, str, dict[str, str]]] = [
+    (LOG + HELD_OUT, TIME, TIME | {"valid_days": 2}, "2 days", {"ann": "c", "bob": "ac"}),
+    (LOG + HELD_OUT, TIME, {}, THE_8TH, {"ann": "c", "bob": "c"}),
+    # Ann and cid buy on the 9th what they did not know.
+    (LATER, TEST, {}, "1 day from 2020-01-09", {"ann": "d", "cid": "b"}),
+    (NOON, ELAPSED, {}, "1 day from 2020-01-07 12:00:00", {"ann": "c", "bob": "c"}),
+    (LOG, GIVEN, TIME, THE_8TH, {"ann": "c", "bob": "c"}),
+    # Of what is left; ann's c is no candidate, and cid has no event before.
+    (bought(ann="acd", bob="bac", cid="ca"), LAST, {}, "", {"bob": "a"}),
+    (bought(ann="abcd", bob="badc"), HALF, {}, "", {"ann": "b", "bob": "a"}),
+]
 
 
-@pytest.mark.parametrize("about", SPLITS)
-def test_the_inner_split(tmp_path: Path, about: str) -> None:
-    log, split, tune, summary, truths = SPLITS[about]
-    inner = inner_task(config(tmp_path, log, split=split, tune={"split": tune} if tune else {}))
-    assert inner.split.summary().startswith(summary)
-    assert truth(inner.evaluation_set) == truths
+@pytest.mark.parametrize(("log", "split", "inner", "summary", "truths"), SPLITS)
+def test_the_inner_split(
+    tmp_path: Path, log: str, split: Any, inner: Any, summary: str, truths: dict[str, str]
+) -> None:
+    tune = {"split": inner} if inner else {}
+    found = inner_task(config(tmp_path, log, split=split, tune=tune))
+    assert found.split.summary().startswith(summary)
+    assert truth(found.evaluation_set) == truths
 
 
 def test_folds_are_tuned_before_the_earliest_cut_off(tmp_path: Path) -> None:
