@@ -9,13 +9,13 @@ import harness
 from harness.experiment.run import run
 
 METRICS = ["MAP", "NDCG", "Novelty", "Popularity", "Coverage", "Gini", "MAP(divisor=retrieved)"]
-TEXTS = ["", "a b", "z b a", "b b c"]
+TEXTS = ["a b", "z b a", "b b c", "", "e d"]
 
 
 @pytest.mark.parametrize("seen_items", ["drop", "keep"])
 def test_a_run_says_what_score_says(tmp_path: Path, seen_items: str) -> None:
     """Lists with holes: some are empty, some repeat an item, some hold what no candidate is."""
-    rows = "".join(f"user{n},{TEXTS[n % 4]}\n" for n in range(40))
+    rows = "".join(f"user{n},{TEXTS[n // 3 % 5]}\n" for n in range(40))
     small.write(tmp_path, {"lists.csv": f"user,items\n{rows}"})
     rules = {"k": 3, "seen_items": seen_items, "metrics": [f"{name}@3" for name in METRICS]}
     ready = {"name": "ready", "lists": "lists.csv"}

@@ -124,6 +124,7 @@ class Mine(Popular):
 """
 X = "x = 1\n"
 CHANGES: dict[str, tuple[dict[str, str], dict[str, str]]] = {  # files before and after
+    "same": ({"same.py": MINE.format("")}, {}),
     # A file beside the config comes before an installed module.
     "beside": ({"../lib/beside.py": MINE.format("")}, {"beside.py": MINE.format("")}),
     "missing": ({"missing.py": MINE.format(TRIES)}, {"../lib/maybe.py": ""}),
@@ -138,7 +139,6 @@ CHANGES: dict[str, tuple[dict[str, str], dict[str, str]]] = {  # files before an
         {"../lib/other.py": MINE.format(X)},
     ),
     "in_archive": ({"in_archive.py": MINE.format("import packed")}, {}),
-    "same": ({"same.py": MINE.format("")}, {}),
 }
 
 
