@@ -32,7 +32,7 @@ class Meets(Popular):
 class Waits(Popular):
     def fit_steps(self, train):
         for thread in threading.enumerate():
-            if "_feed" in thread.name:
+            if thread.name == "share":
                 thread.join(300)
         yield from super().fit_steps(train)
 

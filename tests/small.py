@@ -84,20 +84,11 @@ MODELS: list[dict[str, Any]] = [
     {"name": "repurchase", "use": "baselines.repurchase:Repurchase"},
     {"name": "gaps", "use": "baselines.repurchase_gaps:RepurchaseGaps"},
     {"name": "after", "use": "baselines.co_visitation:CoVisitation"},
-    {
-        "name": "fading",
-        "use": "baselines.popular:Popular",
-        "params": {"half_life_days": 1.5},
-    },
+    POPULAR | {"name": "fading", "params": {"half_life_days": 1.5}},
     {"name": "both", "use": "baselines.blend:Blend", "of": ["popular", "after"]},
     {"name": "new", "use": "baselines.filter:Filter", "of": ["popular"], "params": {"seen": True}},
 ]
 """Of every kind that learns from sums over users."""
-
-
-def weighted(**params: Any) -> dict[str, Any]:
-    """Return a model whose events weigh what is said."""
-    return {"name": "weighted", "use": "baselines.popular:Popular", "params": params}
 
 
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -119,7 +110,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "types": {
         "data": {"kind": "event"},
         "evaluation": {"hits": ["sale"]},
-        "more": [weighted(weights={"view": 0.5})],
+        "more": [POPULAR | {"name": "weighted", "params": {"weights": {"view": 0.5}}}],
     },
     "grades": {
         "data": {"kind": "event", "value": "stars"},
@@ -128,14 +119,16 @@ CONFIGS: dict[str, dict[str, Any]] = {
             "k": 3,
             "candidates": "train",
         },
-        "more": [weighted(values=True, weights={"view": 0.5})],
+        "more": [
+            POPULAR | {"name": "weighted", "params": {"values": True, "weights": {"view": 0.5}}}
+        ],
     },
     "probabilities": {
         "data": {"value": "share", "where": {"event": "sale"}},
         "evaluation": {"metrics": ["pFound@2"], "seen_items": "drop"},
     },
     "k-core": {
-        "data": {"min_user_events": 2, "min_item_events": 9, "where": {"stars": {"min": 1}}},
+        "data": {"min_user_events": 2, "min_item_events": 9, "where": {"stars": {"min": 1}}}
     },
 }
 """Sections of configs on `MANY`, by what they try."""

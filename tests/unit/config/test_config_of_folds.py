@@ -11,44 +11,32 @@ from harness.config import parse
 from harness.core.errors import UsageError
 
 
-@pytest.mark.parametrize(
-    ("sections", "words"),
-    [
-        (
-            {"split": {"strategy": "given", "valid": ["a.csv", "a.csv"]}},
-            "[split] valid names a.csv twice",
-        ),
-        (
-            {"split": {"strategy": "given", "valid": ["a.csv", "./a.csv"]}},
-            "[split] valid names a.csv and ./a.csv, one file",
-        ),
-        (
-            {"split": {"strategy": "given", "valid": ["a.csv", "b.csv"]}},
-            "[data] events names 1 file",
-        ),
-        ({"data": {"events": ["a.csv", "b.csv"]}}, "[data] events names several files"),
-        (
-            {"split": {"strategy": "time", "window": "test", "test_days": 7, "folds": 2}},
-            'window = "test" is one window',
-        ),
-        ({"split": {"strategy": "time", "folds": 0}}, "[split] folds: found 0"),
-        ({"split": {"strategy": "last_n", "n": 1, "folds": 2}}, 'has no key "folds"'),
-        (
-            {
-                "split": {"strategy": "time", "folds": 2},
-                "models": [{"name": "m", "lists": "x.csv"}],
-            },
-            '"m" lists names 1 file, and there are 2 folds',
-        ),
-        ({"models": [{"name": "m", "lists": ["x.csv", "y.csv"]}]}, "lists names 2 files"),
-    ],
-)
+def valid(*names: str) -> dict[str, Any]:
+    return {"split": {"strategy": "given", "valid": list(names)}}
+
+
+def lists(*names: str) -> dict[str, Any]:
+    return {"models": [{"name": "m", "lists": list(names)}]}
+
+
+TIME = {"strategy": "time", "folds": 2}
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    (valid("a.csv", "a.csv"), "[split] valid names a.csv twice"),
+    (valid("a.csv", "./a.csv"), "[split] valid names a.csv and ./a.csv, one file"),
+    (valid("a.csv", "b.csv"), "[data] events names 1 file"),
+    ({"data": {"events": ["a.csv", "b.csv"]}}, "[data] events names several files"),
+    ({"split": TIME | {"window": "test", "test_days": 7}}, 'window = "test" is one window'),
+    ({"split": TIME | {"folds": 0}}, "[split] folds: found 0"),
+    ({"split": {"strategy": "last_n", "n": 1, "folds": 2}}, 'has no key "folds"'),
+    ({"split": TIME, **lists("x.csv")}, '"m" lists names 1 file, and there are 2 folds'),
+    (lists("x.csv", "y.csv"), "lists names 2 files"),
+]
+
+
+@pytest.mark.parametrize(("sections", "words"), REFUSED)
 def test_configs_of_folds_that_cannot_be(sections: dict[str, Any], words: str) -> None:
     with refusal(UsageError, words):
-        parse(
-            small.values() | sections | {"data": small.values()["data"] | sections.get("data", {})},
-            Path(),
-        )
+        parse(small.values(**sections), Path())
 
 
 @pytest.mark.parametrize("split", [{"strategy": "time"}, {"strategy": "last_n", "n": 1}])

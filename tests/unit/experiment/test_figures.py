@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import small
 
-from harness.config import Config
 from harness.core import steps
 from harness.core.steps import of_parts
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
@@ -15,15 +15,11 @@ from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 
 METRICS = [parse("MAP@3"), parse("Popularity@3")]
-CONFIG = Config.model_validate(
-    {
-        "folder": Path(),
-        "data": {"layout": "table", "path": ".", "events": "e.csv"},
-        "split": {"strategy": "last_n", "n": 1},
-        "evaluation": {"k": 3, "seed": 5},
-        "compare": {"resamples": 130, "public_shares": [0.4]},
-        "models": [{"name": name, "use": "Popular"} for name in ("one", "two", "three")],
-    }
+CONFIG = small.config_of(
+    Path(),
+    *(small.POPULAR | {"name": name} for name in ("one", "two", "three")),
+    evaluation={"k": 3, "seed": 5},
+    compare={"resamples": 130, "public_shares": [0.4]},
 )
 COLUMNS = ("activity", "town")
 RNG = np.random.default_rng(4)
@@ -54,29 +50,23 @@ def figures(*shares: Any) -> Figures:
 
 
 ALL = figures(np.arange(USERS))
+SOME = (SCORES[0] > 0).any(axis=(0, 1))
+ORDER = RNG.permutation(USERS)
+PARTS = {
+    "in another order": [ORDER],
+    "many, one of nobody": [*np.array_split(ORDER, 7), ORDER[:0]],
+    "all with a score in one": [np.flatnonzero(SOME), np.flatnonzero(~SOME)],
+}
 
 
-@pytest.mark.parametrize("parts", [1, 2, 7])
-def test_however_users_are_divided(parts: int) -> None:
-    """One more part has nobody."""
-    order = np.random.default_rng(parts).permutation(USERS)
-    assert vars(figures(*np.array_split(order, parts), order[:0])) == vars(ALL)
+@pytest.mark.parametrize("parts", PARTS)
+def test_however_users_are_divided(parts: str) -> None:
+    assert vars(figures(*PARTS[parts])) == vars(ALL)
 
 
-def test_what_a_part_lacks_is_told_of_no_other() -> None:
-    """All who have a score are in one part."""
-    some = (SCORES[0] > 0).any(axis=(0, 1))
-    assert vars(figures(np.flatnonzero(some), np.flatnonzero(~some))) == vars(ALL)
-
-
-@pytest.mark.parametrize("name", ["one", "two", "three"])
-def test_a_mean_is_that_of_all_users(name: str) -> None:
-    at = [model.name for model in CONFIG.models].index(name)
-    found = ALL.estimates[name, METRICS[0]].mean
-    assert found == pytest.approx(SCORES[0][at].mean(), rel=1e-12)
-
-
-def test_every_user_is_in_one_slice_of_each_column() -> None:
-    assert ALL.slices
+def test_all_users_are_in_means_and_in_one_slice_of_each_column() -> None:
+    for at, model in enumerate(CONFIG.models):
+        found = ALL.estimates[model.name, METRICS[0]].mean
+        assert found == pytest.approx(SCORES[0][at].mean(), rel=1e-12)
     for column in COLUMNS:
         assert sum(part.users for part in ALL.slices if part.by == column) == USERS

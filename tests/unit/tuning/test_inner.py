@@ -9,7 +9,6 @@ import pytest
 import small
 from conftest import refusal
 
-from harness import config as config_
 from harness.config import Config, GivenSplit
 from harness.core.errors import HarnessError, UsageError
 from harness.protocol.evaluation_set import EvaluationSet
@@ -31,9 +30,11 @@ HELD_OUT = "cid,b,2020-01-09\nann,d,2020-01-09\n"
 OTHER = "zoe,e,2020-01-09\naaa,0,2020-01-09\nann,a,2020-01-09\nann,b,2020-01-09\n"
 """Other users and items, first and last by name, that nobody knew before."""
 TIME = {"strategy": "time", "valid_days": 1}
+GIVEN = {"strategy": "given", "valid": "valid.csv"}
 
 
 def config(folder: Path, log: str = LOG + HELD_OUT, **sections: Any) -> Config:
+    small.write(folder, {"valid.csv": "user,item,time\n" + HELD_OUT})
     return small.config(folder, log=log, **sections)
 
 
@@ -62,69 +63,40 @@ def bought(**users: str) -> str:
 
 
 THE_8TH = "1 day from 2020-01-08"
-GIVEN = {"strategy": "given", "valid": "valid.csv"}
-SPLITS: dict[str, tuple[str, dict[str, Any], dict[str, Any], str, dict[str, str]]] = {
-    "the days before the cut-off": (
-        LOG + HELD_OUT, TIME, {}, THE_8TH, {"ann": "c", "bob": "c"},
-    ),
-    "another length": (
-        LOG + HELD_OUT, TIME, TIME | {"valid_days": 2}, "2 days from 2020-01-07",
-        {"ann": "c", "bob": "ac"},
-    ),
-    "before the valid day and the test day": (
-        LATER, TIME | {"test_days": 1}, {}, THE_8TH, {"ann": "c", "bob": "c"},
-    ),
-    "before the test day": (  # ann and cid buy on the 9th what they did not know
-        LATER, TIME | {"test_days": 1, "window": "test"}, {}, "1 day from 2020-01-09",
-        {"ann": "d", "cid": "b"},
-    ),
-    "elapsed days end at the very cut-off": (
-        NOON, TIME | {"days": "elapsed"}, {}, "1 day from 2020-01-07 12:00:00",
-        {"ann": "c", "bob": "c"},
-    ),
-    "what is given names a split": (LOG, GIVEN, TIME, THE_8TH, {"ann": "c", "bob": "c"}),
-    "the last of what is left": (  # ann's c is no candidate; cid has no event before
-        bought(ann="acd", bob="bac", cid="ca"), {"strategy": "last_n", "n": 1}, {}, "",
-        {"bob": "a"},
-    ),
-    "half of what is left": (
-        bought(ann="abcd", bob="badc"), {"strategy": "fraction", "fraction": 0.5}, {}, "",
-        {"ann": "b", "bob": "a"},
-    ),
-}  # fmt: skip
+TEST, ELAPSED = TIME | {"test_days": 1, "window": "test"}, TIME | {"days": "elapsed"}
+LAST, HALF = {"strategy": "last_n", "n": 1}, {"strategy": "fraction", "fraction": 0.5}
+SPLITS: list[tuple[str, Any, Any, str, dict[str, str]]] = [
+    (LOG + HELD_OUT, TIME, TIME | {"valid_days": 2}, "2 days", {"ann": "c", "bob": "ac"}),
+    (LOG + HELD_OUT, TIME, {}, THE_8TH, {"ann": "c", "bob": "c"}),
+    # Ann and cid buy on the 9th what they did not know.
+    (LATER, TEST, {}, "1 day from 2020-01-09", {"ann": "d", "cid": "b"}),
+    (NOON, ELAPSED, {}, "1 day from 2020-01-07 12:00:00", {"ann": "c", "bob": "c"}),
+    (LOG, GIVEN, TIME, THE_8TH, {"ann": "c", "bob": "c"}),
+    # Of what is left; ann's c is no candidate, and cid has no event before.
+    (bought(ann="acd", bob="bac", cid="ca"), LAST, {}, "", {"bob": "a"}),
+    (bought(ann="abcd", bob="badc"), HALF, {}, "", {"ann": "b", "bob": "a"}),
+]
 
 
-@pytest.mark.parametrize("about", SPLITS)
-def test_the_inner_split(tmp_path: Path, about: str) -> None:
-    log, split, tune, summary, truths = SPLITS[about]
-    small.write(tmp_path, {"valid.csv": "user,item,time\n" + HELD_OUT})
-    inner = inner_task(config(tmp_path, log, split=split, tune={"split": tune} if tune else {}))
-    assert inner.split.summary().startswith(summary)
-    assert truth(inner.evaluation_set) == truths
-
-
-def test_train_and_candidates_are_those_before_the_inner_window(tmp_path: Path) -> None:
-    inner = inner_task(config(tmp_path))
-    assert inner.evaluation_set.candidate_ids.to_list() == list("abcd")
-    assert [step.users for step in inner.evaluation_set.funnel] == [3, 2, 2]
-    assert len(inner.split.train) == 5
-    assert inner.train.cutoff == inner.split.cutoff
+@pytest.mark.parametrize(("log", "split", "inner", "summary", "truths"), SPLITS)
+def test_the_inner_split(
+    tmp_path: Path, log: str, split: Any, inner: Any, summary: str, truths: dict[str, str]
+) -> None:
+    tune = {"split": inner} if inner else {}
+    found = inner_task(config(tmp_path, log, split=split, tune=tune))
+    assert found.split.summary().startswith(summary)
+    assert truth(found.evaluation_set) == truths
 
 
 def test_folds_are_tuned_before_the_earliest_cut_off(tmp_path: Path) -> None:
     """The 8th and 9th are the folds; the 7th and 6th the inner ones, the last drawing as alone."""
     log = LOG + HELD_OUT + "ann,b,2020-01-06\n"
-    inner = TIME | {"folds": 2}
-    settings = config(tmp_path, log, split=TIME | {"folds": 2}, tune={"split": inner})
-    first, last = inner_tasks(settings)
-    assert (first.split.summary(), last.split.summary()) == (
-        "1 day from 2020-01-06",
-        "1 day from 2020-01-07",
-    )
-    assert (first.config.fold, last.config.fold) == (1, 0)
-    alone = inner_task(config(tmp_path, log, split=TIME | {"folds": 2}))
+    two = TIME | {"folds": 2}
+    first, last = inner_tasks(config(tmp_path, log, split=two, tune={"split": two}))
+    assert (first.split.summary(), first.config.fold) == ("1 day from 2020-01-06", 1)
+    assert (last.split.summary(), last.config.fold) == ("1 day from 2020-01-07", 0)
+    alone = inner_task(config(tmp_path, log, split=two))
     assert alone.evaluation_set.fingerprint == last.evaluation_set.fingerprint
-    assert alone.config.fold == 0
 
 
 INNER = "config: the inner split of train, [tune] split folds = 30: the events run from 2020-01-01"
@@ -139,96 +111,65 @@ STRANGERS = "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-08\n"
     ("log", "outer", "inner", "words"),
     [
         # The events run from the 1st: eight of nine days have a day before them, of train seven.
-        (LOG, MANY, {}, ["config: [split] folds = 30: ", "room for 8 windows of 1 day"]),
-        (LOG, TIME, MANY, [f"{INNER} to 2020-01-08, with room for 7 windows of 1 day"]),
-        (LOG, {"strategy": "last_n", "n": 1}, MANY, [f"{INNER} to 2020-01-08, with room"]),
-        (QUIET, TIME, MANY, [f"{INNER} to 2020-01-07, with room for 7 windows of 1 day"]),
-        (SHORT, TIME, {}, ["inner split of train: the split leaves no train event", "another"]),
-        (STRANGERS, TIME, {}, ["inner split of train: no user is left"]),
-        (LOG, GIVEN, {}, ['strategy "given"', "[tune] split", "last_n"]),
+        (LOG, MANY, {}, "config: [split] folds = 30: the events run from 2020-01-01"),
+        (LOG, TIME, MANY, f"{INNER} to 2020-01-08, with room for 7 windows of 1 day"),
+        (QUIET, TIME, MANY, f"{INNER} to 2020-01-07, with room for 7 windows of 1 day"),
+        (SHORT, TIME, {}, "inner split of train: the split leaves no train event"),
+        (STRANGERS, TIME, {}, "inner split of train: no user is left"),
+        (LOG, GIVEN, {}, '"given" does not say how train is split for tuning; write [tune] split'),
     ],
 )
 def test_there_is_no_inner_split(
-    tmp_path: Path, log: str, outer: dict[str, Any], inner: dict[str, Any], words: list[str]
+    tmp_path: Path, log: str, outer: dict[str, Any], inner: dict[str, Any], words: str
 ) -> None:
-    small.write(tmp_path, {"valid.csv": "user,item,time\n" + HELD_OUT})
     tune = {"split": inner} if inner else {}
-    with refusal(HarnessError, *words):
+    with refusal(HarnessError, words):
         inner_tasks(config(tmp_path, log + HELD_OUT, split=outer, tune=tune))
 
 
 def test_there_is_none_of_folds_that_are_given_nor_without_times(tmp_path: Path) -> None:
-    settings = config(tmp_path, LOG)
+    settings = config(tmp_path, LOG, split=GIVEN)
     folds = GivenSplit(strategy="given", valid=["a.test", "b.test"])
     with refusal(UsageError, "[split] valid names 2 files", "tune a config with one file"):
         inner_tasks(settings.model_copy(update={"split": folds}))
-    settings = config(tmp_path, LOG, split=GIVEN)
     data = settings.data.model_copy(update={"time": False})
     with refusal(UsageError, "events without times cannot be split"):
         inner_tasks(settings.model_copy(update={"data": data}))
 
 
-@pytest.mark.parametrize(
-    "rules",
-    [{"seen_items": "drop"}, {"users": "all", "require_hit": False}, {"truth": "candidates"}],
-)
-def test_the_rules_of_the_evaluation_set_are_kept(tmp_path: Path, rules: dict[str, Any]) -> None:
+def test_the_rules_of_the_evaluation_set_are_kept(tmp_path: Path) -> None:
     """As the only one, on a log that ends where the outer one would begin, it is the same."""
-    evaluation = {"k": 2, **rules}
-    inner = inner_task(config(tmp_path / "one", evaluation=evaluation))
-    alone = make_task(config(tmp_path / "two", LOG, evaluation=evaluation))
+    evaluation = {"seen_items": "drop", "users": "all", "require_hit": False}
+    inner = inner_task(config(tmp_path, evaluation=evaluation))
+    alone = make_task(config(tmp_path, LOG, evaluation=evaluation))
     assert inner.evaluation_set.fingerprint == alone.evaluation_set.fingerprint
 
 
-@pytest.mark.parametrize("split", [TIME, {"strategy": "time", "valid_days": 1, "test_days": 1}])
-def test_what_is_held_out_changes_nothing(tmp_path: Path, split: dict[str, Any]) -> None:
-    late = ["cid,a,2020-01-10\n", "yan,f,2020-01-10\nann,e,2020-01-10\n"]
-    held = late if "test_days" in split else ["", ""]
-    one, other = (
-        inner_task(config(tmp_path / name, LOG + evaluation_set + more, split=split))
-        for name, evaluation_set, more in zip("ab", (HELD_OUT, OTHER), held, strict=True)
-    )
+def test_what_is_held_out_changes_nothing(tmp_path: Path) -> None:
+    split = TIME | {"test_days": 1}
+    ends = HELD_OUT + "cid,a,2020-01-10\n", OTHER + "yan,f,2020-01-10\nann,e,2020-01-10\n"
+    one, other = (inner_task(config(tmp_path, LOG + end, split=split)) for end in ends)
     assert one.evaluation_set.fingerprint == other.evaluation_set.fingerprint
-    assert one.train.user_ids.to_list() == other.train.user_ids.to_list() == [
-        "ann", "bob", "cid", "dan", "eve",
-    ]  # fmt: skip
-    assert one.train.item_ids.to_list() == other.train.item_ids.to_list() == list("abcd")
+    for task in (one, other):
+        assert task.train.user_ids.to_list() == ["ann", "bob", "cid", "dan", "eve"]
+        assert task.train.item_ids.to_list() == list("abcd")
     assert one.train.frame.equals(other.train.frame)
     assert np.array_equal(one.hashes, other.hashes)
     assert one.data.notes == other.data.notes
 
 
 def test_tables_keep_their_items_and_users_their_times(tmp_path: Path) -> None:
-    """Of users a, b, c and items 0 to 4 the event of b with 3 stays, and what the catalogue has."""
+    """Of bob's c alone: he, c, and the items of the catalogue, a and d, stay."""
     data = make_task(config(tmp_path)).data
-    ids = data.item_ids.to_list()
+    assert data.user_ids[1] == "bob"
     whole = replace(
         data,
         catalogue=np.array([0, 3], np.int32),
-        shown_from=np.arange(len(ids), dtype=np.int64),
+        shown_from=np.arange(len(data.item_ids), dtype=np.int64),
         registered=np.arange(len(data.user_ids), dtype=np.int64) * 10,
     )
-    bob = data.user_ids.to_list().index("bob")
-    kept = past(whole, whole.events.where((whole.events.user == bob) & (whole.events.item == 2)))
-    assert kept.user_ids.to_list() == ["bob"]
-    assert kept.item_ids.to_list() == ["a", "c", "d"]
+    kept: Any = past(whole, whole.events.where((data.events.user == 1) & (data.events.item == 2)))
+    assert (kept.user_ids.to_list(), kept.item_ids.to_list()) == (["bob"], ["a", "c", "d"])
     assert (kept.events.user.tolist(), kept.events.item.tolist()) == ([0], [1])
-    assert kept.catalogue is not None
-    assert kept.catalogue.tolist() == [0, 2]
-    assert kept.shown_from is not None
-    assert kept.shown_from.tolist() == [0, 2, 3]
-    assert kept.registered is not None
+    assert (kept.catalogue.tolist(), kept.shown_from.tolist()) == ([0, 2], [0, 2, 3])
     assert kept.registered.tolist() == [10]
-
-
-def test_candidates_shown_in_the_inner_window(tmp_path: Path) -> None:
-    """The sample of Ponpare: coupons first shown in the seven days before the cut-off."""
-    settings = config_.read(Path(__file__).parents[3] / "configs" / "demo-ponpare.toml")
-    inner, outer = inner_task(settings), make_task(settings)
-    assert outer.split.cutoff is not None
-    assert outer.data.shown_from is not None
-    shown = dict(zip(outer.data.item_ids.to_list(), outer.data.shown_from.tolist(), strict=True))
-    end, week = outer.split.cutoff, 7 * 86_400_000_000
-    expected = {item for item, time in shown.items() if end - week <= time < end}
-    assert set(inner.evaluation_set.candidate_ids.to_list()) == expected
-    assert expected.isdisjoint(outer.evaluation_set.candidate_ids.to_list())

@@ -13,12 +13,8 @@ from harness.tuning.result import TunedModel, shown
 @pytest.mark.parametrize(
     ("domain", "place", "end"),
     [
-        ((0, 1, 2), 2, "high"),
-        ((2, 3, 5), 2, "low"),
-        ((1, 2, 3), 2, ""),
-        ((1, 2), 2, ""),
-        (Range(2, 3), 2, "low"),
-        (Range(1, 3), 2, ""),
+        *(((0, 1, 2), 2, "high"), ((2, 3, 5), 2, "low"), ((1, 2, 3), 2, ""), ((1, 2), 2, "")),
+        *((Range(2, 3), 2, "low"), (Range(1, 3), 2, "")),
     ],
 )
 def test_the_best_at_the_edge_is_told(domain: Domain, place: int, end: str) -> None:
