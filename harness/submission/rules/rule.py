@@ -89,5 +89,5 @@ def zipped(*names: str) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name in names:
-            archive.writestr(name, GOOD)
+            archive.writestr(zipfile.ZipInfo(name), GOOD)  # the same bytes at any time
     return packed.getvalue()

@@ -38,9 +38,9 @@ def test_nothing_is_wrong_with_a_good_file(tmp_path: Path) -> None:
 def zipped(*more: str) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("submission.csv", GOOD)
+        archive.writestr(zipfile.ZipInfo("submission.csv"), GOOD)
         for name in more:
-            archive.writestr(name, "x")
+            archive.writestr(zipfile.ZipInfo(name), "x")
     return packed.getvalue()
 
 
