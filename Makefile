@@ -1,6 +1,6 @@
 # The two commands of the README, each complete on a fresh machine with Python 3.11 or later:
 #   make demo   sets up .venv and runs the two sample competitions
-#   make test   sets up .venv and runs the tests
+#   make test   sets up .venv and runs the unit tests and journeys
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -22,7 +22,7 @@ test: $(VENV)/.installed-dev
 # All that is needed to edit and to test.
 dev: $(VENV)/.installed-dev $(VENV)/.compiled
 
-# Beside them: contract × models, metric × tool, engine × config; then processes, the page in a browser, Spark.
+# Beside them: contract × models, metric × library, engine × config; then processes, the page in a browser, Spark.
 test-full: test conformance system
 
 conformance: $(VENV)/.installed-dev
@@ -34,7 +34,7 @@ system: $(VENV)/.installed-dev
 # All of it with many examples of each property, the long studies, every other tool, and the faults that tests must catch.
 nightly: $(VENV)/.installed-dev
 	$(PYTEST) --hypothesis-profile=full harness baselines tests
-	$(MAKE) coverage peers fuzz fuzz-asan mutants
+	$(MAKE) coverage peers peers-neighbours fuzz fuzz-asan mutants
 
 # How much of harness/ the tests of `make test` execute; what Spark runs is left out.
 coverage: $(VENV)/.installed-dev

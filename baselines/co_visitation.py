@@ -66,16 +66,11 @@ class CoVisitation(FromSums):
     neighbours : int
         How many j each i keeps, the heaviest ones.
 
-    Attributes
-    ----------
-    pairs_at_a_time : int
-        Pairs in memory, of 12 bytes each; as many again while parts are added up.
-    items_at_a_time : int
-        Items whose pairs a thread counts in one go.
     """
 
-    pairs_at_a_time: ClassVar[int] = 1 << 25
-    items_at_a_time: ClassVar[int] = 256
+    # No parameters of the model: they change no list, only memory and time.
+    pairs_at_a_time: ClassVar[int] = 1 << 25  # of 12 bytes; as many again while parts are added up
+    items_at_a_time: ClassVar[int] = 256  # whose pairs a thread counts in one go
     within_days: float = 7
     gap_half_life_days: float = 7
     half_life_days: float | None = 30

@@ -20,7 +20,7 @@ from harness.experiment.run import run
 
 ROOT = Path(__file__).parents[1]
 
-# How many examples a property is tried on: --hypothesis-profile=full in `make test-full`.
+# How many examples a property is tried on: --hypothesis-profile=full in `make nightly`.
 settings.register_profile("quick", max_examples=25, deadline=None)
 settings.register_profile("full", max_examples=400, deadline=None)
 settings.load_profile("quick")
@@ -97,47 +97,6 @@ def refusal(kind: type[Exception], *words: str) -> Iterator[pytest.ExceptionInfo
         yield caught
     text = str(caught.value)
     assert [word for word in words if word not in text] == [], text
-
-
-Write = Callable[..., Path]
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Return a function that writes files (name=text) into a folder and returns the folder."""
-
-    def write(folder: str = "data", **files: str) -> Path:
-        target = tmp_path / folder
-        target.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (target / f"{name}.csv").write_text(text, encoding="utf-8")
-        return target
-
-    return write
-
-
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-ann,a,2020-01-09
-bob,b,2020-01-03
-bob,c,2020-01-08
-cid,a,2020-01-04
-cid,d,2020-01-10
-"""
-"""Seven events of ten days; with valid_days = 3 the evaluation set is of 2020-01-08 … 10."""
-
-
-@pytest.fixture
-def config_values(write: Write) -> dict[str, object]:
-    """Return the values of a config on `LOG`, for tests to change."""
-    folder = write(log=LOG)
-    return {
-        "data": {"layout": "table", "path": str(folder), "events": "log.csv"},
-        "split": {"strategy": "time", "valid_days": 3},
-        "evaluation": {"k": 2},
-        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
-    }
 
 
 HOSTILE = (

@@ -135,14 +135,15 @@ CONFIGS: dict[str, dict[str, Any]] = {
 
 
 def values(*models: dict[str, Any], **sections: Any) -> dict[str, Any]:
-    """Return a config of `models` on log.csv; keys of [data] and [evaluation] are added."""
+    """Return a config of `models` on log.csv; keys of three sections are added to those here."""
     own: dict[str, Any] = {
         "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
         "split": {"strategy": "time", "valid_days": 1},
         "evaluation": {"k": 2},
+        "compare": {"resamples": 100},
         "models": list(models or (POPULAR,)),
     }
-    for part in ("data", "evaluation"):
+    for part in ("data", "evaluation", "compare"):
         own[part] |= sections.pop(part, {})
     return own | sections
 

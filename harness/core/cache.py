@@ -40,11 +40,14 @@ class Entry:
         The files it is made from.
     files : list
         What identified their content when the entry was asked for.
+    settle : float
+        How many seconds old they must be for the entry to be kept.
     """
 
     path: Path
     paths: tuple[Path, ...]
     files: list[list[Any]]
+    settle: float
 
     def read(self, build: Callable[[Path, dict[str, Any]], T]) -> T | None:
         """Return what `build` makes of the folder and its notes, None where there is none to trust.
@@ -80,7 +83,7 @@ class Entry:
 
         A file written twice within the clock's grain keeps its times.
         """
-        now, seconds = time.time_ns(), settle_seconds()
+        now = time.time_ns()
         try:
             there = stamps(self.paths)
         except OSError as error:
@@ -88,8 +91,8 @@ class Entry:
         for own, found in zip(self.files, there, strict=True):
             if own != found:
                 return f"{own[0]} was written while it was in use"
-            if now - own[4] < 1e9 * seconds:
-                return f"{own[0]} was written less than {seconds:g} seconds before"
+            if now - own[4] < 1e9 * self.settle:
+                return f"{own[0]} was written less than {self.settle:g} seconds before"
         return None
 
     def part(self, folder: str, what: object, paths: Iterable[Path] = ()) -> Entry:
@@ -105,7 +108,7 @@ class Entry:
         more = tuple(paths)
         name = _name((self.path.name, what))
         target = self.path.parent / folder / name
-        return Entry(target, self.paths + more, self.files + stamps(more))
+        return Entry(target, self.paths + more, self.files + stamps(more), self.settle)
 
     def keep(self, write: Callable[[Path], dict[str, Any]]) -> bool:
         """Let `write` fill the folder and return notes; without a place nothing is kept.
@@ -189,10 +192,15 @@ def entry(what: object, paths: Iterable[Path]) -> Entry:
     """Return the entry of what is made from files: named by what is asked, not by their content.
 
     And by where they are: what is asked may name them from the folder that one works in.
+
+    Raises
+    ------
+    UsageError
+        As of `settle_seconds`.
     """
     own = tuple(paths)
     where = [str(path.absolute()) for path in own]
-    return Entry(folder() / _name((what, where)), own, stamps(own))
+    return Entry(folder() / _name((what, where)), own, stamps(own), settle_seconds())
 
 
 def _name(what: object) -> str:

@@ -12,7 +12,7 @@ from harness.core.parquet import UNREADABLE
 from harness.data.frame_source import FrameSource, Piece
 from harness.data.parquet_source import ParquetSource
 
-ROWS, EVENTS = 1 << 12, 1 << 20
+_ROWS, _EVENTS = 1 << 12, 1 << 20
 """Rows that are read at once, and elements of their lists."""
 _PLACE = "\0place"
 
@@ -64,7 +64,7 @@ def _instance(kind: object) -> pl.DataType:
     return kind() if isinstance(kind, type) else kind  # type: ignore[return-value]
 
 
-def in_rows(piece: Piece, rows: Sequence[str], most: int = EVENTS) -> Iterator[Piece]:
+def in_rows(piece: Piece, rows: Sequence[str], most: int = _EVENTS) -> Iterator[Piece]:
     """Yield the elements of lists as rows, a bounded number at once; an empty list has none.
 
     Raises
@@ -104,7 +104,8 @@ class ParquetLists(FrameSource):
 
     unit = "row"
 
-    def __init__(self, file: ParquetSource, n_rows: int = ROWS, n_events: int = EVENTS) -> None:
+    def __init__(self, file: ParquetSource, n_rows: int = _ROWS, n_events: int = _EVENTS) -> None:
+        """Take so many rows at a time, or as many as have so many events."""
         self._n_rows, self._n_events = n_rows, n_events
         self.table, self.shown, self.file = file.table, file.shown, file
         self.rows = file.table.rows

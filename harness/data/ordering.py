@@ -31,7 +31,7 @@ from harness.data.values import Values
 
 _UNITS_US = np.array([DAY_US, 1_000_000, 1])
 _BITS, _SHORT = 63, 16
-PIECE = 1 << 22
+_PIECE = 1 << 22
 _MOST_SHARES = 4
 """As each counts the events of every user."""
 _PARTS = 4
@@ -50,7 +50,7 @@ class Pieces:
         Events of a piece; the last has what remains.
     """
 
-    def __init__(self, size: int = PIECE) -> None:
+    def __init__(self, size: int = _PIECE) -> None:
         self._size = self._filled = size
         self._pieces: list[dict[str, npt.NDArray[Any]]] = []
 

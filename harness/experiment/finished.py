@@ -32,7 +32,7 @@ FOLDER = "models"
 """Of the cache, where they lie."""
 _LAST = "models.last"
 """Of the cache: a file for each model of each config, with the name of the entry kept last."""
-MOST = 10_000_000_000
+_MOST = 10_000_000_000
 """Bytes that are kept; the models that were not used for longest go first."""
 
 
@@ -81,7 +81,7 @@ class Finished(KnownModels):
     """
 
     def __init__(
-        self, config: Config, *, fresh: bool, background: Executor, most: int = MOST
+        self, config: Config, *, fresh: bool, background: Executor, most: int = _MOST
     ) -> None:
         super().__init__()
         self._most = most

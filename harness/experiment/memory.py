@@ -18,7 +18,7 @@ BASE, AN_EVENT = 300_000_000, 42
 _A_USER, _A_VALUE = 400, 40
 LEAST = 1_000_000_000
 """Bytes that a run on buckets needs, whatever the log."""
-GROUP = Path("/sys/fs/cgroup")
+_GROUP = Path("/sys/fs/cgroup")
 """Where Linux says what a container may use."""
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
@@ -95,7 +95,7 @@ def require_memory(config: Config, users: int, events: int, limit: Limit | None)
         )
 
 
-def free(group: Path = GROUP) -> int | None:
+def free(group: Path = _GROUP) -> int | None:
     """Return how many bytes there are for this process; None where the system does not say."""
     found = [_available(), _of_group(group)]
     return min((size for size in found if size is not None), default=None)

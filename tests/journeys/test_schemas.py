@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import small
 from conftest import ROOT, Cli
 from jsonschema import Draft202012Validator
 from small import POPULAR
+from typer.main import get_command
 
 from harness import config as config_
+from harness.cli import app
 from harness.experiment.run import run
 from harness.experiment.split_files import split
 from harness.report.documents import DOCUMENTS
@@ -165,3 +168,11 @@ def test_keys_of_later_versions_are_allowed_and_no_other_values(made: Path) -> N
         ("comparison pairs 0 verdict", "nicer"),
     ):
         assert not schema.is_valid(small.put(copy.deepcopy(record), path, value))
+
+
+def test_every_command_with_a_format_has_one() -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    asked = {name for name, one in commands.items() if "format_" in {p.name for p in one.params}}
+    titles = [document.title for document in DOCUMENTS.values()]
+    printed = [re.match(r"harness (\w+) .*--format json", title) for title in titles]
+    assert asked == {match[1] for match in printed if match}

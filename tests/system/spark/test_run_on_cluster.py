@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,8 @@ def kill(worker: subprocess.Popen[bytes]) -> None:
     worker.kill()
     worker.wait()
     for pid in map(int, children.split()):
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it ends with its worker
+            os.kill(pid, signal.SIGKILL)
 
 
 def writing(folder: Path) -> bool:
@@ -156,7 +158,8 @@ def test_a_worker_that_is_killed_changes_nothing(
     killed = threading.Thread(target=kill_when, args=(due, cluster.workers[0]), daemon=True)
     killed.start()
     found = run(given, tmp_path / "run", buckets=8)
-    assert not killed.is_alive()  # it was killed meanwhile
+    killed.join(60)
+    assert not killed.is_alive(), "the run ended before the worker was killed"
     cluster.workers[0] = cluster.add_worker()
     until("two workers again", lambda: cluster.alive() == 2)
     assert timeless(found.to_dict()) == expected
@@ -165,33 +168,41 @@ def test_a_worker_that_is_killed_changes_nothing(
 
 LATE = """
 import time
+from pathlib import Path
 import numpy as np
 from harness.models.bases import OneOrder
 from harness.models.sums import FromSums
 
-def first_try():
+def attempt():
     from pyspark import TaskContext
     task = TaskContext.get()
-    return task is not None and task.partitionId() == 0 and task.attemptNumber() == 0
+    return task.attemptNumber() if task is not None and task.partitionId() == 0 else None
 
 class Late(OneOrder, FromSums):
+    def __init__(self, second):
+        self.second = second
+
     def fit_steps(self, train):
-        n = len(train.item_ids)
+        n, second = len(train.item_ids), Path(self.second)
         def counts(part):
-            if first_try():
-                time.sleep(30)
+            number = attempt()
+            if number:
+                second.touch()
+            end = time.monotonic() + 300
+            while number == 0 and not second.exists() and time.monotonic() < end:
+                time.sleep(0.1)
             return {"items": np.bincount(part.events.item, minlength=n)}
         total = yield counts
         self.order_ = np.argsort(-total["items"][train.candidates], kind="stable").astype(np.int32)
 """
-"""A model whose first task sleeps, where Spark runs it: so long that it is begun anew elsewhere."""
+"""A model whose first task waits, where Spark runs it, until it is begun anew elsewhere."""
 
 
 def test_tasks_that_are_run_twice_change_nothing(
     twice: Callable[[], bool], tmp_path: Path, local: Any
 ) -> None:
     small.write(tmp_path, {"late.py": LATE})
-    late = {"name": "late", "use": "late:Late"}
+    late = {"name": "late", "use": "late:Late", "params": {"second": str(tmp_path / "second")}}
     given = small.config(tmp_path, *SOME, late, log=small.MANY)
     expected = local(given)
     found = run(given, tmp_path / "run", buckets=8)

@@ -1,9 +1,14 @@
-"""Room in the cache: a sum beside a folder of entries says when the oldest go."""
+"""Entries of the cache: when they are kept, and which go."""
 
 import os
 from pathlib import Path
 
+import pytest
+from conftest import refusal
+
+from harness.core.cache import entry as entry_of
 from harness.core.cache import make_room_for
+from harness.core.errors import UsageError
 
 
 def entry(folder: Path, number: int, size: int = 10) -> Path:
@@ -47,3 +52,19 @@ def test_an_entry_that_is_too_large_takes_no_other_along(tmp_path: Path) -> None
     make_room_for(entry(models, 0), 50)
     make_room_for(entry(models, 1, size=60), 50)
     assert kept(models) == (["0"], "10")
+
+
+@pytest.mark.parametrize(("seconds", "is_kept"), [("0", True), ("1000", False)])
+def test_a_file_that_was_written_just_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: str, is_kept: bool
+) -> None:
+    (tmp_path / "log.csv").write_text("user,item")
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", seconds)
+    assert entry_of("events", [tmp_path / "log.csv"]).settled == is_kept
+
+
+@pytest.mark.parametrize("seconds", ["two", "-1", "nan", "inf"])
+def test_how_old_a_file_must_be_is_a_number(monkeypatch: pytest.MonkeyPatch, seconds: str) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", seconds)
+    with refusal(UsageError, f"HARNESS_CACHE_SETTLE is {seconds}: give seconds, 0 or more"):
+        entry_of("events", [])

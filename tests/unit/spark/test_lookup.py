@@ -2,13 +2,10 @@
 
 import numpy as np
 import polars as pl
-import pytest
 from conftest import refusal
 
 from harness.core.errors import DataError
 from harness.core.random import id_hashes
-
-pytest.importorskip("pyspark")
 from harness.spark.buckets import Lookup
 
 

@@ -10,7 +10,7 @@ from harness.core.errors import DataError, EmptyEvaluationSetError, RecommenderE
 from harness.spark.packing import PackedError, unpacked
 from harness.spark.parts import WorkerError, attempted, contents, refuse_first, rows
 
-pytest.importorskip("pyspark")
+pytestmark = pytest.mark.usefixtures("installed")
 
 
 def test_a_long_content_is_in_several_rows() -> None:
