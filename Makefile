@@ -34,7 +34,7 @@ system: $(VENV)/.installed-dev
 # All of it with many examples of each property, the long studies, every other tool, and the faults that tests must catch.
 nightly: $(VENV)/.installed-dev
 	$(PYTEST) --hypothesis-profile=full harness baselines tests
-	$(MAKE) coverage peers peers-neighbours fuzz fuzz-asan mutants
+	$(MAKE) --keep-going coverage mutants fuzz fuzz-asan peers peers-neighbours
 
 # How much of harness/ the tests of `make test` execute; what Spark runs is left out.
 coverage: $(VENV)/.installed-dev

@@ -35,6 +35,7 @@ def _cache_names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def _own_cache(_cache_names: Iterator[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_CACHE_DIR", next(_cache_names))  # made when something is kept
+    monkeypatch.delenv("HARNESS_CACHE_SETTLE", raising=False)
 
 
 Cli = Callable[..., tuple[int, str, str]]

@@ -91,7 +91,7 @@ class Entry:
         for own, found in zip(self.files, there, strict=True):
             if own != found:
                 return f"{own[0]} was written while it was in use"
-            if now - own[4] < 1e9 * self.settle:
+            if self.settle and now - own[4] < 1e9 * self.settle:
                 return f"{own[0]} was written less than {self.settle:g} seconds before"
         return None
 
@@ -273,7 +273,7 @@ def settle_seconds() -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise UsageError(f"HARNESS_CACHE_SETTLE is {printable(text)}: give seconds, 0 or more")
+        raise UsageError(f'HARNESS_CACHE_SETTLE is "{printable(text)}"; give seconds, 0 or more')
     return seconds
 
 

@@ -108,6 +108,7 @@ class Done(NamedTuple):
     config: Config
     result: Result
     folder: Path
+    fits: list[str]
 
     def model(self, name: str) -> ModelResult:
         return next(one for one in self.result.models if one.name == name)
@@ -117,8 +118,7 @@ class Done(NamedTuple):
 
     def seeds(self, label: str) -> list[int]:
         """Return the seeds with which models of a label learnt, in order."""
-        notes = (self.folder / "notes.txt").read_text().splitlines()
-        return [int(note.split()[1]) for note in notes if note.split()[0] == label]
+        return [int(fit.split()[1]) for fit in self.fits if fit.split()[0] == label]
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     result = run(config)
     assert isinstance(result, Result)
     result.write(folder / "run")
-    return Done(config, result, folder)
+    return Done(config, result, folder, (folder / "notes.txt").read_text().splitlines())
 
 
 def test_the_first_repeat_has_the_seed_itself_and_the_others_their_own(done: Done) -> None:

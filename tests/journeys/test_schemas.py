@@ -116,7 +116,7 @@ def harness(made: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
 def test_what_a_command_prints_keeps_to_its_schema(
     harness: Cli, tmp_path: Path, name: str, line: str
 ) -> None:
-    words = shlex.split(line.replace("OUT", str(tmp_path / "out")))
+    words = [w.replace("OUT", str(tmp_path / "out")) for w in shlex.split(line)]
     status, out, err = harness(*words, "--format", "json")
     assert status < 2, err
     check(name, json.loads(out))

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 from harness.spark.session import session
@@ -266,3 +268,28 @@ def connected(connect_server: str) -> Iterator[Any]:
     with session(remote=connect_server) as opened:
         small(opened)
         yield opened
+
+
+@pytest.fixture(scope="session")
+def rows() -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return lists of twelve items and a truth of one to five, of which a few hit; in no order."""
+    draw = np.random.default_rng(11)
+    users = np.char.add("u", np.arange(3_000).astype(str))
+    lists = [draw.choice(200, 12, replace=False) for _ in users]
+    true = [draw.choice(200, draw.integers(1, 6), replace=False) for _ in users]
+    listed, truth = (
+        {
+            "user": np.repeat(users, list(map(len, items))),
+            "item": np.char.add("i", np.concatenate(items).astype(str)),
+        }
+        for items in (lists, true)
+    )
+    listed["rank"] = np.tile(np.arange(1, 13), 3_000)
+    one, other = (
+        pl.DataFrame(of).sample(fraction=1, shuffle=True, seed=7) for of in (listed, truth)
+    )
+    return one, other
+
+
+def sides(spark: Any, rows: tuple[pl.DataFrame, pl.DataFrame]) -> list[Any]:
+    return [spark.createDataFrame(frame.to_arrow()) for frame in rows]

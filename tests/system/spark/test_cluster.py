@@ -1,49 +1,221 @@
-"""harness.spark.evaluate on a real standalone cluster, and by Spark Connect."""
+"""Runs and evaluate on a real standalone cluster and by Spark Connect: what they find here."""
 
-import sys
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
-from conftest import exactly, refusal
+import small
+from conftest import ROOT, refusal
+from small import timeless
 
 import harness
-from harness.core.errors import UsageError
-from harness.spark import evaluate, scoring
-from spark.conftest import LOOPBACK, NOISE
+from harness import config as config_
+from harness.config import Config
+from harness.experiment import run_folder
+from harness.experiment.run import run as run_locally
+from harness.spark import evaluate, reading, run
+from spark.conftest import LOOPBACK, NOISE, Cluster, sides, until
+from spark.test_buckets import many
 
 pytestmark = NOISE
+HM = ROOT / "data/hm-sample"
+SPLIT = {"strategy": "last_n", "n": 2, "ties": "shuffle"}
+
+
+def settings(name: str, folder: Path) -> Config:
+    """Return a sample competition, or that of H&M as a table of Parquet."""
+    if name != "parquet":
+        return config_.read(ROOT / f"configs/{name}.toml", ["data.cache=false"])
+    log = pl.read_csv(HM / "transactions_train.csv.gz", infer_schema=False)
+    log = log.with_columns(pl.col("t_dat").str.to_date())
+    log.write_parquet(folder / "log.parquet", row_group_size=1_000)
+    columns = {"user": "customer_id", "item": "article_id", "time": "t_dat"}
+    data = {"events": "log.parquet", "items": str(HM / "articles.csv.gz"), **columns}
+    metrics = ["MAP@12", "NDCG@12", "Coverage@12", "Novelty@12"]
+    evaluation = {"k": 12, "metrics": metrics}
+    models = small.MODELS[1:4]  # one of them at random
+    return small.config_of(folder, *models, data=data, split=SPLIT, evaluation=evaluation)
+
+
+def frames(folder: Path) -> dict[str, pl.DataFrame]:
+    """Return the tables of a run, rows in an order that does not tell who wrote them."""
+    read: dict[str, pl.DataFrame] = {}
+    for name in run_folder.TABLES:
+        path = folder / name
+        if path.exists():
+            found = pl.read_parquet(path / "*.parquet" if path.is_dir() else path)
+            keys = [key for key in ("model", "repeat", "user") if key in found.columns]
+            read[name] = found.sort(keys).select(sorted(found.columns))
+    return read
+
+
+def same_tables(there: Path, here: Path) -> None:
+    """Check that the workers wrote the rows of the run without Spark, once each."""
+    found = frames(there)
+    assert {*found} == {*run_folder.TABLES}
+    lists = found[run_folder.RECOMMENDATIONS]
+    assert lists.select("user", "model", "repeat").is_unique().all()
+    for name, rows in frames(here).items():
+        assert found[name].equals(rows), name
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Any:
+    """Return what runs a config without Spark, into the folder local, and returns its record."""
+
+    def ran(given: Config) -> Any:
+        found = run_locally(given)
+        found.write(tmp_path / "local")
+        return timeless(found.to_dict())
+
+    return ran
+
+
+@pytest.mark.parametrize(("name", "buckets"), [("demo-ponpare", 3), ("parquet", 7)])
+def test_a_run_is_that_without_spark(
+    on_cluster: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    local: Any,
+    name: str,
+    buckets: int,
+) -> None:
+    monkeypatch.setattr(reading, "PIECE_ROWS", 5_000)  # several ranges of a file
+    given = settings(name, tmp_path)
+    expected = local(given)
+    found = run(given, tmp_path / "run", buckets=buckets)
+    assert timeless(found.to_dict()) == expected
+    same_tables(tmp_path / "run", tmp_path / "local")
+
+
+def test_by_connect(connect_server: str, tmp_path: Path, local: Any) -> None:
+    given = settings("parquet", tmp_path)
+    expected = local(given)
+    found = run(given, tmp_path / "run", remote=connect_server, buckets=7)
+    assert timeless(found.to_dict()) == expected
+    same_tables(tmp_path / "run", tmp_path / "local")
+
+
+SOME = [small.POPULAR, {**small.RANDOM, "repeats": 3}, *small.MODELS[3:6:2]]
+"""What learns from sums, draws at random, and remembers or pairs events."""
+
+
+def large(folder: Path) -> Config:
+    """Return some models on a log of several tasks."""
+    many(4, 100_000).write_parquet(folder / "log.parquet", row_group_size=10_000)
+    return small.config_of(folder, *SOME, data={"events": "log.parquet"}, split=SPLIT)
+
+
+def at_work(spark: Any) -> Callable[[], bool]:
+    """Return what says whether some tasks of a stage are done and others are not."""
+    tracker = spark.sparkContext.statusTracker()
+
+    def some_done() -> bool:
+        stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
+        return any(stage is not None and stage.numCompletedTasks for stage in stages)
+
+    return some_done
+
+
+def kill_when(due: Callable[[], bool], worker: subprocess.Popen[bytes]) -> None:
+    while not due():
+        time.sleep(0.01)
+    kill(worker)
+
+
+def kill(worker: subprocess.Popen[bytes]) -> None:
+    """Kill a worker and what it runs, as where a machine is lost."""
+    children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text()
+    worker.kill()
+    worker.wait()
+    for pid in map(int, children.split()):
+        with suppress(ProcessLookupError):  # it ends with its worker
+            os.kill(pid, signal.SIGKILL)
+
+
+def writing(folder: Path) -> bool:
+    """Return whether workers write the tables of the run, which stand in a folder beside it."""
+    there = {path.parent.name for path in folder.glob(f"*/{run_folder.PER_USER}")}
+    return not there <= {"local"}
+
+
+@pytest.mark.parametrize("moment", ["at work", "writing"])
+def test_a_worker_that_is_killed_changes_nothing(
+    on_cluster: Any, cluster: Cluster, tmp_path: Path, local: Any, moment: str
+) -> None:
+    """As soon as some tasks of a stage are done, or when its tables are being written."""
+    given = large(tmp_path)
+    expected = local(given)
+    due = at_work(on_cluster) if moment == "at work" else partial(writing, tmp_path)
+    killed = threading.Thread(target=kill_when, args=(due, cluster.workers[0]), daemon=True)
+    killed.start()
+    found = run(given, tmp_path / "run", buckets=8)
+    killed.join(60)
+    assert not killed.is_alive(), "the run ended before the worker was killed"
+    cluster.workers[0] = cluster.add_worker()
+    until("two workers again", lambda: cluster.alive() == 2)
+    assert timeless(found.to_dict()) == expected
+    same_tables(tmp_path / "run", tmp_path / "local")
+
+
+LATE = """
+import time
+from pathlib import Path
+import numpy as np
+from harness.models.bases import OneOrder
+from harness.models.sums import FromSums
+
+def attempt():
+    from pyspark import TaskContext
+    task = TaskContext.get()
+    return task.attemptNumber() if task is not None and task.partitionId() == 0 else None
+
+class Late(OneOrder, FromSums):
+    def __init__(self, second):
+        self.second = second
+
+    def fit_steps(self, train):
+        n, second = len(train.item_ids), Path(self.second)
+        def counts(part):
+            number = attempt()
+            if number:
+                second.touch()
+            end = time.monotonic() + 300
+            while number == 0 and not second.exists() and time.monotonic() < end:
+                time.sleep(0.1)
+            return {"items": np.bincount(part.events.item, minlength=n)}
+        total = yield counts
+        self.order_ = np.argsort(-total["items"][train.candidates], kind="stable").astype(np.int32)
+"""
+"""A model whose first task waits, where Spark runs it, until it is begun anew elsewhere."""
+
+
+def test_tasks_that_are_run_twice_change_nothing(
+    twice: Callable[[], bool], tmp_path: Path, local: Any
+) -> None:
+    small.write(tmp_path, {"late.py": LATE})
+    late = {"name": "late", "use": "late:Late", "params": {"second": str(tmp_path / "second")}}
+    given = small.config(tmp_path, *SOME, late, log=small.MANY)
+    expected = local(given)
+    found = run(given, tmp_path / "run", buckets=8)
+    assert timeless(found.to_dict()) == expected
+    same_tables(tmp_path / "run", tmp_path / "local")
+    assert twice()
+
+
 ASKED = ["MAP@12", "NDCG@12", "Recall@5", "MRR", "TotalRecall@12"]
-USERS, K = 3000, 12
 
 
-@pytest.fixture(scope="module")
-def rows() -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return lists of twelve items and a truth of one to five, of which a few hit; in no order."""
-    draw = np.random.default_rng(11)
-    users = np.char.add("u", np.arange(USERS).astype(str))
-    lists = [draw.choice(200, K, replace=False) for _ in users]
-    true = [draw.choice(200, draw.integers(1, 6), replace=False) for _ in users]
-    listed, truth = (
-        {
-            "user": np.repeat(users, list(map(len, items))),
-            "item": np.char.add("i", np.concatenate(items).astype(str)),
-        }
-        for items in (lists, true)
-    )
-    listed["rank"] = np.tile(np.arange(1, K + 1), USERS)
-    one, other = (
-        pl.DataFrame(of).sample(fraction=1, shuffle=True, seed=7) for of in (listed, truth)
-    )
-    return one, other
-
-
-def sides(spark: Any, rows: tuple[pl.DataFrame, pl.DataFrame]) -> list[Any]:
-    return [spark.createDataFrame(frame.to_arrow()) for frame in rows]
-
-
-def test_the_bits_of_a_local_call(on_cluster: Any, rows: Any) -> None:
+def test_evaluate_has_the_bits_of_a_local_call(on_cluster: Any, rows: Any) -> None:
     expected = harness.evaluate(*rows, ASKED)
     found = evaluate(*sides(on_cluster, rows), ASKED)
     assert found.to_dict() == expected.to_dict()
@@ -51,7 +223,7 @@ def test_the_bits_of_a_local_call(on_cluster: Any, rows: Any) -> None:
     assert on_cluster.conf.get("spark.master").startswith(f"spark://{LOOPBACK}:")
 
 
-def test_the_bits_of_a_local_call_by_connect(connected: Any, rows: Any) -> None:
+def test_evaluate_has_the_bits_of_a_local_call_by_connect(connected: Any, rows: Any) -> None:
     expected = harness.evaluate(*rows, ASKED)
     found = evaluate(*sides(connected, rows), ASKED)
     assert found.to_dict() == expected.to_dict()
@@ -68,38 +240,3 @@ def test_a_mistake_is_told_by_connect_as_by_a_classic_session(connected: Any, ro
     with refusal(Exception, 'predictions: column "rank", user \'u', "found 0") as caught:
         evaluate(*sides(connected, (bad, truth)), "MRR")
     assert "\n" not in str(caught.value)
-
-
-def test_another_python(spark: Any, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = "{}.{}".format(*sys.version_info)
-    monkeypatch.setattr(spark.sparkContext, "pythonVer", "3.9")
-    with refusal(UsageError, f"a worker runs Python {own}, the driver Python 3.9"):
-        evaluate(*sides(spark, rows), "MRR")
-
-
-def test_another_version_of_our_package(
-    spark: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.modules["harness.spark.evaluate"], "own_version", lambda: "9.9")
-    monkeypatch.setattr(scoring.Call, "scored", lambda *_: None)  # which is not asked of the driver
-    with refusal(UsageError, "a worker has version", "the driver has 9.9"):
-        evaluate(*sides(spark, rows), "MRR")
-
-
-def test_mllib_finds_the_same_map(spark: Any, rows: Any) -> None:
-    """PySpark's meanAveragePrecision divides by R, as trec_eval does."""
-    from pyspark.mllib.evaluation import RankingMetrics
-
-    lists, truth = (
-        frame.sort([c for c in ("rank",) if c in frame.columns])
-        .group_by("user", maintain_order=True)
-        .agg("item")
-        for frame in rows
-    )
-    pairs = lists.join(truth, on="user").select("item", "item_right").rows()
-    given = spark.sparkContext.parallelize(pairs, 2)
-    found = evaluate(*sides(spark, rows), "MAP(divisor=trec)@12")
-    theirs = RankingMetrics(given)
-    assert found.iloc[0] == exactly(theirs.meanAveragePrecision)
-    by_tool = harness.conventions(*rows, 5)["MAP@5"]["spark"]
-    assert by_tool == exactly(theirs.meanAveragePrecisionAt(5))

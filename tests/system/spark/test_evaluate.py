@@ -1,5 +1,6 @@
 """harness.spark.evaluate: the bits of harness.evaluate, whatever the partitions; its refusals."""
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 
 import harness
 from harness.core.errors import DataError, HarnessError, UsageError
-from harness.spark import evaluate
-from spark.conftest import NOISE, small
+from harness.spark import evaluate, scoring
+from spark.conftest import NOISE, sides, small
 
 pytestmark = NOISE
 
@@ -226,3 +227,38 @@ def test_items_that_are_true_for_others_are_known(spark: Any) -> None:
         assert evaluate(frame(spark, lists), frame(spark, truth), "MRR")["MRR"] == 0
     with pytest.warns(UserWarning, match="no recommended item is a true item of anyone"):
         evaluate(frame(spark, lists | {"item": ["x", "y"]}), frame(spark, truth), "MRR")
+
+
+def test_another_python(spark: Any, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = "{}.{}".format(*sys.version_info)
+    monkeypatch.setattr(spark.sparkContext, "pythonVer", "3.9")
+    with refusal(UsageError, f"a worker runs Python {own}, the driver Python 3.9"):
+        evaluate(*sides(spark, rows), "MRR")
+
+
+def test_another_version_of_our_package(
+    spark: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["harness.spark.evaluate"], "own_version", lambda: "9.9")
+    monkeypatch.setattr(scoring.Call, "scored", lambda *_: None)  # which is not asked of the driver
+    with refusal(UsageError, "a worker has version", "the driver has 9.9"):
+        evaluate(*sides(spark, rows), "MRR")
+
+
+def test_mllib_finds_the_same_map(spark: Any, rows: Any) -> None:
+    """PySpark's meanAveragePrecision divides by R, as trec_eval does."""
+    from pyspark.mllib.evaluation import RankingMetrics
+
+    lists, truth = (
+        frame.sort([c for c in ("rank",) if c in frame.columns])
+        .group_by("user", maintain_order=True)
+        .agg("item")
+        for frame in rows
+    )
+    pairs = lists.join(truth, on="user").select("item", "item_right").rows()
+    given = spark.sparkContext.parallelize(pairs, 2)
+    found = evaluate(*sides(spark, rows), "MAP(divisor=trec)@12")
+    theirs = RankingMetrics(given)
+    assert found.iloc[0] == exactly(theirs.meanAveragePrecision)
+    by_tool = harness.conventions(*rows, 5)["MAP@5"]["spark"]
+    assert by_tool == exactly(theirs.meanAveragePrecisionAt(5))

@@ -66,5 +66,5 @@ def test_a_file_that_was_written_just_now(
 @pytest.mark.parametrize("seconds", ["two", "-1", "nan", "inf"])
 def test_how_old_a_file_must_be_is_a_number(monkeypatch: pytest.MonkeyPatch, seconds: str) -> None:
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", seconds)
-    with refusal(UsageError, f"HARNESS_CACHE_SETTLE is {seconds}: give seconds, 0 or more"):
+    with refusal(UsageError, f'HARNESS_CACHE_SETTLE is "{seconds}"; give seconds, 0 or more'):
         entry_of("events", [])
