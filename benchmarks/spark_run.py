@@ -36,7 +36,7 @@ from measure import (
     table,
 )
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "system"))
 from spark.conftest import LOOPBACK, Cluster, Daemons, missing
 
 ROUNDS = sized(3, 1)
