@@ -54,13 +54,19 @@ SENT = [*NOISE, pytest.mark.usefixtures("by_value")]
 """Marks of those with functions of their own, which go to workers."""
 
 
+def missing() -> str | None:
+    """Return what is missing for tests of Spark, and how it is installed."""
+    java = shutil.which("java") or os.environ.get("JAVA_HOME")
+    if importlib.util.find_spec("pyspark") is None or not java:
+        return "PySpark or Java is not installed; make spark installs them"
+    return None
+
+
 @pytest.fixture(scope="session")
 def installed() -> None:
     """Skip where PySpark or Java is missing, or fail where they are required."""
-    java = shutil.which("java") or os.environ.get("JAVA_HOME")
-    if importlib.util.find_spec("pyspark") is None or not java:
-        told = pytest.fail if os.environ.get("HARNESS_SPARK") == "required" else pytest.skip
-        told("PySpark or Java is not installed; make spark installs them")
+    if why := missing():
+        (pytest.fail if os.environ.get("HARNESS_SPARK") == "required" else pytest.skip)(why)
 
 
 @pytest.fixture(scope="module")
