@@ -34,6 +34,22 @@ def loaded(folder: Path) -> Sources:
     return sources_of({"mine": ["mine:Model"]}, small.config(folder))["mine"]
 
 
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [("exec('x = 1')", "exec"), ("runpy.run_path('x.py')", "run_path"), ("cursor.exec('x')", None)],
+)
+def test_what_a_model_runs_by_itself_is_unknown_but_not_a_method(
+    folder: Path, line: str, word: str | None
+) -> None:
+    small.write(folder, {"mine.py": f"def late(cursor):\n    import runpy\n    {line}\n{OWN}"})
+    sources = loaded(folder)
+    if word is None:
+        assert [Path(file).name for file in sources.known()] == ["mine.py"]
+    else:
+        with refusal(UnknownSourceError, word):
+            sources.known()
+
+
 def test_what_python_compiled_of_an_older_file_is_not_believed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
