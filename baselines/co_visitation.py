@@ -65,7 +65,6 @@ class CoVisitation(FromSums):
         The last basket is what the user had less than so many days before the last event.
     neighbours : int
         How many j each i keeps, the heaviest ones.
-
     """
 
     # No parameters of the model: they change no list, only memory and time.
@@ -162,23 +161,23 @@ class CoVisitation(FromSums):
         return {"pairs": pairs}
 
 
-def powers_of_two(own: Floats, counts: Int64, halvings: float) -> Floats:
+def powers_of_two(weight_sums: Floats, counts: Int64, halvings: float) -> Floats:
     """Return for each item the power of 2 that its pairs' weights are multiplied by.
 
     No weight is more than 2^most: an event that is later than one of the item's by less than
-    `within_days` has at most 2^halvings times its weight, which is at most `own`, and none has
+    `within_days` has at most 2^halvings times its weight, which is at most the sum, and none has
     more than 1. There are less than 2^bits of them: together less than 2^62.
 
     Parameters
     ----------
-    own : float array, (items,)
+    weight_sums : float array, (items,)
         The sum of the weights of each item's events.
     counts : int array, (items,)
         How many pairs each item begins.
     halvings : float
         How often a weight halves within `within_days`.
     """
-    most = np.minimum(np.frexp(own)[1] + min(np.ceil(halvings) + 1, 2000.0), 0)
+    most = np.minimum(np.frexp(weight_sums)[1] + min(np.ceil(halvings) + 1, 2000.0), 0)
     bits = np.frexp(counts.astype(np.float64))[1]
     scales: Floats = np.ldexp(1.0, (_BITS - bits - most).astype(np.int32))
     return scales

@@ -1,6 +1,5 @@
 """`harness.run` in Python: frames for files, classes and objects for import paths."""
 
-import io
 import re
 import runpy
 from pathlib import Path
@@ -11,6 +10,7 @@ import polars as pl
 import pytest
 import small
 from conftest import refusal
+from given import DAY, EVENTS, LISTS, First
 from small import LOG, timeless
 
 import harness
@@ -20,26 +20,7 @@ from harness.core.errors import HarnessError
 from harness.experiment.result import Findings, Result
 
 ROOT = Path(harness.__file__).parents[1]
-DAY = {"strategy": "time", "valid_days": 1}
 POPULAR = "baselines.popular:Popular"
-EVENTS = pl.read_csv(io.StringIO(LOG))
-LISTS = pl.DataFrame({"user": ["ann", "ann", "bob"], "item": ["b", "a", "c"]})
-"""Of the held-out day, ann b, bob d, cid a, the first alone hits."""
-
-
-class First:
-    """Recommends the first candidates, a and b, or the last, to everyone."""
-
-    def __init__(self, last: bool = False, seed: int = 0) -> None:
-        self.last, self.seed = last, seed
-
-    def fit(self, train: Any) -> "First":
-        n = len(train.candidates)
-        self.items_ = list(range(n))[:: -1 if self.last else 1]
-        return self
-
-    def recommend(self, users: Any, k: int, draws: Any, exclude: Any = None) -> Any:
-        return [self.items_[:k]] * len(users)
 
 
 class Counting(First):

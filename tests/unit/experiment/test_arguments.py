@@ -1,6 +1,5 @@
 """What `harness.run` is told in Python: models, sections and tables, or a refusal in one style."""
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import refusal
-from small import LOG, write
+from given import DAY, EVENTS, LISTS, First
+from small import write
 
 from harness.core.errors import HarnessError
 from harness.experiment.answers import ask, fitted
@@ -16,25 +16,6 @@ from harness.experiment.arguments import config_of
 from harness.experiment.build import Factories
 from harness.experiment.list_table import ids_of
 from harness.protocol.task import make_task
-
-EVENTS = pl.read_csv(io.StringIO(LOG))
-DAY = {"strategy": "time", "valid_days": 1}
-LISTS = pl.DataFrame({"user": ["ann", "ann", "bob"], "item": ["b", "a", "c"]})
-
-
-class First:
-    """Recommends the first candidates, a and b, or the last, to everyone."""
-
-    def __init__(self, last: bool = False, seed: int = 0) -> None:
-        self.last, self.seed = last, seed
-
-    def fit(self, train: Any) -> "First":
-        n = len(train.candidates)
-        self.items_ = list(range(n))[:: -1 if self.last else 1]
-        return self
-
-    def recommend(self, users: Any, k: int, draws: Any, exclude: Any = None) -> Any:
-        return [self.items_[:k]] * len(users)
 
 
 class Uncopied(First):
