@@ -66,6 +66,9 @@ def compare(
     rank_column: options.RankColumn = None,
     score_column: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    truth_user_column: options.TruthUserColumn = None,
+    truth_item_column: options.TruthItemColumn = None,
+    grade_column: options.GradeColumn = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -109,7 +112,7 @@ _COMMON = ("metric", "baseline", "correction", "resamples", "seed")
 _OF_RUNS = ("model", "all_pairs", "public_share", "slices")
 OF_SUBMISSIONS = ("solution", "config", "sample", "items", "k", "keep", "separator", "strict",
                   "force", "user_column", "item_column", "rank_column", "score_column", "row_order",
-                  "set_")  # fmt: skip
+                  "truth_user_column", "truth_item_column", "grade_column", "set_")  # fmt: skip
 """Options that go with submissions, and not with runs, by the parameters of commands."""
 
 
@@ -123,13 +126,24 @@ def contest(
     rank_column: str | None,
     score_column: str | None,
     row_order: bool,
+    truth_user_column: str | None,
+    truth_item_column: str | None,
+    grade_column: str | None,
     **given: Any,
 ) -> Contest:
     """Return how submissions are compared, of a command's options."""
     from harness.experiment.comparing import contest as contest_of
     from harness.submission.format import Named
 
-    columns = user_column, item_column, rank_column, score_column
-    named = Named(*columns, row_order=row_order)
+    named = Named(
+        user_column,
+        item_column,
+        rank_column,
+        score_column,
+        row_order=row_order,
+        truth_user=truth_user_column,
+        truth_item=truth_item_column,
+        grade=grade_column,
+    )
     own: dict[str, Any] = {"keep_users_without_items": keep, "overrides": set_ or ()}
     return contest_of(metric, named=named, **own, **given)

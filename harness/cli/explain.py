@@ -50,6 +50,9 @@ def explain(
     rank_column: options.RankColumn = None,
     score_column: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    truth_user_column: options.TruthUserColumn = None,
+    truth_item_column: options.TruthItemColumn = None,
+    grade_column: options.GradeColumn = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -67,7 +70,16 @@ def explain(
         raise UsageError(f"--metric {metric} says its own cut-off; leave --k out")
     if not exists(source):
         raise UsageError(f"{source}: no such file or run folder")
-    named = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
+    named = Named(
+        user_column,
+        item_column,
+        rank_column,
+        score_column,
+        row_order=row_order,
+        truth_user=truth_user_column,
+        truth_item=truth_item_column,
+        grade=grade_column,
+    )
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
         asked = _asked(source, metric, k, config)
         if source.is_dir():

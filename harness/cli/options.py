@@ -66,8 +66,39 @@ Cut = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Score a file with errors as it stands.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Warnings are errors.")]
-UserColumn = Annotated[str | None, typer.Option("--user-column", help="Default: user, or first.")]
-ItemColumn = Annotated[str | None, typer.Option("--item-column", help="Default: item, or next.")]
+UserColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--user-column", help="Of users, in the lists and the solution. Default: by name."
+    ),
+]
+ItemColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--item-column", help="Of items, in the lists and the solution. Default: by name."
+    ),
+]
+TruthUserColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--truth-user-column", help="Of users in the solution, if called otherwise there."
+    ),
+]
+TruthItemColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--truth-item-column", help="Of items in the solution, if called otherwise there."
+    ),
+]
+GradeColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--grade-column",
+        metavar="NAME",
+        help="How relevant the solution's items are; those of grade 0 are not true. 'none': every "
+        "row is true. Default: grade, if any.",
+    ),
+]
 RankColumn = Annotated[str | None, typer.Option("--rank-column", help="Default: rank, if any.")]
 ScoreColumn = Annotated[str | None, typer.Option("--score-column", help="Default: score, if any.")]
 

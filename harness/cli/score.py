@@ -54,6 +54,9 @@ def score(
     rank: options.RankColumn = None,
     score_: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    truth_user: options.TruthUserColumn = None,
+    truth_item: options.TruthItemColumn = None,
+    grade: options.GradeColumn = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -87,7 +90,16 @@ def score(
                 sample=sample,
                 items=items,
                 solution=solution,
-                named=Named(user, item, rank, score_, row_order=row_order),
+                named=Named(
+                    user,
+                    item,
+                    rank,
+                    score_,
+                    row_order=row_order,
+                    truth_user=truth_user,
+                    truth_item=truth_item,
+                    grade=grade,
+                ),
                 separator=separator,
                 keep_users_without_items=keep,
             )
@@ -116,7 +128,7 @@ def score(
 
 _BESIDE = ("config", "solution", "sample", "items", "k", "conventions", "keep", "separator",
            "strict", "force", "codabench", "evalai", "user", "item", "rank", "score_", "row_order",
-           "set_")  # fmt: skip
+           "truth_user", "truth_item", "grade", "set_")  # fmt: skip
 """What goes with a file, and not with a run, by the parameters of `score`."""
 
 

@@ -46,6 +46,9 @@ def validate(
     rank: options.RankColumn = None,
     score: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    truth_user: options.TruthUserColumn = None,
+    truth_item: options.TruthItemColumn = None,
+    grade: options.GradeColumn = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -68,7 +71,16 @@ def validate(
         sample=sample,
         items=items,
         solution=solution,
-        named=Named(user, item, rank, score, row_order=row_order),
+        named=Named(
+            user,
+            item,
+            rank,
+            score,
+            row_order=row_order,
+            truth_user=truth_user,
+            truth_item=truth_item,
+            grade=grade,
+        ),
         separator=separator,
     )
     if terms.fold:

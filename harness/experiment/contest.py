@@ -251,6 +251,7 @@ def _compared(
     (metric,) = solution.metrics
     hashes = id_hashes(solution.users)
     boards, notes = list[Board](), [*told, *_perfect(read, solution), *_same(read)]
+    notes += [f"truth: {solution.shape}"] if solution.shape else []
     notes += left_out_lines(solution.left_out)
     groups = {ALL: solution.counted}
     groups |= {name: users & solution.counted for name, users in solution.leaderboards.items()}

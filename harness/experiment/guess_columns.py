@@ -10,27 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from harness.core.column_names import column_of, plain
 from harness.core.errors import UsageError, printable
 from harness.data import times
 from harness.data.source import Source
 
-_NAMES = {
-    "user": "userid user uid customerid custid customer customernumber clientid client visitorid "
-    "visitor memberid memberno member accountid account profileid buyerid buyer useridhash "
-    "reviewerid kundennummer kundenid kundennr kunde käuferid käufer clienteid cliente utilisateur "
-    "usuario sessionid session sid",
-    "item": "itemid item iid articleid article productid product productcode prodid prodnr movieid "
-    "movie skuid sku asin ean aid stockcode contentid trackid track songid song bookid book isbn "
-    "couponid couponidhash coupon viewcouponidhash merchantid businessid artistid artikelid "
-    "artikelnummer artikelnr artikel produktid produkt productoid producto produit articulo",
-    "time": "time timestamp date datetime tdat ts eventtime createdat created when day unixtime "
-    "lastwatchdt idate eventtimestamp eventdate purchasedate orderdate ordertime orderedat "
-    "purchasedat viewedat invoicedate transactiondate unixreviewtime reviewtime tscreated datum "
-    "zeit zeitpunkt zeitstempel bestelldatum fecha hora dateachat data updatedat",
-    "kind": "event eventtype type action behavior behaviour activity eventname",
-    "value": "rating stars score value overall",
-}
-"""What columns are called, in small letters without other signs; the first are preferred."""
 _NO_EVENT = re.compile(r"birth|dob|geburt")
 """In the names of columns whose dates are of users."""
 _SESSIONS = "session", "sid"
@@ -117,7 +101,7 @@ def guess(source: Source, said: Columns, found: Guessed) -> None:
         rest = [name for name in rest if name != column]
     _refuse_missed(source, missed, rest)
     user, item, time = (found.data[role] for role, _ in roles)
-    session = ": a session counts as a user" * _plain(user).startswith(_SESSIONS)
+    session = ": a session counts as a user" * plain(user).startswith(_SESSIONS)
     found.told.append(f"user       column {printable(user)}{session}")
     found.told.append(f"item       column {printable(item)}")
     _guess_time(source, time, rest, said, found)
@@ -130,9 +114,9 @@ def lists_of(source: Source, said: Columns) -> list[str]:
     Examples are the events of a session in JSON lines, and a user's items and times in Parquet.
     """
     lists = [name for name, kind in source.kinds.items() if isinstance(kind, pl.List)]
-    plain = [name for name in source.names if name not in lists]
+    single = [name for name in source.names if name not in lists]
     named = {"user": said.user, "item": said.item, "time": said.time}
-    known = [own in plain if own else _named(role, plain) for role, own in named.items()]
+    known = [own in single if own else column_of(role, single) for role, own in named.items()]
     return [] if all(known) else lists
 
 
@@ -196,22 +180,12 @@ def _as_many(first: Sequence[str]) -> str:
     return ",".join(name or f"column{n}" for n, name in enumerate(names, 1))
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.lower())
-
-
-def _named(role: str, names: Sequence[str]) -> str | None:
-    """Return the column whose name says best that it has a role."""
-    plain = {_plain(name): name for name in reversed(names)}
-    return next((plain[one] for one in _NAMES[role].split() if one in plain), None)
-
-
 def _column(role: str, names: Sequence[str], source: Source) -> str | None:
     if role != "time":
-        return _named(role, names)
+        return column_of(role, names)
     dates = [name for name in names if _looks_like_times(source, name)]
-    dates.sort(key=lambda name: _NO_EVENT.search(_plain(name)) is not None)
-    said = _named(role, names)
+    dates.sort(key=lambda name: _NO_EVENT.search(plain(name)) is not None)
+    said = column_of(role, names)
     columns = ([said] if said else []) + dates
     # A column with one value alone tells no events apart.
     several = [name for name in columns if source.first(name, _ROWS).n_unique() > 1]
@@ -237,7 +211,7 @@ def _looks_like_times(source: Source, column: str) -> bool:
 def _guess_time(
     source: Source, time: str, rest: Sequence[str], said: Columns, found: Guessed
 ) -> None:
-    by = "" if said.time or _named("time", [time]) else ", by its values"
+    by = "" if said.time or column_of("time", [time]) else ", by its values"
     others = [name for name in rest if _looks_like_times(source, name)]
     also = f"; {', '.join(map(printable, others))} may be one, too: --time-column" if others else ""
     label = f"time       column {printable(time)}"
@@ -330,7 +304,7 @@ def _ways(texts: pl.Series) -> list[tuple[str, str | None]]:
 
 
 def _guess_types(source: Source, names: Sequence[str], found: Guessed) -> None:
-    kind, value = _named("kind", names), _named("value", names)
+    kind, value = column_of("kind", names), column_of("value", names)
     if kind is not None:
         counts = source.first(kind, _ROWS).cast(pl.String).alias(kind).value_counts(sort=True)
         if 0 < len(counts) <= MOST_TYPES and counts[kind].null_count() == 0:

@@ -18,7 +18,7 @@ from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task
 from harness.stats.shakeup import public_users
 from harness.submission.expected import Against
-from harness.submission.format import Format, generic, recognised
+from harness.submission.format import FORMATS, Format, generic
 from harness.submission.solution import of_file
 
 SOLUTION, SAMPLE, ITEMS = "solution.csv", "sample_submission.csv", "items.csv"
@@ -45,8 +45,8 @@ def is_public(evaluation_set: EvaluationSet, share: float) -> Bool:
 def form(asked: Against, k: int) -> Format:
     """Return what lists are written as: the competition's, where its header allows such lists."""
     wanted = form_of(asked, k)
-    header = recognised(wanted.columns)  # what whoever reads it will go by
-    if header.kinds or (header.k is not None and header.k < k):
+    alike = [known for known in FORMATS.values() if known.columns == wanted.columns]
+    if any(known.kinds or (known.k or k) < k for known in alike):  # a reader may go by it
         return form_of(Against(format=generic("user", "item"), between=wanted.between), k)
     return wanted
 

@@ -139,6 +139,8 @@ class ScoredUsers(BaseModel):
         That of the evaluation set, where a config sets one.
     left_out : mapping of text to int
         Counts of what was left out, and of users without a list.
+    truth : str
+        How a file of true items was read, as in ``one row an item, 3 users``.
     fold, folds : int
         Which of several evaluation sets of a config it was, and of how many.
     """
@@ -147,6 +149,7 @@ class ScoredUsers(BaseModel):
     users: int
     fingerprint: str | None
     left_out: dict[str, int]
+    truth: str = _ABSENT
     fold: int = _ABSENT
     folds: int = _ABSENT
 
@@ -156,10 +159,13 @@ class Found(BaseModel):
 
     Attributes
     ----------
+    checked : str
+        As what it was read, and against which ids.
     forced : bool
         Whether it was scored with errors.
     """
 
+    checked: str
     errors: int
     warnings: int
     found: list[Problem]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,16 @@ from harness.delimited import fields
 from harness.delimited.blocks import Block, Reader
 from harness.delimited.stream import Refused, is_parquet, opened
 from harness.submission import header
-from harness.submission.format import Format, Named, Separators, recognised, shaped
+from harness.submission.columns import item_column
+from harness.submission.format import (
+    Cells,
+    Format,
+    Named,
+    Separators,
+    of_competition,
+    of_header,
+    shaped,
+)
 from harness.submission.keys import Known, Learning, learnt, nothing, packed
 from harness.submission.rules import OF_FAULT, RULES
 
@@ -68,10 +78,13 @@ class Against:
         What stands between items, if not what the format says.
     between_as : str
         Who says so: ``as in sample.csv``.
-    damaged : Known, optional
-        The items as the config's table has them, where `items` are those with their zeros restored.
     zeros : str
-        Which zeros are lost there.
+        Which ids of the config's table of items lost their leading zeros.
+    guess : bool
+        Whether the file's header and first rows may show that it is a competition's: nobody says
+        what it is.
+    allowed : int
+        Lists of so many items are not too long, whatever the format says.
     """
 
     users: Known = field(default_factory=nothing)
@@ -87,8 +100,9 @@ class Against:
     long: bool = False
     between: str | None = None
     between_as: str = ""
-    damaged: Known | None = None
     zeros: str = ""
+    guess: bool = False
+    allowed: int = 0
 
     def asking(self) -> Against:
         """Return the same where a row is asked for of each user in the file of ids, if any.
@@ -110,25 +124,19 @@ class Against:
     def scored_by(self, solution: Solution) -> Against:
         """Return the same where a solution's users and items are known too.
 
-        No row is asked for of users that only the solution has. Items are those of the data, with
-        their zeros or without: others could not hit.
+        No row is asked for of users that only the solution has.
         """
-        items = (self.damaged or self.items).more(solution.items)
+        items = self.items.more(solution.items)
         if not items.complete:  # the others are expected to look like those that are known
             zeros = bool(solution.items.str.starts_with("0").any())
             # Ids are numbers of so many digits only where zeros stand in front of some.
             fixed = items.digits and items.width > 0 and zeros
             telling = fixed or len(items) >= _TELLING
             items = replace(items, width=items.width if fixed else 0, telling=telling)
-        told = self.separated(solution.between, "as in the solution")
-        return replace(told.admitting(solution), items=items)
-
-    def admitting(self, solution: Solution) -> Against:
-        """Return the same where a solution's users, and items if others are wrong, may be there."""
-        fixed = self.damaged is not None or not self.items.complete
-        items = self.items if fixed else self.items.more(solution.items)
         others = solution.known_users
-        return replace(self, users=self.users.more(others), others=others, items=items)
+        users = self.users.more(others)
+        told = self.separated(solution.between, "as in the solution")
+        return replace(told, users=users, others=others, items=items)
 
     def separated(self, between: str | None, as_: str = "") -> Against:
         """Return the same where it is known what stands between items, if it was not before."""
@@ -184,16 +192,28 @@ class Against:
             raise UsageError(f"k is {k}; expected 1 or more")
         return self if k is None else replace(self, k=k)
 
-    def wanted(self, header: tuple[str, ...]) -> Format:
-        """Return the format of a file with this header."""
-        wanted = self.format or recognised(header)
+    def wanted(self, header: Sequence[str], first: Cells) -> Format:
+        """Return the format of a file with this header; `first` returns a column's first cells.
+
+        Raises
+        ------
+        Refused
+            Several columns may hold the users or the items.
+        """
+        named = self.named or Named()
+        wanted = self.format
+        if wanted is None and self.guess:
+            with suppress(DataError):  # what cannot be read is found again, and told
+                wanted = of_competition(header, first)
+        if wanted is None:
+            wanted = of_header(header, named)
         wanted = replace(wanted, between=self.between or wanted.between)
         if len(self.users) > 0:  # they tell what ids look like
             wanted = replace(wanted, letters="", length=0)
-        if self.named is not None:
-            user, items = self.named.user or wanted.user, self.named.item or wanted.items
-            wanted = replace(wanted, user=user, items=items)
-        wanted = shaped(wanted, header, self.named).cut_at(self.k)
+        user, items = named.user or wanted.user, named.item or wanted.items
+        wanted = shaped(replace(wanted, user=user, items=items), header, named).cut_at(self.k)
+        if wanted.k is not None:
+            wanted = wanted.cut_at(max(wanted.k, self.allowed))
         return replace(wanted, long=wanted.long or self.long)
 
     @property
@@ -226,19 +246,71 @@ def like_tables(sample: Path | None = None, items: Path | None = None) -> Agains
     sample : Path, optional
         A row for each id that must be there.
     items : Path, optional
-        Its first column holds all items.
+        A table of all items: the column that is called as ids of items are, else the first.
 
     Raises
     ------
     DataError
         A file that cannot be read.
     """
-    known = nothing() if items is None else ids(items)
+    known = nothing() if items is None else ids(items, item_column(columns(items)))
     if sample is None:
         return Against(items=known)
+    wanted = of_sample(sample)
+    return Against(items=known, format=wanted, ids=sample, user=spelt(wanted.user, columns(sample)))
+
+
+def of_sample(sample: Path) -> Format:
+    """Return the format of a sample submission: a competition's, or what its header says.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or several columns may hold the users or the lists.
+    """
     head = columns(sample)
-    wanted = recognised(head)
-    return Against(items=known, format=wanted, ids=sample, user=spelt(wanted.user, head))
+    known = of_competition(head, partial(first_cells, sample))
+    if known is not None:
+        return known
+    with _readable(sample):
+        return replace(of_header(head), prescribed=True)
+
+
+def first_cells(given: Path | pl.DataFrame, column: str) -> list[str]:
+    """Return the first cells of a column that hold anything.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
+    if not isinstance(given, Path):
+        import polars as pl  # slow to import
+
+        texts = given[column].head(_FIRST).drop_nulls()
+        return [] if texts.dtype.is_nested() else texts.cast(pl.String).to_list()
+    for block, starts, stops in _cells(given, column):
+        found = block.texts(starts[:_FIRST], stops[:_FIRST])
+        return [text.decode("utf-8", "replace") for text in found]
+    return []
+
+
+def columns_in(given: Path | pl.DataFrame, against: Against) -> Named:
+    """Return what the columns of a submission are called, those of users and items among them.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or several columns may hold the users or the items.
+    """
+    named = against.named or Named()
+    head = columns(given) if isinstance(given, Path) else given.columns
+    path = given if isinstance(given, Path) else Path("submission")
+    with _readable(path):
+        wanted = against.wanted(head, partial(first_cells, given))
+    if not {wanted.user, wanted.items} <= set(head):
+        return named
+    return replace(named, user=wanted.user, item=wanted.items)
 
 
 def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
@@ -255,7 +327,7 @@ def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
         The file cannot be read.
     """
     head = columns(sample)
-    column = spelt((wanted or recognised(head)).items, head)
+    column = spelt((wanted or of_sample(sample)).items, head)
     if column is None:
         return None
     if is_parquet(sample):  # in it a column may be lists, or anything
@@ -263,10 +335,8 @@ def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
 
         if not is_text(parquet(sample).collect_schema()[column]):
             return None
-    for block, starts, stops in _cells(sample, column):
-        first = block.texts(starts[:_FIRST], stops[:_FIRST])
-        return Separators.of(text.decode("utf-8", "replace") for text in first).plain
-    return None
+    cells = first_cells(sample, column)
+    return Separators.of(cells).plain if cells else None
 
 
 def spelt(name: str, head: Sequence[str]) -> str | None:
@@ -336,13 +406,18 @@ def texts_of(path: Path, column: str | None = None) -> Iterator[list[str]]:
         yield [text.decode("utf-8", "replace") for text in block.texts(starts, stops)]
 
 
+def unreadable(path: Path, error: Refused) -> DataError:
+    """Return what to say of a file that is needed, and cannot be read."""
+    rule = RULES[OF_FAULT[error.fault]]
+    return DataError(f"{path}: {rule.says.format(value=error.value)}; {rule.hint}")
+
+
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except Refused as error:
-        rule = RULES[OF_FAULT[error.fault]]
-        raise DataError(f"{path}: {rule.says.format(value=error.value)}") from error
+        raise unreadable(path, error) from error
 
 
 @contextmanager

@@ -180,6 +180,7 @@ def _ask_order(
             findings.note("SUB111", column, 1)
         if not against.in_row_order or against.format is None:
             findings.forget("SUB102", shown(column))
+            findings.forget("SUB113", shown(column))
 
 
 def _checked_as(wanted: Format, against: Against) -> str:

@@ -66,7 +66,8 @@ def test_two_are_compared_on_every_leaderboard() -> None:
     every, private = found.boards
     assert (every.name, private.name) == ("all", "Private")
     few = "Public: 1 user, and at least two are needed for a comparison"
-    assert found.notes == ("users whom the solution ignores: 1", few)
+    truth = "truth: one row an item, 4 users"
+    assert found.notes == (truth, "users whom the solution ignores: 1", few)
     assert list(ranks(every)) == ["good", "poor"]
     assert [one.mean for one in every.standings] == exactly([3 / 4, 3 / 8])
     assert [one.mean for one in private.standings] == exactly([2 / 3, 1 / 6])
@@ -201,7 +202,7 @@ def test_a_submission_that_is_right_for_all_is_asked_about() -> None:
 
 def test_what_the_header_says_of_the_competition_is_said() -> None:
     """KION's columns: its metric and k."""
-    lists, true = "user_id,item_ids\nu1,1 2\nu2,2 1\n", "user_id,item_ids\nu1,1\nu2,2\n"
+    lists, true = "user_id,item_ids\n7,1 2\n8,2 1\n", "user_id,item_ids\n7,1\n8,2\n"
     small.write(Path(), {"a.csv": lists, "b.csv": lists.replace("1 2", "2 1"), "s.csv": true})
     found = harness.compare("a.csv", "b.csv", solution="s.csv")
     (note,) = [note for note in found.notes if "by the columns" in note]

@@ -1,0 +1,75 @@
+"""What columns are usually called, in small letters without other signs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    role: tuple(names.split())
+    for role, names in {
+        "user": "userid user uid customerid custid customer customernumber clientid client "
+        "visitorid visitor memberid memberno member accountid account profileid buyerid buyer "
+        "useridhash reviewerid kundennummer kundenid kundennr kunde käuferid käufer clienteid "
+        "cliente utilisateur usuario sessionid session sid",
+        "item": "itemid item iid articleid article productid product productcode prodid prodnr "
+        "movieid movie skuid sku asin ean aid stockcode contentid trackid track songid song bookid "
+        "book isbn couponid couponidhash coupon viewcouponidhash merchantid businessid artistid "
+        "artikelid artikelnummer artikelnr artikel produktid produkt productoid producto produit "
+        "articulo",
+        "list": "items itemids prediction predictions predicted recommendations recommendation "
+        "recs recommended articles articleids products productids movies movieids labels",
+        "time": "time timestamp date datetime tdat ts eventtime createdat created when day "
+        "unixtime lastwatchdt idate eventtimestamp eventdate purchasedate orderdate ordertime "
+        "orderedat purchasedat viewedat invoicedate transactiondate unixreviewtime reviewtime "
+        "tscreated datum zeit zeitpunkt zeitstempel bestelldatum fecha hora dateachat data "
+        "updatedat",
+        "kind": "event eventtype type action behavior behaviour activity eventname",
+        "value": "rating stars score value overall",
+        "order": "orderid order ordernumber orderno invoice invoiceid invoiceno invoicenumber "
+        "transactionid basketid basket receiptid receipt bestellnummer bestellid rechnungsnummer",
+        "grade": "grade relevance relevant rel rating ratings label target score quantity qty "
+        "count value weight gain stars overall feedback clicked bought purchased",
+    }.items()
+}
+"""Names by what the column holds; the first are preferred."""
+_INDEX = re.compile(r"(unnamed: 0(\.\d+)?|index|level_\d+|__index_level_\d+__)?")
+
+
+def plain(name: str) -> str:
+    """Return a name in small letters, without other signs.
+
+    Examples
+    --------
+    >>> plain(" Customer_ID")
+    'customerid'
+    """
+    return re.sub(r"[\W_]", "", name.lower())
+
+
+def column_of(role: str, columns: Iterable[str]) -> str | None:
+    """Return the column whose name says best that it has a role.
+
+    Examples
+    --------
+    >>> column_of("user", ["movieId", "session", "userId"])
+    'userId'
+    """
+    by_name = {plain(name): name for name in reversed(list(columns))}
+    return next((by_name[name] for name in NAMES[role] if name in by_name), None)
+
+
+def has_role(column: str, roles: Collection[str]) -> bool:
+    """Return whether a column's name says that it has one of some roles."""
+    return any(plain(column) in NAMES[role] for role in roles)
+
+
+def is_index(column: str) -> bool:
+    """Return whether a column is called as the index of a frame is, or has no name.
+
+    Examples
+    --------
+    >>> is_index("Unnamed: 0"), is_index(""), is_index("user")
+    (True, True, False)
+    """
+    return _INDEX.fullmatch(column.strip().lower()) is not None
