@@ -49,7 +49,7 @@ def users_and_items(
     free = [name for name in free if name != user]
     item = item or column_of("item", free) or column_of("list", free)
     free = [name for name in free if name != item]
-    likely = [name for name in free if not has_role(name, ("order", "grade", "kind"))]
+    likely = [name for name in free if not has_role(name, ("order", "grade", "kind", "list"))]
     needed = (user is None) + (item is None)
     candidates = likely if len(likely) >= needed else free
     if needed and len(candidates) > needed:

@@ -310,7 +310,9 @@ def columns_in(given: Path | pl.DataFrame, against: Against) -> Named:
         wanted = against.wanted(head, partial(first_cells, given))
     if not {wanted.user, wanted.items} <= set(head):
         return named
-    return replace(named, user=wanted.user, item=wanted.items)
+    order = spelt(wanted.order, head) if wanted.order else None
+    by = {"score" if wanted.descending else "rank": order}
+    return replace(named, user=wanted.user, item=wanted.items, **by)
 
 
 def separator_in(sample: Path, wanted: Format | None = None) -> str | None:

@@ -13,7 +13,7 @@ from harness.delimited.tally import EXAMPLES
 from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Place, shown
-from harness.submission.format import Format
+from harness.submission.format import Format, Separators
 from harness.submission.lists import Answers, Common, LongLists, WideLists
 from harness.submission.rules import OF_FAULT
 from harness.submission.scan import Expected
@@ -76,8 +76,8 @@ class Summary:
         Rows whose lists are of evaluated users, and rows that mean such users.
     outside, strangers : int
         Users whom the solution does not evaluate, and those of them whom nobody knows.
-    there : int
-        Users who must have a row, and have one, or a line that is none.
+    there, known : int
+        Users who must have a row, and have one, or a line that is none; known users with a row.
     lists : int32 array, (users of the solution, longest list), optional
         None where there is no solution, or lists cannot be made.
     """
@@ -89,6 +89,7 @@ class Summary:
     outside: int = 0
     strangers: int = 0
     there: int = 0
+    known: int = 0
     common: Common = field(default_factory=Common)
     hits: Hits = field(default_factory=Hits)
     lists: Int32 | None = None
@@ -163,6 +164,7 @@ class Gathering:
         there = self._note_users()
         if self._wanted.empty:
             self._findings.found.pop("SUB301", None)
+        self._forget_parts_of_ids()
         codes, wrong, common = self._lists.finish()
         if self._against.in_row_order:  # as somebody has said
             wrong = [fault for fault in wrong if fault.code != "SUB319"]
@@ -185,10 +187,21 @@ class Gathering:
             outside=users.strangers + others,
             strangers=users.strangers,
             there=there,
+            known=int(users.known.sum()),
             common=common,
             hits=hits,
             lists=lists,
         )
+
+    def _forget_parts_of_ids(self) -> None:
+        """Take back that a row holds separators or quotes, where true items hold such too."""
+        noted = {"SUB309", "SUB310"} & set(self._findings.found)
+        if not noted or self._solution is None or not self._wanted.long:
+            return
+        held = Separators.of_column(self._solution.items)
+        if held.dressed or set(held.held) - {" "}:
+            for code in noted:
+                del self._findings.found[code]
 
     def _note_users(self) -> int:
         """Note who is missing, and who need not be there; return how many of those who must are."""

@@ -22,6 +22,7 @@ from harness.metrics.inputs.frame import Table, accept
 from harness.submission.columns import users_and_items
 from harness.submission.format import NAMES, NO_GRADE, Named, Separators, TrueColumns
 
+_BOOLEANS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
 USAGES = ("Public", "Private", "Ignored")
 
 
@@ -222,7 +223,7 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
 def _as_numbers(column: pl.Series) -> pl.Series | None:
     """Return a column as numbers, true and false as 1 and 0; None where it holds anything else."""
     if column.dtype == pl.String:
-        text = column.str.strip_chars().str.to_lowercase().replace({"true": "1", "false": "0"})
+        text = column.str.strip_chars().replace(_BOOLEANS)
         numbers = text.cast(pl.Float64, strict=False)
     elif column.dtype.is_numeric() or column.dtype == pl.Boolean:
         numbers = column.cast(pl.Float64).fill_nan(None)
@@ -371,7 +372,7 @@ def _numbers(path: Path, column: pl.Series, place: Callable[[int], str]) -> pl.S
         return column.cast(pl.Int64)
     if column.dtype != pl.String:
         return column
-    text = column.str.strip_chars().replace({"True": "1", "False": "0"})
+    text = column.str.strip_chars().replace(_BOOLEANS)
     numbers = text.cast(pl.Int64, strict=False)
     if numbers.null_count() > column.null_count():
         numbers = text.cast(pl.Float64, strict=False)

@@ -14,7 +14,7 @@ from harness.core.progress import stopwatch
 from harness.delimited.stream import Refused
 from harness.submission import format, order
 from harness.submission.expected import Against
-from harness.submission.findings import Findings, Place, shown
+from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import Format
 from harness.submission.gathered import Gathering, Summary
 from harness.submission.problems import Validation, problems
@@ -145,13 +145,16 @@ def _concluded(
 ) -> Validation:
     """Return everything that is wrong with a submission, of whose rows all is summary."""
     findings, common, hits = summary.findings, summary.common, summary.hits
-    if against.required and summary.strangers > 0 and summary.there == 0:
-        met = [place.value for place in findings.found["SUB202"].places]
+    nobody = summary.there == 0 if against.required else summary.known == 0
+    if len(against.users) > 0 and summary.strangers > 0 and nobody:
+        strangers = findings.found.get("SUB202", Finding())  # none where others may be there
+        met = [place.value for place in strangers.places]
         names = [*against.all_names(), *against.others]
         folded = {name.casefold(): name for name in names}
-        case = all(value.casefold() in folded for value in met)
+        case = bool(met) and all(value.casefold() in folded for value in met)
         asked = folded[met[0].casefold()] if case else names[0]
-        value = f'found "{met[0]}", asked for "{shown(asked)}"'
+        value = f'found "{met[0]}", ' if met else ""
+        value += f'asked for "{shown(asked)}"'
         findings.add("SUB213" if case else "SUB212", 1, [Place(None, value)])
     for code, count in {"SUB401": common.same, "SUB404": common.single}.items():
         if count == common.lists > 1:
