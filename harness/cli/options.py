@@ -44,7 +44,10 @@ Solution = Annotated[
 Sample = Annotated[
     Path | None, typer.Option("--sample", help="A file with a row for each id that must be there.")
 ]
-Items = Annotated[Path | None, typer.Option("--items", help="A table of all items, by a column as item_id, or the first.")]
+Items = Annotated[
+    Path | None,
+    typer.Option("--items", help="A table of all items, by a column as item_id, or the first."),
+]
 Keep = Annotated[
     bool,
     typer.Option(

@@ -10,6 +10,7 @@ import numpy as np
 
 from harness.core.arrays import Int32, Ragged
 from harness.delimited.tally import EXAMPLES
+from harness.submission._scan import STRANGER, USER
 from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Place, shown
@@ -78,6 +79,8 @@ class Summary:
         Users whom the solution does not evaluate, and those of them whom nobody knows.
     there, known : int
         Users who must have a row, and have one, or a line that is none; known users with a row.
+    stranger : str
+        The first user whom nobody knows.
     lists : int32 array, (users of the solution, longest list), optional
         None where there is no solution, or lists cannot be made.
     """
@@ -90,6 +93,7 @@ class Summary:
     strangers: int = 0
     there: int = 0
     known: int = 0
+    stranger: str = ""
     common: Common = field(default_factory=Common)
     hits: Hits = field(default_factory=Hits)
     lists: Int32 | None = None
@@ -144,6 +148,7 @@ class Gathering:
             self._lists = LongLists(items, rows, wanted.k, kept, by)
         self._answered = self._evaluated = 0
         self._is_evaluated = rows >= 0
+        self._stranger = ""
 
     def take(self, scanned: ScannedBlock) -> None:
         """Take in the next block."""
@@ -153,6 +158,10 @@ class Gathering:
                 lines = int(found.tally.lines[fault])
                 where = scanned.places(found.tally.examples[fault, : min(lines, EXAMPLES)])
                 self._findings.add(OF_FAULT[fault], int(found.tally.counts[fault]), where, lines)
+        if not self._stranger and (found.users == STRANGER).any():
+            row = int((found.users == STRANGER).argmax())
+            span = int(found.starts[row, USER]), int(found.stops[row, USER])
+            self._stranger = shown(scanned.block.text(*span))
         self._lists.take(scanned, self._users, self._findings)
         self._users.torn[found.torn] = True
         self._answered += int(np.count_nonzero(self._is_evaluated[found.users[found.sound]]))
@@ -188,6 +197,7 @@ class Gathering:
             strangers=users.strangers,
             there=there,
             known=int(users.known.sum()),
+            stranger=self._stranger,
             common=common,
             hits=hits,
             lists=lists,

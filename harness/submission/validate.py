@@ -147,14 +147,13 @@ def _concluded(
     findings, common, hits = summary.findings, summary.common, summary.hits
     nobody = summary.there == 0 if against.required else summary.known == 0
     if len(against.users) > 0 and summary.strangers > 0 and nobody:
-        strangers = findings.found.get("SUB202", Finding())  # none where others may be there
-        met = [place.value for place in strangers.places]
+        strangers = findings.found.get("SUB202", Finding()).places
+        met = [place.value for place in strangers] or [summary.stranger]  # others may be there
         names = [*against.all_names(), *against.others]
         folded = {name.casefold(): name for name in names}
-        case = bool(met) and all(value.casefold() in folded for value in met)
+        case = all(value.casefold() in folded for value in met)
         asked = folded[met[0].casefold()] if case else names[0]
-        value = f'found "{met[0]}", ' if met else ""
-        value += f'asked for "{shown(asked)}"'
+        value = f'found "{met[0]}", asked for "{shown(asked)}"'
         findings.add("SUB213" if case else "SUB212", 1, [Place(None, value)])
     for code, count in {"SUB401": common.same, "SUB404": common.single}.items():
         if count == common.lists > 1:
