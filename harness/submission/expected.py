@@ -311,8 +311,8 @@ def columns_in(given: Path | pl.DataFrame, against: Against) -> Named:
     if not {wanted.user, wanted.items} <= set(head):
         return named
     order = spelt(wanted.order, head) if wanted.order else None
-    by = {"score" if wanted.descending else "rank": order}
-    return replace(named, user=wanted.user, item=wanted.items, **by)
+    named = replace(named, user=wanted.user, item=wanted.items)
+    return replace(named, score=order) if wanted.descending else replace(named, rank=order)
 
 
 def separator_in(sample: Path, wanted: Format | None = None) -> str | None:

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 import harness
 from harness.config import Config
-from harness.core.errors import DataError, UsageError
+from harness.core.errors import UsageError
 from harness.core.random import Draws
 from harness.experiment.answers import ask
 from harness.experiment.file_model import PrecomputedLists

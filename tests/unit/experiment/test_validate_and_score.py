@@ -23,6 +23,7 @@ LOG = """user,item,time
 100003,0701,2020-01-09
 """
 TRUE = "user,item\n100001,0702\n100002,0700\n100003,0701\n"
+USAGE = "user,item,Usage\n100001,0702,Public\n100002,0700,Private\n100003,0701,Ignored\n"
 KNOWS = {
     "events": {"config": "events.toml"},
     "events and tables": {"config": "tables.toml"},
@@ -67,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = {
         "log.csv": LOG,
         "true.csv": TRUE,
-        "usage.csv": "user,item,Usage\n100001,0702,Public\n100002,0700,Private\n100003,0701,Ignored\n",
+        "usage.csv": USAGE,
         "sample.csv": "user,items\n100001,\n100002,\n100003,\n",
         "users.csv": "user\n100001\n100002\n100003\n100004\n",
         "items.csv": "item,name\n0700,a\n0701,b\n0702,c\n",
