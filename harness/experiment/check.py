@@ -270,8 +270,7 @@ class _Gate:
             for pair in self._compared(metric, every)
             if {pair.one, pair.other} == {model, other}
         )
-        better = "better" if pair.one == model else "worse"
-        return pair.verdict == better, pair.p_adjusted
+        return pair.ahead == model, pair.p_adjusted
 
     def _compared(self, metric: str, every: bool) -> tuple[Pair, ...]:
         """Return pairs; those of the first metric are in the record, whose scores may be gone."""

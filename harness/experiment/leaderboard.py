@@ -72,7 +72,8 @@ class Group:
     Attributes
     ----------
     better : str
-        Which values of the metric are better: ``higher``, ``lower`` or ``neither``.
+        Which values of the metric are better: ``higher``, ``lower`` or ``neither``. Where neither
+        end is, entries stand highest first, and of a model's runs the highest is shown.
     runs, without : int
         How many runs were scored by the metric, and how many were not.
     """
@@ -344,7 +345,11 @@ def _nothing_left(
 
 
 _SHORT = 6
-_BETTER = {"higher": "", "lower": " · lower is better", "neither": " · neither end is better"}
+_BETTER = {
+    "higher": "",
+    "lower": " · lower is better",
+    "neither": " · neither end is better, highest first",
+}
 
 
 def _table(group: Group) -> Sheet:

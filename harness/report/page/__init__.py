@@ -68,7 +68,7 @@ def _content(view: View) -> dict[str, Any]:
         "estimates": tables.leaderboard_estimates(view),
         "rank_flips": tables.rank_flips(view),
         "few_public": tables.few(view),
-        "verdicts": words.verdicts(view),
+        "verdicts": view.verdicts,
         "short": words.in_short(view),
         "made_of": words.made_of(view),
         "few": any(part.small for part in view.record.slices),
