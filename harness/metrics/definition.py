@@ -76,6 +76,7 @@ class Names:
 
 Param = Choice | Number | Names
 Better = Literal["higher", "lower", "neither"]
+Cut = Literal["required", "optional"]
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Definition:
     """The lowest and the highest value there can be."""
     better: Better = "higher"
     """Which values are better; neither: the metric describes."""
-    cut: Literal["required", "optional"] = "required"
+    cut: Cut = "required"
     """Whether there is a value without a cut-off, for lists as long as they are."""
     needs: Literal["", "candidates", "train", "attributes"] = ""
     """What must be known beside lists and truth."""

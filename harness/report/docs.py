@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from harness.core import table
 from harness.core.table import Sheet
 from harness.metrics import DEFINITIONS, DIVISORS, Definition
 from harness.metrics.conventions import CONVENTIONS, EXAMPLE
+
+Of = Literal["each user", "all lists together"]
+_OF: dict[Literal["user", "set"], Of] = {"user": "each user", "set": "all lists together"}
 
 
 def metrics() -> list[dict[str, Any]]:
@@ -21,7 +24,7 @@ def metrics() -> list[dict[str, Any]]:
             "parameters": {p: param.allowed for p, param in d.params.items()},
             "range": [d.range[0], d.range[1] if d.range[1] < float("inf") else None],
             "better": d.better,
-            "of": "each user" if d.of == "user" else "all lists together",
+            "of": _OF[d.of],
             "cut_off": d.cut,
             "needs": d.needs or None,
             "source": d.source,
