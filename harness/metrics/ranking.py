@@ -65,7 +65,7 @@ def set_f1(b: Block, _: Settings) -> Floats:
     |T ∩ S|/|T|.
     """
     size = b.tally.length - repeats(b.lists).sum(axis=1)
-    return 2.0 * b.tally.hits / np.maximum(b.tally.relevant + size, 1)
+    return np.asarray(2.0 * b.tally.hits / np.maximum(b.tally.relevant + size, 1), np.float64)
 
 
 def hits_of_all(b: Block, _: Settings) -> Int64:
