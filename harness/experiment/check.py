@@ -191,6 +191,8 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     ------
     UsageError
         No such run, metric or model; a condition of another form.
+    DataError
+        The run's scores contradict its result.json.
 
     Examples
     --------
@@ -207,7 +209,10 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
         )
     if not wanted:
         raise UsageError(f"no condition; write one such as {_EXAMPLES}")
-    gate = _Gate(run_folder.read(as_path(run, "a run's folder")))
+    read = run_folder.read(as_path(run, "a run's folder"))
+    if read.has_scores:  # else the record stands alone
+        read.refuse_contradictions()
+    gate = _Gate(read)
     found = tuple(gate.checked(text, parse(text)) for text in wanted)
     return Checked(str(run), all(one.holds for one in found), found)
 

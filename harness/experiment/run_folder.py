@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 from pydantic import ValidationError
 
 from harness import config as config_
+from harness.core.arrays import Floats
 from harness.core.errors import DataError, UsageError, counted, printable
 from harness.core.once import once
-from harness.experiment.record import RunRecord, fault_of
+from harness.experiment.record import ModelRecord, RunRecord, fault_of
 from harness.experiment.run_tables import (
     checked_scores,
     checked_users,
@@ -30,6 +32,13 @@ from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.fingerprint import FORMAT
 from harness.protocol.task import asked
 from harness.stats.slices import USER
+
+_ROUNDING = 1e-9
+"""By how much of the values' size two means of them may differ, as sums are rounded."""
+
+
+class ContradictionError(DataError):
+    """The files of a run folder tell different figures of one thing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,17 +192,61 @@ class Run:
         return {m: name for name, m in self.metrics.items() if m.definition.of == "user"}
 
     @once
+    def user_values(self) -> dict[str, dict[str, Floats]]:
+        """The scores of every model by the names of metrics of users, (repeats, n users).
+
+        Raises
+        ------
+        ContradictionError
+            Their means are not those of the record.
+        """
+        n, found = len(self.user_ids), dict[str, dict[str, Floats]]()
+        names = [name for name in self.record.models[0].metrics if name in self.user_scores.columns]
+        for model in self.record.models:
+            rows = self.user_scores_of(model.name)
+            found[model.name] = {name: rows[name].to_numpy().reshape(-1, n) for name in names}
+            for name, values in found[model.name].items():
+                self.refuse_other_mean(model, name, values, str(self.folder / PER_USER))
+        return found
+
+    @once
     def tables(self) -> dict[str, ScoreTable]:
         """The scores of every model."""
         names = self.user_metrics
         refuse_lost(self.table(PER_USER), self.user_scores.columns, names.values())
-        n = len(self.user_ids)
-        found = {}
-        for model in self.record.models:
-            rows = self.user_scores_of(model.name)
-            user_scores = {m: rows[name].to_numpy().reshape(-1, n) for m, name in names.items()}
-            found[model.name] = ScoreTable(user_scores)
-        return found
+        return {
+            model: ScoreTable({metric: values[name] for metric, name in names.items()})
+            for model, values in self.user_values.items()
+        }
+
+    def refuse_contradictions(self) -> None:
+        """Raise ContradictionError where scores have other means than the record, in any fold."""
+        for fold in self.folds:
+            _ = fold.user_values
+        for model in self.record.models if self.record.folds else ():
+            for name in model.metrics:
+                means = np.array([one.metric_of(model.name, name) for one in self.record.folds])
+                where = f"the folds of {self.folder / 'result.json'}"
+                self.refuse_other_mean(model, name, means, where)
+
+    def refuse_other_mean(
+        self, model: ModelRecord, metric: str, values: Floats, where: str
+    ) -> None:
+        """Raise ContradictionError where values have another mean than the record.
+
+        Parameters
+        ----------
+        where : str
+            What has them.
+        """
+        mean, then = float(values.mean()), model.metrics[metric].mean
+        if abs(mean - then) > _ROUNDING * max(float(np.abs(values).mean()), abs(then)):
+            fold = "" if self.number is None else f"fold {self.number}: "
+            raise ContradictionError(
+                f'{where}: {fold}model "{printable(model.name)}" has a mean {printable(metric)} of '
+                f"{mean:.12g} there, and {then:.12g} in result.json, so one of the two was changed "
+                f"since the run; {self.again} --fresh"
+            )
 
     @once
     def users(self) -> pl.DataFrame:
@@ -218,6 +271,11 @@ class Run:
     def other_users(self, name: str) -> DataError:
         """Return the error where a table has other users than the evaluation set."""
         return DataError(f"{self.folder / name}: holds other users than its evaluation set")
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the table of scores is there; of a run on Spark it may be elsewhere."""
+        return (self.folder / PER_USER).exists()
 
     def table(self, name: str) -> Path:
         """Return a table of the folder.

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from harness.core.errors import HarnessError
 from harness.core.table import percent
-from harness.experiment.run_folder import Run, part
+from harness.experiment.run_folder import ContradictionError, Run, part
 from harness.report.page import tables, words
 from harness.report.page.charts import base, parts, scores
 from harness.report.page.view import View, cut
@@ -28,6 +28,8 @@ def page(run: Run) -> str:
     ------
     UsageError
         The run was made by an earlier version, and lacks what the page shows.
+    DataError
+        Its scores contradict its result.json.
     """
     import jinja2
 
@@ -97,7 +99,10 @@ def _charts(view: View, spread: list[base.Figure]) -> dict[str, base.Figure]:
 def _distributions(view: View) -> tuple[list[base.Figure], list[float], str]:
     """Return histograms of users, the shares of users at 0, or else why there are none."""
     try:
+        view.run.refuse_contradictions()
         user_scores = scores.by_user(view)
+    except ContradictionError:
+        raise
     except (HarnessError, ValueError) as error:
         return [], [], f"The per-user values cannot be read: {error}"
     if user_scores is None:

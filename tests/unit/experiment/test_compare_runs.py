@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import small
 from conftest import refusal
 from run_files import EVALUATION, change, document, write_run
 
@@ -134,6 +135,39 @@ def test_scores_that_were_changed(folder: Path, changed: Any, message: str) -> N
     changed(pl.read_parquet(path)).write_parquet(path)
     with refusal(DataError, message):
         compare(folder)
+
+
+READERS: dict[str, Any] = {
+    "compare": compare,
+    "check": lambda folder: harness.check(folder, "MAP@3 of popular >= 0"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_table_that_contradicts_the_record_is_refused(folder: Path, reader: str) -> None:
+    """Last has 1/2 of two of four users; with 1 in place of 0 of the first, it has a mean of 1/2.
+
+    A record whose mean differs as sums are rounded is no contradiction.
+    """
+    record = document(folder)
+    change(folder, **small.put(record, "models 1 metrics MAP@3 mean", 0.25 * (1 + 1e-12)))
+    READERS[reader](folder)
+    path = folder / "per_user.parquet"
+    first = (pl.col("model") == "last") & (pl.col("user") == "u0")
+    rows = pl.read_parquet(path).with_columns(
+        pl.when(first).then(1.0).otherwise("MAP@3").alias("MAP@3")
+    )
+    rows.write_parquet(path)
+    words = [f'{path}: model "last" has a mean MAP@3 of 0.5 there', "and 0.25 in result.json"]
+    with refusal(DataError, *words, f"harness run {folder / 'config.toml'} --fresh"):
+        READERS[reader](folder)
+
+
+def test_a_mean_of_values_that_cancel_out_is_compared_by_their_size(tmp_path: Path) -> None:
+    values = [0.1, 0.2, -0.3, 0.0]  # whose sum is 5.6e-17 or 0, as it is added up
+    run = write_run(tmp_path / "run", {"mine": {"MAP@3": values}, "last": {"MAP@3": [1.0] * 4}})
+    change(run, **small.put(document(run), "models 0 metrics MAP@3 mean", 0.0))
+    assert len(compare(run).models) == 2
 
 
 def test_a_record_of_the_first_version_and_one_with_a_model_twice(folder: Path) -> None:
