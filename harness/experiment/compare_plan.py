@@ -110,8 +110,6 @@ def opened_runs(of: Sequence[Path | str | Run]) -> list[Run]:
         raise UsageError("no run to compare; name the folder of one, such as runs/2020-09-16-hm-…")
     for run in opened[1:]:
         _refuse_other_set(opened[0], run)
-    for run in opened:
-        run.refuse_contradictions()
     return opened
 
 

@@ -23,6 +23,7 @@ from harness.experiment.record import ModelRecord
 from harness.experiment.result import Result
 from harness.experiment.run import evaluate
 from harness.experiment.run_folder import RECOMMENDATIONS, Run
+from harness.experiment.run_tables import MeanScore
 from harness.metrics import Metric, is_own
 from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
@@ -118,4 +119,4 @@ class Written(KnownModels):
         for metric, name in known.items():
             values = np.array([of[metric] for of in scores])
             where = str(self._run.folder / RECOMMENDATIONS)
-            self._run.refuse_other_mean(model, name, values, where)
+            self._run.refuse_other_mean(model, name, MeanScore.of(values), where)

@@ -15,14 +15,15 @@ import polars as pl
 from pydantic import ValidationError
 
 from harness import config as config_
-from harness.core.arrays import Floats
 from harness.core.errors import DataError, UsageError, counted, printable
 from harness.core.once import once
 from harness.experiment.record import ModelRecord, RunRecord, fault_of
 from harness.experiment.run_tables import (
+    MeanScore,
     checked_scores,
     checked_users,
     is_whole,
+    means_by_model,
     parquet_rows,
     refuse_lost,
 )
@@ -148,9 +149,11 @@ class Run:
         Raises
         ------
         DataError
-            A model has not one row for each user and repeat, or a score is no number.
+            A model has not one row for each user and repeat, a score is no number, or their means
+            are not those of the record.
         """
         path = self.table(PER_USER)
+        self.refuse_contradictions()
         return checked_scores(path, parquet_rows(path)).sort("repeat", "user", maintain_order=True)
 
     @once
@@ -192,60 +195,52 @@ class Run:
         return {m: name for name, m in self.metrics.items() if m.definition.of == "user"}
 
     @once
-    def user_values(self) -> dict[str, dict[str, Floats]]:
-        """The scores of every model by the names of metrics of users, (repeats, n users).
-
-        Raises
-        ------
-        ContradictionError
-            Their means are not those of the record.
-        """
-        n, found = len(self.user_ids), dict[str, dict[str, Floats]]()
-        names = [name for name in self.record.models[0].metrics if name in self.user_scores.columns]
-        for model in self.record.models:
-            rows = self.user_scores_of(model.name)
-            found[model.name] = {name: rows[name].to_numpy().reshape(-1, n) for name in names}
-            for name, values in found[model.name].items():
-                self.refuse_other_mean(model, name, values, str(self.folder / PER_USER))
-        return found
-
-    @once
     def tables(self) -> dict[str, ScoreTable]:
         """The scores of every model."""
         names = self.user_metrics
         refuse_lost(self.table(PER_USER), self.user_scores.columns, names.values())
-        return {
-            model: ScoreTable({metric: values[name] for metric, name in names.items()})
-            for model, values in self.user_values.items()
-        }
+        n = len(self.user_ids)
+        found = {}
+        for model in self.record.models:
+            rows = self.user_scores_of(model.name)
+            user_scores = {m: rows[name].to_numpy().reshape(-1, n) for m, name in names.items()}
+            found[model.name] = ScoreTable(user_scores)
+        return found
 
     def refuse_contradictions(self) -> None:
-        """Raise ContradictionError where scores have other means than the record, in any fold."""
+        """Raise ContradictionError where scores, in any fold, have other means than the record."""
+        path, names = self.table(PER_USER), list(self.record.models[0].metrics)
+        found = means_by_model(path, names)
         for fold in self.folds:
-            _ = fold.user_values
+            for model in fold.record.models:
+                rows, means = found.get((fold.number, model.name), (0, {}))
+                if rows != fold.record.evaluation.users * model.repeats:
+                    raise fold._not_all(model.name, f"{model.repeats} repeats")
+                for name, own in means.items():
+                    fold.refuse_other_mean(model, name, own, str(path))
         for model in self.record.models if self.record.folds else ():
-            for name in model.metrics:
-                means = np.array([one.metric_of(model.name, name) for one in self.record.folds])
+            for name in names:
+                means_of = np.array([one.metric_of(model.name, name) for one in self.record.folds])
                 where = f"the folds of {self.folder / 'result.json'}"
-                self.refuse_other_mean(model, name, means, where)
+                self.refuse_other_mean(model, name, MeanScore.of(means_of), where)
 
     def refuse_other_mean(
-        self, model: ModelRecord, metric: str, values: Floats, where: str
+        self, model: ModelRecord, metric: str, found: MeanScore, where: str
     ) -> None:
-        """Raise ContradictionError where values have another mean than the record.
+        """Raise ContradictionError where a mean is not the record's.
 
         Parameters
         ----------
         where : str
-            What has them.
+            What has the scores.
         """
-        mean, then = float(values.mean()), model.metrics[metric].mean
-        if abs(mean - then) > _ROUNDING * max(float(np.abs(values).mean()), abs(then)):
+        then = model.metrics[metric].mean
+        if abs(found.mean - then) > _ROUNDING * max(found.size, abs(then)):
             fold = "" if self.number is None else f"fold {self.number}: "
             raise ContradictionError(
                 f'{where}: {fold}model "{printable(model.name)}" has a mean {printable(metric)} of '
-                f"{mean:.12g} there, and {then:.12g} in result.json, so one of the two was changed "
-                f"since the run; {self.again} --fresh"
+                f"{found.mean:.12g} there, and {then:.12g} in result.json, so one of the two was "
+                f"changed since the run; {self.again} --fresh"
             )
 
     @once

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from harness.core import parquet
+from harness.core.arrays import Floats
 from harness.core.errors import DataError
 from harness.core.io import parts, unusable
 from harness.core.unpacking import OWN, Cap, UnpackingError
@@ -43,6 +46,57 @@ def checked_scores(path: Path | str, frame: pl.DataFrame) -> pl.DataFrame:
     if not numbers:
         raise DataError(f"{path}: a score is no number")
     return user_scores
+
+
+class MeanScore(NamedTuple):
+    """The mean of some scores, and that of their sizes, by which two means are compared."""
+
+    mean: float
+    size: float
+
+    @classmethod
+    def of(cls, values: Floats) -> MeanScore:
+        """Return that of an array."""
+        return cls(float(values.mean()), float(np.abs(values).mean()))
+
+
+def means_by_model(
+    path: Path, names: Sequence[str]
+) -> dict[tuple[int | None, str], tuple[int, dict[str, MeanScore]]]:
+    """Return of each fold's models, or each model, how many rows it has, and its means by metric.
+
+    The columns of metrics are read alone, of those that are numbers.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, or a score is no number.
+    """
+    frames = []
+    for file in parts(path):
+        with _readable(file):
+            frame = parquet.scan(file, _CAP)
+            kinds = frame.collect_schema()
+            keys = [name for name in ("fold", "model") if name in kinds]
+            if "model" not in keys:
+                raise DataError(f"{path}: holds no scores of harness run: no column model")
+            parquet.check_texts(frame.select(keys), _CAP, file.stat().st_size)
+            there = [name for name in names if name in kinds and kinds[name].is_numeric()]
+            sums = {name: parquet.column_of(name).cast(pl.Float64) for name in there}
+            totals = [own.sum().alias(f"{at} sum") for at, own in enumerate(sums.values())]
+            totals += [own.abs().sum().alias(f"{at} size") for at, own in enumerate(sums.values())]
+            frames.append(frame.group_by(keys).agg(pl.len().alias("rows"), *totals).collect())
+    found = dict[tuple[int | None, str], tuple[int, dict[str, MeanScore]]]()
+    for row in pl.concat(frames).group_by(keys).sum().iter_rows(named=True):
+        n = row["rows"]
+        means = {
+            name: MeanScore(row[f"{at} sum"] / n, row[f"{at} size"] / n)
+            for at, name in enumerate(there)
+        }
+        if any(math.isnan(own.size) for own in means.values()):
+            raise DataError(f"{path}: a score is no number")
+        found[row.get("fold"), str(row["model"])] = n, means
+    return found
 
 
 def refuse_lost(path: Path | str, columns: Collection[str], wanted: Iterable[str]) -> None:

@@ -60,12 +60,14 @@ def by_user(view: View) -> list[Floats] | None:
     """
     if view.metric not in view.run.user_scores.columns:
         return None
-    folds = view.run.folds
-    ids = [fold.user_ids for fold in folds]
-    return [
-        values_of([fold.user_values[name][view.metric].mean(axis=0) for fold in folds], ids)
-        for name in view.names
-    ]
+    folds, by_model = view.run.folds, []
+    for model in view.models:
+        several = []
+        for fold in folds:
+            values = fold.user_scores_of(model.name)[view.metric].to_numpy()
+            several.append(values.reshape(-1, len(fold.user_ids)).mean(axis=0))
+        by_model.append(values_of(several, [fold.user_ids for fold in folds]))
+    return by_model
 
 
 _FAR_APART = 12
