@@ -145,7 +145,7 @@ class Findings(answer.Ranking, Shown):
         """Return what result.json holds."""
         return RunRecord(
             evaluation=self.evaluation,
-            metrics={str(m): Direction(better=m.definition.better) for m in self.metrics},
+            metrics={str(m): Direction.of(m) for m in self.metrics},
             models=tuple(self.models),
             failed=self.failed,
             chance=dict(self.chance),

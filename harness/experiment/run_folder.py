@@ -106,6 +106,24 @@ class Run:
         except UsageError:  # a metric of another version
             return None
 
+    def name_of(self, metric: Metric) -> str:
+        """Return what the table calls a metric."""
+        return next((name for name, own in self.metrics.items() if own == metric), str(metric))
+
+    def digest_of(self, metric: Metric) -> str | None:
+        """Return what told the source of a user's own metric; None where the run has none."""
+        return self.record.digest_of(self.name_of(metric))
+
+    @property
+    def changed_metrics(self) -> list[str]:
+        """The metrics whose source is known to be another one now than in the run."""
+        return [
+            name
+            for name, metric in self.metrics.items()
+            if (then := self.record.digest_of(name))
+            and metric.definition.digest not in (None, then)
+        ]
+
     def refuse_changed(self, evaluation_set: EvaluationSet) -> None:
         """Raise UsageError unless an evaluation set is known to be the one that the run was on."""
         if self.record.evaluation.fingerprint_format != FORMAT:

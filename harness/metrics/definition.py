@@ -121,6 +121,8 @@ class Definition:
     """What must be known beside lists and truth."""
     shares: bool = False
     """Whether it needs the share of users that have an item, which takes all events once more."""
+    digest: str | None = None
+    """Of a user's own function what tells its source; None where that is not known."""
 
     @property
     def of(self) -> Literal["user", "set"]:
