@@ -57,7 +57,8 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Result | Fold
     _refuse_beyond(run, config, wanted)
     folds = {len(run.folds) - at: fold for at, fold in enumerate(run.folds, 1)}
     found = evaluate(config, wanted, Failures(fail_fast=True), lambda one: Written(folds[one.fold]))
-    return replace(found, failed=run.record.failed)
+    notes = (*found.notes, *run.source_notes(wanted))
+    return replace(found, failed=run.record.failed, notes=notes)
 
 
 def _refuse_other_config(run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,15 +114,23 @@ class Run:
         """Return what told the source of a user's own metric; None where the run has none."""
         return self.record.digest_of(self.name_of(metric))
 
-    @property
-    def changed_metrics(self) -> list[str]:
-        """The metrics whose source is known to be another one now than in the run."""
-        return [
-            name
-            for name, metric in self.metrics.items()
-            if (then := self.record.digest_of(name))
-            and metric.definition.digest not in (None, then)
-        ]
+    @once
+    def changed_metrics(self) -> dict[Metric, str]:
+        """The user's own metrics whose source is known to be another one now, by their names."""
+        found = {}
+        for name, metric in self.metrics.items():
+            then, now = self.record.digest_of(name), metric.definition.digest
+            if then is not None and now is not None and then != now:
+                found[metric] = name
+        return found
+
+    def source_notes(self, metrics: Iterable[Metric]) -> tuple[str, ...]:
+        """Return what is said where lists of the run are scored by metrics whose source changed."""
+        changed = [self.changed_metrics[m] for m in metrics if m in self.changed_metrics]
+        return tuple(
+            f"{name}: its source has changed since this run; figures are by what it is now"
+            for name in changed
+        )
 
     def refuse_changed(self, evaluation_set: EvaluationSet) -> None:
         """Raise UsageError unless an evaluation set is known to be the one that the run was on."""
