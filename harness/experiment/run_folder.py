@@ -236,7 +236,7 @@ class Run:
     def refuse_contradictions(self) -> None:
         """Raise ContradictionError where scores, in any fold, have other means than the record."""
         path, names = self.table(PER_USER), list(self.record.models[0].metrics)
-        found = means_by_model(path, names)
+        found = means_by_model(path, names, folded=bool(self.record.folds))
         for fold in self.folds:
             for model in fold.record.models:
                 rows, means = found.get((fold.number, model.name), (0, {}))

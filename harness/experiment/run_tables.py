@@ -61,33 +61,37 @@ class MeanScore(NamedTuple):
 
 
 def means_by_model(
-    path: Path, names: Sequence[str]
+    path: Path, names: Sequence[str], *, folded: bool
 ) -> dict[tuple[int | None, str], tuple[int, dict[str, MeanScore]]]:
-    """Return of each fold's models, or each model, how many rows it has, and its means by metric.
+    """Return of each model, and fold, how many rows it has, and its means by metric.
 
     The columns of metrics are read alone, of those that are numbers.
+
+    Parameters
+    ----------
+    folded : bool
+        Whether there are several folds.
 
     Raises
     ------
     DataError
         It cannot be read, or a score is no number.
     """
-    frames = []
-    for file in parts(path):
+    keys: dict[Any, Any] = {"fold": pl.Int32} if folded else {}
+    keys["model"] = pl.String
+    files, frames = parts(path), []
+    there = [name for name, kind in _columns(files[0], keys) if name in names and kind.is_numeric()]
+    for file in files:
         with _readable(file):
             frame = parquet.scan(file, _CAP)
-            kinds = frame.collect_schema()
-            keys = [name for name in ("fold", "model") if name in kinds]
-            if "model" not in keys:
-                raise DataError(f"{path}: holds no scores of harness run: no column model")
-            parquet.check_texts(frame.select(keys), _CAP, file.stat().st_size)
-            there = [name for name in names if name in kinds and kinds[name].is_numeric()]
-            sums = {name: parquet.column_of(name).cast(pl.Float64) for name in there}
-            totals = [own.sum().alias(f"{at} sum") for at, own in enumerate(sums.values())]
-            totals += [own.abs().sum().alias(f"{at} size") for at, own in enumerate(sums.values())]
-            frames.append(frame.group_by(keys).agg(pl.len().alias("rows"), *totals).collect())
+            parquet.check_texts(frame.select(list(keys)), _CAP, file.stat().st_size)
+            columns = [parquet.column_of(name).cast(pl.Float64) for name in there]
+            sums = [own.sum().alias(f"{at} sum") for at, own in enumerate(columns)]
+            sizes = [own.abs().sum().alias(f"{at} size") for at, own in enumerate(columns)]
+            groups = frame.cast(keys).group_by(list(keys))
+            frames.append(groups.agg(pl.len().alias("rows"), *sums, *sizes).collect())
     found = dict[tuple[int | None, str], tuple[int, dict[str, MeanScore]]]()
-    for row in pl.concat(frames).group_by(keys).sum().iter_rows(named=True):
+    for row in pl.concat(frames).group_by(list(keys)).sum().iter_rows(named=True):
         n = row["rows"]
         means = {
             name: MeanScore(row[f"{at} sum"] / n, row[f"{at} size"] / n)
@@ -95,12 +99,20 @@ def means_by_model(
         }
         if any(math.isnan(own.size) for own in means.values()):
             raise DataError(f"{path}: a score is no number")
-        found[row.get("fold"), str(row["model"])] = n, means
+        found[row.get("fold"), row["model"]] = n, means
     return found
 
 
+def _columns(path: Path, wanted: Iterable[str]) -> list[tuple[str, pl.DataType]]:
+    """Return the columns of a file; raise DataError where one that is `wanted` is missing."""
+    with _readable(path):
+        kinds = parquet.scan(path, _CAP).collect_schema()
+    refuse_lost(path, kinds, wanted)
+    return list(kinds.items())
+
+
 def refuse_lost(path: Path | str, columns: Collection[str], wanted: Iterable[str]) -> None:
-    """Raise DataError where a table of scores lacks a metric."""
+    """Raise DataError where a table of scores lacks a column."""
     lost = [name for name in wanted if name not in columns]
     if lost:
         raise DataError(f"{path}: holds no scores of harness run: no column {lost[0]}")

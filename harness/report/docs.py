@@ -163,10 +163,11 @@ function returns a finite number, 0 to 1 or not. More of it is better, if it doe
 early.better = "lower"  # or "neither", for what only describes
 ```
 
-A run records a digest of the function's source (`metrics` in result.json): of its file and of the modules of yours that it imports,
-or the version of the package that it is installed with. Runs by two sources are not compared, and a leaderboard leaves the older
-ones out; other metrics of these runs are compared as ever. `harness score RUN` and `harness explain RUN` go by the function as it
-is now, and say so where it has changed. Files that a function reads itself are not known.
+A run records a digest of the function's source (`metrics` in result.json): of its file and of the
+modules of yours that it imports, or the version of the package that it is installed with. Runs by
+two sources are not compared, and a leaderboard leaves the older ones out; other metrics of these
+runs are compared as ever. `harness score RUN` and `harness explain RUN` go by the function as it is
+now, and say so where it has changed. Files that a function reads itself are not known.
 """
 
 _CONVENTIONS = """
