@@ -180,4 +180,7 @@ def _of_run(
             f"{folder}: a run knows its evaluation set; leave --config and --solution out, and "
             "--set"
         )
+    run = run_folder.read(folder)
+    for line in run.source_notes(asked or run.metrics.values()):
+        note(f"note  {line}")
     return of_run(folder, model, repeat, asked, fold)

@@ -285,15 +285,12 @@ def _board(name: str, part: ProfiledUsers, metric: Metric, rules: Rules) -> Boar
         if pair.borderline:
             near[pair.one].append(pair.other)
             near[pair.other].append(pair.one)
-        if pair.verdict == "tied":
+        if pair.ahead is None:
             tied[pair.one].append(pair.other)
             tied[pair.other].append(pair.one)
         else:
-            first, last = pair.one, pair.other
-            if pair.verdict == "worse":
-                first, last = last, first
-            better[last] += 1
-            worse[first] += 1
+            better[pair.other if pair.ahead == pair.one else pair.one] += 1
+            worse[pair.ahead] += 1
     order = list(comparison.means)
     costs = {one: metric.definition.sign * mean for one, mean in comparison.means.items()}
     ranks = {one: 1 + sum(cost < costs[one] for cost in costs.values()) for one in order}

@@ -113,6 +113,8 @@ class InBuckets:
         self._in_parts: list[tuple[int, str, Recommender]] = []
         if len(self._plan.candidates) > 0:  # else it is told when the users are known, too
             self._in_parts = [m for m in in_parts(models) if m[1] not in failures.found]
+            if self._in_parts:
+                self._plan.refuse_slices(self._total)
             took = stopwatch()
             with clock.step("fit"):
                 fit(self._plan, self._in_parts, self._total, self._clocks, failures)

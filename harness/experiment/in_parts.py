@@ -33,7 +33,7 @@ from harness.models.base import Recommender, Train
 from harness.models.item_stats import Catalogue, TrainCounts
 from harness.models.sums import FromSums, Step, fit_all, fits_in_parts, without_events
 from harness.models.sums import Steps as ModelSteps
-from harness.protocol import evaluation_set, fingerprint, split, true_items
+from harness.protocol import evaluation_set, fingerprint, split, true_items, users
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.evaluation_set import Step as Funnel
 from harness.protocol.fingerprint import fields_of
@@ -129,6 +129,16 @@ class Plan:
 
         return item_stats.candidate_counts(self.item_counts, self.candidates, having)
 
+    def refuse_slices(self, total: Total[Dataset]) -> None:
+        """Raise UsageError where users cannot be sliced as the config says, before models learn."""
+        columns = list(dict.fromkeys(self.config.compare.slices))
+        if columns:
+            counts: Any = total(partial(self._value_counts, columns))
+            users.refuse_without_values(self.config, counts)
+
+    def _value_counts(self, columns: Sequence[str], part: Dataset) -> Sums:
+        return users.value_counts(self.tasks(part)[0], columns)
+
     def evaluation(self, sums: Mapping[str, Any]) -> Evaluation:
         """Return what is evaluated, by the sums (`evaluation_set.sums`) of all parts.
 
@@ -148,8 +158,8 @@ class Plan:
         return Evaluation.made(rules.k, n, fields, funnel, data.layout, window)
 
     def _having(self, part: Dataset) -> Sums:
-        users, having_any = item_stats.users_having(self.train(part))
-        return {"users": users, "any": np.array([having_any])}
+        having, having_any = item_stats.users_having(self.train(part))
+        return {"users": having, "any": np.array([having_any])}
 
 
 def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
 from harness.config import TunedRecord
-from harness.metrics import Better
+from harness.metrics import Better, Metric
 from harness.protocol.evaluation_set import EvaluationSet, Step, in_window
 from harness.protocol.fingerprint import FORMAT, fingerprint_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
@@ -107,9 +107,23 @@ class Evaluation(Part):
 
 
 class Direction(Part):
-    """Which values of a metric are better."""
+    """Which values of a metric are better.
+
+    Attributes
+    ----------
+    digest : str, optional
+        Of a function of your own what tells its source: only figures of one source are compared.
+        There is none of our metrics, and in runs of earlier versions.
+    """
 
     better: Better
+    digest: str | None = None
+
+    @classmethod
+    def of(cls, metric: Metric) -> Direction:
+        """Return that of a metric."""
+        better, digest = metric.definition.better, metric.definition.digest
+        return cls(better=better) if digest is None else cls(better=better, digest=digest)
 
 
 class Tuned(TunedRecord):
@@ -266,6 +280,10 @@ class RunRecord(Part):
         if any(part and part.keys() != set(names) for part in parts):
             raise ValueError("a slice or the leaderboard estimate has not all of its models")
         return self
+
+    def digest_of(self, metric: str) -> str | None:
+        """Return what told the source of a user's own metric; None where there is none."""
+        return self.metrics[metric].digest if metric in self.metrics else None
 
     def metric_of(self, model: str, metric: str) -> float:
         """Return the mean of a model."""

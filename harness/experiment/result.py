@@ -145,7 +145,7 @@ class Findings(answer.Ranking, Shown):
         """Return what result.json holds."""
         return RunRecord(
             evaluation=self.evaluation,
-            metrics={str(m): Direction(better=m.definition.better) for m in self.metrics},
+            metrics={str(m): Direction.of(m) for m in self.metrics},
             models=tuple(self.models),
             failed=self.failed,
             chance=dict(self.chance),
@@ -407,6 +407,7 @@ def fold_sheet(result: Findings) -> Sheet:
     """Return the table of the models' scores in each fold."""
     first, digits = str(result.metrics[0]), answer.digits(result)
     compared = result.comparison is not None and result.comparison.baseline is not None
+    ahead = "better" if result.comparison is None else result.comparison.words[0]
     columns: list[Column[ModelRecord]] = [
         Column("model", answer.name_of, "name"),
         *(
@@ -414,7 +415,7 @@ def fold_sheet(result: Findings) -> Sheet:
             for number, fold in enumerate(result.folds, 1)
         ),
         Column(
-            "better in" if compared else f"{answer.extreme(result)} is better in",
+            f"{ahead} in" if compared else f"{answer.extreme(result)} is {ahead} in",
             partial(_better_in, result),
         ),
     ]

@@ -231,7 +231,7 @@ def _fold(
     log_evaluation_set(task.evaluation_set, clock, label(fold.number, fold.of))
     with clock.step("users"):
         others = found.others
-        users = with_attributes(found.profile, task, config.compare.slices)
+        users = with_attributes(found.profile, task, config.compare.slices, whole=True)
         sample, unread = sample_of_users(config, task.evaluation_set, others.evaluation_set)
         catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
     order = [model.name for model in config.models]  # they are not asked in it

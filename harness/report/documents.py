@@ -7,7 +7,7 @@ uses; tests hold them against real ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -20,11 +20,13 @@ from harness.experiment.record import Evaluation, RunRecord
 from harness.experiment.score import OnConvention
 from harness.experiment.split_files import SplitRecord
 from harness.experiment.standings import ComparedSubmissions
-from harness.metrics import Better
+from harness.metrics import Better, Cut
+from harness.report.docs import Of
 from harness.stats.estimates import Estimate
 from harness.stats.intervals import Interval
 from harness.submission.problems import Problem
 from harness.submission.rules.rule import Column, Severity, Unit
+from harness.tuning.result import End
 
 _ABSENT: Any = Field(default=None)
 """The default of a key that may be missing; where it is there, it has a value."""
@@ -99,7 +101,7 @@ class TunedModel(BaseModel):
     again: int
     reused: int
     best: int
-    at_the_edge: dict[str, Literal["low", "high"]]
+    at_the_edge: dict[str, End]
     results: list[Trial]
 
 
@@ -245,8 +247,8 @@ class MetricFacts(BaseModel):
     parameters: dict[str, str]
     range: tuple[float, float | None]
     better: Better
-    of: Literal["each user", "all lists together"]
-    cut_off: Literal["required", "optional"]
+    of: Of
+    cut_off: Cut
     needs: str | None
     source: str
     examples: list[WorkedExample]

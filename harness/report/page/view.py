@@ -60,6 +60,11 @@ class View:
         found = self.record.comparison
         return found if found and found.pairs else None
 
+    @property
+    def verdicts(self) -> tuple[str, str]:
+        """The words for two models that differ."""
+        return self.comparison.words if self.comparison else ("better", "worse")
+
     def mean(self, model: ModelRecord) -> float:
         """Return a model's mean under the first metric."""
         return model.metrics[self.metric].mean

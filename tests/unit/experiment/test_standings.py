@@ -46,13 +46,24 @@ def _folder(here: Path) -> None:
     small.write(here, FILES)
 
 
-def ranked(hits: dict[str, int], users: int = 30, metric: str = "MAP@1") -> Ranking:
-    """Return the ranking of submissions that hit the first so many users."""
+WIDTH = """
+def width(hits, n_relevant, k): return hits.sum()
+width.better = "neither"
+"""
+
+
+def hits_of(hits: dict[str, int], users: int = 30) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+    """Return a solution, and submissions that hit the first so many users."""
     solution = pl.DataFrame({"user": [f"u{n:02}" for n in range(users)], "items": "a"})
-    frames = {
+    return solution, {
         name: solution.with_columns(items=pl.Series(["a"] * n + ["b"] * (users - n)))
         for name, n in hits.items()
     }
+
+
+def ranked(hits: dict[str, int], users: int = 30, metric: str = "MAP@1") -> Ranking:
+    """Return the ranking of submissions that hit the first so many users."""
+    solution, frames = hits_of(hits, users)
     return harness.leaderboard(frames, solution=solution, metric=metric)
 
 
@@ -90,6 +101,26 @@ def test_who_is_tied_and_how_far_a_rank_could_move() -> None:
     assert str(found).count("2–4") == 3
     for one in others:
         assert {one.submission, *one.tied} == {"two", "three", "other three"}
+
+
+@pytest.mark.parametrize("baseline", [None, "all", "none"])
+def test_where_neither_end_is_better_the_highest_is_first(baseline: str | None) -> None:
+    """30 hits of 30 are more than 5 and than none, whichever of a pair is compared with which."""
+    small.write(Path(), {"plugged.py": WIDTH})
+    solution, frames = hits_of({"all": 30, "few": 5, "none": 0})
+    by = {"solution": solution, "metric": "plugged:width@1"}
+    found = harness.compare(frames, baseline=baseline, **by)
+    (board,) = found.boards
+    assert ranks(board) == {"all": 1, "few": 2, "none": 3}
+    for one in board.standings:
+        assert one.best_rank <= one.rank <= one.worst_rank
+    first, *_, last = board.standings
+    assert (first.worst_rank, last.best_rank) == ((2, 2) if baseline == "none" else (1, 2))
+    assert board.comparison.better == "neither"
+    told = str(harness.leaderboard(frames, **by))
+    assert "rank 1 is the highest: by plugged:width@1 neither end is better" in told
+    assert "really higher" in told
+    assert "better to" not in told
 
 
 def test_what_other_draws_could_decide_is_said() -> None:
