@@ -144,7 +144,7 @@ def _refuse_other_format(first: Run, run: Run) -> None:
         raise UsageError(
             f"{older.folder}: was written by an earlier version than {newer.folder}, which made "
             "fingerprints in another way, so they do not tell whether both have one evaluation "
-            f"set; run it again: harness run {older.folder}/config.toml"
+            f"set; {older.again}"
         )
 
 

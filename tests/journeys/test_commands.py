@@ -491,3 +491,30 @@ def test_no_name_steers_the_terminal(harness: Cli, format_: str) -> None:
         assert format_ != "csv" or not [cell for cell in out.split(",") if cell.startswith("=")]
     status, _, err = harness("explain", *odd, "--user", "bob")
     assert (status, is_plain(err)) == (2, True)
+
+
+# Paths with signs that a config or a shell reads otherwise.
+
+
+@pytest.mark.parametrize("folder", ["we$ird", "./~", "#1 'a'"])
+def test_what_commands_write_reads_the_same_files(cli: Cli, here: Path, folder: str) -> None:
+    """Each config that is written, and each command on it, reads the log that is there."""
+    tuned = POPULAR | {"space": {"window_days": [1, 2]}}
+    config = small.toml(tuned, data={"events": "a$$b.csv"})
+    small.write(here / folder, {"a$b.csv": small.TO_TUNE, "exam.toml": config})
+    run = f"{folder}/run"
+    written = {
+        f"{run}/config.toml": ["run", f"{folder}/exam.toml", "--out", run],
+        f"{folder}/beside.toml": ["tune", f"{folder}/exam.toml", "--out", f"{folder}/beside.toml"],
+        "tuned.toml": ["tune", f"{folder}/exam.toml", "--out", "tuned.toml"],
+        f"{folder}/parts/config.toml": ["split", f"{folder}/exam.toml", "--out", f"{folder}/parts"],
+        "new.toml": ["init", f"{folder}/a$b.csv", "--out", "new.toml"],
+    }
+    for config, typed in written.items():
+        tells(cli(*typed), 0)
+        tells(cli("run", config, "--out", "again"), 0)
+    lists = f"{folder}/lists.csv"
+    tells(cli("submit", run, "--model", "popular", "--out", lists), 0)
+    tells(cli("score", lists, "--config", f"{run}/config.toml"), 0)
+    tells(cli("score", run), 0)
+    tells(cli("explain", run, "--model", "popular", "--user", "bob"), 0, "rank")
