@@ -89,6 +89,11 @@ def planned(
     UsageError
         No such metric or model, or a value that cannot be.
     """
+    if baseline is not None and all_pairs:
+        raise UsageError(
+            f'every two models, or all with the baseline "{baseline}": leave --all-pairs or '
+            "--baseline out (in Python, all_pairs= or baseline=)"
+        )
     compare = opened[0].config.compare
     if baseline is None and not all_pairs and compare.baseline in found:
         baseline = compare.baseline

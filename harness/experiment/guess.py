@@ -138,7 +138,7 @@ def _widths(log: Path, usual: str, encoding: str) -> dict[str, int]:
     """Return how many columns each separator makes; blanks count where no other makes two."""
     counts = dict.fromkeys((usual, *_SEPARATORS), 0)  # as many where it cannot be read so
     for separator in counts:
-        table = Table(log, separator, encoding=encoding, key="events")
+        table = Table(log, separator, encoding=encoding)
         with suppress(DataError), closing(sources(table)) as files:
             counts[separator] = len(next(files).names)
     if any(count > 1 for one, count in counts.items() if one != " "):

@@ -108,6 +108,13 @@ def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
         run(given, tmp_path / "other", tables=place)
 
 
+def test_lists_may_be_left_out(spark: Any, tmp_path: Path) -> None:
+    run(small.config(tmp_path), tmp_path / "run", recommendations=False)
+    written = {path.name for path in (tmp_path / "run").iterdir()}
+    tables = {*run_folder.TABLES} - {run_folder.RECOMMENDATIONS}
+    assert written == {*run_folder.FILES} | tables
+
+
 def test_models_that_cannot_run_are_told_before_anything_is_read(tmp_path: Path) -> None:
     given = small.config(tmp_path, POPULAR, {"name": "all", "use": "baselines.ease:EASE"})
     (tmp_path / "log.csv").unlink()
@@ -138,7 +145,7 @@ def test_options_of_the_other_engine_are_refused(cli: Cli, here: Path) -> None:
     for line in ("--master local[2]", "--tables x", "--engine spark --memory 2GB"):
         *_, option, _ = line.split()
         engine = "local" if "spark" in line else "spark"
-        words = f"{option} is an option of --engine {engine}"
+        words = f"{option} goes with --engine {engine}, not with"
         is_refused(cli("run", "c.toml", *line.split()), words)
 
 

@@ -307,8 +307,9 @@ def test_what_is_said_of_a_log_is_in_it(tmp_path: Path) -> None:
     with refusal(UsageError, "log.csv: line 1 has 4 fields, and --header names 3"):
         config_of(tmp_path, "1\t2\t5\t2020-01-05\n", header=("user", "item", "time"))
     frame = pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]})
-    with refusal(UsageError, "its columns have names, user, item, time; leave --header out"):
-        config_of(tmp_path, frame, header=("a", "b", "c"))
+    for said in ({"header": ("a", "b", "c")}, {"separator": ";"}, {"encoding": "latin-1"}):
+        with refusal(DataError, f"[data] {next(iter(said))} says how text is", "this is Parquet"):
+            config_of(tmp_path, frame, **said)
     with refusal(DataError, "gone.csv"):
         config_for(tmp_path / "gone.csv", tmp_path / "new.toml")
 
