@@ -72,6 +72,24 @@ def test_a_model_beside_the_config_travels(spark: Any, tmp_path: Path) -> None:
     assert timeless(found.to_dict()) == timeless(run_locally(settings).to_dict())
 
 
+def test_notes_are_those_of_a_run_in_memory(spark: Any, tmp_path: Path) -> None:
+    """Each part sees for itself that a model changes its mind; it is said once, of all users."""
+    restless = """
+class Restless(Rarest):
+    turn = 0
+
+    def recommend(self, users, k, draws, exclude=None):
+        self.turn += 1
+        return np.tile(np.roll(self.order_, self.turn)[:k], (len(users), 1))
+"""
+    small.write(tmp_path, {"rare.py": COUNTS + restless})
+    model = {"name": "restless", "use": "rare:Restless"}
+    settings = small.many(tmp_path, more=[model], data={"kind": "event"}, compare=QUICK)
+    notes = run(settings, tmp_path / "run", buckets=3).notes
+    assert len([note for note in notes if "asked again, it answers otherwise" in note]) == 1
+    assert notes == run_locally(settings).notes
+
+
 def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> None:
     broken = COUNTS.replace("class Rarest(OneOrder, FromSums):", "class Rarest(FromSums):")
     broken += "    def recommend(self, users, k, draws, exclude=None):\n        return 1 / 0\n"
