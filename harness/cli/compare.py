@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from harness.cli import options
-from harness.cli.options import refuse_given
+from harness.cli import forms, options
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def compare(
+    context: typer.Context,
     of: Annotated[
         list[Path],
         typer.Argument(
@@ -90,7 +90,7 @@ def compare(
         "public_shares": public_share,
     }
     if solution is not None or config is not None:
-        refuse_given({name: beside[name] for name in _OF_RUNS}, "goes with runs")
+        forms.refuse_other_forms(context, forms.SUBMISSIONS)
         from harness.experiment.comparing import submissions
 
         with stdout_to_stderr():
@@ -98,8 +98,7 @@ def compare(
             found = competition.compared(submissions(of))
         show(format_, found.to_dict, found.sheets(), found.records())
         return
-    given = {name: beside[name] for name in OF_SUBMISSIONS}
-    refuse_given(given, "goes with submissions and their --solution or --config")
+    forms.refuse_other_forms(context, forms.RUNS)
     from harness.experiment.compare import compare as compare_runs
     from harness.experiment.comparing import require_runs
 
@@ -109,7 +108,6 @@ def compare(
 
 
 _COMMON = ("metric", "baseline", "correction", "resamples", "seed")
-_OF_RUNS = ("model", "all_pairs", "public_share", "slices")
 OF_SUBMISSIONS = ("solution", "config", "sample", "items", "k", "keep", "separator", "strict",
                   "force", "user_column", "item_column", "rank_column", "score_column", "row_order",
                   "truth_user_column", "truth_item_column", "grade_column", "set_")  # fmt: skip

@@ -184,23 +184,6 @@ Debug = Annotated[
 ]
 
 
-def refuse_without(engine: str, wanted: str, **options: object) -> None:
-    """Raise UsageError where an option is given that another engine has.
-
-    Parameters
-    ----------
-    wanted : str
-        The engine that has the options.
-    **options : values
-        By their names on the command line; None where they are not given.
-    """
-    given = [name for name, value in options.items() if value is not None]
-    if given and engine != wanted:
-        name = f"--{given[0].replace('_', '-')}"
-        change = "add that" if wanted == "spark" else f"leave --engine {engine} out"
-        raise UsageError(f"{name} is an option of --engine {wanted}; leave it out, or {change}")
-
-
 def one_of(given: list[str] | None, option: str) -> str | None:
     """Return the value of an option that is taken once.
 
@@ -212,20 +195,6 @@ def one_of(given: list[str] | None, option: str) -> str | None:
     if given and len(given) > 1:
         raise UsageError(f"{option}: one is compared by; found {' and '.join(given)}")
     return given[0] if given else None
-
-
-def refuse_given(options: dict[str, object], why: str) -> None:
-    """Raise UsageError where an option is given that goes with something else.
-
-    Parameters
-    ----------
-    options : dict
-        Values by the names of the command's parameters.
-    """
-    for name, value in options.items():
-        if value is not None and value is not False:
-            option = f"--{name.rstrip('_').replace('_', '-')}"
-            raise UsageError(f"{option} {why}; leave it out")
 
 
 def config_of(argument: Path | None, option: Path | None, what: str = "CONFIG") -> Path:

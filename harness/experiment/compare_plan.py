@@ -90,6 +90,11 @@ def planned(
         No such metric or model, a metric whose source has changed between the runs, or a value
         that cannot be.
     """
+    if baseline is not None and all_pairs:
+        raise UsageError(
+            f'every two models, or all with the baseline "{baseline}": leave --all-pairs or '
+            "--baseline out (in Python, all_pairs= or baseline=)"
+        )
     compare = opened[0].config.compare
     if baseline is None and not all_pairs and compare.baseline in found:
         baseline = compare.baseline
@@ -147,7 +152,7 @@ def _refuse_other_format(first: Run, run: Run) -> None:
         raise UsageError(
             f"{older.folder}: was written by an earlier version than {newer.folder}, which made "
             "fingerprints in another way, so they do not tell whether both have one evaluation "
-            f"set; run it again: harness run {older.folder}/config.toml"
+            f"set; {older.again}"
         )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from harness.config import Config
-from harness.config.paths import paths_of
 from harness.core.errors import counted
 from harness.data.dataset import Dataset
 from harness.experiment.build import Factories
@@ -117,7 +116,7 @@ def _records(
         ModelRecord(
             name=one.name,
             use=said[one.name].get("use"),
-            lists=lists_of(said[one.name]),
+            lists=tuple(factories.config.lists_of(one.name)),
             of=tuple(settings[one.name].base_models),
             params=factories.params(one.name),
             repeats=settings[one.name].repeats,
@@ -133,11 +132,6 @@ def _records(
     ]
     first, sign = str(metrics[0]), metrics[0].definition.sign
     return tuple(sorted(records, key=lambda model: sign * model.metrics[first].mean))
-
-
-def lists_of(said: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the files of lists of a model, as the resolved config says it."""
-    return tuple(paths_of(said.get("lists", [])))
 
 
 def _estimate(one: EvaluatedModel, metric: Metric, figures: Figures) -> ModelEstimate:

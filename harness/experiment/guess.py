@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from harness.config import parse
+from harness.config.paths import escaped
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable
 from harness.core.progress import Clock
 from harness.data import loading
@@ -75,7 +76,7 @@ def config_for(log: Path, target: Path, columns: Columns | None = None) -> NewCo
     folder = log.parent.resolve()
     relative = os.path.relpath(folder, target.parent.resolve())
     path = str(folder) if relative.startswith("../../..") else relative
-    found.data |= {"path": path.replace("$", "$$"), "events": log.name.replace("$", "$$")}
+    found.data |= {"path": escaped(path), "events": escaped(log.name)}
     data, fault = _read(found, target)
     if data is not None:
         _tell_types(data, found)
@@ -137,7 +138,7 @@ def _widths(log: Path, usual: str, encoding: str) -> dict[str, int]:
     """Return how many columns each separator makes; blanks count where no other makes two."""
     counts = dict.fromkeys((usual, *_SEPARATORS), 0)  # as many where it cannot be read so
     for separator in counts:
-        table = Table(log, separator, encoding=encoding, key="events")
+        table = Table(log, separator, encoding=encoding)
         with suppress(DataError), closing(sources(table)) as files:
             counts[separator] = len(next(files).names)
     if any(count > 1 for one, count in counts.items() if one != " "):

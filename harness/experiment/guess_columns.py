@@ -121,12 +121,8 @@ def lists_of(source: Source, said: Columns) -> list[str]:
 
 
 def _require_header(source: Source, said: Columns) -> None:
-    """Raise UsageError where line 1 is no header, and where one is named that nothing needs."""
+    """Raise UsageError where line 1 is no header."""
     names = source.names
-    if said.header is not None and source.kinds:
-        raise UsageError(
-            f"{source.shown}: its columns have names, {_shown(names)}; leave --header out"
-        )
     if said.header is not None or source.kinds:
         return
     if names[0].lstrip().startswith(("{", "[")):

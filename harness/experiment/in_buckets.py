@@ -198,9 +198,9 @@ class InBuckets:
         return Answers(
             self._lists(name, repeat, "lists", self._order),
             others,
-            any(part.drawn for part in parts),
-            next((part.notes for part in parts if part.notes), ()),
-            next((part.refusal for part in parts if part.refusal is not None), None),
+            drawn=any(part.drawn for part in parts),
+            refusal=min((one.refusal for one in parts if one.refusal is not None), default=None),
+            changes=min((one.changes for one in parts if one.changes is not None), default=None),
         )
 
     def _lists(self, name: str, repeat: int, whose: str, order: Int64) -> Recommendations:

@@ -81,8 +81,7 @@ def _refuse_beyond(run: Run, config: Config, metrics: Sequence[Metric]) -> None:
         if metric.k is not None and metric.k > k:
             raise UsageError(
                 f"{metric} looks at {metric.k} positions, and the lists of {run.folder} have up to "
-                f"{k}; name a cut-off of {k} or less, or run it again with more: harness run "
-                f"{run.folder / 'config.toml'} --set evaluation.k={metric.k}"
+                f"{k}; name a cut-off of {k} or less, or {run.again} --set evaluation.k={metric.k}"
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,7 +152,7 @@ class Run:
     @property
     def again(self) -> str:
         """The next step where a run cannot be used as it is."""
-        return f"run it again: harness run {self.folder / 'config.toml'}"
+        return f"run it again: {shlex.join(['harness', 'run', str(self.folder / 'config.toml')])}"
 
     @once
     def environment(self) -> dict[str, str]:
@@ -392,7 +393,8 @@ def part(folder: Path, name: str) -> Path:
     if runs:
         raise UsageError(
             f"{folder}: is no run folder, but holds {counted(len(runs), 'run')}; name one, such as "
-            f"{runs[-1]}, or see the best of all: harness leaderboard {folder}"
+            f"{runs[-1]}, or see the best of all: "
+            f"{shlex.join(['harness', 'leaderboard', str(folder)])}"
         )
     if not there:
         raise UsageError(f"{folder}: is no run folder: it holds no {name}; harness run makes one")

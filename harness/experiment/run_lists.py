@@ -137,5 +137,5 @@ def _refuse_other_lists(run: Run, model: str, repeat: int, submitted: SubmittedL
             raise UsageError(
                 f'{run.folder}: model "{model}" gives other lists than in this run ({name} '
                 "differs): the training data or the model has changed, or it does not repeat "
-                f"itself; run it again: harness run {run.folder}/config.toml"
+                f"itself; {run.again}"
             )

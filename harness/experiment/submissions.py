@@ -132,6 +132,10 @@ class Scorer:
         HarnessError
             What they are checked or scored against cannot be used.
         """
+        if metrics and k is not None and not conventions:
+            raise UsageError(
+                f"metric {metrics[0]} says its own cut-off; leave --k out (in Python, k=)"
+            )
         against, solution = terms.checking(metrics)
         if solution is None:
             solution = terms.scored_against(metrics)  # it says what is missing

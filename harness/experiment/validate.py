@@ -44,15 +44,15 @@ def examine_on(
     metrics = () if terms.config is None else (parse("MAP@1"),)  # any that is cheap
     try:
         against, solution = terms.checking(metrics)
-        unread = ""
+        read = "" if solution is None or not solution.shape else f"; truth: {solution.shape}"
     except HarnessError as error:
         if terms.config is None:
             raise
         # Its tables can tell much, as where a competitor has not downloaded the events.
         against, solution = terms.against(), None
-        unread = f"; without the evaluation set: {str(error).splitlines()[0]}"
+        read = f"; without the evaluation set: {str(error).splitlines()[0]}"
     found = examine(path, against.cut_at(k), solution, strict=strict)
-    checked = f"{found.validation.checked}{unread}"
+    checked = f"{found.validation.checked}{read}"
     return replace(found, validation=replace(found.validation, checked=checked, folds=terms.folds))
 
 

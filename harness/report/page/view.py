@@ -93,7 +93,7 @@ def _refuse_older(run: Run) -> LeaderboardEstimates | None:
     lacking = lacks[0] if lacks else "bridge.with_items"
     raise UsageError(
         f"{run.folder}: was made by an earlier version (no {lacking} in its result.json); "
-        f"run it again: harness run {run.folder / 'config.toml'}"
+        + run.again
     )
 
 

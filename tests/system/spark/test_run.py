@@ -72,6 +72,24 @@ def test_a_model_beside_the_config_travels(spark: Any, tmp_path: Path) -> None:
     assert timeless(found.to_dict()) == timeless(run_locally(settings).to_dict())
 
 
+def test_notes_are_those_of_a_run_in_memory(spark: Any, tmp_path: Path) -> None:
+    """Each part sees for itself that a model changes its mind; it is said once, of all users."""
+    restless = """
+class Restless(Rarest):
+    turn = 0
+
+    def recommend(self, users, k, draws, exclude=None):
+        self.turn += 1
+        return np.tile(np.roll(self.order_, self.turn)[:k], (len(users), 1))
+"""
+    small.write(tmp_path, {"rare.py": COUNTS + restless})
+    model = {"name": "restless", "use": "rare:Restless"}
+    settings = small.many(tmp_path, more=[model], data={"kind": "event"}, compare=QUICK)
+    notes = run(settings, tmp_path / "run", buckets=3).notes
+    assert len([note for note in notes if "asked again, it answers otherwise" in note]) == 1
+    assert notes == run_locally(settings).notes
+
+
 def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> None:
     broken = COUNTS.replace("class Rarest(OneOrder, FromSums):", "class Rarest(FromSums):")
     broken += "    def recommend(self, users, k, draws, exclude=None):\n        return 1 / 0\n"
@@ -108,6 +126,13 @@ def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
         run(given, tmp_path / "other", tables=place)
 
 
+def test_lists_may_be_left_out(spark: Any, tmp_path: Path) -> None:
+    run(small.config(tmp_path), tmp_path / "run", recommendations=False)
+    written = {path.name for path in (tmp_path / "run").iterdir()}
+    tables = {*run_folder.TABLES} - {run_folder.RECOMMENDATIONS}
+    assert written == {*run_folder.FILES} | tables
+
+
 def test_models_that_cannot_run_are_told_before_anything_is_read(tmp_path: Path) -> None:
     given = small.config(tmp_path, POPULAR, {"name": "all", "use": "baselines.ease:EASE"})
     (tmp_path / "log.csv").unlink()
@@ -138,7 +163,7 @@ def test_options_of_the_other_engine_are_refused(cli: Cli, here: Path) -> None:
     for line in ("--master local[2]", "--tables x", "--engine spark --memory 2GB"):
         *_, option, _ = line.split()
         engine = "local" if "spark" in line else "spark"
-        words = f"{option} is an option of --engine {engine}"
+        words = f"{option} goes with --engine {engine}, not with"
         is_refused(cli("run", "c.toml", *line.split()), words)
 
 

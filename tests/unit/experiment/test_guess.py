@@ -1,6 +1,7 @@
 """A config for a log of unknown shape: what is guessed, said, written, and what is refused."""
 
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from harness import config as config_
 from harness.core.errors import DataError, UsageError
 from harness.experiment.guess import NewConfig, config_for
 from harness.experiment.guess_columns import Columns
-from harness.protocol.task import make_task
 
 HEAD = "user,item,time"
 ROW = "{user},{item},2020-01-{day:02}"
@@ -233,12 +233,29 @@ def test_letters_of_another_encoding(tmp_path: Path) -> None:
     assert (found.fault, tomllib.loads(found.text)["data"]["encoding"]) == ("", "latin-1")
 
 
-def test_signs_of_a_shell_in_the_name_of_a_log(tmp_path: Path) -> None:
-    (tmp_path / "a $HOME [1].csv").write_text(log(HEAD))
-    found = config_for(tmp_path / "a $HOME [1].csv", tmp_path / "new.toml")
-    values = tomllib.loads(found.text)
-    assert values["data"]["events"] == "a $$HOME [1].csv"
-    make_task(config_.parse(values, tmp_path))
+@pytest.mark.parametrize("folder", ["we$ird", "~", "#1 'a' \"b\""])
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("a $HOME [1].csv", "a $$HOME [1].csv"),
+        ("a$$b.csv", "a$$$$b.csv"),
+        ("~", "./~"),
+        ("~ann.csv", "~ann.csv"),
+        ("größe.csv", "größe.csv"),
+        ("a\\b.csv", "a\\b.csv"),
+    ],
+)
+def test_names_that_a_config_escapes(here: Path, folder: str, name: str, written: str) -> None:
+    """The config reads the log it was made of, wherever the two stand."""
+    log_file = here / folder / name
+    log_file.parent.mkdir()
+    log_file.write_text(log(HEAD))
+    for target in (here / "new.toml", log_file.with_name("new.toml"), here / "a/b/c/d/new.toml"):
+        found = config_for(Path(os.path.relpath(log_file)), target)
+        values = tomllib.loads(found.text)
+        assert (found.fault, values["data"]["events"]) == ("", written)
+        (table,) = config_.parse(values, target.parent).layout().tables
+        assert table.path.resolve() == log_file
 
 
 @pytest.mark.parametrize(
@@ -290,8 +307,9 @@ def test_what_is_said_of_a_log_is_in_it(tmp_path: Path) -> None:
     with refusal(UsageError, "log.csv: line 1 has 4 fields, and --header names 3"):
         config_of(tmp_path, "1\t2\t5\t2020-01-05\n", header=("user", "item", "time"))
     frame = pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]})
-    with refusal(UsageError, "its columns have names, user, item, time; leave --header out"):
-        config_of(tmp_path, frame, header=("a", "b", "c"))
+    for said in ({"header": ("a", "b", "c")}, {"separator": ";"}, {"encoding": "latin-1"}):
+        with refusal(DataError, f"[data] {next(iter(said))} says how text is", "this is Parquet"):
+            config_of(tmp_path, frame, **said)
     with refusal(DataError, "gone.csv"):
         config_for(tmp_path / "gone.csv", tmp_path / "new.toml")
 

@@ -201,6 +201,7 @@ def test_a_note(files: str, note: str) -> None:
         ([{"a": "good.csv", "b": 3}], {}, 'submission "b"'),
         (THREE, {"baseline": "hlaf"}, 'no model "hlaf"; half'),
         (TWO, {"solution": None}, "good.csv: is no run; --solution SOLUTION; solution="),
+        (TWO, {"metric": "MAP@2", "k": 3}, "MAP@2 says its own cut-off; in Python, k="),
         (["run"], {"solution": None, "k": 3}, "k goes with submissions; solution="),
     ],
 )  # fmt: skip
@@ -215,6 +216,7 @@ def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -
         (["good.csv", "faulty.csv"], BY, "1 submission: two are needed; faulty.csv: SUB"),
         (["runs", "old"], {}, "2 folders of runs"),
         (TWO, {"solution": "solution.csv", "model": "x"}, "model goes with runs"),
+        (TWO, {"solution": "solution.csv", "metric": "MAP@2", "k": 3}, "says its own cut-off"),
     ],
 )
 def test_what_cannot_be_ranked_is_refused(of: Any, options: Any, words: str) -> None:
