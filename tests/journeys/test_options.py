@@ -74,7 +74,7 @@ FILES = {
     "long-2.csv": LONG.replace("ann,b", "ann,c"),
     "truth.csv": "user,items\nann,b\nbob,d\ncid,a\nzoe,\n",
     "graded.csv": "user,item,rating\nann,a,0\nann,b,2\nbob,d,1\ncid,a,1\n",
-    "wider.csv": "user,item,who,what\nann,b,bob,a\nbob,d,cid,c\ncid,a,ann,b\n",
+    "wider.csv": "user,item,who,what\nann,b,bob,a1 b2\nbob,d,cid,c3\ncid,a,bob,b2\n",
     "others.csv": "user,items\nyan,b\nzoe,a\n",
     "commas.csv": 'user,items\nann,"b,a"\nbob,"d,b"\n',
     "items.csv": "item\na\nb\nc\nd\n",
@@ -170,7 +170,9 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--truth-user-column": "--truth-user-column who",
         "--truth-item-column": "--truth-item-column what",
     },
-    "compare long.csv long-2.csv --solution graded.csv": {"--grade-column": "--grade-column rating"},
+    "compare long.csv long-2.csv --solution graded.csv": {
+        "--grade-column": "--grade-column rating"
+    },
     f"compare long.csv long-2.csv {BY}": {
         "--user-column": "--user-column item",
         "--item-column": "--item-column rank",
@@ -208,7 +210,9 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--truth-user-column": "--truth-user-column who",
         "--truth-item-column": "--truth-item-column what",
     },
-    "leaderboard long.csv long-2.csv --solution graded.csv": {"--grade-column": "--grade-column rating"},
+    "leaderboard long.csv long-2.csv --solution graded.csv": {
+        "--grade-column": "--grade-column rating"
+    },
     f"leaderboard long.csv long-2.csv {BY}": {
         "--user-column": "--user-column item",
         "--item-column": "--item-column rank",
@@ -269,7 +273,9 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--truth-user-column": "--truth-user-column who",
         "--truth-item-column": "--truth-item-column what",
     },
-    "explain long.csv --user ann --solution graded.csv": {"--grade-column": "--grade-column rating"},
+    "explain long.csv --user ann --solution graded.csv": {
+        "--grade-column": "--grade-column rating"
+    },
     f"explain long.csv --user ann {BY}": {
         "--user-column": "--user-column item",
         "--item-column": "--item-column rank",
