@@ -12,7 +12,7 @@ from unicodedata import category
 from harness.core.errors import UsageError
 from harness.core.given import is_given, name_of, shown
 from harness.core.unpacking import SENT, Cap
-from harness.data.conditions import Condition, conditions
+from harness.data.conditions import Condition, conditions, key
 
 if TYPE_CHECKING:
     import polars as pl
@@ -172,6 +172,16 @@ class EventTable:
     where: tuple[Condition, ...] = ()
     valid: bool = False
     numbered: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise UsageError where dates bound a column that holds no times."""
+        for one in self.where:
+            if one.of_time and one.column != self.time:
+                column = "which these events do not have" if self.time is None else self.time
+                raise UsageError(
+                    f"[data] where {key(one.column)}: dates bound the column of times, {column}; "
+                    "bound other columns by numbers, or list the texts to keep"
+                )
 
     @property
     def columns(self) -> tuple[str, ...]:
