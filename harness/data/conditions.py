@@ -179,6 +179,22 @@ def where_in_toml(held: Sequence[Condition]) -> str:
     return f"where = {{ {', '.join(f'{key(one.column)} = {one.in_toml()}' for one in held)} }}"
 
 
+def narrowed(held: Sequence[Condition], column: str, **fields: Any) -> list[Condition]:
+    """Return conditions by column, with one of these fields added to that of its column.
+
+    Examples
+    --------
+    >>> [str(one) for one in narrowed([Condition("user", filled=True)], "user", without=("NULL",))]
+    ['user is not NULL']
+    """
+    by_column = {one.column: one for one in held}
+    old = by_column.get(column, Condition(column))
+    if old.among:
+        fields = {"among": tuple(text for text in old.among if text not in fields["without"])}
+    by_column[column] = replace(old, filled=False, **fields)
+    return [by_column[name] for name in sorted(by_column)]
+
+
 def _condition(column: str, wanted: Any) -> Condition:
     if texts := _texts_of(wanted):
         return Condition(column, texts)

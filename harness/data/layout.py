@@ -12,7 +12,7 @@ from unicodedata import category
 from harness.core.errors import UsageError
 from harness.core.given import is_given, name_of, shown
 from harness.core.unpacking import SENT, Cap
-from harness.data.conditions import Condition, conditions, key
+from harness.data.conditions import Condition, conditions, key, narrowed, where_in_toml
 
 if TYPE_CHECKING:
     import polars as pl
@@ -265,6 +265,28 @@ class Layout:
             for e in self.events
         )
         return replace(self, events=events)
+
+    def where_with(self, **changes: Mapping[str, Any]) -> str:
+        """Return ``where`` of a config with further conditions beside those that there are.
+
+        Parameters
+        ----------
+        **changes : mapping of text to value
+            Fields of a `Condition` by the role of its column: ``user``, ``item`` or ``time``.
+
+        Returns
+        -------
+        str
+            Empty where tables have columns of other names for one role.
+        """
+        first, *others = self.events
+        held = [one for one in first.where if all(one in table.where for table in others)]
+        for role, fields in changes.items():
+            column, *more = {getattr(table, role) for table in self.events}
+            if more:
+                return ""
+            held = narrowed(held, column, **fields)
+        return where_in_toml(held)
 
     def capped(self, cap: Cap) -> Layout:
         """Return the same with tables that may unpack to so much."""
