@@ -179,19 +179,25 @@ def where_in_toml(held: Sequence[Condition]) -> str:
     return f"where = {{ {', '.join(f'{key(one.column)} = {one.in_toml()}' for one in held)} }}"
 
 
-def narrowed(held: Sequence[Condition], column: str, **fields: Any) -> list[Condition]:
-    """Return conditions by column, with one of these fields added to that of its column.
+def narrowed(
+    held: Sequence[Condition], column: str, *, without: Sequence[str] = (), until: int | None = None
+) -> list[Condition]:
+    """Return conditions by column, with texts or times that are left out of one of the columns.
 
     Examples
     --------
-    >>> [str(one) for one in narrowed([Condition("user", filled=True)], "user", without=("NULL",))]
+    >>> [str(one) for one in narrowed([Condition("user", filled=True)], "user", without=["NULL"])]
     ['user is not NULL']
     """
     by_column = {one.column: one for one in held}
     old = by_column.get(column, Condition(column))
     if old.among:
-        fields = {"among": tuple(text for text in old.among if text not in fields["without"])}
-    by_column[column] = replace(old, filled=False, **fields)
+        by_column[column] = Condition(column, tuple(t for t in old.among if t not in without))
+    else:
+        texts = (*old.without, *without)
+        by_column[column] = replace(
+            old, filled=False, without=texts, until=old.until if until is None else until
+        )
     return [by_column[name] for name in sorted(by_column)]
 
 

@@ -267,12 +267,12 @@ class Layout:
         return replace(self, events=events)
 
     def where_with(self, **changes: Mapping[str, Any]) -> str:
-        """Return ``where`` of a config with further conditions beside those that there are.
+        """Return ``where`` of a config with further conditions, and where it is to be written.
 
         Parameters
         ----------
         **changes : mapping of text to value
-            Fields of a `Condition` by the role of its column: ``user``, ``item`` or ``time``.
+            What `narrowed` leaves out, by the role of the column: ``user``, ``item`` or ``time``.
 
         Returns
         -------
@@ -281,12 +281,13 @@ class Layout:
         """
         first, *others = self.events
         held = [one for one in first.where if all(one in table.where for table in others)]
+        place = "under [data]" + ", in place of the one that is there," * bool(held)
         for role, fields in changes.items():
             column, *more = {getattr(table, role) for table in self.events}
             if more:
                 return ""
             held = narrowed(held, column, **fields)
-        return where_in_toml(held)
+        return f"{where_in_toml(held)} {place}"
 
     def capped(self, cap: Cap) -> Layout:
         """Return the same with tables that may unpack to so much."""

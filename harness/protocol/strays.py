@@ -95,9 +95,8 @@ def refuse(config: Config, strays: Strays | None) -> None:
     layout = config.layout()
     left_out, kept = strays.left_out(layout), strays.kept(layout)
     times, them = ("its time is", "it") if strays.events == 1 else ("their times are", "them")
-    place = "under [data]" + ", in place of the one that is there" * bool(config.data.where)
-    cure = f"if {times} wrong, leave {them} out: {left_out} {place}"
-    cure += f"\nif {times} right, say so: {kept} {place}"
+    cure = f"if {times} wrong, {left_out} leaves {them} out"
+    cure += f"\nif {times} right, {kept} says so"
     if not left_out:
         cure = f"if {times} wrong, remove {them} from the files of the log"
     raise DataError(f"{strays}; a window at the end of this log means nothing\n{cure}")

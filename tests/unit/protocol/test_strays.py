@@ -56,7 +56,7 @@ def test_which_events_are_cut_off(days: list[int], more: int, expected: Strays |
 
 def hints(words: str) -> list[dict[str, Any]]:
     """Return the conditions of the hints of a refusal: what leaves events out, what keeps them."""
-    lines = [line.partition(": ")[2] for line in words.splitlines()[1:]]
+    lines = [line.partition(", ")[2] for line in words.splitlines()[1:]]
     return [tomllib.loads(line.partition(" under [data]")[0])["where"] for line in lines]
 
 
