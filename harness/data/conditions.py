@@ -180,7 +180,12 @@ def where_in_toml(held: Sequence[Condition]) -> str:
 
 
 def narrowed(
-    held: Sequence[Condition], column: str, *, without: Sequence[str] = (), until: int | None = None
+    held: Sequence[Condition],
+    column: str,
+    *,
+    without: Sequence[str] = (),
+    since: int | None = None,
+    until: int | None = None,
 ) -> list[Condition]:
     """Return conditions by column, with texts or times that are left out of one of the columns.
 
@@ -191,13 +196,16 @@ def narrowed(
     """
     by_column = {one.column: one for one in held}
     old = by_column.get(column, Condition(column))
+    new = replace(
+        old,
+        filled=False,
+        without=(*old.without, *without),
+        since=old.since if since is None else since,
+        until=old.until if until is None else until,
+    )
     if old.among:
-        by_column[column] = Condition(column, tuple(t for t in old.among if t not in without))
-    else:
-        texts = (*old.without, *without)
-        by_column[column] = replace(
-            old, filled=False, without=texts, until=old.until if until is None else until
-        )
+        new = Condition(column, tuple(text for text in old.among if text not in without))
+    by_column[column] = new
     return [by_column[name] for name in sorted(by_column)]
 
 

@@ -143,7 +143,7 @@ def dataset_of(
 ) -> Dataset:
     """Return the data set of users, their events, and the items of all."""
     if any(table.kind is not None for table in layout.events):
-        told = f"event types: {', '.join(dict.fromkeys(of.name for of in types))}"
+        told = f"{TYPES}{', '.join(dict.fromkeys(of.name for of in types))}"
         notes = list(dict.fromkeys([*notes, told]))  # what is kept has it already
     return Dataset(
         layout=layout.name,
@@ -268,6 +268,8 @@ def times_at(ids: pl.Series, times: pl.Series, index: pl.Series) -> Int64:
     return found
 
 
+TYPES = "event types: "
+"""How the note begins that says which there are."""
 FORMAT = 7
 """Raised whenever a data set would be built or kept differently."""
 
