@@ -230,6 +230,12 @@ class Layout:
         return len(self.events) > 1 or any(e.kind is not None for e in self.events)
 
     @property
+    def tells_types(self) -> bool:
+        """Whether a column or several tables tell types of events; a given split tells none."""
+        types = {table.type for table in self.events}
+        return len(types) > 1 or any(table.kind is not None for table in self.events)
+
+    @property
     def has_values(self) -> bool:
         """Whether events have values."""
         return any(table.value is not None for table in self.events)

@@ -144,8 +144,8 @@ class Plan:
             evaluation_set.refuse_empty(funnel, len(self.candidates), rule, self.split)
         ids = data.item_ids.gather(self.candidates)
         fields = fields_of(fingerprint.of_sums(sums["leaves"]), ids, rules.k)
-        n, window = len(self.candidates), self.split.summary()
-        return Evaluation.made(rules.k, n, fields, funnel, data.layout, window)
+        n = len(self.candidates)
+        return Evaluation.made(rules.k, n, fields, funnel, data, self.config, self.split)
 
     def _having(self, part: Dataset) -> Sums:
         users, having_any = item_stats.users_having(self.train(part))
