@@ -24,7 +24,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "orderedat purchasedat viewedat invoicedate transactiondate unixreviewtime reviewtime "
         "tscreated datum zeit zeitpunkt zeitstempel bestelldatum fecha hora dateachat data "
         "updatedat",
-        "kind": "event eventtype type action behavior behaviour activity eventname",
+        "kind": "event eventtype type action behavior behaviour activity eventname "
+        "behaviortype behaviourtype actiontype purchaseflg purchaseflag",
         "value": "rating stars score value overall",
         "order": "orderid order ordernumber orderno invoice invoiceid invoiceno invoicenumber "
         "transactionid basketid basket receiptid receipt bestellnummer bestellid rechnungsnummer",

@@ -21,6 +21,7 @@ from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.protocol.split import Split
 from harness.stats.chance_moments import has_moments
 from harness.stats.estimates import ModelEstimate, of_set
+from harness.stats.fold_means import FEWEST
 
 
 @dataclass(frozen=True)
@@ -150,10 +151,21 @@ def _notes(
         n = counted(evaluation.candidates, "candidate")
         notes.append(f"k = {evaluation.k:,} is more than the {n}")
     graded = "grades" in evaluation.fields
+    notes += few_users(evaluation.users)
     unknown = [str(metric) for metric in metrics if not has_moments(metric, graded=graded)]
     if unknown:
         notes.append(f"no exact chance value is known for {', '.join(unknown)}")
     return tuple(notes)
+
+
+def few_users(users: int) -> list[str]:
+    """Return a note where so few users are evaluated that their figures tell little."""
+    if users >= FEWEST:
+        return []
+    return [
+        f"{counted(users, 'user is', 'users are')} evaluated: figures of fewer than {FEWEST} users "
+        "tell little, and one user can turn any of them"
+    ]
 
 
 def _left_out(split: Split) -> tuple[str, ...]:

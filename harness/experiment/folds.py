@@ -34,6 +34,7 @@ from harness.data.dataset import DAY_US, Dataset
 from harness.data.naming import parts_of
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
+from harness.experiment.findings import few_users
 from harness.experiment.held_out import HeldOut
 from harness.experiment.list_table import frames_of
 from harness.experiment.per_user import PerUser
@@ -202,6 +203,10 @@ def over_folds(
         steps = figure_steps(left, metrics, (), of.users, of, against_chance=lawful)
         figures = steps_.found(steps, of_one(folded(of, part, laws)))
     last = results[-1]
+    notes = [  # of folds with few users more is told
+        [note for note in fold.notes if note not in few_users(fold.evaluation.users)]
+        for fold in results
+    ]
     resolved = config.resolved() | {"evaluation": last.config["evaluation"]}
     models = _models(config, metrics, results, of, figures)
     means = [
@@ -222,7 +227,7 @@ def over_folds(
         slices=(),
         leaderboard_estimates=None,
         notes=(
-            *notes_of(held_out, [fold.notes for fold in results]),
+            *notes_of(held_out, notes),
             *_same_lists(left),
             *told,
         ),

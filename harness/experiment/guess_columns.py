@@ -15,6 +15,24 @@ from harness.core.errors import UsageError, printable
 from harness.data import times
 from harness.data.source import Source
 
+_STEPS = (
+    "view views viewed viewitem pageview pageviews pv productview detail click clicks clicked "
+    "browse visit visits impression impressions show exposure ansicht klick",
+    "fav favorite favorites favourite favourites wishlist addtowishlist collect bookmark",
+    "cart carts addtocart addcart cartadd basket addtobasket warenkorb",
+    "checkout begincheckout initiatecheckout startcheckout",
+    "transaction transactions purchase purchases purchased buy buys bought order orders ordered "
+    "sale sales sold payment paid conversion kauf käufe bestellung",
+)
+"""What the steps of a funnel are called, in the same letters; the last is a sale."""
+_CODES = {
+    "behaviortype": "1234",  # Alibaba: browse, collect, cart, buy
+    "behaviourtype": "1234",
+    "actiontype": "0312",  # Tmall: click, favourite, cart, purchase
+    "purchaseflg": "01",  # Ponpare
+    "purchaseflag": "01",
+}
+"""The steps of columns of codes."""
 _NO_EVENT = re.compile(r"birth|dob|geburt")
 """In the names of columns whose dates are of users."""
 _SESSIONS = "session", "sid"
@@ -64,7 +82,11 @@ class Guessed:
     told : list of str
         What was guessed, and by what, a line each.
     types : list of str
-        The event types of the first rows, most first.
+        The event types of the first rows, most first; then those of the whole log.
+    hits : list of str
+        Those of the last step of a funnel, where they are one.
+    funnel : str
+        Its steps, for a person.
     value : str, optional
         A column that may be meant as a value an event.
     """
@@ -72,6 +94,8 @@ class Guessed:
     data: dict[str, Any] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
+    hits: list[str] = field(default_factory=list)
+    funnel: str = ""
     value: str | None = None
 
 
@@ -297,6 +321,26 @@ def _ways(texts: pl.Series) -> list[tuple[str, str | None]]:
         return tried
     middle = _middle(texts)
     return [*tried, (next((u for u, most in _LATEST.items() if middle < most), "epoch_us"), None)]
+
+
+def funnel_of(column: str, types: Sequence[str]) -> list[list[str]]:
+    """Return the event types of each step of a funnel, a sale last; none where it has one step.
+
+    Types that are no step are left out.
+
+    Examples
+    --------
+    >>> funnel_of("event", ["view", "purchase", "remove_from_cart", "cart"])
+    [['view'], [], ['cart'], [], ['purchase']]
+    >>> funnel_of("behavior_type", ["1", "4", "3"]), funnel_of("event", ["play", "view"])
+    ([['1'], [], ['3'], ['4']], [])
+    """
+    steps = [names.split() for names in _STEPS]
+    codes = _CODES.get(plain(column), "")
+    if set(types) <= set(codes):
+        steps = [[code] for code in codes]
+    funnel = [[one for one in types if plain(one) in step] for step in steps]
+    return funnel if sum(map(bool, funnel)) > 1 else []
 
 
 def _guess_types(source: Source, names: Sequence[str], found: Guessed) -> None:

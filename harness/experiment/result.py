@@ -311,7 +311,8 @@ def _set_line(of: Evaluation, *, short: bool = False) -> str:
         users = f"{of.users:,} of {counted(of.in_window, 'user')}"
     candidates = [] if of.candidates is None else [counted(of.candidates, "candidate")]
     k, layout = ([], []) if short else ([f"k = {of.k}"], [of.layout])
-    return " · ".join([users, *candidates, *k, of.fingerprint[:_SHORT], *layout, of.window])
+    truth = [] if short or not of.hits else [f"truth: {of.truth}"]
+    return " · ".join([users, *candidates, *truth, *k, of.fingerprint[:_SHORT], *layout, of.window])
 
 
 def _tuned(result: Findings) -> list[str]:

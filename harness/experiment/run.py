@@ -261,7 +261,7 @@ def _fold(
         all_with_items=len(with_items(of, left_out)),
         sample=None if sample is None else sample.ids,
     )
-    evaluation = Evaluation.of(of, task.data.layout, task.split.summary())
+    evaluation = Evaluation.of(of, task.data, config, task.split)
     shared = metrics, task.data, task.split, evaluation, people, figures, list(evaluated)
     unread = (*fold.failures.notes(config), *unread)
     findings = findings_of(fold.factories, *shared, unread, clock.seconds)

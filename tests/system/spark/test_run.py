@@ -108,6 +108,15 @@ def test_nobody_left_is_told_as_it_is_here(spark: Any, tmp_path: Path) -> None:
         run(small.config(tmp_path, log=log), tmp_path / "run")
 
 
+def test_events_that_are_cut_off_are_refused_as_they_are_here(spark: Any, tmp_path: Path) -> None:
+    settings = small.config(tmp_path, log=f"{LOG}bob,c,2037-01-01\n")
+    with pytest.raises(DataError) as here:
+        run_locally(settings)
+    with pytest.raises(DataError) as there:
+        run(settings, tmp_path / "run", buckets=2)
+    assert str(there.value) == str(here.value)
+
+
 def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
     place = (tmp_path / "far" / "run-1").as_uri()
     run(small.config(tmp_path), tmp_path / "run", tables=place)

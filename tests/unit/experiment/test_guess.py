@@ -3,6 +3,7 @@
 import json
 import os
 import tomllib
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -152,15 +153,23 @@ ODD = {
         ", by its values; sent may be one, too: --time-column"
     ),
     f"{HEAD}\n{CENTURIES}": "1999-11-25 … 2000-01-23",
-    log(HEAD) + "u1,i1,2920-01-01\n": "note       events up to 2920-01-01 are later than",
+    log(HEAD) + times("2920-01-{day:02}").partition("\n")[2]: (
+        "note       events up to 2920-01-30 are later than today, and the last days are held out: "
+        "if their times are wrong, where = { time = { max = "
+    ),
     times("15778368{day:02}") + "u1,i1,0\n": (
-        "note       events from 1970-01-01 on are earlier than any log"
+        "note       events from 1970-01-01 on are earlier than any log: if 0 was written "
+        "for times that are missing, where = { time = { min = 1990-01-01 } } under [data] leaves"
     ),
     log(HEAD, "{user},a,2020-01-{day:02}"): (
         "note       there is one item: is that the column? --item-column"
     ),
     log(HEAD, "NA,{item},2020-01-{day:02}") + "u1,i1,2020-01-30\n": (
-        'note       the user "NA" has 360 of 361 events'
+        'note       of 361 events the user "NA" has 360: if these are missing values, where = '
+    ),
+    log(HEAD, "0,{item},2020-01-{day:02}") + "u1,i1,2020-01-30\n": (
+        'note       the user "0" has 360 of 361 events: if that stands for nobody, where = { user '
+        '= { not = ["0"] } } under [data] leaves them out'
     ),
 }
 
@@ -171,16 +180,67 @@ def test_what_is_odd_or_guessed_by_values_is_said(tmp_path: Path, text: str, wor
 
 
 def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
-    """The first thousand rows are views; the others are rare, and not to be lost."""
-    views = log("user,item,time,event", f"{ROW},view") + "u1,i1,2020-01-30,view\n" * 1200
-    values, told = guessed(tmp_path, views + "u1,i2,2020-01-30,buy\n")
+    """The first thousand rows are plays; the others are rare, and not to be lost."""
+    views = log("user,item,time,event", f"{ROW},play") + "u1,i1,2020-01-30,play\n" * 1200
+    values, told = guessed(tmp_path, views + "u1,i2,2020-01-30,skip\n")
     assert values["data"]["kind"] == "event"
-    assert values["evaluation"]["hits"] == ["view", "buy"]
-    assert "kind       column event, with view, buy: all count as hits" in told
+    assert values["evaluation"]["hits"] == ["play", "skip"]
+    assert "kind       column event, with play, skip: all count as hits" in told
     rare = "".join(f"u1,i1,2020-01-30,t{n}\n" for n in range(30))  # words of all sorts are no types
     values, _ = guessed(tmp_path, views + rare)
     assert "kind" not in values["data"]
     assert "hits" not in values["evaluation"]
+
+
+@pytest.mark.parametrize(
+    ("column", "types", "hits"),
+    [
+        ("event", "view view addtocart transaction", "transaction"),
+        ("event_type", "view cart remove_from_cart purchase", "purchase"),
+        ("behavior", "pv fav cart buy", "buy"),
+        ("type", "clicks carts orders", "orders"),
+        ("event_name", "view_item add_to_cart begin_checkout", "begin_checkout"),
+        ("PURCHASE_FLG", "0 0 1", "1"),
+        ("behavior_type", "1 2 3 4", "4"),
+        ("action_type", "0 1 2 3", "2"),
+        ("action", "click order sale", "order sale"),
+        # One step, words of another kind, and codes of no column that is known are no funnel.
+        ("event", "purchase return", "purchase return"),
+        ("event", "play like", "play like"),
+        ("type", "1 2 3", "1 2 3"),
+    ],
+)
+def test_only_the_last_step_of_a_funnel_is_truth(
+    tmp_path: Path, column: str, types: str, hits: str
+) -> None:
+    every = types.split()
+    rows = log(f"{HEAD},{column}").splitlines()
+    text = "".join(f"{row},{every[n % len(every)]}\n" for n, row in enumerate(rows[1:]))
+    found = config_of(tmp_path, f"{rows[0]}\n{text}")
+    values = tomllib.loads(found.text)
+    assert (found.fault, set(values["evaluation"]["hits"])) == ("", set(hits.split()))
+    (line,) = (line for line in found.text.splitlines() if line.startswith("hits"))
+    (told,) = (line for line in found.told if line.startswith("kind"))
+    if set(hits.split()) == set(every):
+        assert "all are true items" in line
+        assert told.endswith(": all count as hits")
+    else:
+        assert "  # only the last step of " in line
+        whole = tomllib.loads("hits" + line.partition("; for all")[2].replace(":", " =", 1))
+        assert set(whole["hits"]) == set(every)
+        assert " truth; [evaluation] hits takes others too" in told
+
+
+def test_events_that_a_long_gap_cuts_off_are_left_out_and_said(tmp_path: Path) -> None:
+    values, told = guessed(tmp_path, log(HEAD) + "u1,i1,2037-01-01\n")
+    assert values["data"]["where"] == {"time": {"max": date(2020, 1, 30)}}
+    assert values["split"] == {"strategy": "time", "valid_days": 7}
+    assert (
+        "where      360 events run from 2020-01-01 to 2020-01-30, and 1 event follows on "
+        "2037-01-01, after a gap longer than the log before it: left out; with max = 2037-01-01 "
+        "it is kept"
+    ) in told
+    assert "note       log.csv: 1 of 361 rows left out (kept: time <= 2020-01-30)" in told
 
 
 def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
