@@ -66,6 +66,7 @@ def compare(
     rank_column: options.RankColumn = None,
     score_column: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -109,7 +110,7 @@ _COMMON = ("metric", "baseline", "correction", "resamples", "seed")
 _OF_RUNS = ("model", "all_pairs", "public_share", "slices")
 OF_SUBMISSIONS = ("solution", "config", "sample", "items", "k", "keep", "separator", "strict",
                   "force", "user_column", "item_column", "rank_column", "score_column", "row_order",
-                  "set_")  # fmt: skip
+                  "ids", "set_")  # fmt: skip
 """Options that go with submissions, and not with runs, by the parameters of commands."""
 
 

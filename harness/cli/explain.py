@@ -50,6 +50,7 @@ def explain(
     rank_column: options.RankColumn = None,
     score_column: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -71,7 +72,8 @@ def explain(
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
         asked = _asked(source, metric, k, config)
         if source.is_dir():
-            submitted = _of_run(source, model, repeat, fold, config or solution or set_, asked)
+            also = config or solution or set_ or ids
+            submitted = _of_run(source, model, repeat, fold, also, asked)
         elif model is not None or repeat or fold is not None:
             raise UsageError(
                 f"{source}: --model, --repeat and --fold go with a run, not with a file"
@@ -88,6 +90,7 @@ def explain(
                 solution=solution,
                 named=named,
                 separator=separator,
+                ids=ids,
                 keep_users_without_items=keep,
             )
             submitted = _of_file(source, terms, asked)
@@ -166,6 +169,6 @@ def _of_run(
     if also:
         raise UsageError(
             f"{folder}: a run knows its evaluation set; leave --config and --solution out, and "
-            "--set"
+            "--set and --ids"
         )
     return of_run(folder, model, repeat, asked, fold)

@@ -58,6 +58,7 @@ def leaderboard(
     rank_column: options.RankColumn = None,
     score_column: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     format_: FormatOption = "table",

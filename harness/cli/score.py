@@ -54,6 +54,7 @@ def score(
     rank: options.RankColumn = None,
     score_: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -89,6 +90,7 @@ def score(
                 solution=solution,
                 named=Named(user, item, rank, score_, row_order=row_order),
                 separator=separator,
+                ids=ids,
                 keep_users_without_items=keep,
             )
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
@@ -116,7 +118,7 @@ def score(
 
 _BESIDE = ("config", "solution", "sample", "items", "k", "conventions", "keep", "separator",
            "strict", "force", "codabench", "evalai", "user", "item", "rank", "score_", "row_order",
-           "set_")  # fmt: skip
+           "ids", "set_")  # fmt: skip
 """What goes with a file, and not with a run, by the parameters of `score`."""
 
 

@@ -46,6 +46,7 @@ def validate(
     rank: options.RankColumn = None,
     score: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -70,6 +71,7 @@ def validate(
         solution=solution,
         named=Named(user, item, rank, score, row_order=row_order),
         separator=separator,
+        ids=ids,
     )
     if terms.fold:
         note(f"note  {terms.fold}")

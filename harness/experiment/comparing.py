@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from harness.core.errors import UsageError
 from harness.core.io import as_path, exists
@@ -44,6 +44,7 @@ class _Rules(TypedDict, total=False):
     rank_column: str | None
     score_column: str | None
     row_order: bool
+    ids: Literal["exact"] | None
 
 
 class _Compared(_Rules, total=False):
@@ -91,6 +92,7 @@ def compare(
     rank_column: str | None = None,
     score_column: str | None = None,
     row_order: bool = False,
+    ids: Literal["exact"] | None = None,
 ) -> Compared | ComparedSubmissions:
     """Compare the models of runs on one evaluation set, or submissions by one solution.
 
@@ -100,7 +102,7 @@ def compare(
         The folders of one or more runs. With `solution` or `config`: two or more files of lists,
         or a mapping of names to files or frames (pandas, Polars, Arrow).
     solution, config, sample, items, k, separator, keep_users_without_items, strict, force,
-    user_column, item_column, rank_column, score_column, row_order
+    user_column, item_column, rank_column, score_column, row_order, ids
         As of `harness.score`, for submissions alone.
     metric : str or Metric, optional
         One of the runs' metrics, by default the first; of submissions the config's first, or the
@@ -151,6 +153,7 @@ def compare(
         "keep_users_without_items": keep_users_without_items,
         "strict": strict,
         "force": force,
+        "ids": ids,
     }
     if solution is None and config is None:
         refuse_beside(files | vars(columns), "submissions: name solution= or config= with them")
@@ -201,6 +204,7 @@ def leaderboard(
     rank_column: str | None = None,
     score_column: str | None = None,
     row_order: bool = False,
+    ids: Literal["exact"] | None = None,
 ) -> Leaderboard | Ranking:
     """Rank the runs of a folder by evaluation set, or submissions by one solution.
 
@@ -221,7 +225,7 @@ def leaderboard(
         Of runs, only the evaluation set whose fingerprint begins so.
     solution, config, sample, items, k, correction, resamples, seed, separator,
     keep_users_without_items, strict, force, user_column, item_column, rank_column, score_column,
-    row_order
+    row_order, ids
         As of `compare`, for submissions alone.
 
     Raises
@@ -240,6 +244,7 @@ def leaderboard(
         "keep_users_without_items": keep_users_without_items,
         "strict": strict,
         "force": force,
+        "ids": ids,
     }
     runs: dict[str, Any] = {"model": model, "evaluation_set": evaluation_set}
     if solution is None and config is None:
@@ -273,6 +278,7 @@ def contest(
     named: Named,
     sample: Path | str | None = None,
     items: Path | str | None = None,
+    ids: Literal["exact"] | None = None,
     overrides: Sequence[str] = (),
     **rules: Any,
 ) -> Contest:
@@ -286,6 +292,7 @@ def contest(
         named=named,
         separator=separator,
         keep_users_without_items=keep_users_without_items,
+        ids=ids,
     )
     asked = parse(metric, terms.folder) if isinstance(metric, str) else metric
     if asked is not None and not isinstance(asked, Metric):

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -248,13 +248,14 @@ def score(
     rank_column: str | None = None,
     score_column: str | None = None,
     row_order: bool = False,
+    ids: Literal["exact"] | None = None,
 ) -> Scored:
     """Validate a submission and score it.
 
     Parameters
     ----------
     submission, config, solution, sample, items, separator, strict, user_column, item_column,
-    rank_column, score_column, row_order
+    rank_column, score_column, row_order, ids
         As for `validate`; a config or a solution is needed.
     metrics : text, Metric or a sequence of them
         The config's, the competition's or the usual ones by default.
@@ -290,6 +291,7 @@ def score(
         named=Named(user_column, item_column, rank_column, score_column, row_order=row_order),
         separator=separator,
         keep_users_without_items=keep_users_without_items,
+        ids=ids,
     )
     none = isinstance(metrics, (list, tuple)) and not metrics
     asked = () if none else metrics_of(metrics, folder=terms.folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.core.errors import HarnessError
 from harness.experiment.terms import Terms, path_or_frame
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from harness.config import Config
 
-_USERS, _ITEMS = frozenset({"SUB202", "SUB209"}), frozenset({"SUB304", "SUB305", "SUB312"})
+_USERS = frozenset({"SUB202", "SUB207", "SUB209"})
+_ITEMS = frozenset({"SUB304", "SUB305", "SUB306", "SUB307", "SUB312", "SUB317"})
 """What users and items are told whom no table has."""
 
 
@@ -89,6 +90,7 @@ def validate(
     rank_column: str | None = None,
     score_column: str | None = None,
     row_order: bool = False,
+    ids: Literal["exact"] | None = None,
 ) -> Validation:
     """Return everything that is wrong with a submission.
 
@@ -118,6 +120,8 @@ def validate(
         ``rank`` or ``score`` by default, if there is one.
     row_order : bool
         Whether the rows of a user stand in order, the best first, whatever columns there are.
+    ids : "exact", optional
+        Compare ids letter by letter. By default an id that only looks like a known one is a fault.
 
     Returns
     -------
@@ -131,6 +135,12 @@ def validate(
     """
     named = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
     terms = Terms.of(
-        config, sample=sample, items=items, solution=solution, named=named, separator=separator
+        config,
+        sample=sample,
+        items=items,
+        solution=solution,
+        named=named,
+        separator=separator,
+        ids=ids,
     )
     return examine_on(path_or_frame(submission, "submission"), terms, k, strict=strict).validation

@@ -111,7 +111,7 @@ def test_a_file_with_errors_is_refused_as_score_refuses_it(tmp_path: Path) -> No
 
 
 def test_lists_of_strangers_are_refused_as_score_refuses_them(tmp_path: Path) -> None:
-    settings = config(tmp_path, "user,items\nANN,b\nBOB,a\n")
+    settings = config(tmp_path, "user,items\nyve,b\nzoe,a\n")
     with pytest.raises(HarnessError) as by_score:
         harness.score(tmp_path / "lists.csv", config=settings)
     with refusal(DataError, f'model "m": {by_score.value}'):

@@ -72,7 +72,7 @@ def test_a_right_file_is_told_the_cause(strict: bool) -> None:
 
 def test_files_are_scored_by_such_data() -> None:
     """The ids without zeros are those of the data: c1 hits at the second place, 1/2; c2 not."""
-    with refusal(SubmissionError, "SUB304") as caught:
+    with refusal(SubmissionError, "SUB317", '"706016001" is known') as caught:
         harness.score("ten.csv", config=config())
     result = harness.score("nine.csv", config=config())
     assert result.metrics["MAP@12"].mean == 1 / 4
