@@ -26,8 +26,8 @@ SPACES, EXPONENT, DECIMAL, QUOTES, ZEROS, CASE, OTHERWISE = (
     "spaces", "exponent", "decimal", "quotes", "zeros", "case", "otherwise"
 )  # fmt: skip
 """What happened to an id that is alike to another."""
-_AT, FORM = "at", "form"
-_KEPT, _HEAD, _LENGTH = "kept", "head", "length"
+AT, FORM = "at", "form"
+KEPT, HEAD, LENGTH = "kept", "head", "length"
 
 _UNSEEN = rf"[\p{{Cc}}\p{{Cf}}{BLANK}--\s]"
 _ODD_SPACE = r"[\s--\x20]"
@@ -75,7 +75,7 @@ class Forms:
         joined : bool
             Whether a space within an id that is no plain one may also be none, as in 12 345.
         """
-        rows = pl.DataFrame({FORM: ids}).with_row_index(_AT)
+        rows = pl.DataFrame({FORM: ids}).with_row_index(AT)
         is_plain = ids.str.contains(_PLAIN)
         odd = rows.filter(~is_plain)
         spaced = odd.with_columns(_seen(odd[FORM]))
@@ -105,7 +105,7 @@ def alike(some: Forms, others: Forms) -> pl.DataFrame:
     >>> alike(file, known).rows()
     [(0, 2), (1, 0), (3, 3)]
     """
-    one, other = some.plain.rename({_AT: ONE}), others.plain.rename({_AT: OTHER})
+    one, other = some.plain.rename({AT: ONE}), others.plain.rename({AT: OTHER})
     pairs = [
         one.join(other, on=FORM),
         *_of_exponents(some, others, ONE, OTHER),
@@ -145,9 +145,19 @@ def _seen(ids: pl.Series, space: str = " ") -> pl.Series:
 
 
 def _folded(rows: pl.DataFrame) -> pl.DataFrame:
-    bare = rows[FORM].str.replace(_QUOTED, "$1").str.strip_chars()
-    plain = _uncased(bare).str.replace(_DECIMAL, "$1").str.replace(_PADDED, "$1")
-    return rows.with_columns(plain)
+    ids = rows[FORM]
+    bare = _replaced(ids, ids.str.contains(f"^{_QUOTES}"), _QUOTED).str.strip_chars()
+    plain = _uncased(bare)
+    whole = _replaced(plain, plain.str.contains(".0", literal=True), _DECIMAL)
+    return rows.with_columns(_replaced(whole, whole.str.starts_with("0"), _PADDED))
+
+
+def _replaced(texts: pl.Series, some: pl.Series, pattern: str) -> pl.Series:
+    """Return texts, of which some are replaced by the first group of a pattern: few, as a rule."""
+    if not some.any():
+        return texts
+    changed = texts.filter(some).str.replace(pattern, "$1")
+    return texts.clone().scatter(some.arg_true(), changed)
 
 
 def _uncased(ids: pl.Series) -> pl.Series:
@@ -167,11 +177,11 @@ def _exponents(plain: pl.DataFrame) -> pl.DataFrame:
     digits = part("1").fill_null(part("4")) + part("2").fill_null(part("5")).fill_null("")
     length = part("3").fill_null(part("6")).cast(pl.UInt32) + 1
     found = rows.with_columns(
-        digits.cast(pl.UInt64, strict=False).alias(_HEAD),
-        digits.str.len_bytes().alias(_KEPT),
-        length.alias(_LENGTH),
+        digits.cast(pl.UInt64, strict=False).alias(HEAD),
+        digits.str.len_bytes().alias(KEPT),
+        length.alias(LENGTH),
     )
-    return found.filter((pl.col(_KEPT) <= _MOST_KEPT) & (pl.col(_KEPT) <= pl.col(_LENGTH)))
+    return found.filter((pl.col(KEPT) <= _MOST_KEPT) & (pl.col(KEPT) <= pl.col(LENGTH)))
 
 
 def _rounded(numbers: pl.DataFrame, kept: int) -> pl.DataFrame:
@@ -183,17 +193,18 @@ def _rounded(numbers: pl.DataFrame, kept: int) -> pl.DataFrame:
     more = up == 10 * least  # 9.99 is rounded to 10.0
     length = text.str.len_bytes()
     ups = numbers.with_columns(
-        pl.when(more).then(least).otherwise(up).cast(pl.UInt64).alias(_HEAD),
-        (length + more.cast(pl.UInt32)).alias(_LENGTH),
+        pl.when(more).then(least).otherwise(up).cast(pl.UInt64).alias(HEAD),
+        (length + more.cast(pl.UInt32)).alias(LENGTH),
+        pl.lit(kept, pl.UInt32).alias(KEPT),
     )
     half = rest.str.contains("^50*$")
-    downs = numbers.with_columns(head.alias(_HEAD), length.alias(_LENGTH)).filter(half)
+    downs = ups.with_columns(head.alias(HEAD), length.alias(LENGTH)).filter(half)
     return pl.concat([ups, downs])
 
 
 def _of_exponents(exponents: Forms, numbers: Forms, *names: str) -> Iterator[pl.DataFrame]:
     """Yield pairs of exponents and of the numbers that they may have been."""
     one, other = names
-    for (kept,), own in exponents.exponents.group_by(_KEPT):
-        whole = numbers.rounded(int(kept)).rename({_AT: other})
-        yield own.rename({_AT: one}).join(whole, on=[_HEAD, _LENGTH])
+    for (kept,), own in exponents.exponents.group_by(KEPT):
+        whole = numbers.rounded(int(kept)).rename({AT: other})
+        yield own.rename({AT: one}).join(whole, on=[HEAD, LENGTH])
