@@ -27,7 +27,6 @@ from harness.experiment.run import run
 SINGLE = CONFIGS | {
     "leaderboards": {"compare": {"public_shares": [0.4], "resamples": 130}},
     "catalogue": {"data": {"items": "things.csv"}, "evaluation": {"candidates": "catalogue"}},
-    "users who look alike": {"split": {"strategy": "given", "valid": "alike.csv"}},
 }
 """Configs of one evaluation set, of every kind."""
 FOLDS = {"split": {"strategy": "time", "valid_days": 2, "folds": 3}}
@@ -36,8 +35,7 @@ COUNTS = dict(zip(SINGLE, [1, 64, *[2, 7] * len(SINGLE)], strict=False))
 
 
 def many(folder: Path, name: str, **sections: Any) -> Config:
-    alike = small.LATER.replace("user3,", "user3\u200b,").replace("user1", "USER1")
-    small.write(folder, {"things.csv": "item,name\na,x\nb,y\ne,z\n", "alike.csv": alike})
+    small.write(folder, {"things.csv": "item,name\na,x\nb,y\ne,z\n"})
     return small.many(folder, **{**SINGLE[name], **sections})
 
 
