@@ -121,8 +121,8 @@ def score(
 
 
 def _value(given: pl.DataFrame, against: Against, truth: Solution, metric: Metric) -> float:
-    """Return the score of a submission without faults."""
-    found = examine(given, against, truth, places=metric.k)
+    """Return the score of a submission without faults, of which nothing more is told."""
+    found = examine(given, against.exactly(), truth, places=metric.k)
     submitted = lists_of_validated(given, found, truth, metric.k)
     try:
         value = score_lists(submitted, (metric,), metric.k or 1).metrics[str(metric)].mean

@@ -1,15 +1,17 @@
 """What is wrong with a submission, in plain Python: slow, and easy to check against the texts."""
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
 
-from harness.core.errors import printable
+from harness.core.errors import visible
 from harness.metrics import mapk
 
 USERS = ["ann", "bob", "cem"]
 ITEMS = ["0706016001", "0706016002", "0706016003"]
 K = 12
 WORDS = {"nan", "none", "null", "na", "n/a", "<na>", "nat", "nil"}
+QUOTES = "'\"`´‘’“”„«»"
 SEPARATORS = re.compile("[,;|\t\n\r \u00a0\u2000-\u200f\u3000]")
 
 Brief = tuple[int | None, str, int, int]
@@ -44,10 +46,8 @@ def reference(content: str) -> dict[str, Brief]:
         found["SUB201"] = (None, missing[0], len(missing), len(missing))
     strange = [shown(value) for _, (code, value) in faults if code == "SUB202"]
     if strange and not {*known.values(), *torn} & {*USERS}:
-        case = all(value.casefold() in USERS for value in strange[:5])
-        asked = strange[0].casefold() if case else USERS[0]
-        value = f'found "{strange[0]}", asked for "{asked}"'
-        found["SUB213" if case else "SUB212"] = (None, value, 1, 1)
+        value = f'found "{strange[0]}", asked for "{USERS[0]}"'
+        found["SUB212"] = (None, value, 1, 1)
     totals = {
         "SUB010": len(re.findall("\r(?!\n)", text)),
         "SUB401": len(lists) if len(lists) > 1 and all(x == lists[0] for x in lists) else 0,
@@ -105,7 +105,9 @@ def of_user(cell: str) -> Iterator[Fault]:
     if not user:
         yield "SUB208", cell
         return
-    if user not in USERS:
+    if user not in USERS and who(user) in USERS and who(user) == user.strip():
+        yield "SUB207", cell  # spaces of another kind
+    elif user not in USERS:
         yield ("SUB209" if who(user) in USERS else "SUB202"), user
     elif user != cell:
         yield "SUB207", cell
@@ -115,7 +117,24 @@ def who(cell: str) -> str:
     """Return the user that an id means, or the id."""
     user = cell.strip(" \t\r")
     bare = undressed(user)[0]
-    return bare if bare in USERS and user not in USERS else user
+    if bare in USERS and user not in USERS:
+        return bare
+    alike = meant(user, USERS) if user not in USERS else []
+    return alike[0] if alike else user
+
+
+def meant(text: str, known: Iterable[str], *, joined: bool = True) -> list[str]:
+    """Return the known ids, without exponents among them, that a text has a form of."""
+    return sorted(other for other in known if forms(text, joined=joined) & forms(other))
+
+
+def forms(text: str, *, joined: bool = True) -> set[str]:
+    seen = "".join(c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf"))
+    spaced = {re.sub(r"[^\S ]", space, seen).strip() for space in (" ", "" if joined else " ")}
+    bare = {s.lstrip(QUOTES).rstrip(QUOTES if s[:1] in QUOTES else "").strip() for s in spaced}
+    folded = {unicodedata.normalize("NFC", one.casefold()) for one in bare}
+    whole = {re.sub(r"^(-?[0-9]+)\.0+$", r"\1", one) for one in folded}
+    return {re.sub("^0+([0-9]+)$", r"\1", one) for one in whole} - {""}
 
 
 def of_list(cell: str) -> Iterator[Fault]:
@@ -137,6 +156,10 @@ def of_item(word: str) -> list[str]:
     if word in ITEMS:
         return []
     bare, codes = undressed(word)
+    whole = bare.partition(".")[0]
+    restored = re.fullmatch(r"\d+(\.0+)?", bare, re.ASCII) and whole.zfill(10) in ITEMS
+    if alike := [] if restored else meant(word, ITEMS, joined=False):
+        return [how(word, alike[0])]
     if not bare:
         return codes or ["SUB304"]
     if bare.lower() in WORDS:
@@ -149,11 +172,22 @@ def of_item(word: str) -> list[str]:
         return [*codes, "SUB310"] if "SUB310" not in codes else codes
     if not re.fullmatch(r"\d+(\.0+)?", bare, re.ASCII):
         return [*codes, "SUB304"]
-    whole = bare.partition(".")[0]
     codes += ["SUB306"] * ("." in bare)
     if whole.zfill(10) not in ITEMS:
         return [*codes, "SUB304"]
     return codes + ["SUB305"] * (len(whole) < 10)
+
+
+def how(word: str, item: str) -> str:
+    """Return what happened to an item that stands for another."""
+    seen = word.strip()
+    if seen == item:
+        return "SUB317"
+    if re.fullmatch(r"\d+\.0+", seen.strip(QUOTES)):
+        return "SUB306"
+    if seen[0] in QUOTES:
+        return "SUB310"
+    return "SUB305" if seen.isdigit() and len(seen) < len(item) else "SUB317"
 
 
 def undressed(word: str) -> tuple[str, list[str]]:
@@ -173,7 +207,7 @@ def undressed(word: str) -> tuple[str, list[str]]:
 
 
 def shown(value: str) -> str:
-    return printable(value[:80]) + ("…" if len(value) > 80 else "")
+    return visible(value[:80]) + ("…" if len(value) > 80 else "")
 
 
 def lists(content: str) -> dict[str, list[str]]:

@@ -77,6 +77,8 @@ LATER = "user,item,time,event,stars,share\n" + "".join(
     for day, item in ((8, "ab"[user % 2]), (9, "c"))
 )
 """For a given split of `MANY`, which has a of the 8th, 20 of these 80 events, too."""
+ALIKE = LATER.replace("user3,", "user3\u200b,").replace("user1", "USER1")
+"""The same with 12 users who are new there, and look like others."""
 MODELS: list[dict[str, Any]] = [
     POPULAR,
     {**RANDOM, "repeats": 3},
@@ -100,6 +102,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "a third": {"split": {"strategy": "fraction", "fraction": 0.34, "ties": "id"}},
     "by row": {"split": {"strategy": "last_n", "n": 1, "ties": "file"}},
     "given": {"split": {"strategy": "given", "valid": "later.csv"}},
+    "users alike": {"split": {"strategy": "given", "valid": "alike.csv"}},
     "every metric": {
         "evaluation": {
             "metrics": ["MAP@3", "NDCG@2", "MicroRecall@3", "Coverage@3", "Gini@3", "Novelty@3"],
@@ -170,7 +173,8 @@ def many(folder: Path, **sections: Any) -> Config:
     And of those in `more`.
     """
     towns = "".join(f"user{user},{'xy'[user % 2]}\n" for user in range(40))
-    write(folder, {"people.csv": "user,town\n" + towns, "later.csv": LATER})
+    tables = {"people.csv": "user,town\n" + towns, "later.csv": LATER, "alike.csv": ALIKE}
+    write(folder, tables)
     return config(folder, *MODELS, *sections.pop("more", []), log=MANY, **sections)
 
 

@@ -69,6 +69,7 @@ def compare(
     truth_user_column: options.TruthUserColumn = None,
     truth_item_column: options.TruthItemColumn = None,
     grade_column: options.GradeColumn = None,
+    ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -110,7 +111,8 @@ def compare(
 _COMMON = ("metric", "baseline", "correction", "resamples", "seed")
 OF_SUBMISSIONS = ("solution", "config", "sample", "items", "k", "keep", "separator", "strict",
                   "force", "user_column", "item_column", "rank_column", "score_column", "row_order",
-                  "truth_user_column", "truth_item_column", "grade_column", "set_")  # fmt: skip
+                  "truth_user_column", "truth_item_column", "grade_column", "ids",
+                  "set_")  # fmt: skip
 """Options that go with submissions, and not with runs, by the parameters of commands."""
 
 

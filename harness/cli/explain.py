@@ -54,6 +54,7 @@ def explain(
     truth_user_column: options.TruthUserColumn = None,
     truth_item_column: options.TruthItemColumn = None,
     grade_column: options.GradeColumn = None,
+    ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -101,6 +102,7 @@ def explain(
                 solution=solution,
                 named=named,
                 separator=separator,
+                ids=ids,
                 keep_users_without_items=keep,
             )
             submitted = _of_file(source, terms, asked)

@@ -16,7 +16,7 @@ _OF_LISTS = (
     *("CONFIG", "--config", "--set", "--solution", "--sample", "--items"),
     *("--keep-users-without-items", "--separator", "--strict", "--force", "--k"),
     *("--user-column", "--item-column", "--rank-column", "--score-column", "--row-order"),
-    *("--truth-user-column", "--truth-item-column", "--grade-column"),
+    *("--truth-user-column", "--truth-item-column", "--grade-column", "--ids"),
 )
 """How lists in files are read, and what they are scored against: a run knows all that."""
 FORMS: dict[str, dict[str, tuple[str, ...]]] = {

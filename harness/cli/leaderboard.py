@@ -61,6 +61,7 @@ def leaderboard(
     truth_user_column: options.TruthUserColumn = None,
     truth_item_column: options.TruthItemColumn = None,
     grade_column: options.GradeColumn = None,
+    ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     format_: FormatOption = "table",

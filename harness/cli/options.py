@@ -108,6 +108,14 @@ ScoreColumn = Annotated[str | None, typer.Option("--score-column", help="Default
 RowOrder = Annotated[
     bool, typer.Option("--row-order", help="The rows of a user stand in order, the best first.")
 ]
+Ids = Annotated[
+    Literal["exact"] | None,
+    typer.Option(
+        "--ids",
+        help="exact: compare ids letter by letter. By default an id that only looks like a known "
+        "one (zeros, spaces, case, what nobody can see) is a fault.",
+    ),
+]
 
 Fold = Annotated[
     int | None,

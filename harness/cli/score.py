@@ -58,6 +58,7 @@ def score(
     truth_user: options.TruthUserColumn = None,
     truth_item: options.TruthItemColumn = None,
     grade: options.GradeColumn = None,
+    ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -103,6 +104,7 @@ def score(
                     grade=grade,
                 ),
                 separator=separator,
+                ids=ids,
                 keep_users_without_items=keep,
             )
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):

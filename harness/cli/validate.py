@@ -49,6 +49,7 @@ def validate(
     truth_user: options.TruthUserColumn = None,
     truth_item: options.TruthItemColumn = None,
     grade: options.GradeColumn = None,
+    ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -82,6 +83,7 @@ def validate(
             grade=grade,
         ),
         separator=separator,
+        ids=ids,
     )
     if terms.fold:
         note(f"note  {terms.fold}")

@@ -219,6 +219,7 @@ class SubmissionConfig(Section):
     items: str | None = None
     separator: Literal[" ", ",", ";", "|"] | None = None
     item_digits: Annotated[int, Field(ge=0, le=64)] = 0
+    ids: Literal["exact"] | None = None
 
 
 class SubmissionOnly(Section):

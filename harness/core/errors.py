@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from datetime import date, time
 from difflib import get_close_matches
@@ -115,3 +117,31 @@ def printable(text: str, keep: str = "") -> str:
     'a�[2Jb'
     """
     return "".join(c if c.isprintable() or c in keep else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+BLANK = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef"
+)
+"""Ranges of characters that nobody can see, beside those that `str.isprintable` refuses."""
+
+
+def visible(text: str) -> str:
+    r"""Return text in which all that cannot be seen, but for plain spaces, is written as its code.
+
+    So are accents that stand apart from their letters: what looks the same is written otherwise.
+
+    Examples
+    --------
+    >>> print(visible("u1\u200b"), visible("caf\u00e9"), visible("cafe\u0301"))
+    u1\u200b café cafe\u0301
+    """
+    apart = unicodedata.normalize("NFC", text) != text
+    return "".join(
+        f"\\u{ord(letter):04x}"
+        if not letter.isprintable()
+        or re.match(f"[{BLANK}]", letter)
+        or (apart and unicodedata.combining(letter))
+        else letter
+        for letter in text
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from harness.core.errors import UsageError
 from harness.core.io import as_path, exists
@@ -47,6 +47,7 @@ class _Rules(TypedDict, total=False):
     truth_user_column: str | None
     truth_item_column: str | None
     grade_column: str | None
+    ids: Literal["exact"] | None
 
 
 class _Compared(_Rules, total=False):
@@ -97,6 +98,7 @@ def compare(
     truth_user_column: str | None = None,
     truth_item_column: str | None = None,
     grade_column: str | None = None,
+    ids: Literal["exact"] | None = None,
 ) -> Compared | ComparedSubmissions:
     """Compare the models of runs on one evaluation set, or submissions by one solution.
 
@@ -107,7 +109,7 @@ def compare(
         or a mapping of names to files or frames (pandas, Polars, Arrow).
     solution, config, sample, items, k, separator, keep_users_without_items, strict, force,
     user_column, item_column, rank_column, score_column, row_order, truth_user_column,
-    truth_item_column, grade_column
+    truth_item_column, grade_column, ids
         As of `harness.score`, for submissions alone.
     metric : str or Metric, optional
         One of the runs' metrics, by default the first; of submissions the config's first, or the
@@ -167,6 +169,7 @@ def compare(
         "keep_users_without_items": keep_users_without_items,
         "strict": strict,
         "force": force,
+        "ids": ids,
     }
     if solution is None and config is None:
         refuse_beside(files | vars(columns), "submissions: name solution= or config= with them")
@@ -220,6 +223,7 @@ def leaderboard(
     truth_user_column: str | None = None,
     truth_item_column: str | None = None,
     grade_column: str | None = None,
+    ids: Literal["exact"] | None = None,
 ) -> Leaderboard | Ranking:
     """Rank the runs of a folder by evaluation set, or submissions by one solution.
 
@@ -240,7 +244,7 @@ def leaderboard(
         Of runs, only the evaluation set whose fingerprint begins so.
     solution, config, sample, items, k, correction, resamples, seed, separator,
     keep_users_without_items, strict, force, user_column, item_column, rank_column, score_column,
-    row_order, truth_user_column, truth_item_column, grade_column
+    row_order, truth_user_column, truth_item_column, grade_column, ids
         As of `compare`, for submissions alone.
 
     Raises
@@ -268,6 +272,7 @@ def leaderboard(
         "keep_users_without_items": keep_users_without_items,
         "strict": strict,
         "force": force,
+        "ids": ids,
     }
     runs: dict[str, Any] = {"model": model, "evaluation_set": evaluation_set}
     if solution is None and config is None:
@@ -301,6 +306,7 @@ def contest(
     named: Named,
     sample: Path | str | None = None,
     items: Path | str | None = None,
+    ids: Literal["exact"] | None = None,
     overrides: Sequence[str] = (),
     **rules: Any,
 ) -> Contest:
@@ -314,6 +320,7 @@ def contest(
         named=named,
         separator=separator,
         keep_users_without_items=keep_users_without_items,
+        ids=ids,
     )
     asked = parse(metric, terms.folder) if isinstance(metric, str) else metric
     if asked is not None and not isinstance(asked, Metric):

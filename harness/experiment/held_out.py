@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from harness.config import Config, GivenSplit
-from harness.core.errors import UsageError, counted, printable
+from harness.core.alike import AT, FORM, Forms
+from harness.core.errors import UsageError, counted, visible
 from harness.experiment.list_table import frames_of
 from harness.experiment.run_folder import FOLD
 from harness.protocol.evaluation_set import EvaluationSet
@@ -68,20 +69,21 @@ class HeldOut:
 
 
 def _written_otherwise(folds: Sequence[pl.DataFrame]) -> Iterator[str]:
-    """Yield a note where ids of two folds' users differ by zeros, blanks or case alone."""
-    plain = pl.col("user").str.strip_chars().str.to_lowercase().str.strip_chars_start("0")
+    """Yield a note where users of two folds have ids that are alike."""
+    users = frames_of(folds).with_row_index(AT)
+    plain = Forms.of(users["user"]).plain.rename({FORM: "plain"})
     # Where one file has both, they are two users.
     apart = pl.col("user").n_unique().over("plain", FOLD) == 1
     found = (
-        frames_of(folds)
-        .with_columns(plain=plain)
+        users.join(plain, on=AT, maintain_order="left")
         .filter(apart)
         .unique(["plain", "user"], keep="first", maintain_order=True)
         .filter(pl.len().over("plain") > 1)
         .sort("plain", maintain_order=True)
     )
     if len(found):
-        told = (f'"{printable(user)}" of fold {n}' for user, n, _ in found.head(2).iter_rows())
+        first = found.head(2).select("user", FOLD).iter_rows()
+        told = (f'"{visible(user)}" of fold {n}' for user, n in first)
         yield (
             f"{counted(found['plain'].n_unique(), 'user')} may be written in two ways, such as "
             f"{' and '.join(told)}: ids are texts, so these are different users; write them alike"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.config import Config
+from harness.config import Config, GivenSplit
 from harness.core.arrays import Floats, Int32, Int64
 from harness.core.errors import RecommenderError
 from harness.core.exact_sum import Largest, Sums
@@ -33,7 +33,15 @@ from harness.models.base import Recommender, Train
 from harness.models.item_stats import Catalogue, TrainCounts
 from harness.models.sums import FromSums, Step, fit_all, fits_in_parts, without_events
 from harness.models.sums import Steps as ModelSteps
-from harness.protocol import evaluation_set, fingerprint, split, strays, true_items, users
+from harness.protocol import (
+    evaluation_set,
+    fingerprint,
+    newcomers,
+    split,
+    strays,
+    true_items,
+    users,
+)
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.evaluation_set import Step as Funnel
 from harness.protocol.fingerprint import fields_of
@@ -186,6 +194,11 @@ def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
     true_items.require_types(data, config.evaluation)
     found = split.of_sums(split.divided(data, config.split), sums["split"])
     split.refuse_empty(found, data)
+    if isinstance(config.split, GivenSplit):
+        sides = partial(_users_of, config, core)
+        users = yield from newcomers.newcomer_steps(sums["odd"], sides)
+        items = split.newcomer_items(data, sums["items"], sums["valid items"])
+        found = replace(found, alike=(*users.notes("user"), *items))
     rule = config.evaluation.candidates or data.candidates
     in_train = sums["items"] > 0
     candidates = evaluation_set.candidates_of(data, found, rule, lambda: in_train)
@@ -206,7 +219,20 @@ def _counts(config: Config, core: Core | None, part: Dataset, *, late: bool) -> 
     items = counts_of(own.train.item, len(part.item_ids))
     highest = Largest(true_items.highest_grade(part, own, config.evaluation))
     sums: Sums = {"split": split.sums(own), "items": items, "highest": highest}
-    return {**sums, "late": strays.late_events(part)} if late else sums
+    if late:
+        sums["late"] = strays.late_events(part)
+    if not isinstance(config.split, GivenSplit):
+        return sums
+    odd = newcomers.odd_keys(newcomers.users_of(part, own.train, own.valid))
+    valid = counts_of(own.valid.item, len(part.item_ids))
+    return {**sums, "odd": odd, "valid items": valid}
+
+
+def _users_of(config: Config, core: Core | None, part: Dataset) -> newcomers.Sides:
+    """Return the users of a part of a given split, in both of its tables."""
+    part = within(core, part)
+    own = split.divided(part, config.split)
+    return newcomers.users_of(part, own.train, own.valid)
 
 
 def in_parts(models: Models) -> Iterator[tuple[int, str, Recommender]]:

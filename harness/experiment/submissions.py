@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -244,13 +244,14 @@ def score(
     truth_user_column: str | None = None,
     truth_item_column: str | None = None,
     grade_column: str | None = None,
+    ids: Literal["exact"] | None = None,
 ) -> Scored:
     """Validate a submission and score it.
 
     Parameters
     ----------
     submission, config, solution, sample, items, separator, strict, user_column, item_column,
-    rank_column, score_column, row_order, truth_user_column, truth_item_column, grade_column
+    rank_column, score_column, row_order, truth_user_column, truth_item_column, grade_column, ids
         As for `validate`; a config or a solution is needed.
     metrics : text, Metric or a sequence of them
         The config's, the competition's or the usual ones by default.
@@ -295,6 +296,7 @@ def score(
         ),
         separator=separator,
         keep_users_without_items=keep_users_without_items,
+        ids=ids,
     )
     none = isinstance(metrics, (list, tuple)) and not metrics
     asked = () if none else metrics_of(metrics, folder=terms.folder)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.core.errors import DataError, UsageError
 from harness.delimited.stream import Refused
@@ -41,6 +41,8 @@ class Terms:
         What stands between the items of a list.
     own : SubmissionOnly, optional
         A config without data, which says what submissions look like.
+    ids : "exact", optional
+        Where an id that is not known is another one, however alike; a config may say it too.
     """
 
     config: Config | None = None
@@ -51,6 +53,7 @@ class Terms:
     keep_users_without_items: bool = False
     separator: str | None = None
     own: SubmissionOnly | None = None
+    ids: Literal["exact"] | None = None
 
     @classmethod
     def of(
@@ -64,6 +67,7 @@ class Terms:
         named: Named | None = None,
         separator: str | None = None,
         keep_users_without_items: bool = False,
+        ids: Literal["exact"] | None = None,
     ) -> Terms:
         """Return the terms of a config, with data or without, and of what else is named.
 
@@ -89,6 +93,7 @@ class Terms:
             named=named,
             separator=separator,
             keep_users_without_items=keep_users_without_items,
+            ids=ids,
         )
 
     def __post_init__(self) -> None:
@@ -97,6 +102,8 @@ class Terms:
         if self.separator is not None and self.separator not in NAMES:
             allowed = ", ".join(f"'{one}' ({name})" for one, name in NAMES.items())
             raise UsageError(f"--separator is '{self.separator}'; expected one of {allowed}")
+        if self.ids not in (None, "exact"):
+            raise UsageError(f'--ids is {self.ids!r}; expected "exact", or leave it out')
         named = self.named or Named()
         columns = list(named.columns.values())
         if len(set(columns)) < len(columns):
@@ -194,8 +201,15 @@ class Terms:
         if self.config is not None:
             from harness.experiment import competition  # it takes pydantic and Polars
 
-            return replace(competition.of_config(self.config), named=self.named)
-        return self.like().asking()
+            found = replace(competition.of_config(self.config), named=self.named)
+        else:
+            found = self.like().asking()
+        return found.exactly() if self._exact else found
+
+    @property
+    def _exact(self) -> bool:
+        sections = (of.submission for of in (self.config, self.own) if of is not None)
+        return "exact" in (self.ids, *(section.ids for section in sections))
 
     def like(self) -> Against:
         """Return what submissions look like, as no config with data says it; without users' ids."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.core.errors import HarnessError
 from harness.experiment.terms import Terms, path_or_frame
@@ -74,6 +74,7 @@ def validate(
     truth_user_column: str | None = None,
     truth_item_column: str | None = None,
     grade_column: str | None = None,
+    ids: Literal["exact"] | None = None,
 ) -> Validation:
     """Return everything that is wrong with a submission.
 
@@ -108,6 +109,8 @@ def validate(
     grade_column : str, optional
         The solution's column that says how relevant an item is; items of grade 0 are not true.
         ``grade`` by default, if there is one; ``none``: every row is a true item.
+    ids : "exact", optional
+        Compare ids letter by letter. By default an id that only looks like a known one is a fault.
 
     Returns
     -------
@@ -130,6 +133,12 @@ def validate(
         grade=grade_column,
     )
     terms = Terms.of(
-        config, sample=sample, items=items, solution=solution, named=named, separator=separator
+        config,
+        sample=sample,
+        items=items,
+        solution=solution,
+        named=named,
+        separator=separator,
+        ids=ids,
     )
     return examine_on(path_or_frame(submission, "submission"), terms, k, strict=strict).validation

@@ -401,7 +401,9 @@ def _cure(emptied: str, split: Split) -> str:
         )
     elif split.until is None:  # a given one
         longer = "name a file with more events as [split] valid"
-        shorter = "check that [data] events and [split] valid write users alike"
+        shorter = "; ".join(
+            [*split.alike, "check that [data] events and [split] valid write users alike"]
+        )
     if emptied == HIT and split.in_both == split.n_events[1]:
         return f"{split.in_both_told}; leave such events out of one of the tables"
     if emptied == HIT:

@@ -18,6 +18,8 @@ from harness.core.errors import DataError, counted
 from harness.core.exact_sum import Largest, Sums
 from harness.core.random import id_hashes, mixed
 from harness.data.dataset import DAY_US, NO_TIME, Dataset, Events
+from harness.data.interactions import counts_of
+from harness.protocol.newcomers import newcomers, sides_of, users_of
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Split:
         How many events are on each side, where they are on disk and not in `train` and `valid`.
     in_both : int
         Validation events of a given split that are training events too.
+    alike : tuple of str
+        Notes on users and items of a given split who are new, and look like known ones.
     """
 
     train: Events
@@ -73,6 +77,7 @@ class Split:
     cuts: Cuts | None = None
     sizes: tuple[int, int] | None = None
     in_both: int = 0
+    alike: tuple[str, ...] = ()
 
     @property
     def n_events(self) -> tuple[int, int]:
@@ -89,8 +94,8 @@ class Split:
         """
         cuts = () if self.cuts is None else (self.cuts.told(),)
         if self.in_both == 0:
-            return cuts
-        return (*cuts, f"{self.in_both_told}: {_CONSEQUENCE[seen_items]}")
+            return (*cuts, *self.alike)
+        return (*cuts, *self.alike, f"{self.in_both_told}: {_CONSEQUENCE[seen_items]}")
 
     @property
     def in_both_told(self) -> str:
@@ -129,7 +134,17 @@ def split(dataset: Dataset, config: SplitConfig) -> Split:
     """
     found = divided(dataset, config)
     refuse_empty(found, dataset)
+    if isinstance(config, GivenSplit):
+        users = newcomers(users_of(dataset, found.train, found.valid))
+        n = len(dataset.item_ids)
+        items = (counts_of(events.item, n) for events in (found.train, found.valid))
+        return replace(found, alike=(*users.notes("user"), *newcomer_items(dataset, *items)))
     return found
+
+
+def newcomer_items(dataset: Dataset, train: Int64, valid: Int64) -> tuple[str, ...]:
+    """Return notes on new items that look like known ones, by the events of each on both sides."""
+    return newcomers(sides_of(dataset.item_ids, train > 0, valid > 0)).notes("item")
 
 
 def divided(dataset: Dataset, config: SplitConfig) -> Split:

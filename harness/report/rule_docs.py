@@ -121,6 +121,7 @@ def _plain(hint: str) -> str:
         between_items="put one space between items",
         apart="put one space between items",
         joined="join the items: ' '.join(items)",
+        unless="",
     )
 
 

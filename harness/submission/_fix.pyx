@@ -6,9 +6,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from harness.delimited._bytes cimport find, key
 from harness.delimited._lines cimport NO_ROW, trim
 from harness.submission cimport faults
-from harness.submission._keys cimport Ids, code_of
+from harness.submission._keys cimport Aliases, Ids, alias_of, code_of
 from harness.submission._repair cimport (
-    LOWER, SURE, UPPER, Restored, Room, is_dress, restore, separator, separator_bytes,
+    LONGEST, LOWER, SURE, UPPER, Restored, Room, is_dress, restore, separator, separator_bytes,
 )
 from harness.submission._scan cimport LIST, ORDER, USER
 
@@ -67,6 +67,8 @@ def mend(
     int32_t[::1] codes,
     Ids users,
     Ids items,
+    Aliases user_aliases,
+    Aliases item_aliases,
     uint8_t[::1] out,
     int64_t[::1] begins,
     int64_t[:, ::1] spans,
@@ -81,6 +83,8 @@ def mend(
         How long a list may be.
     codes : int32 array, (lines,)
         NO_ROW where there is no row; takes the user's code elsewhere.
+    user_aliases, item_aliases : Aliases
+        Ids that are not known and alike to one that is.
     begins : int64 array, (lines + 1,)
         Takes where each line begins in `buffer`.
     spans : int64 array, (lines, 2)
@@ -99,15 +103,16 @@ def mend(
                 )
                 continue
             start, stop, row = starts[line, USER], stops[line, USER], written
-            trim(buffer, &start, &stop)
+            if not users.exact:
+                trim(buffer, &start, &stop)
             named = start < stop
-            codes[line] = written_id(buffer, start, stop, users, room, out, &written)
+            codes[line] = written_id(buffer, start, stop, users, user_aliases, room, out, &written)
             written = cell(out, row, written)
             out[written] = COMMA
             begin = written + 1
             written = written_list(
-                buffer, starts[line, LIST], stops[line, LIST], between, space, width, items, room, met,
-                out, begin,
+                buffer, starts[line, LIST], stops[line, LIST], between, space, width, items,
+                item_aliases, room, met, out, begin,
             )
             written = cell(out, begin, written)
             for column in range(ORDER, starts.shape[1]):
@@ -203,18 +208,31 @@ cdef Py_ssize_t copy(
 
 
 cdef int known(
-    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids ids, Room room, Restored* found
+    const uint8_t[::1] buffer,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+    Ids ids,
+    Aliases aliases,
+    Room room,
+    Restored* found,
 ) except -1 nogil:
     """Tell an id's code, −1 unknown; marks of its damage; the length of what it was.
 
     The length is 0 where it stands there as it should, or where what it was cannot be told.
     """
+    cdef uint64_t own[2]
+    cdef int32_t alias
     found.code, found.marks, found.length = -1, 0, 0
     if stop - start <= LONGEST_ID:  # else the rest of a long list would be read again for each
         found.code = code_of(buffer, start, stop, ids)
     if found.code >= 0:
         return 0
     restore(buffer, start, stop, ids, room, found)
+    if found.code < 0 and stop - start <= LONGEST_ID:
+        key(buffer, start, stop, ids.low, ids.high, own)
+        alias = alias_of(own[0], own[1], aliases)
+        if alias >= 0:
+            return alias_known(alias, aliases, room, found)
     if ids.complete:
         if found.code < 0:
             found.length = 0
@@ -224,18 +242,35 @@ cdef int known(
     return 0
 
 
+cdef int alias_known(
+    int32_t alias, Aliases aliases, Room room, Restored* found
+) except -1 nogil:
+    """Tell the same of an alias; the room takes what it certainly is."""
+    cdef Py_ssize_t start = aliases.starts[alias], length = aliases.stops[alias] - start, at
+    found.code, found.marks, found.length = aliases.codes[alias], 0, 0
+    if length <= LONGEST:
+        for at in range(length):
+            room.mended[at] = aliases.texts[start + at]
+        found.length = length
+    return 0
+
+
 cdef int32_t written_id(
     const uint8_t[::1] buffer,
     Py_ssize_t start,
     Py_ssize_t stop,
     Ids users,
+    Aliases aliases,
     Room room,
     uint8_t[::1] out,
     Py_ssize_t* written,
 ) except -2 nogil:
     """Write a user's id as it was; return its code."""
     cdef Restored found
-    known(buffer, start, stop, users, room, &found)
+    if users.exact:
+        found.code, found.length = code_of(buffer, start, stop, users), 0
+    else:
+        known(buffer, start, stop, users, aliases, room, &found)
     if found.length > 0 and found.code >= 0:
         written[0] = copy(room.mended, 0, found.length, out, written[0])
     else:
@@ -251,6 +286,7 @@ cdef Py_ssize_t written_list(
     uint8_t space,
     Py_ssize_t width,
     Ids items,
+    Aliases aliases,
     Room room,
     Met met,
     uint8_t[::1] out,
@@ -267,12 +303,14 @@ cdef Py_ssize_t written_list(
         behind = end
         if behind - at > LONGEST_ID:  # else the rest of a long list would be looked at for each
             behind = separator(buffer, at, behind)
-        known(buffer, at, behind, items, room, &found)
+        known(buffer, at, behind, items, aliases, room, &found)
         if found.code < 0 and found.marks & 1 << faults.SEPARATOR:
             behind = separator(buffer, at, behind)
         before = written
         if behind > at:
-            written = written_item(buffer, at, behind, items, room, out, written + (held > 0))
+            written = written_item(
+                buffer, at, behind, items, aliases, room, out, written + (held > 0)
+            )
             key(out, before + (held > 0), written, items.low, items.high, own)
             if written == before + (held > 0) or met.has(own[0]):
                 written = before
@@ -289,13 +327,14 @@ cdef Py_ssize_t written_item(
     Py_ssize_t start,
     Py_ssize_t stop,
     Ids items,
+    Aliases aliases,
     Room room,
     uint8_t[::1] out,
     Py_ssize_t written,
 ) except -1 nogil:
     """Write an item as it was before damage; nothing for brackets alone and words for nothing."""
     cdef Restored found
-    known(buffer, start, stop, items, room, &found)
+    known(buffer, start, stop, items, aliases, room, &found)
     if found.marks & 1 << faults.LITERAL:
         return written
     if found.marks and found.length == 0 and is_dressing(buffer, start, stop):

@@ -10,7 +10,7 @@ from harness.delimited._bytes cimport SHORT, check, ends_of, key, key_in, zeros_
 from harness.delimited._lines cimport NO_ROW
 from harness.delimited.tally cimport Tally
 from harness.submission cimport faults
-from harness.submission._keys cimport Ids
+from harness.submission._keys cimport Aliases, Ids, Strangers, alias_of, may_be_alike
 from harness.submission._repair cimport AS_IT_IS, DECIMAL, Restored, Room, is_other, restore
 from harness.submission._scan cimport LIST
 
@@ -58,6 +58,8 @@ def read_items(
     Py_ssize_t width,
     Py_ssize_t kept,
     Ids known,
+    Aliases aliases,
+    Strangers strangers,
     Tally tally,
     int32_t[::1] rows,
     int64_t[::1] list_ends,
@@ -74,6 +76,8 @@ def read_items(
         The byte between items.
     width, kept : int
         Positions that a list may have, and those that are kept.
+    aliases, strangers : Aliases and Strangers
+        Items that are alike to known ones, as `read_users` takes them.
     rows : int32 array
         Takes the row of the truth that each list that is kept belongs to.
     list_ends : int64 array
@@ -107,7 +111,7 @@ def read_items(
             find_words(buffer, starts, stops, users, group, line, between, words, ends)
             find_keys(buffer, words, ends[line - group], known)
             if look_words_up(words, ends[line - group], known) > 0 and not known.complete:
-                number_words(buffer, words, ends, line - group, known, room)
+                number_words(buffer, words, ends, line - group, known)
             find_odd(starts, stops, group, line, width, words, ends, stamps, sums, odd)
             for row in range(group, line):
                 if users[row] == NO_ROW:
@@ -115,8 +119,8 @@ def read_items(
                 start, stop = ends[row - group], ends[row - group + 1]
                 if odd[row - group]:
                     check_list(
-                        buffer, starts[row, LIST], stops[row, LIST], row, width, known, words,
-                        start, stop, room, tally,
+                        buffer, starts[row, LIST], stops[row, LIST], row, width, known, aliases,
+                        words, start, stop, room, strangers, tally,
                     )
                 total = sums[row]
                 if odd[row - group] == SPACED:  # other spaces make another list
@@ -273,11 +277,10 @@ cdef int number_words(
     const int64_t[::1] ends,
     Py_ssize_t rows,
     Ids known,
-    Room room,
 ) except -1 nogil:
     """Where others may be, give plain ones numbers behind the known; −1 is to be looked at.
 
-    A plain one that is known in another case is looked at too.
+    A plain one that may be alike to a known one is looked at too.
     """
     cdef Py_ssize_t row, word, start, stop
     for row in range(rows):
@@ -285,7 +288,7 @@ cdef int number_words(
             start, stop = words.begin[word], words.end[word]
             if words.code[word] >= 0:
                 continue
-            if is_other(buffer, start, stop, known, room):
+            if is_other(buffer, start, stop, known):
                 words.code[word] = <int32_t>(known.size + word - ends[row])
     return 0
 
@@ -350,10 +353,12 @@ cdef int check_list(
     Py_ssize_t line,
     Py_ssize_t width,
     Ids known,
+    Aliases aliases,
     Words words,
     Py_ssize_t start,
     Py_ssize_t stop,
     Room room,
+    Strangers strangers,
     Tally tally,
 ) except -1 nogil:
     """Note what is wrong with a list; give items that are not known their codes."""
@@ -369,7 +374,7 @@ cdef int check_list(
         letters += words.end[word] - words.begin[word]
         if words.code[word] < 0:
             noted = note_unknown(
-                buffer, words.begin[word], words.end[word], known, room, noted, line, tally
+                buffer, words, word, known, aliases, room, noted, line, strangers, tally
             )
             words.code[word] = <int32_t>(known.size + word - start)
     if behind_ - at != letters + held - 1:  # else one byte stands between items, and none around
@@ -405,17 +410,21 @@ cdef int note_repeats(
 
 cdef int note_unknown(
     const uint8_t[::1] buffer,
-    Py_ssize_t start,
-    Py_ssize_t stop,
+    Words words,
+    Py_ssize_t word,
     Ids known,
+    Aliases aliases,
     Room room,
     int noted,
     Py_ssize_t line,
+    Strangers strangers,
     Tally tally,
 ) except -1 nogil:
     """Note what is wrong with an item that is not known; return the line's faults so far."""
+    cdef Py_ssize_t start = words.begin[word], stop = words.end[word]
     cdef Restored found
     cdef int wrong, fault
+    cdef int32_t alias
     cdef bint strange
     restore(buffer, start, stop, known, room, &found)
     wrong = found.marks
@@ -430,6 +439,12 @@ cdef int note_unknown(
         wrong |= 1 << (faults.DECIMAL if found.spelling == DECIMAL else faults.RESPELLED)
     if strange:
         wrong = (wrong & ~(1 << faults.MISSHAPEN)) | 1 << faults.UNKNOWN_ITEM
+    if found.code < 0 and (known.complete or wrong == 0):
+        alias = alias_of(words.keys[word], words.others[word], aliases)
+        if alias >= 0:
+            wrong = <int>aliases.marks[alias]
+        elif may_be_alike(buffer, start, stop, known):
+            strangers.add(words.keys[word], words.others[word], start, stop)
     for fault in range(faults.UNKNOWN_ITEM, faults.COUNT):
         if wrong & 1 << fault:
             noted = tally.note_once(fault, noted, line, start, stop)

@@ -1,6 +1,7 @@
 """Ids that are known, for the compiled modules beside this one."""
 
-from libc.stdint cimport uint8_t, uint64_t
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from harness.core._kernels cimport look_up
 from harness.delimited._bytes cimport check, key_in
@@ -10,8 +11,108 @@ cdef class Ids:
 
     cdef const uint64_t[:, ::1] table
     cdef uint64_t low, high
-    cdef readonly Py_ssize_t size, width
-    cdef readonly bint complete, digits, lower, upper, telling
+    cdef readonly Py_ssize_t size, width, length
+    cdef readonly bint complete, digits, lower, upper, telling, zeros, odd, exact
+
+
+cdef struct Looks:  # of ids
+    bint lower  # whether any has a letter a–z
+    bint upper
+    bint odd  # whether the last is one that may differ in more than case and zeros from its form
+
+
+cdef inline bint look_at(
+    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Looks* look
+) except -1 nogil:
+    """Return whether an id is a number; note what else it looks like.
+
+    Odd are ids with anything that is no plain ASCII, with a space around or a quote in front, and
+    numbers with a point or a plus: forms of others (harness/core/alike.py) are themselves, but for
+    case and zeros in front.
+    """
+    cdef Py_ssize_t at
+    cdef uint8_t byte, first, last
+    cdef bint digits = True, lower = False, upper = False, beyond = False, point = False
+    check(buffer, start, stop)
+    if stop <= start:
+        look.odd = False
+        return True
+    with cython.boundscheck(False):
+        for at in range(start, stop):
+            byte = buffer[at]
+            digits &= (byte >= 48) & (byte <= 57)
+            lower |= (byte >= 97) & (byte <= 122)
+            upper |= (byte >= 65) & (byte <= 90)
+            beyond |= (byte < 32) | (byte > 126)
+            point |= (byte == 46) | (byte == 43)
+        first, last = buffer[start], buffer[stop - 1]
+    look.lower |= lower
+    look.upper |= upper
+    look.odd = (
+        beyond
+        or first == 32 or last == 32
+        or first == 34 or first == 39 or first == 96
+        or (point and (first == 45 or 48 <= first <= 57))
+    )
+    return digits
+
+
+cdef inline bint may_be_alike(
+    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids ids
+) except -1 nogil:
+    """Return whether an id that is not known may be alike to one that is; where not, it is certain."""
+    cdef Looks look
+    cdef bint digits
+    if ids.size == 0 or ids.exact or start == stop:
+        return False
+    look.lower = look.upper = False
+    digits = look_at(buffer, start, stop, &look)
+    return look.odd or plain_may_be_alike(
+        digits, look.lower, look.upper, stop - start, buffer[start], ids
+    )
+
+
+cdef inline bint plain_may_be_alike(
+    bint digits, bint lower, bint upper, Py_ssize_t length, uint8_t first, Ids ids
+) noexcept nogil:
+    """Return the same of an id that is not odd."""
+    if ids.odd:
+        return True
+    if length == ids.length:  # zeros in front would make it longer or shorter
+        return (lower and ids.upper) or (upper and ids.lower)
+    if digits:
+        return ids.zeros or (length > 1 and first == 48)
+    return ids.length == 0 and ((lower and ids.upper) or (upper and ids.lower))
+
+
+cdef class Aliases:
+    """Ids that are not known and alike to one that is."""
+
+    cdef const uint64_t[:, ::1] table
+    cdef const int32_t[::1] codes  # of the known id, −1 where there are several
+    cdef const int64_t[::1] marks  # what is wrong, 1 << fault each
+    cdef const uint8_t[::1] texts
+    cdef const int64_t[::1] starts, stops  # of what is certainly meant; else they are the same
+    cdef readonly Py_ssize_t longest  # bytes of these
+
+
+cdef inline int32_t alias_of(uint64_t first, uint64_t second, Aliases aliases) except -2 nogil:
+    """Return the place of an id among aliases, −1 where it is none, by its key."""
+    cdef int32_t found = look_up(first, second, aliases.table)
+    return found if found < aliases.codes.shape[0] else -1
+
+
+cdef class Strangers:
+    """Ids of a block that are not known and may be alike to one that is; seldom one twice."""
+
+    cdef uint64_t[::1] met
+    cdef uint64_t[:, ::1] keys_
+    cdef int64_t[:, ::1] spans_
+    cdef Py_ssize_t held
+
+    cdef int add(
+        self, uint64_t first, uint64_t second, Py_ssize_t start, Py_ssize_t stop
+    ) except -1 nogil
 
 
 cdef inline int code_of(

@@ -2,8 +2,22 @@
 
 from typing import Any
 
+from harness.core.arrays import Int64, UInt64
+
 class Ids:
+    def __init__(self, *given: Any, **named: Any) -> None: ...
+
+class Aliases:
+    longest: int
+
     def __init__(self, *given: Any) -> None: ...
 
+class Strangers:
+    keys: UInt64
+    spans: Int64
+
+    def __len__(self) -> int: ...
+
 def codes(*given: Any) -> None: ...
-def looks(*given: Any) -> tuple[bool, int, bool, bool]: ...
+def held(*given: Any) -> None: ...
+def looks(*given: Any) -> tuple[bool, int, bool, bool, bool, bool]: ...

@@ -1,6 +1,7 @@
 """Loops over ids in bytes: every place is checked before it is read."""
 
 cimport cython
+import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from harness.core._kernels cimport fetch, look_up
@@ -8,6 +9,7 @@ from harness.delimited._bytes cimport check, key
 
 cdef enum:
     GROUP = 32
+    MET = 1 << 12
 
 
 cdef class Ids:
@@ -24,6 +26,10 @@ cdef class Ids:
         bint lower,
         bint upper,
         bint telling,
+        bint zeros,
+        bint odd,
+        Py_ssize_t length,
+        bint exact,
     ):
         # A place in the table is a key's lowest bits: there must be a power of two of them.
         if table.shape[0] & (table.shape[0] - 1) or table.shape[0] == 0 or table.shape[1] != 2:
@@ -32,6 +38,82 @@ cdef class Ids:
         self.size, self.width = size, width
         self.complete, self.digits, self.telling = complete, digits, telling
         self.lower, self.upper = lower, upper
+        self.zeros, self.odd, self.length, self.exact = zeros, odd, length, exact
+
+
+cdef class Aliases:
+    """Ids that are not known and alike to one that is, as `Alike` in alike.py finds them.
+
+    Parameters
+    ----------
+    table : uint64 array, (a power of two, 2)
+        Keys, and their places in what follows, as `KeyTable` holds them.
+    codes : int32 array
+        Of the known ids; −1 where several are alike.
+    marks : int64 array
+        What is wrong with each, 1 << fault.
+    texts, starts, stops : uint8 and int64 arrays
+        What each certainly is, where anything.
+    """
+
+    def __init__(
+        self,
+        const uint64_t[:, ::1] table,
+        const int32_t[::1] codes,
+        const int64_t[::1] marks,
+        const uint8_t[::1] texts,
+        const int64_t[::1] starts,
+        const int64_t[::1] stops,
+    ):
+        if table.shape[0] & (table.shape[0] - 1) or table.shape[0] == 0 or table.shape[1] != 2:
+            raise ValueError(f"a table of shape ({table.shape[0]}, {table.shape[1]})")
+        self.table, self.codes, self.marks = table, codes, marks
+        self.texts, self.starts, self.stops = texts, starts, stops
+        self.longest = np.subtract(stops, starts).max(initial=0)
+
+
+cdef class Strangers:
+    """Ids of a block that are not known and may be alike to one that is.
+
+    Attributes
+    ----------
+    keys : uint64 array, (n, 2)
+    spans : int64 array, (n, 2)
+        Where each begins and ends. One may be there several times, as not all are remembered.
+    """
+
+    def __init__(self):
+        self.met = np.zeros(MET, np.uint64)
+        self.keys_, self.spans_ = np.empty((64, 2), np.uint64), np.empty((64, 2), np.int64)
+        self.held = 0
+
+    def __len__(self):
+        return self.held
+
+    @property
+    def keys(self):
+        return np.asarray(self.keys_)[: self.held]
+
+    @property
+    def spans(self):
+        return np.asarray(self.spans_)[: self.held]
+
+    cdef int add(
+        self, uint64_t first, uint64_t second, Py_ssize_t start, Py_ssize_t stop
+    ) except -1 nogil:
+        """Add an id by its key, unless it was among the last."""
+        cdef Py_ssize_t slot = <Py_ssize_t>(first & (MET - 1))
+        if self.met[slot] == first:
+            return 0
+        self.met[slot] = first
+        if self.held == self.keys_.shape[0]:
+            with gil:
+                self.keys_ = np.concatenate((self.keys_, np.empty_like(self.keys_)))
+                self.spans_ = np.concatenate((self.spans_, np.empty_like(self.spans_)))
+        self.keys_[self.held, 0], self.keys_[self.held, 1] = first, second
+        self.spans_[self.held, 0], self.spans_[self.held, 1] = start, stop
+        self.held += 1
+        return 0
 
 
 def codes(
@@ -55,31 +137,47 @@ def codes(
             group = last
 
 
+def held(const uint64_t[:, ::1] keys, const uint64_t[:, ::1] table, uint8_t[::1] found):
+    """Write whether a table of keys, as `KeyTable` holds them, has each key."""
+    cdef Py_ssize_t at
+    if table.shape[0] & (table.shape[0] - 1) or table.shape[1] != 2 or keys.shape[1] != 2:
+        raise ValueError(f"a table of shape ({table.shape[0]}, {table.shape[1]})")
+    with nogil:
+        for at in range(keys.shape[0]):
+            found[at] = look_up(keys[at, 0], keys[at, 1], table) >= 0
+
+
 def looks(
     const uint8_t[::1] buffer,
     const int64_t[::1] starts,
     const int64_t[::1] stops,
     Py_ssize_t width,
 ):
-    """Return whether all ids are numbers, how long all are (0: they differ), and letters a–f, A–F.
+    """Return what ids look like.
 
     Parameters
     ----------
     width : int
         How long those before were; −1 where there were none.
+
+    Returns
+    -------
+    digits, width : bool and int
+        Whether all are numbers, and how long all are; 0: they differ.
+    lower, upper, zeros, odd : bool
+        Whether any holds a letter a–z, or A–Z, is a number with a zero in front, or is odd.
     """
-    cdef Py_ssize_t at, place, start, stop
-    cdef bint digits = True, lower = False, upper = False
-    cdef uint8_t byte
+    cdef Py_ssize_t at, start, stop
+    cdef bint digits = True, own, zeros = False, odd = False
+    cdef Looks look
+    look.lower = look.upper = False
     with nogil:
         for at in range(starts.shape[0]):
             start, stop = starts[at], stops[at]
             width = stop - start if width < 0 or width == stop - start else 0
             check(buffer, start, stop)
-            with cython.boundscheck(False):
-                for place in range(start, stop):
-                    byte = buffer[place]
-                    digits &= (byte >= 48) & (byte <= 57)
-                    lower |= (byte >= 97) & (byte <= 102)
-                    upper |= (byte >= 65) & (byte <= 70)
-    return digits, width, lower, upper
+            own = look_at(buffer, start, stop, &look)
+            digits &= own
+            zeros |= own and stop > start + 1 and buffer[start] == 48
+            odd |= look.odd
+    return digits, width, bool(look.lower), bool(look.upper), zeros, odd

@@ -30,7 +30,7 @@ cdef int restore(
     const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known, Room room, Restored* found
 ) except -1 nogil
 cdef int is_other(
-    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known, Room room
+    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known
 ) except -1 nogil
 cdef bint is_dress(uint8_t byte) noexcept nogil
 cdef Py_ssize_t separator(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop) except -1 nogil

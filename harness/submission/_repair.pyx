@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 
 from harness.submission cimport faults
 from harness.delimited._bytes cimport PAD, check, find, find_either
-from harness.submission._keys cimport code_of
+from harness.submission._keys cimport code_of, plain_may_be_alike
 
 cdef enum:
     LONGER_THAN_WORDS = 6
@@ -48,26 +48,29 @@ cdef enum:  # what a letter of an id is
     LOWER_HEX = 2
     UPPER_HEX = 4
     HYPHEN = 8
-    LETTER = 16  # another, or an underscore
-    STRANGE = 32
+    LOWER_LETTER = 16  # another
+    UPPER_LETTER = 32
+    UNDERSCORE = 64
+    STRANGE = 128
 
 cdef uint8_t[256] LETTERS
 for _byte in range(256):
     LETTERS[_byte] = STRANGE
 for _kind, _letters in (
-    (LETTER, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"),
     (DIGIT, b"0123456789"), (LOWER_HEX, b"abcdef"), (UPPER_HEX, b"ABCDEF"), (HYPHEN, b"-"),
+    (LOWER_LETTER, b"ghijklmnopqrstuvwxyz"), (UPPER_LETTER, b"GHIJKLMNOPQRSTUVWXYZ"),
+    (UNDERSCORE, b"_"),
 ):
     for _byte in _letters:
         LETTERS[_byte] = _kind
 
 
 cdef int is_other(
-    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known, Room room
+    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known
 ) except -1 nogil:
     """Return 1 where an id that is not known is another one, with nothing wrong; 0 says little.
 
-    It is written plainly and known in no other case: `restore` would find nothing.
+    It is written plainly, and alike to none that is known.
     """
     cdef Py_ssize_t shortest = known.width if known.digits else LONGER_THAN_WORDS, at
     cdef uint8_t kinds = 0
@@ -79,20 +82,14 @@ cdef int is_other(
             kinds |= LETTERS[buffer[at]]
     if kinds & STRANGE or (known.digits and kinds != DIGIT):
         return False
-    if known.size == 0 or known.digits or kinds & LETTER or stop - start > LONGEST:
-        return True
-    return not (
-        (kinds & UPPER_HEX and known.lower and is_cased(buffer, start, stop, False, known, room))
-        or (kinds & LOWER_HEX and known.upper and is_cased(buffer, start, stop, True, known, room))
+    return known.size == 0 or known.exact or not plain_may_be_alike(
+        kinds == DIGIT,
+        kinds & (LOWER_HEX | LOWER_LETTER) != 0,
+        kinds & (UPPER_HEX | UPPER_LETTER) != 0,
+        stop - start,
+        buffer[start],
+        known,
     )
-
-
-cdef int is_cased(
-    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, bint upper, Ids known, Room room
-) except -1 nogil:
-    """Return whether a hexadecimal number is known in lower, or in upper case."""
-    cdef Py_ssize_t length = cased(buffer, start, stop - start, upper, room.spelt)
-    return length > 0 and code_of(room.spelt, 0, length, known) >= 0
 
 
 cdef int restore(
@@ -109,7 +106,7 @@ cdef int restore(
     found.length = damage(buffer, start, stop, known.digits, known.width, room, &found.marks)
     if found.length > 0:
         found.code = code_of(room.mended, 0, found.length, known)
-    if found.code >= 0 or found.length == 0 or known.digits or known.size == 0:
+    if found.code >= 0 or found.length == 0 or known.digits or known.size == 0 or known.exact:
         return 0
     for spelling in range(DECIMAL, WINDOWS + 1):
         own = spell(spelling, room, found.length)
@@ -120,6 +117,14 @@ cdef int restore(
                 found.code, found.length, found.spelling = code, own, spelling
                 return 0
     return 0
+
+
+def restored(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known):
+    """Return the known id that `restore` tells of a text, or None."""
+    cdef Room room = Room()
+    cdef Restored found
+    restore(buffer, start, stop, known, room, &found)
+    return None if found.code < 0 else bytes(room.mended[: found.length])
 
 
 cdef Py_ssize_t damage(
@@ -342,7 +347,7 @@ cdef Py_ssize_t cased(
             kind = LETTERS[text[start + at]]
             kinds |= kind
             spelt[at] = text[start + at] ^ (32 * (kind == turned))
-    return length if kinds & turned and kinds & DIGIT and kinds < LETTER else 0
+    return length if kinds & turned and kinds & DIGIT and kinds < LOWER_LETTER else 0
 
 
 cdef Py_ssize_t decoded(Room room, Py_ssize_t length) except -1 nogil:

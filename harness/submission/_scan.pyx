@@ -9,7 +9,7 @@ from harness.delimited._bytes cimport key
 from harness.delimited._lines cimport NO_ROW, trim
 from harness.delimited.tally cimport Tally
 from harness.submission cimport faults
-from harness.submission._keys cimport Ids
+from harness.submission._keys cimport Aliases, Ids, Strangers, alias_of, may_be_alike
 from harness.submission._repair cimport Restored, Room, is_other, restore
 from harness.submission._scan cimport NO_ID, STRANGER, USER
 
@@ -22,17 +22,21 @@ def read_users(
     const int64_t[:, ::1] starts,
     const int64_t[:, ::1] stops,
     Ids known,
+    Aliases aliases,
     const uint8_t[::1] letters,
     Py_ssize_t length,
     int32_t[::1] users,
     uint64_t[:, ::1] keys,
     uint8_t[::1] sound,
+    Strangers strangers,
     Tally tally,
 ):
     """Look every line's user up.
 
     Parameters
     ----------
+    aliases : Aliases
+        Ids that are not known and alike to one that is.
     letters, length : bool array, (256,), and int
         What ids that are not known are written with, and how many bytes they have; 0: any number.
     users : int32 array, (lines,)
@@ -42,6 +46,8 @@ def read_users(
         Takes the key of every id.
     sound : bool array, (lines,)
         Takes whether the id stands there as it should, so that the line's list is the user's.
+    strangers : Strangers
+        Takes ids that are neither known nor aliases, and may be alike to one that is known.
     """
     cdef Py_ssize_t line, start, stop
     cdef Room room = Room()
@@ -51,7 +57,8 @@ def read_users(
     with nogil:
         for line in range(users.shape[0]):
             start, stop = starts[line, USER], stops[line, USER]
-            trim(buffer, &start, &stop)
+            if not known.exact:
+                trim(buffer, &start, &stop)
             key(buffer, start, stop, known.low, known.high, &keys[line, 0])
             odd[line] = start == stop or start > starts[line, USER] or stop < stops[line, USER]
         for line in range(users.shape[0]):  # apart, so that the processor waits for many at a time
@@ -63,14 +70,15 @@ def read_users(
                 if users[line] < 0 and not odd[line]:
                     start, stop = starts[line, USER], stops[line, USER]
                     odd[line] = known.complete or not (
-                        is_other(buffer, start, stop, known, room)
+                        is_other(buffer, start, stop, known)
                         if known.size > 0
                         else is_shaped(buffer, start, stop, letters, length)
                     )
         for line in range(users.shape[0]):
             if odd[line] and users[line] != NO_ROW:
                 users[line] = checked(
-                    buffer, starts[line, USER], stops[line, USER], known, users[line], room, line, tally
+                    buffer, starts[line, USER], stops[line, USER], keys[line, 0], keys[line, 1],
+                    known, aliases, users[line], room, line, strangers, tally,
                 )
 
 
@@ -93,28 +101,43 @@ cdef int32_t checked(
     const uint8_t[::1] buffer,
     Py_ssize_t begin,
     Py_ssize_t end,
+    uint64_t first,
+    uint64_t second,
     Ids known,
+    Aliases aliases,
     int32_t code,
     Room room,
     Py_ssize_t line,
+    Strangers strangers,
     Tally tally,
 ) except -4 nogil:
     """Note what is wrong with an id, one fault; return its code, or that of what it was."""
     cdef Py_ssize_t start = begin, stop = end
     cdef bint strange = code < 0
+    cdef int32_t alias = -1
     cdef Restored found
     trim(buffer, &start, &stop)
     if start == stop:
         tally.note(faults.NO_ID, line, begin, end)
         return NO_ID
-    if strange and known.size > 0:
+    if strange and known.size > 0 and not known.exact:
         restore(buffer, start, stop, known, room, &found)
         code = found.code
+        alias = alias_of(first, second, aliases) if code < 0 else -1
+    if alias >= 0:
+        code = aliases.codes[alias]
+        if aliases.marks[alias] & 1 << faults.PADDED_ID:
+            tally.note(faults.PADDED_ID, line, begin, end)
+        else:
+            tally.note(faults.MANGLED_ID, line, start, stop)
+        return code
+    if strange and code < 0 and may_be_alike(buffer, start, stop, known):
+        strangers.add(first, second, start, stop)
     if strange and code >= 0:
         tally.note(faults.MANGLED_ID, line, start, stop)
     elif strange and known.complete:
         tally.note(faults.UNKNOWN_ID, line, start, stop)
-    elif start > begin or stop < end:
+    elif (start > begin or stop < end) and not known.exact:
         tally.note(faults.PADDED_ID, line, begin, end)
     elif strange and known.size == 0:
         tally.note(faults.ODD_ID, line, start, stop)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from harness.submission.frame_rows import Rows
     from harness.submission.keys import Texts
 
-KEPT = "ids 3"
+KEPT = "ids 4"
 """Changed whenever ids would be read or kept differently."""
 _FIRST = 1000
 """So many lists of a sample tell what stands between items."""
@@ -127,7 +127,8 @@ class Against:
         No row is asked for of users that only the solution has.
         """
         items = self.items.more(solution.items)
-        if not items.complete:  # the others are expected to look like those that are known
+        # Others are expected to look like those that are known.
+        if not items.complete and not items.exact:
             zeros = bool(solution.items.str.starts_with("0").any())
             # Ids are numbers of so many digits only where zeros stand in front of some.
             fixed = items.digits and items.width > 0 and zeros
@@ -137,6 +138,10 @@ class Against:
         users = self.users.more(others)
         told = self.separated(solution.between, "as in the solution")
         return replace(told, users=users, others=others, items=items)
+
+    def exactly(self) -> Against:
+        """Return the same where an id that is not known is another one, however alike."""
+        return replace(self, users=self.users.exactly, items=self.items.exactly)
 
     def separated(self, between: str | None, as_: str = "") -> Against:
         """Return the same where it is known what stands between items, if it was not before."""
@@ -384,16 +389,17 @@ def ids(path: Path, column: str | None = None, *, kept_from: int = 1 << 22) -> K
     """
     large = exists(path) and path.is_file() and path.stat().st_size >= kept_from
     entry = cache.entry((KEPT, str(path.resolve()), column), [path]) if large else None
+    texts = partial(texts_of, path, column)
     found = None if entry is None else entry.read(Known.read)
     if found is not None:
-        return found
+        return replace(found, texts=(texts,))
     learning = Learning()
     for block, starts, stops in _cells(path, column):
         learning.add(block.buffer, starts, stops)
     known = learning.known(complete=True)
     if entry is not None and entry.settled:
         entry.keep(known.write)
-    return known
+    return replace(known, texts=(texts,))
 
 
 def texts_of(path: Path, column: str | None = None) -> Iterator[list[str]]:

@@ -20,4 +20,5 @@ cpdef enum:
     SEPARATOR
     BRACKETS
     RESPELLED
+    ALIKE
     COUNT

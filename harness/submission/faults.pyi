@@ -19,4 +19,5 @@ LITERAL: int
 SEPARATOR: int
 BRACKETS: int
 RESPELLED: int
+ALIKE: int
 COUNT: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from harness.core.errors import printable
+from harness.core.errors import visible
 from harness.delimited.tally import EXAMPLES
 
 _SHOWN = 80
@@ -14,11 +14,48 @@ MOST_BYTES = 4 * (_SHOWN + 1)
 
 @dataclass(frozen=True)
 class Place:
-    """Where a fault is: a physical line, from 1, and what stands there; `user` is always null."""
+    """Where a fault is.
+
+    Attributes
+    ----------
+    line : int, optional
+        A physical line, from 1.
+    value : str
+        What stands there, cut and visible.
+    user : str, optional
+        Whose list it is in, where it is an item.
+    known : str, optional
+        The known id that it means, if one does.
+    """
 
     line: int | None
     value: str
     user: str | None = None
+    known: str | None = None
+
+
+@dataclass(frozen=True)
+class PlaceOfId(Place):
+    """Where an id is that may mean a known one.
+
+    Attributes
+    ----------
+    text : bytes
+        What stands there.
+    others : int
+        How many known ids it may mean as well.
+    certain : bool
+        Whether it can be mended, as far as that is known.
+    """
+
+    text: bytes = b""
+    others: int = 0
+    certain: bool = True
+
+    @property
+    def plain(self) -> Place:
+        """What a person is told of it."""
+        return Place(self.line, self.value, self.user, self.known)
 
 
 @dataclass
@@ -67,6 +104,6 @@ class Findings:
 
 
 def shown(value: str | bytes) -> str:
-    """Return a value cut and printable."""
+    """Return a value cut and visible."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    return printable(text[:_SHOWN]) + ("…" if len(text) > _SHOWN else "")
+    return visible(text[:_SHOWN]) + ("…" if len(text) > _SHOWN else "")

@@ -27,7 +27,7 @@ from harness.submission.findings import Findings
 from harness.submission.format import Format
 from harness.submission.keys import Known
 from harness.submission.problems import Fixed
-from harness.submission.scan import Form
+from harness.submission.scan import Expected, Form, scan
 from harness.submission.source import Source, source
 from harness.submission.validate import examine
 
@@ -80,9 +80,11 @@ def _write(opened: Source, against: Against, target: BinaryIO, there: Bool) -> i
     """Write all rows, each once; return how many stood there again."""
     wanted, form = opened.wanted, opened.form
     items, written, dropped = against.items_of(wanted), KeyTable(), 0
+    nobody = np.full(len(against.users), -1, np.int32)  # no list is kept
+    expected = Expected.of(against.users, items, nobody, 0, wanted)
     target.write(b",".join(_quoted(name.encode()) for name in wanted.columns) + b"\n")
     for block in opened.reader.blocks():
-        found = mended(block, form, wanted.between, against.users, items)
+        found = mended(block, form, wanted.between, expected)
         there[found.users] = True
         text, again = found.without_again(written)
         target.write(text.data)
@@ -169,7 +171,7 @@ class Mended:
         return self.text[kept], int(np.count_nonzero(~new))
 
 
-def mended(block: Block, form: Form, between: str, users: Known, items: Known) -> Mended:
+def mended(block: Block, form: Form, between: str, expected: Expected) -> Mended:
     """Return whole lines with what is mechanical mended, and the users they are of.
 
     Blank lines go; ids lose what is around them and get their zeros back; items lose brackets,
@@ -181,14 +183,16 @@ def mended(block: Block, form: Form, between: str, users: Known, items: Known) -
     between : str
         What is written between items.
     """
-    buffer, size = block.buffer, block.size
+    buffer, size, users, items = block.buffer, block.size, expected.users, expected.items
+    scanned = scan(block, form, expected)
     starts, stops, codes = fields.fields(block, form.wanted)
-    # A mended id is longer by at most its zeros; no item has fewer bytes than 1.
-    zeros = max(users.width, items.width, 1)
+    # A mended id is longer by at most its zeros, or a known one; no item has fewer bytes than 1.
+    aliases = scanned.user_aliases, scanned.item_aliases
+    zeros = max(users.width, items.width, 1, *(own.longest for own in aliases))
     out = np.empty((size + 4) * (zeros + 3) + PAD, np.uint8)
     begins, spans = np.empty(len(codes) + 1, np.int64), np.zeros((len(codes), 2), np.int64)
     bytes_ = block.separator, form.between_in(block), block.end, form.width, ord(between)
-    given = starts, stops, codes, users.ids, items.ids
+    given = starts, stops, codes, users.ids, items.ids, *aliases
     length = _fix.mend(buffer, size, *bytes_, *given, out, begins, spans)
     broken = np.flatnonzero((codes == NO_ROW) & (starts[:, USER] < stops[:, USER]))
     torn = users.codes(buffer, starts[broken, USER], stops[broken, USER])

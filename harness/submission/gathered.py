@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.core.arrays import Int32, Ragged
+from harness.delimited.blocks import padded
 from harness.delimited.tally import EXAMPLES
+from harness.submission import faults
+from harness.submission._repair import restored
 from harness.submission._scan import STRANGER, USER
 from harness.submission.admitted import Admitted
+from harness.submission.alike import Alike
 from harness.submission.expected import Against
-from harness.submission.findings import Findings, Place, shown
+from harness.submission.findings import Findings, Place, PlaceOfId, shown
 from harness.submission.format import Format, Separators
+from harness.submission.keys import Known
 from harness.submission.lists import Answers, Common, LongLists, WideLists
 from harness.submission.rules import OF_FAULT
 from harness.submission.scan import Expected
@@ -26,6 +31,9 @@ if TYPE_CHECKING:
 Cells = Callable[[list[int]], dict[int, str]]
 """Returns the items that stand in some physical lines, which are read once more."""
 _ALL = 1 << 31
+_OF_USERS = {faults.PADDED_ID, faults.MANGLED_ID}
+_OF_ITEMS = {*range(faults.MISSHAPEN, faults.COUNT)} - {faults.LITERAL}
+"""Faults of ids that may mean known ones."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +42,15 @@ class Hits:
 
     Attributes
     ----------
-    users, hit : int
-        Users who have true items, and those of them whose lists hit.
+    users, hit, listed : int
+        Users who have true items, and those of them whose lists hit, and who have a list at all.
     items, known : int
         Positions that hold an item, and that hold one of the user's own in training.
     """
 
     users: int = 0
     hit: int = 0
+    listed: int = 0
     items: int = 0
     known: int = 0
 
@@ -52,6 +61,7 @@ class Hits:
         return cls(
             int(np.count_nonzero(truth.sizes)),  # nobody else could have a hit
             int(np.count_nonzero(_held(lists, truth))),
+            int(np.count_nonzero((lists >= 0).any(axis=1) & (truth.sizes > 0))),
             0 if history is None else int(np.count_nonzero(lists >= 0)),
             0 if history is None else int(_held(lists, history).sum()),
         )
@@ -81,6 +91,8 @@ class Summary:
         Users who must have a row, and have one, or a line that is none; known users with a row.
     stranger : str
         The first user whom nobody knows.
+    exact : int
+        Rows whose ids are known as they stand.
     lists : int32 array, (users of the solution, longest list), optional
         None where there is no solution, or lists cannot be made.
     """
@@ -94,6 +106,7 @@ class Summary:
     there: int = 0
     known: int = 0
     stranger: str = ""
+    exact: int = 0
     common: Common = field(default_factory=Common)
     hits: Hits = field(default_factory=Hits)
     lists: Int32 | None = None
@@ -140,13 +153,13 @@ class Gathering:
         self._against, self._wanted, self._solution = against, wanted, solution
         self._findings = findings
         kept = places or _ALL
-        self.expected = Expected(users, items, rows, kept)
+        self.expected = Expected.of(users, items, rows, kept, wanted)
         self._users = Admitted(len(users), size)
         self._lists: WideLists | LongLists = WideLists(int(rows.max(initial=-1)) + 1)
         if wanted.long:
             by = ("score" if wanted.descending else "rank") if wanted.order else ""
             self._lists = LongLists(items, rows, wanted.k, kept, by)
-        self._answered = self._evaluated = 0
+        self._answered = self._evaluated = self._exact = 0
         self._is_evaluated = rows >= 0
         self._stranger = ""
 
@@ -156,7 +169,11 @@ class Gathering:
         for fault in np.flatnonzero(found.tally.counts).tolist():
             if fault in OF_FAULT:
                 lines = int(found.tally.lines[fault])
-                where = scanned.places(found.tally.examples[fault, : min(lines, EXAMPLES)])
+                examples = found.tally.examples[fault, : min(lines, EXAMPLES)]
+                if fault in _OF_USERS | _OF_ITEMS:
+                    where = scanned.places_of_ids(examples, items=fault in _OF_ITEMS)
+                else:
+                    where = scanned.places(examples)
                 self._findings.add(OF_FAULT[fault], int(found.tally.counts[fault]), where, lines)
         if not self._stranger and (found.users == STRANGER).any():
             row = int((found.users == STRANGER).argmax())
@@ -164,6 +181,7 @@ class Gathering:
             self._stranger = shown(scanned.block.text(*span))
         self._lists.take(scanned, self._users, self._findings)
         self._users.torn[found.torn] = True
+        self._exact += int(np.count_nonzero(found.sound))
         self._answered += int(np.count_nonzero(self._is_evaluated[found.users[found.sound]]))
         known = found.users[found.users >= 0]
         self._evaluated += int(np.count_nonzero(self._is_evaluated[known]))
@@ -171,6 +189,7 @@ class Gathering:
     def finish(self, cells: Cells) -> Summary:
         """Return what all rows tell."""
         there = self._note_users()
+        self._name_known()
         if self._wanted.empty:
             self._findings.found.pop("SUB301", None)
         self._forget_parts_of_ids()
@@ -198,6 +217,7 @@ class Gathering:
             there=there,
             known=int(users.known.sum()),
             stranger=self._stranger,
+            exact=self._exact,
             common=common,
             hits=hits,
             lists=lists,
@@ -226,6 +246,33 @@ class Gathering:
             first_ids = against.beyond(beyond[:EXAMPLES])
             self._findings.add("SUB214", len(beyond), _named(first_ids))
         return int(np.count_nonzero(there[: against.required]))
+
+    def _name_known(self) -> None:
+        """Name the known ids that the first of damaged ones mean."""
+        expected = self.expected
+        for faults_, known, alike in (
+            (_OF_USERS, expected.users, expected.user_alike),
+            (_OF_ITEMS, expected.items, expected.item_alike),
+        ):
+            for code in (OF_FAULT[fault] for fault in faults_):
+                finding = self._findings.found.get(code)
+                if finding is not None:
+                    finding.places = [_with_known(place, known, alike) for place in finding.places]
+
+
+def _with_known(place: Place, known: Known, alike: Alike | None) -> Place:
+    """Return a place with the known id that stands for what is there, if one does."""
+    if alike is None or len(known) == 0 or not isinstance(place, PlaceOfId):
+        return place
+    bare = place.text.strip(b" \t\r")
+    text = bare.decode("utf-8", "replace")
+    mended = text if known.has([text])[0] else restored(padded(bare), 0, len(bare), known.ids)
+    if mended is not None:
+        return replace(place, known=shown(mended))
+    meant = alike.meant([text]).get(text)
+    if meant is None:
+        return place
+    return replace(place, known=shown(meant.id), others=meant.others, certain=meant.certain)
 
 
 def _named(texts: Iterable[str | bytes]) -> list[Place]:

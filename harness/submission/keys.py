@@ -11,7 +11,7 @@ that any two of ten million different ids agree in all has a chance of about 10�
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -50,9 +50,19 @@ class Known:
     width : int
         How many bytes all have; 0 where they differ.
     lower, upper : bool
-        Whether any holds a letter a–f, and A–F: no id can be known in that case else.
+        Whether any holds a letter a–z, and A–Z: no id can be known in that case else.
     telling : bool
         Whether so many are known that all others must look like them.
+    zeros : bool
+        Whether any is a number with a zero in front.
+    odd : bool
+        Whether any may differ from its form (`harness.core.alike`) in more than case and zeros.
+    length : int
+        How many bytes all have, those that `more` added among them; 0 where they differ.
+    exact : bool
+        Whether an id that is not known is another one, however alike.
+    texts : tuple of callable
+        What returns the ids again, some at a time: they are asked for where one may be alike.
     """
 
     table: UInt64
@@ -64,6 +74,11 @@ class Known:
     lower: bool
     upper: bool
     telling: bool = True
+    zeros: bool = False
+    odd: bool = False
+    length: int = 0
+    exact: bool = False
+    texts: tuple[Callable[[], Iterable[Texts]], ...] = ()
 
     def __len__(self) -> int:
         return self.size
@@ -71,22 +86,27 @@ class Known:
     @property
     def ids(self) -> Ids:
         """The same for compiled code."""
-        return Ids(**vars(self))
+        return Ids(**{name: value for name, value in vars(self).items() if name != "texts"})
+
+    @property
+    def exactly(self) -> Known:
+        """The same where ids are compared letter by letter, whatever they look like."""
+        return replace(self, digits=False, width=0, telling=False, exact=True)
 
     def write(self, folder: Path) -> dict[str, Any]:
         """Keep these ids in a folder; return what is noted with it."""
         np.save(folder / "table.npy", self.table, allow_pickle=False)
         np.save(folder / "secret.npy", self.secret, allow_pickle=False)
-        names = ("size", "complete", "digits", "width", "lower", "upper")
-        return {name: int(getattr(self, name)) for name in names}
+        return {name: int(getattr(self, name)) for name in ("size", *_LENGTHS, *_TRAITS)}
 
     @classmethod
     def read(cls, folder: Path, notes: dict[str, Any]) -> Known:
         """Return what `write` has kept; the table is mapped, and changes to it stay in memory."""
         table = np.load(folder / "table.npy", mmap_mode="c", allow_pickle=False)
         own = np.load(folder / "secret.npy", allow_pickle=False)
-        traits = {name: bool(notes[name]) for name in ("complete", "digits", "lower", "upper")}
-        return cls(np.asarray(table), own, notes["size"], width=notes["width"], **traits)
+        traits: dict[str, Any] = {name: bool(notes[name]) for name in _TRAITS}
+        traits |= {name: notes[name] for name in _LENGTHS}
+        return cls(np.asarray(table), own, notes["size"], **traits)
 
     def more(self, ids: Texts) -> Known:
         """Return the same and others; digits and width stay what they are, if there were any."""
@@ -94,8 +114,11 @@ class Known:
             return self
         learning = Learning(known=self)
         learning.add(*packed(ids))
-        more = learning.known(complete=self.complete)
-        return more if len(self) == 0 else replace(more, digits=self.digits, width=self.width)
+        texts = (*self.texts, lambda: [ids])
+        more = replace(learning.known(complete=self.complete), texts=texts)
+        if len(self) > 0:
+            more = replace(more, digits=self.digits, width=self.width)
+        return more.exactly if self.exact else more
 
     def has(self, ids: Texts) -> Bool:
         """Return which ids are known."""
@@ -106,6 +129,10 @@ class Known:
         codes = np.empty(len(starts), np.int32)
         _keys.codes(buffer, *map(np.ascontiguousarray, (starts, stops)), self.ids, codes)
         return codes
+
+
+_LENGTHS = ("width", "length")
+_TRAITS = ("complete", "digits", "lower", "upper", "zeros", "odd")
 
 
 class Learning:
@@ -120,9 +147,10 @@ class Learning:
     def __init__(self, known: Known | None = None) -> None:
         self._table = KeyTable() if known is None else KeyTable(known.table.copy(), len(known))
         self._secret = fields.secret() if known is None else known.secret
+        self._known = known or nothing()
         self._digits, self._width = True, -1
-        self._lower = known is not None and known.lower
-        self._upper = known is not None and known.upper
+        self._lower, self._upper = self._known.lower, self._known.upper
+        self._zeros, self._odd = self._known.zeros, self._known.odd
 
     def add(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the codes of ids that stand in a buffer, which may be known already.
@@ -136,19 +164,29 @@ class Learning:
         """
         keys = np.empty((len(starts), 2), np.uint64)
         _bytes.keys(buffer, starts, stops, self._secret, keys)
-        digits, self._width, lower, upper = _keys.looks(buffer, starts, stops, self._width)
+        looks = _keys.looks(buffer, starts, stops, self._width)
+        digits, self._width, lower, upper, zeros, odd = looks
         self._digits = self._digits and digits
         self._lower, self._upper = self._lower or lower, self._upper or upper
+        self._zeros, self._odd = self._zeros or zeros, self._odd or odd
         return self._table.codes(keys)
 
     def known(self, *, complete: bool) -> Known:
         """Return what has been told."""
-        table = self._table
-        some = len(table) > 0
-        width = max(self._width, 0)
-        digits = some and self._digits
-        traits = complete, digits, width, self._lower, self._upper
-        return Known(table.rows, self._secret, len(table), *traits)
+        table, width, before = self._table, max(self._width, 0), self._known
+        return Known(
+            table=table.rows,
+            secret=self._secret,
+            size=len(table),
+            complete=complete,
+            digits=len(table) > 0 and self._digits,
+            width=width,
+            lower=self._lower,
+            upper=self._upper,
+            zeros=self._zeros,
+            odd=self._odd,
+            length=width if len(before) == 0 or before.length == width else 0,
+        )
 
 
 def nothing() -> Known:
@@ -160,7 +198,7 @@ def learnt(ids: Texts) -> Known:
     """Return ids as all that there are."""
     learning = Learning()
     learning.add(*packed(ids))
-    return learning.known(complete=True)
+    return replace(learning.known(complete=True), texts=(lambda: [ids],))
 
 
 def packed(ids: Texts) -> tuple[Bytes, Int64, Int64]:

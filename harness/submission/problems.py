@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.core.errors import counted, printable, suggest
 from harness.core.table import Column, Sheet, Shown
 from harness.submission._repair import SURE
-from harness.submission.findings import Finding, Findings, Place, shown
+from harness.submission.findings import Finding, Findings, Place, PlaceOfId, shown
 from harness.submission.format import NAMES, Format
 from harness.submission.rules import RULES
 from harness.submission.rules.rule import Severity
@@ -27,11 +27,13 @@ class Problem:
         ``error`` or ``warning``.
     line : int, optional
         The first physical line, from 1.
-    user : None
-        Always null, for readers of JSON and CSV that expect it.
+    user : str, optional
+        Whose list the first is in, of faults of single items.
     column : str, optional
     value : str
-        What stands there, cut and printable.
+        What stands there, cut, and what cannot be seen as its code.
+    known : str, optional
+        The known id that it means, if one does.
     count, lines : int
         How many there are, and lines with any.
     message, hint : str
@@ -48,6 +50,7 @@ class Problem:
     user: str | None
     column: str | None
     value: str
+    known: str | None
     count: int
     lines: int
     message: str
@@ -137,14 +140,22 @@ class Validation(Shown):
 
 
 def problems(
-    findings: Findings, wanted: Format | None, strict: bool, all_items: bool
+    findings: Findings,
+    wanted: Format | None,
+    strict: bool,
+    all_items: bool,
+    *,
+    all_users: bool = True,
+    digits: int = 0,
 ) -> tuple[Problem, ...]:
     """Return what was found as a person is told, errors first.
 
     Parameters
     ----------
-    all_items : bool
-        Whether every item there is is known; else a short one in another case may be another.
+    all_items, all_users : bool
+        Whether every item, and user, there is is known; else one that is not may be another.
+    digits : int
+        How many digits every item has; 0 where that is not so.
     """
     ids = {place.value for place in findings.found.get("SUB109", Finding()).places}
     if wanted is not None and not ids.isdisjoint(map(shown, wanted.columns)):
@@ -156,8 +167,17 @@ def problems(
     for code, finding in sorted(findings.found.items()):
         short = any(len(place.value) < SURE for place in finding.places)
         sure = code != "SUB317" or all_items or not short
-        found.append(_problem(code, finding, wanted, strict, mends and sure, absent))
+        certain = [place.certain for place in finding.places if isinstance(place, PlaceOfId)]
+        sure = sure and (not certain or any(certain))
+        words = {
+            "unless": "" if all_users else _UNLESS,
+            "digits": f": ids have {digits} digits" if digits else "",
+        }
+        found.append(_problem(code, finding, wanted, strict, mends and sure, absent, words))
     return tuple(sorted(found, key=lambda problem: problem.severity != "error"))
+
+
+_UNLESS = '; where it is an id of its own, say --ids exact (Python: ids="exact")'
 
 
 def _problem(
@@ -167,6 +187,7 @@ def _problem(
     strict: bool,
     mends: bool,
     absent: Sequence[str],
+    known: Mapping[str, str],
 ) -> Problem:
     """Return one kind of fault."""
     rule = RULES[code]
@@ -181,6 +202,7 @@ def _problem(
         "count": f"{finding.count:,}",
         "near": f"; {near}" if near.startswith("did you mean") else "",
         **({} if wanted is None else _words(wanted)),
+        **known,
     }
     columns = {} if wanted is None else {"user": shown(wanted.user), "items": shown(wanted.items)}
     return Problem(
@@ -190,19 +212,29 @@ def _problem(
         first.user,
         columns.get(rule.column),
         first.value,
+        first.known,
         finding.count,
         finding.lines,
-        rule.says.format(**words),
+        rule.says.format(**words) + _meant(first),
         rule.hint.format(**words),
-        tuple(finding.places),
+        tuple(p.plain if isinstance(p, PlaceOfId) else p for p in finding.places),
         mends and rule.fixed and not (rule.of_lists and rows),
     )
+
+
+def _meant(place: Place) -> str:
+    """Return which known id is meant, as the end of a message."""
+    if not isinstance(place, PlaceOfId) or place.known is None:
+        return ""
+    others = counted(place.others, "other is", "others are")
+    which = f'"{place.known}" and {others}' if place.others else f'"{place.known}" is'
+    return f"; {which} known" + ("" if place.user is None else f' (user "{place.user}")')
 
 
 def _words(wanted: Format) -> dict[str, object]:
     """Return what messages say of a format."""
     between, allowed = NAMES[wanted.between], ",".join(map(shown, wanted.columns))
-    words: dict[str, object] = {"k": wanted.k, "width": wanted.width, "allowed": allowed}
+    words: dict[str, object] = {"k": wanted.k, "allowed": allowed}
     if wanted.long:
         one = f"write one item a row: {allowed}"
         hints = {"between_items": one, "apart": one, "joined": one}

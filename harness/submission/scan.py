@@ -13,7 +13,9 @@ from harness.delimited._lines import NO_ROW
 from harness.delimited.blocks import Block
 from harness.delimited.tally import Tally
 from harness.submission import _items, _scan, faults
+from harness.submission._keys import Aliases, Strangers
 from harness.submission._scan import LIST, STRANGER, USER
+from harness.submission.alike import NO_ALIASES, Alike
 from harness.submission.format import Format
 from harness.submission.header import Header
 from harness.submission.keys import Known
@@ -100,12 +102,25 @@ class Expected:
         The user's row in the solution, −1 without one.
     kept : int
         Positions of a list that are kept.
+    user_alike, item_alike : Alike, optional
+        What ids mean that are not known; None where nobody asks.
     """
 
     users: Known
     items: Known
     answered: Int32
     kept: int
+    user_alike: Alike | None = None
+    item_alike: Alike | None = None
+
+    @classmethod
+    def of(cls, users: Known, items: Known, answered: Int32, kept: int, wanted: Format) -> Expected:
+        """Return the same with what ids mean that are not known, unless they are to be exact."""
+        # In a list a space of any kind may stand between items.
+        joined = wanted.long or wanted.between != " "
+        of_users = None if users.exact else Alike(users, of_users=True, joined=True)
+        of_items = None if items.exact else Alike(items, of_users=False, joined=joined)
+        return cls(users, items, answered, kept, of_users, of_items)
 
 
 class Lists(NamedTuple):
@@ -150,6 +165,8 @@ class Scanned:
         Whether the list is that of the known user.
     torn : int32 array
         Known users of lines that are no rows: they are not missing.
+    user_aliases, item_aliases : Aliases
+        Ids that are not known and alike to one that is.
     """
 
     users: Int32
@@ -163,6 +180,8 @@ class Scanned:
     n_same: int
     sound: Bool
     torn: Int32
+    user_aliases: Aliases
+    item_aliases: Aliases
 
     def spans(self, lines: Int64, column: int) -> Int64:
         """Return some lines, and where their fields of a column begin and end, (n, 3)."""
@@ -170,15 +189,35 @@ class Scanned:
 
 
 def scan(block: Block, form: Form, expected: Expected) -> Scanned:
-    """Read whole fields."""
+    """Read whole fields; once more where ids turn out to be alike to known ones."""
+    users, items = Strangers(), Strangers()
+    found = _scanned(block, form, expected, NO_ALIASES, NO_ALIASES, users, items)
+    of_users = expected.user_alike and expected.user_alike.aliases(block, users)
+    of_items = expected.item_alike and expected.item_alike.aliases(block, items)
+    if of_users is None and of_items is None:
+        return found
+    aliases = of_users or NO_ALIASES, of_items or NO_ALIASES
+    return _scanned(block, form, expected, *aliases, users, items)
+
+
+def _scanned(
+    block: Block,
+    form: Form,
+    expected: Expected,
+    user_aliases: Aliases,
+    item_aliases: Aliases,
+    strange_users: Strangers,
+    strange_items: Strangers,
+) -> Scanned:
+    """Read whole fields; take ids that may be alike to known ones."""
     buffer, tally = block.buffer, Tally(faults.COUNT)
     starts, stops, codes = fields.fields(block, form.wanted, tally)
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
     list_keys = np.empty(n, np.uint64)
     users, items = expected.users.ids, expected.items.ids
-    shape = form.in_ids, form.length
-    _scan.read_users(buffer, starts, stops, users, *shape, codes, keys, sound, tally)
+    known = users, user_aliases, form.in_ids, form.length
+    _scan.read_users(buffer, starts, stops, *known, codes, keys, sound, strange_users, tally)
     broken = np.flatnonzero((codes == NO_ROW) & (starts[:, USER] < stops[:, USER]))
     torn = expected.users.codes(buffer, starts[broken, USER], stops[broken, USER])
     wanted = np.full(n, -1, np.int32)
@@ -188,8 +227,9 @@ def scan(block: Block, form: Form, expected: Expected) -> Scanned:
         wanted[sound] = expected.answered[codes[sound]]
     most = int((stops[:, LIST] - starts[:, LIST])[wanted >= 0].sum()) // 2 + n
     lists = Lists(np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most, np.int32))
-    given = starts, stops, codes, wanted, form.between_in(block), form.width, expected.kept, items
-    found = _items.read_items(buffer, *given, tally, *lists, list_keys)
+    given = starts, stops, codes, wanted, form.between_in(block), form.width, expected.kept
+    known_items = items, item_aliases, strange_items
+    found = _items.read_items(buffer, *given, *known_items, tally, *lists, list_keys)
     n_lists, n_items, first_sum, n_same = found
     return Scanned(
         users=codes,
@@ -203,4 +243,6 @@ def scan(block: Block, form: Form, expected: Expected) -> Scanned:
         n_same=n_same,
         sound=sound,
         torn=torn[torn >= 0],
+        user_aliases=user_aliases,
+        item_aliases=item_aliases,
     )

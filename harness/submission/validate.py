@@ -148,23 +148,33 @@ def _concluded(
     nobody = summary.there == 0 if against.required else summary.known == 0
     if len(against.users) > 0 and summary.strangers > 0 and nobody:
         strangers = findings.found.get("SUB202", Finding()).places
-        met = [place.value for place in strangers] or [summary.stranger]  # others may be there
-        names = [*against.all_names(), *against.others]
-        folded = {name.casefold(): name for name in names}
-        case = all(value.casefold() in folded for value in met)
-        asked = folded[met[0].casefold()] if case else names[0]
-        value = f'found "{met[0]}", asked for "{shown(asked)}"'
-        findings.add("SUB213" if case else "SUB212", 1, [Place(None, value)])
+        met = strangers[0].value if strangers else summary.stranger  # others may be there
+        asked = next(iter([*against.all_names(), *against.others]))
+        findings.add("SUB212", 1, [Place(None, f'found "{met}", asked for "{shown(asked)}"')])
+    elif against.required and summary.exact == 0 and "SUB209" in findings.found:
+        damaged = findings.found["SUB209"].places
+        if all(place.value.casefold() == (place.known or "").casefold() for place in damaged):
+            value = f'found "{damaged[0].value}", asked for "{damaged[0].known}"'
+            findings.add("SUB213", 1, [Place(None, value)])
     for code, count in {"SUB401": common.same, "SUB404": common.single}.items():
         if count == common.lists > 1:
             findings.add(code, count, [])
     # Neither says whose lists, nor what would have hit.
-    if hits.users >= _FEWEST and hits.hit < _HARDLY * hits.users:
+    few = hits.users >= _FEWEST and hits.hit < _HARDLY * hits.users
+    if few or (hits.hit == 0 and hits.listed > 0):
         findings.note("SUB402", f"{hits.hit:,} of {hits.users:,}")
     if hits.users >= _FEWEST and hits.known > _MOST * hits.items:
         findings.note("SUB403", f"{hits.known:,} of {hits.items:,}")
-    all_items = wanted is not None and against.items_of(wanted).complete
-    return Validation(path, summary.rows, problems(findings, wanted, strict, all_items), checked)
+    items = against.items if wanted is None else against.items_of(wanted)
+    found = problems(
+        findings,
+        wanted,
+        strict,
+        items.complete,
+        all_users=against.users.complete,
+        digits=items.width if items.digits else 0,
+    )
+    return Validation(path, summary.rows, found, checked)
 
 
 def _ask_order(

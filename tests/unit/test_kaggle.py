@@ -59,6 +59,24 @@ def test_that_an_item_is_true_changes_no_message() -> None:
             score(lists(ann="odd,item", bob="a b c"), lists(ann=item, bob="a"), "id")
 
 
+def test_ids_that_look_like_known_ones_are_told_with_users_and_catalogue_alone(
+    tmp_path: Path,
+) -> None:
+    """A participant has the sample's users and all items; which items are true nobody says."""
+    solution = lists(**{"007": "0012", "ann": "0013"})
+    users = lists(**{"7": "0012", "ann\u200b": "0013"})
+    with refusal(ParticipantVisibleError, '"7" is damaged', '"007" is known (2 times)') as found:
+        score(solution, users, "id")
+    assert "--" not in str(found.value)
+    with refusal(ParticipantVisibleError, "none of the ids"):
+        score(solution, lists(**{"70": "0012", "bob": "0013"}), "id")
+    lost = lists(**{"007": "12", "ann": "x"})
+    assert score(solution, lost, "id") == 0  # 12 may be an item
+    (tmp_path / "items.csv").write_text("item\n0012\n0013\nx\n014\n")
+    with refusal(ParticipantVisibleError, '"12" lost its leading zeros; "0012" is known'):
+        score(solution, lost, "id", items_path=str(tmp_path / "items.csv"))
+
+
 def test_a_catalogue_and_digits(tmp_path: Path) -> None:
     solution = lists(ann="0012")
     assert score(solution, lists(ann="0012"), "id", item_digits=4) == 1

@@ -48,7 +48,7 @@ RULES = (
     item_rule(
         "SUB305",
         "lost zeros",
-        "{value} lost its leading zeros: ids have {width} digits",
+        "{value} lost its leading zeros{digits}",
         "write ids as text (pandas: dtype=str)",
         fault=faults.ZEROS_LOST,
         fixed=True,
@@ -152,10 +152,12 @@ RULES = (
     item_rule(
         "SUB317",
         "another spelling",
-        "{value} is an item in upper or lower case, or in another encoding",
+        "{value} is an item in another spelling (upper or lower case, encoding, added zeros, or "
+        "what nobody can see)",
         "write ids as the catalogue does, in UTF-8",
         fault=faults.RESPELLED,
         fixed=True,
+        example=bob("bob,0706016003\u200b"),
     ),
     Rule(
         "SUB318",
@@ -170,6 +172,15 @@ RULES = (
         "the row of {value} stands apart from others of its user, whose list is the order of rows",
         'add a column "rank"; where rows stand in order, say --row-order (Python: row_order=True)',
         severity="warning",
+    ),
+    item_rule(
+        "SUB320",
+        "alike items",
+        "{value} is none of the items that are known, and looks like one",
+        "write ids alike in both files, as text (pandas: dtype=str); where both are items, say "
+        '--ids exact (Python: ids="exact")',
+        severity="warning",
+        fault=faults.ALIKE,
     ),
     Rule(
         "SUB401",

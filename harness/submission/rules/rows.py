@@ -62,7 +62,7 @@ RULES = (
         "SUB207",
         "padded ids",
         "spaces stand around {value}",
-        "write ids as they are",
+        "write ids as they are{unless}",
         fault=faults.PADDED_ID,
         fixed=True,
         example=bob("bob ,0706016003"),
@@ -78,8 +78,8 @@ RULES = (
     id_rule(
         "SUB209",
         "damaged ids",
-        "{value} is damaged (leading zeros, .0, quotes, upper or lower case, encoding)",
-        "write ids as text, as they are asked for",
+        "{value} is damaged (zeros, .0, exponent, quotes, case, encoding, or what nobody can see)",
+        "write ids as text, as they are asked for{unless}",
         fault=faults.MANGLED_ID,
         fixed=True,
         example=bob("'bob',0706016003"),
@@ -114,7 +114,7 @@ RULES = (
         "case of all ids",
         "none of the ids is asked for in this case: {value}",
         "write upper and lower case as they are asked for",
-        blocks=True,
+        fixed=True,
         example=b"customer_id,prediction\nANN,0706016001 0706016002\nBOB,0706016003\n",
     ),
     Rule(

@@ -39,7 +39,7 @@ class Rarest(OneOrder, FromSums):
 """A model beside a config, which no worker has a file of."""
 
 
-@pytest.mark.parametrize("name", ["every metric", "slices", "grades", "k-core", "given"])
+@pytest.mark.parametrize("name", ["every metric", "slices", "grades", "k-core", "users alike"])
 def test_the_record_is_that_of_a_run_in_memory(spark: Any, tmp_path: Path, name: str) -> None:
     settings = small.many(tmp_path, **{"compare": QUICK} | CONFIGS[name])
     found = run(settings, tmp_path / "run", buckets=3)

@@ -66,10 +66,10 @@ def test_a_file_with_such_ids_is_as_the_data_is(strict: bool) -> None:
 def test_a_right_file_is_told_the_cause() -> None:
     found = harness.validate("ten.csv", config=config())
     assert [(p.code, p.severity) for p in found.problems] == [
-        ("SUB304", "error"),
+        ("SUB317", "error"),
         ("SUB318", "warning"),
     ]
-    with refusal(SubmissionError, "SUB304") as caught:
+    with refusal(SubmissionError, "SUB317", '"706016001" is known') as caught:
         harness.score("ten.csv", config=config())
     assert caught.value.validation.errors == found.errors
 

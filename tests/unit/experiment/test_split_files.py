@@ -271,7 +271,7 @@ def test_shares_that_are_refused(share: float | None, log: str, words: str, tmp_
         ("ann", "a b", 'item "a b" holds " ", which stands between items'),
         ("ann", "a|b", "solution.csv would be read otherwise than it is: ids of true items hold"),
         ("ann", "[a]", 'solution.csv: column "item": found "[a]" among the true items'),
-        (" ann", "a", "sample_submission.csv would be refused: missing ids: 1"),
+        (" ann", "a", 'sample_submission.csv would be refused: spaces stand around " ann"'),
     ],
 )
 def test_ids_that_cannot_be_read_again_are_refused(

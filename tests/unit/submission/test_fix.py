@@ -227,14 +227,15 @@ def test_it_is_found_and_mended(
 
 
 def test_what_is_not_certain_is_not_mended(tmp_path: Path) -> None:
-    """Letters that are no hexadecimal digits may tell two people apart; rows that differ stay."""
-    known, content = in_short(tmp_path, "ann bob", ""), "user,items\nann,a b\nBOB,b\nann,b\n"
-    assert [p.code for p in checked(tmp_path, content, known).errors] == [
-        "SUB201",
-        "SUB202",
-        "SUB203",
-    ]
-    assert fixed(tmp_path, content, known) == content + "bob,\n"
+    """007 may be 7 or 07, an exponent has lost digits for good, and rows that differ stay."""
+    known = in_short(tmp_path, "7 07 123456 bob", "")
+    content = "user,items\n007,a b\n1.23456E+05,a\nbob,b\nbob,a\n"
+    missing, twice, damaged = checked(tmp_path, content, known).errors
+    assert (missing.code, twice.code, damaged.code) == ("SUB201", "SUB203", "SUB209")
+    assert (missing.count, damaged.count) == (2, 2)
+    assert '; "07" and 1 other is known' in damaged.message
+    assert not damaged.fixed
+    assert fixed(tmp_path, content, known) == content + "7,\n07,\n"
 
 
 @pytest.mark.parametrize("rows", ['"1","5","7"\n"2","6","9"\n', '"a","5","7 8"\n"b","6","9"\n'])

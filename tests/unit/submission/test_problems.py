@@ -34,7 +34,8 @@ SUB202  error     line 5, customer_id: "zoe" is none of the ids that are asked f
 SUB203  error     line 4, customer_id: "ann" has a row already
                   give each user one row
 
-SUB305  error     line 3, prediction: "706016003" lost its leading zeros: ids have 10 digits
+SUB305  error     line 3, prediction: "706016003" lost its leading zeros: ids have 10 digits; \
+"0706016003" is known (user "bob")
                   3 items in 2 lines; also line 5
                   write ids as text (pandas: dtype=str); or --fix OUT
 
@@ -51,8 +52,8 @@ def test_lines_are_as_long_as_the_terminal(bad: Validation, width: int) -> None:
 
 def test_as_records(bad: Validation) -> None:
     header, row, *_ = as_csv(bad.records()).splitlines()
-    assert header == "code,severity,line,user,column,value,count,lines,message,hint,fixed"
-    assert row.startswith('SUB202,error,5,,customer_id,zoe,1,1,"""zoe"" is none of the ids')
+    assert header == "code,severity,line,user,column,value,known,count,lines,message,hint,fixed"
+    assert row.startswith('SUB202,error,5,,customer_id,zoe,,1,1,"""zoe"" is none of the ids')
 
 
 @pytest.mark.parametrize(

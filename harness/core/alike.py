@@ -1,0 +1,210 @@
+"""Ids that are alike: they differ in what nobody can see, or in what programs change on the way.
+
+An id has a form, which leaves out
+
+- what nobody can see: zero-width characters, soft hyphens, byte order marks, marks of direction,
+- spaces around it; a space within it that is no plain one is a plain one, or none: two forms,
+- quotes and apostrophes in front, with those that close them,
+- upper and lower case, and how Unicode composes letters (NFC),
+- a ``.0`` behind a whole number, and zeros in front of it.
+
+Two different ids are alike where they share a form, or where one is a whole number and the other is
+the same number, rounded to an exponent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from harness.core.errors import BLANK
+
+ONE, OTHER = "one", "other"
+SPACES, EXPONENT, DECIMAL, QUOTES, ZEROS, CASE, OTHERWISE = (
+    "spaces", "exponent", "decimal", "quotes", "zeros", "case", "otherwise"
+)  # fmt: skip
+"""What happened to an id that is alike to another."""
+AT, FORM = "at", "form"
+KEPT, HEAD, LENGTH = "kept", "head", "length"
+
+_UNSEEN = rf"[\p{{Cc}}\p{{Cf}}{BLANK}--\s]"
+_ODD_SPACE = r"[\s--\x20]"
+_PLAIN = r"^[!-~](?:[ -~]*[!-~])?$"
+"""Printable ASCII, with no space around it."""
+_QUOTES = r"['\"`´‘’“”„«»]"
+_QUOTED = rf"^{_QUOTES}+(.*?){_QUOTES}*$"
+_DECIMAL = r"^(-?[0-9]+)\.0+$"
+_PADDED = r"^0+([0-9]+)$"
+_NUMBER = r"^[1-9][0-9]*$"
+# Spreadsheets write 1.23E+05, in Europe 1,23E+05; Python 1.23e+05; Java and Spark 1.23E5.
+_EXPONENT = r"(?i)^([1-9])(?:[.,]([0-9]+))?e\+([0-9]{1,2})$|^([1-9])\.([0-9]+)e([0-9]{1,2})$"
+_MOST_KEPT = 18
+"""Digits that a whole number of 64 bits holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """The forms of some ids.
+
+    Attributes
+    ----------
+    ids : polars.Series of str
+    plain : polars.DataFrame
+        A row a form, with the place of its id.
+    numbers : polars.DataFrame
+        Those that are whole numbers.
+    exponents : polars.DataFrame
+        A row an id that is an exponent: how many digits it keeps, these as a number, and how many
+        digits the number had.
+    """
+
+    ids: pl.Series
+    plain: pl.DataFrame
+    numbers: pl.DataFrame
+    exponents: pl.DataFrame
+    _rounded: dict[int, pl.DataFrame] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, ids: pl.Series, *, joined: bool = True) -> Forms:
+        """Return the forms of ids.
+
+        Parameters
+        ----------
+        joined : bool
+            Whether a space within an id that is no plain one may also be none, as in 12 345.
+        """
+        rows = pl.DataFrame({FORM: ids}).with_row_index(AT)
+        is_plain = ids.str.contains(_PLAIN)
+        odd = rows.filter(~is_plain)
+        spaced = odd.with_columns(_seen(odd[FORM]))
+        others = [spaced]
+        if joined:
+            within = odd.filter(spaced[FORM].str.contains(" ", literal=True))
+            others.append(within.with_columns(_seen(within[FORM], space="")))
+        parts = [_folded(rows.filter(is_plain)), *(_composed(_folded(part)) for part in others)]
+        plain = pl.concat(parts).filter(pl.col(FORM) != "")
+        numbers = plain.filter(pl.col(FORM).str.contains(_NUMBER))
+        return cls(ids, plain, numbers, _exponents(plain))
+
+    def rounded(self, kept: int) -> pl.DataFrame:
+        """Return the ids that are whole numbers as exponents of so many digits have them."""
+        if kept not in self._rounded:
+            self._rounded[kept] = _rounded(self.numbers, kept)
+        return self._rounded[kept]
+
+
+def alike(some: Forms, others: Forms) -> pl.DataFrame:
+    """Return which ids are alike, a row a pair: the place of `ONE` among some, of the `OTHER`.
+
+    Examples
+    --------
+    >>> file = Forms.of(pl.Series(["7", "Ann ", "bob", "1.2E+05"]))
+    >>> known = Forms.of(pl.Series(["ann", "bob", "007", "123456"]))
+    >>> alike(file, known).rows()
+    [(0, 2), (1, 0), (3, 3)]
+    """
+    one, other = some.plain.rename({AT: ONE}), others.plain.rename({AT: OTHER})
+    pairs = [
+        one.join(other, on=FORM),
+        *_of_exponents(some, others, ONE, OTHER),
+        *_of_exponents(others, some, OTHER, ONE),
+    ]
+    found = pl.concat(pair.select(ONE, OTHER) for pair in pairs).unique()
+    same = some.ids.gather(found[ONE]) == others.ids.gather(found[OTHER])
+    return found.filter(~same).sort(ONE, OTHER)
+
+
+def damage(ids: pl.Series, others: pl.Series) -> pl.Series:
+    """Return what happened to ids, if they stand for others that they are alike, pair by pair.
+
+    Examples
+    --------
+    >>> damage(pl.Series(["7", "Ann", "x "]), pl.Series(["007", "ann", "x"])).to_list()
+    ['zeros', 'case', 'spaces']
+    """
+    one, other = _seen(ids), _seen(others)
+    whole = one.str.contains("^[0-9]+$") & other.str.contains("^[0-9]+$")
+    quoted, decimal = f"^{_QUOTES}", rf"^{_QUOTES}*-?[0-9]+\.0+"
+    happened = {
+        SPACES: ids.str.strip_chars() == others.str.strip_chars(),
+        EXPONENT: one.str.contains(_EXPONENT),
+        DECIMAL: one.str.contains(decimal) & ~other.str.contains(decimal),
+        QUOTES: one.str.contains(quoted) & ~other.str.contains(quoted),
+        ZEROS: whole & (one.str.len_bytes() < other.str.len_bytes()),
+        CASE: (_uncased(one) == _uncased(other)) & (one != other),
+    }
+    first = [pl.when(pl.col(name)).then(pl.lit(name)) for name in happened]
+    return pl.DataFrame(happened).select(pl.coalesce(*first, pl.lit(OTHERWISE))).to_series()
+
+
+def _seen(ids: pl.Series, space: str = " ") -> pl.Series:
+    """Return ids without what cannot be seen; spaces that are no plain ones become `space`."""
+    return ids.str.replace_all(_UNSEEN, "").str.replace_all(_ODD_SPACE, space).str.strip_chars()
+
+
+def _folded(rows: pl.DataFrame) -> pl.DataFrame:
+    ids = rows[FORM]
+    bare = _replaced(ids, ids.str.contains(f"^{_QUOTES}"), _QUOTED).str.strip_chars()
+    plain = _uncased(bare)
+    whole = _replaced(plain, plain.str.contains(".0", literal=True), _DECIMAL)
+    return rows.with_columns(_replaced(whole, whole.str.starts_with("0"), _PADDED))
+
+
+def _replaced(texts: pl.Series, some: pl.Series, pattern: str) -> pl.Series:
+    """Return texts, of which some are replaced by the first group of a pattern: few, as a rule."""
+    if not some.any():
+        return texts
+    changed = texts.filter(some).str.replace(pattern, "$1")
+    return texts.clone().scatter(some.arg_true(), changed)
+
+
+def _uncased(ids: pl.Series) -> pl.Series:
+    """Return ids in one case, by way of capital letters: ß is SS there, and ı is no i."""
+    kept = ids.str.replace_all("ı", "\0", literal=True)
+    return kept.str.to_uppercase().str.to_lowercase().str.replace_all("\0", "ı", literal=True)
+
+
+def _composed(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(rows[FORM].str.normalize("NFC"))
+
+
+def _exponents(plain: pl.DataFrame) -> pl.DataFrame:
+    """Return the ids that are exponents."""
+    rows = plain.filter(pl.col(FORM).str.contains(_EXPONENT))
+    part = rows[FORM].str.extract_groups(_EXPONENT).struct.field
+    digits = part("1").fill_null(part("4")) + part("2").fill_null(part("5")).fill_null("")
+    length = part("3").fill_null(part("6")).cast(pl.UInt32) + 1
+    found = rows.with_columns(
+        digits.cast(pl.UInt64, strict=False).alias(HEAD),
+        digits.str.len_bytes().alias(KEPT),
+        length.alias(LENGTH),
+    )
+    return found.filter((pl.col(KEPT) <= _MOST_KEPT) & (pl.col(KEPT) <= pl.col(LENGTH)))
+
+
+def _rounded(numbers: pl.DataFrame, kept: int) -> pl.DataFrame:
+    """Return whole numbers rounded to so many digits; halves up and down."""
+    numbers = numbers.filter(numbers[FORM].str.len_bytes() >= kept)
+    text, least = numbers[FORM], 10 ** (kept - 1)
+    head, rest = text.str.slice(0, kept).cast(pl.UInt64), text.str.slice(kept)
+    up = head + rest.str.contains("^[5-9]").cast(pl.UInt64)
+    more = up == 10 * least  # 9.99 is rounded to 10.0
+    length = text.str.len_bytes()
+    ups = numbers.with_columns(
+        pl.when(more).then(least).otherwise(up).cast(pl.UInt64).alias(HEAD),
+        (length + more.cast(pl.UInt32)).alias(LENGTH),
+        pl.lit(kept, pl.UInt32).alias(KEPT),
+    )
+    half = rest.str.contains("^50*$")
+    downs = ups.with_columns(head.alias(HEAD), length.alias(LENGTH)).filter(half)
+    return pl.concat([ups, downs])
+
+
+def _of_exponents(exponents: Forms, numbers: Forms, *names: str) -> Iterator[pl.DataFrame]:
+    """Yield pairs of exponents and of the numbers that they may have been."""
+    one, other = names
+    for (kept,), own in exponents.exponents.group_by(KEPT):
+        whole = numbers.rounded(int(kept)).rename({AT: other})
+        yield own.rename({AT: one}).join(whole, on=[HEAD, LENGTH])

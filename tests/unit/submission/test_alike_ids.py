@@ -1,0 +1,270 @@
+"""Ids of a submission that look like known ones, and are not the same."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from checking import checked
+from hypothesis import given
+from hypothesis import strategies as st
+
+import harness
+from harness.core.alike import Forms, alike
+from harness.core.errors import UsageError
+from harness.delimited import blocks
+from harness.experiment.submissions import SubmissionError
+from harness.submission.expected import Against, of_tables
+from harness.submission.fix import fix
+from harness.submission.problems import Problem
+
+SOLUTION = "user_id,items\n0012,a b\n0345,c\n9007199254740993,d\n"
+GOOD = "user_id,items\n0012,a x b\n0345,y c\n9007199254740993,d\n"
+"""MAP@3 is (1 · (1 + 2/3) / 2 + 1/2 + 1) / 3 = 7/9."""
+
+
+@pytest.fixture(autouse=True)
+def _(here: Path) -> None:
+    Path("solution.csv").write_text(SOLUTION)
+
+
+def problems(lists: str, solution: str = SOLUTION, **options: Any) -> dict[str, Problem]:
+    """Return what is wrong with a file, by code."""
+    Path("lists.csv").write_text(lists)
+    Path("solution.csv").write_text(solution)
+    found = harness.validate("lists.csv", solution="solution.csv", **options).problems
+    return {problem.code: problem for problem in found}
+
+
+@pytest.mark.parametrize(
+    ("known", "written", "code", "line", "shown"),
+    [
+        ("0345", "0345\u00a0", "SUB207", 3, r"0345\u00a0"),
+        ("0345", "\u200b0345", "SUB209", 3, r"\u200b0345"),
+        ("0345", "345", "SUB209", 3, "345"),
+        ("0345", "00345", "SUB209", 3, "00345"),
+        ("0345", "0345.0", "SUB209", 3, "0345.0"),
+        ("0345", "'0345", "SUB209", 3, "'0345"),
+        ("9007199254740993", "9.0072E+15", "SUB209", 4, "9.0072E+15"),
+        ("9007199254740993", "9007199254740993\u00ad", "SUB209", 4, r"9007199254740993\u00ad"),
+    ],
+)
+def test_a_user_who_looks_like_a_known_one_is_an_error_that_shows_both(
+    known: str, written: str, code: str, line: int, shown: str
+) -> None:
+    found = problems(GOOD.replace(known, written))
+    problem = found.pop(code)
+    assert found == {}
+    assert (problem.severity, problem.line, problem.count) == ("error", line, 1)
+    assert (problem.value, problem.known) == (shown, known)
+    assert f'"{shown}"' in problem.message
+    assert problem.message.endswith(f'; "{known}" is known')
+    with pytest.raises(SubmissionError, match=code):
+        harness.score("lists.csv", solution="solution.csv")
+
+
+def test_zeros_that_the_solution_lost_are_told_too() -> None:
+    found = problems("user,items\nu7,a\n007,b\n", "user,items\nu7,a\n7,b\n")
+    assert (found["SUB209"].value, found["SUB209"].known) == ("007", "7")
+
+
+@pytest.mark.parametrize("size", [64, 1 << 22])
+def test_they_are_counted_whatever_their_number(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every second of 200 users has lost zeros; blocks of any size count the same."""
+    monkeypatch.setattr(blocks, "SIZE", size)
+    users = [f"{'0' * (1 + n % 3)}{n}" for n in range(1, 201)]
+    damaged = [user.lstrip("0") if n % 2 else user for n, user in enumerate(users)]
+    rows = "".join(f"{user},a\n" for user in [*damaged, "zoe"])
+    found = problems(f"user,items\n{rows}", "user,items\n" + "".join(f"{u},a\n" for u in users))
+    assert (found["SUB209"].count, found["SUB209"].lines) == (100, 100)
+    assert [place.line for place in found["SUB209"].places] == [3, 5, 7, 9, 11]
+    assert [place.known for place in found["SUB209"].places] == [users[n] for n in range(1, 10, 2)]
+
+
+def test_an_id_that_is_like_several_is_no_known_one_for_certain() -> None:
+    found = problems("user,items\n007,a\n7,b\n", "user,items\n7,a\n07,b\n")
+    problem = found["SUB209"]
+    assert problem.message.endswith('; "07" and 1 other is known')
+    assert not problem.fixed
+
+
+# Items.
+
+
+def by_rank(*rows: str) -> str:
+    return "user,item,rank\n" + "".join(f"u{n},{row},1\n" for n, row in enumerate(rows, 1))
+
+
+def truth(*rows: str) -> str:
+    return "user,item\n" + "".join(f"u{n},{row}\n" for n, row in enumerate(rows, 1))
+
+
+def test_ids_of_so_many_digits_say_how_many() -> None:
+    found = problems(by_rank("7", "123", "999"), truth("0007", "0123", "0999"))
+    assert found["SUB305"].message == (
+        '"7" lost its leading zeros: ids have 4 digits; "0007" is known (user "u1")'
+    )
+    assert (found["SUB305"].severity, found["SUB305"].count) == ("error", 3)
+
+
+def test_where_lengths_differ_the_known_id_is_named() -> None:
+    """A warning: 7 may be an item beside 007, of which no user has it."""
+    found = problems(by_rank("7", "123", "0999"), truth("007", "0123", "0999"))
+    problem = found["SUB320"]
+    assert (problem.severity, problem.line, problem.user, problem.count) == ("warning", 2, "u1", 2)
+    assert (problem.value, problem.known, problem.fixed) == ("7", "007", False)
+    assert harness.score("lists.csv", solution="solution.csv", metrics="MAP@3").metrics[
+        "MAP@3"
+    ].mean == pytest.approx(1 / 3)
+
+
+def test_items_whose_zeros_the_solution_lost_are_a_warning() -> None:
+    lists = "customer_id,prediction\nc1,0706016001 0706016002\nc2,0108775015\nc3,0372860001\n"
+    found = problems(lists, lists.replace(",0", ",").replace(" 0", " "))
+    assert {code: problem.count for code, problem in found.items()} == {"SUB320": 4, "SUB402": 1}
+    assert (found["SUB320"].value, found["SUB320"].known) == ("0706016001", "706016001")
+
+
+CATALOGUE = "item\n007\n0123\ncaf\u00e9\n12345\nx 1\n"
+
+
+@pytest.mark.parametrize(
+    ("item", "code", "known"),
+    [
+        ("7", "SUB305", "007"),
+        ("00123", "SUB317", "0123"),
+        ("123.0", "SUB306", "0123"),
+        ("1.2345E+04", "SUB307", "12345"),
+        ("'0123", "SUB310", "0123"),
+        ("CAF\u00c9", "SUB317", "caf\u00e9"),
+        ("cafe\u0301", "SUB317", "caf\u00e9"),
+        ("0123\u200b", "SUB317", "0123"),
+        ("\ufeff0123", "SUB317", "0123"),
+        ("0123\u00a0", "SUB317", "0123"),
+    ],
+)
+def test_an_item_of_a_catalogue_is_an_error_that_shows_both(
+    item: str, code: str, known: str
+) -> None:
+    Path("items.csv").write_text(CATALOGUE)
+    (problem,) = checked(
+        Path(), f"user,items\nann,0123 {item}\nbob,007 12345\n", of_tables(items=Path("items.csv"))
+    ).problems
+    assert (problem.code, problem.severity, problem.known) == (code, "error", known)
+    assert (problem.line, problem.user) == (2, "ann")
+
+
+def test_no_text_says_that_ids_have_no_digits() -> None:
+    Path("items.csv").write_text("item\n007\n0123\n")
+    (problem,) = checked(
+        Path(), "user,items\nann,7 0123\nbob,007 0123\n", of_tables(items=Path("items.csv"))
+    ).problems
+    assert problem.message == '"7" lost its leading zeros; "007" is known (user "ann")'
+
+
+# Frames and files of other kinds.
+
+ROWS = {"user_id": ["0012", "\u200b0345", "9007199254740993"], "items": ["a b", "c", "d"]}
+LONG = {"user_id": ["0012", "0012", "345"], "item": ["a", "b", "c"], "rank": [1, 2, 1]}
+
+
+def test_frames_lists_and_rows_of_items_are_looked_at_alike() -> None:
+    wide = pl.DataFrame(ROWS)
+    listed = wide.with_columns(pl.col("items").str.split(" "))
+    listed.write_parquet("lists.parquet")
+    for given_ in (wide, wide.to_pandas(), wide.to_arrow(), listed, "lists.parquet"):
+        (problem,) = harness.validate(given_, solution="solution.csv").errors
+        assert (problem.code, problem.value, problem.known) == ("SUB209", r"\u200b0345", "0345")
+    pl.DataFrame(LONG).write_parquet("rows.parquet")
+    for given_ in (pl.DataFrame(LONG), "rows.parquet"):
+        (problem,) = harness.validate(given_, solution="solution.csv").errors
+        assert (problem.code, problem.value, problem.known) == ("SUB209", "345", "0345")
+
+
+# What is mended, and what ends it all.
+
+
+@pytest.mark.parametrize(
+    ("known", "written"),
+    [("0345", "0345\u00a0"), ("0345", "\u200b0345"), ("0345", "345"), ("0012", "'0012.0")],
+)
+def test_what_can_be_only_one_user_is_mended(known: str, written: str) -> None:
+    found = problems(GOOD.replace(known, written))
+    assert [problem.fixed for problem in found.values()] == [True]
+    against = Against(format=None).scored_by(harness_solution())
+    fix(Path("lists.csv"), against, Path("fixed.csv"))
+    assert Path("fixed.csv").read_text() == GOOD
+    scored = harness.score("fixed.csv", solution="solution.csv", metrics="MAP@3")
+    assert scored.metrics["MAP@3"].mean == pytest.approx(7 / 9)
+
+
+def harness_solution() -> Any:
+    from harness.submission.solution import of_file
+
+    return of_file(Path("solution.csv"))
+
+
+def test_an_exponent_and_an_item_that_may_be_another_stay() -> None:
+    lists = "user_id,items\n0012,A b\n0345,c\n9.0072E+15,d\n"
+    found = problems(lists)
+    assert [(p.code, p.fixed) for p in found.values()] == [("SUB209", False), ("SUB320", False)]
+    fix(Path("lists.csv"), Against().scored_by(harness_solution()), Path("fixed.csv"))
+    assert Path("fixed.csv").read_text() == lists
+
+
+def test_items_of_a_catalogue_are_mended() -> None:
+    Path("items.csv").write_text(CATALOGUE)
+    known = of_tables(items=Path("items.csv"))
+    Path("lists.csv").write_text("user,items\nann,7 0123\u00a0 cafe\u0301 CAF\u00c9\nbob,12345 7\n")
+    fix(Path("lists.csv"), known, Path("fixed.csv"))
+    assert Path("fixed.csv").read_text() == "user,items\nann,007 0123 caf\u00e9\nbob,12345 007\n"
+
+
+def test_exact_ids_are_what_they_are() -> None:
+    """Nobody else is blamed; the lists of users who are not known are left out."""
+    for written in ("0345\u00a0", " 0345", "345", "0345.0", "'0345"):
+        assert problems(GOOD.replace("0345", written), ids="exact") == {}
+        scored = harness.score("lists.csv", solution="solution.csv", ids="exact")
+        assert scored.left_out["users_outside"] == 1
+    found = problems(by_rank("7", "123", "0999"), truth("0007", "0123", "0999"), ids="exact")
+    assert [*found] == ["SUB404"]
+    Path("sample.csv").write_text("user_id,items\n0345,\n12,\n")
+    Path("lists.csv").write_text("user_id,items\n345,a b\n12,a\n")
+    exact = harness.validate("lists.csv", sample="sample.csv", ids="exact")
+    assert [problem.code for problem in exact.errors] == ["SUB201", "SUB202"]
+    with pytest.raises(UsageError, match="--ids is 'all'; expected"):
+        harness.validate("lists.csv", ids="all")  # type: ignore[arg-type]
+
+
+def test_two_users_alike_are_two_users_where_both_are_known() -> None:
+    both = "user,items\n7,a c\n07,b\n"
+    assert problems(both, both) == {}
+
+
+# No hit at all.
+
+
+def test_no_hit_at_all_is_a_warning_of_few_users_too() -> None:
+    lists = "user,items\nann,x y\nbob,y x\n"
+    assert problems(lists, "user,items\nann,a\nbob,b\n")["SUB402"].value == "0 of 2"
+    assert "SUB402" not in problems(lists, "user,items\nann,a\nbob,x\n")
+    assert "SUB402" not in problems("user,items\nann,\nzoe,a\n", "user,items\nann,a\nbob,b\n")
+
+
+# What the scan passes over is alike to nothing.
+
+LETTERS = st.sampled_from("0017aAb\u00a0\u200b'.+eE\u00e9 ")
+IDS = st.lists(st.text(LETTERS, min_size=1, max_size=5), min_size=1, max_size=30)
+
+
+@given(known=IDS, strangers=IDS)
+def test_every_user_who_is_alike_is_found(known: list[str], strangers: list[str]) -> None:
+    """Whichever ids the scan need not look at closely."""
+    users = list(dict.fromkeys(one.strip(" \t\r") for one in known if one.strip(" \t\r")))
+    others = [one for one in dict.fromkeys(strangers) if one.strip(" \t\r") not in ("", *users)]
+    bare = pl.Series([one.strip(" \t\r") for one in others], dtype=pl.String)
+    expected = alike(Forms.of(bare), Forms.of(pl.Series(users, dtype=pl.String)))["one"].n_unique()
+    solution = pl.DataFrame({"user": users, "items": ["a"] * len(users)})
+    rows = pl.DataFrame({"user": pl.Series(others, dtype=pl.String), "items": ["a"] * len(others)})
+    found = harness.validate(rows, solution=solution).problems
+    assert sum(p.count for p in found if p.known and p.code in ("SUB207", "SUB209")) >= expected
