@@ -10,7 +10,7 @@ import ast
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from functools import cache
 from importlib.util import cache_from_source
@@ -219,17 +219,17 @@ def source_of(module: str, beside: Path, function: Any) -> str | None:
     return hashlib.sha256("\n".join(sorted(map(str, parts))).encode()).hexdigest()
 
 
-def _digests_met(files: Iterable[Path], beside: Path) -> list[str | None]:
+def _digests_met(files: Set[Path], beside: Path) -> list[str | None]:
     """Return the digests of files as they were imported, or as they are where none was.
 
     The one `beside` a config is run by its path; others are imported by their names, whoever may
     have run them by their paths.
     """
-    met: dict[Path, set[str | None]] = {}
+    met: dict[Path | None, set[str | None]] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__dict__", {}).get("__file__")  # else some import
         path = on_disk(file) if isinstance(file, str) and not has_no_source(name) else None
-        if path is not None and name.startswith(BESIDE) == (path == beside):
+        if path in files and name.startswith(BESIDE) == (path == beside):
             met.setdefault(path, set()).add(when_met(name, module, str(file)))
     found = [met.get(path, {digest_of(path)}) for path in files]
     return [None if len(digests) > 1 else next(iter(digests)) for digests in found]
