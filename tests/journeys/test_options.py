@@ -75,6 +75,7 @@ FILES = {
     "truth.csv": "user,items\nann,b\nbob,d\ncid,a\nzoe,\n",
     "graded.csv": "user,item,rating\nann,a,0\nann,b,2\nbob,d,1\ncid,a,1\n",
     "wider.csv": "user,item,who,what\nann,b,bob,a1 b2\nbob,d,cid,c3\ncid,a,bob,b2\n",
+    "spaced.csv": "user,items\nann\u200b,b a\nbob,d\ncid,a\n",
     "others.csv": "user,items\nyan,b\nzoe,a\n",
     "commas.csv": 'user,items\nann,"b,a"\nbob,"d,b"\n',
     "items.csv": "item\na\nb\nc\nd\n",
@@ -166,6 +167,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--strict": "--strict",
     },
     f"compare lists.csv wrong.csv {BY}": {"--force": "--force"},
+    f"compare spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
     "compare long.csv long-2.csv --solution wider.csv": {
         "--truth-user-column": "--truth-user-column who",
         "--truth-item-column": "--truth-item-column what",
@@ -206,6 +208,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--seed": "--seed 7",
     },
     f"leaderboard lists.csv other.csv wrong.csv {BY}": {"--force": "--force"},
+    f"leaderboard spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
     "leaderboard long.csv long-2.csv --solution wider.csv": {
         "--truth-user-column": "--truth-user-column who",
         "--truth-item-column": "--truth-item-column what",
@@ -237,6 +240,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     },
     f"score other.csv {BY}": {"--strict": "--strict"},
     f"score wrong.csv {BY}": {"--force": "--force"},
+    f"score spaced.csv {BY}": {"--ids": "--ids exact"},
     "score long.csv --solution wider.csv": {
         "--truth-user-column": "--truth-user-column who",
         "--truth-item-column": "--truth-item-column what",
@@ -269,6 +273,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     f"explain lists.csv --user zoe {BY}": {
         "--keep-users-without-items": "--keep-users-without-items"
     },
+    f"explain spaced.csv --user bob {BY}": {"--ids": "--ids exact"},
     "explain long.csv --user ann --solution wider.csv": {
         "--truth-user-column": "--truth-user-column who",
         "--truth-item-column": "--truth-item-column what",
@@ -298,6 +303,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--format": "--format csv",
     },
     f"validate other.csv {BY}": {"--strict": "--strict", "--fix": "--fix new.csv"},
+    f"validate spaced.csv {BY}": {"--ids": "--ids exact"},
     "validate long.csv --solution wider.csv": {
         "--truth-user-column": "--truth-user-column who",
         "--truth-item-column": "--truth-item-column what",

@@ -68,6 +68,7 @@ def test_a_right_file_is_told_the_cause() -> None:
     assert [(p.code, p.severity) for p in found.problems] == [
         ("SUB317", "error"),
         ("SUB318", "warning"),
+        ("SUB402", "warning"),  # nor does any list hit
     ]
     with refusal(SubmissionError, "SUB317", '"706016001" is known') as caught:
         harness.score("ten.csv", config=config())
