@@ -220,7 +220,7 @@ def _counts(config: Config, core: Core | None, part: Dataset, *, late: bool) -> 
     highest = Largest(true_items.highest_grade(part, own, config.evaluation))
     sums: Sums = {"split": split.sums(own), "items": items, "highest": highest}
     if late:
-        sums["late"] = strays.late_events(part)
+        sums = {**sums, "late": strays.late_events(part)}
     if not isinstance(config.split, GivenSplit):
         return sums
     odd = newcomers.odd_keys(newcomers.users_of(part, own.train, own.valid))
