@@ -204,6 +204,8 @@ class Against:
         ------
         Refused
             Several columns may hold the users or the items.
+        UsageError
+            One column is named, or prescribed, for both.
         """
         named = self.named or Named()
         wanted = self.format
@@ -216,6 +218,11 @@ class Against:
         if len(self.users) > 0:  # they tell what ids look like
             wanted = replace(wanted, letters="", length=0)
         user, items = named.user or wanted.user, named.item or wanted.items
+        if user == items:
+            raise UsageError(
+                f'column "{user}" cannot hold the users and the items; name both, with --user-column '
+                "and --item-column"
+            )
         wanted = shaped(replace(wanted, user=user, items=items), header, named).cut_at(self.k)
         if wanted.k is not None:
             wanted = wanted.cut_at(max(wanted.k, self.allowed))

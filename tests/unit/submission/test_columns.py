@@ -110,6 +110,12 @@ def test_what_names_do_not_say_is_asked_for(tmp_path: Path) -> None:
         harness.validate(LISTS, truth_user_column="person")
 
 
+def test_one_column_cannot_be_both(tmp_path: Path) -> None:
+    (tmp_path / "sample.csv").write_text("who,what\nann,\n")
+    with refusal(UsageError, 'column "who" cannot hold the users and the items'):
+        harness.validate(LISTS, sample=tmp_path / "sample.csv", item_column="who")
+
+
 # Grades of a solution: ann's a is relevant, x is not. MAP@2 is 1/2 if grades count, else 1.
 
 GRADED = pl.DataFrame({"user": "ann", "item": ["a", "x"], "g": [1, 0]})
