@@ -10,16 +10,21 @@ from harness.core.errors import HarnessError
 from harness.experiment.terms import Terms, path_or_frame
 from harness.submission.expected import Against
 from harness.submission.format import Named
-from harness.submission.problems import Validation
+from harness.submission.problems import Problem, Validation
 from harness.submission.validate import Examined, examine
 
 if TYPE_CHECKING:
     import polars as pl
 
     from harness.config import Config
+    from harness.protocol.task import Task
+    from harness.protocol.truth import Solution
 
-_USERS, _ITEMS = frozenset({"SUB202", "SUB209"}), frozenset({"SUB304", "SUB305", "SUB312"})
-"""What users and items are told whom no table has."""
+_USERS = frozenset({"SUB202", "SUB209"})
+"""What users are told whom no table has."""
+_UNKNOWN = frozenset({"SUB304", "SUB305", "SUB312"})
+_DAMAGED = frozenset({"SUB306", "SUB307", "SUB308", "SUB309", "SUB310", "SUB317"})
+"""What items are told that no table has, and those that are not known to be written so."""
 
 
 def examine_on(
@@ -57,10 +62,8 @@ def _with_evaluated(
     from harness.metrics import parse
     from harness.protocol import truth  # it takes Polars
 
-    rule = config.evaluation.candidates or config.layout().candidates
-    # The evaluation set may have such ids, though no table has them.
-    others = _USERS | _ITEMS if rule == "train" else _USERS
-    if not others & {problem.code for problem in found.validation.problems}:
+    others = _of_evaluated(config)
+    if not others & _codes(found):
         return found
     try:
         evaluated = truth.of_config(config, (parse("MAP@1"),))  # any that is cheap
@@ -71,7 +74,47 @@ def _with_evaluated(
             for p in found.validation.problems
         )
         return replace(found, validation=replace(found.validation, problems=problems))
-    return examine(path, against.admitting(evaluated), strict=strict)
+    return examine(path, _admitting(against, evaluated, found), strict=strict)
+
+
+def _of_evaluated(config: Config) -> frozenset[str]:
+    """Return what may be told of ids that no table has, and the evaluation set."""
+    rule = config.evaluation.candidates or config.layout().candidates
+    return _USERS | _UNKNOWN | _DAMAGED if rule == "train" else _USERS
+
+
+def _codes(found: Examined) -> set[str]:
+    return {problem.code for problem in found.validation.problems}
+
+
+def _admitting(against: Against, evaluated: Solution, found: Examined) -> Against:
+    """Return the same where the ids of an evaluation set are known too.
+
+    Without a table of items others may be there: an item such as NA or a'b is then told apart from
+    a damaged one by the candidates alone.
+    """
+    admitted = against.admitting(evaluated)
+    if against.items.complete or not _DAMAGED & _codes(found):
+        return admitted
+    items = against.items.more(evaluated.items)
+    return replace(admitted, items=replace(items, digits=False, width=0, telling=False))
+
+
+def faults_of(path: Path, against: Against, task: Task) -> tuple[Problem, ...]:
+    """Return the errors of a file that was written for a task, as `validate` tells them.
+
+    Raises
+    ------
+    HarnessError
+        What it is checked against cannot be used.
+    """
+    from harness.protocol.truth import Solution  # it takes Polars
+
+    of, found = task.evaluation_set, examine(path, against)
+    if _of_evaluated(task.config) & _codes(found):
+        evaluated = Solution(of.user_ids, of.candidate_ids, of.judgments())
+        found = examine(path, _admitting(against, evaluated, found))
+    return found.validation.errors
 
 
 def validate(
