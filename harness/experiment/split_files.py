@@ -35,7 +35,7 @@ from harness.experiment.solution_files import (
     write_sample,
     write_solution,
 )
-from harness.experiment.submit import read_by, rows_of
+from harness.experiment.submit import read_by, refuse_controls, refuse_unreadable, rows_of
 from harness.protocol.task import Task
 from harness.protocol.users import OWN
 from harness.submission.format import FORMATS
@@ -188,10 +188,13 @@ def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRec
     wanted = form(asked, evaluation_set.k)
     separator = wanted.between if wanted.between != " " else None
     users, _ = rows_of(asked, evaluation_set)
-    write_sample(task, users, wanted, folder / SAMPLE)
+    refuse_controls(task.data.user_ids, task.data.item_ids)
+    for ids in (evaluation_set.candidate_ids, evaluation_set.outside_ids):
+        refuse_unreadable(users, ids, wanted)
     write_solution(evaluation_set, public, wanted, folder / SOLUTION)
-    evaluation_set.candidate_ids.alias(ITEM).to_frame().write_csv(folder / ITEMS)
     refuse_misread(folder, evaluation_set, separator)
+    write_sample(task, users, wanted, folder, separator)
+    evaluation_set.candidate_ids.alias(ITEM).to_frame().write_csv(folder / ITEMS)
     for events, name in ((parts.train, TRAIN), (parts.valid, VALID)):
         _write_events(task, events, folder / name, rows)
     missing = _write_config(task, folder / CONFIG)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.core.errors import HarnessError
 from harness.experiment.terms import Terms, path_or_frame
+from harness.submission.expected import Against
 from harness.submission.format import Named
-from harness.submission.problems import Validation
+from harness.submission.problems import Problem, Validation
 from harness.submission.validate import Examined, examine
 
 if TYPE_CHECKING:
     import polars as pl
 
     from harness.config import Config
+    from harness.protocol.task import Task
 
 
 def examine_on(
@@ -54,6 +56,17 @@ def examine_on(
     found = examine(path, against.cut_at(k), solution, strict=strict)
     checked = f"{found.validation.checked}{read}"
     return replace(found, validation=replace(found.validation, checked=checked, folds=terms.folds))
+
+
+def faults_of(path: Path, against: Against, task: Task) -> tuple[Problem, ...]:
+    """Return the errors of a file that was written for a task, as `validate` finds them."""
+    from harness.protocol.truth import Solution  # it takes Polars
+
+    evaluation_set = task.evaluation_set
+    solution = Solution(
+        evaluation_set.user_ids, evaluation_set.candidate_ids, evaluation_set.judgments()
+    )
+    return examine(path, against.scored_by(solution), solution).validation.errors
 
 
 def validate(

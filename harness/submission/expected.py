@@ -220,8 +220,8 @@ class Against:
         user, items = named.user or wanted.user, named.item or wanted.items
         if user == items:
             raise UsageError(
-                f'column "{user}" cannot hold the users and the items; name both, with --user-column '
-                "and --item-column"
+                f'column "{user}" cannot hold the users and the items; name both: --user-column, '
+                "--item-column"
             )
         wanted = shaped(replace(wanted, user=user, items=items), header, named).cut_at(self.k)
         if wanted.k is not None:

@@ -413,6 +413,7 @@ SAYS = {
     "submit exam.toml --model popular --out lists-2.csv": [
         *OF_TWO[:2],
         "popular: lists for 3 users, T",
+        "lists-2.csv: checked 3 rows, T",
     ],
     "split exam.toml --out files": [*OF_TWO[:2], "sample_submission.csv: checked 3 rows, T"],
     "compare one": ["read the scores of 1 run, 3 users, T", "compared 1 pair, T"],

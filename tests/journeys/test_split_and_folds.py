@@ -42,7 +42,7 @@ def test_what_it_says(harness: Cli, here: Path) -> None:
         "k = 2 · 3 users, 1 public, 2 private"
     )
     assert last.startswith("next  ")
-    assert last.endswith(f"score FILE {' '.join(SCORED)} --k 2")
+    assert last.endswith(f"score FILE {' '.join(SCORED)} --items out/items.csv --k 2")
 
 
 def test_the_options_of_the_next_step(harness: Cli, here: Path) -> None:
