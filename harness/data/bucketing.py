@@ -89,14 +89,14 @@ def _gather(
     buckets = bucket_count(sum(part.n_rows for part in read))
     users, odd = list[int](), list[Oddities]()
     for bucket in range(buckets):
-        ids, found = merging.bucket(bucket, buckets)
-        users.append(ids)
-        odd.append(found)
-        progress(found.events)
+        n_users, oddities = merging.bucket(bucket, buckets)
+        users.append(n_users)
+        odd.append(oddities)
+        progress(oddities.events)
     _write(items_file(folder), items.frame())
     lows, highs = zip(*(part.span for part in read), strict=True)
     every = (*notes, *items.notes, *notes_of(layout, odd))
-    events = [found.events for found in odd]
+    events = [part.events for part in odd]
     return Known(events, users, (min(lows), max(highs)), every, types)
 
 

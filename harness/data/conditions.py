@@ -69,16 +69,16 @@ class Condition:
         """
         if self.among:
             return f"{self.column} = {' or '.join(self.among)}"
-        told = []
+        parts = []
         if self.filled or self.without:
-            told.append(f"{self.column} is not {' or '.join(self.without) or 'empty'}")
+            parts.append(f"{self.column} is not {' or '.join(self.without) or 'empty'}")
         bounds = self._bounds()
         if "max" in bounds:
             least = f"{bounds['min']} <= " if "min" in bounds else ""
-            told.append(f"{least}{self.column} <= {bounds['max']}")
+            parts.append(f"{least}{self.column} <= {bounds['max']}")
         elif bounds:
-            told.append(f"{self.column} >= {bounds['min']}")
-        return " and ".join(told)
+            parts.append(f"{self.column} >= {bounds['min']}")
+        return " and ".join(parts)
 
     def in_toml(self) -> str:
         """Return it as the value of its column in a config.

@@ -49,9 +49,9 @@ def words_of(ids: pl.Series) -> dict[int, str]:
     {1: 'NULL', 2: 'N/A'}
     """
     short = np.flatnonzero((ids.str.len_bytes() <= _LONGEST).to_numpy())
-    held = ids.gather(short)
-    at = short[held.str.to_lowercase().is_in(WORDS).to_numpy()]
-    return dict(zip(at.tolist(), ids.gather(at).to_list(), strict=True))
+    texts = ids.gather(short)
+    places = short[texts.str.to_lowercase().is_in(WORDS).to_numpy()]
+    return dict(zip(places.tolist(), ids.gather(places).to_list(), strict=True))
 
 
 def oddities_of(
@@ -69,8 +69,8 @@ def oddities_of(
     starts = events.user_starts(len(users))
     repeated = _repeated(events, starts, n_kinds)
     return Oddities(
-        users={word: int(starts[at + 1] - starts[at]) for at, word in words_of(users).items()},
-        items={word: int(np.count_nonzero(events.item == at)) for at, word in items.items()},
+        users={word: int(starts[n + 1] - starts[n]) for n, word in words_of(users).items()},
+        items={word: int(np.count_nonzero(events.item == n)) for n, word in items.items()},
         repeated=len(repeated),
         of_day=int(np.count_nonzero(events.time[repeated] % DAY_US)),
         events=len(events),
@@ -85,11 +85,11 @@ def _repeated(events: Events, starts: Int64, n_kinds: int) -> Int64:
     same[starts[:-1][starts[:-1] < len(item)]] = False
     if n_kinds > 1:
         same[1:] &= events.kind[1:] == events.kind[:-1]
-    at = np.flatnonzero(same)
-    if events.value is None or len(at) == 0:
-        return at
-    # Of those that are equal else, events of one row each stand in the order of the rows.
-    alike = np.union1d(at - 1, at)
+    repeated = np.flatnonzero(same)
+    if events.value is None or len(repeated) == 0:
+        return repeated
+    # Where events have rows, those of other values may stand between equal ones.
+    alike = np.union1d(repeated - 1, repeated)
     run = np.cumsum(~same[alike])
     order = np.lexsort((events.value[alike], run))
     run, value = run[order], events.value[alike][order]
@@ -121,15 +121,15 @@ def _missing(layout: Layout, words: Sequence[tuple[str, str, int]], events: int)
         return []
     first, *others = (f'the {role} "{printable(word)}" has {n:,}' for role, word, n in words)
     more = [phrase.replace('" has ', '" ') for phrase in others]
-    told = " and ".join(filter(None, [", ".join([first, *more[:-1]]), *more[-1:]]))
+    counts = " and ".join(filter(None, [", ".join([first, *more[:-1]]), *more[-1:]]))
     changes = {
-        role: {"without": tuple(word for of, word, _ in words if of == role)}
-        for role in dict.fromkeys(role for role, _, _ in words)
+        role: {"without": tuple(word for other, word, _ in words if other == role)}
+        for role, _, _ in words
     }
     where = layout.where_with(**changes)
     cure = f"{where} leaves them out" if where else "remove them from the files of the log"
     of = counted(events, "event")
-    return [f"of {of} {told}: if these are missing values, {cure}"]
+    return [f"of {of} {counts}: if these are missing values, {cure}"]
 
 
 def _repeats(layout: Layout, repeated: int, of_day: int, events: int) -> list[str]:
@@ -144,7 +144,7 @@ def _repeats(layout: Layout, repeated: int, of_day: int, events: int) -> list[st
         USER: True,
         ITEM: True,
         TIME: all(table.time is not None for table in layout.events),
-        "event type": layout.several_types,
+        "event type": layout.tells_types,
         VALUE: layout.has_values,
     }
     *most, last = (column for column, is_there in columns.items() if is_there)

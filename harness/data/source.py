@@ -96,20 +96,20 @@ class Batch:
             keep &= self.time <= until
         if keep.all():
             return self
-        at = np.flatnonzero(keep)
+        rows = np.flatnonzero(keep)
         user, item = (
-            Met(met.keys[at], partial(lambda texts, rows: texts(at[rows]), met.texts))
+            Met(met.keys[rows], partial(lambda texts, some: texts(rows[some]), met.texts))
             for met in (self.user, self.item)
         )
         return replace(
             self,
             user=user,
             item=item,
-            time=self.time[at],
-            row=None if self.row is None else self.row[at],
-            left_out=self.left_out + len(keep) - len(at),
-            kind=self.kind and Labels(self.kind.codes[at], self.kind.names),
-            value=None if self.value is None else self.value[at],
+            time=self.time[rows],
+            row=None if self.row is None else self.row[rows],
+            left_out=self.left_out + len(keep) - len(rows),
+            kind=self.kind and Labels(self.kind.codes[rows], self.kind.names),
+            value=None if self.value is None else self.value[rows],
         )
 
 

@@ -1,4 +1,4 @@
-"""The last events of a log where a long gap cuts them off: a window at its end means nothing.
+"""The last events of a log that a long gap cuts off: a window at such an end means nothing.
 
 An event of 2037 in a log of 2020 makes the last seven days a window of one user.
 """
@@ -21,17 +21,18 @@ from harness.core.steps import Steps, of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.layout import Layout
 
-SHARE = 8
-"""Strays are fewer than one in so many events.
+_FEW = ((1, 8), (4, 200))
+"""Behind a gap longer than a part of the log before it, fewer than one in so many events are few.
 
-A window of more means something. And events at random times leave such a gap before the last one
-with a chance below 1 % where there are eight others, but in every second log of three.
+A window of more means something. Events at random times leave a gap as long as all that is before
+it with a chance below 1 % where there are eight others, but in every second log of three. In a log
+of years a gap of a quarter says as much, where less is behind it than a week usually holds.
 """
 
 
 @dataclass(frozen=True)
 class Strays:
-    """The last events of a log, which more days without any cut off than the rest of it has.
+    """The last events of a log that many days without any cut off from the rest.
 
     Attributes
     ----------
@@ -49,11 +50,11 @@ class Strays:
     def __str__(self) -> str:
         """Return what they are in a few words."""
         first, last, *days = (str(np.datetime64(day, "D")) for day in (*self.rest, *self.days))
-        on = "on" if days[0] == days[1] else "from"
+        on, gap = "on" if days[0] == days[1] else "from", self.days[0] - self.rest[1] - 1
         return (
             f"{counted(self.of - self.events, 'event')} run from {first} to {last}, and "
             f"{counted(self.events, 'event follows', 'events follow')} {on} "
-            f"{' to '.join(dict.fromkeys(days))}, after a gap longer than the log before it"
+            f"{' to '.join(dict.fromkeys(days))}, after {counted(gap, 'day')} without any"
         )
 
     def left_out(self, layout: Layout) -> str:
@@ -103,12 +104,12 @@ def refuse(config: Config, strays: Strays | None) -> None:
 
 
 def late_events(part: Dataset) -> Int64:
-    """Return how many events are in the later half of the span of the log, and how many in all.
+    """Return how many events are in the last fifth of the span of the log, and how many in all.
 
-    What is cut off by a gap longer than the rest leaves few there.
+    What is cut off by a gap longer than a quarter of the rest leaves no others there.
     """
     low, high = part.times
-    late = np.count_nonzero(part.events.time > low + (high - low) // 2)
+    late = np.count_nonzero(part.events.time > high - (high - low) // 5)
     return np.array([late, len(part.events)])
 
 
@@ -125,14 +126,17 @@ def stray_steps(
         Takes what is evaluated from a part.
     """
     few, events = late.tolist()
-    if few * SHARE >= events:
+    if few * min(share for _, share in _FEW) >= events:
         return None
     total: Any = yield partial(_by_day, data.times, within)
     days, first = total["days"], data.times[0] // DAY_US
-    at = np.flatnonzero(days)
-    before, after = at[:-1], at[1:]
+    occupied = np.flatnonzero(days)
+    before, after = occupied[:-1], occupied[1:]
     behind = events - np.cumsum(days)[before]
-    cut_off = (after - before - 1 > before + 1) & (behind * SHARE < events)
+    gap, rest = after - before - 1, before + 1
+    cut_off = np.zeros(len(gap), np.bool_)
+    for part, share in _FEW:
+        cut_off |= (gap * part > rest) & (behind * share < events)
     if not cut_off.any():
         return None
     cut = int(cut_off.argmax())
@@ -140,7 +144,7 @@ def stray_steps(
         events=int(behind[cut]),
         of=events,
         rest=(first, first + int(before[cut])),
-        days=(first + int(after[cut]), first + int(at[-1])),
+        days=(first + int(after[cut]), first + int(occupied[-1])),
     )
 
 

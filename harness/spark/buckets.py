@@ -160,7 +160,7 @@ def _gathered(spark: SparkSession, layout: Layout, given: Read) -> Buckets:
     none = {USERS: 0, _ODD: Oddities({}, {}, 0, 0, 0)}
     facts = [made.facts.get(at, none) for at in range(len(given.division.keys))]
     n_users, odd = [of[USERS] for of in facts], [Oddities(*of[_ODD]) for of in facts]
-    events = [found.events for found in odd]
+    events = [part.events for part in odd]
     if sum(events) != given.n_events:
         made.release()
         raise DataError(_CHANGED)

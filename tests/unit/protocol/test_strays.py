@@ -23,7 +23,7 @@ from harness.tuning.inner import inner_tasks
 
 LOG = f"{small.LOG}bob,c,2037-01-01\n"
 """Eight events in eight days, and one."""
-TOLD = "8 events run from 2020-01-01 to 2020-01-08, and 1 event follows on 2037-01-01, after a gap"
+TOLD = "8 events run from 2020-01-01 to 2020-01-08, and 1 event follows on 2037-01-01, after "
 
 
 def strays(days: list[int], more: int = 0) -> Strays | None:
@@ -44,6 +44,10 @@ def strays(days: list[int], more: int = 0) -> Strays | None:
         ([0, 1, 9], 6, Strays(1, 9, (0, 1), (9, 9))),
         ([0, 1, 9], 5, None),
         ([0, 1, 9, 9], 12, None),
+        # A quarter of the days before, and one of 201 events behind it, or of 200.
+        ([*range(8), 11], 192, Strays(1, 201, (0, 7), (11, 11))),
+        ([*range(8), 11], 191, None),
+        ([*range(8), 10], 192, None),
         # Three events; a log that begins with such days, as where a missing time is 0; one day.
         ([0, 1, 5000], 0, None),
         ([-9999, *range(9)], 0, None),
@@ -130,7 +134,7 @@ def test_a_window_within_train_is_looked_at_too(tmp_path: Path) -> None:
     log = f"{LOG}bob,d,2037-01-02\n" + "".join(f"dan,a,2020-01-0{day}\n" for day in range(1, 8))
     outer = {"strategy": "last_n", "n": 1}
     config = small.config(tmp_path, log=log, split=outer, tune={"split": {"strategy": "time"}})
-    with refusal(DataError, "and 1 event follows on 2037-01-01, after a gap"):
+    with refusal(DataError, "and 1 event follows on 2037-01-01, after 6,202 days without any"):
         inner_tasks(config)
-    with refusal(DataError, "and 2 events follow from 2037-01-01 to 2037-01-02, after a gap"):
+    with refusal(DataError, "and 2 events follow from 2037-01-01 to 2037-01-02, after 6,202 days"):
         inner_tasks(small.config(tmp_path, log=log))
