@@ -30,7 +30,9 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "order": "orderid order ordernumber orderno invoice invoiceid invoiceno invoicenumber "
         "transactionid basketid basket receiptid receipt bestellnummer bestellid rechnungsnummer",
         "grade": "grade relevance relevant rel rating ratings label target score quantity qty "
-        "count value weight gain stars overall feedback clicked bought purchased",
+        "count value weight gain stars overall feedback clicked bought purchased isrelevant "
+        "relevancescore isbought purchase click like liked hit y ytrue gt interaction preference "
+        "plays playcount units amount watched",
     }.items()
 }
 """Names by what the column holds; the first are preferred."""

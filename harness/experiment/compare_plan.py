@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,7 +165,9 @@ def refuse_other_source(opened: Sequence[Run], metric: Metric) -> None:
     now = metric.definition.digest
     stale = [folder for folder, digest in digests.items() if digest != now]
     other = next(folder for folder in digests if digests[folder] != digests[stale[0]])
-    again = " and ".join(f"harness run {folder / 'config.toml'}" for folder in stale)
+    again = " and ".join(
+        shlex.join(["harness", "run", str(folder / "config.toml")]) for folder in stale
+    )
     raise UsageError(
         f'metric "{opened[0].name_of(metric)}": its source has changed between {stale[0]} and '
         f"{other}, so their figures are not of one metric; run again, by what it is now: {again}"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.core.errors import HarnessError
+from harness.core.errors import DataError
 from harness.experiment.terms import Terms, path_or_frame
 from harness.submission.expected import Against
 from harness.submission.format import Named
@@ -47,11 +47,13 @@ def examine_on(
     try:
         against, solution = terms.checking(metrics)
         read = "" if solution is None or not solution.shape else f"; truth: {solution.shape}"
-    except HarnessError as error:
+    except DataError as error:
         if terms.config is None:
             raise
         # Its tables can tell much, as where a competitor has not downloaded the events.
         against, solution = terms.against(), None
+        if len(against.users) == 0:
+            raise
         read = f"; without the evaluation set: {str(error).splitlines()[0]}"
     found = examine(path, against.cut_at(k), solution, strict=strict)
     checked = f"{found.validation.checked}{read}"

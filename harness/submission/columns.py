@@ -47,6 +47,9 @@ def users_and_items(
     free = [name for name in names if name not in (user, item) and not _neither(name)]
     user = user or column_of("user", free)
     free = [name for name in free if name != user]
+    if user is None and item is None and len(free) == 2 and column_of("list", free):
+        user = column_of("item", free)  # a list of items for each item
+        free = [name for name in free if name != user]
     item = item or column_of("item", free) or column_of("list", free)
     free = [name for name in free if name != item]
     likely = [name for name in free if not has_role(name, ("order", "grade", "kind", "list"))]

@@ -224,6 +224,10 @@ class Against:
                 "--item-column"
             )
         wanted = shaped(replace(wanted, user=user, items=items), header, named).cut_at(self.k)
+        if wanted.order in (wanted.user, wanted.items):
+            raise UsageError(
+                f'column "{wanted.order}" cannot hold ids and what orders them; name another'
+            )
         if wanted.k is not None:
             wanted = wanted.cut_at(max(wanted.k, self.allowed))
         return replace(wanted, long=wanted.long or self.long)
@@ -288,8 +292,8 @@ def of_sample(sample: Path) -> Format:
         return replace(of_header(head), prescribed=True)
 
 
-def first_cells(given: Path | pl.DataFrame, column: str) -> list[str]:
-    """Return the first cells of a column that hold anything.
+def first_cells(given: Path | pl.DataFrame, column: str, most: int | None = _FIRST) -> list[str]:
+    """Return the first cells of a column that hold anything, or all for None.
 
     Raises
     ------
@@ -299,12 +303,17 @@ def first_cells(given: Path | pl.DataFrame, column: str) -> list[str]:
     if not isinstance(given, Path):
         import polars as pl  # slow to import
 
-        texts = given[column].head(_FIRST).drop_nulls()
+        texts = given[column].drop_nulls()
+        texts = texts if most is None else texts.head(most)
         return [] if texts.dtype.is_nested() else texts.cast(pl.String).to_list()
+    cells = list[str]()
     for block, starts, stops in _cells(given, column):
-        found = block.texts(starts[:_FIRST], stops[:_FIRST])
-        return [text.decode("utf-8", "replace") for text in found]
-    return []
+        room = None if most is None else most - len(cells)
+        found = block.texts(starts[:room], stops[:room])
+        cells += [text.decode("utf-8", "replace") for text in found]
+        if len(cells) == most:
+            break
+    return cells
 
 
 def columns_in(given: Path | pl.DataFrame, against: Against) -> Named:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from harness.config import SubmissionConfig
 
-Cells: TypeAlias = Callable[[str], Sequence[str]]
-"""Takes a column, and returns its first cells."""
+Cells: TypeAlias = Callable[[str, int | None], Sequence[str]]
+"""Takes a column, and returns so many of its first cells, or all."""
+_FIRST = 1000
+"""So many rows show whether ids are those of a competition that has telling ones."""
 NAMES: Mapping[str, str] = {" ": "one space", ",": "a comma", ";": "a semicolon", "|": "a bar"}
 _DRESS = re.compile(r"[\[\](){}'\"]")
 
@@ -116,6 +118,8 @@ def _items(wanted: Format, columns: Sequence[str], order: str | None = None) -> 
 
 
 _HEX = digits + "abcdef"
+_LONGEST_NUMBER = 10
+"""Digits of the highest id of a competition, and more."""
 
 
 @dataclass(frozen=True)
@@ -180,16 +184,18 @@ class Format:
     prescribed: bool = True
 
     def fits(self, users: Sequence[str], items: Sequence[str]) -> bool:
-        """Return whether most of some ids and lists are written as the competition's are."""
+        """Return whether ids and lists are written as the competition's are: most of them, or all.
+
+        All where its ids are plain numbers, as anyone's may be.
+        """
         tokens = [token for text in items for token in text.split(self.between) if token]
         users_fit = [self._is_user(text) for text in users]
         items_fit = [self._is_item(token) for token in tokens]
-        if 2 * sum(users_fit) < len(users_fit) or 2 * sum(items_fit) < len(items_fit):
-            return False
-        if self.most is None or self.k is None:
-            return True
-        # Ids that are plain numbers say little: lists must be short enough, too.
-        return all(len(text.split(self.between)) <= self.k for text in items)
+        if self.most is None:
+            return 2 * sum(users_fit) >= len(users) and 2 * sum(items_fit) >= len(tokens)
+        # Ids that are plain numbers say little: all must fit, and no list be too long.
+        longest = max((len(text.split(self.between)) for text in items), default=0)
+        return all(users_fit) and all(items_fit) and longest <= (self.k or longest)
 
     def _is_user(self, text: str) -> bool:
         text = text.strip().lower() if self.length else text.strip()
@@ -207,7 +213,9 @@ class Format:
         return (token.isdecimal() or self.width == 0) and self._is_below(token, 1)
 
     def _is_below(self, text: str, which: int) -> bool:
-        return self.most is None or (text.isdecimal() and int(text) <= self.most[which])
+        if self.most is None:
+            return True
+        return text.isdecimal() and len(text) <= _LONGEST_NUMBER and int(text) <= self.most[which]
 
     def cut_at(self, k: int | None) -> Format:
         """Return the format with another longest list, if one is named."""
@@ -332,12 +340,15 @@ def of_competition(columns: Sequence[str], first: Cells) -> Format | None:
     columns : sequence of str
         The header.
     first : callable
-        Takes a column, and returns its first cells.
+        Takes a column and a number, and returns so many of its first cells; all for None.
     """
     spelled = {column.strip().casefold(): column for column in columns}
     for known in FORMATS.values():
         user, items = (spelled.get(column.casefold()) for column in known.columns)
-        if user is not None and items is not None and known.fits(first(user), first(items)):
+        if user is None or items is None:
+            continue
+        most = _FIRST if known.most is None else None
+        if known.fits(first(user, most), first(items, most)):
             return known
     return None
 

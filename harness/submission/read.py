@@ -208,9 +208,10 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
     if "grade" in others:
         return "grade"
     for name in others:
-        numbers = _as_numbers(frame[name]) if has_role(name, ("grade",)) else None
-        lowest = None if numbers is None else numbers.min()
-        if isinstance(lowest, float) and lowest <= 0:
+        numbers = _as_numbers(frame[name])
+        lowest = numbers.min()
+        flags = set(numbers.unique()) == {0, 1}  # whatever it is called
+        if isinstance(lowest, float) and lowest <= 0 and (flags or has_role(name, ("grade",))):
             raise DataError(
                 f'{path}: column "{printable(name)}" holds {number_text(lowest)}, which may say '
                 f"that an item is not relevant; read it with --grade-column {shlex.quote(name)} "
@@ -220,16 +221,13 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
     return None
 
 
-def _as_numbers(column: pl.Series) -> pl.Series | None:
-    """Return a column as numbers, true and false as 1 and 0; None where it holds anything else."""
+def _as_numbers(column: pl.Series) -> pl.Series:
+    """Return the numbers of a column, true and false as 1 and 0; nothing else."""
     if column.dtype == pl.String:
-        text = column.str.strip_chars().replace(_BOOLEANS)
-        numbers = text.cast(pl.Float64, strict=False)
-    elif column.dtype.is_numeric() or column.dtype == pl.Boolean:
-        numbers = column.cast(pl.Float64).fill_nan(None)
-    else:
-        return None
-    return None if numbers.null_count() > column.null_count() else numbers
+        column = column.str.strip_chars().replace(_BOOLEANS)
+    elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+        return pl.Series(dtype=pl.Float64)
+    return column.cast(pl.Float64, strict=False).fill_nan(None).drop_nulls()
 
 
 def _frame(path: Path) -> tuple[pl.DataFrame, Callable[[int], str]]:
@@ -317,11 +315,14 @@ def _between(
         return named or " "
     between = separators.plain or " "
     # A host's solution, with leaderboards, has a list for each user.
-    if "Usage" in frame.columns or has_role(item, ("list",)) or _are_ids(_split(texts, between)):
-        if named is None and separators.plain is None and separators.only not in (" ", None):
+    are_lists = "Usage" in frame.columns or has_role(item, ("list",))
+    if named is not None:
+        return between if are_lists else None
+    if are_lists or _are_ids(_split(texts, between)):
+        if separators.plain is None and separators.only not in (" ", None):
             raise _unclear(path, texts, item, separators.only)
         return between
-    if named is not None or _again(frame[user]) or column_of("item", [item]):
+    if _again(frame[user]) or column_of("item", [item]):
         return None
     raise _unclear(path, texts, item, separators.only or " ")
 
@@ -361,7 +362,8 @@ def _listed(path: Path, frame: pl.DataFrame, user: str, item: str, between: str)
         raise DataError(
             f'{path}: column "{user}": user {again} has two rows, and user '
             f"{frame[user].filter(several)[0]} a list in one row; give each user one row, or each "
-            "item one"
+            "item one (of true items: --separator ';' or another that no id holds says that a row "
+            "is an item)"
         )
     return frame
 

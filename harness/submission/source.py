@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-_FIRST = 1000
-"""Rows of a frame that may show which competition it is of."""
-
-
 @dataclass(frozen=True, eq=False)
 class Source:
     """A submission that has been opened.
@@ -118,8 +114,11 @@ def of_frame(
 
     kinds = dict(frame.collect_schema())
     head = Header(tuple(kinds), ",", returns=False, mark=False)
-    first = frame.head(_FIRST).collect
-    wanted = against.wanted(head.columns, lambda column: first_cells(first(), column))
+
+    def first(column: str, most: int | None) -> list[str]:
+        return first_cells(frame.select(column).collect(), column, most)
+
+    wanted = against.wanted(head.columns, first)
     places = header.check(head, wanted, findings)
     own = {meant: head.columns[place] for meant, place in places.items()}
     wrong = [

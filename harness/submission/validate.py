@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,7 +150,7 @@ def _concluded(
     if len(against.users) > 0 and summary.strangers > 0 and nobody:
         strangers = findings.found.get("SUB202", Finding()).places
         met = strangers[0].value if strangers else summary.stranger  # others may be there
-        asked = next(iter([*against.all_names(), *against.others]))
+        asked = next(chain(against.all_names(), against.others))
         findings.add("SUB212", 1, [Place(None, f'found "{met}", asked for "{shown(asked)}"')])
     elif against.required and summary.exact == 0 and "SUB209" in findings.found:
         damaged = findings.found["SUB209"].places

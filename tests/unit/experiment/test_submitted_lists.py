@@ -77,7 +77,7 @@ GRADED = "user,item\nann,b\nann,a\n", "user,item,grade\nann,a,2\nann,b,0\nann,c,
         (GOOD, "user,items\nann,a b a a\n", "Recall@1", 1 / 2),
         (GOOD, "user,item\nann,a\nann,b\nann,a\nann,a\n", "Recall@1", 1 / 2),
         # A solution has no scores to go by: a 0 there drops nothing.
-        (GOOD, "user,item,price\nann,a,0\nann,b,1\n", "Recall@1", 1 / 2),
+        (GOOD, "user,item,price\nann,a,0\nann,b,9\n", "Recall@1", 1 / 2),
         # Ids are text: 1 is "1", in whatever file it is a number.
         (NUMBERS, pl.DataFrame({"user": [2, 1], "item": [[5], [8]]}), "MRR", 1 / 4),
         (CATEGORIES, "user,items\nann,a\nbob,b\n", "MRR@2", (1 / 2 + 1) / 2),

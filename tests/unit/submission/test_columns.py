@@ -33,6 +33,7 @@ from harness.submission.columns import item_column, users_and_items
         ("recs,id", "id", "recs"),
         ("who,what,rank", "who", "what"),
         ("who,what,rating", "who", "what"),  # a grade
+        ("item_id,recommendations", "item_id", "recommendations"),  # of items for items
         ("query,target", "query", "target"),  # nothing else can be the item
         ("order_id,product_id", "order_id", "product_id"),  # nor the user
         (" user , items", "user", "items"),
@@ -123,7 +124,7 @@ BOTH = pl.DataFrame({"user": "ann", "item": ["x", "a"], "rank": [1, 2]})
 
 
 @pytest.mark.parametrize(
-    "name", ["relevance", "Rating", "label", "target", "score", "Quantity", "is_relevant"[3:]]
+    "name", ["relevance", "Rating", "label", "target", "score", "Quantity", "is_relevant", "y"]
 )
 @pytest.mark.parametrize("zero", ["0", "-1", "0.0", "False", "false"])
 def test_zeros_of_a_column_that_may_hold_grades(tmp_path: Path, name: str, zero: str) -> None:
@@ -141,13 +142,22 @@ def test_zeros_of_a_column_that_may_hold_grades(tmp_path: Path, name: str, zero:
 
 
 def test_other_columns_and_grades_above_zero_are_no_matter() -> None:
-    for name, values in {"rating": [5, 1], "price": [0, 1], "comment": ["0", "good"]}.items():
+    for name, values in {"rating": [5, 1], "price": [0, 9], "comment": ["0", "good"]}.items():
         true = GRADED.drop("g").with_columns(pl.Series(name, values))
         assert harness.score(BOTH, solution=true, metrics="MAP@2").metrics["MAP@2"].mean == 1
     graded = harness.score(BOTH, solution=GRADED.rename({"g": "grade"}), metrics="MAP@2")
     assert graded.metrics["MAP@2"].mean == 1 / 2
     with refusal(DataError, 'no column "gr"; did you mean "g"'):
         harness.score(BOTH, solution=GRADED, grade_column="gr")
+
+
+def test_zeros_and_ones_are_asked_about_whatever_they_are_called(tmp_path: Path) -> None:
+    with refusal(DataError, 'column "bought_it" holds 0', "--grade-column bought_it"):
+        harness.score(BOTH, solution=GRADED.rename({"g": "bought_it"}))
+    path = tmp_path / "true.csv"
+    path.write_text("user,item,rating\nann,a,3\nann,x,0\nann,b,n/a\n")
+    with refusal(DataError, 'column "rating" holds 0'):
+        harness.score(BOTH, solution=path)
 
 
 # Ids with spaces, commas and quotes. ann's second item hits, bob's first: MAP@2 3/4.
@@ -187,6 +197,14 @@ def test_ids_with_spaces_are_not_split(tmp_path: Path, several: bool) -> None:
 def test_what_is_a_list(column: str, cells: list[str], truth: str) -> None:
     true = pl.DataFrame({"user": ["ann", "bob"], column: cells})
     assert harness.score(BOTH, solution=true).truth == f"{truth}, 2 users"
+
+
+def test_ids_with_spaces_and_digits_where_a_separator_says_that_they_are_no_lists() -> None:
+    """A list in a row beside a user with two rows may as well be a mistake: it is asked about."""
+    true = pl.DataFrame({"user": ["ann", "ann", "bob"], "item": ["a1 b2", "c3 d4", "e5 f6"]})
+    with refusal(DataError, "user ann has two rows", "--separator ';'"):
+        harness.score(BOTH, solution=true)
+    assert harness.score(BOTH, solution=true, separator=";").truth == "one row an item, 2 users"
 
 
 def test_ids_or_lists_is_asked_where_nothing_tells() -> None:
