@@ -48,6 +48,12 @@ def reference(content: str) -> dict[str, Brief]:
     if strange and not {*known.values(), *torn} & {*USERS}:
         value = f'found "{strange[0]}", asked for "{USERS[0]}"'
         found["SUB212"] = (None, value, 1, 1)
+    damaged = [value for _, (code, value) in faults if code == "SUB209"][:5]
+    exact = [user for _, user in users if user in USERS]
+    by_case = damaged and not exact and all(who(v) == v.casefold() != v for v in damaged)
+    if by_case and "SUB212" not in found:
+        value = f'found "{shown(damaged[0])}", asked for "{who(damaged[0])}"'
+        found["SUB213"] = (None, value, 1, 1)
     totals = {
         "SUB010": len(re.findall("\r(?!\n)", text)),
         "SUB401": len(lists) if len(lists) > 1 and all(x == lists[0] for x in lists) else 0,
@@ -124,13 +130,27 @@ def who(cell: str) -> str:
 
 
 def meant(text: str, known: Iterable[str], *, joined: bool = True) -> list[str]:
-    """Return the known ids, without exponents among them, that a text has a form of."""
-    return sorted(other for other in known if forms(text, joined=joined) & forms(other))
+    """Return the known ids, none of them an exponent, that a text may stand for."""
+    own = forms(text, joined=joined)
+    return sorted(other for other in known if own & (forms(other) | rounded(other)))
+
+
+def rounded(number: str) -> set[str]:
+    """Return a number as exponents have it, of one digit and more."""
+    if not number.isdigit():
+        return set()
+    texts = (f"{int(number):.{digits}e}" for digits in range(12))
+    return {text for one in texts for text in (one, one.replace(".", ","))}
+
+
+def seen(text: str) -> str:
+    """Return text without what nobody can see."""
+    return "".join(c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf"))
 
 
 def forms(text: str, *, joined: bool = True) -> set[str]:
-    seen = "".join(c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf"))
-    spaced = {re.sub(r"[^\S ]", space, seen).strip() for space in (" ", "" if joined else " ")}
+    spaces = (" ", "" if joined else " ")
+    spaced = {re.sub(r"[^\S ]", space, seen(text)).strip() for space in spaces}
     bare = {s.lstrip(QUOTES).rstrip(QUOTES if s[:1] in QUOTES else "").strip() for s in spaced}
     folded = {unicodedata.normalize("NFC", one.casefold()) for one in bare}
     whole = {re.sub(r"^(-?[0-9]+)\.0+$", r"\1", one) for one in folded}
@@ -180,14 +200,14 @@ def of_item(word: str) -> list[str]:
 
 def how(word: str, item: str) -> str:
     """Return what happened to an item that stands for another."""
-    seen = word.strip()
-    if seen == item:
-        return "SUB317"
-    if re.fullmatch(r"\d+\.0+", seen.strip(QUOTES)):
+    bare = seen(word).strip()
+    if re.fullmatch(r"\d([.,]\d+)?[eE]\+\d+", bare):
+        return "SUB307"
+    if re.fullmatch(r"\d+\.0+", bare.strip(QUOTES)):
         return "SUB306"
-    if seen[0] in QUOTES:
+    if bare[0] in QUOTES:
         return "SUB310"
-    return "SUB305" if seen.isdigit() and len(seen) < len(item) else "SUB317"
+    return "SUB305" if bare.isdigit() and len(bare) < len(item) else "SUB317"
 
 
 def undressed(word: str) -> tuple[str, list[str]]:

@@ -15,19 +15,19 @@ the same number, rounded to an exponent.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import polars as pl
 
 from harness.core.errors import BLANK
 
-ONE, OTHER = "one", "other"
+AT, FORM = "at", "form"
+KEPT, HEAD, LENGTH = "kept", "head", "length"
+MEANT, COUNT = "meant", "count"
 SPACES, EXPONENT, DECIMAL, QUOTES, ZEROS, CASE, OTHERWISE = (
     "spaces", "exponent", "decimal", "quotes", "zeros", "case", "otherwise"
 )  # fmt: skip
 """What happened to an id that is alike to another."""
-AT, FORM = "at", "form"
-KEPT, HEAD, LENGTH = "kept", "head", "length"
 
 _UNSEEN = rf"[\p{{Cc}}\p{{Cf}}{BLANK}--\s]"
 _ODD_SPACE = r"[\s--\x20]"
@@ -42,6 +42,7 @@ _NUMBER = r"^[1-9][0-9]*$"
 _EXPONENT = r"(?i)^([1-9])(?:[.,]([0-9]+))?e\+([0-9]{1,2})$|^([1-9])\.([0-9]+)e([0-9]{1,2})$"
 _MOST_KEPT = 18
 """Digits that a whole number of 64 bits holds."""
+_LAST = "last"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,21 +51,18 @@ class Forms:
 
     Attributes
     ----------
-    ids : polars.Series of str
     plain : polars.DataFrame
         A row a form, with the place of its id.
     numbers : polars.DataFrame
         Those that are whole numbers.
     exponents : polars.DataFrame
-        A row an id that is an exponent: how many digits it keeps, these as a number, and how many
-        digits the number had.
+        Those that are exponents: how many digits are kept, these as a number, and how many digits
+        the number had.
     """
 
-    ids: pl.Series
     plain: pl.DataFrame
     numbers: pl.DataFrame
     exponents: pl.DataFrame
-    _rounded: dict[int, pl.DataFrame] = field(default_factory=dict)
 
     @classmethod
     def of(cls, ids: pl.Series, *, joined: bool = True) -> Forms:
@@ -85,35 +83,88 @@ class Forms:
             others.append(within.with_columns(_seen(within[FORM], space="")))
         parts = [_folded(rows.filter(is_plain)), *(_composed(_folded(part)) for part in others)]
         plain = pl.concat(parts).filter(pl.col(FORM) != "")
-        numbers = plain.filter(pl.col(FORM).str.contains(_NUMBER))
-        return cls(ids, plain, numbers, _exponents(plain))
+        return cls(plain, plain.filter(pl.col(FORM).str.contains(_NUMBER)), _exponents(plain))
 
     def rounded(self, kept: int) -> pl.DataFrame:
-        """Return the ids that are whole numbers as exponents of so many digits have them."""
-        if kept not in self._rounded:
-            self._rounded[kept] = _rounded(self.numbers, kept)
-        return self._rounded[kept]
+        """Return the whole numbers, as exponents of so many digits have them; halves both ways."""
+        numbers = self.numbers.filter(self.numbers[FORM].str.len_bytes() >= kept)
+        text, least = numbers[FORM], 10 ** (kept - 1)
+        head, rest = text.str.slice(0, kept).cast(pl.UInt64), text.str.slice(kept)
+        up = head + rest.str.contains("^[5-9]").cast(pl.UInt64)
+        more = up == 10 * least  # 9.99 is rounded to 10.0
+        length = text.str.len_bytes()
+        ups = numbers.with_columns(
+            pl.lit(kept, pl.UInt32).alias(KEPT),
+            pl.when(more).then(least).otherwise(up).cast(pl.UInt64).alias(HEAD),
+            (length + more.cast(pl.UInt32)).alias(LENGTH),
+        )
+        half = rest.str.contains("^50*$")
+        return pl.concat(
+            [ups, ups.with_columns(head.alias(HEAD), length.alias(LENGTH)).filter(half)]
+        )
 
 
-def alike(some: Forms, others: Forms) -> pl.DataFrame:
-    """Return which ids are alike, a row a pair: the place of `ONE` among some, of the `OTHER`.
+class Meanings:
+    """What ids mean that are not known: the known ids that they are alike to.
+
+    Parameters
+    ----------
+    known : polars.Series of str
 
     Examples
     --------
-    >>> file = Forms.of(pl.Series(["7", "Ann ", "bob", "1.2E+05"]))
-    >>> known = Forms.of(pl.Series(["ann", "bob", "007", "123456"]))
-    >>> alike(file, known).rows()
-    [(0, 2), (1, 0), (3, 3)]
+    >>> meanings = Meanings(pl.Series(["ann", "bob", "007", "123456", "7.0"]))
+    >>> meanings.of(pl.Series(["7", "Ann ", "zoe", "1.2E+05"])).rows()
+    [(0, '007', 2), (1, 'ann', 1), (3, '123456', 1)]
     """
-    one, other = some.plain.rename({AT: ONE}), others.plain.rename({AT: OTHER})
-    pairs = [
-        one.join(other, on=FORM),
-        *_of_exponents(some, others, ONE, OTHER),
-        *_of_exponents(others, some, OTHER, ONE),
-    ]
-    found = pl.concat(pair.select(ONE, OTHER) for pair in pairs).unique()
-    same = some.ids.gather(found[ONE]) == others.ids.gather(found[OTHER])
-    return found.filter(~same).sort(ONE, OTHER)
+
+    def __init__(self, known: pl.Series) -> None:
+        self._known, self._forms = known, Forms.of(known)
+        self._plain = self._grouped(self._forms.plain, FORM)
+        self._exponents = self._grouped(self._forms.exponents, KEPT, HEAD, LENGTH)
+        self._rounded: dict[int, pl.DataFrame] = {}
+
+    def of(self, ids: pl.Series, *, joined: bool = True) -> pl.DataFrame:
+        """Return which ids mean known ones, none of which they are.
+
+        Parameters
+        ----------
+        joined : bool
+            As `Forms.of` takes it.
+
+        Returns
+        -------
+        polars.DataFrame
+            The place of the id, the known id that is `MEANT`, of several the first by its text, and
+            their `COUNT`.
+        """
+        forms = Forms.of(ids, joined=joined)
+        columns = AT, MEANT, _LAST, COUNT
+        hits = pl.concat(hit.select(columns) for hit in self._hits(forms))
+        found = hits.group_by(AT).agg(pl.min(MEANT), pl.max(_LAST), pl.sum(COUNT)).sort(AT)
+        single = pl.col(MEANT) == pl.col(_LAST)  # also by two forms
+        count = pl.when(single).then(1).otherwise(pl.col(COUNT)).alias(COUNT)
+        return found.select(AT, MEANT, count)
+
+    def _hits(self, forms: Forms) -> Iterator[pl.DataFrame]:
+        """Yield known ids that share a form, that exponents were, and that numbers became."""
+        yield forms.plain.join(self._plain, on=FORM)
+        for (kept,), own in forms.exponents.group_by(KEPT):
+            yield own.join(self._numbers(int(kept)), on=[HEAD, LENGTH])
+        for kept in self._exponents[KEPT].unique():
+            yield forms.rounded(kept).join(self._exponents, on=[KEPT, HEAD, LENGTH])
+
+    def _numbers(self, kept: int) -> pl.DataFrame:
+        """Return the known numbers by what exponents of so many digits keep of them."""
+        if kept not in self._rounded:
+            self._rounded[kept] = self._grouped(self._forms.rounded(kept), HEAD, LENGTH)
+        return self._rounded[kept]
+
+    def _grouped(self, rows: pl.DataFrame, *by: str) -> pl.DataFrame:
+        """Return the first and the last id of each key, and how many there are."""
+        ids = self._known.gather(rows[AT])
+        ends = pl.min("id").alias(MEANT), pl.max("id").alias(_LAST), pl.len().alias(COUNT)
+        return rows.with_columns(ids.alias("id")).group_by(by).agg(*ends)
 
 
 def damage(ids: pl.Series, others: pl.Series) -> pl.Series:
@@ -140,7 +191,7 @@ def damage(ids: pl.Series, others: pl.Series) -> pl.Series:
 
 
 def _seen(ids: pl.Series, space: str = " ") -> pl.Series:
-    """Return ids without what cannot be seen; spaces that are no plain ones become `space`."""
+    """Return ids without what nobody can see; spaces that are no plain ones become `space`."""
     return ids.str.replace_all(_UNSEEN, "").str.replace_all(_ODD_SPACE, space).str.strip_chars()
 
 
@@ -153,7 +204,7 @@ def _folded(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _replaced(texts: pl.Series, some: pl.Series, pattern: str) -> pl.Series:
-    """Return texts, of which some are replaced by the first group of a pattern: few, as a rule."""
+    """Return texts, some of which are the first group of a pattern: few, as a rule."""
     if not some.any():
         return texts
     changed = texts.filter(some).str.replace(pattern, "$1")
@@ -177,34 +228,8 @@ def _exponents(plain: pl.DataFrame) -> pl.DataFrame:
     digits = part("1").fill_null(part("4")) + part("2").fill_null(part("5")).fill_null("")
     length = part("3").fill_null(part("6")).cast(pl.UInt32) + 1
     found = rows.with_columns(
-        digits.cast(pl.UInt64, strict=False).alias(HEAD),
         digits.str.len_bytes().alias(KEPT),
+        digits.cast(pl.UInt64, strict=False).alias(HEAD),
         length.alias(LENGTH),
     )
     return found.filter((pl.col(KEPT) <= _MOST_KEPT) & (pl.col(KEPT) <= pl.col(LENGTH)))
-
-
-def _rounded(numbers: pl.DataFrame, kept: int) -> pl.DataFrame:
-    """Return whole numbers rounded to so many digits; halves up and down."""
-    numbers = numbers.filter(numbers[FORM].str.len_bytes() >= kept)
-    text, least = numbers[FORM], 10 ** (kept - 1)
-    head, rest = text.str.slice(0, kept).cast(pl.UInt64), text.str.slice(kept)
-    up = head + rest.str.contains("^[5-9]").cast(pl.UInt64)
-    more = up == 10 * least  # 9.99 is rounded to 10.0
-    length = text.str.len_bytes()
-    ups = numbers.with_columns(
-        pl.when(more).then(least).otherwise(up).cast(pl.UInt64).alias(HEAD),
-        (length + more.cast(pl.UInt32)).alias(LENGTH),
-        pl.lit(kept, pl.UInt32).alias(KEPT),
-    )
-    half = rest.str.contains("^50*$")
-    downs = ups.with_columns(head.alias(HEAD), length.alias(LENGTH)).filter(half)
-    return pl.concat([ups, downs])
-
-
-def _of_exponents(exponents: Forms, numbers: Forms, *names: str) -> Iterator[pl.DataFrame]:
-    """Yield pairs of exponents and of the numbers that they may have been."""
-    one, other = names
-    for (kept,), own in exponents.exponents.group_by(KEPT):
-        whole = numbers.rounded(int(kept)).rename({AT: other})
-        yield own.rename({AT: one}).join(whole, on=[HEAD, LENGTH])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from harness.core.alike import AT, FORM, HEAD, KEPT, LENGTH, ONE, OTHER, Forms, alike
+from harness.core.alike import AT, FORM, HEAD, KEPT, LENGTH, MEANT, Forms, Meanings
 from harness.core.arrays import Bool, Int64
 from harness.core.errors import counted, visible
 from harness.core.exact_sum import Sums
@@ -66,12 +66,12 @@ def users_of(data: Dataset, train: Events, valid: Events) -> Sides:
 
 def newcomers(sides: Sides) -> Newcomers:
     """Return the new ids that are alike to known ones, where all are in one place."""
-    new, known = sides[NEW], sides[KNOWN]
-    pairs = alike(Forms.of(new), Forms.of(known))
-    if len(pairs) == 0:
+    new = sides[NEW]
+    found = Meanings(sides[KNOWN]).of(new)
+    if len(found) == 0:
         return Newcomers()
-    names = pl.DataFrame({NEW: new.gather(pairs[ONE]), KNOWN: known.gather(pairs[OTHER])})
-    return Newcomers(names[NEW].n_unique(), *names.sort(NEW, KNOWN).row(0))
+    first = pl.DataFrame({NEW: new.gather(found[AT]), KNOWN: found[MEANT]}).sort(NEW).row(0)
+    return Newcomers(len(found), *first)
 
 
 def odd_keys(sides: Sides) -> Sums:

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 from exam import TRUTH, Exam
 from mutation import TOKENS, batches, chances, mutated, shown
-from reference import K
+from reference import K, who
 
 from harness.metrics import apk
 from harness.submission.validate import Examined
@@ -44,8 +44,12 @@ def number(text: str, order: str) -> float:
 
 
 def reference(text: str) -> tuple[Counter[str], dict[str, dict[float, str]] | None]:
-    """Return how often each fault is there, and the items of each user by place, from 0."""
-    head, *rows = text.splitlines()
+    """Return how often each fault is there, and the items of each user by place, from 0.
+
+    Rows of ANN are ann's: what is wrong with her id is told.
+    """
+    head, *lines = text.splitlines()
+    rows = [",".join([who(user), *rest]) for user, *rest in (line.split(",") for line in lines)]
     order = head.rpartition(",")[2]
     faults: Counter[str] = Counter()
     lists: dict[str, dict[float, str]] = {}

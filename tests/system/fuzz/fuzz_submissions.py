@@ -10,7 +10,7 @@ import re
 import pytest
 from exam import TRUTH, Exam
 from mutation import TOKENS, batches, chances, mutated, shown
-from reference import mean_average_precision, reference
+from reference import lists, mean_average_precision, reference
 
 from harness.submission.rules import EXAMPLES
 from harness.submission.validate import Examined
@@ -40,7 +40,10 @@ def check(content: bytes, found: Examined, exam: Exam) -> None:
     if not content.startswith(HEAD) or "\ufffd" in text or not PLAIN.fullmatch(text):
         return
     told = {p.code: (p.line, p.value, p.count, p.lines) for p in found.validation.problems}
-    assert told == reference(text)
+    own = lists(text)
+    hit = any({*own.get(user, [])} & {*truth} for user, truth in TRUTH.items())
+    no_hit = {"SUB402": (None, "0 of 3", 1, 1)} if any(own.values()) and not hit else {}
+    assert told == reference(text) | no_hit
     expected = mean_average_precision(text, TRUTH)
     assert exam.map_at_12(found) == pytest.approx(expected, rel=0, abs=1e-12)
 

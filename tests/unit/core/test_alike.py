@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from harness.core.alike import Forms, alike
+from harness.core.alike import Meanings
 
 ALIKE = [
     ("u1", "u1\u200b"),  # zero-width space
@@ -42,7 +42,6 @@ ALIKE = [
     ("125000", "1.3E+05"),  # and up
 ]
 DIFFERENT = [
-    ("u1", "u1"),
     ("u1", "u2"),
     ("a b", "ab"),
     ("a b", "a  b"),
@@ -68,29 +67,38 @@ DIFFERENT = [
 ]
 
 
-def pairs(one: list[str], other: list[str]) -> list[tuple[int, int]]:
-    return alike(Forms.of(pl.Series(one)), Forms.of(pl.Series(other))).rows()
+def meant(one: list[str], known: list[str], **options: bool) -> list[tuple[int, str, int]]:
+    return Meanings(pl.Series(known)).of(pl.Series(one), **options).rows()
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
 def test_alike_whichever_is_known(one: str, other: str) -> None:
-    assert pairs([one], [other]) == [(0, 0)]
-    assert pairs([other], [one]) == [(0, 0)]
+    assert meant([one], [other]) == [(0, other, 1)]
+    assert meant([other], [one]) == [(0, one, 1)]
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_different_whichever_is_known(one: str, other: str) -> None:
-    assert pairs([one], [other]) == []
-    assert pairs([other], [one]) == []
+    assert meant([one], [other]) == []
+    assert meant([other], [one]) == []
 
 
-def test_an_id_may_be_alike_to_several() -> None:
-    assert pairs(["7", "x"], ["07", "X", "7", "007.0"]) == [(0, 0), (0, 3), (1, 1)]
+def test_of_several_the_first_is_named_and_how_many_there_are() -> None:
+    assert meant(["7", "x", "y"], ["07", "X", "007.0", "z"]) == [(0, "007.0", 2), (1, "X", 1)]
+    numbers = ["123400", "123456", "0123499", "7"]
+    assert meant(["1.234E+05"], numbers) == [(0, "123400", 1)]
+    assert meant(["1.23E+05", "1.2E+05"], numbers) == [(0, "0123499", 3), (1, "0123499", 3)]
+    assert meant(["a\u00a0b"], ["A\u00a0B"]) == [(0, "A\u00a0B", 1)]  # by both of its forms
 
 
 def test_of_a_list_a_space_within_is_one() -> None:
     """Between the items of a list it stands for a space, never for nothing."""
-    known = Forms.of(pl.Series(["12345", "12 345"]))
-    file = pl.Series(["12\u00a0345"])
-    assert alike(Forms.of(file), known).rows() == [(0, 0), (0, 1)]
-    assert alike(Forms.of(file, joined=False), known).rows() == [(0, 1)]
+    known = ["12345", "12 345"]
+    assert meant(["12\u00a0345"], known) == [(0, "12 345", 2)]
+    assert meant(["12\u00a0345"], known, joined=False) == [(0, "12 345", 1)]
+
+
+def test_ids_are_not_changed() -> None:
+    ids = pl.Series(["007", "'x", " y"])
+    Meanings(ids).of(ids)
+    assert ids.to_list() == ["007", "'x", " y"]
