@@ -107,6 +107,12 @@ def score(
             solution, row_id_column_name, item_column, keep=keep_users_without_items
         )
         wanted = replace(wanted, k=asked.k, width=item_digits)
+        short = truth.items.filter(truth.items.str.len_chars() < item_digits)
+        if len(short) > 0:
+            raise HostVisibleError(
+                f'solution: item "{short[0]}" has fewer than {item_digits} digits; read the file '
+                "as text (pandas: dtype=str)"
+            )
         catalogue = ids(Path(items_path)) if items_path else nothing()
     except HarnessError as error:
         raise HostVisibleError(str(error)) from error

@@ -266,7 +266,10 @@ class Terms:
             raise UsageError(
                 f"scored against what? name one of --config CONFIG and --solution SOLUTION{also}"
             )
-        return replace(self.solution_of(keep=self.keep_users_without_items), metrics=metrics)
+        known = self._competition()
+        everyone = known is not None and known.averages_everyone
+        keep = self.keep_users_without_items or everyone
+        return replace(self.solution_of(keep=keep), metrics=metrics)
 
     def solution_of(self, *, keep: bool) -> Solution:
         """Return the solution in the file or frame that is named.

@@ -68,6 +68,8 @@ class Solution:
         Which of these it is, from 1; the last by default.
     shape : str
         How a file's true items were read: ``one row an item, 3 users``.
+    columns : tuple of str
+        Those of the file, first those of users and items.
     """
 
     users: pl.Series
@@ -86,6 +88,7 @@ class Solution:
     folds: int = 1
     fold: int | None = None
     shape: str = ""
+    columns: tuple[str, ...] = ()
 
     @property
     def known_users(self) -> pl.Series:

@@ -85,6 +85,8 @@ class Against:
         what it is.
     allowed : int
         Lists of so many items are not too long, whatever the format says.
+    true_columns : tuple of str
+        The columns of a solution, first those of users and items.
     """
 
     users: Known = field(default_factory=nothing)
@@ -103,6 +105,7 @@ class Against:
     zeros: str = ""
     guess: bool = False
     allowed: int = 0
+    true_columns: tuple[str, ...] = ()
 
     def asking(self) -> Against:
         """Return the same where a row is asked for of each user in the file of ids, if any.
@@ -137,7 +140,8 @@ class Against:
         others = solution.known_users
         users = self.users.more(others)
         told = self.separated(solution.between, "as in the solution")
-        return replace(told, users=users, others=others, items=items)
+        columns = solution.columns
+        return replace(told, users=users, others=others, items=items, true_columns=columns)
 
     def exactly(self) -> Against:
         """Return the same where an id that is not known is another one, however alike."""
@@ -228,9 +232,28 @@ class Against:
             raise UsageError(
                 f'column "{wanted.order}" cannot hold ids and what orders them; name another'
             )
+        self._refuse_other_roles(wanted.user, wanted.items)
         if wanted.k is not None:
             wanted = wanted.cut_at(max(wanted.k, self.allowed))
         return replace(wanted, long=wanted.long or self.long)
+
+    def _refuse_other_roles(self, user: str, items: str) -> None:
+        """Raise UsageError where a column of the lists holds something else in the solution."""
+        named = self.named or Named()
+        if not self.true_columns:
+            return
+        true_user, true_item, *others = self.true_columns
+        for column, true, option, own in (
+            (user, true_user, "user", named.truth_user),
+            (items, true_item, "item", named.truth_item),
+        ):
+            if own is None and column != true and column in others:
+                raise UsageError(
+                    f'column "{column}" holds the {option}s of the lists, and "{true}" those of '
+                    f'the solution, which has a column "{column}", too; say which it is: '
+                    f"--truth-{option}-column {column}, or name the others with --user-column and "
+                    "--item-column"
+                )
 
     @property
     def asked(self) -> bool:

@@ -22,7 +22,11 @@ from harness.metrics.inputs.frame import Table, accept
 from harness.submission.columns import users_and_items
 from harness.submission.format import NAMES, NO_GRADE, Named, Separators, TrueColumns
 
-_BOOLEANS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
+_BOOLEANS = {
+    word: number
+    for words, number in (("true yes", "1"), ("false no", "0"))
+    for word in (*words.split(), *words.title().split(), *words.upper().split())
+}
 USAGES = ("Public", "Private", "Ignored")
 
 
@@ -224,7 +228,7 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
 def _as_numbers(column: pl.Series) -> pl.Series:
     """Return the numbers of a column, true and false as 1 and 0; nothing else."""
     if column.dtype == pl.String:
-        column = column.str.strip_chars().replace(_BOOLEANS)
+        column = column.str.strip_chars().replace(_BOOLEANS).str.replace(",", ".", literal=True)
     elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
         return pl.Series(dtype=pl.Float64)
     return column.cast(pl.Float64, strict=False).fill_nan(None).drop_nulls()

@@ -48,6 +48,7 @@ def of_file(
     judgments, repeated = read_truth(file.table, coders)
     users, items = coders.users.ids.cast(pl.String), coders.items.ids.cast(pl.String)
     _refuse_written_lists(file, items)
+    user, item = file.table.names["user"], file.table.names["item"]
     said = (columns.user and columns.item) or "Usage" in file.frame.columns
     if isinstance(path, Path) and not said:
         _refuse_no_header(file, users, items)
@@ -72,6 +73,7 @@ def of_file(
         repeated=repeated,
         between=file.between,
         shape=_shape(file, judgments),
+        columns=(user, item, *file.frame.columns),
     )
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import small
 from conftest import refusal
 
 import harness
@@ -34,6 +35,8 @@ from harness.submission.columns import item_column, users_and_items
         ("who,what,rank", "who", "what"),
         ("who,what,rating", "who", "what"),  # a grade
         ("item_id,recommendations", "item_id", "recommendations"),  # of items for items
+        ("item_idx,user_idx,score", "user_idx", "item_idx"),
+        ("game,player,score", "player", "game"),
         ("query,target", "query", "target"),  # nothing else can be the item
         ("order_id,product_id", "order_id", "product_id"),  # nor the user
         (" user , items", "user", "items"),
@@ -105,10 +108,27 @@ def test_what_names_do_not_say_is_asked_for(tmp_path: Path) -> None:
         harness.score(lists, solution=TRUE)
     options = "name them with --truth-user-column and --truth-item-column"
     for check in (harness.score, harness.validate):
-        with refusal(DataError, "thing, person, place", options):
+        with refusal(DataError, "thing, place", options):
             check(LISTS, solution=TRUE.with_columns(place=pl.lit("y")))
     with refusal(UsageError, "--truth-user-column names a column of --solution"):
         harness.validate(LISTS, truth_user_column="person")
+
+
+@pytest.mark.parametrize(
+    ("lists", "true"),
+    [
+        ("session_id,item_id", "user_id,session_id,item_id"),
+        ("user_id,sku", "user_id,product_id,sku"),
+        ("contact,place", "place,contact"),  # one order in one file, another in the other
+    ],
+)
+def test_a_column_has_one_role_in_both_files(tmp_path: Path, lists: str, true: str) -> None:
+    small.write(tmp_path, {"l.csv": f"{lists}\n1,2\n", "t.csv": f"{true}\n1,2,3\n"})
+    if true.count(",") == 1:
+        small.write(tmp_path, {"t.csv": f"{true}\n1,2\n"})
+    for check in (harness.score, harness.validate):
+        with refusal(UsageError, "of the lists, and", "--truth-"):
+            check(tmp_path / "l.csv", solution=tmp_path / "t.csv")
 
 
 def test_one_column_cannot_be_both(tmp_path: Path) -> None:
@@ -124,7 +144,8 @@ BOTH = pl.DataFrame({"user": "ann", "item": ["x", "a"], "rank": [1, 2]})
 
 
 @pytest.mark.parametrize(
-    "name", ["relevance", "Rating", "label", "target", "score", "Quantity", "is_relevant", "y"]
+    "name",
+    ["relevance", "Rating", "label", "target", "score", "Quantity", "is_relevant", "Book-Rating"],
 )
 @pytest.mark.parametrize("zero", ["0", "-1", "0.0", "False", "false"])
 def test_zeros_of_a_column_that_may_hold_grades(tmp_path: Path, name: str, zero: str) -> None:
@@ -155,9 +176,11 @@ def test_zeros_and_ones_are_asked_about_whatever_they_are_called(tmp_path: Path)
     with refusal(DataError, 'column "bought_it" holds 0', "--grade-column bought_it"):
         harness.score(BOTH, solution=GRADED.rename({"g": "bought_it"}))
     path = tmp_path / "true.csv"
-    path.write_text("user,item,rating\nann,a,3\nann,x,0\nann,b,n/a\n")
-    with refusal(DataError, 'column "rating" holds 0'):
-        harness.score(BOTH, solution=path)
+    for cells in (["3", "0", "n/a"], ["3", '"0,0"', "1"], ["yes", "no", "yes"]):
+        rows = "".join(f"ann,{item},{cell}\n" for item, cell in zip("axb", cells, strict=True))
+        path.write_text(f"user,item,rating\n{rows}")
+        with refusal(DataError, 'column "rating" holds 0'):
+            harness.score(BOTH, solution=path)
 
 
 # Ids with spaces, commas and quotes. ann's second item hits, bob's first: MAP@2 3/4.
