@@ -124,6 +124,11 @@ class Meanings:
         self._exponents = self._grouped(self._forms.exponents, KEPT, HEAD, LENGTH)
         self._rounded: dict[int, pl.DataFrame] = {}
 
+    @property
+    def forms(self) -> pl.Series | None:
+        """The forms of all known ids; None where some are exponents, and known by rounded ones."""
+        return None if len(self._exponents) > 0 else self._plain[FORM]
+
     def of(self, ids: pl.Series, *, joined: bool = True) -> pl.DataFrame:
         """Return which ids mean known ones, none of which they are.
 

@@ -111,7 +111,7 @@ def read_items(
             find_words(buffer, starts, stops, users, group, line, between, words, ends)
             find_keys(buffer, words, ends[line - group], known)
             if look_words_up(words, ends[line - group], known) > 0 and not known.complete:
-                number_words(buffer, words, ends, line - group, known)
+                number_words(buffer, words, ends, line - group, known, aliases)
             find_odd(starts, stops, group, line, width, words, ends, stamps, sums, odd)
             for row in range(group, line):
                 if users[row] == NO_ROW:
@@ -277,6 +277,7 @@ cdef int number_words(
     const int64_t[::1] ends,
     Py_ssize_t rows,
     Ids known,
+    Aliases aliases,
 ) except -1 nogil:
     """Where others may be, give plain ones numbers behind the known; −1 is to be looked at.
 
@@ -288,7 +289,7 @@ cdef int number_words(
             start, stop = words.begin[word], words.end[word]
             if words.code[word] >= 0:
                 continue
-            if is_other(buffer, start, stop, known):
+            if is_other(buffer, start, stop, known, aliases):
                 words.code[word] = <int32_t>(known.size + word - ends[row])
     return 0
 
@@ -443,7 +444,7 @@ cdef int note_unknown(
         alias = alias_of(words.keys[word], words.others[word], aliases)
         if alias >= 0:
             wrong = <int>aliases.marks[alias]
-        elif may_be_alike(buffer, start, stop, known):
+        elif may_be_alike(buffer, start, stop, known, aliases):
             strangers.add(words.keys[word], words.others[word], start, stop)
     for fault in range(faults.UNKNOWN_ITEM, faults.COUNT):
         if wrong & 1 << fault:

@@ -10,7 +10,7 @@ class Ids:
 class Aliases:
     longest: int
 
-    def __init__(self, *given: Any) -> None: ...
+    def __init__(self, *given: Any, forms: Any = None) -> None: ...
 
 class Strangers:
     keys: UInt64

@@ -12,6 +12,13 @@ cdef enum:
     MET = 1 << 12
 
 
+cdef int require_table(const uint64_t[:, ::1] table) except -1:
+    """Raise ValueError unless it is a table of keys: a place in it is a key's lowest bits."""
+    if table.shape[0] & (table.shape[0] - 1) or table.shape[0] == 0 or table.shape[1] != 2:
+        raise ValueError(f"a table of shape ({table.shape[0]}, {table.shape[1]})")
+    return 0
+
+
 cdef class Ids:
     """Ids and their codes, as `Known` in keys.py describes them."""
 
@@ -31,9 +38,7 @@ cdef class Ids:
         Py_ssize_t length,
         bint exact,
     ):
-        # A place in the table is a key's lowest bits: there must be a power of two of them.
-        if table.shape[0] & (table.shape[0] - 1) or table.shape[0] == 0 or table.shape[1] != 2:
-            raise ValueError(f"a table of shape ({table.shape[0]}, {table.shape[1]})")
+        require_table(table)
         self.table, self.low, self.high = table, secret[0], secret[1]
         self.size, self.width = size, width
         self.complete, self.digits, self.telling = complete, digits, telling
@@ -54,6 +59,8 @@ cdef class Aliases:
         What is wrong with each, 1 << fault.
     texts, starts, stops : uint8 and int64 arrays
         What each certainly is, where anything.
+    forms : uint64 array, (a power of two, 2), optional
+        Keys of the forms of all known ids, if none of these is an exponent.
     """
 
     def __init__(
@@ -64,10 +71,13 @@ cdef class Aliases:
         const uint8_t[::1] texts,
         const int64_t[::1] starts,
         const int64_t[::1] stops,
+        forms=None,
     ):
-        if table.shape[0] & (table.shape[0] - 1) or table.shape[0] == 0 or table.shape[1] != 2:
-            raise ValueError(f"a table of shape ({table.shape[0]}, {table.shape[1]})")
-        self.table, self.codes, self.marks = table, codes, marks
+        self.table, self.forms = table, table if forms is None else forms
+        self.forms_are_known = forms is not None
+        require_table(self.table)
+        require_table(self.forms)
+        self.codes, self.marks = codes, marks
         self.texts, self.starts, self.stops = texts, starts, stops
         self.longest = np.subtract(stops, starts).max(initial=0)
 
@@ -140,8 +150,9 @@ def codes(
 def held(const uint64_t[:, ::1] keys, const uint64_t[:, ::1] table, uint8_t[::1] found):
     """Write whether a table of keys, as `KeyTable` holds them, has each key."""
     cdef Py_ssize_t at
-    if table.shape[0] & (table.shape[0] - 1) or table.shape[1] != 2 or keys.shape[1] != 2:
-        raise ValueError(f"a table of shape ({table.shape[0]}, {table.shape[1]})")
+    require_table(table)
+    if keys.shape[1] != 2:
+        raise ValueError("a key has two numbers")
     with nogil:
         for at in range(keys.shape[0]):
             found[at] = look_up(keys[at, 0], keys[at, 1], table) >= 0

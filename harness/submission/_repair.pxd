@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from harness.submission._keys cimport Ids
+from harness.submission._keys cimport Aliases, Ids
 
 cpdef enum:
     LONGEST = 64  # bytes of the longest id that is mended
@@ -30,7 +30,7 @@ cdef int restore(
     const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known, Room room, Restored* found
 ) except -1 nogil
 cdef int is_other(
-    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known
+    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known, Aliases aliases
 ) except -1 nogil
 cdef bint is_dress(uint8_t byte) noexcept nogil
 cdef Py_ssize_t separator(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop) except -1 nogil

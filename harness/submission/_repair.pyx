@@ -66,7 +66,7 @@ for _kind, _letters in (
 
 
 cdef int is_other(
-    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known
+    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known, Aliases aliases
 ) except -1 nogil:
     """Return 1 where an id that is not known is another one, with nothing wrong; 0 says little.
 
@@ -83,12 +83,14 @@ cdef int is_other(
     if kinds & STRANGE or (known.digits and kinds != DIGIT):
         return False
     return known.size == 0 or known.exact or not plain_may_be_alike(
+        buffer,
+        start,
+        stop,
         kinds == DIGIT,
         kinds & (LOWER_HEX | LOWER_LETTER) != 0,
         kinds & (UPPER_HEX | UPPER_LETTER) != 0,
-        stop - start,
-        buffer[start],
         known,
+        aliases,
     )
 
 

@@ -70,7 +70,7 @@ def read_users(
                 if users[line] < 0 and not odd[line]:
                     start, stop = starts[line, USER], stops[line, USER]
                     odd[line] = known.complete or not (
-                        is_other(buffer, start, stop, known)
+                        is_other(buffer, start, stop, known, aliases)
                         if known.size > 0
                         else is_shaped(buffer, start, stop, letters, length)
                     )
@@ -131,7 +131,7 @@ cdef int32_t checked(
         else:
             tally.note(faults.MANGLED_ID, line, start, stop)
         return code
-    if strange and code < 0 and may_be_alike(buffer, start, stop, known):
+    if strange and code < 0 and may_be_alike(buffer, start, stop, known, aliases):
         strangers.add(first, second, start, stop)
     if strange and code >= 0:
         tally.note(faults.MANGLED_ID, line, start, stop)

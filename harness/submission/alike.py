@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from harness.core.alike import Meanings
 
-NO_ALIASES = Aliases(KeyTable().rows, np.zeros(0, np.int32), np.zeros(0, np.int64), *packed([]))
+_NOTHING = KeyTable().rows, np.zeros(0, np.int32), np.zeros(0, np.int64), *packed([])
+NO_ALIASES = Aliases(*_NOTHING)
 _MOST_KEPT = 1 << 20
 """Ids that are remembered as alike to none, as items come again in each block."""
 _AT_ONCE = 1 << 16
@@ -61,12 +62,19 @@ class Alike:
         Whether it is the column of users, else that of items.
     joined : bool
         As `Meanings.of` takes it.
+
+    Attributes
+    ----------
+    none : Aliases
+        No aliases; with the forms of known ids as soon as these are asked for.
     """
 
     def __init__(self, known: Known, *, of_users: bool, joined: bool) -> None:
         self._known, self._of_users, self._joined = known, of_users, joined
         self._lock, self._unlike = Lock(), KeyTable()
         self._meanings: Meanings | None = None
+        self._forms: UInt64 | None = None
+        self.none = NO_ALIASES
 
     def aliases(self, block: Block, strangers: Strangers) -> Aliases | None:
         """Return the strangers of a block that are alike to known ids, if any are."""
@@ -81,7 +89,8 @@ class Alike:
         codes = np.where(found["count"] == 1, self._known.codes(buffer, starts, stops), -1)
         stops = np.where(found["certain"], stops, starts)
         marks = found["marks"].to_numpy()
-        return Aliases(table.rows, codes.astype(np.int32), marks, buffer, starts, stops)
+        own = table.rows, codes.astype(np.int32), marks, buffer, starts, stops
+        return Aliases(*own, forms=self._forms)
 
     def meant(self, texts: Sequence[str]) -> Mapping[str, Meant]:
         """Return what texts mean, if any text was compared before."""
@@ -113,13 +122,12 @@ class Alike:
         """
         import polars as pl
 
-        from harness.core.alike import CASE, EXPONENT, Meanings, damage
+        from harness.core.alike import CASE, EXPONENT, damage
 
         with self._lock:
-            if self._meanings is None:
-                self._meanings = Meanings(_texts_of(self._known))
+            meanings = self._meanings = self._meanings or self._made()
         ids = pl.Series(texts, dtype=pl.String)
-        found = self._meanings.of(ids, joined=self._joined)
+        found = meanings.of(ids, joined=self._joined)
         found = found.filter(~ids.gather(found["at"]).str.contains(_UNREADABLE, literal=True))
         own = ids.gather(found["at"])
         happened = damage(own, found["meant"])
@@ -130,6 +138,16 @@ class Alike:
             certain &= (happened != CASE) | (own.str.len_bytes() >= SURE)
             certain &= self._of_users
         return found.with_columns(self._marks(happened).alias("marks"), certain.alias("certain"))
+
+    def _made(self) -> Meanings:
+        """Return what ids mean, by all known ids, which are read again."""
+        from harness.core.alike import Meanings
+
+        found = Meanings(_texts_of(self._known))
+        if found.forms is not None:
+            self._forms = self._known.more(found.forms).table
+            self.none = Aliases(*_NOTHING, forms=self._forms)
+        return found
 
     def _marks(self, happened: pl.Series) -> pl.Series:
         """Return what is wrong with ids, 1 << fault, by what happened to them."""

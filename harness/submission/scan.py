@@ -190,14 +190,16 @@ class Scanned:
 
 def scan(block: Block, form: Form, expected: Expected) -> Scanned:
     """Read whole fields; once more where ids turn out to be alike to known ones."""
-    users, items = Strangers(), Strangers()
-    found = _scanned(block, form, expected, NO_ALIASES, NO_ALIASES, users, items)
-    of_users = expected.user_alike and expected.user_alike.aliases(block, users)
-    of_items = expected.item_alike and expected.item_alike.aliases(block, items)
-    if of_users is None and of_items is None:
+    of_users, of_items = expected.user_alike, expected.item_alike
+    no_users = NO_ALIASES if of_users is None else of_users.none
+    no_items = NO_ALIASES if of_items is None else of_items.none
+    strangers = Strangers(), Strangers()
+    found = _scanned(block, form, expected, no_users, no_items, *strangers)
+    users = None if of_users is None else of_users.aliases(block, strangers[0])
+    items = None if of_items is None else of_items.aliases(block, strangers[1])
+    if users is None and items is None:
         return found
-    aliases = of_users or NO_ALIASES, of_items or NO_ALIASES
-    return _scanned(block, form, expected, *aliases, users, items)
+    return _scanned(block, form, expected, users or no_users, items or no_items, *strangers)
 
 
 def _scanned(
