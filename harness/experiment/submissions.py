@@ -139,9 +139,9 @@ class Scorer:
         against, solution = terms.checking(metrics)
         if solution is None:
             solution = terms.scored_against(metrics)  # it says what is missing
-        against = replace(against, allowed=k or 0)
         wanted = against.format
         solution, cut = by_metrics(solution, wanted, metrics, k)
+        against = replace(against, allowed=k or 0)
         if wanted is not None and wanted.kinds:
             solution = solution.of_kinds(wanted.kinds)
         longest = None if conventions else longest_of(solution.metrics)
