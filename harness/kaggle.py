@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harness.core.errors import HarnessError
+from harness.delimited.stream import Refused
 from harness.experiment.score import score as score_lists
 from harness.experiment.submissions import lists_of_validated
 from harness.metrics import Metric, parse
 from harness.metrics.inputs.frame import as_polars
 from harness.protocol.truth import Solution
+from harness.submission.columns import users_and_items
 from harness.submission.expected import Against, ids
-from harness.submission.format import Format, Named, generic
+from harness.submission.format import Format, TrueColumns, generic
 from harness.submission.keys import learnt, nothing
 from harness.submission.problems import Problem
 from harness.submission.solution import of_file
@@ -67,7 +69,8 @@ def score(
     metric : str
         As ``MAP@12``; its cut-off is the longest list that is looked at.
     item_column : str
-        The column of the items; by default the solution's other column.
+        The column of the items; by default the solution's other column, or the one whose name
+        tells, such as ``items``.
     items_path : str
         A table of all items, ids first: a list with others is refused.
     item_digits : int
@@ -104,6 +107,12 @@ def score(
             solution, row_id_column_name, item_column, keep=keep_users_without_items
         )
         wanted = replace(wanted, k=asked.k, width=item_digits)
+        short = truth.items.filter(truth.items.str.len_chars() < item_digits)
+        if len(short) > 0:
+            raise HostVisibleError(
+                f'solution: item "{short[0]}" has fewer than {item_digits} digits; read the file '
+                "as text (pandas: dtype=str)"
+            )
         catalogue = ids(Path(items_path)) if items_path else nothing()
     except HarnessError as error:
         raise HostVisibleError(str(error)) from error
@@ -135,8 +144,13 @@ def _truth(
 ) -> tuple[Solution, pl.Series, Format]:
     """Return the solution, the users of its rows, and what a submission looks like."""
     frame = _whole(as_polars(solution, "solution"))
-    others = [name for name in frame.columns if name not in (user, "Usage")]
-    columns = [user, item or (others[0] if others else "")]
+    try:
+        columns = users_and_items(frame.columns, user=user, item=item or None)
+    except Refused as error:
+        raise HostVisibleError(
+            f"solution: several columns may hold the items: {error.value}; name one with "
+            "item_column"
+        ) from error
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise HostVisibleError(
@@ -145,7 +159,7 @@ def _truth(
     frame = frame.select(pl.col(user).cast(pl.String), columns[1])
     if frame[user].is_duplicated().any() or frame[user].null_count() > 0:
         raise HostVisibleError(f'solution: ids in column "{user}" are missing or stand twice')
-    truth = of_file(frame, Named(*columns), keep_users_without_items=keep)
+    truth = of_file(frame, TrueColumns(*columns), keep_users_without_items=keep)
     wanted = generic(*columns)
     return truth, frame[user], replace(wanted, between=truth.between or wanted.between)
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import settings
+from typer.main import get_command
 
 from harness import config as config_
 from harness.cli import app, guarded
@@ -39,6 +40,8 @@ def _own_cache(_cache_names: Iterator[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 
 Cli = Callable[..., tuple[int, str, str]]
+COMMAND = get_command(app)
+"""The command line, which takes longer to build than to answer."""
 
 
 @pytest.fixture
@@ -53,7 +56,7 @@ def cli(here: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
     """Return a function that runs a command there: exit status, output and errors come out."""
 
     def call(*arguments: str) -> tuple[int, str, str]:
-        status = guarded(lambda: app(list(arguments), standalone_mode=False))
+        status = guarded(lambda: COMMAND(list(arguments), standalone_mode=False))
         return (status, *capfd.readouterr())
 
     return call

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from harness.cli import options
-from harness.cli.options import refuse_given
+from harness.cli import forms, options
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def compare(
+    context: typer.Context,
     of: Annotated[
         list[Path],
         typer.Argument(
@@ -66,6 +66,9 @@ def compare(
     rank_column: options.RankColumn = None,
     score_column: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    truth_user_column: options.TruthUserColumn = None,
+    truth_item_column: options.TruthItemColumn = None,
+    grade_column: options.GradeColumn = None,
     ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
@@ -88,7 +91,7 @@ def compare(
         "public_shares": public_share,
     }
     if solution is not None or config is not None:
-        refuse_given({name: beside[name] for name in _OF_RUNS}, "goes with runs")
+        forms.refuse_other_forms(context, forms.SUBMISSIONS)
         from harness.experiment.comparing import submissions
 
         with stdout_to_stderr():
@@ -96,8 +99,7 @@ def compare(
             found = competition.compared(submissions(of))
         show(format_, found.to_dict, found.sheets(), found.records())
         return
-    given = {name: beside[name] for name in OF_SUBMISSIONS}
-    refuse_given(given, "goes with submissions and their --solution or --config")
+    forms.refuse_other_forms(context, forms.RUNS)
     from harness.experiment.compare import compare as compare_runs
     from harness.experiment.comparing import require_runs
 
@@ -107,10 +109,10 @@ def compare(
 
 
 _COMMON = ("metric", "baseline", "correction", "resamples", "seed")
-_OF_RUNS = ("model", "all_pairs", "public_share", "slices")
 OF_SUBMISSIONS = ("solution", "config", "sample", "items", "k", "keep", "separator", "strict",
                   "force", "user_column", "item_column", "rank_column", "score_column", "row_order",
-                  "ids", "set_")  # fmt: skip
+                  "truth_user_column", "truth_item_column", "grade_column", "ids",
+                  "set_")  # fmt: skip
 """Options that go with submissions, and not with runs, by the parameters of commands."""
 
 
@@ -124,13 +126,24 @@ def contest(
     rank_column: str | None,
     score_column: str | None,
     row_order: bool,
+    truth_user_column: str | None,
+    truth_item_column: str | None,
+    grade_column: str | None,
     **given: Any,
 ) -> Contest:
     """Return how submissions are compared, of a command's options."""
     from harness.experiment.comparing import contest as contest_of
     from harness.submission.format import Named
 
-    columns = user_column, item_column, rank_column, score_column
-    named = Named(*columns, row_order=row_order)
+    named = Named(
+        user_column,
+        item_column,
+        rank_column,
+        score_column,
+        row_order=row_order,
+        truth_user=truth_user_column,
+        truth_item=truth_item_column,
+        grade=grade_column,
+    )
     own: dict[str, Any] = {"keep_users_without_items": keep, "overrides": set_ or ()}
     return contest_of(metric, named=named, **own, **given)

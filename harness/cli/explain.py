@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import options
+from harness.cli import forms, options
 from harness.cli.log import note
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
@@ -23,6 +23,7 @@ _K = 12
 
 
 def explain(
+    context: typer.Context,
     source: Annotated[
         Path, typer.Argument(metavar="SOURCE", help="A file of lists, or a run's folder.")
     ],
@@ -50,6 +51,9 @@ def explain(
     rank_column: options.RankColumn = None,
     score_column: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    truth_user_column: options.TruthUserColumn = None,
+    truth_item_column: options.TruthItemColumn = None,
+    grade_column: options.GradeColumn = None,
     ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
@@ -58,6 +62,7 @@ def explain(
 ) -> None:
     """Show a user's list position by position: hits, what each adds, every convention's value."""
     from harness.core.io import exists
+    from harness.experiment import run_folder
     from harness.experiment.terms import Terms
     from harness.submission.format import Named
 
@@ -68,16 +73,23 @@ def explain(
         raise UsageError(f"--metric {metric} says its own cut-off; leave --k out")
     if not exists(source):
         raise UsageError(f"{source}: no such file or run folder")
-    named = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
+    if source.is_dir():
+        run_folder.part(source, "result.json")
+    forms.refuse_other_forms(context, forms.RUN if source.is_dir() else forms.FILE)
+    named = Named(
+        user_column,
+        item_column,
+        rank_column,
+        score_column,
+        row_order=row_order,
+        truth_user=truth_user_column,
+        truth_item=truth_item_column,
+        grade=grade_column,
+    )
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
         asked = _asked(source, metric, k, config)
         if source.is_dir():
-            also = config or solution or set_ or ids
-            submitted = _of_run(source, model, repeat, fold, also, asked)
-        elif model is not None or repeat or fold is not None:
-            raise UsageError(
-                f"{source}: --model, --repeat and --fold go with a run, not with a file"
-            )
+            submitted = _of_run(source, model, repeat, fold, asked)
         elif config is None and solution is None:
             raise UsageError(
                 f"{source}: scored against what? name one of --config CONFIG and --solution "
@@ -154,21 +166,16 @@ def _of_run(
     model: str | None,
     repeat: int,
     fold: int | None,
-    also: object,
     asked: tuple[Metric, ...],
 ) -> SubmittedLists:
-    """Return the lists of a run's model; `also` is what was named besides, and is refused."""
+    """Return the lists of a run's model."""
     from harness.experiment import run_folder
     from harness.experiment.explain import of_run
 
-    if model is None and not (folder / "config.toml").is_file():
-        raise UsageError(f"{folder}: is no run folder; name a file of lists, or a run")
     if model is None:
         names = [one.name for one in run_folder.read(folder).record.models]
         raise UsageError(f"{folder}: which model? name one with --model; {suggest('', names)}")
-    if also:
-        raise UsageError(
-            f"{folder}: a run knows its evaluation set; leave --config and --solution out, and "
-            "--set and --ids"
-        )
+    run = run_folder.read(folder)
+    for line in run.source_notes(asked or run.metrics.values()):
+        note(f"note  {line}")
     return of_run(folder, model, repeat, asked, fold)

@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from harness.cli import options
+from harness.cli import forms, options
 from harness.cli.compare import OF_SUBMISSIONS, contest
-from harness.cli.options import refuse_given
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 
 
 def leaderboard(
+    context: typer.Context,
     of: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -58,6 +58,9 @@ def leaderboard(
     rank_column: options.RankColumn = None,
     score_column: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    truth_user_column: options.TruthUserColumn = None,
+    truth_item_column: options.TruthItemColumn = None,
+    grade_column: options.GradeColumn = None,
     ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
@@ -70,8 +73,7 @@ def leaderboard(
     """
     beside: dict[str, Any] = locals() | {"metric": options.one_of(metric, "--metric")}
     if solution is not None or config is not None:
-        sorting = {"sort": sort != "score"}
-        refuse_given({n: beside[n] for n in _OF_RUNS} | sorting, "goes with runs")
+        forms.refuse_other_forms(context, forms.SUBMISSIONS)
         from harness.experiment.comparing import submissions
 
         with stdout_to_stderr():  # what a metric prints must not mix with the results
@@ -79,8 +81,7 @@ def leaderboard(
             ranked = competition.ranked(submissions(of or []))
         show(format_, ranked.to_dict, ranked.sheets(), ranked.records())
         return 1 if ranked.refused else 0
-    given = {name: beside[name] for name in (*_RULES, *OF_SUBMISSIONS)}
-    refuse_given(given, "goes with submissions and their --solution or --config")
+    forms.refuse_other_forms(context, forms.RUNS)
     from harness.experiment.comparing import leaderboard as leaderboard_of
 
     folders = of or [Path("runs")]
@@ -91,5 +92,4 @@ def leaderboard(
     return 0
 
 
-_OF_RUNS = ("model", "evaluation_set")
 _RULES = ("correction", "resamples", "seed")

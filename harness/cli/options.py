@@ -44,7 +44,10 @@ Solution = Annotated[
 Sample = Annotated[
     Path | None, typer.Option("--sample", help="A file with a row for each id that must be there.")
 ]
-Items = Annotated[Path | None, typer.Option("--items", help="A table of all items, ids first.")]
+Items = Annotated[
+    Path | None,
+    typer.Option("--items", help="A table of all items, by a column as item_id, or the first."),
+]
 Keep = Annotated[
     bool,
     typer.Option(
@@ -66,8 +69,39 @@ Cut = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Score a file with errors as it stands.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Warnings are errors.")]
-UserColumn = Annotated[str | None, typer.Option("--user-column", help="Default: user, or first.")]
-ItemColumn = Annotated[str | None, typer.Option("--item-column", help="Default: item, or next.")]
+UserColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--user-column", help="Of users, in the lists and the solution. Default: by name."
+    ),
+]
+ItemColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--item-column", help="Of items, in the lists and the solution. Default: by name."
+    ),
+]
+TruthUserColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--truth-user-column", help="Of users in the solution, if called otherwise there."
+    ),
+]
+TruthItemColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--truth-item-column", help="Of items in the solution, if called otherwise there."
+    ),
+]
+GradeColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--grade-column",
+        metavar="NAME",
+        help="How relevant the solution's items are; those of grade 0 are not true. 'none': every "
+        "row is true. Default: grade, if any.",
+    ),
+]
 RankColumn = Annotated[str | None, typer.Option("--rank-column", help="Default: rank, if any.")]
 ScoreColumn = Annotated[str | None, typer.Option("--score-column", help="Default: score, if any.")]
 
@@ -158,23 +192,6 @@ Debug = Annotated[
 ]
 
 
-def refuse_without(engine: str, wanted: str, **options: object) -> None:
-    """Raise UsageError where an option is given that another engine has.
-
-    Parameters
-    ----------
-    wanted : str
-        The engine that has the options.
-    **options : values
-        By their names on the command line; None where they are not given.
-    """
-    given = [name for name, value in options.items() if value is not None]
-    if given and engine != wanted:
-        name = f"--{given[0].replace('_', '-')}"
-        change = "add that" if wanted == "spark" else f"leave --engine {engine} out"
-        raise UsageError(f"{name} is an option of --engine {wanted}; leave it out, or {change}")
-
-
 def one_of(given: list[str] | None, option: str) -> str | None:
     """Return the value of an option that is taken once.
 
@@ -186,20 +203,6 @@ def one_of(given: list[str] | None, option: str) -> str | None:
     if given and len(given) > 1:
         raise UsageError(f"{option}: one is compared by; found {' and '.join(given)}")
     return given[0] if given else None
-
-
-def refuse_given(options: dict[str, object], why: str) -> None:
-    """Raise UsageError where an option is given that goes with something else.
-
-    Parameters
-    ----------
-    options : dict
-        Values by the names of the command's parameters.
-    """
-    for name, value in options.items():
-        if value is not None and value is not False:
-            option = f"--{name.rstrip('_').replace('_', '-')}"
-            raise UsageError(f"{option} {why}; leave it out")
 
 
 def config_of(argument: Path | None, option: Path | None, what: str = "CONFIG") -> Path:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli import forms
 from harness.cli.log import asking_for, note, shows_bars
 from harness.cli.options import (
     Buckets,
@@ -25,7 +26,6 @@ from harness.cli.options import (
     Remote,
     Set,
     config_of,
-    refuse_without,
 )
 from harness.cli.show import FormatOption, show, to_type
 from harness.cli.streams import stdout_to_stderr
@@ -35,9 +35,14 @@ if TYPE_CHECKING:
     from harness.experiment.result import Findings
 
 _DEBUG = "; --debug shows tracebacks"
+_NOT_ON_SPARK = (
+    "leave it out, or run without Spark (on Spark all models are evaluated anew, and the first "
+    "that fails ends the run; --verbose shows each step)"
+)
 
 
 def run(
+    context: typer.Context,
     config: ConfigArgument = None,
     config_option: ConfigOption = None,
     out: Annotated[
@@ -119,10 +124,12 @@ def run(
     from harness.experiment.run_folder import check_out
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
+    if engine == "spark":
+        forms.refuse_other_forms(context, forms.SPARK, _NOT_ON_SPARK)
+    else:
+        forms.refuse_other_forms(context, forms.LOCAL, "leave it out, or add --engine spark")
     settings = config_.read(config_of(config, config_option), set_ or [])
     check_out(out or Path("runs/any"))
-    refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets, tables=tables)
-    refuse_without(engine, "local", memory=memory, fresh=fresh or None, model=model, jobs=jobs)
 
     folder = _Folder(Path.cwd(), out)  # a model may go elsewhere
 
@@ -135,7 +142,8 @@ def run(
         given = settings, master, remote, buckets, tables
         with evaluated(*given) as on_spark:
             result = on_spark.findings
-            folder.write(result, partial(on_spark.write, tables=tables), shown)
+            write = partial(on_spark.write, tables=tables, recommendations=recommendations)
+            folder.write(result, write, shown)
     else:
         bars = shows_bars()
         with stdout_to_stderr():  # what a model prints must not mix with the results

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import options
+from harness.cli import forms, options
 from harness.cli.log import note
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 def score(
+    context: typer.Context,
     file: options.Lists,
     beside_file: options.ConfigBeside = None,
     config: options.Config = None,
@@ -54,6 +55,9 @@ def score(
     rank: options.RankColumn = None,
     score_: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
+    truth_user: options.TruthUserColumn = None,
+    truth_item: options.TruthItemColumn = None,
+    grade: options.GradeColumn = None,
     ids: options.Ids = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
@@ -66,8 +70,9 @@ def score(
     from harness.core.io import exists, refuse_overwriting
 
     if exists(file) and (file / "result.json").is_file():
-        beside = locals()
-        return _of_run(file, metric, format_, [name for name in _BESIDE if beside[name]])
+        forms.refuse_other_forms(context, forms.RUN)
+        return _of_run(file, metric, format_)
+    forms.refuse_other_forms(context, forms.FILE)
     from harness.experiment import export
     from harness.experiment.submissions import SubmissionError, score_on
     from harness.experiment.terms import Terms
@@ -88,7 +93,16 @@ def score(
                 sample=sample,
                 items=items,
                 solution=solution,
-                named=Named(user, item, rank, score_, row_order=row_order),
+                named=Named(
+                    user,
+                    item,
+                    rank,
+                    score_,
+                    row_order=row_order,
+                    truth_user=truth_user,
+                    truth_item=truth_item,
+                    grade=grade,
+                ),
                 separator=separator,
                 ids=ids,
                 keep_users_without_items=keep,
@@ -116,23 +130,12 @@ def score(
     return 0
 
 
-_BESIDE = ("config", "solution", "sample", "items", "k", "conventions", "keep", "separator",
-           "strict", "force", "codabench", "evalai", "user", "item", "rank", "score_", "row_order",
-           "ids", "set_")  # fmt: skip
-"""What goes with a file, and not with a run, by the parameters of `score`."""
-
-
-def _of_run(folder: Path, metric: list[str] | None, format_: Format, also: list[str]) -> int:
+def _of_run(folder: Path, metric: list[str] | None, format_: Format) -> int:
     """Score the lists of a run's models."""
     from harness.experiment import run_folder
     from harness.experiment.rescore import rescore
     from harness.metrics import parse
 
-    if also:
-        raise UsageError(
-            f"{folder}: a run knows its evaluation set, and its lists are no file; of options "
-            "--metric and --format alone go with it"
-        )
     with stdout_to_stderr():  # what a metric prints must not mix with the table
         named = run_folder.read(folder).metrics
         asked = [named[text] if text in named else parse(text, Path()) for text in metric or []]

@@ -83,10 +83,11 @@ def _lines(line: str, stream: TextIO) -> list[str]:
 
 def _options(done: SplitFolder) -> list[str]:
     """Return what a command says to score lists on what was written."""
-    from harness.experiment.solution_files import SAMPLE, SOLUTION
+    from harness.experiment.solution_files import ITEMS, SAMPLE, SOLUTION
 
     record, folder = done.record, done.folder
     keep = ["--keep-users-without-items"] if record.without_items > 0 else []
     separator = ["--separator", record.separator] if record.separator is not None else []
     files = ["--solution", str(folder / SOLUTION), "--sample", str(folder / SAMPLE)]
+    files += ["--items", str(folder / ITEMS)]
     return [*files, "--k", str(record.evaluation.k), *separator, *keep]

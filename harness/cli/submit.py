@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import options
+from harness.cli import forms, options
 from harness.cli.log import note
 from harness.cli.streams import stdout_to_stderr
-from harness.core.errors import UsageError, counted
+from harness.core.errors import counted
 
 
 def submit(
+    context: typer.Context,
     model: Annotated[str, typer.Option("--model", help="Which of its models.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .csv or .csv.gz.")],
     source: Annotated[
@@ -42,19 +43,19 @@ def submit(
     """
     from harness import config as config_
     from harness.core.io import exists
+    from harness.experiment import run_folder
     from harness.experiment.submit import submit as write
     from harness.experiment.submit import submit_run
 
     source = options.config_of(source, config, "CONFIG or RUN")
     with stdout_to_stderr():  # what a model prints is not ours
         if exists(source) and source.is_dir():
-            _refuse_beside(source, model, out, set_, all_events)
+            run_folder.part(source, "result.json")
+            again = _again(source, model, out, set_, all_events)
+            forms.refuse_other_forms(context, forms.RUN, f"the model has to learn again: {again}")
             done = submit_run(source, model, out, repeat=repeat, fold=fold)
-        elif fold is not None:
-            raise UsageError(
-                f"{source}: --fold goes with a run; of a config with folds the last is taken"
-            )
         else:
+            forms.refuse_other_forms(context, forms.CONFIG, "of several folds the last is taken")
             read = config_.read(source, set_ or [])
             done = write(read, model, out, repeat=repeat, all_events=all_events, where=str(source))
     if not quiet:
@@ -73,18 +74,8 @@ def submit(
             note(f"note  {what}: {count:,}")
 
 
-def _refuse_beside(
-    folder: Path, model: str, out: Path, set_: list[str] | None, all_events: bool
-) -> None:
-    """Raise UsageError where a run's lists are to be others than they are."""
-    from harness.experiment import run_folder
-
-    run_folder.part(folder, "result.json")
-    named = [word for key in set_ or [] for word in ("--set", key)]
-    named += ["--all-events"] if all_events else []
-    if named:
-        typed = ["submit", str(folder / "config.toml"), "--model", model, "--out", str(out)]
-        raise UsageError(
-            f"{folder}: a run's lists are what they are; for {named[0]} the model has to learn "
-            f"again: {shlex.join(['harness', *typed, *named])}"
-        )
+def _again(folder: Path, model: str, out: Path, set_: list[str] | None, all_events: bool) -> str:
+    """Return the command by which a run's model learns again, with these options."""
+    typed = ["submit", str(folder / "config.toml"), "--model", model, "--out", str(out)]
+    typed += [word for key in set_ or [] for word in ("--set", key)]
+    return shlex.join(["harness", *typed, *(["--all-events"] if all_events else [])])

@@ -1,4 +1,4 @@
-"""Paths of a config: ``~`` and the variables of the environment in them written out."""
+"""Paths of a config: ``~`` and variables of the environment are replaced, and written escaped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, PlainSerializer, Tag
 from pydantic_core import PydanticCustomError
 
 from harness.core.given import is_given
@@ -59,7 +59,21 @@ def _value(found: re.Match[str]) -> str:
     return value
 
 
-PathText = Annotated[str, AfterValidator(expanded)]
+def escaped(path: str) -> str:
+    """Return the text of a config that is read as `path`: what `expanded` turns into it.
+
+    Examples
+    --------
+    >>> escaped("prices$.csv"), escaped("~/log.csv"), escaped("~ann")
+    ('prices$$.csv', './~/log.csv', '~ann')
+    """
+    if is_remote(path) or is_given(path):
+        return path
+    own_folder = "./" if _HOME.match(path) else ""
+    return own_folder + path.replace("$", "$$")
+
+
+PathText = Annotated[str, AfterValidator(expanded), PlainSerializer(escaped)]
 """A path of a config, or another name that a table may have."""
 
 

@@ -12,7 +12,7 @@ from pydantic import Discriminator, Field, InstanceOf, Tag, model_validator
 
 from harness.config.base import Section
 from harness.config.models import ModelConfig, require_base_models
-from harness.config.paths import PathOrFalse, PathText, PathTexts, paths_of
+from harness.config.paths import PathOrFalse, PathText, PathTexts, escaped, paths_of
 from harness.config.space import SearchName
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig, TimeSplit
 from harness.core.errors import UsageError, counted, suggest
@@ -145,7 +145,10 @@ class DataConfig(Section):
         """Return the folder of the files; text, as it was given, where Spark alone can read it."""
         if is_remote(self.path):
             return self.path
-        return Path(os.path.normpath(of_config / self.path))
+        folder = of_config / self.path
+        plain = Path(os.path.normpath(folder))
+        # Behind a link ".." is the folder above the one that the link leads to.
+        return plain if plain.resolve() == folder.resolve() else folder.resolve()
 
     def table_layout(self, of_config: Path, valid: str | None = None) -> Layout:
         """Return the layout of any log; `valid` names a second one, with the events to evaluate on.
@@ -437,26 +440,30 @@ class Config(Section):
         """Return the config's plain values with its relative paths made absolute, in place."""
         values["data"]["layout"] = self.from_anywhere(self.data.layout)
         if not is_remote(self.data.path):
-            values["data"]["path"] = str((self.folder / self.data.path).resolve())
+            values["data"]["path"] = escaped(self._whole(self.data.path))
         if self.submission.sample:
-            sample = (self.folder / self.submission.sample).resolve()
-            values["submission"]["sample"] = str(sample)
-        for model in values["models"]:
-            if "use" in model:
-                model["use"] = self.from_anywhere(model["use"])
+            values["submission"]["sample"] = escaped(self._whole(self.submission.sample))
+        for settings, model in zip(self.models, values["models"], strict=True):
+            if settings.use is not None:
+                model["use"] = self.from_anywhere(settings.use)
             else:
-                lists = model["lists"]
-                whole = [
-                    path if is_given(path) else str((self.folder / path).resolve())
-                    for path in paths_of(lists)
-                ]
-                model["lists"] = whole if isinstance(lists, list) else whole[0]
+                lists = [escaped(path) for path in self.lists_of(settings.name)]
+                model["lists"] = lists if isinstance(settings.lists, list) else lists[0]
         evaluation, tune = values.get("evaluation", {}), values.get("tune", {})
         if "metrics" in evaluation:
             evaluation["metrics"] = [self.from_anywhere(text) for text in evaluation["metrics"]]
         if "metric" in tune:
             tune["metric"] = self.from_anywhere(tune["metric"])
         return values
+
+    def lists_of(self, name: str) -> list[str]:
+        """Return the whole paths of a model's files of lists, one a fold; none of a class."""
+        model = next(model for model in self.models if model.name == name)
+        paths = paths_of(model.lists or [])
+        return [path if is_given(path) else self._whole(path) for path in paths]
+
+    def _whole(self, path: str) -> str:
+        return str((self.folder / path).resolve())
 
     def from_anywhere(self, use: str) -> str:
         """Return ``module:name…`` with the path of a file beside the config written out."""

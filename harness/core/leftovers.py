@@ -18,8 +18,12 @@ _LONGEST = 150
 
 
 def beside(path: Path, end: str) -> Path:
-    """Return a free hidden name beside `path` that tells of this process, for a file or folder."""
-    return path.with_name(f".{_label(path)}.{owner()}.{secrets.token_hex(4)}.{end}")
+    """Return a free hidden name beside `path` that tells of this process, for a file or folder.
+
+    It is absolute, as Polars takes a "~" at the start of a name for the user's folder.
+    """
+    name = f".{_label(path)}.{owner()}.{secrets.token_hex(4)}.{end}"
+    return path.absolute().with_name(name)
 
 
 def of_dead(path: Path, end: str) -> list[Path]:

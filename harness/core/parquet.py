@@ -170,7 +170,7 @@ def scan(path: Path, cap: Cap, packed: int | None = None) -> pl.LazyFrame:
         Its schema is damaged.
     """
     rows, values = check(path, cap, packed)
-    frame = pl.scan_parquet(path, glob=False)
+    frame = pl.scan_parquet(path.absolute(), glob=False)  # Polars expands "~"
     size = path.stat().st_size if packed is None else packed
     for kind in frame.collect_schema().dtypes():
         cap.check(_VALUE * _fixed(kind, rows, values), size)

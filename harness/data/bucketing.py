@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from harness.data import dataset, loading, parts
 from harness.data.dataset import Events, no_events
 from harness.data.event_types import EventType, in_order
 from harness.data.layout import Layout
+from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
 from harness.data.ordering import merged
 from harness.data.parts import Part
 
@@ -84,16 +85,19 @@ def _gather(
 ) -> Known:
     items, at = loading.items_of(layout, pl.concat([part.items for part in read]))
     types = in_order(of for part in read for of in part.kinds)
-    merging = _Merging(layout, folder, read, at, types)
+    merging = _Merging(layout, folder, read, at, types, words_of(items.ids))
     buckets = bucket_count(sum(part.n_rows for part in read))
-    sizes = []
+    users, odd = list[int](), list[Oddities]()
     for bucket in range(buckets):
-        sizes.append(merging.bucket(bucket, buckets))
-        progress(sizes[-1][0])
+        n_users, oddities = merging.bucket(bucket, buckets)
+        users.append(n_users)
+        odd.append(oddities)
+        progress(oddities.events)
     _write(items_file(folder), items.frame())
     lows, highs = zip(*(part.span for part in read), strict=True)
-    events, users = zip(*sizes, strict=True)
-    return Known(events, users, (min(lows), max(highs)), (*notes, *items.notes), types)
+    every = (*notes, *items.notes, *notes_of(layout, odd))
+    events = [part.events for part in odd]
+    return Known(events, users, (min(lows), max(highs)), every, types)
 
 
 def bucket_count(events: int) -> int:
@@ -123,6 +127,8 @@ class _Merging:
     ----------
     items : int32 array
         The position of each number of an item.
+    words : mapping of int to text
+        The items that are words for nothing.
     """
 
     def __init__(
@@ -132,14 +138,15 @@ class _Merging:
         read: list[Part],
         items: Int32,
         types: Sequence[EventType],
+        words: Mapping[int, str],
     ) -> None:
         self.layout, self.folder, self.parts, self.items = layout, folder, read, items
-        self.types = types
+        self.types, self.words = types, words
         self.every_item = np.arange(int(items.max()) + 1, dtype=np.int32)
         self.registered = loading.users_of(layout)
 
-    def bucket(self, at: int, count: int) -> tuple[int, int]:
-        """Write one of so many buckets; return its events and users."""
+    def bucket(self, at: int, count: int) -> tuple[int, Oddities]:
+        """Write one of so many buckets; return how many users it has, and what is odd in it."""
         first, behind = LEAVES * at // count, LEAVES * (at + 1) // count
         ids, code_of_number = self._users(first, behind)
         batches = [
@@ -152,7 +159,7 @@ class _Merging:
         users = loading.known_of(ids, {EVENTS: sizes, dataset.REGISTERED: times})
         _write(events_file(self.folder, at), self._columns(events))
         _write(users_file(self.folder, at), users)
-        return len(events), len(ids)
+        return len(ids), oddities_of(events, ids, self.words, len(self.types))
 
     def _users(self, first: int, behind: int) -> tuple[pl.Series, Int32]:
         """Return the users of some leaves, and the place among them of each number of theirs."""

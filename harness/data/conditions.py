@@ -7,7 +7,8 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -15,6 +16,8 @@ import polars as pl
 from harness.core.errors import in_toml
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_EPOCH, _TICK, _DAY_US = datetime(1970, 1, 1), timedelta(microseconds=1), 86_400_000_000
+_OF_NUMBER, _OF_TIME = {"min": "low", "max": "high"}, {"min": "since", "max": "until"}
 
 
 @dataclass(frozen=True)
@@ -26,9 +29,13 @@ class Condition:
     among : tuple of str
         One of these texts, where there are any.
     low, high : float
-        Else a number within these, both included.
+        A number within these, both included.
     filled : bool
         Anything in their place, so that the cell is not empty.
+    without : tuple of str
+        Anything but these texts.
+    since, until : int, optional
+        A time within these, both included, microseconds since 1970; the column is that of times.
     """
 
     column: str
@@ -36,11 +43,19 @@ class Condition:
     low: float = -math.inf
     high: float = math.inf
     filled: bool = False
+    without: tuple[str, ...] = ()
+    since: int | None = None
+    until: int | None = None
 
     @property
     def bounds(self) -> bool:
         """Whether the column must hold numbers."""
-        return not self.among and not self.filled
+        return (self.low, self.high) != (-math.inf, math.inf)
+
+    @property
+    def of_time(self) -> bool:
+        """Whether it bounds times."""
+        return self.since is not None or self.until is not None
 
     def __str__(self) -> str:
         """Return it as a note tells it.
@@ -49,31 +64,71 @@ class Condition:
         --------
         >>> str(Condition("event", ("view", "sale"))), str(Condition("price", low=0.5))
         ('event = view or sale', 'price >= 0.5')
-        >>> str(Condition("user", filled=True))
-        'user is not empty'
+        >>> str(Condition("user", filled=True)), str(Condition("user", without=("NULL", "nan")))
+        ('user is not empty', 'user is not NULL or nan')
         """
         if self.among:
             return f"{self.column} = {' or '.join(self.among)}"
-        if self.filled:
-            return f"{self.column} is not empty"
-        low, high = (repr(bound).removesuffix(".0") for bound in (self.low, self.high))
-        if self.high == math.inf:
-            return f"{self.column} >= {low}"
-        least = "" if self.low == -math.inf else f"{low} <= "
-        return f"{least}{self.column} <= {high}"
+        parts = []
+        if self.filled or self.without:
+            parts.append(f"{self.column} is not {' or '.join(self.without) or 'empty'}")
+        bounds = self._bounds()
+        if "max" in bounds:
+            least = f"{bounds['min']} <= " if "min" in bounds else ""
+            parts.append(f"{least}{self.column} <= {bounds['max']}")
+        elif bounds:
+            parts.append(f"{self.column} >= {bounds['min']}")
+        return " and ".join(parts)
+
+    def in_toml(self) -> str:
+        """Return it as the value of its column in a config.
+
+        Examples
+        --------
+        >>> Condition("user", without=("NULL",)).in_toml(), Condition("price", low=0.5).in_toml()
+        ('{ not = ["NULL"] }', '{ min = 0.5 }')
+        >>> Condition("day", since=0, until=86_400_000_000 - 1).in_toml()
+        '{ min = 1970-01-01, max = 1970-01-01 }'
+        """
+        if self.among:
+            return _texts_in_toml(self.among)
+        held = {"not": _texts_in_toml(self.without)} if self.without else {}
+        held |= self._bounds() or ({} if self.without else {"empty": "false"})
+        return f"{{ {', '.join(f'{name} = {value}' for name, value in held.items())} }}"
+
+    def _bounds(self) -> dict[str, str]:
+        """Return the bounds that there are, as TOML."""
+        bounds = dict[str, str]()
+        if self.low > -math.inf:
+            bounds["min"] = repr(self.low).removesuffix(".0")
+        if self.since is not None:
+            bounds["min"] = str(_EPOCH + self.since * _TICK).removesuffix(" 00:00:00")
+        if self.high < math.inf:
+            bounds["max"] = repr(self.high).removesuffix(".0")
+        if self.until is not None:
+            last = _EPOCH + self.until * _TICK
+            bounds["max"] = str(last.date() if (self.until + 1) % _DAY_US == 0 else last)
+        return bounds
 
     def holds(self, *, is_text: bool, strict: bool) -> pl.Expr:
-        """Return the expression for the rows that hold it; see `all_hold`."""
+        """Return the expression for the rows that hold it; see `all_hold`.
+
+        Bounds of times are not looked at: they are bounded when they have been read.
+        """
         column = pl.col(self.column)
         if self.among:
-            held = column.cast(pl.String).is_in(list(self.among))
-        elif self.filled:
-            held = column.cast(pl.String) != ("" if is_text else "NaN")
-        else:
-            filled = column.replace("", None) if is_text else column
+            return column.cast(pl.String).is_in(list(self.among)).fill_null(False)
+        held = pl.lit(True)
+        if self.filled or self.without:
+            texts = [*self.without, "" if is_text else "NaN"]
+            held = ~column.cast(pl.String).is_in(texts).fill_null(True)
+        if self.bounds:
+            nothing = ["", *self.without]
+            filled = column.replace(nothing, [None] * len(nothing)) if is_text else column
             number = filled.cast(pl.Float64, strict=strict)
-            held = number.is_between(self.low, self.high) & ~number.is_nan()
-        return held.fill_null(False)
+            within = number.is_between(self.low, self.high) & ~number.is_nan()
+            held = held & within.fill_null(False)
+        return held
 
 
 def all_hold(
@@ -113,33 +168,104 @@ def conditions(where: Mapping[str, object]) -> tuple[Condition, ...]:
     return tuple(_condition(column, where[column]) for column in sorted(where))
 
 
+def where_in_toml(held: Sequence[Condition]) -> str:
+    """Return conditions as a config says them.
+
+    Examples
+    --------
+    >>> where_in_toml([Condition("event", ("view",)), Condition("sale price", high=9)])
+    'where = { event = ["view"], "sale price" = { max = 9 } }'
+    """
+    return f"where = {{ {', '.join(f'{key(one.column)} = {one.in_toml()}' for one in held)} }}"
+
+
+def narrowed(
+    held: Sequence[Condition],
+    column: str,
+    *,
+    without: Sequence[str] = (),
+    since: int | None = None,
+    until: int | None = None,
+) -> list[Condition]:
+    """Return conditions by column, with texts or times that are left out of one of the columns.
+
+    Examples
+    --------
+    >>> [str(one) for one in narrowed([Condition("user", filled=True)], "user", without=["NULL"])]
+    ['user is not NULL']
+    """
+    by_column = {one.column: one for one in held}
+    old = by_column.get(column, Condition(column))
+    new = replace(
+        old,
+        filled=False,
+        without=(*old.without, *without),
+        since=old.since if since is None else since,
+        until=old.until if until is None else until,
+    )
+    if old.among:
+        new = Condition(column, tuple(text for text in old.among if text not in without))
+    by_column[column] = new
+    return [by_column[name] for name in sorted(by_column)]
+
+
 def _condition(column: str, wanted: Any) -> Condition:
-    texts = wanted if isinstance(wanted, list) else [wanted]
-    if texts and all(isinstance(text, str) and text for text in texts):
-        return Condition(column, tuple(dict.fromkeys(texts)))
+    if texts := _texts_of(wanted):
+        return Condition(column, texts)
     if wanted == {"empty": False}:
         return Condition(column, filled=True)
-    if isinstance(wanted, dict) and wanted and wanted.keys() <= {"min", "max"}:
+    if isinstance(wanted, dict) and wanted and wanted.keys() <= {"not", "min", "max"}:
         bounds = {name: bound for name, bound in wanted.items() if bound is not None}
-        if all(map(_is_number, bounds.values())):
-            low, high = float(bounds.get("min", -math.inf)), float(bounds.get("max", math.inf))
-            if low > high:
-                raise ValueError(
-                    f"where {key(column)}: min = {low:g} is above max = {high:g}, so no row would "
-                    "be left"
-                )
-            return Condition(column, low=low, high=high)
+        without = _texts_of(bounds.pop("not", []))
+        if all(map(_is_bound, bounds.values())) and ("not" in wanted) == bool(without):
+            return replace(_within(column, bounds), without=without)
     raise ValueError(
         f"where {key(column)}: found {in_toml(wanted)}; expected a text or a list of texts, such "
-        f'as {key(column)} = ["a", "b"], bounds of a number, such as {key(column)} = '
-        "{ min = 1, max = 5 }, or { empty = false }"
+        f'as {key(column)} = ["a", "b"], texts that are left out, such as {{ not = ["NULL"] }}, '
+        f"bounds of a number, such as {key(column)} = {{ min = 1, max = 5 }}, or {{ empty = false "
+        "}"
     )
 
 
-def _is_number(bound: object) -> bool:
-    if isinstance(bound, bool) or not isinstance(bound, int | float):
+def _texts_of(wanted: Any) -> tuple[str, ...]:
+    """Return the text or the texts that a value is; none where it is anything else."""
+    texts = wanted if isinstance(wanted, list) else [wanted]
+    are_texts = all(isinstance(text, str) and text for text in texts)
+    return tuple(dict.fromkeys(texts)) if are_texts else ()
+
+
+def _within(column: str, wanted: Mapping[str, Any]) -> Condition:
+    """Return the condition of bounds, each a number or a date."""
+    bounds: dict[str, Any] = {}
+    for name, bound in wanted.items():
+        if isinstance(bound, date):
+            bounds[_OF_TIME[name]] = _moment(bound, last=name == "max")
+        else:
+            bounds[_OF_NUMBER[name]] = float(bound)
+    held = Condition(column, **bounds)
+    late = held.since is not None and held.until is not None and held.since > held.until
+    if held.low > held.high or late:
+        raise ValueError(
+            f"where {key(column)}: min = {in_toml(wanted['min'])} is above max = "
+            f"{in_toml(wanted['max'])}, so no row would be left"
+        )
+    return held
+
+
+def _moment(bound: date, *, last: bool) -> int:
+    """Return a date as microseconds since 1970: of a day its first moment, or its `last`."""
+    if not isinstance(bound, datetime):
+        days = (bound - _EPOCH.date()).days
+        return (days + 1) * _DAY_US - 1 if last else days * _DAY_US
+    naive = bound if bound.tzinfo is None else bound.astimezone(UTC).replace(tzinfo=None)
+    return (naive - _EPOCH) // _TICK
+
+
+def _is_bound(bound: object) -> bool:
+    if isinstance(bound, bool) or not isinstance(bound, int | float | date):
         return False
-    return abs(bound) <= sys.float_info.max  # a whole number may be larger than any float
+    # A whole number may be larger than any float.
+    return isinstance(bound, date) or abs(bound) <= sys.float_info.max
 
 
 def key(column: str) -> str:
@@ -151,3 +277,8 @@ def key(column: str) -> str:
     ('price', '"sale price"')
     """
     return column if _BARE.fullmatch(column) else json.dumps(column, ensure_ascii=False)
+
+
+def _texts_in_toml(texts: Sequence[str]) -> str:
+    """Return texts as a list in TOML, which wants one sign more than JSON to be escaped."""
+    return json.dumps(texts, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -49,6 +49,7 @@ class EventReader:
         try:
             source.require(table.columns)
             for batch in source.events(table, self._secret):
+                batch = within_times(table, batch)
                 read = len(batch.time) + batch.left_out
                 self.rows[number] += read
                 self.left_out[number] += batch.left_out
@@ -73,6 +74,14 @@ class EventReader:
             if left:
                 told = f"{left:,} of {counted(rows, 'row')} left out (kept: {_told(table)})"
                 yield f"{table.table.path.name}: {told}"
+
+
+def within_times(table: EventTable, batch: Batch) -> Batch:
+    """Return the events of a batch that hold what the conditions of a table say of times."""
+    for one in table.where:
+        if one.of_time:
+            batch = batch.within(one.since, one.until)
+    return batch
 
 
 _LOOKED_AT, _SHOWN = 10_000, 5

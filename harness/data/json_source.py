@@ -266,8 +266,8 @@ class JsonLinesSource(FrameSource):
     def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
         """Yield the rows as events; see `FrameSource.events`."""
         self._ids = (table.user, table.item)
-        among = [condition.column for condition in table.where if condition.among]
-        texts = (*self._ids, table.kind, *among)
+        compared = [one.column for one in table.where if one.among or one.without]
+        texts = (*self._ids, table.kind, *compared)
         self._exact = tuple(column for column in texts if column is not None)
         return super().events(table, secret)
 

@@ -12,7 +12,7 @@ from unicodedata import category
 from harness.core.errors import UsageError
 from harness.core.given import is_given, name_of, shown
 from harness.core.unpacking import SENT, Cap
-from harness.data.conditions import Condition, conditions
+from harness.data.conditions import Condition, conditions, key, narrowed, where_in_toml
 
 if TYPE_CHECKING:
     import polars as pl
@@ -173,6 +173,16 @@ class EventTable:
     valid: bool = False
     numbered: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise UsageError where dates bound a column that holds no times."""
+        for one in self.where:
+            if one.of_time and one.column != self.time:
+                column = "which these events do not have" if self.time is None else self.time
+                raise UsageError(
+                    f"[data] where {key(one.column)}: dates bound the column of times, {column}; "
+                    "bound other columns by numbers, or list the texts to keep"
+                )
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, each once."""
@@ -220,6 +230,12 @@ class Layout:
         return len(self.events) > 1 or any(e.kind is not None for e in self.events)
 
     @property
+    def tells_types(self) -> bool:
+        """Whether a column or several tables tell types of events; a given split tells none."""
+        types = {table.type for table in self.events}
+        return len(types) > 1 or any(table.kind is not None for table in self.events)
+
+    @property
     def has_values(self) -> bool:
         """Whether events have values."""
         return any(table.value is not None for table in self.events)
@@ -255,6 +271,29 @@ class Layout:
             for e in self.events
         )
         return replace(self, events=events)
+
+    def where_with(self, **changes: Mapping[str, Any]) -> str:
+        """Return ``where`` of a config with further conditions, and where it is to be written.
+
+        Parameters
+        ----------
+        **changes : mapping of text to value
+            What `narrowed` leaves out, by the role of the column: ``user``, ``item`` or ``time``.
+
+        Returns
+        -------
+        str
+            Empty where tables have columns of other names for one role.
+        """
+        first, *others = self.events
+        held = [one for one in first.where if all(one in table.where for table in others)]
+        place = "under [data]" + ", in place of the one that is there," * bool(held)
+        for role, fields in changes.items():
+            column, *more = {getattr(table, role) for table in self.events}
+            if more:
+                return ""
+            held = narrowed(held, column, **fields)
+        return f"{where_in_toml(held)} {place}"
 
     def capped(self, cap: Cap) -> Layout:
         """Return the same with tables that may unpack to so much."""

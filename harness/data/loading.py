@@ -27,6 +27,7 @@ from harness.data.event_types import (
     of_types,
 )
 from harness.data.layout import AttributeTable, Layout
+from harness.data.oddities import notes_of, oddities_of, words_of
 from harness.data.ordering import Pieces, merged
 from harness.data.source import Batch
 from harness.data.table_files import files_of
@@ -126,7 +127,8 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
     user_ids, user_map = sorted_ids(users)
     events = merged(batches, user_map, item_map, len(types), coded.values.met)
     known = registered(layout, users_frame, user_ids)
-    notes = (*reader.notes(), *items.notes)
+    odd = oddities_of(events, user_ids, words_of(items.ids), len(types))
+    notes = (*reader.notes(), *items.notes, *notes_of(layout, [odd]))
     return dataset_of(layout, items, user_ids, events, known, notes, types)
 
 
@@ -141,7 +143,7 @@ def dataset_of(
 ) -> Dataset:
     """Return the data set of users, their events, and the items of all."""
     if any(table.kind is not None for table in layout.events):
-        told = f"event types: {', '.join(dict.fromkeys(of.name for of in types))}"
+        told = f"{TYPES}{', '.join(dict.fromkeys(of.name for of in types))}"
         notes = list(dict.fromkeys([*notes, told]))  # what is kept has it already
     return Dataset(
         layout=layout.name,
@@ -266,7 +268,9 @@ def times_at(ids: pl.Series, times: pl.Series, index: pl.Series) -> Int64:
     return found
 
 
-FORMAT = 6
+TYPES = "event types: "
+"""How the note begins that says which there are."""
+FORMAT = 7
 """Raised whenever a data set would be built or kept differently."""
 
 

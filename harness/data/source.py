@@ -6,11 +6,13 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 import polars as pl
 
@@ -84,6 +86,31 @@ class Batch:
     bytes: int = 0
     kind: Labels | None = None
     value: Floats | None = None
+
+    def within(self, since: int | None, until: int | None) -> Batch:
+        """Return the same without the events before or after a time; they are left out."""
+        keep = np.ones(len(self.time), np.bool_)
+        if since is not None:
+            keep &= self.time >= since
+        if until is not None:
+            keep &= self.time <= until
+        if keep.all():
+            return self
+        rows = np.flatnonzero(keep)
+        user, item = (
+            Met(met.keys[rows], partial(lambda texts, some: texts(rows[some]), met.texts))
+            for met in (self.user, self.item)
+        )
+        return replace(
+            self,
+            user=user,
+            item=item,
+            time=self.time[rows],
+            row=None if self.row is None else self.row[rows],
+            left_out=self.left_out + len(keep) - len(rows),
+            kind=self.kind and Labels(self.kind.codes[rows], self.kind.names),
+            value=None if self.value is None else self.value[rows],
+        )
 
 
 @dataclass(frozen=True)
@@ -197,9 +224,12 @@ def kind_rule(column: str) -> FieldRule:
     return FieldRule(column, "an event type", None, True, _without_empty(column))
 
 
-def number_rule(column: str) -> FieldRule:
-    """Return what a column that is bounded must hold; an empty cell is within no bounds."""
-    number = pl.col(column).cast(pl.Float64, strict=False)
+def number_rule(column: str, without: Sequence[str] = ()) -> FieldRule:
+    """Return what a column that is bounded must hold; an empty cell is within no bounds.
+
+    Texts that are left out need be no numbers.
+    """
+    number = pl.col(column).replace(list(without), "0").cast(pl.Float64, strict=False)
     return FieldRule(column, "a number", number, False, if_unread=_left_out(column))
 
 

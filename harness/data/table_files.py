@@ -47,17 +47,21 @@ def opened(table: Table, part: Part) -> Iterator[Source]:
     path = part.path
     kind = kind_of(path)
     if part.inside is not None or kind is not None:
+        _refuse_of_text(table, path, "a database")
         if table.rows:
             raise DataError(f"{path}: [data] rows goes with JSON lines and Parquet; leave it out")
         yield source_of(table, part)
         return
     plain = path.with_suffix("") if path.suffix in PACKED else path
     if is_parquet(path):  # whatever its name is
+        _refuse_of_text(table, path, "Parquet")
         yield _parquet(table, path, part)
     elif plain.suffix.lower() == ".parquet":
+        _refuse_of_text(table, path, "Parquet")
         with unpacked(path, table.cap) as file:
             yield _parquet(table, file, part)
     elif plain.suffix.lower() in json_source.SUFFIXES:
+        _refuse_of_text(table, path, "JSON lines")
         yield JsonLinesSource(table, part)
     elif table.rows:
         raise DataError(
@@ -68,6 +72,21 @@ def opened(table: Table, part: Part) -> Iterator[Source]:
         yield PartitionedText(table, path, part.partition)
     else:
         yield TextSource(table, path)
+
+
+def _refuse_of_text(table: Table, path: Path, kind: str) -> None:
+    """Raise DataError where a config says of a file of another kind how its text is written."""
+    says = {
+        "separator": table.separator not in (",", "\t"),  # by default what the file's name says
+        "header": table.header is not None,
+        "encoding": table.encoding != "utf-8",
+    }
+    for key in says:
+        if says[key] and table.key:
+            raise DataError(
+                f"{path}: {table.named(key)} says how text is written, and this is {kind}; leave "
+                "it out"
+            )
 
 
 def _parquet(table: Table, plain: Path, part: Part) -> Source:

@@ -327,16 +327,20 @@ class _EventReader:
         keep = None
         for rank, condition in enumerate(self.table.where, FIRST_RANK + len(_RULES)):
             column = self.columns.index(condition.column)
+            held: Bool | None = None
             if condition.among:
                 held = rows.labels(column, condition.among) >= 0
-            elif condition.filled:
-                held = ~rows.is_empty(column)
-            else:
+            elif condition.filled or condition.without:
+                held = rows.labels(column, ["", *condition.without]) < 0
+            if condition.bounds:
                 rule = number_rule(condition.column)
                 numbers, wrong = self._numbers(rows, column)
-                rows.check(column, rule, wrong & ~rows.is_empty(column), rank)
-                held = (numbers >= condition.low) & (numbers <= condition.high)
-            keep = held if keep is None else keep & held
+                wrong = wrong & (~rows.is_empty(column) if held is None else held)
+                rows.check(column, rule, wrong, rank)
+                within = (numbers >= condition.low) & (numbers <= condition.high)
+                held = within if held is None else held & within
+            if held is not None:
+                keep = held if keep is None else keep & held
         return None if keep is None or keep.all() else keep
 
     def _numbers(self, rows: Rows, column: int) -> tuple[Floats, Bool]:

@@ -111,8 +111,8 @@ class TypedEvents:
             rules.append(kind_rule(table.kind))
         if table.value is not None:
             rules.append(value_rule(table.value))
-        bounded = [one.column for one in table.where if one.bounds]
-        return [*rules, *(number_rule(column) for column in bounded)]
+        bounded = (one for one in table.where if one.bounds)
+        return [*rules, *(number_rule(one.column, one.without) for one in bounded)]
 
     def _described(self) -> Iterator[pl.Expr]:
         """Yield the event types and values, where there are columns of them."""

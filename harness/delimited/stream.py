@@ -68,6 +68,8 @@ class Opened:
 def is_parquet(path: Path) -> bool:
     """Return whether a file is Parquet, by its first bytes."""
     try:
+        if not path.is_file():  # a pipe would wait for its writer
+            return False
         with path.open("rb") as file:
             return file.read(len(PARQUET)) == PARQUET
     except (OSError, ValueError):  # it is told when it is read

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from harness.core import plugins
 from harness.core.arrays import Int32
-from harness.core.errors import HarnessError, RecommenderError, counted
+from harness.core.errors import HarnessError, RecommenderError
 from harness.core.random import Draws, of_fold
 from harness.experiment.build import itself
 from harness.experiment.file_model import PrecomputedLists, odd
@@ -40,9 +40,12 @@ class Answers:
     drawn : bool
         Whether it asked anything of its draws.
     notes : tuple of str
-        What looks odd; of the first repeat alone.
+        What looks odd about a file of lists.
     refusal : str, optional
         Why it gives no lists for the others.
+    changes : str, optional
+        How it answers otherwise when it is asked again; of the first repeat alone. It does not
+        depend on how many users there are, so that parts of the users say the same.
     """
 
     lists: Recommendations
@@ -50,6 +53,7 @@ class Answers:
     drawn: bool = False
     notes: tuple[str, ...] = ()
     refusal: str | None = None
+    changes: str | None = None
 
     @property
     def told(self) -> dict[str, Any]:
@@ -58,6 +62,7 @@ class Answers:
             "drawn": self.drawn,
             "notes": self.notes,
             "refusal": self.refusal,
+            "changes": self.changes,
             "others": self.others is not None,
         }
 
@@ -66,7 +71,14 @@ class Answers:
         cls, told: Mapping[str, Any], lists: Recommendations, others: Recommendations | None
     ) -> Answers:
         """Return answers of what they told and their lists."""
-        return cls(lists, others, told["drawn"], tuple(told["notes"]), told["refusal"])
+        return cls(
+            lists,
+            others,
+            drawn=told["drawn"],
+            notes=tuple(told["notes"]),
+            refusal=told["refusal"],
+            changes=told["changes"],
+        )
 
 
 def ask(
@@ -87,19 +99,24 @@ def ask(
         Whether to see if it answers the same when it is asked again.
     """
     asked = _Asked(name, model, task, repeat)
-    lists, notes = asked.lists(progress), tuple[str, ...]()
+    lists, notes, changes = asked.lists(progress), tuple[str, ...](), None
     if repeat == 0 and isinstance(asked.model, PrecomputedLists):
         notes = odd(name, lists, task.evaluation_set)
     elif again and not asked.draws.used:
-        notes = _changing(asked, lists)
-    found = Answers(lists, None, asked.draws.used, notes)
+        changes = _changes(asked, lists)
+    found = Answers(lists, drawn=asked.draws.used, notes=notes, changes=changes)
     if others is None:
         return found
     try:
         beyond = _beyond(_Asked(name, model, others, repeat), task.evaluation_set)
     except HarnessError as error:
-        return replace(found, refusal=str(error))
+        return replace(found, refusal=_reason(error))
     return replace(found, others=beyond)
+
+
+def _reason(error: HarnessError) -> str:
+    """Return what a model raised, without the first user for whom: each part has another."""
+    return str(error) if error.__cause__ is None else plugins.told(error.__cause__)
 
 
 def _beyond(others: _Asked, evaluation_set: EvaluationSet) -> Recommendations:
@@ -116,27 +133,28 @@ def _beyond(others: _Asked, evaluation_set: EvaluationSet) -> Recommendations:
     return replace(found, items=found.items[len(evaluation_set.users) :])
 
 
-def _changing(asked: _Asked, lists: Recommendations) -> tuple[str, ...]:
-    """Return a note where a model that draws nothing answers otherwise when it is asked again."""
+def _changes(asked: _Asked, lists: Recommendations) -> str | None:
+    """Return how a model that draws nothing answers otherwise for the last users, asked alone.
+
+    Not for the first: a model that deals out numbers in the order of rows has the same for them.
+    """
     users = len(asked.evaluation_set.users)
-    n = min(_ASKED_AGAIN, asked.at_once, users)
+    n = min(_ASKED_AGAIN, asked.at_once, max(users - 1, 1))
     again = f'model "{asked.name}": asked again, '
     cannot = "so its scores cannot be repeated: take random numbers from draws"
     try:  # copied: a model may answer twice in the same array
-        second = asked.batch(0, n).copy()
-        differ = int((second != lists.items[:n]).any(axis=1).sum())
-        if differ == 0:
-            return ()
-        third = asked.batch(0, n)
+        second = asked.batch(users - n, users).copy()
+        if np.array_equal(second, lists.items[-n:]):
+            return None
+        third = asked.batch(users - n, users)
     except HarnessError as error:
-        return (f"{again}it fails, {cannot} ({error})",)
+        return f"{again}it fails, {cannot} ({_reason(error)})"
     if n < users and np.array_equal(second, third):
         return (
-            f'model "{asked.name}": asked for the first {n:,} users alone, it answers otherwise '
-            f"for {differ:,} of them: a list must not depend on who is asked for together; take a "
-            "user's random numbers from draws.keys",
+            f'model "{asked.name}": asked for some users alone, it answers otherwise: a list must '
+            "not depend on who is asked for together; take a user's random numbers from draws.keys"
         )
-    return (f"{again}it answers otherwise for {differ:,} of {counted(n, 'user')}, {cannot}",)
+    return f"{again}it answers otherwise, {cannot}"
 
 
 def fitted(name: str, model: Recommender, task: Task) -> Recommender:

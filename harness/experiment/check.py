@@ -191,6 +191,8 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     ------
     UsageError
         No such run, metric or model; a condition of another form.
+    DataError
+        The run's scores contradict its result.json.
 
     Examples
     --------
@@ -207,7 +209,10 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
         )
     if not wanted:
         raise UsageError(f"no condition; write one such as {_EXAMPLES}")
-    gate = _Gate(run_folder.read(as_path(run, "a run's folder")))
+    read = run_folder.read(as_path(run, "a run's folder"))
+    if read.has_scores:  # else the record stands alone
+        read.refuse_contradictions()
+    gate = _Gate(read)
     found = tuple(gate.checked(text, parse(text)) for text in wanted)
     return Checked(str(run), all(one.holds for one in found), found)
 
@@ -270,8 +275,7 @@ class _Gate:
             for pair in self._compared(metric, every)
             if {pair.one, pair.other} == {model, other}
         )
-        better = "better" if pair.one == model else "worse"
-        return pair.verdict == better, pair.p_adjusted
+        return pair.ahead == model, pair.p_adjusted
 
     def _compared(self, metric: str, every: bool) -> tuple[Pair, ...]:
         """Return pairs; those of the first metric are in the record, whose scores may be gone."""

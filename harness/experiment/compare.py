@@ -18,7 +18,14 @@ from harness.core.random import id_hashes
 from harness.core.steps import of_one, side_by_side
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.experiment import run_folder
-from harness.experiment.compare_plan import Plan, columns_by, opened_runs, planned, versions
+from harness.experiment.compare_plan import (
+    Plan,
+    columns_by,
+    opened_runs,
+    planned,
+    unknown_sources,
+    versions,
+)
 from harness.experiment.record import Evaluation
 from harness.experiment.run_folder import Run
 from harness.metrics import Metric
@@ -64,6 +71,8 @@ class Compared(Shown):
     shake_up : tuple of ShakeUp, one a public share
     slices : tuple of Slice
         Of the columns asked for.
+    notes : tuple of str
+        What is not known of the figures.
     """
 
     evaluation: Evaluation
@@ -72,6 +81,7 @@ class Compared(Shown):
     comparison: Comparison
     shake_up: tuple[ShakeUp, ...]
     slices: tuple[Slice, ...]
+    notes: tuple[str, ...] = ()
 
     def sheets(self) -> list[Sheet]:
         """Return the tables that are printed."""
@@ -155,18 +165,19 @@ def compare(
     parts = [_scored(fold, plan) for fold in folds]
     runs, users = counted(len(opened), "run"), counted(evaluation.users, "user")
     _log.info("read the scores of %s, %s, %s", runs, users, took())
+    notes = unknown_sources(opened, plan.metric)
     if len(folds) == 1:
         first = folds[0][0]
         columns = columns_by(first, slices) if slices else []
         profile = first.users.select(columns) if slices else pl.DataFrame()
         one = ProfiledUsers(parts[0].hashes, parts[0].tables, profile)
-        return _compared(plan, evaluation, columns, one)
+        return replace(_compared(plan, evaluation, columns, one), notes=notes)
     if slices:
         raise UsageError(
             f"{opened[0].folder}: has {counted(len(folds), 'fold')}, and users are in other slices "
             "in each; its result.json has the slices of every fold"
         )
-    return _over_folds(plan, evaluation, parts)
+    return replace(_over_folds(plan, evaluation, parts), notes=notes)
 
 
 def _scored(fold: Sequence[Run], plan: Plan) -> ScoredFold:
@@ -197,12 +208,17 @@ def _over_folds(plan: Plan, evaluation: Evaluation, folds: Sequence[ScoredFold])
 
 def _equal(folds: Sequence[Sequence[Run]], model: str, at: int, other: int) -> bool:
     """Return whether a model has the same scores in two runs, under all metrics of both."""
-    return all(_equal_in(fold[at].tables[model], fold[other].tables[model]) for fold in folds)
+    return all(_equal_in(fold[at], fold[other], model) for fold in folds)
 
 
-def _equal_in(one: ScoreTable, another: ScoreTable) -> bool:
-    common = one.values.keys() & another.values.keys()
-    return bool(common) and all(np.array_equal(one.values[m], another.values[m]) for m in common)
+def _equal_in(one: Run, another: Run, model: str) -> bool:
+    scores, others = one.tables[model].values, another.tables[model].values
+    common = [
+        metric
+        for metric in scores.keys() & others.keys()
+        if len({one.digest_of(metric), another.digest_of(metric)} - {None}) < 2  # one source
+    ]
+    return bool(common) and all(np.array_equal(scores[m], others[m]) for m in common)
 
 
 def _compared(
@@ -280,6 +296,7 @@ def _models(compared: Compared) -> Sheet:
     which = [part for part in (evaluation.layout, evaluation.window) if part]
     parts = [*which, f"k = {evaluation.k}", counted(compared.comparison.users, "user")]
     heading = [f"evaluation set  {' · '.join(parts)} · {evaluation.fingerprint[:6]}"]
+    heading += [f"note  {printable(note)}" for note in compared.notes]
     return Sheet.of(compared.models, columns, heading=heading, kept=3)
 
 

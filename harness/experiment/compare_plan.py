@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from harness.config import Config
 from harness.core.errors import UsageError, counted, suggest
 from harness.experiment import run_folder
 from harness.experiment.run_folder import Run
-from harness.metrics import Metric
+from harness.metrics import Metric, is_own
 from harness.stats.paired import Rules
 from harness.stats.resampling import MOST_RESAMPLES
 from harness.stats.slices import USER
@@ -87,14 +88,22 @@ def planned(
     Raises
     ------
     UsageError
-        No such metric or model, or a value that cannot be.
+        No such metric or model, a metric whose source has changed between the runs, or a value
+        that cannot be.
     """
+    if baseline is not None and all_pairs:
+        raise UsageError(
+            f'every two models, or all with the baseline "{baseline}": leave --all-pairs or '
+            "--baseline out (in Python, all_pairs= or baseline=)"
+        )
     compare = opened[0].config.compare
     if baseline is None and not all_pairs and compare.baseline in found:
         baseline = compare.baseline
     shares = compare.public_shares if public_shares is None else list(public_shares)
     rules = rules_of(opened[0].config, baseline, correction, resamples, seed)
-    return Plan(_chosen(found, models, baseline), _metric(opened, metric), rules, shares)
+    chosen = _metric(opened, metric)
+    refuse_other_source(opened, chosen)
+    return Plan(_chosen(found, models, baseline), chosen, rules, shares)
 
 
 def opened_runs(of: Sequence[Path | str | Run]) -> list[Run]:
@@ -144,8 +153,40 @@ def _refuse_other_format(first: Run, run: Run) -> None:
         raise UsageError(
             f"{older.folder}: was written by an earlier version than {newer.folder}, which made "
             "fingerprints in another way, so they do not tell whether both have one evaluation "
-            f"set; run it again: harness run {older.folder}/config.toml"
+            f"set; {older.again}"
         )
+
+
+def refuse_other_source(opened: Sequence[Run], metric: Metric) -> None:
+    """Raise UsageError where runs were scored by different sources of a user's own metric."""
+    digests = {run.folder: digest for run in opened if (digest := run.digest_of(metric))}
+    if len({*digests.values()}) < 2:
+        return
+    now = metric.definition.digest
+    stale = [folder for folder, digest in digests.items() if digest != now]
+    other = next(folder for folder in digests if digests[folder] != digests[stale[0]])
+    again = " and ".join(
+        shlex.join(["harness", "run", str(folder / "config.toml")]) for folder in stale
+    )
+    raise UsageError(
+        f'metric "{opened[0].name_of(metric)}": its source has changed between {stale[0]} and '
+        f"{other}, so their figures are not of one metric; run again, by what it is now: {again}"
+    )
+
+
+def unknown_sources(opened: Sequence[Run], metric: Metric) -> tuple[str, ...]:
+    """Return a note where runs do not say by which source of a user's own metric they were scored.
+
+    Their figures are compared as if it was one.
+    """
+    silent = [str(run.folder) for run in opened if run.digest_of(metric) is None]
+    if len(opened) == 1 or not is_own(metric.name) or not silent:
+        return ()
+    verb = "does" if len(silent) == 1 else "do"
+    return (
+        f'{" and ".join(silent)} {verb} not say which source of "{opened[0].name_of(metric)}" '
+        "gave its figures: see that it has not changed since",
+    )
 
 
 def versions(opened: Sequence[Run], equal: Callable[[str, int, int], bool]) -> dict[str, Version]:

@@ -44,6 +44,9 @@ class _Rules(TypedDict, total=False):
     rank_column: str | None
     score_column: str | None
     row_order: bool
+    truth_user_column: str | None
+    truth_item_column: str | None
+    grade_column: str | None
     ids: Literal["exact"] | None
 
 
@@ -92,6 +95,9 @@ def compare(
     rank_column: str | None = None,
     score_column: str | None = None,
     row_order: bool = False,
+    truth_user_column: str | None = None,
+    truth_item_column: str | None = None,
+    grade_column: str | None = None,
     ids: Literal["exact"] | None = None,
 ) -> Compared | ComparedSubmissions:
     """Compare the models of runs on one evaluation set, or submissions by one solution.
@@ -102,7 +108,8 @@ def compare(
         The folders of one or more runs. With `solution` or `config`: two or more files of lists,
         or a mapping of names to files or frames (pandas, Polars, Arrow).
     solution, config, sample, items, k, separator, keep_users_without_items, strict, force,
-    user_column, item_column, rank_column, score_column, row_order, ids
+    user_column, item_column, rank_column, score_column, row_order, truth_user_column,
+    truth_item_column, grade_column, ids
         As of `harness.score`, for submissions alone.
     metric : str or Metric, optional
         One of the runs' metrics, by default the first; of submissions the config's first, or the
@@ -144,7 +151,16 @@ def compare(
         "public_shares": public_shares,
         "slices": slices,
     }
-    columns = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
+    columns = Named(
+        user_column,
+        item_column,
+        rank_column,
+        score_column,
+        row_order=row_order,
+        truth_user=truth_user_column,
+        truth_item=truth_item_column,
+        grade=grade_column,
+    )
     files: dict[str, Any] = {
         "sample": sample,
         "items": items,
@@ -204,6 +220,9 @@ def leaderboard(
     rank_column: str | None = None,
     score_column: str | None = None,
     row_order: bool = False,
+    truth_user_column: str | None = None,
+    truth_item_column: str | None = None,
+    grade_column: str | None = None,
     ids: Literal["exact"] | None = None,
 ) -> Leaderboard | Ranking:
     """Rank the runs of a folder by evaluation set, or submissions by one solution.
@@ -225,7 +244,7 @@ def leaderboard(
         Of runs, only the evaluation set whose fingerprint begins so.
     solution, config, sample, items, k, correction, resamples, seed, separator,
     keep_users_without_items, strict, force, user_column, item_column, rank_column, score_column,
-    row_order, ids
+    row_order, truth_user_column, truth_item_column, grade_column, ids
         As of `compare`, for submissions alone.
 
     Raises
@@ -235,7 +254,16 @@ def leaderboard(
         submissions that can be scored.
     """
     asked: dict[str, Any] = {"correction": correction, "resamples": resamples, "seed": seed}
-    columns = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
+    columns = Named(
+        user_column,
+        item_column,
+        rank_column,
+        score_column,
+        row_order=row_order,
+        truth_user=truth_user_column,
+        truth_item=truth_item_column,
+        grade=grade_column,
+    )
     files: dict[str, Any] = asked | {
         "sample": sample,
         "items": items,

@@ -14,7 +14,7 @@ from harness.data import attributes, zeros
 from harness.data.layout import AttributeTable, Layout, Table
 from harness.data.naming import is_one_file
 from harness.submission import format
-from harness.submission.expected import Against, columns, ids, separator_in, spelt
+from harness.submission.expected import Against, columns, ids, of_sample, separator_in, spelt
 from harness.submission.format import Format
 from harness.submission.keys import Known, learnt, nothing
 
@@ -42,7 +42,8 @@ def of_config(config: Config) -> Against:
     layout, sample = config.layout(), sample_of(config)
     users = layout.users
     found = Against(items=items_of(layout), format=_format(config, sample))
-    found = _with_zeros(found.separated(*separator(config)), layout).cut_at(config.evaluation.k)
+    found = replace(found.separated(*separator(config)), zeros=_lost_zeros(found.items, layout))
+    found = found.cut_at(config.evaluation.k)
     if sample is not None:
         return replace(found, ids=sample, user=_user_of(sample, found.format)).asking()
     if users is None:
@@ -93,8 +94,7 @@ def sample_of_users(
 
 def _user_of(sample: Path, wanted: Format | None) -> str | None:
     """Return the column of a sample submission that holds the users' ids."""
-    head = columns(sample)
-    return spelt((wanted or format.recognised(head)).user, head)
+    return spelt((wanted or of_sample(sample)).user, columns(sample))
 
 
 def sample_of(config: Config) -> Path | None:
@@ -114,7 +114,7 @@ def _format(config: Config, sample: Path | None) -> Format | None:
     own = config.submission
     wanted = format.FORMATS.get(config.data.layout)
     if wanted is None and sample is not None:
-        wanted = format.recognised(columns(sample))
+        wanted = of_sample(sample)
     # A run's config.toml has the defaults in; a sample that is there has told its columns above.
     if (
         wanted is None
@@ -135,19 +135,18 @@ def items_of(layout: Layout) -> Known:
     return learnt(texts.str.zfill(layout.id_width or 0) if layout.restore_zeros else texts)
 
 
-def _with_zeros(found: Against, layout: Layout) -> Against:
-    """Return the same with items as the competition has them, where the table lost their zeros."""
-    table, width, items = layout.items, layout.id_width, found.items
+def _lost_zeros(items: Known, layout: Layout) -> str:
+    """Return which ids of the layout's table of items lost their leading zeros, if any did."""
+    table, width = layout.items, layout.id_width
     if table is None or width is None or layout.restore_zeros or items.width == width:
-        return found
+        return ""
     if table.table.remote:
-        return found
+        return ""
     texts = _texts(table)
     short = zeros.lost(texts, width)
     if short.is_empty():
-        return found
-    what = f'{len(short):,} of {len(texts):,} in {table.table.path.name}, such as "{short[0]}"'
-    return replace(found, items=learnt(texts.str.zfill(width)), damaged=items, zeros=what)
+        return ""
+    return f'{len(short):,} of {len(texts):,} in {table.table.path.name}, such as "{short[0]}"'
 
 
 def _is_plain(table: AttributeTable) -> bool:

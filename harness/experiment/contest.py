@@ -252,6 +252,7 @@ def _compared(
     (metric,) = solution.metrics
     hashes = id_hashes(solution.users)
     boards, notes = list[Board](), [*told, *_perfect(read, solution), *_same(read)]
+    notes += [f"truth: {solution.shape}"] if solution.shape else []
     notes += left_out_lines(solution.left_out)
     groups = {ALL: solution.counted}
     groups |= {name: users & solution.counted for name, users in solution.leaderboards.items()}
@@ -285,15 +286,12 @@ def _board(name: str, part: ProfiledUsers, metric: Metric, rules: Rules) -> Boar
         if pair.borderline:
             near[pair.one].append(pair.other)
             near[pair.other].append(pair.one)
-        if pair.verdict == "tied":
+        if pair.ahead is None:
             tied[pair.one].append(pair.other)
             tied[pair.other].append(pair.one)
         else:
-            first, last = pair.one, pair.other
-            if pair.verdict == "worse":
-                first, last = last, first
-            better[last] += 1
-            worse[first] += 1
+            better[pair.other if pair.ahead == pair.one else pair.one] += 1
+            worse[pair.ahead] += 1
     order = list(comparison.means)
     costs = {one: metric.definition.sign * mean for one, mean in comparison.means.items()}
     ranks = {one: 1 + sum(cost < costs[one] for cost in costs.values()) for one in order}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,8 @@ class EvaluatedModel:
                 "no seed and takes nothing from draws; leave repeats out, or take random numbers "
                 "from draws",
             )
-        others = sums.get("leaderboard")
+        refused = "leaderboard without others" if sums["refused"] else "leaderboard"
+        others = sums.get(refused)
         return cls(
             settings.name,
             {metric: values for metric, values in of_set.items() if metric in asked},
@@ -208,15 +210,17 @@ def scored(
         }
         if others is not None:
             lists = [answer.others for answer in answers if answer.others is not None]
-            sums["leaderboard"] = leaderboard_sums(
+            of_all = partial(
+                leaderboard_sums,
                 asked[0],
                 table,
                 evaluation_set,
                 others.evaluation_set,
-                lists if len(lists) == len(answers) else None,
-                catalogue,
-                sample,
+                catalogue=catalogue,
+                sample=sample,
             )
+            sums["leaderboard"] = of_all(lists if len(lists) == len(answers) else None)
+            sums["leaderboard without others"] = of_all(None)  # another part may have a refusal
     return ScoredModel(ScoreTable({m: v for m, v in table.values.items() if m in asked}), sums)
 
 
@@ -224,17 +228,22 @@ def _oddities(answers: Sequence[Answers], settings: ModelConfig, others: Task | 
     """Return counts of what is odd about a model's lists, and what is said of it."""
     first = answers[0].lists.items
     differ = any(not np.array_equal(answer.lists.items, first) for answer in answers)
-    refusal = next((answer.refusal for answer in answers if answer.refusal is not None), None)
-    refused = {} if others is None or refusal is None else {refusal: np.array([1])}
+    refusals = () if others is None else (answer.refusal for answer in answers)
     left_out = 0 if others is None else len(others.evaluation_set.users)
     return {
         "empty": np.array([int((first < 0).all(axis=1).sum())]),
         "differ": np.array([int(differ)]),
         "drawn": np.array([int(any(answer.drawn for answer in answers))]),
-        "notes": {note: np.array([1]) for note in answers[0].notes},
-        "refused": refused,
+        "notes": _marked(answers[0].notes),
+        "changes": _marked([answers[0].changes]),
+        "refused": _marked(refusals),
         "left_out": np.array([left_out]),
     }
+
+
+def _marked(texts: Iterable[str | None]) -> Sums:
+    """Return sums that say which texts there are."""
+    return {text: np.array([1]) for text in texts if text is not None}
 
 
 def _notes(sums: Mapping[Any, Any], settings: ModelConfig) -> Iterator[str]:
@@ -246,6 +255,7 @@ def _notes(sums: Mapping[Any, Any], settings: ModelConfig) -> Iterator[str]:
             lists = "1 list is" if n == 1 else f"{n:,} lists are"
             yield f'model "{settings.name}": {which} {lists} empty, and score 0'
     yield from sums["notes"]
+    yield from sorted(sums["changes"])[:1]
     if sums["refused"]:
         users = counted(int(sums["left_out"][0]), "user")
         yield (

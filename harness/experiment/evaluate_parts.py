@@ -126,6 +126,8 @@ class InParts:
         _log.info("evaluation set: %s, %.1f s", candidates, clock.seconds["evaluation set"])
         self.candidate_ids = data.item_ids.gather(self._plan.candidates)
         own = list(in_parts(models)) if len(self._plan.candidates) > 0 else []
+        if own:
+            self._plan.refuse_slices(parts.total)
         clocks = {model.name: Clock() for model in config.models}
         with clock.step("fit"):
             fit(self._plan, own, parts.total, clocks, Failures(fail_fast=True))

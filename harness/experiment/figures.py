@@ -11,7 +11,6 @@ import numpy as np
 
 from harness.config import Config
 from harness.core.arrays import Counts
-from harness.core.errors import UsageError
 from harness.core.exact_sum import Sums
 from harness.core.once import once
 from harness.core.steps import Steps, side_by_side
@@ -35,7 +34,7 @@ from harness.stats.fold_means import Folds
 from harness.stats.paired import Rules, compare_steps
 from harness.stats.pairwise import Comparison, comparison_of
 from harness.stats.shakeup import ShakeUp, shake_up_steps
-from harness.stats.slices import NO_VALUE, ProfiledUsers, Slice, slice_steps
+from harness.stats.slices import ProfiledUsers, Slice, slice_steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +148,6 @@ def figure_steps(
         threads=True,
     )
     estimates, resampled, verdicts, moments, slices, paired, *shaken = found
-    _refuse_unknown(slices)
     return Figures(
         {key: with_bootstrap(own, resampled[key]) for key, own in estimates.items()},
         verdicts,
@@ -158,16 +156,6 @@ def figure_steps(
         tuple(shaken),
         slices,
     )
-
-
-def _refuse_unknown(slices: Sequence[Slice]) -> None:
-    """Raise UsageError where nobody has a value of a column: its table may be of other users."""
-    for column in dict.fromkeys(one.by for one in slices):
-        if [one.label for one in slices if one.by == column] == [NO_VALUE]:
-            raise UsageError(
-                f'[compare] slices: no evaluated user has a "{column}" in the table of users; '
-                "leave it out, or see that the ids of that table are those of the events"
-            )
 
 
 def nothing(value: Any) -> Steps[Any, Any]:

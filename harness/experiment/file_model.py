@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -115,10 +116,8 @@ class PrecomputedLists:
         if not found.validation.valid and not force:
             refusal = "these lists have errors; mend them"
             if self.config.is_file:
-                refusal += (
-                    f", or see all of them: harness validate {self.path} "
-                    f"--config {self.config.file}"
-                )
+                typed = ["harness", "validate", str(self.path), "--config", self.config.file]
+                refusal += f", or see all of them: {shlex.join(typed)}"
             raise SubmissionError(found.validation, refusal, f'model "{self.name}": ')
         try:
             return lists_of_validated(given, found, solution, k), _warnings(found)

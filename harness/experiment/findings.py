@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from harness.config import Config
-from harness.config.paths import paths_of
 from harness.core.errors import counted
 from harness.data.dataset import Dataset
 from harness.experiment.build import Factories
@@ -22,6 +21,7 @@ from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.protocol.split import Split
 from harness.stats.chance_moments import has_moments
 from harness.stats.estimates import ModelEstimate, of_set
+from harness.stats.fold_means import FEWEST
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _records(
         ModelRecord(
             name=one.name,
             use=said[one.name].get("use"),
-            lists=lists_of(said[one.name]),
+            lists=tuple(factories.config.lists_of(one.name)),
             of=tuple(settings[one.name].base_models),
             params=factories.params(one.name),
             repeats=settings[one.name].repeats,
@@ -133,11 +133,6 @@ def _records(
     ]
     first, sign = str(metrics[0]), metrics[0].definition.sign
     return tuple(sorted(records, key=lambda model: sign * model.metrics[first].mean))
-
-
-def lists_of(said: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the files of lists of a model, as the resolved config says it."""
-    return tuple(paths_of(said.get("lists", [])))
 
 
 def _estimate(one: EvaluatedModel, metric: Metric, figures: Figures) -> ModelEstimate:
@@ -156,10 +151,21 @@ def _notes(
         n = counted(evaluation.candidates, "candidate")
         notes.append(f"k = {evaluation.k:,} is more than the {n}")
     graded = "grades" in evaluation.fields
+    notes += few_users(evaluation.users)
     unknown = [str(metric) for metric in metrics if not has_moments(metric, graded=graded)]
     if unknown:
         notes.append(f"no exact chance value is known for {', '.join(unknown)}")
     return tuple(notes)
+
+
+def few_users(users: int) -> list[str]:
+    """Return a note where so few users are evaluated that their figures tell little."""
+    if users >= FEWEST:
+        return []
+    return [
+        f"{counted(users, 'user is', 'users are')} evaluated: figures of fewer than {FEWEST} users "
+        "tell little, and one user can turn any of them"
+    ]
 
 
 def _left_out(split: Split) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from harness.data.dataset import DAY_US, Dataset
 from harness.data.naming import parts_of
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
-from harness.experiment.findings import lists_of
+from harness.experiment.findings import few_users
 from harness.experiment.held_out import HeldOut
 from harness.experiment.list_table import frames_of
 from harness.experiment.per_user import PerUser
@@ -203,8 +203,12 @@ def over_folds(
         steps = figure_steps(left, metrics, (), of.users, of, against_chance=lawful)
         figures = steps_.found(steps, of_one(folded(of, part, laws)))
     last = results[-1]
+    notes = [  # of folds with few users more is told
+        [note for note in fold.notes if note not in few_users(fold.evaluation.users)]
+        for fold in results
+    ]
     resolved = config.resolved() | {"evaluation": last.config["evaluation"]}
-    models = _models(resolved, metrics, results, of, figures)
+    models = _models(config, metrics, results, of, figures)
     means = [
         of.means_of(names, metrics[0], fold)
         for fold in range(len(folds) if figures.comparison else 0)
@@ -223,7 +227,7 @@ def over_folds(
         slices=(),
         leaderboard_estimates=None,
         notes=(
-            *notes_of(held_out, [fold.notes for fold in results]),
+            *notes_of(held_out, notes),
             *_same_lists(left),
             *told,
         ),
@@ -235,7 +239,7 @@ def over_folds(
 
 
 def _models(
-    resolved: Mapping[str, Any],
+    config: Config,
     metrics: Sequence[Metric],
     folds: Sequence[Result],
     of: Folds,
@@ -243,7 +247,6 @@ def _models(
 ) -> tuple[ModelRecord, ...]:
     """Return what is known of every model, best first by the mean of the first metric."""
     by_fold = [{model.name: model for model in fold.models} for fold in folds]
-    said = {model["name"]: model for model in resolved["models"]}
     records = []
     for name, one in by_fold[-1].items():
         own = [models[name] for models in by_fold]
@@ -251,7 +254,7 @@ def _models(
             ModelRecord(
                 name=name,
                 use=one.use,
-                lists=lists_of(said[name]),
+                lists=tuple(config.lists_of(name)),
                 of=one.of,
                 params=one.params,
                 repeats=one.repeats,

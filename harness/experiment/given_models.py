@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from harness.config import IN_PYTHON
+from harness.config.paths import escaped
 from harness.core.errors import UsageError
 from harness.core.given import name_of
 from harness.experiment.given_frames import Frames, is_frame
@@ -26,7 +27,7 @@ _SEEDS = ("seed", "random_state")
 def plain(value: Any) -> Any:
     """Return a value as a TOML file would give it; frames and objects are left alone."""
     if isinstance(value, Path):
-        return str(value)
+        return escaped(str(value))
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
@@ -73,8 +74,10 @@ def _model(name: str, given: Any, frames: Frames, objects: dict[str, Any]) -> di
     """Return what a config says of a model."""
     if isinstance(given, Mapping):
         return _of_mapping(name, dict(given), frames, objects)
-    if isinstance(given, Path) or (isinstance(given, str) and not _is_import_path(given)):
-        return {"lists": _file(name, str(given))}
+    if isinstance(given, Path):
+        return {"lists": escaped(_file(name, str(given)))}
+    if isinstance(given, str) and not _is_import_path(given):
+        return {"lists": _file(name, given)}
     if isinstance(given, str):
         return {"use": given}
     if not _is_recommender(given) and is_frame(given):

@@ -16,14 +16,24 @@ from typing import Any
 import numpy as np
 
 from harness.config import parse
+from harness.config.paths import escaped
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable
 from harness.core.progress import Clock
 from harness.data import loading
+from harness.data.conditions import key
 from harness.data.dataset import DAY_US, Dataset
-from harness.data.layout import Table
+from harness.data.layout import Layout, Table
 from harness.data.table_files import sources
 from harness.experiment import memory
-from harness.experiment.guess_columns import MOST_TYPES, Columns, Guessed, guess, lists_of
+from harness.experiment.guess_columns import (
+    MOST_TYPES,
+    Columns,
+    Guessed,
+    funnel_of,
+    guess,
+    lists_of,
+)
+from harness.protocol.strays import strays_of
 from harness.protocol.task import task_on
 
 _SEPARATORS = ("\t", ";", "|", "::", " ")
@@ -75,11 +85,14 @@ def config_for(log: Path, target: Path, columns: Columns | None = None) -> NewCo
     folder = log.parent.resolve()
     relative = os.path.relpath(folder, target.parent.resolve())
     path = str(folder) if relative.startswith("../../..") else relative
-    found.data |= {"path": path.replace("$", "$$"), "events": log.name.replace("$", "$$")}
+    found.data |= {"path": escaped(path), "events": escaped(log.name)}
     data, fault = _read(found, target)
     if data is not None:
+        data = _without_strays(data, found, target)
+    if not fault:
         _tell_types(data, found)
-        found.told += _content(data)
+    if data is not None:
+        found.told += _content(data, _layout(found, target))
     text = _toml(found, _split(found, data), log)
     return NewConfig(text, found.told, fault or (_nobody(text, target, data) if data else ""))
 
@@ -137,7 +150,7 @@ def _widths(log: Path, usual: str, encoding: str) -> dict[str, int]:
     """Return how many columns each separator makes; blanks count where no other makes two."""
     counts = dict.fromkeys((usual, *_SEPARATORS), 0)  # as many where it cannot be read so
     for separator in counts:
-        table = Table(log, separator, encoding=encoding, key="events")
+        table = Table(log, separator, encoding=encoding)
         with suppress(DataError), closing(sources(table)) as files:
             counts[separator] = len(next(files).names)
     if any(count > 1 for one, count in counts.items() if one != " "):
@@ -145,16 +158,19 @@ def _widths(log: Path, usual: str, encoding: str) -> dict[str, int]:
     return counts
 
 
-def _read(found: Guessed, target: Path) -> tuple[Dataset | None, str]:
-    """Return the log as it is read, unless it needs more memory than is free; or what is wrong."""
-    # Neither the split nor the model changes how the log is read.
+def _layout(found: Guessed, target: Path) -> Layout:
+    """Return how the log is read: neither the split nor the model changes it."""
     values = {
         "data": {"layout": "table", **found.data},
         "split": {"strategy": "time"},
         "models": [{"name": "any", "use": "any:Model"}],
     }
-    layout = parse(values, target.parent, str(target)).layout()
-    limit = memory.limit(None)
+    return parse(values, target.parent, str(target)).layout()
+
+
+def _read(found: Guessed, target: Path) -> tuple[Dataset | None, str]:
+    """Return the log as it is read, unless it needs more memory than is free; or what is wrong."""
+    layout, limit = _layout(found, target), memory.limit(None)
     if limit is not None and memory.needed(layout) > limit.size:
         found.told.append("the log is larger than the memory that is free: it was not read whole")
         return None, ""
@@ -163,6 +179,18 @@ def _read(found: Guessed, target: Path) -> tuple[Dataset | None, str]:
             return loading.cached(layout, lambda rows: None, background)[0], ""
         except DataError as error:
             return None, f"the log cannot be read so: {error}"
+
+
+def _without_strays(data: Dataset, found: Guessed, target: Path) -> Dataset | None:
+    """Return the log without the last events where a long gap cuts them off; the config says so."""
+    strays = strays_of(data)
+    if strays is None:
+        return data
+    last, kept = (np.datetime64(days[1], "D").item() for days in (strays.rest, strays.days))
+    found.data["where"] = {found.data["time"]: {"max": last}}
+    they = "it is" if strays.events == 1 else "they are"
+    found.told.append(f"where      {strays}: left out; with max = {kept} {they} kept")
+    return _read(found, target)[0]
 
 
 def _nobody(text: str, target: Path, data: Dataset) -> str:
@@ -186,7 +214,11 @@ def _split(found: Guessed, data: Dataset | None) -> dict[str, Any]:
     days = _WEEK if data.times[1] - data.times[0] >= 4 * _WEEK * DAY_US else 1
     starts = (data.times[1] // DAY_US + 1 - days) * DAY_US
     late, n = data.events.time >= starts, len(data.user_ids)
-    after, before = (np.bincount(data.events.user[rows], minlength=n) > 0 for rows in (late, ~late))
+    hits = late & np.isin(data.events.kind, [data.kinds.index(name) for name in found.hits])
+    after, before = (
+        np.bincount(data.events.user[rows], minlength=n) > 0
+        for rows in (hits if found.hits else late, ~late)
+    )
     users = int(np.count_nonzero(after & before))
     label = f"split      the last {counted(days, 'day')}"
     if users >= min(_ENOUGH, max(len(data.user_ids) // 10, 1)):
@@ -199,48 +231,68 @@ def _split(found: Guessed, data: Dataset | None) -> dict[str, Any]:
     return {"strategy": "last_n", "n": 1}
 
 
-def _content(data: Dataset) -> list[str]:
-    """Return what the log holds, and whether its end is later than today."""
+def _content(data: Dataset, layout: Layout) -> list[str]:
+    """Return what the log holds, and what is odd about it, as an end that is later than today."""
     events = counted(len(data.events), "event")
     users, items = counted(len(data.user_ids), "user"), counted(len(data.item_ids), "item")
     first, last = (np.datetime64(time, "us").astype("datetime64[D]") for time in data.times)
     found = [f"found      {events} of {users} and {items}, {first} … {last}, days of UTC"]
-    found += [f"note       {note}" for note in _oddities(data)]
+    notes = [note for note in data.notes if not note.startswith(loading.TYPES)]
+    found += [f"note       {note}" for note in (*notes, *_oddities(data, layout))]
     if first < _FIRST_LOGS <= last:
+        where = layout.where_with(time={"since": int(_FIRST_LOGS.astype(int)) * DAY_US})
         found.append(
-            f"note       events from {first} on are earlier than any log; times that are missing, "
-            "and written as 0, are to be left out"
+            f"note       events from {first} on are earlier than any log: if 0 was written for "
+            f"times that are missing, {where} leaves them out"
         )
-    if last > np.datetime64("today") + 1:
+    today = np.datetime64("today")
+    if first <= today < last - 1:
+        where = layout.where_with(time={"until": (int(today.astype(int)) + 1) * DAY_US - 1})
         found.append(
-            f"note       events up to {last} are later than today; mistakes among them are to be "
-            "left out, as the last days are held out"
+            f"note       events up to {last} are later than today, and the last days are held out: "
+            f"if their times are wrong, {where} leaves them out"
         )
     return found
 
 
-def _tell_types(data: Dataset, found: Guessed) -> None:
-    """Say which event types there are in the whole log; too many are no types."""
+def _tell_types(data: Dataset | None, found: Guessed) -> None:
+    """Say which event types there are, and which are truth; too many are no types.
+
+    Of a log that was not read whole, the first rows are known: they may hold no sale.
+    """
     if "kind" not in found.data:
         return
-    counts = np.bincount(data.events.kind, minlength=len(data.kinds))
-    found.types = [data.kinds[code] for code in np.argsort(-counts, kind="stable")]
+    if data is not None:
+        counts = np.bincount(data.events.kind, minlength=len(data.kinds))
+        found.types = [data.kinds[code] for code in np.argsort(-counts, kind="stable")]
     if len(found.types) > MOST_TYPES:
         del found.data["kind"]
         found.types = []
         return
     some = ", ".join(map(printable, found.types[:5])) + ", …" * (len(found.types) > 5)
-    found.told.append(
-        f"kind       column {printable(found.data['kind'])}, with {some}: all count as hits"
-    )
+    told = f"kind       column {printable(found.data['kind'])}, with {some}"
+    funnel = funnel_of(found.data["kind"], found.types)
+    if not funnel:
+        found.told.append(f"{told}: all count as hits")
+    elif data is None and not funnel[-1]:
+        found.types = []
+        found.told.append(f"{told} in its first rows: say with [evaluation] hits which are truth")
+    else:
+        steps = [step for step in funnel if step]
+        found.hits = steps[-1]
+        found.funnel = " → ".join(" or ".join(map(printable, step)) for step in steps)
+        last = " and ".join(map(printable, found.hits))
+        are = "is" if len(found.hits) == 1 else "are"
+        only = f"only {last} {are} truth; [evaluation] hits takes others too"
+        found.told.append(f"{told}: a funnel, so {only}")
 
 
 _FIRST_LOGS = np.datetime64("1990-01-01")
-_WORDS = ("", "na", "n/a", "nan", "null", "none", "unknown", "undefined", "0", "-1")
-"""What stands for a missing id in small letters."""
+_WORDS = ("unknown", "undefined", "0", "-1")
+"""What may be a missing id, in small letters, if it has many events; other words always are one."""
 
 
-def _oddities(data: Dataset) -> Iterator[str]:
+def _oddities(data: Dataset, layout: Layout) -> Iterator[str]:
     """Yield what looks as if a column were another, or as if ids were missing."""
     for role, ids, own in (
         ("user", data.user_ids, data.events.user),
@@ -251,10 +303,10 @@ def _oddities(data: Dataset) -> Iterator[str]:
         counts = np.bincount(own, minlength=len(ids))
         for code in np.flatnonzero(ids.str.to_lowercase().is_in(_WORDS).to_numpy()):
             if counts[code] * 100 > len(own):
-                share = f"{counts[code]:,} of {len(own):,} events"
+                share, word = f"{counts[code]:,} of {len(own):,} events", ids[int(code)]
                 yield (
-                    f'the {role} "{printable(ids[int(code)])}" has {share}: where it stands for '
-                    "nobody, leave these rows out of the log"
+                    f'the {role} "{printable(word)}" has {share}: if that stands for nobody, '
+                    f"{layout.where_with(**{role: {'without': [word]}})} leaves them out"
                 )
 
 
@@ -274,6 +326,7 @@ _DATA_KEYS = {
     "time": "",
     "time_format": 'or "iso", "epoch_s", "epoch_ms", "epoch_us", "%d.%m.%Y" and the like',
     "kind": "event types; [evaluation] hits says which of them are truth",
+    "where": "leaves out the last events, which a long gap cuts off",
 }
 
 
@@ -296,7 +349,10 @@ def _toml(found: Guessed, split: Mapping[str, Any], log: Path) -> str:
     if split["strategy"] == "time":
         lines.append("# folds = 4  # the last four windows instead of one")
     lines += ["", "[evaluation]", "k = 12"]
-    if found.types:
+    if found.hits:
+        every = f"only the last step of {found.funnel} is truth; for all: {_inline(found.types)}"
+        lines.append(_line("hits", found.hits, every))
+    elif found.types:
         every = _line("hits", found.types, "all are true items; leave out what is none")
         lines.append(f"# {every}" if len(found.types) == 1 else every)
     models = resources.files("harness.data").joinpath("any_log.toml").read_text(encoding="utf-8")
@@ -315,4 +371,6 @@ def _inline(value: Any) -> str:
 
     if isinstance(value, list):
         return f"[{', '.join(map(_inline, value))}]"
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key(name)} = {_inline(one)}' for name, one in value.items())} }}"
     return tomli_w.dumps({"key": value}).removeprefix("key = ").strip()

@@ -10,27 +10,29 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from harness.core.column_names import column_of, plain
 from harness.core.errors import UsageError, printable
 from harness.data import times
 from harness.data.source import Source
 
-_NAMES = {
-    "user": "userid user uid customerid custid customer customernumber clientid client visitorid "
-    "visitor memberid memberno member accountid account profileid buyerid buyer useridhash "
-    "reviewerid kundennummer kundenid kundennr kunde käuferid käufer clienteid cliente utilisateur "
-    "usuario sessionid session sid",
-    "item": "itemid item iid articleid article productid product productcode prodid prodnr movieid "
-    "movie skuid sku asin ean aid stockcode contentid trackid track songid song bookid book isbn "
-    "couponid couponidhash coupon viewcouponidhash merchantid businessid artistid artikelid "
-    "artikelnummer artikelnr artikel produktid produkt productoid producto produit articulo",
-    "time": "time timestamp date datetime tdat ts eventtime createdat created when day unixtime "
-    "lastwatchdt idate eventtimestamp eventdate purchasedate orderdate ordertime orderedat "
-    "purchasedat viewedat invoicedate transactiondate unixreviewtime reviewtime tscreated datum "
-    "zeit zeitpunkt zeitstempel bestelldatum fecha hora dateachat data updatedat",
-    "kind": "event eventtype type action behavior behaviour activity eventname",
-    "value": "rating stars score value overall",
+_STEPS = (
+    "view views viewed viewitem pageview pageviews pv productview detail click clicks clicked "
+    "browse visit visits impression impressions show exposure ansicht klick",
+    "fav favorite favorites favourite favourites wishlist addtowishlist collect bookmark",
+    "cart carts addtocart addcart cartadd basket addtobasket warenkorb",
+    "checkout begincheckout initiatecheckout startcheckout",
+    "transaction transactions purchase purchases purchased buy buys bought order orders ordered "
+    "sale sales sold payment paid conversion kauf käufe bestellung",
+)
+"""What the steps of a funnel are called, in the same letters; the last is a sale."""
+_CODES = {
+    "behaviortype": "1234",  # Alibaba: browse, collect, cart, buy
+    "behaviourtype": "1234",
+    "actiontype": "0312",  # Tmall: click, favourite, cart, purchase
+    "purchaseflg": "01",  # Ponpare
+    "purchaseflag": "01",
 }
-"""What columns are called, in small letters without other signs; the first are preferred."""
+"""The steps of columns of codes."""
 _NO_EVENT = re.compile(r"birth|dob|geburt")
 """In the names of columns whose dates are of users."""
 _SESSIONS = "session", "sid"
@@ -80,7 +82,11 @@ class Guessed:
     told : list of str
         What was guessed, and by what, a line each.
     types : list of str
-        The event types of the first rows, most first.
+        The event types of the first rows, most first; then those of the whole log.
+    hits : list of str
+        Those of the last step of a funnel, where they are one.
+    funnel : str
+        Its steps, for a person.
     value : str, optional
         A column that may be meant as a value an event.
     """
@@ -88,6 +94,8 @@ class Guessed:
     data: dict[str, Any] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
+    hits: list[str] = field(default_factory=list)
+    funnel: str = ""
     value: str | None = None
 
 
@@ -117,7 +125,7 @@ def guess(source: Source, said: Columns, found: Guessed) -> None:
         rest = [name for name in rest if name != column]
     _refuse_missed(source, missed, rest)
     user, item, time = (found.data[role] for role, _ in roles)
-    session = ": a session counts as a user" * _plain(user).startswith(_SESSIONS)
+    session = ": a session counts as a user" * plain(user).startswith(_SESSIONS)
     found.told.append(f"user       column {printable(user)}{session}")
     found.told.append(f"item       column {printable(item)}")
     _guess_time(source, time, rest, said, found)
@@ -130,19 +138,15 @@ def lists_of(source: Source, said: Columns) -> list[str]:
     Examples are the events of a session in JSON lines, and a user's items and times in Parquet.
     """
     lists = [name for name, kind in source.kinds.items() if isinstance(kind, pl.List)]
-    plain = [name for name in source.names if name not in lists]
+    single = [name for name in source.names if name not in lists]
     named = {"user": said.user, "item": said.item, "time": said.time}
-    known = [own in plain if own else _named(role, plain) for role, own in named.items()]
+    known = [own in single if own else column_of(role, single) for role, own in named.items()]
     return [] if all(known) else lists
 
 
 def _require_header(source: Source, said: Columns) -> None:
-    """Raise UsageError where line 1 is no header, and where one is named that nothing needs."""
+    """Raise UsageError where line 1 is no header."""
     names = source.names
-    if said.header is not None and source.kinds:
-        raise UsageError(
-            f"{source.shown}: its columns have names, {_shown(names)}; leave --header out"
-        )
     if said.header is not None or source.kinds:
         return
     if names[0].lstrip().startswith(("{", "[")):
@@ -196,22 +200,12 @@ def _as_many(first: Sequence[str]) -> str:
     return ",".join(name or f"column{n}" for n, name in enumerate(names, 1))
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.lower())
-
-
-def _named(role: str, names: Sequence[str]) -> str | None:
-    """Return the column whose name says best that it has a role."""
-    plain = {_plain(name): name for name in reversed(names)}
-    return next((plain[one] for one in _NAMES[role].split() if one in plain), None)
-
-
 def _column(role: str, names: Sequence[str], source: Source) -> str | None:
     if role != "time":
-        return _named(role, names)
+        return column_of(role, names)
     dates = [name for name in names if _looks_like_times(source, name)]
-    dates.sort(key=lambda name: _NO_EVENT.search(_plain(name)) is not None)
-    said = _named(role, names)
+    dates.sort(key=lambda name: _NO_EVENT.search(plain(name)) is not None)
+    said = column_of(role, names)
     columns = ([said] if said else []) + dates
     # A column with one value alone tells no events apart.
     several = [name for name in columns if source.first(name, _ROWS).n_unique() > 1]
@@ -237,7 +231,7 @@ def _looks_like_times(source: Source, column: str) -> bool:
 def _guess_time(
     source: Source, time: str, rest: Sequence[str], said: Columns, found: Guessed
 ) -> None:
-    by = "" if said.time or _named("time", [time]) else ", by its values"
+    by = "" if said.time or column_of("time", [time]) else ", by its values"
     others = [name for name in rest if _looks_like_times(source, name)]
     also = f"; {', '.join(map(printable, others))} may be one, too: --time-column" if others else ""
     label = f"time       column {printable(time)}"
@@ -329,8 +323,28 @@ def _ways(texts: pl.Series) -> list[tuple[str, str | None]]:
     return [*tried, (next((u for u, most in _LATEST.items() if middle < most), "epoch_us"), None)]
 
 
+def funnel_of(column: str, types: Sequence[str]) -> list[list[str]]:
+    """Return the event types of each step of a funnel, a sale last; none where it has one step.
+
+    Types that are no step are left out.
+
+    Examples
+    --------
+    >>> funnel_of("event", ["view", "purchase", "remove_from_cart", "cart"])
+    [['view'], [], ['cart'], [], ['purchase']]
+    >>> funnel_of("behavior_type", ["1", "4", "3"]), funnel_of("event", ["play", "view"])
+    ([['1'], [], ['3'], ['4']], [])
+    """
+    steps = [names.split() for names in _STEPS]
+    codes = _CODES.get(plain(column), "")
+    if set(types) <= set(codes):
+        steps = [[code] for code in codes]
+    funnel = [[one for one in types if plain(one) in step] for step in steps]
+    return funnel if sum(map(bool, funnel)) > 1 else []
+
+
 def _guess_types(source: Source, names: Sequence[str], found: Guessed) -> None:
-    kind, value = _named("kind", names), _named("value", names)
+    kind, value = column_of("kind", names), column_of("value", names)
     if kind is not None:
         counts = source.first(kind, _ROWS).cast(pl.String).alias(kind).value_counts(sort=True)
         if 0 < len(counts) <= MOST_TYPES and counts[kind].null_count() == 0:

@@ -21,9 +21,9 @@ from harness.config.paths import paths_of
 from harness.core import cache
 from harness.core.cache import Entry
 from harness.core.given import is_given
+from harness.core.imports import is_installed
 from harness.data import loading
 from harness.experiment.build import base_models_first
-from harness.experiment.imports import is_installed
 
 FORMAT = 1
 """Raised whenever the same model would answer otherwise, or is kept otherwise."""

@@ -113,6 +113,8 @@ class InBuckets:
         self._in_parts: list[tuple[int, str, Recommender]] = []
         if len(self._plan.candidates) > 0:  # else it is told when the users are known, too
             self._in_parts = [m for m in in_parts(models) if m[1] not in failures.found]
+            if self._in_parts:
+                self._plan.refuse_slices(self._total)
             took = stopwatch()
             with clock.step("fit"):
                 fit(self._plan, self._in_parts, self._total, self._clocks, failures)
@@ -196,9 +198,9 @@ class InBuckets:
         return Answers(
             self._lists(name, repeat, "lists", self._order),
             others,
-            any(part.drawn for part in parts),
-            next((part.notes for part in parts if part.notes), ()),
-            next((part.refusal for part in parts if part.refusal is not None), None),
+            drawn=any(part.drawn for part in parts),
+            refusal=min((one.refusal for one in parts if one.refusal is not None), default=None),
+            changes=min((one.changes for one in parts if one.changes is not None), default=None),
         )
 
     def _lists(self, name: str, repeat: int, whose: str, order: Int64) -> Recommendations:

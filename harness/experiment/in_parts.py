@@ -33,7 +33,15 @@ from harness.models.base import Recommender, Train
 from harness.models.item_stats import Catalogue, TrainCounts
 from harness.models.sums import FromSums, Step, fit_all, fits_in_parts, without_events
 from harness.models.sums import Steps as ModelSteps
-from harness.protocol import evaluation_set, fingerprint, newcomers, split, true_items
+from harness.protocol import (
+    evaluation_set,
+    fingerprint,
+    newcomers,
+    split,
+    strays,
+    true_items,
+    users,
+)
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.evaluation_set import Step as Funnel
 from harness.protocol.fingerprint import fields_of
@@ -129,6 +137,16 @@ class Plan:
 
         return item_stats.candidate_counts(self.item_counts, self.candidates, having)
 
+    def refuse_slices(self, total: Total[Dataset]) -> None:
+        """Raise UsageError where users cannot be sliced as the config says, before models learn."""
+        columns = list(dict.fromkeys(self.config.compare.slices))
+        if columns:
+            counts: Any = total(partial(self._value_counts, columns))
+            users.refuse_without_values(self.config, counts)
+
+    def _value_counts(self, columns: Sequence[str], part: Dataset) -> Sums:
+        return users.value_counts(self.tasks(part)[0], columns)
+
     def evaluation(self, sums: Mapping[str, Any]) -> Evaluation:
         """Return what is evaluated, by the sums (`evaluation_set.sums`) of all parts.
 
@@ -144,16 +162,16 @@ class Plan:
             evaluation_set.refuse_empty(funnel, len(self.candidates), rule, self.split)
         ids = data.item_ids.gather(self.candidates)
         fields = fields_of(fingerprint.of_sums(sums["leaves"]), ids, rules.k)
-        n, window = len(self.candidates), self.split.summary()
-        return Evaluation.made(rules.k, n, fields, funnel, data.layout, window)
+        n = len(self.candidates)
+        return Evaluation.made(rules.k, n, fields, funnel, data, self.config, self.split)
 
     def _having(self, part: Dataset) -> Sums:
-        users, having_any = item_stats.users_having(self.train(part))
-        return {"users": users, "any": np.array([having_any])}
+        having, having_any = item_stats.users_having(self.train(part))
+        return {"users": having, "any": np.array([having_any])}
 
 
 def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
-    """Yield a step; return the plan.
+    """Yield steps; return the plan.
 
     Parameters
     ----------
@@ -163,11 +181,16 @@ def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
     Raises
     ------
     HarnessError
-        One side of the split is empty, or the rule of candidates does not go with it.
+        A log whose last events are cut off from the rest, one side of the split is empty, or the
+        rule of candidates does not go with it.
     """
     core = yield from core_steps(*config.data.least, len(data.item_ids))
     data = within(core, data)
-    sums: Any = yield partial(_counts, config, core)
+    at_the_end = strays.is_at_the_end(config)
+    sums: Any = yield partial(_counts, config, core, late=at_the_end)
+    if at_the_end:
+        late = yield from strays.stray_steps(data, sums["late"], partial(within, core))
+        strays.refuse(config, late)
     true_items.require_types(data, config.evaluation)
     found = split.of_sums(split.divided(data, config.split), sums["split"])
     split.refuse_empty(found, data)
@@ -190,12 +213,14 @@ def within(core: Core | None, part: Dataset) -> Dataset:
     return part if core is None else core.of(part)
 
 
-def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
+def _counts(config: Config, core: Core | None, part: Dataset, *, late: bool) -> Sums:
     part = within(core, part)
     own = split.divided(part, config.split)
     items = counts_of(own.train.item, len(part.item_ids))
     highest = Largest(true_items.highest_grade(part, own, config.evaluation))
     sums: Sums = {"split": split.sums(own), "items": items, "highest": highest}
+    if late:
+        sums = {**sums, "late": strays.late_events(part)}
     if not isinstance(config.split, GivenSplit):
         return sums
     odd = newcomers.odd_keys(newcomers.users_of(part, own.train, own.valid))

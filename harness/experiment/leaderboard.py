@@ -72,7 +72,8 @@ class Group:
     Attributes
     ----------
     better : str
-        Which values of the metric are better: ``higher``, ``lower`` or ``neither``.
+        Which values of the metric are better: ``higher``, ``lower`` or ``neither``. Where neither
+        end is, entries stand highest first, and of a model's runs the highest is shown.
     runs, without : int
         How many runs were scored by the metric, and how many were not.
     """
@@ -289,7 +290,21 @@ def _one_way(
         elif way != better:
             said = f"was made when {way} was better by {metric}, and a later run says {better}"
             unranked.append(f"{one.run.folder}: {said}; {one.run.again}")
-    return better, [one for one, way in zip(scored, ways, strict=True) if way == better]
+    agree = [one for one, way in zip(scored, ways, strict=True) if way == better]
+    return better, _one_source(agree, metric, unranked)
+
+
+def _one_source(scored: Sequence[_Found], metric: str, unranked: list[str]) -> list[_Found]:
+    """Return the runs that were scored by the source of a metric of the latest that says it."""
+    digests = [one.run.record.digest_of(metric) for one in scored]
+    latest = next((at for at, digest in enumerate(digests) if digest is not None), None)
+    if latest is None:
+        return list(scored)
+    same = [digest in (None, digests[latest]) for digest in digests]
+    for one in (one for one, own in zip(scored, same, strict=True) if not own):
+        said = f"was scored by another source of {metric} than {scored[latest].run.folder}"
+        unranked.append(f"{one.run.folder}: {said}; {one.run.again}")
+    return [one for one, own in zip(scored, same, strict=True) if own]
 
 
 def _usual(several: Sequence[_Found]) -> str:
@@ -344,7 +359,11 @@ def _nothing_left(
 
 
 _SHORT = 6
-_BETTER = {"higher": "", "lower": " · lower is better", "neither": " · neither end is better"}
+_BETTER = {
+    "higher": "",
+    "lower": " · lower is better",
+    "neither": " · neither end is better, highest first",
+}
 
 
 def _table(group: Group) -> Sheet:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Int32
+from harness.core.arrays import Int32, Int64
 from harness.core.errors import DataError, UsageError
 from harness.data.dataset import positions
 from harness.experiment.run_folder import FOLD, RECOMMENDATIONS, Run
@@ -137,22 +137,29 @@ class ListTable:
         if lengths.max(initial=0) > found.shape[1]:
             found = np.full((len(at), of.k), EMPTY, np.int32)
         ids = items.filter(items.list.len() > 0).explode()
-        places, strange = self._places(ids)
+        places, strange = self._places(ids, rank)
         found[user, rank] = places
         return Recommendations(found, strange)
 
-    def _places(self, ids: pl.Series) -> tuple[Int32, pl.Series]:
-        """Return the position of each id, and the ids of those behind the last candidate's."""
+    def _places(self, ids: pl.Series, rank: Int64) -> tuple[Int32, pl.Series]:
+        """Return the position of each id, and the ids of those behind the last candidate's.
+
+        Items that nobody knows are different ones, so that each rank has a position for them.
+        """
         different = ids.unique(maintain_order=True).drop_nulls()
+        different = different.filter(different.cast(pl.String) != UNKNOWN)
         names = different.cast(pl.String)
-        at = positions(names, self._of.candidate_ids)
-        strange, others = names.filter(pl.Series(at < 0)), at < 0
-        at = at.copy()
-        at[others] = len(self._of.candidates) + np.arange(others.sum(), dtype=np.int32)
+        at = positions(names, self._of.candidate_ids).copy()
+        others = at < 0
+        behind = len(self._of.candidates) + int(others.sum())
+        at[others] = np.arange(len(self._of.candidates), behind, dtype=np.int32)
         index = pl.DataFrame({"id": different, "at": at})
         found = pl.DataFrame({"id": ids}).join(index, on="id", how="left", maintain_order="left")
-        own = strange.replace(UNKNOWN, None).alias("item")
-        return found["at"].fill_null(EMPTY).cast(pl.Int32).to_numpy(), own
+        places = found["at"].fill_null(EMPTY).cast(pl.Int32).to_numpy().copy()
+        nobodys = (ids.cast(pl.String) == UNKNOWN).fill_null(False).to_numpy()
+        places[nobodys] = behind + rank[nobodys]
+        strange = names.filter(pl.Series(others)).alias("item")
+        return places, strange.extend_constant(None, int(rank[nobodys].max(initial=-1)) + 1)
 
 
 def frames_of(folds: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -8,11 +8,15 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
-from harness.config import TunedRecord
-from harness.metrics import Better
+from harness.config import Config, TunedRecord
+from harness.core.errors import printable
+from harness.data.dataset import Dataset
+from harness.metrics import Better, Metric
 from harness.protocol.evaluation_set import EvaluationSet, Step, in_window
 from harness.protocol.fingerprint import FORMAT, fingerprint_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
+from harness.protocol.split import Split
+from harness.protocol.true_items import true_types
 from harness.stats.chance import Verdict
 from harness.stats.estimates import ModelEstimate
 from harness.stats.pairwise import Comparison
@@ -20,6 +24,8 @@ from harness.stats.shakeup import ShakeUp
 from harness.stats.slices import Slice
 
 Positive = Annotated[int, Field(ge=1)]
+_SHOWN = 5
+"""Event types that a line names."""
 
 
 class Part(BaseModel):
@@ -40,6 +46,8 @@ class Evaluation(Part):
         Of several folds the different users; candidates each fold has of its own.
     fields : mapping of text to text
         A digest of each field; of several folds their fingerprints.
+    hits : tuple of str
+        The event types that are truth; empty where events have no types.
     fingerprint_format : int
         How `fingerprint` and `fields` are made; only those of one format tell sets apart.
     """
@@ -53,17 +61,26 @@ class Evaluation(Part):
     funnel: tuple[Step, ...]
     layout: str = ""
     window: str = ""
+    hits: tuple[str, ...] = ()
 
     @property
     def in_window(self) -> int:
         """How many users have a hit in the window."""
         return in_window(self.funnel)
 
+    @property
+    def truth(self) -> str:
+        """The event types that are truth, or the first of many."""
+        more = ", …" * (len(self.hits) > _SHOWN)
+        return ", ".join(map(printable, self.hits[:_SHOWN])) + more
+
     @classmethod
-    def of(cls, evaluation_set: EvaluationSet, layout: str, window: str) -> Evaluation:
-        """Return what is told of an evaluation set, and of its data and split in words."""
+    def of(
+        cls, evaluation_set: EvaluationSet, data: Dataset, config: Config, split: Split
+    ) -> Evaluation:
+        """Return what is told of an evaluation set, and of what it was made of."""
         of = evaluation_set
-        return cls.made(of.k, len(of.candidates), of.fields, of.funnel, layout, window)
+        return cls.made(of.k, len(of.candidates), of.fields, of.funnel, data, config, split)
 
     @classmethod
     def of_folds(cls, folds: Sequence[Evaluation], users: int) -> Evaluation:
@@ -80,6 +97,7 @@ class Evaluation(Part):
             funnel=(),
             layout=first.layout,
             window=f"{len(folds)} folds, the last: {last.window}",
+            hits=last.hits,
         )
 
     @classmethod
@@ -89,8 +107,9 @@ class Evaluation(Part):
         candidates: int,
         fields: dict[str, str],
         funnel: tuple[Step, ...],
-        layout: str,
-        window: str,
+        data: Dataset,
+        config: Config,
+        split: Split,
     ) -> Evaluation:
         """Return the same by the digests of its fields, and the users after every rule."""
         return cls(
@@ -101,15 +120,30 @@ class Evaluation(Part):
             fields=fields,
             fingerprint_format=FORMAT,
             funnel=funnel,
-            layout=layout,
-            window=window,
+            layout=data.layout,
+            window=split.summary(),
+            hits=true_types(data, config),
         )
 
 
 class Direction(Part):
-    """Which values of a metric are better."""
+    """Which values of a metric are better.
+
+    Attributes
+    ----------
+    digest : str, optional
+        Of a function of your own what tells its source: only figures of one source are compared.
+        There is none of our metrics, and in runs of earlier versions.
+    """
 
     better: Better
+    digest: str | None = None
+
+    @classmethod
+    def of(cls, metric: Metric) -> Direction:
+        """Return that of a metric."""
+        better, digest = metric.definition.better, metric.definition.digest
+        return cls(better=better) if digest is None else cls(better=better, digest=digest)
 
 
 class Tuned(TunedRecord):
@@ -266,6 +300,10 @@ class RunRecord(Part):
         if any(part and part.keys() != set(names) for part in parts):
             raise ValueError("a slice or the leaderboard estimate has not all of its models")
         return self
+
+    def digest_of(self, metric: str) -> str | None:
+        """Return what told the source of a user's own metric; None where there is none."""
+        return self.metrics[metric].digest if metric in self.metrics else None
 
     def metric_of(self, model: str, metric: str) -> float:
         """Return the mean of a model."""

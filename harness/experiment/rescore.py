@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from harness.config import Config
 from harness.core.errors import UsageError, counted
 from harness.core.progress import Clock
@@ -21,7 +23,10 @@ from harness.experiment.record import ModelRecord
 from harness.experiment.result import Result
 from harness.experiment.run import evaluate
 from harness.experiment.run_folder import RECOMMENDATIONS, Run
-from harness.metrics import Metric
+from harness.experiment.run_tables import MeanScore
+from harness.metrics import Metric, is_own
+from harness.metrics.scores import user_scores
+from harness.models.recommendations import Recommendations
 from harness.protocol.task import Task
 
 
@@ -41,16 +46,19 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Result | Fold
         No such run, it holds no lists, a metric looks at more positions than lists have, or the
         data has changed since the run.
     DataError
-        Its lists are not of its users.
+        Its lists are not of its users, or do not have the scores of its result.json.
     """
     run = run_folder.read(Path(folder))
     _refuse_other_config(run)
+    if run.has_scores:
+        run.refuse_contradictions()
     config = only(run.config, [model.name for model in run.record.models])
     wanted = tuple(metrics) or tuple(run.metrics.values())
     _refuse_beyond(run, config, wanted)
     folds = {len(run.folds) - at: fold for at, fold in enumerate(run.folds, 1)}
     found = evaluate(config, wanted, Failures(fail_fast=True), lambda one: Written(folds[one.fold]))
-    return replace(found, failed=run.record.failed)
+    notes = (*found.notes, *run.source_notes(wanted))
+    return replace(found, failed=run.record.failed, notes=notes)
 
 
 def _refuse_other_config(run: Run) -> None:
@@ -73,8 +81,7 @@ def _refuse_beyond(run: Run, config: Config, metrics: Sequence[Metric]) -> None:
         if metric.k is not None and metric.k > k:
             raise UsageError(
                 f"{metric} looks at {metric.k} positions, and the lists of {run.folder} have up to "
-                f"{k}; name a cut-off of {k} or less, or run it again with more: harness run "
-                f"{run.folder / 'config.toml'} --set evaluation.k={metric.k}"
+                f"{k}; name a cut-off of {k} or less, or {run.again} --set evaluation.k={metric.k}"
             )
 
 
@@ -93,6 +100,23 @@ class Written(KnownModels):
         clock = Clock()
         clock.seconds.update(model.seconds)
         lists = table.of(model.name, model.repeats)
+        self._refuse_other_lists(model, lists, task)
         about = f'model "{model.name}":'
         notes = tuple(note for note in self._run.record.notes if note.startswith(about))
         return [Answers(own, drawn=drawn, notes=notes) for own in lists], clock
+
+    def _refuse_other_lists(
+        self, model: ModelRecord, lists: Sequence[Recommendations], task: Task
+    ) -> None:
+        """Raise ContradictionError where lists have other scores than the run says."""
+        known = {
+            metric: name
+            for metric, name in self._run.user_metrics.items()
+            if not metric.definition.needs and not is_own(metric.name)
+        }
+        judgments = task.evaluation_set.judgments()
+        scores = [user_scores(own.items, judgments, list(known)) for own in lists]
+        for metric, name in known.items():
+            values = np.array([of[metric] for of in scores])
+            where = str(self._run.folder / RECOMMENDATIONS)
+            self._run.refuse_other_mean(model, name, MeanScore.of(values), where)

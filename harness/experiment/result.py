@@ -145,7 +145,7 @@ class Findings(answer.Ranking, Shown):
         """Return what result.json holds."""
         return RunRecord(
             evaluation=self.evaluation,
-            metrics={str(m): Direction(better=m.definition.better) for m in self.metrics},
+            metrics={str(m): Direction.of(m) for m in self.metrics},
             models=tuple(self.models),
             failed=self.failed,
             chance=dict(self.chance),
@@ -311,7 +311,8 @@ def _set_line(of: Evaluation, *, short: bool = False) -> str:
         users = f"{of.users:,} of {counted(of.in_window, 'user')}"
     candidates = [] if of.candidates is None else [counted(of.candidates, "candidate")]
     k, layout = ([], []) if short else ([f"k = {of.k}"], [of.layout])
-    return " · ".join([users, *candidates, *k, of.fingerprint[:_SHORT], *layout, of.window])
+    truth = [] if short or not of.hits else [f"truth: {of.truth}"]
+    return " · ".join([users, *candidates, *truth, *k, of.fingerprint[:_SHORT], *layout, of.window])
 
 
 def _tuned(result: Findings) -> list[str]:
@@ -407,6 +408,7 @@ def fold_sheet(result: Findings) -> Sheet:
     """Return the table of the models' scores in each fold."""
     first, digits = str(result.metrics[0]), answer.digits(result)
     compared = result.comparison is not None and result.comparison.baseline is not None
+    ahead = "better" if result.comparison is None else result.comparison.words[0]
     columns: list[Column[ModelRecord]] = [
         Column("model", answer.name_of, "name"),
         *(
@@ -414,7 +416,7 @@ def fold_sheet(result: Findings) -> Sheet:
             for number, fold in enumerate(result.folds, 1)
         ),
         Column(
-            "better in" if compared else f"{answer.extreme(result)} is better in",
+            f"{ahead} in" if compared else f"{answer.extreme(result)} is {ahead} in",
             partial(_better_in, result),
         ),
     ]

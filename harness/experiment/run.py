@@ -231,7 +231,7 @@ def _fold(
     log_evaluation_set(task.evaluation_set, clock, label(fold.number, fold.of))
     with clock.step("users"):
         others = found.others
-        users = with_attributes(found.profile, task, config.compare.slices)
+        users = with_attributes(found.profile, task, config.compare.slices, whole=True)
         sample, unread = sample_of_users(config, task.evaluation_set, others.evaluation_set)
         catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
     order = [model.name for model in config.models]  # they are not asked in it
@@ -261,7 +261,7 @@ def _fold(
         all_with_items=len(with_items(of, left_out)),
         sample=None if sample is None else sample.ids,
     )
-    evaluation = Evaluation.of(of, task.data.layout, task.split.summary())
+    evaluation = Evaluation.of(of, task.data, config, task.split)
     shared = metrics, task.data, task.split, evaluation, people, figures, list(evaluated)
     unread = (*fold.failures.notes(config), *unread)
     findings = findings_of(fold.factories, *shared, unread, clock.seconds)

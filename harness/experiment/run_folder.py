@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 from pydantic import ValidationError
 
 from harness import config as config_
 from harness.core.errors import DataError, UsageError, counted, printable
 from harness.core.once import once
-from harness.experiment.record import RunRecord, fault_of
+from harness.experiment.record import ModelRecord, RunRecord, fault_of
 from harness.experiment.run_tables import (
+    MeanScore,
     checked_scores,
     checked_users,
     is_whole,
+    means_by_model,
     parquet_rows,
     refuse_lost,
 )
@@ -30,6 +34,13 @@ from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.fingerprint import FORMAT
 from harness.protocol.task import asked
 from harness.stats.slices import USER
+
+_ROUNDING = 1e-9
+"""By how much of the values' size two means of them may differ, as sums are rounded."""
+
+
+class ContradictionError(DataError):
+    """The files of a run folder tell different figures of one thing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +107,32 @@ class Run:
         except UsageError:  # a metric of another version
             return None
 
+    def name_of(self, metric: Metric) -> str:
+        """Return what the table calls a metric."""
+        return next((name for name, own in self.metrics.items() if own == metric), str(metric))
+
+    def digest_of(self, metric: Metric) -> str | None:
+        """Return what told the source of a user's own metric; None where the run has none."""
+        return self.record.digest_of(self.name_of(metric))
+
+    @once
+    def changed_metrics(self) -> dict[Metric, str]:
+        """The user's own metrics whose source is known to be another one now, by their names."""
+        found = {}
+        for name, metric in self.metrics.items():
+            then, now = self.record.digest_of(name), metric.definition.digest
+            if then is not None and now is not None and then != now:
+                found[metric] = name
+        return found
+
+    def source_notes(self, metrics: Iterable[Metric]) -> tuple[str, ...]:
+        """Return what is said where lists of the run are scored by metrics whose source changed."""
+        changed = [self.changed_metrics[m] for m in metrics if m in self.changed_metrics]
+        return tuple(
+            f"{name}: its source has changed since this run; figures are by what it is now"
+            for name in changed
+        )
+
     def refuse_changed(self, evaluation_set: EvaluationSet) -> None:
         """Raise UsageError unless an evaluation set is known to be the one that the run was on."""
         if self.record.evaluation.fingerprint_format != FORMAT:
@@ -115,7 +152,7 @@ class Run:
     @property
     def again(self) -> str:
         """The next step where a run cannot be used as it is."""
-        return f"run it again: harness run {self.folder / 'config.toml'}"
+        return f"run it again: {shlex.join(['harness', 'run', str(self.folder / 'config.toml')])}"
 
     @once
     def environment(self) -> dict[str, str]:
@@ -139,9 +176,11 @@ class Run:
         Raises
         ------
         DataError
-            A model has not one row for each user and repeat, or a score is no number.
+            A model has not one row for each user and repeat, a score is no number, or their means
+            are not those of the record.
         """
         path = self.table(PER_USER)
+        self.refuse_contradictions()
         return checked_scores(path, parquet_rows(path)).sort("repeat", "user", maintain_order=True)
 
     @once
@@ -195,6 +234,42 @@ class Run:
             found[model.name] = ScoreTable(user_scores)
         return found
 
+    def refuse_contradictions(self) -> None:
+        """Raise ContradictionError where scores, in any fold, have other means than the record."""
+        path, names = self.table(PER_USER), list(self.record.models[0].metrics)
+        found = means_by_model(path, names, folded=bool(self.record.folds))
+        for fold in self.folds:
+            for model in fold.record.models:
+                rows, means = found.get((fold.number, model.name), (0, {}))
+                if rows != fold.record.evaluation.users * model.repeats:
+                    raise fold._not_all(model.name, f"{model.repeats} repeats")
+                for name, own in means.items():
+                    fold.refuse_other_mean(model, name, own, str(path))
+        for model in self.record.models if self.record.folds else ():
+            for name in names:
+                means_of = np.array([one.metric_of(model.name, name) for one in self.record.folds])
+                where = f"the folds of {self.folder / 'result.json'}"
+                self.refuse_other_mean(model, name, MeanScore.of(means_of), where)
+
+    def refuse_other_mean(
+        self, model: ModelRecord, metric: str, found: MeanScore, where: str
+    ) -> None:
+        """Raise ContradictionError where a mean is not the record's.
+
+        Parameters
+        ----------
+        where : str
+            What has the scores.
+        """
+        then = model.metrics[metric].mean
+        if abs(found.mean - then) > _ROUNDING * max(found.size, abs(then)):
+            fold = "" if self.number is None else f"fold {self.number}: "
+            raise ContradictionError(
+                f'{where}: {fold}model "{printable(model.name)}" has a mean {printable(metric)} of '
+                f"{found.mean:.12g} there, and {then:.12g} in result.json, so one of the two was "
+                f"changed since the run; {self.again} --fresh"
+            )
+
     @once
     def users(self) -> pl.DataFrame:
         """Who the evaluated users are (`harness.protocol.users`), rows in the order of the tables.
@@ -218,6 +293,11 @@ class Run:
     def other_users(self, name: str) -> DataError:
         """Return the error where a table has other users than the evaluation set."""
         return DataError(f"{self.folder / name}: holds other users than its evaluation set")
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the table of scores is there; of a run on Spark it may be elsewhere."""
+        return (self.folder / PER_USER).exists()
 
     def table(self, name: str) -> Path:
         """Return a table of the folder.
@@ -313,7 +393,8 @@ def part(folder: Path, name: str) -> Path:
     if runs:
         raise UsageError(
             f"{folder}: is no run folder, but holds {counted(len(runs), 'run')}; name one, such as "
-            f"{runs[-1]}, or see the best of all: harness leaderboard {folder}"
+            f"{runs[-1]}, or see the best of all: "
+            f"{shlex.join(['harness', 'leaderboard', str(folder)])}"
         )
     if not there:
         raise UsageError(f"{folder}: is no run folder: it holds no {name}; harness run makes one")

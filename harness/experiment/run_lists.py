@@ -123,12 +123,19 @@ def _evaluated(run: Run, model: str) -> Config:
 
 def _refuse_other_lists(run: Run, model: str, repeat: int, submitted: SubmittedLists) -> None:
     """Raise UsageError where the lists have other scores than those of the run."""
-    then = run.tables[model].values
+    scores = run.tables[model].values
+    then = {m: own for m, own in scores.items() if m not in run.changed_metrics}
+    if scores and not then:
+        raise UsageError(
+            f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has changed "
+            "since this run, so nothing tells whether these lists are those that it scored; "
+            f"{run.again}"
+        )
     now = user_scores(submitted.lists, submitted.solution.judgments, list(then))
     for metric, name in {m: name for name, m in run.metrics.items() if m in then}.items():
         if not np.array_equal(then[metric][repeat], now[metric]):
             raise UsageError(
                 f'{run.folder}: model "{model}" gives other lists than in this run ({name} '
                 "differs): the training data or the model has changed, or it does not repeat "
-                f"itself; run it again: harness run {run.folder}/config.toml"
+                f"itself; {run.again}"
             )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from harness.core import parquet
+from harness.core.arrays import Floats
 from harness.core.errors import DataError
 from harness.core.io import parts, unusable
 from harness.core.unpacking import OWN, Cap, UnpackingError
@@ -45,8 +48,71 @@ def checked_scores(path: Path | str, frame: pl.DataFrame) -> pl.DataFrame:
     return user_scores
 
 
+class MeanScore(NamedTuple):
+    """The mean of some scores, and that of their sizes, by which two means are compared."""
+
+    mean: float
+    size: float
+
+    @classmethod
+    def of(cls, values: Floats) -> MeanScore:
+        """Return that of an array."""
+        return cls(float(values.mean()), float(np.abs(values).mean()))
+
+
+def means_by_model(
+    path: Path, names: Sequence[str], *, folded: bool
+) -> dict[tuple[int | None, str], tuple[int, dict[str, MeanScore]]]:
+    """Return of each model, and fold, how many rows it has, and its means by metric.
+
+    The columns of metrics are read alone, of those that are numbers.
+
+    Parameters
+    ----------
+    folded : bool
+        Whether there are several folds.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, or a score is no number.
+    """
+    keys: dict[Any, Any] = {"fold": pl.Int32} if folded else {}
+    keys["model"] = pl.String
+    files, frames = parts(path), []
+    there = [name for name, kind in _columns(files[0], keys) if name in names and kind.is_numeric()]
+    for file in files:
+        with _readable(file):
+            frame = parquet.scan(file, _CAP)
+            parquet.check_texts(frame.select(list(keys)), _CAP, file.stat().st_size)
+            columns = [parquet.column_of(name).cast(pl.Float64) for name in there]
+            sums = [own.sum().alias(f"{at} sum") for at, own in enumerate(columns)]
+            sizes = [own.abs().sum().alias(f"{at} size") for at, own in enumerate(columns)]
+            groups = frame.cast(keys).group_by(list(keys))
+            frames.append(groups.agg(pl.len().alias("rows"), *sums, *sizes).collect())
+    found = dict[tuple[int | None, str], tuple[int, dict[str, MeanScore]]]()
+    for row in pl.concat(frames).group_by(list(keys)).sum().iter_rows(named=True):
+        n = row["rows"]
+        means = {
+            name: MeanScore(row[f"{at} sum"] / n, row[f"{at} size"] / n)
+            for at, name in enumerate(there)
+        }
+        if any(math.isnan(own.size) for own in means.values()):
+            raise DataError(f"{path}: a score is no number")
+        found[row.get("fold"), row["model"]] = n, means
+    return found
+
+
+def _columns(path: Path, wanted: Iterable[str]) -> list[tuple[str, pl.DataType]]:
+    """Return the columns of a file; raise DataError where one that is `wanted` is missing."""
+    with _readable(path):
+        kinds = parquet.scan(path, _CAP).collect_schema()
+    refuse_lost(path, kinds, wanted)
+    return list(kinds.items())
+
+
 def refuse_lost(path: Path | str, columns: Collection[str], wanted: Iterable[str]) -> None:
-    """Raise DataError where a table of scores lacks a metric."""
+    """Raise DataError where a table of scores lacks a column."""
     lost = [name for name in wanted if name not in columns]
     if lost:
         raise DataError(f"{path}: holds no scores of harness run: no column {lost[0]}")

@@ -55,6 +55,8 @@ class Scored(Shown):
         What is wrong with the file.
     folds : int
         Of how many evaluation sets of a config it was the last.
+    truth : str
+        How a file of true items was read: ``one row an item, 3 users``.
     """
 
     title: str
@@ -68,6 +70,7 @@ class Scored(Shown):
     conventions: Mapping[str, float | None] | None = None
     validation: Validation | None = None
     folds: int = 1
+    truth: str = ""
 
     def sheets(self) -> list[Sheet]:
         """Return the estimates, and MAP@k by convention where it was asked for."""
@@ -100,6 +103,8 @@ class Scored(Shown):
             "metrics": self.metrics,
             "usage": self.leaderboards,
         }
+        if self.truth:
+            found["evaluation"]["truth"] = self.truth
         if self.folds > 1:
             found["evaluation"] |= {"fold": self.folds, "folds": self.folds}
         if self.validation is not None:
@@ -149,6 +154,7 @@ def score(
         "ml_metrics" if solution.averaged is None else "kaggle",
         map_by_convention(submitted.whole, solution.judgments, k) if conventions else None,
         folds=solution.folds,
+        truth=solution.shape,
     )
 
 
@@ -194,7 +200,9 @@ def _table(scored: Scored) -> Sheet:
         *(Column(name, partial(_mean, own)) for name, own in scored.leaderboards.items()),
     ]
     fingerprint = "" if scored.fingerprint is None else f" · {scored.fingerprint[:6]}"
-    lines = [f"lists  {printable(scored.title)} · {counted(scored.users, 'user')}{fingerprint}"]
+    lines = ["checked as " + scored.validation.checked] if scored.validation else []
+    lines += [f"truth: {scored.truth}"] if scored.truth else []
+    lines += [f"lists  {printable(scored.title)} · {counted(scored.users, 'user')}{fingerprint}"]
     lines += [f"note   {last_of(scored.folds)}"] if scored.folds > 1 else []
     lines += [f"note   {line}" for line in left_out_lines(scored.left_out)]
     lines += _problems(scored.validation)

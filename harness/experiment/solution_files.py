@@ -12,13 +12,13 @@ from harness.core.arrays import Bool
 from harness.core.errors import DataError, UsageError
 from harness.core.random import mixed
 from harness.data.dataset import ITEM, USER
-from harness.experiment.submit import form_of, refuse_held
+from harness.experiment.submit import form_of, shown_id
 from harness.experiment.validate import validate
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task
 from harness.stats.shakeup import public_users
 from harness.submission.expected import Against
-from harness.submission.format import Format, generic, recognised
+from harness.submission.format import FORMATS, Format, generic
 from harness.submission.solution import of_file
 
 SOLUTION, SAMPLE, ITEMS = "solution.csv", "sample_submission.csv", "items.csv"
@@ -45,27 +45,38 @@ def is_public(evaluation_set: EvaluationSet, share: float) -> Bool:
 def form(asked: Against, k: int) -> Format:
     """Return what lists are written as: the competition's, where its header allows such lists."""
     wanted = form_of(asked, k)
-    header = recognised(wanted.columns)  # what whoever reads it will go by
-    if header.kinds or (header.k is not None and header.k < k):
+    alike = [known for known in FORMATS.values() if known.columns == wanted.columns]
+    if any(known.kinds or (known.k or k) < k for known in alike):  # a reader may go by it
         return form_of(Against(format=generic("user", "item"), between=wanted.between), k)
     return wanted
 
 
-def write_sample(task: Task, users: pl.Series, wanted: Format, path: Path) -> None:
+def write_sample(
+    task: Task, users: pl.Series, wanted: Format, folder: Path, separator: str | None
+) -> None:
     """Write one list for everyone: the candidates with most training events, ties by id.
+
+    It is valid by the solution beside it. Without a table of items such a candidate as NA, or one
+    of another shape than all true items, looks damaged there: then true items alone are in it.
 
     Raises
     ------
     UsageError
-        A candidate's or a true item's id holds what stands between items.
+        An id that could not be read again, or that is taken for a damaged one.
     """
-    evaluation_set = task.evaluation_set
-    for ids in (evaluation_set.candidate_ids, evaluation_set.outside_ids):
-        refuse_held(ids, wanted)
-    top = np.argsort(-task.train.candidate_sums(), kind="stable")[: evaluation_set.k]
-    text = wanted.between.join(evaluation_set.candidate_ids.gather(top))
-    frame = users.alias(wanted.user).to_frame()
-    frame.with_columns(pl.lit(text).alias(wanted.items)).write_csv(path)
+    evaluation_set, sums = task.evaluation_set, task.train.candidate_sums()
+    sample, solution = folder / SAMPLE, folder / SOLUTION
+    message = ""
+    for some in (np.arange(len(sums)), np.unique(evaluation_set.truth.indices)):
+        top = some[np.argsort(-sums[some], kind="stable")[: evaluation_set.k]]
+        text = wanted.between.join(evaluation_set.candidate_ids.gather(top))
+        frame = users.alias(wanted.user).to_frame()
+        frame.with_columns(pl.lit(text).alias(wanted.items)).write_csv(sample)
+        found = validate(sample, sample=sample, solution=solution, separator=separator)
+        if not found.errors:
+            return
+        message = message or found.errors[0].message
+    raise UsageError(f"{SAMPLE} would be refused: {message}; {_ELSE}")
 
 
 def write_solution(evaluation_set: EvaluationSet, public: Bool, wanted: Format, path: Path) -> None:
@@ -100,29 +111,33 @@ def _true_items(evaluation_set: EvaluationSet) -> pl.DataFrame:
 
 
 def refuse_misread(folder: Path, evaluation_set: EvaluationSet, separator: str | None) -> None:
-    """Raise UsageError where files would not be read as what they were made of.
+    """Raise UsageError where the solution would not be read as what it was made of.
 
     It depends on ids: what stands between items in one file is a part of ids in another.
     """
-    sample, solution = folder / SAMPLE, folder / SOLUTION
+    true = _true_items(evaluation_set)[ITEM]
     try:
-        found = of_file(solution, keep_users_without_items=True, between=separator)
-        told = validate(
-            sample, sample=sample, items=folder / ITEMS, solution=solution, separator=separator
-        ).errors
+        found = of_file(folder / SOLUTION, keep_users_without_items=True, between=separator)
     except DataError as error:
+        _refuse_items(true.filter(true.str.contains(_SIGNS)))
         raise UsageError(str(error).replace(f"{folder}/", "")) from error
-    true = _true_items(evaluation_set)
-    same = (
-        found.users.equals(evaluation_set.user_ids)
-        and np.array_equal(found.judgments.relevant, evaluation_set.relevant)
-        and true[ITEM].is_in(found.items.implode()).all()
+    _refuse_items(true.filter(~true.is_in(found.items.implode())))
+    same = found.users.equals(evaluation_set.user_ids) and np.array_equal(
+        found.judgments.relevant, evaluation_set.relevant
     )
     if not same:
+        raise UsageError(f"{SOLUTION} would be read otherwise than it is; {_ELSE}")
+
+
+_ELSE = "write such ids otherwise in the data"
+_SIGNS = r"""[,;|\s]|^[\[({'"]|[\])}'"]$"""
+
+
+def _refuse_items(items: pl.Series) -> None:
+    """Raise UsageError where there are true items that would be read as others."""
+    if len(items) > 0:
         raise UsageError(
-            f"{SOLUTION} would be read otherwise than it is: ids of true items hold what may stand "
-            "between items (a space, comma, semicolon or bar), or an end of line; write such ids "
-            "otherwise in the data"
+            f"{SOLUTION} would be read otherwise than it is: item {shown_id(items[0])} holds what "
+            "may stand between items or around them (a space, comma, semicolon, bar, bracket or "
+            f"quote), or an end of line; {_ELSE}"
         )
-    if told:
-        raise UsageError(f"{SAMPLE} would be refused: {told[0].message}; write such ids otherwise")

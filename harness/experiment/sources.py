@@ -9,22 +9,20 @@ own modules and ours (see `harness.experiment.identity`).
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
-from importlib.util import cache_from_source
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
 from harness.config import Config
-from harness.core import plugins
+from harness.core import imports, plugins
 from harness.core.errors import DataError, RecommenderError
-from harness.experiment import identity, imports
-from harness.experiment.imports import Module, is_installed
+from harness.core.imports import Module, digest_met, digest_of, is_installed, when_met
+from harness.experiment import identity
 
 _UNKNOWN = "unknown to process"
 """What a digest begins with of a file of which a process does not know what it imported."""
@@ -106,7 +104,7 @@ class Sources:
         self._look({}, self._started, lambda name: True)
         # Files beside a config that were run again, and were written since.
         for path, digest in self._imported.items():
-            if plugins.last_run(path) > self._started and _digest(path) != digest:
+            if plugins.last_run(path) > self._started and digest_of(path) != digest:
                 self._doubts[path] = _WRITTEN
         unknown = dict.fromkeys(self._doubts, f"{_UNKNOWN} {os.getpid()}")
         return {str(file): own for file, own in {**self._imported, **unknown}.items()}
@@ -135,7 +133,7 @@ class Sources:
     def other_than(self, known: Mapping[str, str]) -> str | None:
         """Return which file is not what it was when `known`, and how; None where all are."""
         for path, digest in known.items():
-            if _digest(Path(path)) != digest:
+            if digest_of(Path(path)) != digest:
                 return f"{self._shown(Path(path))} has changed"
         new = sorted(self._first.keys() - known.keys())
         return f"{self._shown(Path(new[0]))} is new" if new else None
@@ -154,7 +152,7 @@ class Sources:
             explained = is_installed(path) or self._others.holds(name, path, self._explained)
             if self._place.holds(name, path, reached) or (not explained and theirs(name)):
                 again = name.startswith(plugins.BESIDE)  # run each time
-                digest = _digest_met(file, path) if again else _when_met(name, module, file)
+                digest = digest_met(file, path) if again else when_met(name, module, file)
                 self._imported[path] = digest or ""
                 if digest is None:
                     self._doubts[path] = _COMPILED
@@ -271,36 +269,6 @@ def _place(uses: Iterable[str], folder: Path) -> Place:
     return Place(frozenset(folders), frozenset(packages), frozenset(modules))
 
 
-_MET: dict[tuple[str, str], tuple[object, str | None]] = {}
-"""Of a module's name and file: the module, and its digest when it was met."""
-
-
-def _when_met(name: str, module: object, file: str) -> str | None:
-    """Return what `_digest_met` does, from the first time on: a module stays in memory."""
-    known, digest = _MET.get((name, file), (None, None))
-    if known is not module:
-        path = imports.on_disk(file)
-        digest = "" if path is None else _digest_met(file, path)
-        _MET[name, file] = module, digest
-    return digest
-
-
-def _digest_met(file: str, path: Path) -> str | None:
-    """Return the digest of a module's file; None where Python may have imported an older one.
-
-    It imports what it compiled of a file of equal size and second.
-    """
-    with suppress(OSError, NotImplementedError):
-        compiled, now = Path(cache_from_source(file)), path.stat()
-        head = compiled.read_bytes()[:16]
-        stamp = int(now.st_mtime).to_bytes(8, "little")[:4] + now.st_size.to_bytes(8, "little")[:4]
-        by_time, same = head[4:8] == bytes(4), head[8:16] == stamp
-        older = same and compiled.stat().st_mtime_ns < now.st_mtime_ns
-        if by_time and (older or not (same or sys.dont_write_bytecode)):
-            return None
-    return _digest(path)
-
-
 def _written(path: Path) -> int:
     """Return when a file was last written, or put in its place; 0 where it is not there."""
     with suppress(OSError):
@@ -311,10 +279,4 @@ def _written(path: Path) -> int:
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:
     """Return the digest of every file, empty of one that cannot be read."""
-    return {str(path): _digest(path) for path in sorted(paths)}
-
-
-def _digest(path: Path) -> str:
-    with suppress(OSError):
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    return ""
+    return {str(path): digest_of(path) for path in sorted(paths)}

@@ -35,7 +35,7 @@ from harness.experiment.solution_files import (
     write_sample,
     write_solution,
 )
-from harness.experiment.submit import read_by, rows_of
+from harness.experiment.submit import read_by, refuse_controls, refuse_unreadable, rows_of
 from harness.protocol.task import Task
 from harness.protocol.users import OWN
 from harness.submission.format import FORMATS
@@ -188,15 +188,18 @@ def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRec
     wanted = form(asked, evaluation_set.k)
     separator = wanted.between if wanted.between != " " else None
     users, _ = rows_of(asked, evaluation_set)
-    write_sample(task, users, wanted, folder / SAMPLE)
+    refuse_controls(task.data.user_ids, task.data.item_ids)
+    for ids in (evaluation_set.candidate_ids, evaluation_set.outside_ids):
+        refuse_unreadable(users, ids, wanted)
     write_solution(evaluation_set, public, wanted, folder / SOLUTION)
-    evaluation_set.candidate_ids.alias(ITEM).to_frame().write_csv(folder / ITEMS)
     refuse_misread(folder, evaluation_set, separator)
+    write_sample(task, users, wanted, folder, separator)
+    evaluation_set.candidate_ids.alias(ITEM).to_frame().write_csv(folder / ITEMS)
     for events, name in ((parts.train, TRAIN), (parts.valid, VALID)):
         _write_events(task, events, folder / name, rows)
     missing = _write_config(task, folder / CONFIG)
     record = SplitRecord(
-        evaluation=Evaluation.of(evaluation_set, task.data.layout, parts.summary()),
+        evaluation=Evaluation.of(evaluation_set, task.data, task.config, parts),
         train=parts.n_events[0],
         valid=parts.n_events[1],
         held_back=parts.held_back,
@@ -254,7 +257,7 @@ def _write_events(task: Task, events: Events, path: Path, rows: int) -> None:
     """Write events in the order of the data set, some users' at a time."""
     starts = task.data.events.user_starts(len(task.data.user_ids))  # `events` are chosen of these
     form = _time_form(task.data.events.time, rows) if task.data.has_time else ""
-    kinds = pl.Series(task.data.kinds) if _has_kinds(task) else None
+    kinds = pl.Series(task.data.kinds) if task.config.layout().tells_types else None
     with path.open("wb") as file:
         marks = np.searchsorted(starts, np.arange(0, starts[-1], rows))
         for first, end in pairwise([*np.unique(marks).tolist(), len(starts) - 1]):
@@ -280,12 +283,6 @@ def _frame(
     return pl.DataFrame(columns)
 
 
-def _has_kinds(task: Task) -> bool:
-    """Return whether a column or several tables tell types of events; a given split tells none."""
-    tables = task.config.layout().events
-    return len({table.type for table in tables}) > 1 or any(table.kind for table in tables)
-
-
 def _time_form(time: Int64, rows: int) -> str:
     """Return the shortest form that all times can be written in."""
     parts = [time[start : start + rows] for start in range(0, len(time), rows)]
@@ -308,7 +305,7 @@ def _values(task: Task, folder: Path) -> dict[str, Any]:
     config = task.config
     values = config.written(folder)
     data = {"layout": "table", "path": ".", "events": TRAIN, "items": ITEMS}
-    columns = {KIND: _has_kinds(task), VALUE: task.data.events.value is not None}
+    columns = {KIND: config.layout().tells_types, VALUE: task.data.events.value is not None}
     values["data"] = data | {name: name for name, there in columns.items() if there}
     if not task.data.has_time:
         values["data"] |= {TIME: False}
@@ -327,7 +324,7 @@ def _evaluation(task: Task, given: dict[str, Any]) -> dict[str, Any]:
     """Return ``[evaluation]`` of such a config, with the hits that there are."""
     own = {**given, "candidates": "catalogue"}
     hits = own.pop("hits", None)
-    if hits is None or not _has_kinds(task):
+    if hits is None or not task.config.layout().tells_types:
         return own
     there = {task.data.kinds[code] for code in np.unique(task.split.valid.kind).tolist()}
     return own | {"hits": [name for name in hits if name in there]}

@@ -22,7 +22,8 @@ class Standing:
     ----------
     submission : str
     rank : int
-        1 is the best; submissions with equal means share one.
+        1 is the best, or the highest where the metric calls neither end better; submissions with
+        equal means share one.
     mean : float
     ci95 : (float, float), optional
     tied : tuple of str
@@ -31,7 +32,7 @@ class Standing:
         Those of whom other draws of the test could say otherwise, tied or not.
     best_rank, worst_rank : int
         How far it could move: behind those that are really better alone, or before those that are
-        really worse alone.
+        really worse alone (really higher and really lower, where neither end is better).
     """
 
     submission: str
@@ -215,9 +216,12 @@ def _ranks(found: Ranking) -> Sheet:
         f"{_board_line(found, last)} · randomization test, {last.comparison.flips:,} draws, "
         f"{CORRECTED[last.comparison.correction]} over {pairs} · seed {last.comparison.seed}"
     ]
+    ahead, behind = last.comparison.words
+    if last.comparison.better == "neither":
+        heading.append(f"rank 1 is the highest: by {found.metric} neither end is better")
     footing = [
-        "could be   from right behind those that are really better to right before those that are "
-        "really worse",
+        f"could be   from right behind those that are really {ahead} to right before those that "
+        f"are really {behind}",
         "tied with  those that the test cannot tell apart from it",
         *_borderline(last),
     ]

@@ -19,7 +19,7 @@ from harness.experiment.terms import Terms, path_or_frame
 from harness.metrics import USUAL, Metric, parse
 from harness.metrics.inputs.read import longest_of
 from harness.protocol.truth import Solution
-from harness.submission.expected import Against, columns
+from harness.submission.expected import Against, columns_in
 from harness.submission.format import Format, Named
 from harness.submission.problems import Problem, Validation
 from harness.submission.validate import Examined, examine
@@ -109,15 +109,12 @@ class Scorer:
         The cut-off of usual metrics and of the conventions.
     longest : int, optional
         Positions of a list that are read; all by default.
-    named : Named, optional
-        What their columns are called.
     """
 
     against: Against
     solution: Solution
     cut: int
     longest: int | None
-    named: Named | None
 
     @classmethod
     def of(
@@ -135,14 +132,20 @@ class Scorer:
         HarnessError
             What they are checked or scored against cannot be used.
         """
-        solution = terms.scored_against(metrics)
-        against = terms.against().scored_by(solution)
+        if metrics and k is not None and not conventions:
+            raise UsageError(
+                f"metric {metrics[0]} says its own cut-off; leave --k out (in Python, k=)"
+            )
+        against, solution = terms.checking(metrics)
+        if solution is None:
+            solution = terms.scored_against(metrics)  # it says what is missing
+        against = replace(against, allowed=k or 0)
         wanted = against.format
         solution, cut = by_metrics(solution, wanted, metrics, k)
         if wanted is not None and wanted.kinds:
             solution = solution.of_kinds(wanted.kinds)
         longest = None if conventions else longest_of(solution.metrics)
-        return cls(against, solution, cut, longest, terms.named)
+        return cls(against, solution, cut, longest)
 
     def lists(
         self, path: Path | pl.DataFrame, *, strict: bool = False, force: bool = False
@@ -157,7 +160,7 @@ class Scorer:
         found = examine(path, self.against, self.solution, places=self.longest, strict=strict)
         if not found.validation.valid and not force:
             raise SubmissionError(found.validation)
-        lists = lists_of_validated(path, found, self.solution, self.longest, self.named)
+        lists = lists_of_validated(path, found, self.solution, self.longest)
         return found.validation, lists
 
 
@@ -191,8 +194,8 @@ def by_metrics(
 
 def refused(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> tuple[Problem, ...]:
     """Return the errors for which `score` refuses a submission."""
-    solution = terms.scored_against(metrics)
-    return examine(path, terms.against().scored_by(solution), solution).validation.errors
+    against, solution = terms.checking(metrics)
+    return examine(path, against, solution).validation.errors
 
 
 def lists_of_validated(
@@ -200,7 +203,6 @@ def lists_of_validated(
     found: Examined,
     solution: Solution,
     longest: int | None,
-    named: Named | None = None,
 ) -> SubmittedLists:
     """Return the lists of a submission that was validated, up to the `longest` if there is one.
 
@@ -213,20 +215,11 @@ def lists_of_validated(
     none_known = summary is not None and summary.rows > 0 and summary.answered == 0
     if found.lists is None or summary is None or none_known:  # told by whoever reads the ids
         between = found.against.between or " "
-        named = _named(path, found.against, named or Named())
+        named = columns_in(path, found.against)
         return lists_of_file(path, solution, named, longest, between=between)
     left_out = {"users_outside": summary.outside, "rows_outside": summary.rows_outside}
     title = str(found.validation.path)
     return lists_of_positions(title, solution, found.lists, solution.items, left_out)
-
-
-def _named(path: Path | pl.DataFrame, against: Against, named: Named) -> Named:
-    """Return the names with those of users and items, where the header has both."""
-    head = path.columns if isinstance(path, pl.DataFrame) else columns(path)
-    wanted = against.wanted(tuple(head))
-    if not {wanted.user, wanted.items} <= set(head):
-        return named
-    return replace(named, user=wanted.user, item=wanted.items)
 
 
 def score(
@@ -248,6 +241,9 @@ def score(
     rank_column: str | None = None,
     score_column: str | None = None,
     row_order: bool = False,
+    truth_user_column: str | None = None,
+    truth_item_column: str | None = None,
+    grade_column: str | None = None,
     ids: Literal["exact"] | None = None,
 ) -> Scored:
     """Validate a submission and score it.
@@ -255,7 +251,7 @@ def score(
     Parameters
     ----------
     submission, config, solution, sample, items, separator, strict, user_column, item_column,
-    rank_column, score_column, row_order, ids
+    rank_column, score_column, row_order, truth_user_column, truth_item_column, grade_column, ids
         As for `validate`; a config or a solution is needed.
     metrics : text, Metric or a sequence of them
         The config's, the competition's or the usual ones by default.
@@ -288,7 +284,16 @@ def score(
         sample=sample,
         items=items,
         solution=solution,
-        named=Named(user_column, item_column, rank_column, score_column, row_order=row_order),
+        named=Named(
+            user_column,
+            item_column,
+            rank_column,
+            score_column,
+            row_order=row_order,
+            truth_user=truth_user_column,
+            truth_item=truth_item_column,
+            grade=grade_column,
+        ),
         separator=separator,
         keep_users_without_items=keep_users_without_items,
         ids=ids,

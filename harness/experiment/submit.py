@@ -15,7 +15,7 @@ from harness.config import Config, ModelConfig
 from harness.config.paths import paths_of
 from harness.core.arrays import Int32, Ragged, places
 from harness.core.errors import UsageError, counted, printable
-from harness.core.io import refuse_overwriting, whole_file, written
+from harness.core.io import refuse_overwriting, scratch_folder, whole_file, written
 from harness.core.progress import stopwatch
 from harness.data import loading
 from harness.data.dataset import positions
@@ -24,6 +24,7 @@ from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
 from harness.experiment.run_lists import RunLists
 from harness.experiment.terms import last_of, which_of
+from harness.experiment.validate import faults_of
 from harness.models.base import Train
 from harness.models.recommendations import EMPTY
 from harness.protocol.evaluation_set import (
@@ -32,7 +33,7 @@ from harness.protocol.evaluation_set import (
     items_in_train,
     items_of,
 )
-from harness.protocol.task import Task, make_task, model_of, of_users
+from harness.protocol.task import Task, make_task, model_of, noted, of_users
 from harness.submission import format
 from harness.submission.expected import Against
 from harness.submission.format import Format
@@ -96,7 +97,7 @@ def submit(
     """
     settings = model_of(config, model, repeat, where)
     refuse_overwriting(out, read_by(config))
-    task = make_task(config)
+    task = evaluated = make_task(config)
     if all_events:
         task = _on_everything(task)
     asked = competition.of_config(config)
@@ -109,7 +110,7 @@ def submit(
         wider, own = _with_users(task, users.gather(strange))
         more = _answer(lists, strange, own, settings, wider, repeat)
         strange_items = max(strange_items, more, key=len)  # the same, as far as they go
-    _write(lists, out, users, strange_items, asked, task)
+    _write(lists, out, users, strange_items, asked, task, evaluated)
     beyond = len(users) - required if required > 0 else 0
     folds = task.config.n_folds
     which = [last_of(folds)] if folds > 1 and not all_events else []
@@ -157,7 +158,7 @@ def submit_run(
             f"learn again and asked for all: {_again(found, run.folder, model, repeat, out)}"
         )
     _refuse_nameless(model, strange)
-    _write(found.lists.items[at], out, users, strange, asked, found.task)
+    _write(found.lists.items[at], out, users, strange, asked, found.task, found.task)
     beyond = len(users) - required if required > 0 else 0
     which = which_of(found.fold, found.folds, "submit")
     repeats = found.settings.repeats
@@ -178,12 +179,37 @@ def _again(found: RunLists, run: Path, model: str, repeat: int, out: Path) -> st
 
 
 def _write(
-    lists: Int32, out: Path, users: pl.Series, strange: pl.Series, asked: Against, task: Task
+    lists: Int32,
+    out: Path,
+    users: pl.Series,
+    strange: pl.Series,
+    asked: Against,
+    task: Task,
+    evaluated: Task,
 ) -> None:
-    """Write lists of candidates, and of the `strange` items behind them."""
+    """Write lists of candidates, and of the `strange` items behind them.
+
+    Parameters
+    ----------
+    evaluated : Task
+        What `validate` knows of the config.
+
+    Raises
+    ------
+    UsageError
+        A file that cannot be written, or that `validate` would refuse.
+    """
     of = task.evaluation_set
     items = pl.concat([of.candidate_ids, strange.alias(of.candidate_ids.name)])
-    to_csv(lists, out, users, items, form_of(asked, of.k))
+    if not out.name.endswith((".csv", ".csv.gz")):
+        raise UsageError(f"{out}: a submission is a .csv or a .csv.gz file; name one")
+    with written(out), scratch_folder(out) as folder:
+        file = folder / out.name
+        to_csv(lists, file, users, items, form_of(asked, of.k))
+        with noted(task.data):
+            for fault in faults_of(file, asked, evaluated):
+                raise UsageError(f"{out}: would be refused: {fault.message}; {fault.hint}")
+        file.replace(out)
 
 
 def read_by(config: Config) -> list[Path]:
@@ -301,7 +327,11 @@ def _with_users(task: Task, ids: pl.Series) -> tuple[Task, Int32]:
 
 
 def to_csv(
-    lists: Int32, path: Path, users: pl.Series, candidates: pl.Series, wanted: Format
+    lists: Int32,
+    path: Path,
+    users: pl.Series,
+    candidates: pl.Series,
+    wanted: Format,
 ) -> None:
     """Write a submission: a row a user, the items one text, best first.
 
@@ -320,12 +350,9 @@ def to_csv(
     Raises
     ------
     UsageError
-        A name with another ending, an item id that holds what stands between items, or a file
-        that cannot be written.
+        An id that could not be read again, or a file that cannot be written.
     """
-    if not path.name.endswith((".csv", ".csv.gz")):
-        raise UsageError(f"{path}: a submission is a .csv or a .csv.gz file; name one")
-    refuse_held(candidates, wanted)
+    refuse_unreadable(users, candidates, wanted)
     places = [
         candidates.gather(pl.Series(place).replace(EMPTY, None)) for place in lists.T[: wanted.k]
     ]
@@ -338,11 +365,36 @@ def to_csv(
         frame.write_csv(temporary, compression=compression, check_extension=False)
 
 
-def refuse_held(items: pl.Series, wanted: Format) -> None:
-    """Raise UsageError where an item's id holds what stands between items."""
-    held = items.filter(items.str.contains(wanted.between, literal=True))
-    if len(held) > 0:
+def shown_id(text: str) -> str:
+    r"""Return an id as a message names it, whatever it holds.
+
+    Examples
+    --------
+    >>> print(shown_id("a b"), shown_id("a\tb"))
+    "a b" 'a\tb'
+    """
+    return f'"{text}"' if text.isprintable() else repr(text)
+
+
+def refuse_unreadable(users: pl.Series, items: pl.Series, wanted: Format) -> None:
+    """Raise UsageError where an id could not be read again from a file of lists."""
+    refuse_controls(users, items)
+    between = items.str.contains(wanted.between, literal=True)
+    _refuse("item", items.filter(between), f'holds "{wanted.between}", which stands between items')
+    for role, ids in (("item", items), ("user", users)):
+        _refuse(role, ids.filter(ids.str.strip_chars(" \t") != ids), "begins or ends with a space")
+
+
+def refuse_controls(users: pl.Series, items: pl.Series) -> None:
+    """Raise UsageError where an id holds what no reader of text leaves within a field."""
+    for role, ids in (("item", items), ("user", users)):
+        controls = ids.str.contains(r"[\x00\r\x1a\x1e\x1f]")
+        _refuse(role, ids.filter(controls), "holds a control character")
+
+
+def _refuse(role: str, ids: pl.Series, why: str) -> None:
+    if len(ids) > 0:
         raise UsageError(
-            f'item "{printable(held[0])}" holds "{wanted.between}", which stands between '
-            "items: a list of it could not be read again"
+            f"{role} {shown_id(ids[0])} {why}: it could not be read again from a file; write such "
+            "ids otherwise in the data"
         )

@@ -15,6 +15,7 @@ from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.lists import read_lists
 from harness.metrics.inputs.read import refuse_users
 from harness.protocol.truth import Solution
+from harness.submission.expected import columns_in
 from harness.submission.format import Named
 from harness.submission.order import refuse_unsaid
 from harness.submission.read import read
@@ -65,9 +66,9 @@ def lists_on_terms(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -
     HarnessError
         A file or a config that cannot be used, an empty evaluation set.
     """
-    solution = terms.scored_against(metrics)
+    solution, against = terms.scored_against(metrics), terms.against()
     between = terms.between()[0] or solution.between or " "
-    return lists_of_file(path, solution, terms.named, between=between, asks=True)
+    return lists_of_file(path, solution, columns_in(path, against), between=between, asks=True)
 
 
 def lists_of_file(

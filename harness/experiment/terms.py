@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.core.errors import DataError, UsageError
+from harness.delimited.stream import Refused
 from harness.submission import expected, format
 from harness.submission.expected import Against
-from harness.submission.format import NAMES, Format, Named
+from harness.submission.format import NAMES, Format, Named, TrueColumns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +34,7 @@ class Terms:
     solution : Path or polars.DataFrame, optional
         True items.
     named : Named
-        What the submission's columns are called, where they are not to be found by themselves.
+        What columns are called, where they are not to be found by themselves.
     keep_users_without_items : bool
         Whether users of a solution's file without true items are averaged, with 0.
     separator : str, optional
@@ -106,6 +108,16 @@ class Terms:
         columns = list(named.columns.values())
         if len(set(columns)) < len(columns):
             raise UsageError(f"one column for two things: {', '.join(columns)}; name each its own")
+        true = {
+            "--truth-user-column": named.truth_user,
+            "--truth-item-column": named.truth_item,
+            "--grade-column": named.grade,
+        }
+        options = [option for option, column in true.items() if column]
+        if options and self.solution is None:
+            raise UsageError(
+                f"{options[0]} names a column of --solution; add that, or leave it out"
+            )
         if named.rank and named.score:
             raise UsageError("a list is ordered by rank or score, not both: name one column")
         if named.row_order and (named.rank or named.score):
@@ -163,19 +175,20 @@ class Terms:
         """Which of the config's folds lists are held against, and how another is reached."""
         return last_of(self.folds)
 
-    def checking(self, k: int | None = None) -> tuple[Against, Solution | None]:
-        """Return what a file is checked against with lists of up to k, and a solution's file.
+    def checking(self, metrics: tuple[Metric, ...] = ()) -> tuple[Against, Solution | None]:
+        """Return what a file is checked against, and the solution if there is one.
+
+        `validate`, `score` and all others check by this, so that they find the same.
 
         Raises
         ------
         HarnessError
-            A file that cannot be used; k below 1.
+            A file that cannot be used, an empty evaluation set.
         """
-        against = self.against().cut_at(k)
-        if self.solution is None:
-            return against, None
-        solution = self.solution_of(keep=True)  # nothing is averaged
-        return against.scored_by(solution), solution
+        if self.config is None and self.solution is None:
+            return self.against(), None
+        solution = self.scored_against(metrics)
+        return self.against().scored_by(solution), solution
 
     def against(self) -> Against:
         """Return what rows and lists are checked against; nothing is scored.
@@ -201,11 +214,18 @@ class Terms:
     def like(self) -> Against:
         """Return what submissions look like, as no config with data says it; without users' ids."""
         found = expected.like_tables(self.asking, self.items)
-        wanted = found.format or self._solution_format()
+        wanted = found.format or self._competition()
         if self.own is not None:
             wanted = format.as_said(self.own.submission, wanted or self._columns_format())
-        told = replace(found, format=wanted, named=self.named)
+        told = replace(found, format=wanted, named=self.named, guess=self._guess)
         return told.separated(*self.between())
+
+    @property
+    def _guess(self) -> bool:
+        """Whether nobody says what submissions look like, so that a competition may be known."""
+        named = self.named or Named()
+        said = self.config or self.own or self.asking or named.user or named.item
+        return said is None
 
     def between(self) -> tuple[str | None, str]:
         """Return what stands between items, None where a solution is to tell it, and who says so.
@@ -226,7 +246,7 @@ class Terms:
         told = None if self.asking is None else expected.separator_in(self.asking)
         if told is not None and self.asking is not None:
             return told, f"as in {self.asking.name}"
-        known = self._solution_format()  # the competition's own lists, however the truth is written
+        known = self._competition()  # its own lists, however the truth is written
         return (None if known is None else known.between), ""
 
     def scored_against(self, metrics: tuple[Metric, ...] = ()) -> Solution:
@@ -246,7 +266,10 @@ class Terms:
             raise UsageError(
                 f"scored against what? name one of --config CONFIG and --solution SOLUTION{also}"
             )
-        return replace(self.solution_of(keep=self.keep_users_without_items), metrics=metrics)
+        known = self._competition()
+        everyone = known is not None and known.averages_everyone
+        keep = self.keep_users_without_items or everyone
+        return replace(self.solution_of(keep=keep), metrics=metrics)
 
     def solution_of(self, *, keep: bool) -> Solution:
         """Return the solution in the file or frame that is named.
@@ -259,23 +282,39 @@ class Terms:
         from harness.submission.solution import of_file  # it takes Polars
 
         assert self.solution is not None  # noqa: S101 - asked for where there is one
-        said = self.separator or (None if self.own is None else self.own.submission.separator)
-        return of_file(self.solution, keep_users_without_items=keep, between=said)
+        head, named = self._solution_columns(), self.named or Named()
+        user, item, between = named.user, named.item, self.separator
+        if self.own is not None:
+            form = self.own.submission
+            user, item, between = user or form.user, item or form.items, between or form.separator
+        columns = TrueColumns(
+            user=named.truth_user or (user if user in head else None),
+            item=named.truth_item or (item if item in head else None),
+            grade=named.grade,
+        )
+        return of_file(self.solution, columns, keep_users_without_items=keep, between=between)
 
     def _columns_format(self) -> Format:
         """Return the format of the solution's own columns."""
-        head = self._solution_columns()
-        return format.generic("user", "item") if head is None else format.recognised(head)
-
-    def _solution_format(self) -> Format | None:
-        """Return the competition that the solution's header speaks of."""
-        head = self._solution_columns()
-        return None if head is None else format.of_competition(head)
-
-    def _solution_columns(self) -> Sequence[str] | None:
         if self.solution is None:
+            return format.generic("user", "item")
+        columns = self._solution_columns()
+        try:
+            return replace(format.of_header(columns), prescribed=True)
+        except Refused as error:
+            raise expected.unreadable(Path("solution"), error) from error
+
+    def _competition(self) -> Format | None:
+        """Return the competition that the solution is of, by its header and first rows."""
+        if self.solution is None or not self._guess:
             return None
+        first = partial(expected.first_cells, self.solution)
+        return format.of_competition(self._solution_columns(), first)
+
+    def _solution_columns(self) -> Sequence[str]:
         given = self.solution
+        if given is None:
+            return ()
         return expected.columns(given) if isinstance(given, Path) else given.columns
 
 

@@ -6,30 +6,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.core.errors import HarnessError
+from harness.core.errors import DataError
 from harness.experiment.terms import Terms, path_or_frame
 from harness.submission.expected import Against
 from harness.submission.format import Named
-from harness.submission.problems import Validation
+from harness.submission.problems import Problem, Validation
 from harness.submission.validate import Examined, examine
 
 if TYPE_CHECKING:
     import polars as pl
 
     from harness.config import Config
-
-_USERS = frozenset({"SUB202", "SUB207", "SUB209"})
-_ITEMS = frozenset({"SUB304", "SUB305", "SUB306", "SUB307", "SUB312", "SUB317"})
-"""What users and items are told whom no table has."""
+    from harness.protocol.task import Task
 
 
 def examine_on(
     path: Path | pl.DataFrame, terms: Terms, k: int | None = None, *, strict: bool = False
 ) -> Examined:
-    """Return everything that is wrong with a submission, as validate says it.
+    """Return everything that is wrong with a submission: what `score` would say, and no less.
 
-    Where a config's tables do not have all of its ids, and only then, the evaluation set is read:
-    its users and candidates may be there too.
+    A config's evaluation set is read for it. Where it cannot be, the config's tables alone tell.
 
     Parameters
     ----------
@@ -43,36 +39,36 @@ def examine_on(
     HarnessError
         What the submission is checked against cannot be used.
     """
-    against, solution = terms.checking(k)
-    found = examine(path, against, solution, strict=strict)
-    if terms.config is None:
-        return found
-    found = _with_evaluated(path, found, against, terms.config, strict=strict)
-    return replace(found, validation=replace(found.validation, folds=terms.folds))
+    from harness.metrics import parse  # a sample alone needs none
 
-
-def _with_evaluated(
-    path: Path | pl.DataFrame, found: Examined, against: Against, config: Config, *, strict: bool
-) -> Examined:
-    """Return the same, or what is wrong where the ids of the evaluation set are known too."""
-    from harness.metrics import parse
-    from harness.protocol import truth  # it takes Polars
-
-    rule = config.evaluation.candidates or config.layout().candidates
-    # The evaluation set may have such ids, though no table has them.
-    others = _USERS | _ITEMS if rule == "train" else _USERS
-    if not others & {problem.code for problem in found.validation.problems}:
-        return found
+    if terms.solution is not None:
+        terms = replace(terms, keep_users_without_items=True)  # nothing is averaged
+    metrics = () if terms.config is None else (parse("MAP@1"),)  # any that is cheap
     try:
-        evaluated = truth.of_config(config, (parse("MAP@1"),))  # any that is cheap
-    except HarnessError as error:
-        why = f"whether the evaluation set has it cannot be told: {str(error).splitlines()[0]}"
-        problems = tuple(
-            replace(p, hint=f"{p.hint}; {why}") if p.code in others else p
-            for p in found.validation.problems
-        )
-        return replace(found, validation=replace(found.validation, problems=problems))
-    return examine(path, against.admitting(evaluated), strict=strict)
+        against, solution = terms.checking(metrics)
+        read = "" if solution is None or not solution.shape else f"; truth: {solution.shape}"
+    except DataError as error:
+        if terms.config is None:
+            raise
+        # Its tables can tell much, as where a competitor has not downloaded the events.
+        against, solution = terms.against(), None
+        if len(against.users) == 0:
+            raise
+        read = f"; without the evaluation set: {str(error).splitlines()[0]}"
+    found = examine(path, against.cut_at(k), solution, strict=strict)
+    checked = f"{found.validation.checked}{read}"
+    return replace(found, validation=replace(found.validation, checked=checked, folds=terms.folds))
+
+
+def faults_of(path: Path, against: Against, task: Task) -> tuple[Problem, ...]:
+    """Return the errors of a file that was written for a task, as `validate` finds them."""
+    from harness.protocol.truth import Solution  # it takes Polars
+
+    evaluation_set = task.evaluation_set
+    solution = Solution(
+        evaluation_set.user_ids, evaluation_set.candidate_ids, evaluation_set.judgments()
+    )
+    return examine(path, against.scored_by(solution), solution).validation.errors
 
 
 def validate(
@@ -90,6 +86,9 @@ def validate(
     rank_column: str | None = None,
     score_column: str | None = None,
     row_order: bool = False,
+    truth_user_column: str | None = None,
+    truth_item_column: str | None = None,
+    grade_column: str | None = None,
     ids: Literal["exact"] | None = None,
 ) -> Validation:
     """Return everything that is wrong with a submission.
@@ -113,13 +112,18 @@ def validate(
     strict : bool
         Whether warnings are errors.
     user_column, item_column : str, optional
-        The columns of users, and of items or lists; ``user`` and ``item`` by default, or those that
-        the competition has, else the first two.
+        The columns of users, and of items or lists, here and in the solution. By default names
+        such as ``customer_id`` and ``article_id`` tell, or there are no others.
     rank_column, score_column : str, optional
         The column that orders the rows of a user, the lowest rank or the highest score first;
         ``rank`` or ``score`` by default, if there is one.
     row_order : bool
         Whether the rows of a user stand in order, the best first, whatever columns there are.
+    truth_user_column, truth_item_column : str, optional
+        The same columns of the solution, where they are called otherwise there.
+    grade_column : str, optional
+        The solution's column that says how relevant an item is; items of grade 0 are not true.
+        ``grade`` by default, if there is one; ``none``: every row is a true item.
     ids : "exact", optional
         Compare ids letter by letter. By default an id that only looks like a known one is a fault.
 
@@ -133,7 +137,16 @@ def validate(
     HarnessError
         What the submission is checked against cannot be used.
     """
-    named = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
+    named = Named(
+        user_column,
+        item_column,
+        rank_column,
+        score_column,
+        row_order=row_order,
+        truth_user=truth_user_column,
+        truth_item=truth_item_column,
+        grade=grade_column,
+    )
     terms = Terms.of(
         config,
         sample=sample,

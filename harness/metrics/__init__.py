@@ -1,7 +1,7 @@
 """Metrics: what they are called, what they mean, and each user's value."""
 
 import harness.core.compiled  # noqa: F401
-from harness.metrics.definition import Better, Definition, Example
+from harness.metrics.definition import Better, Cut, Definition, Example
 from harness.metrics.definitions import DEFINITIONS
 from harness.metrics.judgments import Block, Judgments
 from harness.metrics.kernels import LARGEST, Tally, apk, discounts, ideal_dcg, mapk
@@ -24,6 +24,7 @@ __all__ = [
     "USUAL",
     "Better",
     "Block",
+    "Cut",
     "Definition",
     "Divisor",
     "Example",

@@ -76,6 +76,7 @@ class Names:
 
 Param = Choice | Number | Names
 Better = Literal["higher", "lower", "neither"]
+Cut = Literal["required", "optional"]
 
 
 @dataclass(frozen=True)
@@ -114,12 +115,14 @@ class Definition:
     """The lowest and the highest value there can be."""
     better: Better = "higher"
     """Which values are better; neither: the metric describes."""
-    cut: Literal["required", "optional"] = "required"
+    cut: Cut = "required"
     """Whether there is a value without a cut-off, for lists as long as they are."""
     needs: Literal["", "candidates", "train", "attributes"] = ""
     """What must be known beside lists and truth."""
     shares: bool = False
     """Whether it needs the share of users that have an item, which takes all events once more."""
+    digest: str | None = None
+    """Of a user's own function what tells its source; None where that is not known."""
 
     @property
     def of(self) -> Literal["user", "set"]:

@@ -48,9 +48,14 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "SetF1": Definition(
         ranking.set_f1,
-        "2·hits / (R + L), L: how many items the list holds; 0 where both are 0",
-        "Instacart Market Basket Analysis, Kaggle 2017 (mean F1)",
-        (Example({"ann": ["a", "x"]}, _TRUTH, "SetF1", "2·1 / (3 + 2)", 2 / 5),),
+        "2·hits / (R + S), S: how many different items the list holds, an item that stands twice "
+        "once; the harmonic mean of hits / S and hits / R; 0 where both are 0",
+        "van Rijsbergen, Information Retrieval 1979, chapter 7, of sets; Instacart Market Basket "
+        "Analysis, Kaggle 2017 (mean F1)",
+        (
+            Example({"ann": ["a", "x"]}, _TRUTH, "SetF1", "2·1 / (3 + 2)", 2 / 5),
+            Example({"ann": ["a", "x", "a"]}, _TRUTH, "SetF1", "2·1 / (3 + 2)", 2 / 5),
+        ),
         cut="optional",
     ),
     "HitRate": Definition(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core.arrays import Counts, Floats, Int64
+from harness.core.arrays import Counts, Floats, Int64, repeats
 from harness.metrics.judgments import Block
 from harness.metrics.kernels import discounts, ideal_dcg
 
@@ -59,8 +59,13 @@ def f1(b: Block, _: Settings) -> Floats:
 
 
 def set_f1(b: Block, _: Settings) -> Floats:
-    """2·hits / (R + L), L the length of the list, which is read as a set, not as a ranking."""
-    return 2.0 * b.tally.hits / np.maximum(b.tally.relevant + b.tally.length.astype(np.float64), 1)
+    """2·hits / (R + S), S the different items of the list: it is a set, not a ranking.
+
+    With the sets of true items T and of listed items S it is the harmonic mean of |T ∩ S|/|S| and
+    |T ∩ S|/|T|.
+    """
+    size = b.tally.length - repeats(b.lists).sum(axis=1)
+    return np.asarray(2.0 * b.tally.hits / np.maximum(b.tally.relevant + size, 1), np.float64)
 
 
 def hits_of_all(b: Block, _: Settings) -> Int64:

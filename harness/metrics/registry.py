@@ -238,9 +238,11 @@ def own_definition(name: str, folder: Path) -> Definition:
     UsageError
         No such module or function, or a ``better`` that is none of these words.
     """
-    from harness.core import plugins  # its imports are heavy, and few have metrics of their own
+    from harness.core import imports, plugins  # heavy, and few have metrics of their own
 
     function = plugins.load(f'metric "{name}"', name, folder, "function")
+    module = name.rpartition(":")[0]
+    digest = imports.source_of(module, plugins.file_of(module, folder), function)
     summary = (function.__doc__ or "").strip().partition("\n")[0]
     formula, endless = _formula(name, function), (-math.inf, math.inf)
     better: Better = getattr(function, "better", "higher")
@@ -249,7 +251,7 @@ def own_definition(name: str, folder: Path) -> Definition:
             f'metric "{name}": its attribute better is "{printable(str(better))}"; allowed: '
             f"{', '.join(get_args(Better))}"
         )
-    return Definition(formula, summary, name, (), range=endless, better=better)
+    return Definition(formula, summary, name, (), range=endless, better=better, digest=digest)
 
 
 def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settings], Floats]:

@@ -25,6 +25,7 @@ from harness.models.base import Train
 from harness.protocol.evaluation_set import EvaluationSet, build
 from harness.protocol.k_core import core_of
 from harness.protocol.split import Split, split
+from harness.protocol.strays import refuse_strays
 from harness.protocol.true_items import highest_grade
 
 _log = logging.getLogger(__name__)
@@ -129,6 +130,7 @@ def task_on(config: Config, data: Dataset, clock: Clock, *, progress: bool = Fal
         steps("making the evaluation set", 3, " steps", progress) as bar,
         noted(data),
     ):
+        refuse_strays(config, data)
         parts = split(data, config.split)
         bar.update()
         return task_of(config, data, parts, bar.update)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.config import EvaluationConfig
+from harness.config import Config, EvaluationConfig
 from harness.core.arrays import Bool, Floats, Int32, Int64, distinct
 from harness.core.errors import UsageError, suggest
 from harness.data.dataset import Dataset, Events
@@ -21,6 +21,14 @@ def require_types(dataset: Dataset, config: EvaluationConfig) -> None:
             raise UsageError(
                 f'[evaluation] hits: no event is of the type "{name}"; {suggest(name, there)}'
             )
+
+
+def true_types(dataset: Dataset, config: Config) -> tuple[str, ...]:
+    """Return the event types that are truth; none where events have no types."""
+    if not config.layout().tells_types:
+        return ()
+    codes = dataset.valid_kinds or range(len(dataset.kinds))
+    return tuple(config.evaluation.hits or [dataset.kinds[code] for code in codes])
 
 
 def of_types(dataset: Dataset, events: Events, config: EvaluationConfig) -> Events:

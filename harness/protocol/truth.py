@@ -66,6 +66,10 @@ class Solution:
         How many evaluation sets its config has.
     fold : int, optional
         Which of these it is, from 1; the last by default.
+    shape : str
+        How a file's true items were read: ``one row an item, 3 users``.
+    columns : tuple of str
+        Those of the file, first those of users and items.
     """
 
     users: pl.Series
@@ -83,6 +87,8 @@ class Solution:
     between: str | None = None
     folds: int = 1
     fold: int | None = None
+    shape: str = ""
+    columns: tuple[str, ...] = ()
 
     @property
     def known_users(self) -> pl.Series:

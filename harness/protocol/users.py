@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Counts
+from harness.config import Config
+from harness.core.arrays import Counts, Int64
 from harness.core.errors import UsageError, suggest
+from harness.core.exact_sum import Sums
 from harness.data.attributes import of_ids
 from harness.metrics import _kernels
 from harness.protocol.task import Task
-from harness.stats.slices import USER
+from harness.stats.slices import USER, text_of
 
 ACTIVITY = "activity"
 """Training events."""
@@ -43,8 +45,15 @@ def of_events(task: Task) -> pl.DataFrame:
     )
 
 
-def with_attributes(profile: pl.DataFrame, task: Task, columns: Sequence[str]) -> pl.DataFrame:
+def with_attributes(
+    profile: pl.DataFrame, task: Task, columns: Sequence[str], *, whole: bool = False
+) -> pl.DataFrame:
     """Return what `of_events` does with columns of the table of users, as text.
+
+    Parameters
+    ----------
+    whole : bool
+        Whether these are all evaluated users, so that a column without a value is refused.
 
     Raises
     ------
@@ -54,14 +63,62 @@ def with_attributes(profile: pl.DataFrame, task: Task, columns: Sequence[str]) -
     asked = list(dict.fromkeys(columns))
     if not asked:
         return profile
+    table = _table_of(task, asked)
+    own = of_ids(table, task.evaluation_set.user_ids).select(asked)
+    if whole:
+        refuse_without_values(task.config, _value_counts(own, table))
+    return profile.hstack(own)
+
+
+def value_counts(task: Task, columns: Sequence[str]) -> Sums:
+    """Return of each column how many evaluated users there are and have a value, and of its table.
+
+    Errors are those of `with_attributes`; what is returned of parts of the users adds up.
+    """
+    table = _table_of(task, columns)
+    return _value_counts(of_ids(table, task.evaluation_set.user_ids).select(columns), table)
+
+
+def _value_counts(own: pl.DataFrame, table: pl.DataFrame) -> dict[str, Int64]:
+    return {
+        name: np.array([len(own), *(int((text_of(of[name]) != "").sum()) for of in (own, table))])
+        for name in own.columns
+    }
+
+
+def refuse_without_values(config: Config, counts: Mapping[str, Int64]) -> None:
+    """Raise UsageError where no evaluated user has a value of a column.
+
+    Parameters
+    ----------
+    counts : mapping of column to int64 array, (3,)
+        The `value_counts` of all users. Where nobody is evaluated, that is to be told.
+    """
+    users = config.layout().users
+    table = "the table of users" if users is None else users.table.name
+    for column, (evaluated, having, of_table) in counts.items():
+        if evaluated > 0 and of_table == 0:
+            raise UsageError(
+                f'[compare] slices: the column "{column}" of {table} is empty in every row; leave '
+                "it out, or name another column"
+            )
+        if evaluated > 0 and having == 0:
+            raise UsageError(
+                f'[compare] slices: no evaluated user has a "{column}" in {table}, where others '
+                "have one; see that its ids are those of the events, or leave it out"
+            )
+
+
+def _table_of(task: Task, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the table of users; raise UsageError where it lacks one of the columns."""
     table = task.train.users_table
     if table is None:
         raise UsageError(
-            f'[compare] slices: no table of users, so no column "{asked[0]}"; leave it out, or '
+            f'[compare] slices: no table of users, so no column "{columns[0]}"; leave it out, or '
             "name a table with [data] users"
         )
     others = table.columns[1:]
-    for column in asked:
+    for column in columns:
         if column in (USER, *OWN):
             raise UsageError(f'[compare] slices: every evaluation set has "{column}"; leave it out')
         if column not in others:
@@ -69,7 +126,7 @@ def with_attributes(profile: pl.DataFrame, task: Task, columns: Sequence[str]) -
                 f'[compare] slices: the table of users has no column "{column}"; '
                 f"{suggest(column, others)}"
             )
-    return profile.hstack(of_ids(table, task.evaluation_set.user_ids).select(asked))
+    return table
 
 
 def _had_before(task: Task) -> Counts:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from harness.core import table
 from harness.core.table import Sheet
 from harness.metrics import DEFINITIONS, DIVISORS, Definition
 from harness.metrics.conventions import CONVENTIONS, EXAMPLE
+
+Of = Literal["each user", "all lists together"]
+_OF: dict[Literal["user", "set"], Of] = {"user": "each user", "set": "all lists together"}
 
 
 def metrics() -> list[dict[str, Any]]:
@@ -21,7 +24,7 @@ def metrics() -> list[dict[str, Any]]:
             "parameters": {p: param.allowed for p, param in d.params.items()},
             "range": [d.range[0], d.range[1] if d.range[1] < float("inf") else None],
             "better": d.better,
-            "of": "each user" if d.of == "user" else "all lists together",
+            "of": _OF[d.of],
             "cut_off": d.cut,
             "needs": d.needs or None,
             "source": d.source,
@@ -159,6 +162,12 @@ function returns a finite number, 0 to 1 or not. More of it is better, if it doe
 ```python
 early.better = "lower"  # or "neither", for what only describes
 ```
+
+A run records a digest of the function's source (`metrics` in result.json): of its file and of the
+modules of yours that it imports, or the version of the package that it is installed with. Runs by
+two sources are not compared, and a leaderboard leaves the older ones out; other metrics of these
+runs are compared as ever. `harness score RUN` and `harness explain RUN` go by the function as it is
+now, and say so where it has changed. Files that a function reads itself are not known.
 """
 
 _CONVENTIONS = """

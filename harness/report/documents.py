@@ -7,7 +7,7 @@ uses; tests hold them against real ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -20,11 +20,13 @@ from harness.experiment.record import Evaluation, RunRecord
 from harness.experiment.score import OnConvention
 from harness.experiment.split_files import SplitRecord
 from harness.experiment.standings import ComparedSubmissions
-from harness.metrics import Better
+from harness.metrics import Better, Cut
+from harness.report.docs import Of
 from harness.stats.estimates import Estimate
 from harness.stats.intervals import Interval
 from harness.submission.problems import Problem
 from harness.submission.rules.rule import Column, Severity, Unit
+from harness.tuning.result import End
 
 _ABSENT: Any = Field(default=None)
 """The default of a key that may be missing; where it is there, it has a value."""
@@ -99,7 +101,7 @@ class TunedModel(BaseModel):
     again: int
     reused: int
     best: int
-    at_the_edge: dict[str, Literal["low", "high"]]
+    at_the_edge: dict[str, End]
     results: list[Trial]
 
 
@@ -139,6 +141,8 @@ class ScoredUsers(BaseModel):
         That of the evaluation set, where a config sets one.
     left_out : mapping of text to int
         Counts of what was left out, and of users without a list.
+    truth : str
+        How a file of true items was read, as in ``one row an item, 3 users``.
     fold, folds : int
         Which of several evaluation sets of a config it was, and of how many.
     """
@@ -147,6 +151,7 @@ class ScoredUsers(BaseModel):
     users: int
     fingerprint: str | None
     left_out: dict[str, int]
+    truth: str = _ABSENT
     fold: int = _ABSENT
     folds: int = _ABSENT
 
@@ -156,10 +161,13 @@ class Found(BaseModel):
 
     Attributes
     ----------
+    checked : str
+        As what it was read, and against which ids.
     forced : bool
         Whether it was scored with errors.
     """
 
+    checked: str
     errors: int
     warnings: int
     found: list[Problem]
@@ -239,8 +247,8 @@ class MetricFacts(BaseModel):
     parameters: dict[str, str]
     range: tuple[float, float | None]
     better: Better
-    of: Literal["each user", "all lists together"]
-    cut_off: Literal["required", "optional"]
+    of: Of
+    cut_off: Cut
     needs: str | None
     source: str
     examples: list[WorkedExample]

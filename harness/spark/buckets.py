@@ -6,7 +6,7 @@ items come to the driver.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,6 +25,7 @@ from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
 from harness.data.event_types import EventType, codes_of, of_types
 from harness.data.layout import AttributeTable, Layout
 from harness.data.loading import Items
+from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
 from harness.spark import remote
 from harness.spark.packing import narrow, narrow_times, packed, times, unpacked
 from harness.spark.parts import (
@@ -100,6 +101,9 @@ def prepared(spark: SparkSession, layout: Layout, count: int | None = None) -> I
         yield found
 
 
+_ODD = "odd"
+
+
 class Lookup(NamedTuple):
     """Where items stand, by the hash of the id that they were met with."""
 
@@ -139,21 +143,31 @@ def _gathered(spark: SparkSession, layout: Layout, given: Read) -> Buckets:
     items, at = loading.items_of(layout, met, table)
     lookup = packed(Lookup.of(met, at)._asdict())
     gather = partial(
-        _gather, layout, given.described, given.types, len(items.ids), given.division, lookup
+        _gather,
+        layout,
+        given.described,
+        given.types,
+        len(items.ids),
+        words_of(items.ids),
+        given.division,
+        lookup,
     )
     pieces = given.frame.where("part >= 0 AND content IS NOT NULL")
     shared = Known((), (), given.span, (*given.notes, *items.notes), given.types)
     common = {ITEMS: items.frame(), **({} if table is None else {TABLE: table})}
-    opened = partial(_opened, layout, shared, packed(common))
-    made = kept(pieces.mapInArrow(gather, SCHEMA), opened)
-    none = {EVENTS: 0, USERS: 0}
-    sizes = [made.facts.get(at, none) for at in range(len(given.division.keys))]
-    events, n_users = ([of[name] for of in sizes] for name in (EVENTS, USERS))
+    opened = partial(_opened, layout, common=packed(common))
+    made = kept(pieces.mapInArrow(gather, SCHEMA), partial(opened, shared))
+    none = {USERS: 0, _ODD: Oddities({}, {}, 0, 0, 0)}
+    facts = [made.facts.get(at, none) for at in range(len(given.division.keys))]
+    n_users, odd = [of[USERS] for of in facts], [Oddities(*of[_ODD]) for of in facts]
+    events = [part.events for part in odd]
     if sum(events) != given.n_events:
         made.release()
         raise DataError(_CHANGED)
+    shared = shared._replace(notes=(*shared.notes, *notes_of(layout, odd)))
     known = shared._replace(events=events, users=n_users)
-    return Buckets(layout, items, known, made, given.division)
+    parts = replace(made, opened=partial(opened, shared))
+    return Buckets(layout, items, known, parts, given.division)
 
 
 _CHANGED = (
@@ -185,6 +199,7 @@ def _gather(
     names: Sequence[str],
     types: Sequence[EventType],
     n_items: int,
+    words: Mapping[int, str],
     division: Division,
     lookup: bytes,
     batches: Batches,
@@ -192,7 +207,7 @@ def _gather(
     """Yield the buckets of a partition, which holds all that each of them gets."""
     places = Lookup(**unpacked(lookup))
     for at, pieces in gathered(batches, division.keys):
-        work = partial(_bucket, layout, names, types, n_items, places, at, pieces)
+        work = partial(_bucket, layout, names, types, n_items, words, places, at, pieces)
         yield from attempted(at, work)
 
 
@@ -201,6 +216,7 @@ def _bucket(
     names: Sequence[str],
     types: Sequence[EventType],
     n_items: int,
+    words: Mapping[int, str],
     places: Lookup,
     at: int,
     pieces: list[Content],
@@ -225,7 +241,8 @@ def _bucket(
     if events.value is not None:
         content[dataset.VALUE] = events.value
     content |= _of_users(layout, names, described, ids)
-    yield from rows(at, content, {EVENTS: len(events), USERS: len(ids)})
+    odd = oddities_of(events, ids, words, len(types))
+    yield from rows(at, content, {USERS: len(ids), _ODD: odd})
 
 
 def _events(
@@ -269,7 +286,7 @@ def _of_users(
     return found | ({TABLE: frame} if table.table.remote else {})
 
 
-def _opened(layout: Layout, known: Known, common: bytes, _: int, content: Content) -> Dataset:
+def _opened(layout: Layout, known: Known, _: int, content: Content, *, common: bytes) -> Dataset:
     """Return the data set of a bucket."""
     shared = unpacked(common)
     starts = np.concatenate(([0], np.cumsum(content[EVENTS], dtype=np.int64)))

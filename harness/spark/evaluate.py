@@ -30,6 +30,7 @@ from harness.metrics.inputs.frame import as_polars
 from harness.metrics.inputs.read import (
     Seen,
     Texts,
+    names_of_lists,
     names_of_truth,
     refuse_strangers,
     refuse_written_lists,
@@ -126,7 +127,7 @@ def evaluate(
     asked = metrics_of(metrics, per_user)
     require_pyspark()
     orders = {"rank": rank, "score": score or None}
-    listed = side_of(predictions, "predictions", orders, user=user, item=item)
+    listed = side_of(predictions, "predictions", orders, **names_of_lists(user, item))
     names = names_of_truth(user, item, truth_user, truth_item)
     true = side_of(truth, "truth", {"grade": grade}, **names)
     refuse_without_order(listed, score)

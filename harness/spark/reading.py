@@ -20,7 +20,7 @@ from harness.core.errors import DataError, UsageError
 from harness.core.parquet import UNREADABLE
 from harness.core.random import id_hashes
 from harness.data import bucketing, dataset, parts
-from harness.data.event_reader import EventReader
+from harness.data.event_reader import EventReader, within_times
 from harness.data.event_types import EventType, in_order
 from harness.data.layout import Layout
 from harness.data.naming import Part, absolute, parts_of
@@ -271,6 +271,7 @@ def _rows(
         if batch is None:
             remote.refuse_bad(table.table.name, frame, typed.rules, table.where)
             raise DataError(f"{table.table.name}: has an empty value")
+        batch = within_times(table, batch)
         reader.rows[number] += frame.height
         reader.left_out[number] += batch.left_out
         yield number, batch

@@ -56,7 +56,9 @@ class SparkRun:
     _parts: Parts[EvaluatedPart]
     _candidate_ids: pl.Series
 
-    def write(self, folder: Path | str, tables: str | None = None) -> None:
+    def write(
+        self, folder: Path | str, tables: str | None = None, *, recommendations: bool = True
+    ) -> None:
         """Write the run folder whole, or nothing; its tables are written by the workers.
 
         Parameters
@@ -65,6 +67,8 @@ class SparkRun:
             Where per_user.parquet, users.parquet and recommendations.parquet are written instead,
             such as ``hdfs://…/run-1``: a place that all workers reach, which is not there yet. By
             default in `folder`, which they must all see.
+        recommendations : bool
+            Whether recommendations.parquet, which has the lists, is written.
 
         Raises
         ------
@@ -75,13 +79,13 @@ class SparkRun:
         check_out(folder)
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
             with spark_errors():
-                self._write_tables(tables or target.absolute().as_uri())
+                self._write_tables(tables or target.absolute().as_uri(), recommendations)
             if tables is None:
                 self._refuse_elsewhere(target)
             self.findings.write_records(target, tables)
         _log.info("wrote the run folder, %s", took())
 
-    def _write_tables(self, place: str) -> None:
+    def _write_tables(self, place: str, recommendations: bool) -> None:
         names = [str(metric) for metric in self.findings.metrics if metric.definition.of == "user"]
         text, whole, place = "string", "int", place.rstrip("/")
         by_user = {USER: text, "model": text, "repeat": whole}
@@ -89,9 +93,10 @@ class SparkRun:
         self._parts.write(f"{place}/{PER_USER}", scores, _scores)
         known = dict.fromkeys(OWN, "bigint") | dict.fromkeys(self._config.compare.slices, text)
         self._parts.write(f"{place}/{USERS}", {USER: text} | known, _users)
-        lists = partial(listed, self._config, self._candidate_ids)
-        columns = by_user | {"items": f"array<{text}>"}
-        self._parts.write(f"{place}/{RECOMMENDATIONS}", columns, lists)
+        if recommendations:
+            lists = partial(listed, self._config, self._candidate_ids)
+            columns = by_user | {"items": f"array<{text}>"}
+            self._parts.write(f"{place}/{RECOMMENDATIONS}", columns, lists)
 
     def _refuse_elsewhere(self, folder: Path) -> None:
         """Raise DataError where workers wrote to disks of their own."""
@@ -209,13 +214,14 @@ def run(
     master: str | None = None,
     remote: str | None = None,
     buckets: int | None = None,
+    recommendations: bool = True,
 ) -> Findings:
     """Evaluate every model of a config on Spark, and write the run folder.
 
     Parameters
     ----------
     config : Config or path of a TOML file
-    folder, tables
+    folder, tables, recommendations
         As `SparkRun.write` takes them.
     master, remote, buckets
         As `evaluated` takes them.
@@ -232,5 +238,5 @@ def run(
     """
     settings = config if isinstance(config, Config) else read(as_path(config, "a config"))
     with evaluated(settings, master, remote, buckets, tables) as found:
-        found.write(folder, tables)
+        found.write(folder, tables, recommendations=recommendations)
         return found.findings

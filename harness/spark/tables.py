@@ -126,7 +126,7 @@ def _is_number(column: pl.Series) -> bool:
     return column.dtype.is_numeric() or column.dtype == pl.Boolean
 
 
-def side_of(frame: DataFrame, role: str, numbers: Mapping[str, str | None], **names: str) -> Side:
+def side_of(frame: DataFrame, role: str, numbers: Mapping[str, str | None], **names: Any) -> Side:
     """Return a DataFrame with what its columns are for, by the names that `accept` takes.
 
     Raises

@@ -37,7 +37,7 @@ class Verdict:
     p : float
         Two-sided: the chance that a random ranking lies as far out.
     verdict : str
-        ``better``, ``worse`` or ``not distinguishable``.
+        ``better`` or ``worse than chance`` if p is below 0.05; else ``no better than chance``.
     """
 
     lift: float | None

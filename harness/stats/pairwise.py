@@ -23,7 +23,7 @@ from harness.core.table import (
     percent,
     signed,
 )
-from harness.metrics import Metric
+from harness.metrics import Better, Metric
 from harness.stats import tests
 from harness.stats.estimates import Key
 from harness.stats.intervals import LEVEL, Interval, percentile, student
@@ -32,6 +32,8 @@ from harness.stats.shakeup import FEW, RankFlip, ShakeUp
 from harness.stats.tests import CORRECTIONS
 
 Word = Literal["better", "tied", "worse", "higher", "lower"]
+_APART: tuple[Word, Word] = ("higher", "lower")
+"""Verdicts where a metric calls neither end better."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,14 @@ class Pair:
     p_adjusted : float
         That of the randomization test, corrected for the number of pairs.
     wins, ties, losses : int
-        Users whom `one` serves better, alike and worse.
+        Users whom `one` serves better, alike and worse; where the metric calls neither end better,
+        users for whom its value is higher, the same and lower.
     detectable : float, optional
         The minimum detectable difference: the smallest true one that an evaluation set like this
         finds with a chance of 80 %.
     better_folds : (int, int), optional
-        Of several folds, in how many the mean of `one` is the better one, and that of `other`.
+        Of several folds, in how many the mean of `one` is the better one, and that of `other`; the
+        higher one where the metric calls neither end better.
     verdict : str
         ``better`` or ``worse`` if the adjusted p value is below 0.05 (``higher`` or ``lower`` where
         the metric calls neither better); else ``tied``.
@@ -86,6 +90,13 @@ class Pair:
     borderline: bool = False  # the first runs wrote none
     better_folds: tuple[NonNegativeInt, NonNegativeInt] | None = None
 
+    @property
+    def ahead(self) -> str | None:
+        """Which of both is really better, or higher where neither end is; None of tied ones."""
+        if self.verdict == "tied":
+            return None
+        return self.one if self.verdict in ("better", "higher") else self.other
+
     def folds_of(self, name: str) -> int:
         """Return in how many folds the mean of one of both is the better one."""
         return 0 if self.better_folds is None else self.better_folds[name != self.one]
@@ -99,8 +110,11 @@ class Comparison(Shown):
     ----------
     baseline, correction, resamples, seed
         The rules that it was made by.
+    better : str, optional
+        Which values of the metric are better: ``higher``, ``lower`` or ``neither``; None in runs of
+        earlier versions.
     means : mapping of model to float
-        Best first.
+        Best first; the highest first where neither end is better.
     flips : int
         How often the randomization test drew the users' signs: B times, or more where the
         correction for many pairs needs smaller p values.
@@ -117,10 +131,17 @@ class Comparison(Shown):
     resamples: int
     seed: int
     flips: int
+    better: Better | None = None  # earlier versions wrote none
     means: Mapping[str, float] = field(default_factory=dict)  # the first runs wrote none
     any_hit: Mapping[str, float]
     pairs: tuple[Pair, ...]
     folds: NonNegativeInt = 1
+
+    @property
+    def words(self) -> tuple[Word, Word]:
+        """The verdicts of two models that differ, which depend on what the metric calls better."""
+        describes = self.better == "neither" or any(p.verdict in _APART for p in self.pairs)
+        return _APART if describes else ("better", "worse")
 
     def over_folds(self, means: Sequence[Mapping[str, float]], metric: Metric) -> Comparison:
         """Return the comparison with the folds in which the first of two is better.
@@ -189,6 +210,7 @@ def comparison_of(
     ]
     return Comparison(
         metric=str(metric),
+        better=metric.definition.better,
         users=paired.users,
         **vars(rules),
         flips=paired.flips,
@@ -222,7 +244,7 @@ def _pair(one: str, other: str, facts: Facts, level: float, bounds: Interval) ->
 
 
 def _with_verdicts(
-    found: Sequence[Pair], correction: str, better: str, flips: int
+    found: Sequence[Pair], correction: str, better: Better, flips: int
 ) -> Iterator[Pair]:
     """Yield the pairs with p values corrected for their number, and what follows from them."""
     p = [pair.p_sign_flip for pair in found]
@@ -267,7 +289,7 @@ def pair_table(
     comparison: Comparison, shaken: Sequence[ShakeUp] = (), shown: Sequence[Pair] | None = None
 ) -> Sheet:
     """Return the table of pairs, those `shown` or all."""
-    corrected = CORRECTED[comparison.correction]
+    corrected, (ahead, _) = CORRECTED[comparison.correction], comparison.words
     digits = digits_of(comparison.means.values())
     heading = (
         f"pairs  {comparison.metric} · randomization test, {comparison.flips:,} draws, "
@@ -283,7 +305,7 @@ def pair_table(
         Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),
         Column("effect", lambda p: signed(p.effect_size, 3)),
         *(
-            [Column("better in", lambda p: in_folds(p.folds_of(p.one), comparison.folds))]
+            [Column(f"{ahead} in", lambda p: in_folds(p.folds_of(p.one), comparison.folds))]
             if comparison.folds > 1
             else []
         ),

@@ -65,12 +65,13 @@ class ProfiledUsers(ScoredUsers):
     @once
     def texts(self) -> Mapping[str, pl.Series]:
         """Each column of the profile as text; an empty one stands for nothing."""
-        texts = {}
-        for name in self.profile.columns:
-            if name != USER:
-                text = self.profile[name].cast(pl.String).fill_null("").alias("value")
-                texts[name] = text.set(text.str.strip_chars() == "", "")
-        return texts
+        return {name: text_of(self.profile[name]) for name in self.profile.columns if name != USER}
+
+
+def text_of(values: pl.Series) -> pl.Series:
+    """Return a column of users as text, empty where they have no value: null or blank."""
+    text = values.cast(pl.String).fill_null("").alias("value")
+    return text.set(text.str.strip_chars() == "", "")
 
 
 def slice_steps(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress
@@ -20,7 +20,16 @@ from harness.delimited import fields
 from harness.delimited.blocks import Block, Reader
 from harness.delimited.stream import Refused, is_parquet, opened
 from harness.submission import header
-from harness.submission.format import Format, Named, Separators, recognised, shaped
+from harness.submission.columns import item_column
+from harness.submission.format import (
+    Cells,
+    Format,
+    Named,
+    Separators,
+    of_competition,
+    of_header,
+    shaped,
+)
 from harness.submission.keys import Known, Learning, learnt, nothing, packed
 from harness.submission.rules import OF_FAULT, RULES
 
@@ -69,10 +78,15 @@ class Against:
         What stands between items, if not what the format says.
     between_as : str
         Who says so: ``as in sample.csv``.
-    damaged : Known, optional
-        The items as the config's table has them, where `items` are those with their zeros restored.
     zeros : str
-        Which zeros are lost there.
+        Which ids of the config's table of items lost their leading zeros.
+    guess : bool
+        Whether the file's header and first rows may show that it is a competition's: nobody says
+        what it is.
+    allowed : int
+        Lists of so many items are not too long, whatever the format says.
+    true_columns : tuple of str
+        The columns of a solution, first those of users and items.
     """
 
     users: Known = field(default_factory=nothing)
@@ -88,8 +102,10 @@ class Against:
     long: bool = False
     between: str | None = None
     between_as: str = ""
-    damaged: Known | None = None
     zeros: str = ""
+    guess: bool = False
+    allowed: int = 0
+    true_columns: tuple[str, ...] = ()
 
     def asking(self) -> Against:
         """Return the same where a row is asked for of each user in the file of ids, if any.
@@ -111,10 +127,9 @@ class Against:
     def scored_by(self, solution: Solution) -> Against:
         """Return the same where a solution's users and items are known too.
 
-        No row is asked for of users that only the solution has. Items are those of the data, with
-        their zeros or without: others could not hit.
+        No row is asked for of users that only the solution has.
         """
-        items = (self.damaged or self.items).more(solution.items)
+        items = self.items.more(solution.items)
         # Others are expected to look like those that are known.
         if not items.complete and not items.exact:
             zeros = bool(solution.items.str.starts_with("0").any())
@@ -122,20 +137,15 @@ class Against:
             fixed = items.digits and items.width > 0 and zeros
             telling = fixed or len(items) >= _TELLING
             items = replace(items, width=items.width if fixed else 0, telling=telling)
+        others = solution.known_users
+        users = self.users.more(others)
         told = self.separated(solution.between, "as in the solution")
-        return replace(told.admitting(solution), items=items)
+        columns = solution.columns
+        return replace(told, users=users, others=others, items=items, true_columns=columns)
 
     def exactly(self) -> Against:
         """Return the same where an id that is not known is another one, however alike."""
-        damaged = None if self.damaged is None else self.damaged.exactly
-        return replace(self, users=self.users.exactly, items=self.items.exactly, damaged=damaged)
-
-    def admitting(self, solution: Solution) -> Against:
-        """Return the same where a solution's users, and items if others are wrong, may be there."""
-        fixed = self.damaged is not None or not self.items.complete
-        items = self.items if fixed else self.items.more(solution.items)
-        others = solution.known_users
-        return replace(self, users=self.users.more(others), others=others, items=items)
+        return replace(self, users=self.users.exactly, items=self.items.exactly)
 
     def separated(self, between: str | None, as_: str = "") -> Against:
         """Return the same where it is known what stands between items, if it was not before."""
@@ -191,17 +201,59 @@ class Against:
             raise UsageError(f"k is {k}; expected 1 or more")
         return self if k is None else replace(self, k=k)
 
-    def wanted(self, header: tuple[str, ...]) -> Format:
-        """Return the format of a file with this header."""
-        wanted = self.format or recognised(header)
+    def wanted(self, header: Sequence[str], first: Cells) -> Format:
+        """Return the format of a file with this header; `first` returns a column's first cells.
+
+        Raises
+        ------
+        Refused
+            Several columns may hold the users or the items.
+        UsageError
+            One column is named, or prescribed, for both.
+        """
+        named = self.named or Named()
+        wanted = self.format
+        if wanted is None and self.guess:
+            with suppress(DataError):  # what cannot be read is found again, and told
+                wanted = of_competition(header, first)
+        if wanted is None:
+            wanted = of_header(header, named)
         wanted = replace(wanted, between=self.between or wanted.between)
         if len(self.users) > 0:  # they tell what ids look like
             wanted = replace(wanted, letters="", length=0)
-        if self.named is not None:
-            user, items = self.named.user or wanted.user, self.named.item or wanted.items
-            wanted = replace(wanted, user=user, items=items)
-        wanted = shaped(wanted, header, self.named).cut_at(self.k)
+        user, items = named.user or wanted.user, named.item or wanted.items
+        if user == items:
+            raise UsageError(
+                f'column "{user}" cannot hold the users and the items; name both: --user-column, '
+                "--item-column"
+            )
+        wanted = shaped(replace(wanted, user=user, items=items), header, named).cut_at(self.k)
+        if wanted.order in (wanted.user, wanted.items):
+            raise UsageError(
+                f'column "{wanted.order}" cannot hold ids and what orders them; name another'
+            )
+        self._refuse_other_roles(wanted.user, wanted.items)
+        if wanted.k is not None:
+            wanted = wanted.cut_at(max(wanted.k, self.allowed))
         return replace(wanted, long=wanted.long or self.long)
+
+    def _refuse_other_roles(self, user: str, items: str) -> None:
+        """Raise UsageError where a column of the lists holds something else in the solution."""
+        named = self.named or Named()
+        if not self.true_columns:
+            return
+        true_user, true_item, *others = self.true_columns
+        for column, true, option, own in (
+            (user, true_user, "user", named.truth_user),
+            (items, true_item, "item", named.truth_item),
+        ):
+            if own is None and column != true and column in others:
+                raise UsageError(
+                    f'column "{column}" holds the {option}s of the lists, and "{true}" those of '
+                    f'the solution, which has a column "{column}", too; say which it is: '
+                    f"--truth-{option}-column {column}, or name the others with --user-column and "
+                    "--item-column"
+                )
 
     @property
     def asked(self) -> bool:
@@ -233,19 +285,78 @@ def like_tables(sample: Path | None = None, items: Path | None = None) -> Agains
     sample : Path, optional
         A row for each id that must be there.
     items : Path, optional
-        Its first column holds all items.
+        A table of all items: the column that is called as ids of items are, else the first.
 
     Raises
     ------
     DataError
         A file that cannot be read.
     """
-    known = nothing() if items is None else ids(items)
+    known = nothing() if items is None else ids(items, item_column(columns(items)))
     if sample is None:
         return Against(items=known)
+    wanted = of_sample(sample)
+    return Against(items=known, format=wanted, ids=sample, user=spelt(wanted.user, columns(sample)))
+
+
+def of_sample(sample: Path) -> Format:
+    """Return the format of a sample submission: a competition's, or what its header says.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or several columns may hold the users or the lists.
+    """
     head = columns(sample)
-    wanted = recognised(head)
-    return Against(items=known, format=wanted, ids=sample, user=spelt(wanted.user, head))
+    known = of_competition(head, partial(first_cells, sample))
+    if known is not None:
+        return known
+    with _readable(sample):
+        return replace(of_header(head), prescribed=True)
+
+
+def first_cells(given: Path | pl.DataFrame, column: str, most: int | None = _FIRST) -> list[str]:
+    """Return the first cells of a column that hold anything, or all for None.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
+    if not isinstance(given, Path):
+        import polars as pl  # slow to import
+
+        texts = given[column].drop_nulls()
+        texts = texts if most is None else texts.head(most)
+        return [] if texts.dtype.is_nested() else texts.cast(pl.String).to_list()
+    cells = list[str]()
+    for block, starts, stops in _cells(given, column):
+        room = None if most is None else most - len(cells)
+        found = block.texts(starts[:room], stops[:room])
+        cells += [text.decode("utf-8", "replace") for text in found]
+        if len(cells) == most:
+            break
+    return cells
+
+
+def columns_in(given: Path | pl.DataFrame, against: Against) -> Named:
+    """Return what the columns of a submission are called, those of users and items among them.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or several columns may hold the users or the items.
+    """
+    named = against.named or Named()
+    head = columns(given) if isinstance(given, Path) else given.columns
+    path = given if isinstance(given, Path) else Path("submission")
+    with _readable(path):
+        wanted = against.wanted(head, partial(first_cells, given))
+    if not {wanted.user, wanted.items} <= set(head):
+        return named
+    order = spelt(wanted.order, head) if wanted.order else None
+    named = replace(named, user=wanted.user, item=wanted.items)
+    return replace(named, score=order) if wanted.descending else replace(named, rank=order)
 
 
 def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
@@ -262,7 +373,7 @@ def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
         The file cannot be read.
     """
     head = columns(sample)
-    column = spelt((wanted or recognised(head)).items, head)
+    column = spelt((wanted or of_sample(sample)).items, head)
     if column is None:
         return None
     if is_parquet(sample):  # in it a column may be lists, or anything
@@ -270,10 +381,8 @@ def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
 
         if not is_text(parquet(sample).collect_schema()[column]):
             return None
-    for block, starts, stops in _cells(sample, column):
-        first = block.texts(starts[:_FIRST], stops[:_FIRST])
-        return Separators.of(text.decode("utf-8", "replace") for text in first).plain
-    return None
+    cells = first_cells(sample, column)
+    return Separators.of(cells).plain if cells else None
 
 
 def spelt(name: str, head: Sequence[str]) -> str | None:
@@ -344,13 +453,18 @@ def texts_of(path: Path, column: str | None = None) -> Iterator[list[str]]:
         yield [text.decode("utf-8", "replace") for text in block.texts(starts, stops)]
 
 
+def unreadable(path: Path, error: Refused) -> DataError:
+    """Return what to say of a file that is needed, and cannot be read."""
+    rule = RULES[OF_FAULT[error.fault]]
+    return DataError(f"{path}: {rule.says.format(value=error.value)}; {rule.hint}")
+
+
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except Refused as error:
-        rule = RULES[OF_FAULT[error.fault]]
-        raise DataError(f"{path}: {rule.says.format(value=error.value)}") from error
+        raise unreadable(path, error) from error
 
 
 @contextmanager

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase, digits
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+from harness.core.column_names import is_index
+from harness.submission.columns import users_and_items
 
 if TYPE_CHECKING:
     import polars as pl
 
     from harness.config import SubmissionConfig
 
+Cells: TypeAlias = Callable[[str, int | None], Sequence[str]]
+"""Takes a column, and returns so many of its first cells, or all."""
+_FIRST = 1000
+"""So many rows show whether ids are those of a competition that has telling ones."""
 NAMES: Mapping[str, str] = {" ": "one space", ",": "a comma", ";": "a semicolon", "|": "a bar"}
 _DRESS = re.compile(r"[\[\](){}'\"]")
 
@@ -103,7 +110,7 @@ def shaped(wanted: Format, columns: Sequence[str], named: Named | None = None) -
 
 def _items(wanted: Format, columns: Sequence[str], order: str | None = None) -> str:
     """Return the column of items: the format's, or else the only one that is left."""
-    others = [c for c in columns if c not in (wanted.user, order, *INDEX)]
+    others = [c for c in columns if c not in (wanted.user, order) and not is_index(c)]
     if wanted.items in others:
         return wanted.items
     left = [c for c in others if c.strip().casefold() != "usage"]
@@ -111,6 +118,8 @@ def _items(wanted: Format, columns: Sequence[str], order: str | None = None) -> 
 
 
 _HEX = digits + "abcdef"
+_LONGEST_NUMBER = 10
+"""Digits of the highest id of a competition, and more."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +157,10 @@ class Format:
         Whether the competition averages all ids of its sample; else those who have true items.
     order, descending : str and bool
         The column that orders such items, if any, and whether the highest stands first.
+    most : (int, int), optional
+        The highest id of a user and of an item, where ids are numbers.
+    prescribed : bool
+        Whether somebody prescribes the columns; else the file's own header has named them.
     """
 
     user: str
@@ -167,6 +180,42 @@ class Format:
     order: str = ""
     descending: bool = False
     averages_everyone: bool = False
+    most: tuple[int, int] | None = None
+    prescribed: bool = True
+
+    def fits(self, users: Sequence[str], items: Sequence[str]) -> bool:
+        """Return whether ids and lists are written as the competition's are: most of them, or all.
+
+        All where its ids are plain numbers, as anyone's may be.
+        """
+        tokens = [token for text in items for token in text.split(self.between) if token]
+        users_fit = [self._is_user(text) for text in users]
+        items_fit = [self._is_item(token) for token in tokens]
+        if self.most is None:
+            return 2 * sum(users_fit) >= len(users) and 2 * sum(items_fit) >= len(tokens)
+        # Ids that are plain numbers say little: all must fit, and no list be too long.
+        longest = max((len(text.split(self.between)) for text in items), default=0)
+        return all(users_fit) and all(items_fit) and longest <= (self.k or longest)
+
+    def _is_user(self, text: str) -> bool:
+        text = text.strip().lower() if self.length else text.strip()
+        if self.length and len(text) != self.length:
+            return False
+        if self.kinds and not text.endswith(tuple(ending for ending, _ in self.kinds)):
+            return False
+        return set(text) <= set(self.letters) and self._is_below(text, 0)
+
+    def _is_item(self, token: str) -> bool:
+        if token == self.nothing:
+            return True
+        if self.catalogue:
+            return token in self.catalogue
+        return (token.isdecimal() or self.width == 0) and self._is_below(token, 1)
+
+    def _is_below(self, text: str, which: int) -> bool:
+        if self.most is None:
+            return True
+        return text.isdecimal() and len(text) <= _LONGEST_NUMBER and int(text) <= self.most[which]
 
     def cut_at(self, k: int | None) -> Format:
         """Return the format with another longest list, if one is named."""
@@ -200,7 +249,15 @@ FORMATS: Mapping[str, Format] = {
         empty=True,
         averages_everyone=True,
     ),
-    "kion": Format("user_id", "item_ids", 10, "MAP@10", "MTS KION, ODS 2021", letters=digits),
+    "kion": Format(
+        "user_id",
+        "item_ids",
+        10,
+        "MAP@10",
+        "MTS KION, ODS 2021",
+        letters=digits,
+        most=(1_097_557, 16_519),
+    ),
     "santander": Format(
         "ncodpers",
         "added_products",
@@ -253,6 +310,7 @@ FORMATS: Mapping[str, Format] = {
         "Instacart Market Basket Analysis, Kaggle 2017",
         letters=digits,
         nothing="None",
+        most=(3_421_083, 49_688),
     ),
     "otto": Format(
         "session_type",
@@ -267,44 +325,51 @@ FORMATS: Mapping[str, Format] = {
 """The files of competitions; the source of each is the competition's own page of rules."""
 
 
-INDEX = ("", "Unnamed: 0", "index", "__index_level_0__")
-"""What a column with a frame's index is called."""
-_NEITHER = ("usage", "rank", "score")
-"""Columns of a file of anyone's that hold neither users nor items."""
+ANYONES = "a file of users and items"
+"""The source of a format that no competition has."""
 
 
-def of_competition(columns: Sequence[str]) -> Format | None:
-    """Return the competition's format that a header speaks of, whatever its case and padding."""
-    plain = {column.strip().casefold() for column in columns}
+def of_competition(columns: Sequence[str], first: Cells) -> Format | None:
+    """Return the competition's format that a file has, by its header and its first cells.
+
+    Case and padding of names do not matter. A header alone says little: ``id,prediction`` is
+    anyone's.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The header.
+    first : callable
+        Takes a column and a number, and returns so many of its first cells; all for None.
+    """
+    spelled = {column.strip().casefold(): column for column in columns}
     for known in FORMATS.values():
-        if {column.casefold() for column in known.columns} <= plain:
+        user, items = (spelled.get(column.casefold()) for column in known.columns)
+        if user is None or items is None:
+            continue
+        most = _FIRST if known.most is None else None
+        if known.fits(first(user, most), first(items, most)):
             return known
     return None
 
 
-def generic(user: str, items: str) -> Format:
+def generic(user: str, items: str, *, prescribed: bool = True) -> Format:
     """Return the format of a file of anyone's."""
-    return Format(user, items, None, "MAP@12", "a file of users and items")
+    return Format(user, items, None, "MAP@12", ANYONES, prescribed=prescribed)
 
 
-def recognised(columns: Sequence[str]) -> Format:
-    """Return the format that a header speaks of; any other is that of a generic file.
+def of_header(columns: Sequence[str], named: Named | None = None) -> Format:
+    """Return the format of a file of anyone's with this header.
 
-    There the user is the column ``user``, or else the first, and the list ``item``, or else the
-    next.
+    Raises
+    ------
+    Refused
+        Several columns may hold the users or the items.
     """
-    known = of_competition(columns)
-    if known is not None:
-        return known
-    plain = [column.strip() for column in columns]
-    own = [column for column in plain if column.casefold() not in _NEITHER]
-    if len(own) > 2 and own[0] in INDEX and own[0] != "index":
-        own = own[1:]
-    if len(own) < 2:
-        return generic("user", "items")
-    user = "user" if "user" in own else own[0]
-    others = [column for column in own if column != user] or [user]
-    return generic(user, "item" if "item" in others else others[0])
+    named = named or Named()
+    ids = [column for column in columns if column not in (named.rank, named.score)]
+    user, items = users_and_items(ids, user=named.user, item=named.item)
+    return generic(user, items, prescribed=False)
 
 
 def as_said(own: SubmissionConfig, wanted: Format) -> Format:
@@ -326,6 +391,8 @@ class Named:
     user, item, rank, score : str, optional
     row_order : bool
         Whether the rows of a user stand in order, the best first, whatever columns there are.
+    truth_user, truth_item, grade : str, optional
+        The columns of the solution; those of users and items if they are called otherwise there.
     """
 
     user: str | None = None
@@ -333,9 +400,32 @@ class Named:
     rank: str | None = None
     score: str | None = None
     row_order: bool = field(default=False, kw_only=True)
+    truth_user: str | None = field(default=None, kw_only=True)
+    truth_item: str | None = field(default=None, kw_only=True)
+    grade: str | None = field(default=None, kw_only=True)
 
     @property
     def columns(self) -> dict[str, str]:
         """The columns that are named, by what they hold."""
         found = {"user": self.user, "item": self.item, "rank": self.rank, "score": self.score}
         return {meaning: column for meaning, column in found.items() if column}
+
+
+@dataclass(frozen=True)
+class TrueColumns:
+    """What the columns of true items are called, where they are not to be found by themselves.
+
+    Attributes
+    ----------
+    user, item : str, optional
+    grade : str, optional
+        How relevant a row's item is; items of grade 0 are not true. `NO_GRADE`: nothing says so.
+    """
+
+    user: str | None = None
+    item: str | None = None
+    grade: str | None = None
+
+
+NO_GRADE = "none"
+"""Says that no column of true items holds grades."""

@@ -13,11 +13,12 @@ from harness.delimited.blocks import padded
 from harness.delimited.tally import EXAMPLES
 from harness.submission import faults
 from harness.submission._repair import restored
+from harness.submission._scan import STRANGER, USER
 from harness.submission.admitted import Admitted
 from harness.submission.alike import Alike
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Place, PlaceOfId, shown
-from harness.submission.format import Format
+from harness.submission.format import Format, Separators
 from harness.submission.keys import Known
 from harness.submission.lists import Answers, Common, LongLists, WideLists
 from harness.submission.rules import OF_FAULT
@@ -86,8 +87,10 @@ class Summary:
         Rows whose lists are of evaluated users, and rows that mean such users.
     outside, strangers : int
         Users whom the solution does not evaluate, and those of them whom nobody knows.
-    there : int
-        Users who must have a row, and have one, or a line that is none.
+    there, known : int
+        Users who must have a row, and have one, or a line that is none; known users with a row.
+    stranger : str
+        The first user whom nobody knows.
     exact : int
         Rows whose ids are known as they stand.
     lists : int32 array, (users of the solution, longest list), optional
@@ -101,6 +104,8 @@ class Summary:
     outside: int = 0
     strangers: int = 0
     there: int = 0
+    known: int = 0
+    stranger: str = ""
     exact: int = 0
     common: Common = field(default_factory=Common)
     hits: Hits = field(default_factory=Hits)
@@ -156,6 +161,7 @@ class Gathering:
             self._lists = LongLists(items, rows, wanted.k, kept, by)
         self._answered = self._evaluated = self._exact = 0
         self._is_evaluated = rows >= 0
+        self._stranger = ""
 
     def take(self, scanned: ScannedBlock) -> None:
         """Take in the next block."""
@@ -169,6 +175,10 @@ class Gathering:
                 else:
                     where = scanned.places(examples)
                 self._findings.add(OF_FAULT[fault], int(found.tally.counts[fault]), where, lines)
+        if not self._stranger and (found.users == STRANGER).any():
+            row = int((found.users == STRANGER).argmax())
+            span = int(found.starts[row, USER]), int(found.stops[row, USER])
+            self._stranger = shown(scanned.block.text(*span))
         self._lists.take(scanned, self._users, self._findings)
         self._users.torn[found.torn] = True
         self._exact += int(np.count_nonzero(found.sound))
@@ -182,6 +192,7 @@ class Gathering:
         self._name_known()
         if self._wanted.empty:
             self._findings.found.pop("SUB301", None)
+        self._forget_parts_of_ids()
         codes, wrong, common = self._lists.finish()
         if self._against.in_row_order:  # as somebody has said
             wrong = [fault for fault in wrong if fault.code != "SUB319"]
@@ -204,11 +215,23 @@ class Gathering:
             outside=users.strangers + others,
             strangers=users.strangers,
             there=there,
+            known=int(users.known.sum()),
+            stranger=self._stranger,
             exact=self._exact,
             common=common,
             hits=hits,
             lists=lists,
         )
+
+    def _forget_parts_of_ids(self) -> None:
+        """Take back that a row holds separators or quotes, where true items hold such too."""
+        noted = {"SUB309", "SUB310"} & set(self._findings.found)
+        if not noted or self._solution is None or not self._wanted.long:
+            return
+        held = Separators.of_column(self._solution.items)
+        if held.dressed or set(held.held) - {" "}:
+            for code in noted:
+                del self._findings.found[code]
 
     def _note_users(self) -> int:
         """Note who is missing, and who need not be there; return how many of those who must are."""

@@ -7,11 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from harness.core.column_names import is_index
 from harness.delimited._lines import FIELD
 from harness.delimited.blocks import padded, plain
 from harness.delimited.stream import Refused
 from harness.submission.findings import Findings
-from harness.submission.format import INDEX, Format
+from harness.submission.format import Format
 
 _LONGEST = 1 << 16
 """Bytes of a header: each of its columns is told that is not wanted."""
@@ -109,7 +110,7 @@ def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
         exact = column in wanted.columns
         meant = column if exact else plain.get(column.strip().casefold())
         if meant is None:
-            findings.note("SUB107" if is_index(column, header, wanted) else "SUB102", column, 1)
+            findings.note(_code_of_further(column, header, wanted), column, 1)
         elif meant in places:
             findings.note("SUB103", column, 1)
         else:
@@ -119,14 +120,16 @@ def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
         if column not in places:
             findings.note("SUB101", column, 1)
     ordered = [column for column in places if column != wanted.order]  # which may stand anywhere
-    if ordered != [column for column in wanted.columns if column in ordered]:
+    if wanted.prescribed and ordered != [column for column in wanted.columns if column in ordered]:
         findings.note("SUB104", ", ".join(places), 1)
     return places
 
 
-def is_index(column: str, header: Header, wanted: Format) -> bool:
-    """Return whether a column is the index of a frame."""
-    return column in INDEX and len(header.columns) > len(wanted.columns)
+def _code_of_further(column: str, header: Header, wanted: Format) -> str:
+    """Return what a column is called that is not wanted: an index, unknown, or just not read."""
+    if is_index(column) and len(header.columns) > len(wanted.columns):
+        return "SUB107"
+    return "SUB102" if wanted.prescribed else "SUB113"
 
 
 def _check_spelling(column: str, meant: str, findings: Findings) -> None:

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.core.column_names import is_index
 from harness.core.errors import DataError
 from harness.delimited import fields
 from harness.delimited._bytes import behind_last, find_byte
 from harness.delimited._lines import NO_ROW
 from harness.delimited.blocks import Block, cut, in_order
 from harness.delimited.stream import Refused
-from harness.submission import faults, header
+from harness.submission import faults
 from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
-from harness.submission.format import INDEX, Named
+from harness.submission.format import Named
 from harness.submission.rules import RULES
 from harness.submission.scan import Expected, Form, Scanned, scan
 from harness.submission.source import source
@@ -113,8 +114,7 @@ def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
         places = [
             place
             for place, column in enumerate(head.columns)
-            if place == own
-            or (place not in opened.places.values() and not header.is_index(column, head, wanted))
+            if place == own or (place not in opened.places.values() and not is_index(column))
         ]
         starts, stops = fields.spans(block, len(head.columns), *places)
         spans = dict(zip(places, zip(starts.T, stops.T, strict=True), strict=True))
@@ -139,9 +139,9 @@ def refuse_unsaid(found: File, named: Named | None) -> None:
     said = "number" in table.names or (named is not None and named.row_order)
     if table.wide or said:
         return
-    used = (*table.names.values(), *INDEX)
     for column in found.frame:
-        if column.name not in used and _holds_numbers(column):
+        further = column.name not in table.names.values() and not is_index(column.name)
+        if further and _holds_numbers(column):
             rule, name = RULES["SUB111"], shown(column.name)
             says = rule.says.format(value=name)
             raise DataError(f"{found.path}: {says}; {rule.hint.format(quoted=shlex.quote(name))}")

@@ -130,7 +130,7 @@ class Validation(Shown):
         """Return what is wrong with what was to be scored; `forced`: it was, with errors."""
         errors = len(self.errors)
         counts = {"errors": errors, "warnings": len(self.problems) - errors}
-        return {**counts, "found": self.problems, "forced": forced}
+        return {"checked": self.checked, **counts, "found": self.problems, "forced": forced}
 
     def record(self) -> dict[str, object]:
         """Return what JSON holds."""
@@ -264,9 +264,8 @@ def text(
     ]
     parts = [printable(str(found.path)), counted(found.rows, "row"), ", ".join(counts)]
     parts += [] if seconds is None else [f"{seconds:.1f} s"]
-    head = [*_wrapped("   ".join(parts), width)]
-    if found.checked:
-        head += _wrapped(f"checked as {found.checked}", width)
+    head = [*_wrapped(f"checked as {found.checked}", width)] if found.checked else []
+    head += _wrapped("   ".join(parts), width)
     blocks = ["\n".join(head)]
     room = None if width is None else width - _EDGE
     for problem in found.problems:

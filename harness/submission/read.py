@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,13 +11,22 @@ from pathlib import Path
 import polars as pl
 
 from harness.core.arrays import Bool
+from harness.core.column_names import column_of, has_role
 from harness.core.errors import DataError, printable, row_text, suggest
 from harness.data import layout
 from harness.data.table_files import sources
 from harness.data.text_source import TextSource
+from harness.delimited.stream import Refused
+from harness.metrics.inputs.cells import number_text
 from harness.metrics.inputs.frame import Table, accept
-from harness.submission.format import NAMES, Named, Separators
+from harness.submission.columns import users_and_items
+from harness.submission.format import NAMES, NO_GRADE, Named, Separators, TrueColumns
 
+_BOOLEANS = {
+    word: number
+    for words, number in (("true yes", "1"), ("false no", "0"))
+    for word in (*words.split(), *words.title().split(), *words.upper().split())
+}
 USAGES = ("Public", "Private", "Ignored")
 
 
@@ -76,69 +86,152 @@ class File:
 
 
 def read(
-    given: Path | pl.DataFrame,
-    named: Named | None = None,
-    *,
-    true: bool = False,
-    between: str | None = None,
+    given: Path | pl.DataFrame, named: Named | None = None, *, between: str | None = None
 ) -> File:
     """Return a file or a frame as a table of lists.
 
+    A file is long where it has a column ``rank`` or ``score`` or a user stands in several rows;
+    otherwise the items of a user are one text.
+
     Parameters
     ----------
-    true : bool
-        Whether it holds true items, which have grades or none, instead of ranks or scores.
     between : str, optional
-        What stands between items, where a list is one text; true items are read so where any list
-        holds it. By default what is plain of true items, and spaces of others.
-
-    The user column is ``user``, or else the first; the item column ``item``, or else the next. A
-    file is long where it has a column ``rank`` or ``score`` or a user stands in several rows;
-    otherwise the items of a user are one text.
+        What stands between items, where a list is one text; a space by default.
 
     Raises
     ------
     DataError
         No such file or column, a row that is not whole, a rank or score that is no number.
     """
-    named = named or Named()
-    place: Callable[[int], str] = row_text
-    if isinstance(given, pl.DataFrame):
-        path, frame = Path("solution" if true else "submission"), given
-    else:
-        path, (frame, place) = given, _frame(given)
-    frame = _usable(path, frame)
-    user = named.user or ("user" if "user" in frame.columns else frame.columns[0])
-    others = [name for name in frame.columns if name not in (user, "Usage")] or [user]
-    item = named.item or ("item" if "item" in others else others[0])
-    for option, name in (("user", user), ("item", item)):
-        if name not in frame.columns:
-            raise DataError(
-                f'{path}: no column "{name}"; {suggest(name, frame.columns)} (another is named '
-                f"with --{option}-column)"
-            )
-    if item == user:
-        raise DataError(
-            f'{path}: column "{printable(user)}" holds the users, and no other the items; name the '
-            "items' with --item-column"
-        )
-    frame = frame.with_columns(_texts(frame[user]), _texts(frame[item]))
+    named, between = named or Named(), between or " "
+    path, frame, place = _rows(given, "submission")
+    ids = [name for name in frame.columns if name not in (named.rank, named.score)]
+    user, item = _ids(path, ids, named.user, named.item)
     orders = {} if named.row_order else {"rank": named.rank, "score": named.score}
-    numbers: dict[str, str | None] = {"grade": None} if true else orders
-    used = [n for n in numbers.values() if n] or [n for n in numbers if n in others][:1]
+    present = [name for name in orders if name in frame.columns and name not in (user, item)]
+    used = [name for name in orders.values() if name] or present[:1]
+    frame = frame.with_columns(_texts(frame[user]), _texts(frame[item]))
+    if not used:
+        frame = _listed(path, frame, user, item, between)
+    return _file(path, frame, user, item, orders, used, between, place)
+
+
+def read_truth_file(
+    given: Path | pl.DataFrame, columns: TrueColumns, *, between: str | None = None
+) -> File:
+    """Return a file or a frame of true items as a table, long or wide.
+
+    Parameters
+    ----------
+    between : str, optional
+        What stands between true items, where any list holds it; by default what is plain.
+
+    Raises
+    ------
+    DataError
+        No such file or column, a row that is not whole, a grade that is no number, a column that
+        may hold grades.
+    """
+    path, frame, place = _rows(given, "solution")
+    graded = columns.grade not in (None, NO_GRADE)
+    ids = [name for name in frame.columns if not graded or name != columns.grade]
+    user, item = _ids(path, ids, columns.user, columns.item, "truth-")
+    frame = frame.with_columns(_texts(frame[user]), _texts(frame[item]))
+    grade = _grade(path, frame, columns.grade, (user, item))
+    if grade is None:
+        between = _between(path, frame, user, item, between)
+        if between is not None:
+            frame = _listed(path, frame, user, item, between)
+        return _file(path, frame, user, item, {}, [], between or " ", place)
+    return _file(path, frame, user, item, {"grade": grade}, [grade], " ", place)
+
+
+def _rows(given: Path | pl.DataFrame, role: str) -> tuple[Path, pl.DataFrame, Callable[[int], str]]:
+    """Return the name of a table, its rows, and how messages name one of them."""
+    if isinstance(given, pl.DataFrame):
+        return Path(role), _usable(Path(role), given), row_text
+    frame, place = _frame(given)
+    return given, _usable(given, frame), place
+
+
+def _ids(
+    path: Path, columns: Sequence[str], user: str | None, item: str | None, whose: str = ""
+) -> tuple[str, str]:
+    """Return the columns of users and items; `whose` begins the options that name them."""
+    options = f"--{whose}user-column and --{whose}item-column"
+    try:
+        user, item = users_and_items(columns, user=user, item=item)
+    except Refused as error:
+        raise DataError(
+            f"{path}: several columns may hold the users or the items: {printable(error.value)}; "
+            f"name them with {options}"
+        ) from error
+    spelled = {name.strip(): name for name in reversed(columns)}
+    user, item = (name if name in columns else spelled.get(name, name) for name in (user, item))
+    for name in (user, item):
+        if name not in columns:
+            raise DataError(
+                f'{path}: no column "{name}"; {suggest(name, columns)} (others are named with '
+                f"{options})"
+            )
+    return user, item
+
+
+def _file(
+    path: Path,
+    frame: pl.DataFrame,
+    user: str,
+    item: str,
+    numbers: Mapping[str, str | None],
+    used: Sequence[str],
+    between: str,
+    place: Callable[[int], str],
+) -> File:
+    """Return a table; `used` has the column of numbers, if there is one."""
     for name in set(used) & set(frame.columns):
         frame = frame.with_columns(_numbers(path, frame[name], place))
-    if not used:
-        between = _between(path, frame, user, item, between) if true else between or " "
-        frame = _listed(path, frame, user, item, between)
     table = replace(accept(frame, str(path), user=user, item=item, numbers=numbers), place=place)
     row_each = frame[item].dtype == pl.String and used and not table.wide
-    if row_each and not _again(frame[user]) and _several(frame[item], between or " ").any():
+    if row_each and not _again(frame[user]) and _several(frame[item], between).any():
         raise DataError(
             f'{path}: column "{used[0]}" says nothing of the items of the lists in column '
             f'"{item}"; drop it, or give one row an item'
         )
-    return File(path, table, frame, between or " ")
+    return File(path, table, frame, between)
+
+
+def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, str]) -> str | None:
+    """Return the column of grades; refuse one that may be meant where nobody says so."""
+    if named == NO_GRADE:
+        return None
+    if named is not None:
+        if named not in frame.columns:
+            raise DataError(f'{path}: no column "{named}"; {suggest(named, frame.columns)}')
+        return named
+    others = [name for name in frame.columns if name not in ids]
+    if "grade" in others:
+        return "grade"
+    for name in others:
+        numbers = _as_numbers(frame[name])
+        lowest = numbers.min()
+        flags = set(numbers.unique()) == {0, 1}  # whatever it is called
+        if isinstance(lowest, float) and lowest <= 0 and (flags or has_role(name, ("grade",))):
+            raise DataError(
+                f'{path}: column "{printable(name)}" holds {number_text(lowest)}, which may say '
+                f"that an item is not relevant; read it with --grade-column {shlex.quote(name)} "
+                "(items of grade 0 are not true), or count every row with --grade-column none "
+                "(Python: grade_column=)"
+            )
+    return None
+
+
+def _as_numbers(column: pl.Series) -> pl.Series:
+    """Return the numbers of a column, true and false as 1 and 0; nothing else."""
+    if column.dtype == pl.String:
+        column = column.str.strip_chars().replace(_BOOLEANS).str.replace(",", ".", literal=True)
+    elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+        return pl.Series(dtype=pl.Float64)
+    return column.cast(pl.Float64, strict=False).fill_nan(None).drop_nulls()
 
 
 def _frame(path: Path) -> tuple[pl.DataFrame, Callable[[int], str]]:
@@ -214,23 +307,50 @@ def _split(lists: pl.Series, between: str) -> pl.Series:
     )
 
 
-def _between(path: Path, frame: pl.DataFrame, user: str, item: str, named: str | None) -> str:
-    """Return what stands between true items."""
+def _between(
+    path: Path, frame: pl.DataFrame, user: str, item: str, named: str | None
+) -> str | None:
+    """Return what stands between true items; None where a row holds one, whatever its id holds."""
     texts = frame[item]
-    if texts.dtype != pl.String or named == " " or _again(frame[user]):
-        return " "
+    if texts.dtype != pl.String:
+        return None
     separators = Separators.of_column(texts)
-    found = named if named in separators.held else separators.plain
-    if found is not None or named is not None:
-        return found or " "
-    odd = separators.only or " "
-    if odd == " ":
-        return " "
-    first = texts.filter(texts.str.contains(odd, literal=True))[0]
-    raise DataError(
+    if named in separators.held or not separators.held:
+        return named or " "
+    between = separators.plain or " "
+    # A host's solution, with leaderboards, has a list for each user.
+    are_lists = "Usage" in frame.columns or has_role(item, ("list",))
+    if named is not None:
+        return between if are_lists else None
+    if are_lists or _are_ids(_split(texts, between)):
+        if separators.plain is None and separators.only not in (" ", None):
+            raise _unclear(path, texts, item, separators.only)
+        return between
+    if _again(frame[user]) or column_of("item", [item]):
+        return None
+    raise _unclear(path, texts, item, separators.only or " ")
+
+
+def _are_ids(lists: pl.Series) -> bool:
+    """Return whether parts of texts look like ids: with digits, or of one length; words do not."""
+    parts = lists.explode().drop_nulls()
+    with_digit = int(parts.str.contains(r"\d").sum())
+    return parts.str.len_chars().n_unique() == 1 or with_digit > _MOST * len(parts)
+
+
+_MOST = 0.9
+"""Of the parts of true items have a digit, where these are lists of ids."""
+
+
+def _unclear(path: Path, texts: pl.Series, item: str, between: str | None) -> DataError:
+    """Return what to say of true items that may be ids or lists."""
+    between = between or " "
+    first = texts.filter(texts.str.contains(between, literal=True))[0]
+    other = next(name for name in NAMES if not texts.str.contains(name, literal=True).any())
+    return DataError(
         f'{path}: column "{item}": found "{printable(first)}" among the true items: one id, or '
-        f"several, with {NAMES[odd]} between them? say --separator '{odd}', or "
-        "--separator ' ' where ids hold it (Python: separator=)"
+        f"several, with {NAMES[between]} between them? several: --separator '{between}'; one: "
+        f"--separator '{other}', which no id holds (Python: separator=)"
     )
 
 
@@ -240,20 +360,25 @@ def _listed(path: Path, frame: pl.DataFrame, user: str, item: str, between: str)
         return frame
     if not _again(frame[user]):
         return frame.with_columns(_split(frame[item], between))
-    several = frame[user].is_duplicated() & _several(frame[item], between)
+    several = _several(frame[item], between)
     if several.any():
+        again = frame[user].filter(frame[user].is_duplicated())[0]
         raise DataError(
-            f'{path}: column "{user}": user {frame[user].filter(several)[0]} has two rows, and a '
-            "list in one of them; give each user one row, or each item one"
+            f'{path}: column "{user}": user {again} has two rows, and user '
+            f"{frame[user].filter(several)[0]} a list in one row; give each user one row, or each "
+            "item one (of true items: --separator ';' or another that no id holds says that a row "
+            "is an item)"
         )
     return frame
 
 
 def _numbers(path: Path, column: pl.Series, place: Callable[[int], str]) -> pl.Series:
     """Return ranks or scores as numbers."""
+    if column.dtype == pl.Boolean:
+        return column.cast(pl.Int64)
     if column.dtype != pl.String:
         return column
-    text = column.str.strip_chars()
+    text = column.str.strip_chars().replace(_BOOLEANS)
     numbers = text.cast(pl.Int64, strict=False)
     if numbers.null_count() > column.null_count():
         numbers = text.cast(pl.Float64, strict=False)

@@ -8,19 +8,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from harness.core.errors import DataError, printable
+from harness.core.errors import DataError, counted, printable
+from harness.metrics import Judgments
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.lists import read_truth
 from harness.protocol.truth import Solution
-from harness.submission.format import Named
-from harness.submission.read import File, read
+from harness.submission.format import NAMES, TrueColumns
+from harness.submission.read import File, read_truth_file
 
 _WRITTEN = r"^[\[(\{'\"]|[,;|]|[\])\}'\"]$"
 
 
 def of_file(
     path: Path | pl.DataFrame,
-    named: Named | None = None,
+    columns: TrueColumns | None = None,
     *,
     keep_users_without_items: bool = False,
     between: str | None = None,
@@ -41,13 +42,14 @@ def of_file(
     DataError
         A file that cannot be used, or one that evaluates nobody.
     """
-    file = read(path, named, true=True, between=between)
-    given = named or Named()
+    columns = columns or TrueColumns()
+    file = read_truth_file(path, columns, between=between)
     coders = Coders()
     judgments, repeated = read_truth(file.table, coders)
     users, items = coders.users.ids.cast(pl.String), coders.items.ids.cast(pl.String)
     _refuse_written_lists(file, items)
-    said = (given.user and given.item) or "Usage" in file.frame.columns
+    user, item = file.table.names["user"], file.table.names["item"]
+    said = (columns.user and columns.item) or "Usage" in file.frame.columns
     if isinstance(path, Path) and not said:
         _refuse_no_header(file, users, items)
     leaderboards = dict(file.leaderboards(users))
@@ -70,7 +72,18 @@ def of_file(
         ignored=users.filter(pl.Series(~keep)),
         repeated=repeated,
         between=file.between,
+        shape=_shape(file, judgments),
+        columns=(user, item, *file.frame.columns),
     )
+
+
+def _shape(file: File, judgments: Judgments) -> str:
+    """Return how true items were read, and of how many users they are."""
+    lists = file.table.wide and bool((np.asarray(judgments.truth.sizes) > 1).any())
+    form = f"lists with {NAMES[file.between]} between items" if lists else "one row an item"
+    number = file.table.names.get("number")
+    graded = f', grades in column "{printable(number)}"' if number else ""
+    return f"{form}{graded}, {counted(len(judgments.truth.sizes), 'user')}"
 
 
 _LOOKED_AT = 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from harness.delimited.blocks import Blocks, Reader
 from harness.delimited.stream import is_parquet, opened
 from harness.submission import header
 from harness.submission._scan import LIST
-from harness.submission.expected import Against
+from harness.submission.expected import Against, first_cells
 from harness.submission.findings import Findings
 from harness.submission.format import Format, Named
 from harness.submission.header import Header
@@ -97,7 +98,7 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
         if file.encoding != "utf-8":
             findings.note("SUB006")
         _check_name(path, file.packed, findings)
-        wanted = against.wanted(head.columns)
+        wanted = against.wanted(head.columns, partial(first_cells, path))
         places = header.check(head, wanted, findings)
         if wanted.long and against.format is not None:
             findings.note("SUB110", "a row an item")
@@ -113,7 +114,11 @@ def of_frame(
 
     kinds = dict(frame.collect_schema())
     head = Header(tuple(kinds), ",", returns=False, mark=False)
-    wanted = against.wanted(head.columns)
+
+    def first(column: str, most: int | None) -> list[str]:
+        return first_cells(frame.select(column).collect(), column, most)
+
+    wanted = against.wanted(head.columns, first)
     places = header.check(head, wanted, findings)
     own = {meant: head.columns[place] for meant, place in places.items()}
     wrong = [

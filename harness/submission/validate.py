@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from harness.core.progress import stopwatch
 from harness.delimited.stream import Refused
 from harness.submission import format, order
 from harness.submission.expected import Against
-from harness.submission.findings import Findings, Place, shown
+from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import Format
 from harness.submission.gathered import Gathering, Summary
 from harness.submission.problems import Validation, problems
@@ -145,10 +146,12 @@ def _concluded(
 ) -> Validation:
     """Return everything that is wrong with a submission, of whose rows all is summary."""
     findings, common, hits = summary.findings, summary.common, summary.hits
-    if against.required and summary.strangers > 0 and summary.there == 0:
-        asked, met = against.all_names()[0], findings.found["SUB202"].places[0].value
-        value = f'found "{met}", asked for "{shown(asked)}"'
-        findings.add("SUB212", 1, [Place(None, value)])
+    nobody = summary.there == 0 if against.required else summary.known == 0
+    if len(against.users) > 0 and summary.strangers > 0 and nobody:
+        strangers = findings.found.get("SUB202", Finding()).places
+        met = strangers[0].value if strangers else summary.stranger  # others may be there
+        asked = next(chain(against.all_names(), against.others))
+        findings.add("SUB212", 1, [Place(None, f'found "{met}", asked for "{shown(asked)}"')])
     elif against.required and summary.exact == 0 and "SUB209" in findings.found:
         damaged = findings.found["SUB209"].places
         if all(place.value.casefold() == (place.known or "").casefold() for place in damaged):
@@ -190,6 +193,7 @@ def _ask_order(
             findings.note("SUB111", column, 1)
         if not against.in_row_order or against.format is None:
             findings.forget("SUB102", shown(column))
+            findings.forget("SUB113", shown(column))
 
 
 def _checked_as(wanted: Format, against: Against) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.config import Config
 from harness.config.space import Domain, SearchName
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     _Ranked = tuple[str, FrozenTrial]
 
+End = Literal["low", "high"]
 _NEAR = 0.05
 """The share of a range, at either end, that is called its end."""
 
@@ -87,7 +88,7 @@ class TunedModel:
         return {**self.given, **chosen(self.space, trial)}
 
     @property
-    def at_the_edge(self) -> dict[str, str]:
+    def at_the_edge(self) -> dict[str, End]:
         """The best's parameters that lie at an end of their domain: ``low`` or ``high``."""
         best = chosen(self.space, self.best)
         ends = {name: _end(self.space[name], value) for name, value in best.items()}
@@ -184,17 +185,18 @@ def check_out(path: Path, force: bool) -> None:
         raise UsageError(f"{path}: is there already; name another --out, or replace it: --force")
 
 
-def _end(domain: Domain, value: Any) -> str:
-    """Return which end of its domain a value lies at, nothing where it lies between."""
+def _end(domain: Domain, value: Any) -> End | None:
+    """Return which end of its domain a value lies at, None where it lies between."""
     if isinstance(domain, tuple):
         numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in domain)
         if not numbers or len(domain) < 3:
-            return ""
-        return {min(domain): "low", max(domain): "high"}.get(value, "")
+            return None
+        ends: dict[Any, End] = {min(domain): "low", max(domain): "high"}
+        return ends.get(value)
     scale = math.log if domain.log else float
     low, high, at = scale(domain.low), scale(domain.high), scale(value)
     share = (at - low) / (high - low)
-    return "low" if share <= _NEAR else "high" if share >= 1 - _NEAR else ""
+    return "low" if share <= _NEAR else "high" if share >= 1 - _NEAR else None
 
 
 _SHORT = 6

@@ -103,6 +103,122 @@ def test_the_log_of_parts_says_what_each_step_took(
     assert steps == [*asked, "compared 0 pairs"]
 
 
+ODD = """
+import itertools
+import numpy as np
+from harness.models.bases import OneOrder
+from harness.models.sums import FromSums
+
+class Plain(OneOrder, FromSums):
+    def fit_steps(self, train):
+        yield lambda part: {"events": np.array([len(part.events)])}
+        self.order_ = np.arange(len(train.candidates), dtype=np.int32)
+
+    def for_users(self, train):
+        self.ids_, self.known_ = train.user_ids, np.diff(train.user_starts) > 0
+        return self
+
+class Empty(Plain):
+    def recommend(self, users, k, draws, exclude=None):
+        return np.full((len(users), k), -1, np.int32)
+
+class Restless(Plain):
+    calls = itertools.count()
+
+    def recommend(self, users, k, draws, exclude=None):
+        turned = np.roll(self.order_, next(self.calls))[:k]
+        return np.tile(turned, (len(users), 1))
+
+class OnceOnly(Plain):
+    def recommend(self, users, k, draws, exclude=None):
+        if self.known_[users].all():
+            ids = set(self.ids_.gather(users))
+            if ids & getattr(OnceOnly, "asked", set()):
+                raise RuntimeError("asked before")
+            OnceOnly.asked = getattr(OnceOnly, "asked", set()) | ids
+        return super().recommend(users, k, draws, exclude)
+
+class ByPlace(Plain):
+    def recommend(self, users, k, draws, exclude=None):
+        places = np.arange(len(users))[:, None] + np.arange(k)
+        return (places % len(self.order_)).astype(np.int32)
+
+class Strict(Plain):
+    def recommend(self, users, k, draws, exclude=None):
+        for user in users[~self.known_[users]]:
+            if self.ids_[int(user)] in ("user11", "user2", "user23"):
+                raise KeyError(self.ids_[int(user)])
+        return super().recommend(users, k, draws, exclude)
+
+class Fails(Plain):
+    def recommend(self, users, k, draws, exclude=None):
+        raise ZeroDivisionError
+"""
+BOTH = ("buckets", "parts")
+
+
+def odd(kind: str, **keys: Any) -> dict[str, Any]:
+    return {"more": [{"name": kind, "use": f"odd:{kind}"} | keys]}
+
+
+def by(engine: str, settings: Config) -> Any:
+    """Return what a run finds in three buckets, or in three parts."""
+    if engine == "parts":
+        return in_parts(settings, 3).findings
+    with small.in_buckets(3):
+        return run(settings)
+
+
+NOTED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    # What is noted, the sections of a config by which it is, and the engines that have such runs.
+    "left out (kept: event = sale)": ({"data": {"where": {"event": "sale"}}}, BOTH),
+    "k-core: ": ({"data": {"min_user_events": 2, "min_item_events": 9}}, BOTH),
+    "event types: ": ({"data": {"kind": "event"}}, BOTH),
+    "cut among events of equal time": ({"split": {"strategy": "last_n", "n": 1}}, BOTH),
+    "are training events too": ({"split": {"strategy": "given", "valid": "later.csv"}}, BOTH),
+    "lie in another window": (
+        {"split": {"strategy": "time", "valid_days": 1, "test_days": 2}}, BOTH),
+    "k = 99 is more than": ({"evaluation": {"k": 99}}, BOTH),
+    "no exact chance value": ({"evaluation": {"metrics": ["MAP(divisor=hits)@2"]}}, BOTH),
+    "no score over the sample": ({"submission": {"sample": "gone.csv"}}, BOTH),
+    '"Plain": its 3 repeats are all': (odd("Plain", repeats=3), BOTH),
+    '"Restless": its repeats differ': (odd("Restless", repeats=2), BOTH),
+    '"Restless": asked again, it answers otherwise': (odd("Restless"), BOTH),
+    '"OnceOnly": asked again, it fails': (odd("OnceOnly"), BOTH),
+    '"ByPlace": asked for some users alone': (odd("ByPlace"), BOTH),
+    '"Empty": all 27 lists are empty': (odd("Empty"), BOTH),
+    "\"Strict\" gives no lists for the 13 users": (odd("Strict"), BOTH),
+    "1 position holds an item that is no candidate": (
+        {"more": [{"name": "mine", "lists": "mine.csv"}]}, ("buckets",)),
+    'the baseline "Fails" failed': (
+        odd("Fails") | {"compare": {"baseline": "Fails"}}, ("buckets",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("engine", "noted"), [(e, n) for n, (_, own) in NOTED.items() for e in own]
+)
+def test_notes_are_of_all_users(tmp_path: Path, engine: str, noted: str) -> None:
+    """Whatever holds the users, each is said once, of all of them, with the same words."""
+    lists = "user,items\n" + "".join(f"user{n},{'z d' if n == 9 else 'b a'}\n" for n in range(40))
+    small.write(tmp_path, {"odd.py": ODD, "mine.csv": lists})
+    settings = small.many(tmp_path, **deepcopy(NOTED[noted][0]))
+    notes = run(settings).notes
+    assert sum(noted in note for note in notes) == 1, notes
+    assert by(engine, settings).notes == notes
+
+
+@pytest.mark.parametrize("engine", BOTH)
+def test_a_model_that_refuses_one_newcomer_has_no_list_for_any(tmp_path: Path, engine: str) -> None:
+    """Newcomers in parts without such a user count as 0 all the same."""
+    small.write(tmp_path, {"odd.py": ODD})
+    plain = {"name": "Plain", "use": "odd:Plain"}
+    settings = small.many(tmp_path, more=[odd("Strict")["more"][0], plain])
+    whole, found = (own.leaderboard_estimates for own in (run(settings), by(engine, settings)))
+    assert found == whole
+    assert whole.models["Strict"].window < whole.models["Plain"].window
+
+
 @pytest.mark.parametrize("name", ["as it is", "every metric", "grades", "k-core", "types"])
 def test_each_fold_is_a_run_of_its_own(tmp_path: Path, name: str) -> None:
     settings = many(tmp_path, name, **FOLDS)

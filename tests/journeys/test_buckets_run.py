@@ -142,6 +142,50 @@ def test_a_log_that_needs_more_than_is_free_runs_in_buckets_by_itself(
         assert ("recommend" in run(settings).seconds) == in_buckets
 
 
+# A column of users without values.
+
+TELLS = """
+from pathlib import Path
+from baselines.popular import Popular
+
+class Tells(Popular):
+    def fit_steps(self, train):
+        Path(__file__).with_name("learnt").touch()
+        return (yield from super().fit_steps(train))
+"""
+TOWNS = "user,town\nann,\nbob,  \ncid,\n", "user,town\nann,\nzoe,ash\n"
+
+
+def in_parts(settings: Any) -> None:
+    with prepared(settings.layout(), kept=False) as buckets:
+        InParts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())
+
+
+def run_in_buckets(settings: Any) -> None:
+    with small.in_buckets(3):
+        run(settings)
+
+
+@pytest.mark.parametrize("how", [run, run_in_buckets, in_parts])
+def test_a_column_without_values_is_refused_before_a_model_learns(tmp_path: Path, how: Any) -> None:
+    small.write(tmp_path, {"tells.py": TELLS})
+    sections: dict[str, Any] = {"data": {"users": "people.csv"}, "compare": {"slices": ["town"]}}
+    settings = small.config(tmp_path, {"name": "tells", "use": "tells:Tells"}, **sections)
+    empty, others = TOWNS
+    for towns, words in (
+        (empty, ['the column "town" of', "people.csv is empty in every row; leave it out"]),
+        (others, ['no evaluated user has a "town" in', "people.csv, where others have one"]),
+        (empty.replace("town", "city"), ['no column "town"']),
+    ):
+        small.write(tmp_path, {"people.csv": towns})
+        with refusal(UsageError, "[compare] slices", *words):
+            how(settings)
+    assert not (tmp_path / "learnt").exists()
+    small.write(tmp_path, {"people.csv": "user,town\nann,ash\nbob,\n"})
+    how(settings)
+    assert (tmp_path / "learnt").exists()
+
+
 # Parts that nobody puts together.
 
 

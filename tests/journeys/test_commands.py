@@ -156,20 +156,22 @@ REFUSED = {
     "score lists.csv other.csv": "other.csv: stands where a config (TOML) may",
     "validate lists.csv other.csv": "and harness compare FILE… takes several",
     "split exam.toml -o log.csv/out": "log.csv/out: cannot be written",
-    "run exam.toml --fresh --engine spark": "--fresh is an option of --engine local",
+    "run exam.toml --fresh --engine spark": "--fresh goes with --engine local, not with",
     "run two.toml --model populr": 'did you mean "popular"',
     "run exam.toml --out log.csv/x": "log.csv/x: cannot be written; choose another --out",
     f"score {TRUE} --k 0": "--k is 0; expected 1 or more",
-    "score one --k 3": "one: a run knows its evaluation set, and its lists are no file",
+    "score one --k 3": "--k goes with a file of lists, not with a run",
     f"explain {TRUE} --user ann --k 3 --metric MAP@2": "says its own cut-off; leave --k out",
-    f"explain {TRUE} --user ann --model popular": "lists.csv: --model, --repeat and --fold go with",
+    f"score {TRUE} --k 3 --metric MAP@2": "MAP@2 says its own cut-off; leave --k out",
+    "compare one --baseline popular --all-pairs": "leave --all-pairs or --baseline out",
+    f"explain {TRUE} --user ann --model popular": "--model goes with a run, not with a file",
     "explain lists.csv exam.toml --worst 1 --metric Coverage@2": "has no value for a user",
     "explain gone --model popular --user ann": "gone: no such file or run folder",
-    "explain thesis --user ann": "thesis: is no run folder; name a file of lists, or a run",
+    "explain thesis --user ann": "thesis: is no run folder: it holds no result.json",
     "explain one --user ann": "one: which model? name one with --model; allowed: ",
-    "explain one --model random --best 1 --config exam.toml": "leave --config and --solution out",
+    "explain one --model random --best 1 --config exam.toml": "--config goes with a file of lists",
     "explain one --model random --user ann --fold 1": "one: has one evaluation set, no folds",
-    "submit exam.toml --model popular -o own.csv --fold 1": "exam.toml: --fold goes with a run",
+    "submit exam.toml --model popular -o own.csv --fold 1": "--fold goes with a run",
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
     f"synth hm --out {'a' * 300} --users 20": "aaa: cannot be written: File name too long",
     "init log.csv -o log.csv": "is read by this command and never",
@@ -411,6 +413,7 @@ SAYS = {
     "submit exam.toml --model popular --out lists-2.csv": [
         *OF_TWO[:2],
         "popular: lists for 3 users, T",
+        "lists-2.csv: checked 3 rows, T",
     ],
     "split exam.toml --out files": [*OF_TWO[:2], "sample_submission.csv: checked 3 rows, T"],
     "compare one": ["read the scores of 1 run, 3 users, T", "compared 1 pair, T"],
@@ -491,3 +494,30 @@ def test_no_name_steers_the_terminal(harness: Cli, format_: str) -> None:
         assert format_ != "csv" or not [cell for cell in out.split(",") if cell.startswith("=")]
     status, _, err = harness("explain", *odd, "--user", "bob")
     assert (status, is_plain(err)) == (2, True)
+
+
+# Paths with signs that a config or a shell reads otherwise.
+
+
+@pytest.mark.parametrize("folder", ["we$ird", "./~", "#1 'a'"])
+def test_what_commands_write_reads_the_same_files(cli: Cli, here: Path, folder: str) -> None:
+    """Each config that is written, and each command on it, reads the log that is there."""
+    tuned = POPULAR | {"space": {"window_days": [1, 2]}}
+    config = small.toml(tuned, data={"events": "a$$b.csv"})
+    small.write(here / folder, {"a$b.csv": small.TO_TUNE, "exam.toml": config})
+    run = f"{folder}/run"
+    written = {
+        f"{run}/config.toml": ["run", f"{folder}/exam.toml", "--out", run],
+        f"{folder}/beside.toml": ["tune", f"{folder}/exam.toml", "--out", f"{folder}/beside.toml"],
+        "tuned.toml": ["tune", f"{folder}/exam.toml", "--out", "tuned.toml"],
+        f"{folder}/parts/config.toml": ["split", f"{folder}/exam.toml", "--out", f"{folder}/parts"],
+        "new.toml": ["init", f"{folder}/a$b.csv", "--out", "new.toml"],
+    }
+    for config, typed in written.items():
+        tells(cli(*typed), 0)
+        tells(cli("run", config, "--out", "again"), 0)
+    lists = f"{folder}/lists.csv"
+    tells(cli("submit", run, "--model", "popular", "--out", lists), 0)
+    tells(cli("score", lists, "--config", f"{run}/config.toml"), 0)
+    tells(cli("score", run), 0)
+    tells(cli("explain", run, "--model", "popular", "--user", "bob"), 0, "rank")

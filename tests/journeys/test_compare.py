@@ -296,7 +296,7 @@ def test_a_table_of_items_says_what_may_be_listed(folder: Path, cli: Cli) -> Non
     [
         ("compare good.csv half.csv --solution solution.csv --slices truth",
          "--slices goes with runs"),
-        ("compare run --k 3", "--k goes with submissions; --solution or --config"),
+        ("compare run --k 3", "--k goes with submissions and their --solution"),
         ("leaderboard run --set evaluation.k=3", "--set goes with submissions"),
         ("leaderboard good.csv half.csv --solution gone.csv", "gone.csv"),
         ("compare good.csv half.csv --solution solution.csv --metric MAP@1 --metric MRR",

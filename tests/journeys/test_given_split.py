@@ -218,9 +218,9 @@ def test_new_users_who_look_like_known_ones_are_noted(
     )
     with small.in_buckets(buckets) if buckets else nullcontext():
         found = run(parse(values, tmp_path))
-    assert found.notes == (
+    assert found.notes[0] == (
         "3 users of [split] valid are new, and look like users of [data] events, such as "
-        f'"{shown}" like "100": ids are texts, so these are different users; write them alike',
+        f'"{shown}" like "100": ids are texts, so these are different users; write them alike'
     )
 
 

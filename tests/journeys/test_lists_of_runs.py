@@ -13,8 +13,9 @@ from conftest import Cli, is_refused, refusal
 from small import POPULAR, RANDOM
 
 from harness import config as config_
-from harness.core.errors import HarnessError, UsageError
+from harness.core.errors import DataError, HarnessError, UsageError
 from harness.experiment.explain import explain, of_run
+from harness.experiment.rescore import rescore
 from harness.experiment.run import run
 from harness.experiment.submit import submit, submit_run
 from harness.metrics import parse
@@ -130,7 +131,8 @@ def test_what_needs_a_model_to_learn_is_refused_with_the_command_that_does_it(
 ) -> None:
     command = ["submit", "run/config.toml", "--model", "counted", "--out", "own.csv", *also]
     done = cli("submit", "run", "--model", "counted", "--out", "own.csv", *also)
-    is_refused(done, f"for {also[0]} the model has to learn", shlex.join(["harness", *command]))
+    again = f"the model has to learn again: {shlex.join(['harness', *command])}"
+    is_refused(done, f"{also[0]} goes with a config, not with a run: {again}")
     assert cli(*command)[0] == 0
 
 
@@ -224,9 +226,22 @@ def test_lists_that_a_run_does_not_have(
     with refusal(HarnessError, *words):
         submit_run(folder / "run", model, folder / "own.csv", repeat=int(repeat))
     assert not (folder / "own.csv").exists()
-    if change is not other_lists:  # which is seen by what is written of them alone
-        with refusal(HarnessError, *words):
-            of_run(folder / "run", model, int(repeat))
+    with refusal(HarnessError, *words):
+        of_run(folder / "run", model, int(repeat))
+
+
+def test_lists_or_scores_that_contradict_the_record_are_not_scored_again(folder: Path) -> None:
+    """Popular finds b of ann's first; d and a for everyone find bob's and cid's."""
+    rescore(folder / "run", [parse("NDCG@2")])
+    other_lists(folder)
+    words = ["recommendations.parquet: model ", "has a mean MAP@2 of 0.5 there", "--fresh"]
+    with refusal(DataError, *words):
+        rescore(folder / "run", [parse("NDCG@2")])
+    scores = folder / "run" / "per_user.parquet"
+    pl.read_parquet(scores).with_columns(pl.col("MAP@2") / 2).write_parquet(scores)
+    for read in (rescore, lambda path: of_run(path, "counted")):
+        with refusal(DataError, "per_user.parquet: model ", "has a mean MAP@2 of "):
+            read(folder / "run")
 
 
 def test_files_that_cannot_be_written(folder: Path) -> None:

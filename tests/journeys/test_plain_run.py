@@ -128,8 +128,12 @@ def test_scores_by_hand(done: Done) -> None:
     assert done.result.models[-1].name == "last day"
 
 
+FEW = "figures of fewer than 10 users tell little, and one user can turn any of them"
+
+
 def test_notes(done: Done) -> None:
     assert done.result.notes == (
+        f"3 users are evaluated: {FEW}",
         "no exact chance value is known for MAP(divisor=hits)@2",
         'model "file": 1 evaluated user has no list, and scores 0',
         'model "file": 1 position holds an item that is no candidate, and cannot hit',
@@ -173,7 +177,10 @@ def test_events_of_another_window_are_noted(tmp_path: Path) -> None:
     split = {"strategy": "time", "valid_days": 1, "test_days": 4}
     everyone = {"require_hit": False, "users": "all"}
     found = run(small.config(tmp_path, split=split, evaluation=everyone))
-    assert found.notes == ("3 events lie in another window and are left out",)
+    assert found.notes == (
+        f"1 user is evaluated: {FEW}",
+        "3 events lie in another window and are left out",
+    )
 
 
 # The record.

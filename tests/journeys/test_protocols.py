@@ -1,6 +1,7 @@
 """Runs whose evaluation sets have grades, ties of time, or a leaderboard's sample."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import small
@@ -26,6 +27,7 @@ bob,c,2020-01-08,4
 cid,a,2020-01-08,5
 """
 """The last day is held out. z is no candidate: nobody had it before."""
+LATER = {"strategy": "given", "valid": "later.csv"}
 LINEAR, EXPONENTIAL = "NDCG(gain=linear)@3", "NDCG(gain=exponential)@3"
 
 
@@ -93,3 +95,29 @@ def test_a_sample_that_cannot_be_read_costs_its_figure_alone(tmp_path: Path) -> 
     assert result.leaderboard_estimates.sample is None
     (note,) = (note for note in result.notes if "sample" in note)
     assert "no score over the sample submission" in note
+
+
+@pytest.mark.parametrize(
+    ("sections", "truth"),
+    [
+        ({"data": {"kind": "event"}, "evaluation": {"hits": ["sale"]}}, ["sale"]),
+        ({"data": {"kind": "event"}}, ["sale", "view"]),
+        (
+            {"split": {"strategy": "given", "valid": "later.csv"}, "data": {"kind": "event"}},
+            ["sale"],
+        ),
+        ({}, []),
+    ],
+)
+def test_event_types_that_are_truth_are_named_wherever_a_run_is_shown(
+    cli: Cli, here: Path, sections: dict[str, Any], truth: list[str]
+) -> None:
+    text = small.toml(**{"compare": QUICK} | sections)
+    small.write(here, {"log.csv": small.MANY, "later.csv": small.LATER, "c.toml": text})
+    words = f" candidates · truth: {', '.join(truth)} · k = 2 · " if truth else " candidates · k = "
+    for form in ("table", "markdown"):
+        tells(cli("run", "c.toml", "--out", "run", "--format", form), 0, words)
+    assert run_folder.read(here / "run").record.evaluation.hits == tuple(truth)
+    tells(cli("report", "run"), 0)
+    page = (here / "run" / "report.html").read_text(encoding="utf-8")
+    assert (f"<dt>truth</dt><dd>{', '.join(truth)}</dd>" in page) == bool(truth)

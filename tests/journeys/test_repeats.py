@@ -160,9 +160,9 @@ def test_a_later_repeat_is_explained_and_submitted_as_it_was_run(done: Done, her
 @pytest.mark.parametrize(
     ("name", "spread", "words"),
     [
-        ("Restless", False, ["asked again, ", "of 100 users", "cannot be repeated", "draws"]),
-        ("OnceOnly", False, ["asked again", "RuntimeError: asked before"]),
-        ("ByPlace", False, ["asked for the first 100 users alone", "together", "draws.keys"]),
+        ("Restless", False, ["asked again, it answers otherwise", "cannot be repeated", "draws"]),
+        ("OnceOnly", False, ["asked again, it fails", "(RuntimeError: asked before"]),
+        ("ByPlace", False, ["asked for some users alone", "together", "draws.keys"]),
         ("Entropy", True, ["repeats differ", "cannot be repeated"]),
         ("Fixed", False, ["its 3 repeats are all the same"]),
         ("Drawn", True, []),

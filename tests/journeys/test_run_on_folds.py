@@ -14,6 +14,7 @@ from harness.config import Config
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.core.terminal import fitted
 from harness.experiment import run_folder
+from harness.experiment.check import check
 from harness.experiment.compare import compare
 from harness.experiment.folds import FoldedResult
 from harness.experiment.rescore import rescore
@@ -140,6 +141,30 @@ def test_slices_are_of_each_fold_and_metrics_of_all_lists_means_of_them(done: Do
         own, figure = scores(done.found, "Coverage@2", model.name), model.metrics["Coverage@2"]
         assert (figure.mean, figure.ci95) == (pytest.approx(sum(own) / 3, abs=1e-15), None)
         assert (model.metrics["MAP@2"].sd_repeats is None) == (model.name != "random")
+
+
+@pytest.mark.parametrize("read", [compare, lambda run: check(run, "MAP@1 of popular >= 0")])
+def test_scores_that_contradict_the_record_are_refused(
+    weeks: FoldedResult, tmp_path: Path, read: Any
+) -> None:
+    """Popular has 1/2 and 0, so 1/4."""
+    run = tmp_path / "run"
+    weeks.write(run)
+    read(run)
+    path, record = run / "result.json", json.loads((run / "result.json").read_text())
+    at = [model["name"] for model in record["models"]].index("popular")
+    path.write_text(json.dumps(small.put(record, f"models {at} metrics MAP@1 mean", 0.5)))
+    told = 'result.json: model "popular" has a mean MAP@1 of 0.25 there, and 0.5 in result.json'
+    with refusal(DataError, f"the folds of {run}", told):
+        read(run)
+    weeks.write(run)
+    scores = pl.read_parquet(run / "per_user.parquet")
+    second = (pl.col("fold") == 2) & (pl.col("model") == "popular")
+    values = pl.when(second).then(1.0).otherwise("MAP@1").alias("MAP@1")
+    scores.with_columns(values).write_parquet(run / "per_user.parquet")
+    told = 'per_user.parquet: fold 2: model "popular" has a mean MAP@1 of 1 there, and 0 in result'
+    with refusal(DataError, told, "--fresh"):
+        read(run)
 
 
 def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path) -> None:

@@ -69,16 +69,14 @@ def test_items_that_only_the_candidates_have(folder: Path) -> None:
     assert (code, message) == ("SUB304", '"zz" is no item')
 
 
-def test_events_are_read_only_where_an_id_needs_them(folder: Path) -> None:
-    """Where they cannot be read, the error says so."""
+def test_tables_alone_tell_where_the_events_cannot_be_read(folder: Path) -> None:
     (folder / "log.csv").write_text("user,item,time\nann,a,yesterday\n")
     one = config(folder)
-    assert problems(FULL, one) == []
     assert [code for code, *_ in problems("user,items\nann,a\n", one)] == ["SUB201"]
-    ((code, _, message, hint),) = problems(FULL + "eva,b\n", one)
-    assert (code, '"eva" is none of the ids' in message) == ("SUB202", True)
-    assert "whether the evaluation set has it cannot be told" in hint
-    assert 'log.csv: line 2, column "time": found "yesterday"' in hint
+    found = harness.validate(pl.DataFrame({"user": ["eva"], "items": ["b"]}), config=one)
+    assert "SUB202" in [problem.code for problem in found.problems]
+    assert "without the evaluation set: " in found.checked
+    assert 'log.csv: line 2, column "time": found "yesterday"' in found.checked
 
 
 def test_what_submit_writes_is_fit_and_for_an_upload_exact(folder: Path) -> None:

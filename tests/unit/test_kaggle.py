@@ -93,7 +93,7 @@ def test_a_catalogue_and_digits(tmp_path: Path) -> None:
         (SOLUTION, {"metric": "MAP@x"}, "MAP@x"),
         (SOLUTION, {"metric": "Novelty@3"}, "training"),
         (SOLUTION, {"items_path": "gone.csv"}, "gone.csv"),
-        (SOLUTION.drop(columns="items"), {}, 'no column ""'),
+        (SOLUTION.drop(columns="items"), {}, 'no column "items"'),
         (SOLUTION.rename(columns={"id": "user"}), {}, 'no column "id"'),
         (pd.concat([SOLUTION, SOLUTION]), {}, "stand twice"),
         (SOLUTION.assign(items=""), {}, "no user has a true item"),

@@ -212,6 +212,7 @@ def accept(
     item: str,
     numbers: Mapping[str, str | None],
     prefix: str = "",
+    named: bool = False,
 ) -> Table:
     """Return a table of what a person gave.
 
@@ -225,6 +226,8 @@ def accept(
         ``rank``, ``score`` or ``grade``; where none is named, a column of that very name is taken.
     prefix : str
         Of the parameters that name its user and item, for messages.
+    named : bool
+        Whether a person has named the column of items; else it may be the only one that has lists.
 
     Raises
     ------
@@ -237,7 +240,7 @@ def accept(
                 f"{role}: {parameter} takes a column's name; found {type(name).__name__}"
             )
     if not isinstance(given, (Mapping, *ROWS)):
-        return _of_frame(frame_of(given, role), role, user, item, numbers, prefix)
+        return _of_frame(frame_of(given, role), role, user, item, numbers, prefix, named)
     for meaning, name in numbers.items():
         if name is not None:
             raise UsageError(f'{role}: {meaning}="{name}" names a column, but this is no frame')
@@ -303,9 +306,10 @@ def _of_frame(
     item: str,
     numbers: Mapping[str, str | None],
     prefix: str,
+    named_item: bool,
 ) -> Table:
     lists = [n for n in frame.columns if n != user and _holds_lists(frame.get_column(n))]
-    if item not in frame.columns and len(lists) == 1:
+    if item not in frame.columns and len(lists) == 1 and not named_item:
         item = lists[0]
     named = {meaning: name for meaning, name in numbers.items() if name is not None}
     for parameter, name in ((f"{prefix}user", user), (f"{prefix}item", item)):

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from harness.metrics.inputs.beyond import Given
 
 
+USER, ITEM = "user", "item"
+"""What columns are called by default."""
+
+
 @dataclass(frozen=True)
 class Seen:
     """What is counted of lists and truth, for the checks and for a reader of the results.
@@ -105,14 +109,20 @@ class Rows:
         return self.coders.users.ids.head(self.seen.users)
 
 
+def names_of_lists(user: str, item: str) -> dict[str, Any]:
+    """Return how `accept` is told the columns of lists."""
+    return {"user": user, "item": item, "named": not isinstance(item, str) or item != ITEM}
+
+
 def names_of_truth(
     user: str, item: str, truth_user: str | None, truth_item: str | None
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Return how `accept` is told the truth's columns: by default those of the lists."""
     return {
         "user": user if truth_user is None else truth_user,
         "item": item if truth_item is None else truth_item,
         "prefix": "truth_",
+        "named": truth_item is not None,
     }
 
 
@@ -132,11 +142,12 @@ def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> R
     from harness.metrics.inputs import beyond  # it takes SciPy, which lists and truth do without
 
     orders = _orders(given)
-    names: dict[str, Any] = {"user": given.user, "item": given.item}
+    _refuse_names_of_no_frame(given)
+    names = names_of_lists(given.user, given.item)
     listed = accept(given.recommendations, "recommendations", numbers=orders, **names)
     if orders:
         check_order(listed)
-    names = names_of_truth(**names, truth_user=given.truth_user, truth_item=given.truth_item)
+    names = names_of_truth(given.user, given.item, given.truth_user, given.truth_item)
     true = accept(given.truth, "truth", numbers={"grade": given.grade}, **names)
     check_grades(true)
     _refuse_unequal(given)
@@ -191,6 +202,19 @@ def read_rows(listed: Table, true: Table, asked: tuple[Metric, ...], whole: bool
     of_lists = texts_of(listed, with_list + found.outside_users, every[true_items:], every)
     of_truth = texts_of(true, users, every[:true_items], every)
     return Rows(coders, found, judgments, seen, of_lists, of_truth)
+
+
+def _refuse_names_of_no_frame(given: Given) -> None:
+    """Raise UsageError where a column is named, and nothing that may have it is a frame."""
+    plain = isinstance(given.truth, (Mapping, *ROWS))
+    for name in ("truth_user", "truth_item") if plain else ():
+        if getattr(given, name) is not None:
+            raise UsageError(f"truth: {name} names a column, but this is no frame")
+    tables = (given.recommendations, given.truth, given.train, given.attributes)
+    if all(isinstance(table, (Mapping, *ROWS, type(None))) for table in tables):
+        for name, usual in (("user", USER), ("item", ITEM)):
+            if isinstance(getattr(given, name), str) and getattr(given, name) != usual:
+                raise UsageError(f"recommendations: {name} names a column, but this is no frame")
 
 
 def _orders(given: Given) -> dict[str, str | None]:

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from harness.core.errors import HarnessError
 from harness.core.table import percent
-from harness.experiment.run_folder import Run, part
+from harness.experiment.run_folder import ContradictionError, Run, part
 from harness.report.page import tables, words
 from harness.report.page.charts import base, parts, scores
 from harness.report.page.view import View, cut
@@ -28,6 +28,8 @@ def page(run: Run) -> str:
     ------
     UsageError
         The run was made by an earlier version, and lacks what the page shows.
+    DataError
+        Its scores contradict its result.json.
     """
     import jinja2
 
@@ -68,7 +70,7 @@ def _content(view: View) -> dict[str, Any]:
         "estimates": tables.leaderboard_estimates(view),
         "rank_flips": tables.rank_flips(view),
         "few_public": tables.few(view),
-        "verdicts": words.verdicts(view),
+        "verdicts": view.verdicts,
         "short": words.in_short(view),
         "made_of": words.made_of(view),
         "few": any(part.small for part in view.record.slices),
@@ -98,6 +100,8 @@ def _distributions(view: View) -> tuple[list[base.Figure], list[float], str]:
     """Return histograms of users, the shares of users at 0, or else why there are none."""
     try:
         user_scores = scores.by_user(view)
+    except ContradictionError:
+        raise
     except (HarnessError, ValueError) as error:
         return [], [], f"The per-user values cannot be read: {error}"
     if user_scores is None:

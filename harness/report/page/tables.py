@@ -26,7 +26,7 @@ def models(view: View) -> Table:
         Column("", "mean and interval as a bar", sorts=False),
         Column("lift", "times the mean of a random ranking"),
         Column("verdict", "against chance, by the first metric", words=True),
-        *([Column("better in")] if view.record.folds else []),
+        *([Column(f"{view.verdicts[0]} in")] if view.record.folds else []),
         *(Column(f"fold {at}", fold.evaluation.window) for at, fold in _folds(view)),
         *(Column(name) for name in others),
         *(Column(name, _HINTS.get(name.partition("@")[0], "")) for name in _described(view)),

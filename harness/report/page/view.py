@@ -60,6 +60,11 @@ class View:
         found = self.record.comparison
         return found if found and found.pairs else None
 
+    @property
+    def verdicts(self) -> tuple[str, str]:
+        """The words for two models that differ."""
+        return self.comparison.words if self.comparison else ("better", "worse")
+
     def mean(self, model: ModelRecord) -> float:
         """Return a model's mean under the first metric."""
         return model.metrics[self.metric].mean
@@ -88,7 +93,7 @@ def _refuse_older(run: Run) -> LeaderboardEstimates | None:
     lacking = lacks[0] if lacks else "bridge.with_items"
     raise UsageError(
         f"{run.folder}: was made by an earlier version (no {lacking} in its result.json); "
-        f"run it again: harness run {run.folder / 'config.toml'}"
+        + run.again
     )
 
 

@@ -78,9 +78,3 @@ def made_of(view: View) -> list[tuple[str, str]]:
 def name(text: str) -> str:
     """Return a model's name within a sentence."""
     return f"“{printable(text)}”"
-
-
-def verdicts(view: View) -> tuple[str, str]:
-    """Return the words for two models that differ, which depend on what the metric calls good."""
-    found = {pair.verdict for pair in (view.comparison.pairs if view.comparison else ())}
-    return ("higher", "lower") if found & {"higher", "lower"} else ("better", "worse")

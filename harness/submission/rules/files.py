@@ -262,4 +262,21 @@ RULES = (
         blocks=True,
         example=BY_RANK.replace("article_id,rank", "prediction,votes").encode(),
     ),
+    Rule(
+        "SUB112",
+        "columns not told apart",
+        "several columns may hold the users or the items: {value}",
+        "name them: --user-column and --item-column (Python: user_column=, item_column=)",
+        blocks=True,
+        fault="columns",
+        example=GOOD.replace("customer_id,prediction", "a,b,c").replace("\n", ",x\n").encode(),
+    ),
+    Rule(
+        "SUB113",
+        "further column",
+        'the column "{value}" is not read',
+        "drop it for an upload",
+        severity="warning",
+        fixed=True,
+    ),
 )

@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from dataclasses import fields, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ def test_what_spark_reads_itself(
     rows = spark.read.parquet(str(tmp_path / "log.parquet")).repartition(3)
     rows.createOrReplaceTempView("shop_log")
     uri = name if ":" in name else (tmp_path / name).as_uri()
-    where = {"stars": {"min": 3}}
+    where = {"stars": {"min": 3}, "user": {"not": "user7"}, "time": {"max": date(1970, 4, 1)}}
     layout, remote = (
         table(tmp_path, events=of, where=where).layout() for of in ("log.parquet", uri)
     )

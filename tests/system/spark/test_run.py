@@ -72,6 +72,24 @@ def test_a_model_beside_the_config_travels(spark: Any, tmp_path: Path) -> None:
     assert timeless(found.to_dict()) == timeless(run_locally(settings).to_dict())
 
 
+def test_notes_are_those_of_a_run_in_memory(spark: Any, tmp_path: Path) -> None:
+    """Each part sees for itself that a model changes its mind; it is said once, of all users."""
+    restless = """
+class Restless(Rarest):
+    turn = 0
+
+    def recommend(self, users, k, draws, exclude=None):
+        self.turn += 1
+        return np.tile(np.roll(self.order_, self.turn)[:k], (len(users), 1))
+"""
+    small.write(tmp_path, {"rare.py": COUNTS + restless})
+    model = {"name": "restless", "use": "rare:Restless"}
+    settings = small.many(tmp_path, more=[model], data={"kind": "event"}, compare=QUICK)
+    notes = run(settings, tmp_path / "run", buckets=3).notes
+    assert len([note for note in notes if "asked again, it answers otherwise" in note]) == 1
+    assert notes == run_locally(settings).notes
+
+
 def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> None:
     broken = COUNTS.replace("class Rarest(OneOrder, FromSums):", "class Rarest(FromSums):")
     broken += "    def recommend(self, users, k, draws, exclude=None):\n        return 1 / 0\n"
@@ -90,6 +108,15 @@ def test_nobody_left_is_told_as_it_is_here(spark: Any, tmp_path: Path) -> None:
         run(small.config(tmp_path, log=log), tmp_path / "run")
 
 
+def test_events_that_are_cut_off_are_refused_as_they_are_here(spark: Any, tmp_path: Path) -> None:
+    settings = small.config(tmp_path, log=f"{LOG}bob,c,2037-01-01\n")
+    with pytest.raises(DataError) as here:
+        run_locally(settings)
+    with pytest.raises(DataError) as there:
+        run(settings, tmp_path / "run", buckets=2)
+    assert str(there.value) == str(here.value)
+
+
 def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
     place = (tmp_path / "far" / "run-1").as_uri()
     run(small.config(tmp_path), tmp_path / "run", tables=place)
@@ -106,6 +133,13 @@ def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "log.csv").unlink()
     with refusal(UsageError, "--tables", "per_user.parquet is there already", "that is free"):
         run(given, tmp_path / "other", tables=place)
+
+
+def test_lists_may_be_left_out(spark: Any, tmp_path: Path) -> None:
+    run(small.config(tmp_path), tmp_path / "run", recommendations=False)
+    written = {path.name for path in (tmp_path / "run").iterdir()}
+    tables = {*run_folder.TABLES} - {run_folder.RECOMMENDATIONS}
+    assert written == {*run_folder.FILES} | tables
 
 
 def test_models_that_cannot_run_are_told_before_anything_is_read(tmp_path: Path) -> None:
@@ -138,7 +172,7 @@ def test_options_of_the_other_engine_are_refused(cli: Cli, here: Path) -> None:
     for line in ("--master local[2]", "--tables x", "--engine spark --memory 2GB"):
         *_, option, _ = line.split()
         engine = "local" if "spark" in line else "spark"
-        words = f"{option} is an option of --engine {engine}"
+        words = f"{option} goes with --engine {engine}, not with"
         is_refused(cli("run", "c.toml", *line.split()), words)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from harness.core import parquet
 from harness.core.thrift import ThriftError, read
-from harness.core.unpacking import Cap, UnpackingError
+from harness.core.unpacking import OWN, Cap, UnpackingError
 
 ROWS = 300
 FRAME = pl.DataFrame(
@@ -249,3 +249,10 @@ def test_so_many_columns_are_no_table(tmp_path: Path) -> None:
 def test_notes_that_are_none(data: bytes, says: str) -> None:
     with pytest.raises(ThriftError, match=says):
         read(data, {2: (INT,)})
+
+
+def test_a_folder_named_as_the_users_own_folder_is_read_from(here: Path) -> None:
+    (here / "~").mkdir()
+    (here / "~" / "a.parquet").write_bytes(written())
+    found = parquet.scan(Path("~/a.parquet"), OWN).collect()
+    assert found.height == ROWS

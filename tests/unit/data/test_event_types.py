@@ -3,6 +3,7 @@
 import gzip
 import sqlite3
 from contextlib import closing
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from event_files import FOLDER, typed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.errors import DataError
+from harness.core.errors import DataError, UsageError
 from harness.data import bucketing
 from harness.data.buckets import prepared
 from harness.data.dataset import Dataset
@@ -51,13 +52,18 @@ def test_types_and_values_are_those_of_their_columns(tmp_path: Path) -> None:
     assert {event[2:] for event in typed(read(tmp_path))} == {("event", None)}
 
 
-@BOTH
+@ALL
 def test_rows_that_are_left_out_are_counted(tmp_path: Path, events: str) -> None:
-    for where, items, note in (
+    cases: list[tuple[Any, list[str], str]] = [
         ({"event": ["sale", "cart"]}, ["b", "a"], "event = sale or cart"),
+        ({"event": {"not": ["view", "x"]}}, ["b", "a"], "event is not view or x"),
         ({"stars": {"min": 0, "max": 1}}, ["a", "a"], "0 <= stars <= 1"),
         ({"stars": {"max": 0.5}, "event": ["cart"]}, ["a"], "event = cart, stars <= 0.5"),
-    ):
+        ({"time": {"max": date(2020, 1, 2)}}, ["a", "b"], "time <= 2020-01-02"),
+        ({"time": {"min": datetime(2020, 1, 2), "max": datetime(2020, 1, 2, 12, tzinfo=UTC)}},
+         ["b"], "2020-01-02 <= time <= 2020-01-02 12:00:00"),
+    ]  # fmt: skip
+    for where, items, note in cases:
         data = read(tmp_path, where=where, events=events)
         assert [event[1] for event in typed(data)] == items
         assert data.notes == (f"{events}: {4 - len(items)} of 4 rows left out (kept: {note})",)
@@ -76,6 +82,45 @@ def test_hints_on_empty_values_work(tmp_path: Path, row: str, events: str) -> No
     data = read(tmp_path, log, where={column: {"empty": False}}, **keys)
     assert [event[:2] for event in typed(data)] == [("ann", "a")]
     assert data.notes == (f"{events}: 1 of 2 rows left out (kept: {column} is not empty)",)
+
+
+@ALL
+def test_an_empty_cell_is_none_of_those_that_are_kept(tmp_path: Path, events: str) -> None:
+    log = f"{LOG},b,2020-01-04,view,1\nNULL,b,2020-01-04,view,1\n"
+    data = read(tmp_path, log, where={"user": {"not": "NULL"}}, events=events)
+    assert data.user_ids.to_list() == ["ann", "bob"]
+    assert len(data.events) == 4
+
+
+@pytest.mark.parametrize(
+    ("written", "time_format"),
+    [
+        ("1.1.2020", "%d.%m.%Y"),
+        ("1577836800", "epoch_s"),
+        ("1577836800000", "epoch_ms"),
+        ("2020-01-01T02:00:00+02:00", "iso"),
+        ("20200101", "%Y%m%d"),
+    ],
+)
+def test_dates_bound_times_however_these_are_written(
+    tmp_path: Path, written: str, time_format: str
+) -> None:
+    """2020-01-01 itself is within both bounds, and rows that they leave out are not numbered."""
+    frame = pl.DataFrame({"user": "a", "item": ["x"], "time": written})
+    numbers = frame.with_columns(pl.col("time").cast(pl.Int64, strict=False).fill_null(0))
+    frame.write_csv(tmp_path / "x.csv")
+    (numbers if written.isdigit() else frame).write_parquet(tmp_path / "x.parquet")
+    for events in ("x.csv", "x.parquet"):
+        keys = {"events": events, "time_format": time_format}
+        day = date(2020, 1, 1)
+        assert len(read(tmp_path, where={"time": {"min": day, "max": day}}, **keys).events) == 1
+        with refusal(DataError, "none of 1 row has time >= 2020-01-02; look at [data] where"):
+            read(tmp_path, where={"time": {"min": date(2020, 1, 2)}}, **keys)
+
+
+def test_dates_bound_the_column_of_times_alone(tmp_path: Path) -> None:
+    with refusal(UsageError, "[data] where stars: dates bound the column of times, time"):
+        read(tmp_path, where={"stars": {"min": date(2020, 1, 1)}})
 
 
 def test_empty_in_parquet(tmp_path: Path) -> None:
@@ -124,6 +169,15 @@ def test_hints_on_values_that_are_no_numbers_work(tmp_path: Path, events: str) -
         assert len(read(tmp_path, log, where={"stars": where}, **keys).events) == left
     with refusal(DataError, 'found "five"', "list the texts of the rows to keep: where = { stars"):
         read(tmp_path, log.replace("NaN", "five"), where={"stars": {"min": 0}}, **keys)
+
+
+@BOTH
+def test_texts_that_are_left_out_need_be_no_numbers(tmp_path: Path, events: str) -> None:
+    log = f"{LOG}ann,a,2020-01-01,view,n/a\n"
+    keys = {"events": events, "inferred": False, "where": {"stars": {"not": "n/a", "min": 0}}}
+    assert [event[1] for event in typed(read(tmp_path, log, **keys))] == ["a", "b", "a"]
+    with refusal(DataError, 'column "stars": found "five", expected a number'):
+        read(tmp_path, f"{log}ann,a,2020-01-01,view,five\n", **keys)
 
 
 @BOTH

@@ -99,6 +99,21 @@ def test_text_that_is_named_parquet_is_refused(tmp_path: Path, packed: str) -> N
     assert rows(log(tmp_path)) == EVENTS
 
 
+@pytest.mark.parametrize(("name", "kind"), [("log.parquet", "Parquet"), ("log.jsonl", "JSON li")])
+@pytest.mark.parametrize(
+    "said", [{"separator": ";"}, {"header": ["user", "item", "time"]}, {"encoding": "latin-1"}]
+)
+def test_how_text_is_written_is_said_of_text_alone(
+    tmp_path: Path, name: str, kind: str, said: dict[str, Any]
+) -> None:
+    frame, (key,) = pl.read_csv(TEXT.encode(), try_parse_dates=True), said
+    write = frame.write_parquet if kind == "Parquet" else frame.write_ndjson
+    write(tmp_path / name)
+    words = f"{name}: [data] {key} says how text is written, and this is {kind}"
+    refused(tmp_path, words, "leave it out", events=name, **said)
+    assert rows(log(tmp_path, events=name)) == EVENTS
+
+
 def test_a_part_below_a_bound_and_all_parts_below_it(tmp_path: Path) -> None:
     for name, stars in (("a", 5), ("b", 1)):
         part = f"user,item,time,rating\n{name},x,1970-01-01,{stars}\n"

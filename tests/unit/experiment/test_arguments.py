@@ -65,6 +65,16 @@ def test_files_of_lists_and_modules_beside_the_current_folder(here: Path) -> Non
     assert lists("mine:Popular") == ["ba"] * 3
 
 
+def test_a_path_is_taken_as_it_is(here: Path) -> None:
+    """Text is what a config says: it may hold variables. A Path names its file."""
+    day = {"strategy": "given", "valid": Path("$day.csv")}
+    data = {"path": Path("~"), "events": Path("a$b.csv"), "items": {"file": Path("$$.csv")}}
+    config, _ = config_of(None, {"data": data, "split": day}, {"m": Path("~/$l.csv")})
+    tables = [table.path for table in config.layout().tables]
+    assert tables == [Path("~", name) for name in ("a$b.csv", "$day.csv", "$$.csv")]
+    assert config.lists_of("m") == [str(here / "~" / "$l.csv")]
+
+
 SEEDED = {"use": First(seed=3), "repeats": 2}
 NO_MODELS: list[tuple[Any, ...]] = [
     (NoFit(), 'model "m": NoFit has no method "fit"', "recommend(users, k, draws"),

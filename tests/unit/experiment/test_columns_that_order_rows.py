@@ -37,8 +37,8 @@ def write(content: str) -> None:
     [
         (f"user,item,prediction\n{ROWS}", "SUB111", "prediction"),
         (f"user,item,Unnamed: 7\n{ROWS}", "SUB111", "Unnamed: 7"),
-        ("user,item,rank,prediction\nann,a,1,0\nann,b,2,9\n", "SUB102", "prediction"),
-        ("user,items,n\nann,a b,2\nbob,d,1\n", "SUB102", "n"),  # a row a user: no order of rows
+        ("user,item,rank,prediction\nann,a,1,0\nann,b,2,9\n", "SUB113", "prediction"),
+        ("user,items,n\nann,a b,2\nbob,d,1\n", "SUB113", "n"),  # a row a user: no order of rows
         (",user,item\n0,ann,a\n1,ann,b\n2,bob,d\n", "SUB107", ""),  # the index of a frame
     ],
 )
@@ -46,8 +46,8 @@ def test_what_may_order_rows_is_asked_for_and_nothing_else(
     content: str, code: str, column: str
 ) -> None:
     write(content)
-    errors = harness.validate("long.csv", **BY).errors
-    assert [(problem.code, problem.value) for problem in errors] == [(code, column)]
+    problems = harness.validate("long.csv", **BY).problems
+    assert [(problem.code, problem.value) for problem in problems] == [(code, column)]
     asked_for = code == "SUB111"
     with pytest.raises(SubmissionError, match="SUB111") if asked_for else nullcontext():
         harness.score("long.csv", **BY, force=not asked_for)

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import small
 from conftest import refusal
 from run_files import EVALUATION, change, document, write_run
 
@@ -12,6 +13,7 @@ import harness
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.experiment import run_folder
 from harness.experiment.compare import compare
+from harness.metrics import parse
 
 POPULAR = {"MAP@3": [1.0, 0.5, 0.0, 0.0], "Recall@3": [1.0, 1.0, 0.0, 0.0]}
 LAST = {"MAP@3": [0.0, 0.5, 0.5, 0.0], "Recall@3": [0.0, 1.0, 1.0, 0.0]}
@@ -51,6 +53,48 @@ def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
     three = write_run(tmp_path / "three", {f"popular ({one})": LAST})
     with refusal(UsageError, f'another model is named "popular ({one})"; rename one'):
         harness.compare(one, two, three)
+
+
+OWN = "mine:early@1"
+EARLY = "def early(hits, n_relevant, k): return hits[:1].sum()\n"
+
+
+def of_source(folder: Path, digest: str | None, name: str = "popular") -> Path:
+    """Return a run under MAP@3 and a metric of the user's own, whose source had this digest."""
+    small.write(folder.parent, {"mine.py": EARLY})
+    config = {"evaluation": {"metrics": [f"{folder.parent / 'mine.py'}:early@1", "MAP@3"]}}
+    models = {name: {OWN: [1.0, 0.0, 0.0, 0.0], "MAP@3": POPULAR["MAP@3"]}}
+    own = {"better": "higher"} | ({} if digest is None else {"digest": digest})
+    return write_run(
+        folder, models, config=config, metrics={OWN: own, "MAP@3": {"better": "higher"}}
+    )
+
+
+def test_figures_of_a_metric_whose_source_changed_are_not_compared(tmp_path: Path) -> None:
+    """Those of other metrics are, and equal scores under these count once."""
+    now = parse("mine:early@1", small.write(tmp_path, {"mine.py": EARLY})).definition.digest
+    old, new = of_source(tmp_path / "old", "0" * 64), of_source(tmp_path / "new", now)
+    last = of_source(tmp_path / "last", now, "last")
+    told = f'metric "{OWN}": its source has changed between {old} and {tmp_path}'
+    words = [told, f"by what it is now: harness run {old}/config.toml"]
+    for order in ([old, last, new], [new, last, old]):
+        with refusal(UsageError, *words) as caught:
+            compare(*order)
+        assert f"{new}/config.toml" not in str(caught.value)
+    assert len(compare(new, last).models) == 2
+    found = compare(old, new, last, metric="MAP@3")
+    assert sorted(model.name for model in found.models) == ["last", "popular"]
+    assert found.notes == ()
+
+
+def test_a_run_that_does_not_say_its_source_is_compared_with_a_note(tmp_path: Path) -> None:
+    """As earlier versions wrote none."""
+    old, new = of_source(tmp_path / "old", None), of_source(tmp_path / "new", "1" * 64, "last")
+    found = compare(old, new)
+    (note,) = found.notes
+    assert f'{old} does not say which source of "{OWN}"' in note
+    assert f"note  {note}" in str(found)
+    assert compare(old, new, metric="MAP@3").notes == ()
 
 
 def test_another_evaluation_set_or_format_of_fingerprints_is_refused(tmp_path: Path) -> None:
@@ -134,6 +178,39 @@ def test_scores_that_were_changed(folder: Path, changed: Any, message: str) -> N
     changed(pl.read_parquet(path)).write_parquet(path)
     with refusal(DataError, message):
         compare(folder)
+
+
+READERS: dict[str, Any] = {
+    "compare": compare,
+    "check": lambda folder: harness.check(folder, "MAP@3 of popular >= 0"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_table_that_contradicts_the_record_is_refused(folder: Path, reader: str) -> None:
+    """Last has 1/2 of two of four users; with 1 in place of 0 of the first, it has a mean of 1/2.
+
+    A record whose mean differs as sums are rounded is no contradiction.
+    """
+    record = document(folder)
+    change(folder, **small.put(record, "models 1 metrics MAP@3 mean", 0.25 * (1 + 1e-12)))
+    READERS[reader](folder)
+    path = folder / "per_user.parquet"
+    first = (pl.col("model") == "last") & (pl.col("user") == "u0")
+    rows = pl.read_parquet(path).with_columns(
+        pl.when(first).then(1.0).otherwise("MAP@3").alias("MAP@3")
+    )
+    rows.write_parquet(path)
+    words = [f'{path}: model "last" has a mean MAP@3 of 0.5 there', "and 0.25 in result.json"]
+    with refusal(DataError, *words, f"harness run {folder / 'config.toml'} --fresh"):
+        READERS[reader](folder)
+
+
+def test_a_mean_of_values_that_cancel_out_is_compared_by_their_size(tmp_path: Path) -> None:
+    values = [0.1, 0.2, -0.3, 0.0]  # whose sum is 5.6e-17 or 0, as it is added up
+    run = write_run(tmp_path / "run", {"mine": {"MAP@3": values}, "last": {"MAP@3": [1.0] * 4}})
+    change(run, **small.put(document(run), "models 0 metrics MAP@3 mean", 0.0))
+    assert len(compare(run).models) == 2
 
 
 def test_a_record_of_the_first_version_and_one_with_a_model_twice(folder: Path) -> None:

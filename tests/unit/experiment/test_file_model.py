@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 import harness
 from harness.config import Config
-from harness.core.errors import DataError, HarnessError, UsageError
+from harness.core.errors import UsageError
 from harness.core.random import Draws
 from harness.experiment.answers import ask
 from harness.experiment.file_model import PrecomputedLists
@@ -112,10 +112,13 @@ def test_a_file_with_errors_is_refused_as_score_refuses_it(tmp_path: Path) -> No
 
 def test_lists_of_strangers_are_refused_as_score_refuses_them(tmp_path: Path) -> None:
     settings = config(tmp_path, "user,items\nyve,b\nzoe,a\n")
-    with pytest.raises(HarnessError) as by_score:
+    with pytest.raises(SubmissionError) as by_score:
         harness.score(tmp_path / "lists.csv", config=settings)
-    with refusal(DataError, f'model "m": {by_score.value}'):
+    with pytest.raises(SubmissionError, match=r'model "m": .*') as by_model:
         answered(settings)
+    (fault,) = by_model.value.validation.errors
+    assert (fault,) == by_score.value.validation.errors
+    assert (fault.code, 'found "yve", asked for "ann"' in fault.message) == ("SUB212", True)
 
 
 @pytest.mark.parametrize("name", ["mates.csv", ".", "no\0name", "x" * 5000])

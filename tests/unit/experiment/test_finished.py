@@ -47,7 +47,8 @@ def finished(config: Config, keep: bool = False, **keywords: Any) -> Finished:
         if keep:
             lists, clock = Recommendations(LISTS), Clock()
             clock.seconds["fit"] = 1.5
-            answers = [Answers(lists, None, True, ("odd",)), Answers(lists, lists, False, (), "no")]
+            first = Answers(lists, drawn=True, notes=("odd",))
+            answers = [first, Answers(lists, lists, refusal="no", changes="x")]
             made.keep("popular", make_task(config), answers, clock)
     return made
 
@@ -61,7 +62,7 @@ def test_what_is_kept_is_taken(tmp_path: Path) -> None:
     assert (one.drawn, one.notes, one.others, one.refusal) == (True, ("odd",), None, None)
     assert other.others is not None
     assert other.others.items.tolist() == LISTS.tolist()
-    assert (other.drawn, other.notes, other.refusal) == (False, (), "no")
+    assert (other.drawn, other.notes, other.refusal, other.changes) == (False, (), "no", "x")
     assert clock.seconds == {"fit": 1.5}
     assert [*finished(config(tmp_path), fresh=True).found] == []
 

@@ -1,7 +1,9 @@
 """A config for a log of unknown shape: what is guessed, said, written, and what is refused."""
 
 import json
+import os
 import tomllib
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,6 @@ from harness import config as config_
 from harness.core.errors import DataError, UsageError
 from harness.experiment.guess import NewConfig, config_for
 from harness.experiment.guess_columns import Columns
-from harness.protocol.task import make_task
 
 HEAD = "user,item,time"
 ROW = "{user},{item},2020-01-{day:02}"
@@ -152,15 +153,23 @@ ODD = {
         ", by its values; sent may be one, too: --time-column"
     ),
     f"{HEAD}\n{CENTURIES}": "1999-11-25 … 2000-01-23",
-    log(HEAD) + "u1,i1,2920-01-01\n": "note       events up to 2920-01-01 are later than",
+    log(HEAD) + times("2920-01-{day:02}").partition("\n")[2]: (
+        "note       events up to 2920-01-30 are later than today, and the last days are held out: "
+        "if their times are wrong, where = { time = { max = "
+    ),
     times("15778368{day:02}") + "u1,i1,0\n": (
-        "note       events from 1970-01-01 on are earlier than any log"
+        "note       events from 1970-01-01 on are earlier than any log: if 0 was written "
+        "for times that are missing, where = { time = { min = 1990-01-01 } } under [data] leaves"
     ),
     log(HEAD, "{user},a,2020-01-{day:02}"): (
         "note       there is one item: is that the column? --item-column"
     ),
     log(HEAD, "NA,{item},2020-01-{day:02}") + "u1,i1,2020-01-30\n": (
-        'note       the user "NA" has 360 of 361 events'
+        'note       of 361 events the user "NA" has 360: if these are missing values, where = '
+    ),
+    log(HEAD, "0,{item},2020-01-{day:02}") + "u1,i1,2020-01-30\n": (
+        'note       the user "0" has 360 of 361 events: if that stands for nobody, where = { user '
+        '= { not = ["0"] } } under [data] leaves them out'
     ),
 }
 
@@ -171,16 +180,66 @@ def test_what_is_odd_or_guessed_by_values_is_said(tmp_path: Path, text: str, wor
 
 
 def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
-    """The first thousand rows are views; the others are rare, and not to be lost."""
-    views = log("user,item,time,event", f"{ROW},view") + "u1,i1,2020-01-30,view\n" * 1200
-    values, told = guessed(tmp_path, views + "u1,i2,2020-01-30,buy\n")
+    """The first thousand rows are plays; the others are rare, and not to be lost."""
+    views = log("user,item,time,event", f"{ROW},play") + "u1,i1,2020-01-30,play\n" * 1200
+    values, told = guessed(tmp_path, views + "u1,i2,2020-01-30,skip\n")
     assert values["data"]["kind"] == "event"
-    assert values["evaluation"]["hits"] == ["view", "buy"]
-    assert "kind       column event, with view, buy: all count as hits" in told
+    assert values["evaluation"]["hits"] == ["play", "skip"]
+    assert "kind       column event, with play, skip: all count as hits" in told
     rare = "".join(f"u1,i1,2020-01-30,t{n}\n" for n in range(30))  # words of all sorts are no types
     values, _ = guessed(tmp_path, views + rare)
     assert "kind" not in values["data"]
     assert "hits" not in values["evaluation"]
+
+
+@pytest.mark.parametrize(
+    ("column", "types", "hits"),
+    [
+        ("event", "view view addtocart transaction", "transaction"),
+        ("event_type", "view cart remove_from_cart purchase", "purchase"),
+        ("behavior", "pv fav cart buy", "buy"),
+        ("type", "clicks carts orders", "orders"),
+        ("event_name", "view_item add_to_cart begin_checkout", "begin_checkout"),
+        ("PURCHASE_FLG", "0 0 1", "1"),
+        ("behavior_type", "1 2 3 4", "4"),
+        ("action_type", "0 1 2 3", "2"),
+        ("action", "click order sale", "order sale"),
+        # One step, words of another kind, and codes of no column that is known are no funnel.
+        ("event", "purchase return", "purchase return"),
+        ("event", "play like", "play like"),
+        ("type", "1 2 3", "1 2 3"),
+    ],
+)
+def test_only_the_last_step_of_a_funnel_is_truth(
+    tmp_path: Path, column: str, types: str, hits: str
+) -> None:
+    every = types.split()
+    rows = log(f"{HEAD},{column}").splitlines()
+    text = "".join(f"{row},{every[n % len(every)]}\n" for n, row in enumerate(rows[1:]))
+    found = config_of(tmp_path, f"{rows[0]}\n{text}")
+    values = tomllib.loads(found.text)
+    assert (found.fault, set(values["evaluation"]["hits"])) == ("", set(hits.split()))
+    (line,) = (line for line in found.text.splitlines() if line.startswith("hits"))
+    (told,) = (line for line in found.told if line.startswith("kind"))
+    if set(hits.split()) == set(every):
+        assert "all are true items" in line
+        assert told.endswith(": all count as hits")
+    else:
+        assert "  # only the last step of " in line
+        whole = tomllib.loads("hits" + line.partition("; for all")[2].replace(":", " =", 1))
+        assert set(whole["hits"]) == set(every)
+        assert " truth; [evaluation] hits takes others too" in told
+
+
+def test_events_that_a_long_gap_cuts_off_are_left_out_and_said(tmp_path: Path) -> None:
+    values, told = guessed(tmp_path, log(HEAD) + "u1,i1,2037-01-01\n")
+    assert values["data"]["where"] == {"time": {"max": date(2020, 1, 30)}}
+    assert values["split"] == {"strategy": "time", "valid_days": 7}
+    assert (
+        "where      360 events run from 2020-01-01 to 2020-01-30, and 1 event follows on "
+        "2037-01-01, after 6,180 days without any: left out; with max = 2037-01-01 it is kept"
+    ) in told
+    assert "note       log.csv: 1 of 361 rows left out (kept: time <= 2020-01-30)" in told
 
 
 def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
@@ -233,12 +292,29 @@ def test_letters_of_another_encoding(tmp_path: Path) -> None:
     assert (found.fault, tomllib.loads(found.text)["data"]["encoding"]) == ("", "latin-1")
 
 
-def test_signs_of_a_shell_in_the_name_of_a_log(tmp_path: Path) -> None:
-    (tmp_path / "a $HOME [1].csv").write_text(log(HEAD))
-    found = config_for(tmp_path / "a $HOME [1].csv", tmp_path / "new.toml")
-    values = tomllib.loads(found.text)
-    assert values["data"]["events"] == "a $$HOME [1].csv"
-    make_task(config_.parse(values, tmp_path))
+@pytest.mark.parametrize("folder", ["we$ird", "~", "#1 'a' \"b\""])
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("a $HOME [1].csv", "a $$HOME [1].csv"),
+        ("a$$b.csv", "a$$$$b.csv"),
+        ("~", "./~"),
+        ("~ann.csv", "~ann.csv"),
+        ("größe.csv", "größe.csv"),
+        ("a\\b.csv", "a\\b.csv"),
+    ],
+)
+def test_names_that_a_config_escapes(here: Path, folder: str, name: str, written: str) -> None:
+    """The config reads the log it was made of, wherever the two stand."""
+    log_file = here / folder / name
+    log_file.parent.mkdir()
+    log_file.write_text(log(HEAD))
+    for target in (here / "new.toml", log_file.with_name("new.toml"), here / "a/b/c/d/new.toml"):
+        found = config_for(Path(os.path.relpath(log_file)), target)
+        values = tomllib.loads(found.text)
+        assert (found.fault, values["data"]["events"]) == ("", written)
+        (table,) = config_.parse(values, target.parent).layout().tables
+        assert table.path.resolve() == log_file
 
 
 @pytest.mark.parametrize(
@@ -290,8 +366,9 @@ def test_what_is_said_of_a_log_is_in_it(tmp_path: Path) -> None:
     with refusal(UsageError, "log.csv: line 1 has 4 fields, and --header names 3"):
         config_of(tmp_path, "1\t2\t5\t2020-01-05\n", header=("user", "item", "time"))
     frame = pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]})
-    with refusal(UsageError, "its columns have names, user, item, time; leave --header out"):
-        config_of(tmp_path, frame, header=("a", "b", "c"))
+    for said in ({"header": ("a", "b", "c")}, {"separator": ";"}, {"encoding": "latin-1"}):
+        with refusal(DataError, f"[data] {next(iter(said))} says how text is", "this is Parquet"):
+            config_of(tmp_path, frame, **said)
     with refusal(DataError, "gone.csv"):
         config_for(tmp_path / "gone.csv", tmp_path / "new.toml")
 

@@ -169,6 +169,24 @@ def test_an_earlier_run_is_ranked_where_the_metric_is_ours(tmp_path: Path) -> No
     assert f"left out  {one}: does not say whether" in repr(board)
 
 
+def test_runs_by_another_source_than_the_latest_are_left_out(tmp_path: Path) -> None:
+    """One that does not say it is ranked: earlier versions did not."""
+    for name, digest, date in (
+        ("a", "0" * 64, MONDAY),
+        ("b", "1" * 64, TUESDAY),
+        ("c", "", MONDAY),
+    ):
+        of_own(tmp_path / name, **{name: 0.5})
+        (tmp_path / name / "environment.json").write_text(json.dumps({"written": date}))
+        own = {"better": "lower"} | ({"digest": digest} if digest else {})
+        change(tmp_path / name, metrics={MISSES: own})
+    board = leaderboard(tmp_path)
+    assert order(board) == [["b", "c"]]
+    (reason,) = board.left_out
+    told = f"{tmp_path / 'a'}: was scored by another source of {MISSES} than {tmp_path / 'b'}"
+    assert reason.startswith(f"{told}; run it again: harness run {tmp_path / 'a'}")
+
+
 def test_a_run_of_the_other_direction_is_left_out_of_the_latest(tmp_path: Path) -> None:
     """The function's `better` was changed after the first run."""
     first = of_own(tmp_path / "first", "higher", good=0.0, bad=1.0)

@@ -16,6 +16,8 @@ from harness.protocol.task import make_task
 
 LISTS = np.array([[1, 0], [4, -1], [-1, -1]], np.int32)
 """b, a for ann; for bob an item behind the candidates a, b, c and d; none for cid."""
+NOBODYS = pl.Series(["old", None, None], dtype=pl.String)
+"""The items behind the candidates, of which nobody knows two."""
 
 
 def test_a_position_that_is_empty_is_null_and_one_behind_the_last_is_not_there() -> None:
@@ -44,6 +46,18 @@ def test_what_is_written_is_read_back_whatever_the_order_of_rows(
     (found,) = ListTable(written.reverse(), Path("x.parquet"), of).of("file", 1)
     assert found.items.tolist() == LISTS.tolist()
     assert found.strange.to_list() == [strange]
+
+
+def test_items_that_nobody_knows_stay_different_ones(of: EvaluationSet) -> None:
+    """As SetF1 counts the different items of a list, they must not become one."""
+    lists = Recommendations(np.array([[5, 6], [1, 4], [-1, 5]], np.int32), NOBODYS)
+    written = lists_by_row(of.user_ids, of.candidate_ids, {"file": [lists]})
+    (found,) = ListTable(written, Path("x.parquet"), of).of("file", 1)
+    assert (found.items >= 4).tolist() == (lists.items >= 4).tolist()
+    assert found.items[0, 0] != found.items[0, 1]
+    assert found.strange.to_list() == ["old", None, None]
+    again = lists_by_row(of.user_ids, of.candidate_ids, {"file": [found]})
+    assert again.equals(written)
 
 
 def test_rows_that_are_not_the_lists_of_all_users_are_refused(of: EvaluationSet) -> None:

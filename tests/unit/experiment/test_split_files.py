@@ -269,11 +269,12 @@ def test_shares_that_are_refused(share: float | None, log: str, words: str, tmp_
     ("user", "item", "words"),
     [
         ("ann", "a b", 'item "a b" holds " ", which stands between items'),
-        ("ann", "a|b", "solution.csv would be read otherwise than it is: ids of true items hold"),
-        ("ann", "[a]", 'solution.csv: column "item": found "[a]" among the true items'),
-        (" ann", "a", 'sample_submission.csv would be refused: spaces stand around " ann"'),
+        ("ann", "a|b", 'solution.csv would be read otherwise than it is: item "a|b" holds what'),
+        ("ann", "a\tb", "would be read otherwise than it is: item 'a\\tb' holds what may stand"),
+        ("ann", "[a]", 'item "[a]" holds what may stand between items or around them (a space,'),
+        (" ann", "a", 'user " ann" begins or ends with a space'),
     ],
-)
+)  # fmt: skip
 def test_ids_that_cannot_be_read_again_are_refused(
     user: str, item: str, words: str, tmp_path: Path
 ) -> None:

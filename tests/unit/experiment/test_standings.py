@@ -46,13 +46,24 @@ def _folder(here: Path) -> None:
     small.write(here, FILES)
 
 
-def ranked(hits: dict[str, int], users: int = 30, metric: str = "MAP@1") -> Ranking:
-    """Return the ranking of submissions that hit the first so many users."""
+WIDTH = """
+def width(hits, n_relevant, k): return hits.sum()
+width.better = "neither"
+"""
+
+
+def hits_of(hits: dict[str, int], users: int = 30) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+    """Return a solution, and submissions that hit the first so many users."""
     solution = pl.DataFrame({"user": [f"u{n:02}" for n in range(users)], "items": "a"})
-    frames = {
+    return solution, {
         name: solution.with_columns(items=pl.Series(["a"] * n + ["b"] * (users - n)))
         for name, n in hits.items()
     }
+
+
+def ranked(hits: dict[str, int], users: int = 30, metric: str = "MAP@1") -> Ranking:
+    """Return the ranking of submissions that hit the first so many users."""
+    solution, frames = hits_of(hits, users)
     return harness.leaderboard(frames, solution=solution, metric=metric)
 
 
@@ -66,7 +77,8 @@ def test_two_are_compared_on_every_leaderboard() -> None:
     every, private = found.boards
     assert (every.name, private.name) == ("all", "Private")
     few = "Public: 1 user, and at least two are needed for a comparison"
-    assert found.notes == ("users whom the solution ignores: 1", few)
+    truth = "truth: one row an item, 4 users"
+    assert found.notes == (truth, "users whom the solution ignores: 1", few)
     assert list(ranks(every)) == ["good", "poor"]
     assert [one.mean for one in every.standings] == exactly([3 / 4, 3 / 8])
     assert [one.mean for one in private.standings] == exactly([2 / 3, 1 / 6])
@@ -89,6 +101,26 @@ def test_who_is_tied_and_how_far_a_rank_could_move() -> None:
     assert str(found).count("2–4") == 3
     for one in others:
         assert {one.submission, *one.tied} == {"two", "three", "other three"}
+
+
+@pytest.mark.parametrize("baseline", [None, "all", "none"])
+def test_where_neither_end_is_better_the_highest_is_first(baseline: str | None) -> None:
+    """30 hits of 30 are more than 5 and than none, whichever of a pair is compared with which."""
+    small.write(Path(), {"plugged.py": WIDTH})
+    solution, frames = hits_of({"all": 30, "few": 5, "none": 0})
+    by = {"solution": solution, "metric": "plugged:width@1"}
+    found = harness.compare(frames, baseline=baseline, **by)
+    (board,) = found.boards
+    assert ranks(board) == {"all": 1, "few": 2, "none": 3}
+    for one in board.standings:
+        assert one.best_rank <= one.rank <= one.worst_rank
+    first, *_, last = board.standings
+    assert (first.worst_rank, last.best_rank) == ((2, 2) if baseline == "none" else (1, 2))
+    assert board.comparison.better == "neither"
+    told = str(harness.leaderboard(frames, **by))
+    assert "rank 1 is the highest: by plugged:width@1 neither end is better" in told
+    assert "really higher" in told
+    assert "better to" not in told
 
 
 def test_what_other_draws_could_decide_is_said() -> None:
@@ -169,6 +201,7 @@ def test_a_note(files: str, note: str) -> None:
         ([{"a": "good.csv", "b": 3}], {}, 'submission "b"'),
         (THREE, {"baseline": "hlaf"}, 'no model "hlaf"; half'),
         (TWO, {"solution": None}, "good.csv: is no run; --solution SOLUTION; solution="),
+        (TWO, {"metric": "MAP@2", "k": 3}, "MAP@2 says its own cut-off; in Python, k="),
         (["run"], {"solution": None, "k": 3}, "k goes with submissions; solution="),
     ],
 )  # fmt: skip
@@ -183,6 +216,7 @@ def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -
         (["good.csv", "faulty.csv"], BY, "1 submission: two are needed; faulty.csv: SUB"),
         (["runs", "old"], {}, "2 folders of runs"),
         (TWO, {"solution": "solution.csv", "model": "x"}, "model goes with runs"),
+        (TWO, {"solution": "solution.csv", "metric": "MAP@2", "k": 3}, "says its own cut-off"),
     ],
 )
 def test_what_cannot_be_ranked_is_refused(of: Any, options: Any, words: str) -> None:
@@ -201,7 +235,7 @@ def test_a_submission_that_is_right_for_all_is_asked_about() -> None:
 
 def test_what_the_header_says_of_the_competition_is_said() -> None:
     """KION's columns: its metric and k."""
-    lists, true = "user_id,item_ids\nu1,1 2\nu2,2 1\n", "user_id,item_ids\nu1,1\nu2,2\n"
+    lists, true = "user_id,item_ids\n7,1 2\n8,2 1\n", "user_id,item_ids\n7,1\n8,2\n"
     small.write(Path(), {"a.csv": lists, "b.csv": lists.replace("1 2", "2 1"), "s.csv": true})
     found = harness.compare("a.csv", "b.csv", solution="s.csv")
     (note,) = [note for note in found.notes if "by the columns" in note]

@@ -77,7 +77,7 @@ GRADED = "user,item\nann,b\nann,a\n", "user,item,grade\nann,a,2\nann,b,0\nann,c,
         (GOOD, "user,items\nann,a b a a\n", "Recall@1", 1 / 2),
         (GOOD, "user,item\nann,a\nann,b\nann,a\nann,a\n", "Recall@1", 1 / 2),
         # A solution has no scores to go by: a 0 there drops nothing.
-        (GOOD, "user,item,score\nann,a,0\nann,b,1\n", "Recall@1", 1 / 2),
+        (GOOD, "user,item,price\nann,a,0\nann,b,9\n", "Recall@1", 1 / 2),
         # Ids are text: 1 is "1", in whatever file it is a number.
         (NUMBERS, pl.DataFrame({"user": [2, 1], "item": [[5], [8]]}), "MRR", 1 / 4),
         (CATEGORIES, "user,items\nann,a\nbob,b\n", "MRR@2", (1 / 2 + 1) / 2),
@@ -123,7 +123,7 @@ def test_grades_are_needed_by_some_metrics(tmp_path: Path) -> None:
 def test_things_that_are_no_file(tmp_path: Path) -> None:
     terms = Terms(solution=written(tmp_path, "solution", GOOD))
     os.mkfifo(tmp_path / "pipe.csv")
-    with refusal(DataError, "pipe.csv: is no file on disk; write it to one"):
+    with refusal(DataError, "pipe.csv", "a pipe or a device; write it to a file first"):
         lists_on_terms(tmp_path / "pipe.csv", terms)
 
 

@@ -12,15 +12,53 @@ from harness.config import Config
 from harness.core.errors import DataError, UsageError
 from harness.experiment.score import Scored
 from harness.experiment.terms import Terms
-from harness.submission.format import FORMATS, Named, of_competition, recognised
+from harness.submission.format import FORMATS, Format, Named, of_competition
+
+ROWS = {  # a user and a list of each competition
+    "hm": ("0a" * 32, "0706016001 0706016002"),
+    "ponpare": ("0a" * 16, "0b0b 0c0c"),
+    "kion": ("176549", "9728 15297"),
+    "santander": ("15889", "ind_cco_fin_ult1 ind_recibo_ult1"),
+    "expedia": ("12", "5 99"),
+    "outbrain": ("16874594", "66758 150083"),
+    "eedi": ("1869_B", "1672 2315"),
+    "llm-exam": ("0", "D A E"),
+    "instacart": ("17", "39276 None"),
+    "otto": ("12899779_clicks", "59625 1253524"),
+}
+
+
+def fits(known: Format, user: str, items: str) -> Format | None:
+    """Return the competition of a file with the header of a known one, and one row."""
+    cells = dict(zip(known.columns, ([user], [items]), strict=True))
+    return of_competition(known.columns, lambda column, most: cells[column])
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_competition_is_known_by_its_header(name: str) -> None:
+def test_a_competition_is_known_by_its_header_and_its_ids(name: str) -> None:
     known = FORMATS[name]
-    assert recognised(known.columns) == known
-    assert recognised([f" {column.upper()} " for column in known.columns]) == known
-    assert of_competition(["who", "what"]) is None
+    assert fits(known, *ROWS[name]) == known
+    padded = [f" {column.upper()} " for column in known.columns]
+    cells = dict(zip(padded, ([text] for text in ROWS[name]), strict=True))
+    assert of_competition(padded, lambda column, most: cells[column]) == known
+    assert of_competition(["who", "what"], lambda column, most: cells[column]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "user", "items"),
+    [
+        ("llm-exam", "u0", "p44 p47"),  # anyone's id,prediction
+        ("llm-exam", "0", "p44 p47"),
+        ("hm", "ann", "0706016001"),
+        ("kion", "u1", "1 2"),
+        ("kion", "1", "a b"),
+        ("kion", "1", "1 2 3 4 5 6 7 8 9 10 11"),  # lists of eleven
+        ("instacart", "4000000", "1 2"),  # beyond the last order
+        ("kion", "1", "9" * 5000),
+    ],
+)
+def test_a_general_header_is_anyones(name: str, user: str, items: str) -> None:
+    assert fits(FORMATS[name], user, items) is None
 
 
 def write(folder: Path, **files: str) -> None:
@@ -170,11 +208,11 @@ def test_an_evaluation_set_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     """Zed, whom no table has, may be in it."""
     write(tmp_path, users="user\nann\n", lists="user,items\nann,b\nzed,a\n")
     config = small.config(tmp_path, log=LOG + "ann,b,soon\n", data={"users": "users.csv"})
-    problems = harness.validate(tmp_path / "lists.csv", config=config).problems
-    (problem,) = [problem for problem in problems if problem.code == "SUB202"]
+    found = harness.validate(tmp_path / "lists.csv", config=config)
+    (problem,) = [problem for problem in found.problems if problem.code == "SUB202"]
     assert problem.value == "zed"
-    assert "whether the evaluation set has it cannot be told: " in problem.hint
-    assert 'log.csv: line 6, column "time": found "soon"' in problem.hint
+    assert "; without the evaluation set: " in found.checked
+    assert 'log.csv: line 6, column "time": found "soon"' in found.checked
 
 
 # What only a solution tells.

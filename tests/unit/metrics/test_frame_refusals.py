@@ -61,6 +61,10 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     ('recommendations: no column "position"|user, item|rank=', {"lists": ROWS, "rank": "position"}),
     ('recommendations: no column "item"|one, two|item=',
      {"lists": WIDE.rename({"item": "one"}).with_columns(two=pl.col("one"))}),
+    ('recommendations: no column "items"|did you mean "item"?|item=',
+     {"lists": WIDE, "truth": ROWS, "item": "items", "truth_item": "item"}),
+    ('truth: no column "items"|did you mean "item"?|truth_item=',
+     {"truth": WIDE, "truth_item": "items"}),
     ('truth: no column "grad"|user, item|grade=', {"truth": ROWS, "grade": "grad"}),
     ('truth: no column "user"|(another is named with truth_user="…")',
      {"truth": ROWS.rename(columns={"user": "customer"})}),
@@ -198,6 +202,9 @@ USAGE: list[tuple[str, dict[str, Any]]] = [
      {"truth": WIDE.with_columns(grade=1)}),
     ('recommendations: rank="place" names a column, but this is no frame', {"rank": "place"}),
     ('truth: grade="g" names a column', {"grade": "g"}),
+    *((f"{side}: {parameter} names a column, but this is no frame", {parameter: "name"})
+      for side, parameter in (("recommendations", "user"), ("recommendations", "item"),
+                              ("truth", "truth_user"), ("truth", "truth_item"))),
     *((f"recommendations: {parameter} takes a column's name; found {type(column).__name__}",
        {"lists": lists, parameter: column})
       for parameter, lists, column in (

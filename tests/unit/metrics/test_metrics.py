@@ -71,6 +71,16 @@ def test_apk_is_the_kernel_to_the_last_bit(ranked: list[int], truth: list[int], 
     assert apk(truth, ranked, k) == value("MAP", ranked, sorted(set(truth)), k)
 
 
+@given(ranked=lists, truth=truths, k=cuts)
+def test_the_f1_of_sets_counts_an_item_once(ranked: list[int], truth: list[int], k: int) -> None:
+    """F1 is the harmonic mean of |T ∩ S|/|S| and |T ∩ S|/|T|, S the set of what is listed."""
+    listed = {item for item in ranked[:k] if item >= 0}
+    hits = len(listed & set(truth))
+    precision, recall = hits / max(len(listed), 1), hits / max(len(truth), 1)
+    expected = 2 * precision * recall / (precision + recall) if hits else 0.0
+    assert value("SetF1", ranked, truth, k) == pytest.approx(expected, rel=1e-14)
+
+
 def test_mapk_is_the_mean_over_all_users_and_refuses_surplus_ones_and_none() -> None:
     assert mapk([["a"], [], ["c"]], [["a"], ["b"], ["x", "c"]]) == 0.5
     assert apk(range(1, 6), [6, 4, 7, 1, 2], 2) == 1 / 4  # ml_metrics' own test

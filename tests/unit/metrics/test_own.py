@@ -1,6 +1,10 @@
 """A person's own metric: a function in a file."""
 
+import shutil
+import sys
+from importlib import invalidate_caches
 from pathlib import Path
+from typing import Any
 
 import pytest
 import small
@@ -33,6 +37,7 @@ def cheats(hits, n_relevant, k):
 
 factor = 3
 '''
+RECORD = "own_shop.py,,\n"
 LISTS, TRUTH = {"ann": ["x", "a", "b"]}, {"ann": ["a", "b", "c"]}
 
 
@@ -94,6 +99,78 @@ def test_what_goes_wrong_in_it_is_told_with_its_arguments(
     arguments = f'"my_metrics:{function}"', "hits=[2 3] as ranks, n_relevant=3, k=3"
     with refusal(UsageError, *arguments, *named):
         evaluate(LISTS, TRUTH, parse(f"my_metrics:{function}@3", folder))
+
+
+# What tells its source.
+
+
+def digest(folder: Path, name: str = "mine", **files: str) -> str | None:
+    """Return the digest of a function in a folder of files."""
+    small.write(folder, {f"{name}.py": text for name, text in files.items()})
+    return parse(f"{name}:early@3", folder).definition.digest
+
+
+EARLY = "def early(hits, n_relevant, k):\n    return hits[:2].sum() / 2\n"
+HELPED = "from helper_of_own import first\ndef early(hits, *of): return first(hits)\n"
+FIRST = "def first(hits): return hits[:1].sum()\n"
+
+
+def test_a_digest_is_of_the_source_and_of_no_place(tmp_path: Path) -> None:
+    """Nor of how its lines end, or of what else lies beside it."""
+    known = digest(tmp_path / "a", mine=EARLY)
+    assert known is not None
+    assert digest(tmp_path / "b", mine=EARLY, other="x = 1\n") == known
+    assert parse(f"{tmp_path / 'b' / 'mine.py'}:early@3").definition.digest == known
+    (tmp_path / "b" / "mine.py").write_bytes(EARLY.replace("\n", "\r\n").encode())
+    assert digest(tmp_path / "b") == known
+    assert digest(tmp_path / "b", mine=EARLY.replace("2", "30")) not in (known, None)
+    assert parse("MAP@3").definition.digest is None
+
+
+def test_a_helper_counts_as_it_was_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While an older text of it is in memory, figures are by that one."""
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+    for first in (FIRST, FIRST.replace("1", "22"), FIRST):
+        monkeypatch.delitem(sys.modules, "helper_of_own", raising=False)
+        invalidate_caches()
+        found.append(digest(tmp_path, mine=HELPED, helper_of_own=first))
+    assert found[0] == found[2] != found[1]
+    assert None not in found
+    assert digest(tmp_path, helper_of_own=FIRST.replace("1", "333")) == found[0]
+
+
+def test_of_an_installed_package_the_version_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site-packages"
+    monkeypatch.syspath_prepend(site)
+    found = []
+    for version in ("1.0", "1.1", "1.0"):
+        info = f"Metadata-Version: 2.1\nName: own-shop\nVersion: {version}\n"
+        shutil.rmtree(site, ignore_errors=True)
+        small.write(site, {"own_shop.py": EARLY + f"# {len(found)}\n"})
+        small.write(site / f"own_shop-{version}.dist-info", {"METADATA": info, "RECORD": RECORD})
+        monkeypatch.delitem(sys.modules, "own_shop", raising=False)
+        invalidate_caches()
+        of_package = parse("own_shop:early@3", tmp_path).definition.digest
+        found.append((of_package, digest(tmp_path, mine="from own_shop import early\n")))
+    for one, other, again in zip(*found, strict=True):
+        assert one == again != other
+        assert one is not None
+
+
+def test_a_function_of_no_file_is_known_by_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for number in ("2", "3", "2"):
+        of: dict[str, Any] = {"__name__": "__main__"}
+        exec(EARLY.replace("2", number), of)  # noqa: S102
+        monkeypatch.setattr(sys.modules["__main__"], "early", of["early"], raising=False)
+        found.append(parse("__main__:early@3").definition.digest)
+    assert found[0] == found[2] != found[1]
+    assert None not in found
 
 
 @pytest.mark.parametrize(("source", "named"), [("1 / 0", "ZeroDivisionError"), ("def (", "Syntax")])

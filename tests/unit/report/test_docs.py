@@ -4,8 +4,9 @@ import inspect
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import small
@@ -14,8 +15,11 @@ from jsonschema import Draft202012Validator
 
 from harness.metrics import DEFINITIONS, DIVISORS
 from harness.metrics.conventions import CONVENTIONS
-from harness.report import docs, model_docs, schemas
+from harness.report import docs, documents, model_docs, schemas
 from harness.report.documents import DOCUMENTS
+from harness.stats import chance, pairwise
+from harness.submission.rules import RULES
+from harness.submission.rules.rule import Severity, Unit
 
 PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
 SECTIONS = dict(part.split("\n", 1) for part in PAGE.split("\n## ")[1:])
@@ -152,6 +156,38 @@ def test_each_is_a_schema_that_is_open(name: str) -> None:
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert '"additionalProperties": false' not in STORED[name]
+
+
+def properties(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every property of a schema by its name."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {}).items()
+    for part in schema.values() if isinstance(schema, dict) else schema:
+        if isinstance(part, dict | list):
+            yield from properties(part)
+
+
+def words_of(schema: Any) -> set[str]:
+    """Return the words of an enumeration, or of one that may be null."""
+    found = {word for part in schema.get("anyOf", ()) for word in part.get("enum", ())}
+    return found | set(schema.get("enum", ()))
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_description_names_no_word_that_its_enumeration_has_not(name: str) -> None:
+    for key, found in properties(json.loads(STORED[name])):
+        told = set(re.findall(r"`([^`]+)`", found.get("description", "")))
+        assert not words_of(found) or told - {"@k"} <= words_of(found), key
+
+
+def test_words_of_documents_are_those_of_the_types_that_make_them() -> None:
+    """A word that a type lacks, mypy finds where it is made; so no document lists words itself."""
+    assert "Literal[" not in inspect.getsource(documents)
+    made = {rule.severity for rule in RULES.values()}, {rule.of for rule in RULES.values()}
+    assert made == ({*get_args(Severity)}, {*get_args(Unit)})
+    schema = json.loads(STORED["run.json"])["$defs"]
+    assert words_of(schema["Verdict"]["properties"]["verdict"]) == {*get_args(chance.Word)}
+    assert words_of(schema["Pair"]["properties"]["verdict"]) == {*get_args(pairwise.Word)}
 
 
 def test_the_page_names_every_one() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 from checking import checked
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import harness
@@ -262,6 +262,7 @@ def test_every_user_who_is_alike_is_found(known: list[str], strangers: list[str]
     """Whichever ids the scan need not look at closely."""
     users = list(dict.fromkeys(one.strip(" \t\r") for one in known if one.strip(" \t\r")))
     others = [one for one in dict.fromkeys(strangers) if one.strip(" \t\r") not in ("", *users)]
+    assume(users and others)
     bare = pl.Series([one.strip(" \t\r") for one in others], dtype=pl.String)
     expected = len(Meanings(pl.Series(users, dtype=pl.String)).of(bare))
     solution = pl.DataFrame({"user": users, "items": ["a"] * len(users)})

@@ -25,9 +25,8 @@ def test_every_problem_has_its_place_its_count_and_its_cure(bad: Validation) -> 
     assert (
         problems.text(bad, 0.04)
         == """\
+checked as a file of users and items; lists, up to 12 items; 3 ids must be there; 3 items are known
 bad.csv   5 rows   3 errors, 1 warning   0.0 s
-checked as H&M Personalized Fashion Recommendations, Kaggle 2022; lists, up to 12 items; \
-3 ids must be there; 3 items are known
 
 SUB202  error     line 5, customer_id: "zoe" is none of the ids that are asked for
                   write the id as it is asked for; drop the row only if its user is not asked for

@@ -133,7 +133,7 @@ REFUSED: list[tuple[str, list[str]]] = [
     ("prediction\na b\n", ['one column, "prediction"', "two, the user and the items"]),
     (WIDE.replace(",", ";"), ['one column, "user;items"', "apart by ';': save it with commas"]),
     ("user,items\nann,a b\nbob,c,d\n", ["line 3 has 3 fields, expected 2 (user, items)"]),
-    ("who,Usage\nann,Public\n", ['column "who" holds the users', "--item-column"]),
+    ("who,Usage\nann,Public\n", ['no column "items"', "--item-column"]),
     ('user,item\nann,a\nann,""\nbob,c\n', ['column "item"', "line 3", "the id is missing"]),
     *((f"user,item,{column}\nann,a,1\nann,b,first\n",
        [f'column "{column}"', "line 3", '"first"', "a number; write one, or drop the row"])

@@ -1,0 +1,71 @@
+"""The forms of a command, such as of a run or of a file, and the options that go with one alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from harness.core.errors import UsageError
+
+RUN, FILE, CONFIG = "a run", "a file of lists", "a config"
+RUNS, SUBMISSIONS = "runs", "submissions and their --solution or --config"
+LOCAL, SPARK = "--engine local", "--engine spark"
+
+_OF_LISTS = (
+    *("CONFIG", "--config", "--set", "--solution", "--sample", "--items"),
+    *("--keep-users-without-items", "--separator", "--strict", "--force", "--k"),
+    *("--user-column", "--item-column", "--rank-column", "--score-column", "--row-order"),
+    *("--truth-user-column", "--truth-item-column", "--grade-column", "--ids"),
+)
+"""How lists in files are read, and what they are scored against: a run knows all that."""
+FORMS: dict[str, dict[str, tuple[str, ...]]] = {
+    "run": {
+        LOCAL: ("--memory", "--fail-fast", "--fresh", "--model", "--jobs", "--debug"),
+        SPARK: ("--master", "--remote", "--buckets", "--tables"),
+    },
+    "score": {RUN: (), FILE: (*_OF_LISTS, "--conventions", "--codabench", "--evalai")},
+    "explain": {
+        RUN: ("--model", "--repeat", "--fold"),
+        FILE: tuple(name for name in _OF_LISTS if name != "--k"),
+    },
+    "submit": {RUN: ("--fold",), CONFIG: ("--set", "--all-events")},
+    "compare": {
+        RUNS: ("--model", "--all-pairs", "--public-share", "--slices"),
+        SUBMISSIONS: _OF_LISTS,
+    },
+    "leaderboard": {
+        RUNS: ("--sort", "--model", "--evaluation-set"),
+        SUBMISSIONS: (*_OF_LISTS, "--correction", "--resamples", "--seed"),
+    },
+}
+"""The forms of each command, and the options that go with one alone; others go with all forms."""
+
+
+def refuse_other_forms(context: typer.Context, form: str, instead: str = "leave it out") -> None:
+    """Raise UsageError where an option is typed that goes with another form of the command.
+
+    Parameters
+    ----------
+    form : str
+        The form that the command has here.
+    instead : str
+        What to do about it.
+    """
+    typed = [
+        name_of(param)
+        for param in context.command.params
+        if getattr(context.get_parameter_source(param.name or ""), "name", "") == "COMMANDLINE"
+    ]
+    for other, options in FORMS[context.command.name or ""].items():
+        wrong = [name for name in typed if name in options]
+        if other != form and wrong:
+            goes = "goes" if len(wrong) == 1 else "go"
+            names = " and ".join(wrong)
+            raise UsageError(f"{names} {goes} with {other}, not with {form}: {instead}")
+
+
+def name_of(param: Any) -> str:
+    """Return the long name of an option, or how the help calls an argument."""
+    first: str = param.opts[0]
+    return first if first.startswith("-") else (param.metavar or first).strip("[]")

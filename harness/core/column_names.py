@@ -1,0 +1,104 @@
+"""What columns are usually called, in small letters without other signs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    role: tuple(names.split())
+    for role, names in {
+        "user": "userid user uid customerid custid customer customernumber clientid client "
+        "visitorid visitor memberid memberno member accountid account profileid buyerid buyer "
+        "useridhash reviewerid kundennummer kundenid kundennr kunde käuferid käufer clienteid "
+        "cliente utilisateur usuario sessionid session sid player viewer listener reader person "
+        "patient profile",
+        "item": "itemid item iid articleid article productid product productcode prodid prodnr "
+        "movieid movie skuid sku asin ean aid stockcode contentid trackid track songid song bookid "
+        "book isbn couponid couponidhash coupon viewcouponidhash merchantid businessid artistid "
+        "artikelid artikelnummer artikelnr artikel produktid produkt productoid producto produit "
+        "articulo game film title video news offer app recipe playlist",
+        "list": "items itemids prediction predictions predicted recommendations recommendation "
+        "recs recommended articles articleids products productids movies movieids labels",
+        "time": "time timestamp date datetime tdat ts eventtime createdat created when day "
+        "unixtime lastwatchdt idate eventtimestamp eventdate purchasedate orderdate ordertime "
+        "orderedat purchasedat viewedat invoicedate transactiondate unixreviewtime reviewtime "
+        "tscreated datum zeit zeitpunkt zeitstempel bestelldatum fecha hora dateachat data "
+        "updatedat",
+        "kind": "event eventtype type action behavior behaviour activity eventname "
+        "behaviortype behaviourtype actiontype purchaseflg purchaseflag",
+        "value": "rating stars score value overall",
+        "order": "orderid order ordernumber orderno invoice invoiceid invoiceno invoicenumber "
+        "transactionid basketid basket receiptid receipt bestellnummer bestellid rechnungsnummer",
+        "grade": "grade relevance relevant rel rating ratings label target score quantity qty "
+        "count value weight gain stars overall feedback clicked bought purchased isrelevant "
+        "relevancescore isbought purchase click like liked hit y ytrue gt interaction preference "
+        "plays playcount units amount watched ratio frequency response reordered converted "
+        "truth",
+    }.items()
+}
+"""Names by what the column holds; the first are preferred."""
+_ID_WORDS = ("idx", "index", "key", "code", "hash", "num", "nr", "no")
+_INDEX = re.compile(r"(unnamed: 0(\.\d+)?|index|level_\d+|__index_level_\d+__)?")
+
+
+def plain(name: str) -> str:
+    """Return a name in small letters, without other signs.
+
+    Examples
+    --------
+    >>> plain(" Customer_ID")
+    'customerid'
+    """
+    return re.sub(r"[\W_]", "", name.lower())
+
+
+def bare(name: str) -> str:
+    """Return a plain name without what only says that it is an id.
+
+    Examples
+    --------
+    >>> bare("item_idx"), bare("Book-Rating")
+    ('item', 'bookrating')
+    """
+    words = re.split(r"[\W_]+", name.strip().lower())
+    while len(words) > 1 and words[-1] in _ID_WORDS:
+        words.pop()
+    return "".join(words)
+
+
+def column_of(role: str, columns: Iterable[str]) -> str | None:
+    """Return the column whose name says best that it has a role.
+
+    Examples
+    --------
+    >>> column_of("user", ["movieId", "session", "userId"])
+    'userId'
+    """
+    names = list(columns)
+    by_name = {bare(name): name for name in reversed(names)}
+    by_name |= {plain(name): name for name in reversed(names)}
+    return next((by_name[name] for name in NAMES[role] if name in by_name), None)
+
+
+def has_role(column: str, roles: Collection[str]) -> bool:
+    """Return whether a column's name, or its last word, says that it has one of some roles.
+
+    Examples
+    --------
+    >>> has_role("Book-Rating", ["grade"]), has_role("rating_id", ["grade"])
+    (True, False)
+    """
+    last = re.split(r"[\W_]+", column.strip().lower())[-1]
+    return any(plain(column) in NAMES[role] or last in NAMES[role] for role in roles)
+
+
+def is_index(column: str) -> bool:
+    """Return whether a column is called as the index of a frame is, or has no name.
+
+    Examples
+    --------
+    >>> is_index("Unnamed: 0"), is_index(""), is_index("user")
+    (True, True, False)
+    """
+    return _INDEX.fullmatch(column.strip().lower()) is not None

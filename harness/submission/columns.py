@@ -1,0 +1,74 @@
+"""Which columns of a file hold the users and the items: by name, or as the only two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.core.column_names import column_of, has_role, is_index, plain
+from harness.delimited.stream import Refused
+
+_NEVER = ("usage", "rank", "score")
+"""Columns that hold neither users nor items."""
+
+
+def users_and_items(
+    header: Sequence[str], *, user: str | None = None, item: str | None = None
+) -> tuple[str, str]:
+    """Return the columns of the users and of the items, or of lists of items.
+
+    Names decide. Two columns without a telling name are the user and the items, in this order.
+    Indexes, times, ranks and scores are neither. The id of an order and a grade are one of the two
+    only if nothing else is.
+
+    Parameters
+    ----------
+    header : sequence of str
+    user, item : str, optional
+        Columns that a person has named.
+
+    Returns
+    -------
+    str, str
+        ``user`` or ``items`` where the header has too few columns: the caller says what is missing.
+
+    Raises
+    ------
+    Refused
+        Fault ``columns``: several columns may be meant.
+
+    Examples
+    --------
+    >>> users_and_items(["Unnamed: 0", "movieId", "userId", "score"])
+    ('userId', 'movieId')
+    >>> users_and_items(["id", "prediction"])
+    ('id', 'prediction')
+    """
+    names = [name.strip() for name in header]
+    free = [name for name in names if name not in (user, item) and not _neither(name)]
+    user = user or column_of("user", free)
+    free = [name for name in free if name != user]
+    if user is None and item is None and len(free) == 2 and column_of("list", free):
+        user = column_of("item", free)  # a list of items for each item
+        free = [name for name in free if name != user]
+    item = item or column_of("item", free) or column_of("list", free)
+    free = [name for name in free if name != item]
+    likely = [name for name in free if not has_role(name, ("order", "grade", "kind", "list"))]
+    needed = (user is None) + (item is None)
+    candidates = likely if len(likely) >= needed else free
+    if needed and len(candidates) > needed:
+        raise Refused("columns", ", ".join(candidates))
+    if user is None:
+        user = candidates.pop(0) if candidates else "user"
+    if item is None:
+        item = candidates.pop(0) if candidates else "items"
+    return user, item
+
+
+def item_column(header: Sequence[str]) -> str:
+    """Return the column of ids in a table of items: by name, else the first that is no index."""
+    named = column_of("item", header)
+    return named or next((name for name in header if not is_index(name)), header[0])
+
+
+def _neither(name: str) -> bool:
+    return is_index(name) or plain(name) in _NEVER or has_role(name, ("time",))

@@ -1,0 +1,462 @@
+"""Every option of every command: one line that shows what it changes, or that it is refused.
+
+A new option needs its example here, and a form in `harness.cli.forms` where it does not go with all
+forms of its command.
+"""
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import small
+from conftest import COMMAND, Cli, is_refused
+from small import LOG, POPULAR, RANDOM
+
+from harness import config as config_
+from harness.cli.forms import (
+    CONFIG,
+    FILE,
+    FORMS,
+    LOCAL,
+    RUN,
+    RUNS,
+    SPARK,
+    SUBMISSIONS,
+    name_of,
+)
+from harness.data.datasets import known
+from harness.experiment.run import run
+
+COMMANDS = COMMAND.commands  # type: ignore[attr-defined]
+FAILS = """
+class Raises:
+    def fit(self, train):
+        raise ZeroDivisionError("too few stars")
+
+    def recommend(self, users, k, draws, exclude=None):
+        return []
+"""
+FAILING = {"name": "fails", "use": "fails:Raises"}
+WINDOWS = {"space": {"window_days": [1, 2]}}
+FOLDS = {"strategy": "time", "valid_days": 1, "folds": 2}
+LONG = """user,item,rank
+ann,b,2
+ann,a,1
+bob,d,1
+bob,b,2
+cid,c,1
+cid,a,2
+"""
+FILES = {
+    "log.csv": LOG,
+    "days.csv": small.TO_TUNE,
+    "no-header.csv": small.TO_TUNE.partition("\n")[2],
+    "twice.csv": small.TO_TUNE.replace("\n", ",x,y,2020-01-01\n").replace(
+        "e,x,y,2020-01-01", "e,who,what,when"
+    ),
+    "fails.py": FAILS,
+    "two.toml": small.toml(POPULAR, RANDOM | {"repeats": 2}),
+    "kept.toml": small.toml(POPULAR, data={"cache": True}),
+    "fails.toml": small.toml(POPULAR, FAILING),
+    "folds.toml": small.toml(split=FOLDS),
+    "tuned.toml": small.toml(
+        POPULAR | WINDOWS, POPULAR | WINDOWS | {"name": "other"}, data={"events": "days.csv"}
+    ),
+    "again.toml": small.toml(POPULAR | WINDOWS, data={"events": "days.csv", "cache": True}),
+    "lists.csv": "user,items\nann,b a e\nbob,d b\ncid,a b\n",
+    "other.csv": "user,items\nann,a b\nbob,b b\ncid,c b\n",
+    "wrong.csv": "user,items\nann,a b\nann,b\nbob,d\ncid,a\n",
+    "nan.csv": "user,items\nann,a b\nbob,nan\ncid,a\n",
+    "long.csv": LONG,
+    "long-2.csv": LONG.replace("ann,b", "ann,c"),
+    "truth.csv": "user,items\nann,b\nbob,d\ncid,a\nzoe,\n",
+    "graded.csv": "user,item,rating\nann,a,0\nann,b,2\nbob,d,1\ncid,a,1\n",
+    "wider.csv": "user,item,who,what\nann,b,bob,a1 b2\nbob,d,cid,c3\ncid,a,bob,b2\n",
+    "spaced.csv": "user,items\nann\u200b,b a\nbob,d\ncid,a\n",
+    "others.csv": "user,items\nyan,b\nzoe,a\n",
+    "commas.csv": 'user,items\nann,"b,a"\nbob,"d,b"\n',
+    "items.csv": "item\na\nb\nc\nd\n",
+    "thesis/chapter.doc": "",
+    "real/transactions_train.csv": "mine",
+    "done.toml": "",
+}
+
+BY = "--solution truth.csv"
+EXAMPLES: dict[str, dict[str, str]] = {
+    # A line, and what it is compared with: the same with an option.
+    "synth hm --out new --users 20 --items 10 --events 90": {
+        "--out": "--out newer",
+        "--users": "--users 21",
+        "--items": "--items 11",
+        "--events": "--events 91",
+        "--seed": "--seed 1",
+        "--gzip": "--gzip",
+        "--quiet": "--quiet",
+    },
+    "synth hm --out real --users 20 --items 10 --events 90": {"--force": "--force"},
+    "init days.csv": {"--out": "--out new.toml", "--quiet": "--quiet"},
+    "init days.csv --out done.toml": {"--force": "--force"},
+    "init twice.csv": {
+        "--user-column": "--user-column who",
+        "--item-column": "--item-column what",
+        "--time-column": "--time-column when",
+        "--time-format": "--time-format epoch_s",
+        "--separator": "--separator ;",
+        "--encoding": "--encoding latin-1",
+    },
+    "init no-header.csv": {"--header": "--header user,item,time"},
+    "run": {"--config": "--config two.toml"},
+    "run two.toml": {
+        "--out": "--out new",
+        "--set": "--set evaluation.k=1",
+        "--memory": "--memory 1KB",
+        "--master": "--master local[2]",
+        "--remote": "--remote sc://host",
+        "--buckets": "--buckets 2",
+        "--tables": "--tables hdfs://run",
+        "--model": "--model popular",
+        "--jobs": "--jobs 0",
+        "--recommendations": "--no-recommendations",
+        "--quiet": "--quiet",
+        "--verbose": "--verbose",
+        "--format": "--format csv",
+    },
+    "run folds.toml": {"--engine": "--engine spark"},
+    "run fails.toml": {"--fail-fast": "--fail-fast", "--debug": "--debug"},
+    "run kept.toml": {"--fresh": "--fresh"},
+    "tune": {"--config": "--config tuned.toml --trials 1"},
+    "tune tuned.toml --trials 1": {
+        "--model": "--model other",
+        "--trials": "--trials 2",
+        "--search": "--search grid",
+        "--set": "--set evaluation.k=1",
+        "--out": "--out new.toml",
+        "--jobs": "--jobs 0",
+        "--quiet": "--quiet",
+        "--verbose": "--verbose",
+        "--format": "--format csv",
+    },
+    "tune tuned.toml --trials 1 --out done.toml": {"--force": "--force"},
+    "tune again.toml --trials 1 --out new.toml": {"--fresh": "--fresh"},
+    "compare one": {
+        "--model": "--model popular",
+        "--baseline": "--baseline random",
+        "--metric": "--metric Recall@2",
+        "--correction": "--correction bh",
+        "--resamples": "--resamples 200",
+        "--seed": "--seed 7",
+        "--public-share": "--public-share 0.5",
+        "--slices": "--slices activity",
+        "--verbose": "--verbose",
+        "--format": "--format csv",
+    },
+    "compare one --baseline popular": {"--all-pairs": "--all-pairs"},
+    "compare lists.csv other.csv": {
+        "--solution": "--solution truth.csv",
+        "--config": "--config two.toml",
+    },
+    f"compare lists.csv other.csv {BY}": {
+        "--sample": "--sample others.csv",
+        "--items": "--items items.csv",
+        "--k": "--k 1",
+        "--keep-users-without-items": "--keep-users-without-items",
+        "--separator": "--separator ,",
+        "--strict": "--strict",
+    },
+    f"compare lists.csv wrong.csv {BY}": {"--force": "--force"},
+    f"compare spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
+    "compare long.csv long-2.csv --solution wider.csv": {
+        "--truth-user-column": "--truth-user-column who",
+        "--truth-item-column": "--truth-item-column what",
+    },
+    "compare long.csv long-2.csv --solution graded.csv": {
+        "--grade-column": "--grade-column rating"
+    },
+    f"compare long.csv long-2.csv {BY}": {
+        "--user-column": "--user-column item",
+        "--item-column": "--item-column rank",
+        "--rank-column": "--rank-column item",
+        "--score-column": "--score-column rank",
+        "--row-order": "--row-order",
+    },
+    "compare lists.csv other.csv --config two.toml": {"--set": "--set evaluation.k=1"},
+    "check one": {"--at-least": "--at-least 'MAP@2 of popular >= 0'"},
+    "check one --at-least 'MAP@2 of popular >= 0'": {"--format": "--format csv"},
+    "leaderboard .": {
+        "--metric": "--metric Recall@2",
+        "--sort": "--sort model",
+        "--model": "--model popular",
+        "--evaluation-set": "--evaluation-set none",
+        "--format": "--format csv",
+    },
+    "leaderboard lists.csv other.csv": {
+        "--solution": "--solution truth.csv",
+        "--config": "--config two.toml",
+    },
+    f"leaderboard lists.csv other.csv {BY}": {
+        "--sample": "--sample others.csv",
+        "--items": "--items items.csv",
+        "--k": "--k 1",
+        "--keep-users-without-items": "--keep-users-without-items",
+        "--separator": "--separator ,",
+        "--strict": "--strict",
+        "--correction": "--correction bh",
+        "--resamples": "--resamples 200",
+        "--seed": "--seed 7",
+    },
+    f"leaderboard lists.csv other.csv wrong.csv {BY}": {"--force": "--force"},
+    f"leaderboard spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
+    "leaderboard long.csv long-2.csv --solution wider.csv": {
+        "--truth-user-column": "--truth-user-column who",
+        "--truth-item-column": "--truth-item-column what",
+    },
+    "leaderboard long.csv long-2.csv --solution graded.csv": {
+        "--grade-column": "--grade-column rating"
+    },
+    f"leaderboard long.csv long-2.csv {BY}": {
+        "--user-column": "--user-column item",
+        "--item-column": "--item-column rank",
+        "--rank-column": "--rank-column item",
+        "--score-column": "--score-column rank",
+        "--row-order": "--row-order",
+    },
+    "leaderboard lists.csv other.csv --config two.toml": {"--set": "--set evaluation.k=1"},
+    "score lists.csv": {"--solution": "--solution truth.csv", "--config": "--config two.toml"},
+    f"score lists.csv {BY}": {
+        "--sample": "--sample others.csv",
+        "--items": "--items items.csv",
+        "--metric": "--metric MAP@1",
+        "--k": "--k 1",
+        "--conventions": "--conventions",
+        "--keep-users-without-items": "--keep-users-without-items",
+        "--separator": "--separator ,",
+        "--codabench": "--codabench new",
+        "--evalai": "--evalai new.json",
+        "--verbose": "--verbose",
+        "--format": "--format csv",
+    },
+    f"score other.csv {BY}": {"--strict": "--strict"},
+    f"score wrong.csv {BY}": {"--force": "--force"},
+    f"score spaced.csv {BY}": {"--ids": "--ids exact"},
+    "score long.csv --solution wider.csv": {
+        "--truth-user-column": "--truth-user-column who",
+        "--truth-item-column": "--truth-item-column what",
+    },
+    "score long.csv --solution graded.csv": {"--grade-column": "--grade-column rating"},
+    f"score long.csv {BY}": {
+        "--user-column": "--user-column item",
+        "--item-column": "--item-column rank",
+        "--rank-column": "--rank-column item",
+        "--score-column": "--score-column rank",
+        "--row-order": "--row-order",
+    },
+    "score wrong.csv folds.toml": {"--set": "--set evaluation.k=1", "--quiet": "--quiet"},
+    "explain lists.csv --user ann": {
+        "--solution": "--solution truth.csv",
+        "--config": "--config two.toml",
+    },
+    f"explain lists.csv {BY}": {
+        "--user": "--user ann",
+        "--worst": "--worst 1",
+        "--best": "--best 1",
+    },
+    f"explain lists.csv --user ann {BY}": {
+        "--metric": "--metric MAP@1",
+        "--k": "--k 1",
+        "--separator": "--separator ,",
+        "--verbose": "--verbose",
+        "--format": "--format csv",
+    },
+    f"explain lists.csv --user zoe {BY}": {
+        "--keep-users-without-items": "--keep-users-without-items"
+    },
+    f"explain spaced.csv --user bob {BY}": {"--ids": "--ids exact"},
+    "explain long.csv --user ann --solution wider.csv": {
+        "--truth-user-column": "--truth-user-column who",
+        "--truth-item-column": "--truth-item-column what",
+    },
+    "explain long.csv --user ann --solution graded.csv": {
+        "--grade-column": "--grade-column rating"
+    },
+    f"explain long.csv --user ann {BY}": {
+        "--user-column": "--user-column item",
+        "--item-column": "--item-column rank",
+        "--rank-column": "--rank-column item",
+        "--score-column": "--score-column rank",
+        "--row-order": "--row-order",
+    },
+    f"explain nan.csv --user ann {BY}": {"--quiet": "--quiet"},
+    "explain lists.csv two.toml --user ann": {"--set": "--set evaluation.k=1"},
+    "explain one --user ann": {"--model": "--model popular"},
+    "explain one --user ann --model random": {"--repeat": "--repeat 1", "--fold": "--fold 1"},
+    "report one": {"--out": "--out new.html", "--quiet": "--quiet"},
+    "validate lists.csv": {"--config": "--config two.toml", "--solution": "--solution commas.csv"},
+    f"validate lists.csv {BY}": {
+        "--sample": "--sample others.csv",
+        "--items": "--items items.csv",
+        "--k": "--k 1",
+        "--separator": "--separator ,",
+        "--verbose": "--verbose",
+        "--format": "--format csv",
+    },
+    f"validate other.csv {BY}": {"--strict": "--strict", "--fix": "--fix new.csv"},
+    f"validate spaced.csv {BY}": {"--ids": "--ids exact"},
+    "validate long.csv --solution wider.csv": {
+        "--truth-user-column": "--truth-user-column who",
+        "--truth-item-column": "--truth-item-column what",
+    },
+    "validate long.csv --solution graded.csv": {"--grade-column": "--grade-column rating"},
+    f"validate long.csv {BY}": {
+        "--user-column": "--user-column item",
+        "--item-column": "--item-column rank",
+        "--rank-column": "--rank-column item",
+        "--score-column": "--score-column rank",
+        "--row-order": "--row-order",
+    },
+    "validate lists.csv folds.toml": {"--set": "--set evaluation.k=1", "--quiet": "--quiet"},
+    "submit --model popular --out new.csv": {"--config": "--config two.toml"},
+    "submit two.toml --out new.csv": {"--model": "--model popular"},
+    "submit two.toml --model random": {"--out": "--out new.csv"},
+    "submit two.toml --model random --out new.csv": {
+        "--repeat": "--repeat 1",
+        "--fold": "--fold 1",
+        "--all-events": "--all-events",
+        "--set": "--set evaluation.k=1",
+        "--quiet": "--quiet",
+        "--verbose": "--verbose",
+    },
+    "split --out new": {"--config": "--config two.toml"},
+    "split two.toml": {"--out": "--out new"},
+    "split two.toml --out new": {
+        "--public-share": "--public-share 0.6",
+        "--set": "--set evaluation.k=1",
+        "--quiet": "--quiet",
+        "--verbose": "--verbose",
+    },
+    "fetch ml-100k": {"--out": "--out thesis", "--quiet": "--quiet"},
+    "list layouts": {"--format": "--format csv"},
+}
+AS_IT_IS = {(command, "--quiet") for command in ("check", "compare", "leaderboard")}
+"""They print their result alone anyway, but for a warning of a cache that others can write to."""
+TYPED = {"--jobs": "--jobs 1"}
+"""What an option is typed with where its example is refused by the option parser already."""
+FORM_OF = {
+    ("run", LOCAL): "run two.toml",
+    ("run", SPARK): "run two.toml --engine spark",
+    ("score", RUN): "score one",
+    ("score", FILE): f"score lists.csv {BY}",
+    ("explain", RUN): "explain one --user ann",
+    ("explain", FILE): f"explain lists.csv --user ann {BY}",
+    ("submit", RUN): "submit one --model popular --out new.csv",
+    ("submit", CONFIG): "submit two.toml --model popular --out new.csv",
+    ("compare", RUNS): "compare one",
+    ("compare", SUBMISSIONS): f"compare lists.csv other.csv {BY}",
+    ("leaderboard", RUNS): "leaderboard .",
+    ("leaderboard", SUBMISSIONS): f"leaderboard lists.csv other.csv {BY}",
+}
+"""A line in each form of a command."""
+
+
+def typed_for(command: str) -> dict[str, str]:
+    """Return what is typed for each option of a command, of its examples."""
+    examples = [own for line, own in EXAMPLES.items() if line.split()[0] == command]
+    return {option: typed for own in examples for option, typed in own.items()}
+
+
+Done = tuple[int, str, str, dict[str, bytes]]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = small.write(tmp_path_factory.mktemp("made"), FILES)
+    run(config_.read(folder / "two.toml")).write(folder / "one")
+    for name, size in known("ml-100k").files.items():
+        path = folder / "data" / "ml-100k" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            file.truncate(size)
+    return folder
+
+
+class Folder:
+    """A folder in which lines are typed, one after the other, and which each finds as it was."""
+
+    def __init__(self, cli: Cli, folder: Path) -> None:
+        self.cli, self.folder = cli, folder
+        self.files = dict(self.now())
+
+    def now(self) -> Iterator[tuple[str, bytes]]:
+        for path in sorted(self.folder.rglob("*")):
+            name = str(path.relative_to(self.folder))
+            if path.is_file() and not {"__pycache__", "data"} & set(path.parts):
+                yield name, path.read_bytes()
+
+    def typed(self, line: str) -> Done:
+        """Return the status, what is printed, seconds and sizes apart, and what is written."""
+        status, *texts = self.cli(*shlex.split(line))
+        out, err = (re.sub(r"[\d.]+ s\b|[\d,]+ bytes|0x\w+", "…", text) for text in texts)
+        after = dict(self.now())
+        for name in after.keys() - self.files.keys():
+            (self.folder / name).unlink()
+        for folder in sorted(self.folder.rglob("*"), reverse=True):
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+        for name in self.files:
+            if after.get(name) != self.files[name]:
+                (self.folder / name).write_bytes(self.files[name])
+        written = {
+            name: content if name.endswith((".csv", ".toml")) else b""
+            for name, content in after.items()
+            if self.files.get(name) != content
+        }
+        return status, out, err, written
+
+
+@pytest.fixture
+def folder(made: Path, here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
+    shutil.copytree(made, here, dirs_exist_ok=True)
+    return Folder(cli, here)
+
+
+def test_every_option_has_an_example() -> None:
+    options = {
+        (name, name_of(param))
+        for name, command in COMMANDS.items()
+        for param in command.params
+        if name_of(param).startswith("-")
+    }
+    shown = {(name, option) for name in COMMANDS for option in typed_for(name)}
+    assert shown | AS_IT_IS == options
+    assert len(shown) == sum(map(len, EXAMPLES.values()))
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_an_option_changes_what_is_done_or_is_refused(folder: Folder, line: str) -> None:
+    folder.typed(line)  # what is kept of it is taken up from here on
+    plain = folder.typed(line)
+    assert folder.typed(line) == plain
+    for typed in EXAMPLES[line].values():
+        assert folder.typed(f"{line} {typed}") != plain, typed
+
+
+def test_every_form_has_a_line_and_its_options_are_options() -> None:
+    assert set(FORM_OF) == {(name, form) for name, forms in FORMS.items() for form in forms}
+    options = {name_of(param) for command in COMMANDS.values() for param in command.params}
+    named = {option for forms in FORMS.values() for own in forms.values() for option in own}
+    assert named <= options
+
+
+@pytest.mark.parametrize(("command", "form"), FORM_OF)
+def test_an_option_of_another_form_is_refused(folder: Folder, command: str, form: str) -> None:
+    """What it goes with is said, and nothing is written."""
+    line, examples = FORM_OF[command, form], typed_for(command) | TYPED
+    makes_the_other = {"--solution", "--config"} if form == RUNS else set()
+    for other, options in FORMS[command].items():
+        for option in set(options) & set(examples) - makes_the_other if other != form else ():
+            *done, written = folder.typed(f"{line} {examples[option]}")
+            is_refused(tuple(done), f"{option} goes with {other}, not with {form}: ")
+            assert written == {}

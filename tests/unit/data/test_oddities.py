@@ -1,0 +1,121 @@
+"""What is noted of a log: ids that are words for nothing, and rows that stand twice."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+
+from harness import config as config_
+from harness.data import bucketing
+from harness.data.buckets import prepared
+from harness.data.loading import load
+
+HEAD = "user,item,time"
+LOG = f"""{HEAD}
+NULL,a,2020-01-01
+NULL,b,2020-01-02
+nan,a,2020-01-02
+ann,N/A,2020-01-03
+ann,a,2020-01-04
+nana,\\N,2020-01-05
+"""
+WORDS = (
+    'of 6 events the user "NULL" has 2, the user "nan" 1, the item "N/A" 1 and the item "\\N" 1: '
+    "if these are missing values, "
+)
+
+
+def notes(folder: Path, log: str, **data: Any) -> tuple[str, ...]:
+    """Return what is noted of a log in memory; in buckets it must be the same."""
+    layout = small.config(folder, log=log, data=data).layout()
+    with pytest.MonkeyPatch.context() as patch, prepared_in_four(patch, layout) as made:
+        in_buckets = made.empty().notes
+    found = load(layout).notes
+    assert found == in_buckets
+    return found
+
+
+def prepared_in_four(patch: pytest.MonkeyPatch, layout: Any) -> Any:
+    patch.setattr(bucketing, "bucket_count", lambda events: 4)
+    return prepared(layout, kept=False)
+
+
+@pytest.mark.parametrize("where", [{}, {"item": {"empty": False}, "user": {"not": ["bob"]}}])
+def test_words_for_missing_ids_are_noted_with_what_leaves_them_out(
+    tmp_path: Path, where: dict[str, Any]
+) -> None:
+    (note,) = notes(tmp_path, LOG, where=where)
+    place = "under [data]" + ", in place of the one that is there," * bool(where)
+    text = note.removeprefix(WORDS).removesuffix(f" {place} leaves them out")
+    left_out = tomllib.loads(text)["where"]
+    assert left_out == {
+        "item": {"not": ["N/A", "\\N"]},
+        "user": {"not": [*["bob"] * bool(where), "NULL", "nan"]},
+    }
+    (told,) = notes(tmp_path, LOG, where=left_out)
+    assert told.startswith("log.csv: 5 of 6 rows left out")
+
+
+def test_tables_that_name_a_column_otherwise_are_to_be_mended(tmp_path: Path) -> None:
+    module = """
+from harness.layouts import Layout, events
+
+Shop = Layout(
+    name="shop",
+    events=(
+        events("one.csv", user="user", item="item", time="time", type="sale"),
+        events("two.csv", user="who", item="item", time="time", type="view"),
+    ),
+)
+"""
+    two = "who,item,time\nNA,a,2020-01-01\n"
+    small.write(tmp_path, {"mine.py": module, "one.csv": LOG, "two.csv": two})
+    keys = {"layout": "mine:Shop", "path": ".", "cache": False}
+    (note,) = load(config_.parse(small.values() | {"data": keys}, tmp_path).layout()).notes
+    assert note.startswith('of 7 events the user "NA" has 1, the user "NULL" 2,')
+    assert note.endswith("if these are missing values, remove them from the files of the log")
+
+
+def equal(rows: str, head: str = HEAD) -> str:
+    return f"{head}\n" + "".join(f"{row}\n" for row in rows.split())
+
+
+BOTH = {"kind": "kind", "value": "stars"}
+MOMENT = "ann,a,2020-01-01T10:00"
+
+
+@pytest.mark.parametrize(
+    ("log", "data", "repeated", "same"),
+    [
+        # A time of a day: one row that stands twice is told, and three of four.
+        (equal(f"{MOMENT} {MOMENT} bob,a,2020-01-01T10:00"), {}, "1 of 3 events is", "and time"),
+        (equal(f"{MOMENT} " * 4), {}, "3 of 4 events are", "item and time"),
+        # Dates alone: two in one basket are none, half of the log is.
+        (equal("ann,a,2020-01-01 ann,a,2020-01-01 ann,b,2020-01-02"), {}, "", ""),
+        (equal("ann,a,2020-01-01 ann,b,2020-01-01 " * 2), {}, "2 of 4 events are", "item and time"),
+        # Another item, user, time, type or value is another event.
+        (equal(f"{MOMENT} ann,b,2020-01-01T10:00 bob,b,2020-01-01T10:00"), {}, "", ""),
+        (equal(f"{MOMENT},x,1 {MOMENT},y,1 {MOMENT},x,2 {MOMENT},x,1", f"{HEAD},kind,stars"),
+         BOTH, "1 of 4 events is", "time, event type and value"),
+        (equal(f"{MOMENT},x,1 {MOMENT},y,1 {MOMENT},x,2", f"{HEAD},kind,stars"),
+         BOTH, "", ""),
+    ],
+)  # fmt: skip
+def test_rows_that_stand_twice(
+    tmp_path: Path, log: str, data: dict[str, Any], repeated: str, same: str
+) -> None:
+    found = [note for note in notes(tmp_path, log, **data) if "equal" in note]
+    expected = f"{repeated} equal to {'another one' if 'is' in repeated else 'others'} (the same"
+    assert [note.startswith(expected) for note in found] == [True] * bool(repeated)
+    assert all(f" {same}), and each counts: if rows were" in note for note in found)
+
+
+def test_rows_in_the_order_of_the_file_are_compared_by_value_too(tmp_path: Path) -> None:
+    """The third stands behind the second, whose value differs, and is equal to the first."""
+    log = equal(f"{MOMENT},1 {MOMENT},2 {MOMENT},1", f"{HEAD},stars")
+    last = {"strategy": "last_n", "n": 1, "ties": "file"}
+    layout = small.config(tmp_path, log=log, split=last, data={"value": "stars"}).layout()
+    (note,) = load(layout).notes
+    assert note.startswith("1 of 3 events is equal to another one (the same user, item, time and v")

@@ -1,0 +1,143 @@
+"""validate finds errors exactly where score refuses the file, whatever both of them know."""
+
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import polars as pl
+import pytest
+import small
+from hypothesis import HealthCheck, given, settings
+
+import harness
+from harness.core.errors import HarnessError
+
+LOG = """user,item,time
+100001,0700,2020-01-01
+100001,0701,2020-01-01
+100002,0701,2020-01-02
+100003,0702,2020-01-02
+100001,0702,2020-01-09
+100002,0700,2020-01-09
+100003,0701,2020-01-09
+"""
+TRUE = "user,item\n100001,0702\n100002,0700\n100003,0701\n"
+USAGE = "user,item,Usage\n100001,0702,Public\n100002,0700,Private\n100003,0701,Ignored\n"
+KNOWS = {
+    "events": {"config": "events.toml"},
+    "events and tables": {"config": "tables.toml"},
+    "a table of all users and one of some items": {"config": "some.toml"},
+    "columns and a solution": {"config": "columns.toml", "solution": "true.csv"},
+    "a solution": {"solution": "true.csv"},
+    "a solution and a sample": {"solution": "true.csv", "sample": "sample.csv"},
+    "a solution and items": {"solution": "true.csv", "items": "items.csv"},
+    "all three": {"solution": "true.csv", "sample": "sample.csv", "items": "items.csv"},
+    "a solution with leaderboards": {"solution": "usage.csv"},
+}
+HEADERS = ["user,item", "user,items", "customer_id,prediction", "id,prediction", "item,user",
+           "user_id,item_ids", "user,item,rank", "user,item,score", "a,b,c", ",user,item",
+           "order_id,products"]  # fmt: skip
+USERS = [
+    "100001",
+    "100002",
+    "100003",
+    "100001.0",
+    "100004",
+    " 100002",
+    "1E+05",
+    "",
+    "ann",
+    "0100003",
+]
+ITEMS = ["0700", "0701", "0702", "700", "0701.0", "0799", "", "x", "0700 0701", "0702 0702", "nan",
+         '"[\'0700\', \'0701\']"', "0700;0701"]  # fmt: skip
+OPTIONS: dict[str, list[Any]] = {
+    "strict": [False, True],
+    "row_order": [False, True],
+    "user_column": [None, "user", "item"],
+    "item_column": [None, "item", "items"],
+    "rank_column": [None, "rank", "item"],
+    "score_column": [None, "score", "user"],
+    "separator": [None, ";", ","],
+    "ids": [None, "exact"],
+    "truth_user_column": [None, "user"],
+    "grade_column": [None, "none", "item"],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checks")
+    sections = {"evaluation": {"k": 2, "metrics": ["MAP@2"]}}
+    tables = {"users": "users.csv", "items": "items.csv"}
+    files = {
+        "log.csv": LOG,
+        "true.csv": TRUE,
+        "usage.csv": USAGE,
+        "sample.csv": "user,items\n100001,\n100002,\n100003,\n",
+        "users.csv": "user\n100001\n100002\n100003\n100004\n",
+        "items.csv": "item,name\n0700,a\n0701,b\n0702,c\n",
+        "few.csv": "item,name\n0700,a\n",
+        "events.toml": small.toml(data={"events": "log.csv"}, **sections),
+        "tables.toml": small.toml(data={"events": "log.csv"} | tables, **sections),
+        "some.toml": small.toml(data={"events": "log.csv", "items": "few.csv"}, **sections),
+        "columns.toml": '[submission]\nuser = "user"\nitems = "items"\n',
+    }
+    return small.write(folder, files)
+
+
+def refused(folder: Path, knows: dict[str, str], options: dict[str, Any]) -> tuple[bool, ...]:
+    """Return whether validate finds errors, and whether score refuses the file."""
+    named = {name: folder / file for name, file in knows.items()}
+    path = folder / "lists.csv"
+    try:
+        found = not harness.validate(path, **named, **options).valid
+    except HarnessError:
+        found = True
+    try:
+        harness.score(path, **named, **options)
+    except HarnessError:
+        return found, True
+    return found, False
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_both_say_the_same(folder: Path, data: st.DataObject) -> None:
+    header = data.draw(st.sampled_from(HEADERS))
+    columns = header.count(",") + 1
+    rows = []
+    for n in range(data.draw(st.integers(1, 5))):
+        user, item = data.draw(st.sampled_from(USERS)), data.draw(st.sampled_from(ITEMS))
+        cells = [item, user] if header == "item,user" else [user, item]
+        rows.append(",".join(["0", *cells] if header[0] == "," else [*cells, str(n + 1)][:columns]))
+    (folder / "lists.csv").write_text("\n".join([header, *rows]) + "\n")
+    options = {name: data.draw(st.sampled_from(values)) for name, values in OPTIONS.items()}
+    options = {name: value for name, value in options.items() if value}
+    knows = data.draw(st.sampled_from(sorted(KNOWS)))
+    found, score_refuses = refused(folder, KNOWS[knows], options)
+    assert found == score_refuses
+
+
+@pytest.mark.parametrize("knows", ["events", "events and tables"])
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ("customer_id,prediction\n100001,0702\n100002,0700\n100003,0701\n", True),  # nobody's H&M
+        ("user,items\n100001.0,0702\n100002.0,0700\n100003.0,0701\n", False),
+        ("user,items\nann,0702\n", False),  # nobody who is known
+    ],
+)
+def test_files_that_only_one_of_them_refused(
+    folder: Path, knows: str, text: str, valid: bool
+) -> None:
+    if knows == "events and tables":
+        text += "100004,0700\n"  # whom the table of users has
+    (folder / "lists.csv").write_text(text)
+    assert refused(folder, KNOWS[knows], {}) == (not valid, not valid)
+
+
+def test_lists_of_nobody_who_is_known_are_an_error(folder: Path) -> None:
+    lists, true = pl.DataFrame({"user": ["ann"], "items": ["0702"]}), folder / "true.csv"
+    (problem,) = harness.validate(lists, solution=true).errors
+    assert problem.code == "SUB212"
