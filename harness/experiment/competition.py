@@ -116,7 +116,10 @@ def _format(config: Config, sample: Path | None) -> Format | None:
     if wanted is None and sample is not None:
         wanted = of_sample(sample)
     # A run's config.toml has the defaults in; a sample that is there has told its columns above.
-    if wanted is None and own.model_copy(update={"sample": None}) == SubmissionConfig():
+    if (
+        wanted is None
+        and own.model_copy(update={"sample": None, "ids": None}) == SubmissionConfig()
+    ):
         return None  # the file's own header will say
     return format.as_said(own, wanted or format.generic("user", "item"))
 

@@ -195,6 +195,7 @@ def _validated_by(terms: Terms) -> str:
     own = {"config": config, "solution": solution, "sample": terms.sample, "items": terms.items}
     if config is None and solution is None:
         return ""
+    own["ids"] = terms.ids
     return shlex.join(w for n, path in own.items() if path for w in (f"--{n}", str(path)))
 
 

@@ -138,15 +138,15 @@ def odd(name: str, found: Recommendations, evaluation_set: EvaluationSet) -> tup
     return tuple(f'model "{name}": {told}' for told in (*counts, *found.warnings))
 
 
-_OF_PLACES = ("SUB303", "SUB315", "SUB316", "SUB319")
-"""Warnings of rules after which an item stands elsewhere than its file may have meant."""
+_OF_ITEMS = ("SUB303", "SUB315", "SUB316", "SUB319", "SUB320")
+"""Warnings of rules after which an item may be another, or stand elsewhere, than was meant."""
 
 
 def _warnings(found: Examined) -> tuple[str, ...]:
-    """Return what is odd about the places of items, as `harness score` says it."""
+    """Return what is odd about items and their places, as `harness score` says it."""
     words = {"SUB301": "a row has no item"} if found.against.long else {}
     return tuple(
         f"{p.code} {words.get(p.code, p.message)}" + (f" (× {p.count:,})" if p.count > 1 else "")
         for p in found.validation.problems
-        if p.code in _OF_PLACES or p.code in words
+        if p.code in _OF_ITEMS or p.code in words
     )

@@ -28,6 +28,7 @@ FILES = {
     "log.csv": LOG,
     "talking.py": PLUG_INS,
     "lists.csv": "user,items\nann,b a\nbob,x d\ncid,\nzed,a\n",
+    "spaced.csv": "user,items\nann,b a\nbob\u00a0,x d\ncid,\n",
     "long.csv": "item,user,my pred\na,ann,1\nb,ann,2\nd,bob,1\n",
     "solution.csv": (
         "user,items,Usage\nann,a b,Public\nbob,d,Private\ncid,a,Private\ndee,c,Ignored\n"
@@ -71,6 +72,39 @@ def test_validate_names_what_to_type_and_fix_drops_no_order(harness: Cli) -> Non
     assert "out.csv: is not written" in err
     assert harness(*validate, "--score-column", "my pred", "--fix", "out.csv")[0] == 0
     assert Path("out.csv").read_text() == "user,item,my pred\nann,a,1\nann,b,2\nbob,d,1\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("validate spaced.csv", r'spaces stand around "bob\u00a0"; "bob" is known'),
+        ("score spaced.csv", r'spaces stand around "bob\u00a0"; "bob" is known'),
+        ("score spaced.csv --config exam.toml", r'spaces stand around "bob\u00a0"'),
+        ("compare spaced.csv lists.csv", "SUB207"),
+        ("leaderboard spaced.csv lists.csv other.csv", "SUB207"),
+        ("explain spaced.csv --user ann", "spaced.csv has errors, for which harness score refuses"),
+    ],
+)
+def test_ids_that_look_like_known_ones_are_faults_unless_they_are_to_be_exact(
+    harness: Cli, line: str, told: str
+) -> None:
+    shutil.copy("lists.csv", "other.csv")
+    by = () if "--config" in line else ("--solution", "solution.csv")
+    status, out, err = harness(*line.split(), *by)
+    assert (status, told in out + err) == (0 if line.startswith("explain") else 1, True), out + err
+    status, out, err = harness(*line.split(), *by, "--ids", "exact")
+    assert (status, "SUB207" in out + err, "errors" in err) == (0, False, False), out + err
+
+
+def test_a_config_may_say_that_ids_are_exact(harness: Cli) -> None:
+    """Bob, who has a space behind him, is somebody else; so he is for a run's file of lists."""
+    own = ("--set", 'submission.ids="exact"')
+    assert harness("score", "spaced.csv", "--config", "exam.toml", *own)[0] == 0
+    small.write(Path(), {"lists.toml": small.toml({"name": "theirs", "lists": "spaced.csv"})})
+    run_it = ("run", "lists.toml", "--out", "theirs")
+    status, _, err = harness(*run_it)
+    assert (status, "SUB207" in err) == (1, True), err
+    tells(harness(*run_it, *own), 0, "2 evaluated users have no list")
 
 
 def test_score_by_a_solution(harness: Cli) -> None:
