@@ -328,7 +328,11 @@ def first_cells(given: Path | pl.DataFrame, column: str, most: int | None = _FIR
 
         texts = given[column].drop_nulls()
         texts = texts if most is None else texts.head(most)
-        return [] if texts.dtype.is_nested() else texts.cast(pl.String).to_list()
+        return (
+            []
+            if texts.dtype.is_nested() or texts.dtype == pl.Binary
+            else texts.cast(pl.String).to_list()
+        )
     cells = list[str]()
     for block, starts, stops in _cells(given, column):
         room = None if most is None else most - len(cells)

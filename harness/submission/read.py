@@ -328,7 +328,7 @@ def _between(
         return between
     if _again(frame[user]) or column_of("item", [item]):
         return None
-    raise _unclear(path, texts, item, separators.only or " ")
+    raise _unclear(path, texts, item, next(iter(separators.held)))
 
 
 def _are_ids(lists: pl.Series) -> bool:
@@ -342,11 +342,11 @@ _MOST = 0.9
 """Of the parts of true items have a digit, where these are lists of ids."""
 
 
-def _unclear(path: Path, texts: pl.Series, item: str, between: str | None) -> DataError:
+def _unclear(path: Path, texts: pl.Series, item: str, between: str) -> DataError:
     """Return what to say of true items that may be ids or lists."""
-    between = between or " "
     first = texts.filter(texts.str.contains(between, literal=True))[0]
-    other = next(name for name in NAMES if not texts.str.contains(name, literal=True).any())
+    free = [name for name in NAMES if not texts.str.contains(name, literal=True).any()]
+    other = free[0] if free else "|"
     return DataError(
         f'{path}: column "{item}": found "{printable(first)}" among the true items: one id, or '
         f"several, with {NAMES[between]} between them? several: --separator '{between}'; one: "

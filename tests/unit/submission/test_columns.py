@@ -234,5 +234,8 @@ def test_ids_or_lists_is_asked_where_nothing_tells() -> None:
     true = pl.DataFrame({"who": ["ann", "bob"], "what": ["red shoe", "hat"]})
     with refusal(DataError, 'found "red shoe"', "--separator ' '", "--separator ','"):
         harness.score(BOTH, solution=true)
+    several = pl.DataFrame({"who": ["ann", "bob"], "what": ["red,shoe", "h;at"]})
+    with refusal(DataError, 'found "red,shoe"', "--separator ','", "--separator ' '"):
+        harness.score(BOTH, solution=several)
     assert harness.score(BOTH, solution=true, separator=" ").truth.startswith("lists")
     assert harness.score(BOTH, solution=true, separator=",").truth.startswith("one row an item")
