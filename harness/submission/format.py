@@ -325,10 +325,6 @@ FORMATS: Mapping[str, Format] = {
 """The files of competitions; the source of each is the competition's own page of rules."""
 
 
-ANYONES = "a file of users and items"
-"""The source of a format that no competition has."""
-
-
 def of_competition(columns: Sequence[str], first: Cells) -> Format | None:
     """Return the competition's format that a file has, by its header and its first cells.
 
@@ -355,7 +351,7 @@ def of_competition(columns: Sequence[str], first: Cells) -> Format | None:
 
 def generic(user: str, items: str, *, prescribed: bool = True) -> Format:
     """Return the format of a file of anyone's."""
-    return Format(user, items, None, "MAP@12", ANYONES, prescribed=prescribed)
+    return Format(user, items, None, "MAP@12", "a file of users and items", prescribed=prescribed)
 
 
 def of_header(columns: Sequence[str], named: Named | None = None) -> Format:

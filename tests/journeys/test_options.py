@@ -85,6 +85,18 @@ FILES = {
 }
 
 BY = "--solution truth.csv"
+COLUMNS = {
+    "--user-column": "--user-column item",
+    "--item-column": "--item-column rank",
+    "--rank-column": "--rank-column item",
+    "--score-column": "--score-column rank",
+    "--row-order": "--row-order",
+}
+TRUE_COLUMNS = {
+    "--truth-user-column": "--truth-user-column who",
+    "--truth-item-column": "--truth-item-column what",
+}
+"""Of every command that reads lists and a solution."""
 EXAMPLES: dict[str, dict[str, str]] = {
     # A line, and what it is compared with: the same with an option.
     "synth hm --out new --users 20 --items 10 --events 90": {
@@ -168,20 +180,11 @@ EXAMPLES: dict[str, dict[str, str]] = {
     },
     f"compare lists.csv wrong.csv {BY}": {"--force": "--force"},
     f"compare spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
-    "compare long.csv long-2.csv --solution wider.csv": {
-        "--truth-user-column": "--truth-user-column who",
-        "--truth-item-column": "--truth-item-column what",
-    },
+    "compare long.csv long-2.csv --solution wider.csv": TRUE_COLUMNS,
     "compare long.csv long-2.csv --solution graded.csv": {
         "--grade-column": "--grade-column rating"
     },
-    f"compare long.csv long-2.csv {BY}": {
-        "--user-column": "--user-column item",
-        "--item-column": "--item-column rank",
-        "--rank-column": "--rank-column item",
-        "--score-column": "--score-column rank",
-        "--row-order": "--row-order",
-    },
+    f"compare long.csv long-2.csv {BY}": COLUMNS,
     "compare lists.csv other.csv --config two.toml": {"--set": "--set evaluation.k=1"},
     "check one": {"--at-least": "--at-least 'MAP@2 of popular >= 0'"},
     "check one --at-least 'MAP@2 of popular >= 0'": {"--format": "--format csv"},
@@ -209,20 +212,11 @@ EXAMPLES: dict[str, dict[str, str]] = {
     },
     f"leaderboard lists.csv other.csv wrong.csv {BY}": {"--force": "--force"},
     f"leaderboard spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
-    "leaderboard long.csv long-2.csv --solution wider.csv": {
-        "--truth-user-column": "--truth-user-column who",
-        "--truth-item-column": "--truth-item-column what",
-    },
+    "leaderboard long.csv long-2.csv --solution wider.csv": TRUE_COLUMNS,
     "leaderboard long.csv long-2.csv --solution graded.csv": {
         "--grade-column": "--grade-column rating"
     },
-    f"leaderboard long.csv long-2.csv {BY}": {
-        "--user-column": "--user-column item",
-        "--item-column": "--item-column rank",
-        "--rank-column": "--rank-column item",
-        "--score-column": "--score-column rank",
-        "--row-order": "--row-order",
-    },
+    f"leaderboard long.csv long-2.csv {BY}": COLUMNS,
     "leaderboard lists.csv other.csv --config two.toml": {"--set": "--set evaluation.k=1"},
     "score lists.csv": {"--solution": "--solution truth.csv", "--config": "--config two.toml"},
     f"score lists.csv {BY}": {
@@ -241,18 +235,9 @@ EXAMPLES: dict[str, dict[str, str]] = {
     f"score other.csv {BY}": {"--strict": "--strict"},
     f"score wrong.csv {BY}": {"--force": "--force"},
     f"score spaced.csv {BY}": {"--ids": "--ids exact"},
-    "score long.csv --solution wider.csv": {
-        "--truth-user-column": "--truth-user-column who",
-        "--truth-item-column": "--truth-item-column what",
-    },
+    "score long.csv --solution wider.csv": TRUE_COLUMNS,
     "score long.csv --solution graded.csv": {"--grade-column": "--grade-column rating"},
-    f"score long.csv {BY}": {
-        "--user-column": "--user-column item",
-        "--item-column": "--item-column rank",
-        "--rank-column": "--rank-column item",
-        "--score-column": "--score-column rank",
-        "--row-order": "--row-order",
-    },
+    f"score long.csv {BY}": COLUMNS,
     "score wrong.csv folds.toml": {"--set": "--set evaluation.k=1", "--quiet": "--quiet"},
     "explain lists.csv --user ann": {
         "--solution": "--solution truth.csv",
@@ -274,20 +259,11 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--keep-users-without-items": "--keep-users-without-items"
     },
     f"explain spaced.csv --user bob {BY}": {"--ids": "--ids exact"},
-    "explain long.csv --user ann --solution wider.csv": {
-        "--truth-user-column": "--truth-user-column who",
-        "--truth-item-column": "--truth-item-column what",
-    },
+    "explain long.csv --user ann --solution wider.csv": TRUE_COLUMNS,
     "explain long.csv --user ann --solution graded.csv": {
         "--grade-column": "--grade-column rating"
     },
-    f"explain long.csv --user ann {BY}": {
-        "--user-column": "--user-column item",
-        "--item-column": "--item-column rank",
-        "--rank-column": "--rank-column item",
-        "--score-column": "--score-column rank",
-        "--row-order": "--row-order",
-    },
+    f"explain long.csv --user ann {BY}": COLUMNS,
     f"explain nan.csv --user ann {BY}": {"--quiet": "--quiet"},
     "explain lists.csv two.toml --user ann": {"--set": "--set evaluation.k=1"},
     "explain one --user ann": {"--model": "--model popular"},
@@ -304,18 +280,9 @@ EXAMPLES: dict[str, dict[str, str]] = {
     },
     f"validate other.csv {BY}": {"--strict": "--strict", "--fix": "--fix new.csv"},
     f"validate spaced.csv {BY}": {"--ids": "--ids exact"},
-    "validate long.csv --solution wider.csv": {
-        "--truth-user-column": "--truth-user-column who",
-        "--truth-item-column": "--truth-item-column what",
-    },
+    "validate long.csv --solution wider.csv": TRUE_COLUMNS,
     "validate long.csv --solution graded.csv": {"--grade-column": "--grade-column rating"},
-    f"validate long.csv {BY}": {
-        "--user-column": "--user-column item",
-        "--item-column": "--item-column rank",
-        "--rank-column": "--rank-column item",
-        "--score-column": "--score-column rank",
-        "--row-order": "--row-order",
-    },
+    f"validate long.csv {BY}": COLUMNS,
     "validate lists.csv folds.toml": {"--set": "--set evaluation.k=1", "--quiet": "--quiet"},
     "submit --model popular --out new.csv": {"--config": "--config two.toml"},
     "submit two.toml --out new.csv": {"--model": "--model popular"},
