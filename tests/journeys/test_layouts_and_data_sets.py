@@ -10,7 +10,6 @@ from conftest import Cli
 from event_files import SALES, SHOP
 
 from harness.data.datasets import DATASETS
-from harness.layouts import BUILT_IN
 
 
 def test_a_layout_of_ones_own(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,12 +25,6 @@ def test_a_layout_of_ones_own(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPa
     (here / "other").mkdir()
     monkeypatch.chdir(here / "other")
     assert cli("run", "../first/config.toml", "--format", "csv")[:2] == shown[0]
-
-
-def test_built_in_layouts_are_listed(cli: Cli) -> None:
-    status, out, _ = cli("list", "layouts", "--format", "json")
-    assert status == 0
-    assert [layout["name"] for layout in json.loads(out)["layouts"]] == list(BUILT_IN)
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])

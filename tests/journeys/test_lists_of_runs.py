@@ -63,14 +63,8 @@ FILES = {
         *MODELS, BAD, evaluation={"metrics": METRICS}, compare={"resamples": 100}
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a run; its competition asks for the evaluated users in its own order."""
-    folder = small.write(tmp_path_factory.mktemp("made"), FILES)
-    run(config_.read(folder / "exam.toml")).write(folder / "run")
-    return folder
+"""The competition asks for the evaluated users in its own order."""
+RUNS = {"run": "exam.toml"}
 
 
 @pytest.fixture

@@ -226,12 +226,6 @@ def test_what_cannot_be_tuned(
 # What earlier searches have found.
 
 
-@pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trials are kept of files that were written just now as well."""
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
-
-
 def reused(tuned: Tuned) -> list[int]:
     """Return the numbers of the trials of the last model that an earlier search made."""
     results = tuned.to_dict()["models"][-1]["results"]
@@ -246,7 +240,7 @@ SEARCHES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_a_search_that_was_stopped_goes_on(tmp_path: Path, kept: None, search: str) -> None:
+def test_a_search_that_was_stopped_goes_on(tmp_path: Path, at_once: None, search: str) -> None:
     """Nothing that was finished is made again, and all is found that one go finds."""
     models, rules = SEARCHES[search], {"search": search}
     rules |= {"trials": 8} if search == "tpe" else {}
@@ -308,7 +302,7 @@ def test_the_table_and_the_config(harness: Cli, tmp_path: Path) -> None:
 
 
 def test_trials_of_an_earlier_search_are_taken_unless_all_are_to_be_anew(
-    harness: Cli, kept: None
+    harness: Cli, at_once: None
 ) -> None:
     command = ("tune", "exam.toml", "--force", "--set", "data.cache=true")
     taken = "reused  3 trials and the model as it is, of an earlier search; --fresh evaluates all"

@@ -21,15 +21,11 @@ from harness.data.dataset import Dataset
 from harness.data.layout import Layout
 from harness.protocol.task import make_task
 
+pytestmark = pytest.mark.usefixtures("at_once")
+
 ROOT = Path(__file__).parents[3]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
 LOG = "user,item,time,stars\nann,a,2020-01-01,5\nbob,b,2020-01-02,1\nann,b,2020-01-02,4\n"
-
-
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep files that have only just been written."""
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
 
 
 @pytest.fixture
