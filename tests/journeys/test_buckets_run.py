@@ -82,12 +82,6 @@ BLEND = {"name": "both", "use": "baselines.blend:Blend", "of": ["latest", "popul
 FILL = {"name": "fill", "use": "baselines.fill:Fill", "of": ["mine", "popular"]}
 
 
-def test_a_split_with_an_empty_side_is_told(tmp_path: Path, large: None) -> None:
-    split = {"strategy": "time", "valid_days": 100}
-    with refusal(DataError, "the split leaves no train event of 8", "change [split]"):
-        run(small.config(tmp_path, split=split))
-
-
 def test_models_that_need_all_events_are_refused_before_any_is_read(
     tmp_path: Path, large: None
 ) -> None:

@@ -282,11 +282,6 @@ def test_synth_writes_and_names_its_files(harness: Cli) -> None:
     assert Path("real/transactions_train.csv").read_text() != "mine"
 
 
-def test_compare(harness: Cli) -> None:
-    words = ["95 % interval", "pairs  MAP@2", "p (Holm)", "50 % public (2 of 3", "slices  MAP@2 by"]
-    tells(harness("compare", "one", "--slices", "truth", "--public-share", "0.5"), 0, *words)
-
-
 def test_lists_of_what_there_is(cli: Cli) -> None:
     names = {"baselines": "Popular", "layouts": "ponpare", "checks": "SUB001", "datasets": "ml-"}
     names |= {"metrics": "MAP", "conventions": "kaggle"}

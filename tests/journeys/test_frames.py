@@ -36,11 +36,6 @@ class Counting(First):
         return self
 
 
-class Fails(First):
-    def fit(self, train: Any) -> "Fails":
-        raise ValueError("too little")
-
-
 COUNTED = Counting()
 BLEND = {"use": "baselines.blend:Blend"}
 MODELS: dict[str, Any] = {
@@ -56,7 +51,6 @@ MODELS: dict[str, Any] = {
     "random class": {"use": RandomItems, "repeats": 3},
     "counting": {"use": Counting, "repeats": 2},
     "counted": COUNTED,
-    "bad": Fails(),
 }
 
 
@@ -98,13 +92,6 @@ def test_the_object_stays_as_it_was_given(found: Result) -> None:
     """Every repeat fits a copy of what was given, which nobody has fitted before."""
     assert Counting.met == [0, 0, 0]
     assert vars(COUNTED) == {"last": False, "seed": 0}
-
-
-def test_a_model_that_fails_is_a_row_that_says_so(found: Result) -> None:
-    (failed,) = found.failed
-    assert failed.says.startswith('model "bad" raised in fit: ValueError: too little')
-    with refusal(HarnessError, 'no model "bad" in this run; it failed: ', "too little"):
-        found.per_user("bad")
 
 
 def test_the_run_folder_is_whole_and_says_what_is_in_no_file(found: Result, here: Path) -> None:

@@ -73,29 +73,6 @@ def test_lines_end_where_the_terminal_does(
     assert err.startswith("note  1 of 2 validation events is a training")
 
 
-def test_split_submit_and_score_is_the_run(harness: Cli, here: Path) -> None:
-    """A run of the written config, too. Train has b twice, then a, c, d: the lists are b, a.
-
-    Ann wants b, bob d, cid a: AP@2 is 1, 0 and 1/2. The sample is valid.
-    """
-    assert harness(*SPLIT)[0] == 0
-    assert harness("submit", "shop.toml", "--model", "popular", "--out", "own.csv")[0] == 0
-    means = []
-    for config in ("shop.toml", "out/config.toml"):
-        tells(harness("run", config, "--out", "run", "--set", "compare.resamples=100"), 0)
-        record = json.loads((here / "run" / "result.json").read_text())
-        (popular,) = (model for model in record["models"] if model["name"] == "popular")
-        means.append({name: figure["mean"] for name, figure in popular["metrics"].items()})
-    metrics = ["--metric", "MAP@2", "--metric", "NDCG@2"]
-    document = json.loads(harness("score", "own.csv", *SCORED, *metrics, "--format", "json")[1])
-    scored = {name: figure["mean"] for name, figure in document["metrics"].items()}
-    assert means == [scored, scored]
-    assert scored["MAP@2"] == 0.5
-    assert set(document["usage"]) == {"Public", "Private"}
-    asked = ("validate", "out/sample_submission.csv", *SCORED, "--items", "out/items.csv")
-    tells(harness(*asked), 0, "0 errors")
-
-
 # Several folds.
 
 ANOTHER = "harness split CONFIG --out DIR writes each fold with a config and a solution of its own"

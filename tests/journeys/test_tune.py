@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import small
-from conftest import Cli, is_refused, refusal
+from conftest import Cli, refusal
 from small import timeless
 
 from harness.config import Config
@@ -309,13 +309,3 @@ def test_trials_of_an_earlier_search_are_taken_unless_all_are_to_be_anew(
     assert "reused" not in harness(*command)[1]
     assert taken in harness(*command)[1]
     assert "reused" not in harness(*command, "--fresh")[1]
-
-
-def test_no_file_is_overwritten_unasked(harness: Cli, tmp_path: Path) -> None:
-    (tmp_path / "exam-tuned.toml").write_text("mine")
-    told = "exam-tuned.toml: is there already; name another --out, or replace it: --force"
-    is_refused(harness("tune", "exam.toml"), told)
-    assert (tmp_path / "exam-tuned.toml").read_text() == "mine"
-    assert harness("tune", "exam.toml", "--force")[0] == 0
-    is_refused(harness("tune", "exam.toml", "--force", "--out", "exam.toml"), "never touched")
-    assert (tmp_path / "exam.toml").read_text() == TOML

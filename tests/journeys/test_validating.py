@@ -42,16 +42,6 @@ def test_a_file_is_checked_mended_and_scored(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_a_file_is_checked_against(cli: Cli) -> None:
-    tells(cli("validate", "lists.csv"), 1, "SUB211")
-    tells(cli("validate", "lists.csv", "--solution", "truth.csv"), 1, "SUB207", "SUB211")
-    tells(cli("validate", "lists.csv", "--format", "markdown"), 1, "| SUB211 | error | 4 |")
-    tells(cli("validate", "gone.csv"), 1, "SUB001")
-    done = cli("validate", "lists.csv", "--sample", "sample.csv", "--fix", "lists.csv")
-    assert (done[0], "is read by this command and never touched" in done[2]) == (2, True)
-
-
-@pytest.mark.usefixtures("folder")
 def test_a_score_that_was_forced_says_what_is_wrong(cli: Cli) -> None:
     """A padded id is one row of an evaluated user, not a row of somebody else's."""
     Path("lists.csv").write_text("user,items\n ann,a b\nbob,d d\n")

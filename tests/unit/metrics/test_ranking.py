@@ -63,7 +63,6 @@ def evaluation_sets(grades: st.SearchStrategy[float]) -> st.SearchStrategy[list[
     return st.lists(st.tuples(ranked, truth), min_size=1, max_size=4)
 
 
-shares = st.integers(1, 8).map(lambda eighths: eighths / 8)
 GRADED = {1: 1.0, 2: 3.0, 3: 2.0}
 """The list 1, 9, 2 has the grades 1, 0, 3."""
 
