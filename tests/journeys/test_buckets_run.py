@@ -32,11 +32,8 @@ def large() -> Any:
         yield
 
 
-def test_a_run_in_buckets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_run_in_buckets(tmp_path: Path, at_once: None, caplog: pytest.LogCaptureFixture) -> None:
     """Figures, lists, seconds and log; a file of lists is read once for all users."""
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     caplog.set_level("INFO", "harness")
     small.write(tmp_path, {"mine.csv": LISTS})
     rules = {"metrics": ["MAP@2", "Coverage@2", "NDCG@2"]}

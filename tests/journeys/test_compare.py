@@ -256,16 +256,6 @@ def test_lists_are_compared_as_a_run_compares_them(tmp_path: Path) -> None:
     assert board.comparison.pairs == run.comparison.pairs
 
 
-def test_the_command_compares(folder: Path, cli: Cli) -> None:
-    command = ("compare", "good.csv", *AGAINST)
-    tells(cli(*command, "poor.csv"), 0, "Private  3 users", "good", "0.6667", "2/0/1")
-    status, out, _ = cli(*command, "faulty.csv", "--force", "--format", "csv")
-    rows = pl.read_csv(out.encode())
-    assert (status, rows["board"].to_list()) == (0, ["all", "Private"])
-    assert (rows["one"][0], rows["mean"][0], rows["forced"][0]) == ("good", 3 / 4, "faulty")
-    assert rows["mean of other"][0] < 3 / 4
-
-
 def test_the_command_ranks_and_leaves_out_what_cannot_be_scored(folder: Path, cli: Cli) -> None:
     files = ("leaderboard", "good.csv", "half.csv", "poor.csv", *AGAINST)
     tells(cli(*files), 0, "rank", "could be", "tied with", "Private  3 users")

@@ -44,9 +44,7 @@ FOLDS = {"strategy": "time", "valid_days": 2}
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Models are kept of files that were written just now as well."""
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
+def kept(tmp_path: Path, at_once: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(tmp_path)
     files = {"own.py": COUNTED, "counting_late.py": "", "log.csv": small.MANY, "fits": ""}
     small.write(tmp_path, files)

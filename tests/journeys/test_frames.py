@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import small
-from conftest import refusal
+from conftest import ROOT, refusal
 from given import DAY, EVENTS, LISTS, First
 from small import LOG, timeless
 
@@ -19,7 +19,6 @@ from baselines.random_items import RandomItems
 from harness.core.errors import HarnessError
 from harness.experiment.result import Findings, Result
 
-ROOT = Path(harness.__file__).parents[1]
 POPULAR = "baselines.popular:Popular"
 
 

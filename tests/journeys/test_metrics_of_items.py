@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 import small
-from conftest import exactly
+from conftest import exactly, refusal
 from small import POPULAR, RANDOM
 
 from harness import config as config_
@@ -133,14 +133,6 @@ def test_a_metric_of_ones_own_is_found_again_in_another_folder(
     assert explained == [1 / 2, 0]
 
 
-@pytest.mark.parametrize(
-    ("metric", "data", "message"),
-    [
-        ("ILD@2", {}, r"ILD needs a table of item attributes.*\[data\] items"),
-        ("own:conts@2", {"path": "nowhere"}, r'no function "conts"; did you mean "counts"'),
-    ],
-)
-def test_what_is_refused(tmp_path: Path, metric: str, data: dict[str, str], message: str) -> None:
-    small.write(tmp_path, {"own.py": OWN})
-    with pytest.raises(UsageError, match=message):
-        run(small.config(tmp_path, evaluation={"metrics": [metric]}, data=data))
+def test_diversity_needs_a_table_of_items(tmp_path: Path) -> None:
+    with refusal(UsageError, "ILD needs a table of item attributes", "[data] items"):
+        run(small.config(tmp_path, evaluation={"metrics": ["ILD@2"]}))

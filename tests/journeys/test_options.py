@@ -101,6 +101,20 @@ KNOWN = {
     "--separator": "--separator ,",
 }
 SCORED = KNOWN | {"--keep-users-without-items": "--keep-users-without-items"}
+AGAINST = {"--solution": "--solution truth.csv", "--config": "--config two.toml"}
+DRAWS = {
+    "--correction": "--correction bh",
+    "--resamples": "--resamples 200",
+    "--seed": "--seed 7",
+}
+RANKED = {
+    "lists.csv other.csv": AGAINST,
+    f"lists.csv other.csv {BY}": SCORED | {"--strict": "--strict"},
+    f"lists.csv other.csv wrong.csv {BY}": {"--force": "--force"},
+    f"spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
+    "lists.csv other.csv --config two.toml": {"--set": "--set evaluation.k=1"},
+}
+"""Of both commands that read several files of lists."""
 EXAMPLES: dict[str, dict[str, str]] = {
     # A line, and what it is compared with: the same with an option.
     "synth hm --out new --users 20 --items 10 --events 90": {
@@ -161,26 +175,13 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--model": "--model popular",
         "--baseline": "--baseline random",
         "--metric": "--metric Recall@2",
-        "--correction": "--correction bh",
-        "--resamples": "--resamples 200",
-        "--seed": "--seed 7",
+        **DRAWS,
         "--public-share": "--public-share 0.5",
         "--slices": "--slices activity",
         "--verbose": "--verbose",
         "--format": "--format csv",
     },
     "compare one --baseline popular": {"--all-pairs": "--all-pairs"},
-    "compare lists.csv other.csv": {
-        "--solution": "--solution truth.csv",
-        "--config": "--config two.toml",
-    },
-    f"compare lists.csv other.csv {BY}": {
-        **SCORED,
-        "--strict": "--strict",
-    },
-    f"compare lists.csv wrong.csv {BY}": {"--force": "--force"},
-    f"compare spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
-    "compare lists.csv other.csv --config two.toml": {"--set": "--set evaluation.k=1"},
     "check one": {"--at-least": "--at-least 'MAP@2 of popular >= 0'"},
     "check one --at-least 'MAP@2 of popular >= 0'": {"--format": "--format csv"},
     "leaderboard .": {
@@ -190,21 +191,13 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--evaluation-set": "--evaluation-set none",
         "--format": "--format csv",
     },
-    "leaderboard lists.csv other.csv": {
-        "--solution": "--solution truth.csv",
-        "--config": "--config two.toml",
+    f"leaderboard other.csv lists.csv {BY}": DRAWS,
+    **{
+        f"{command} {line}": options
+        for command in ("compare", "leaderboard")
+        for line, options in RANKED.items()
     },
-    f"leaderboard lists.csv other.csv {BY}": {
-        **SCORED,
-        "--strict": "--strict",
-        "--correction": "--correction bh",
-        "--resamples": "--resamples 200",
-        "--seed": "--seed 7",
-    },
-    f"leaderboard lists.csv other.csv wrong.csv {BY}": {"--force": "--force"},
-    f"leaderboard spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
-    "leaderboard lists.csv other.csv --config two.toml": {"--set": "--set evaluation.k=1"},
-    "score lists.csv": {"--solution": "--solution truth.csv", "--config": "--config two.toml"},
+    "score lists.csv": AGAINST,
     f"score lists.csv {BY}": {
         **SCORED,
         "--metric": "--metric MAP@1",
@@ -218,10 +211,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     f"score wrong.csv {BY}": {"--force": "--force"},
     f"score spaced.csv {BY}": {"--ids": "--ids exact"},
     "score wrong.csv folds.toml": {"--set": "--set evaluation.k=1", "--quiet": "--quiet"},
-    "explain lists.csv --user ann": {
-        "--solution": "--solution truth.csv",
-        "--config": "--config two.toml",
-    },
+    "explain lists.csv --user ann": AGAINST,
     f"explain lists.csv {BY}": {
         "--user": "--user ann",
         "--worst": "--worst 1",
@@ -362,8 +352,7 @@ class Folder:
 
 
 @pytest.fixture
-def folder(made: Path, here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
+def folder(made: Path, here: Path, cli: Cli, at_once: None) -> Folder:
     shutil.copytree(made, here, dirs_exist_ok=True)
     return Folder(cli, here)
 

@@ -1,7 +1,6 @@
 """A function of one's own that is edited between two runs."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -15,18 +14,13 @@ LATE = "def early(hits, n_relevant, k): return 2 * hits[:10].sum()\n"
 ALONE = {"metrics": ["own:early@2"]}
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small.write(tmp_path_factory.mktemp("made"), {"log.csv": small.LOG, "own.py": EARLY})
-
-
 @pytest.fixture
-def harness(made: Path, cli: Cli, here: Path) -> Cli:
+def harness(cli: Cli, here: Path) -> Cli:
     """Return a command in a folder with two runs, between which the function was edited."""
-    shutil.copytree(made, here, dirs_exist_ok=True)
     rules = {"metrics": ["own:early@2", "MAP@2"]}
     models = small.POPULAR, {**small.RANDOM, "repeats": 3}
-    small.write(here, {"exam.toml": small.toml(*models, evaluation=rules)})
+    text = small.toml(*models, evaluation=rules)
+    small.write(here, {"log.csv": small.LOG, "own.py": EARLY, "exam.toml": text})
     tells(cli("run", "exam.toml", "--out", "one"), 0, "own:early@2 0.3333")
     small.write(here, {"own.py": LATE})
     tells(cli("run", "exam.toml", "--out", "two"), 0, "own:early@2 1.3333")

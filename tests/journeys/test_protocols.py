@@ -60,10 +60,9 @@ def test_graded_metrics_take_values_as_grades(graded: Path) -> None:
 
 
 def test_scores_of_a_file_are_graded_like_those_of_a_run(
-    graded: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    graded: Path, cli: Cli, at_once: None
 ) -> None:
     """Also where the second command reads the events from the cache."""
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     config = str(graded / "c.toml")
     assert cli("submit", config, "--model", "popular", "--out", "s.csv")[0] == 0
     score = ("score", "s.csv", "--config", config, "--set", "data.cache=true", "--metric")

@@ -86,11 +86,10 @@ BY_FOLDS = ("lists.csv", "--config", "folds.toml")
     [(["score"], LAST), (["explain", "--user", "cid"], f"fold 2 of 2, the last; {OTHER}")],
 )
 def test_the_heading_says_that_it_is_the_last_fold(
-    harness: Cli, monkeypatch: pytest.MonkeyPatch, command: list[str], words: str
+    harness: Cli, at_once: None, command: list[str], words: str
 ) -> None:
     """So does that of an evaluation set from the cache."""
     name, *more = command
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")  # what is made of files of just now is kept
     for _ in range(2):
         status, out, err = harness(name, *BY_FOLDS, *more, "--set", "data.cache=true")
         assert (status, err) == (0, "")

@@ -13,7 +13,6 @@ from small import timeless
 from harness.config import Config
 from harness.core.errors import RecommenderError, UsageError
 from harness.experiment.run import run
-from harness.protocol.task import make_task
 from harness.tuning.result import Tuned, TunedModel
 from harness.tuning.tuning import tune
 
@@ -28,8 +27,6 @@ bob,c,2020-01-08
 """
 """Candidates a to e; on the 8th, the inner window, everybody's truth is c, the third of them."""
 HELD_OUT = "ann,d,2020-01-09\ncid,b,2020-01-09\n"
-OTHER = "zoe,f,2020-01-09\naaa,a,2020-01-09\nbob,e,2020-01-09\n"
-
 SHELF = """
 from pathlib import Path
 import numpy as np
@@ -179,17 +176,6 @@ def test_a_metric_of_which_less_is_better_is_made_small(tmp_path: Path) -> None:
 def test_a_model_of_which_every_trial_fails_ends_the_search(tmp_path: Path) -> None:
     with refusal(RecommenderError, 'model "shelf": every trial failed (1)', "nothing there"):
         tune(config(tmp_path, MODEL | {"space": {"place": [4]}}, search="grid"))
-
-
-def test_what_is_held_out_changes_no_trial(tmp_path: Path) -> None:
-    """Two logs that differ in the held-out day alone, in users and items too."""
-    one, other = (
-        config(tmp_path / name, end=end, search="random", trials=4)
-        for name, end in (("one", HELD_OUT), ("other", OTHER))
-    )
-    prints = [make_task(each).evaluation_set.fingerprint for each in (one, other)]
-    assert prints[0] != prints[1]
-    assert timeless(tune(one).to_dict()) == timeless(tune(other).to_dict())
 
 
 def test_another_model_changes_no_trial(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from small import CONFIGS, LOG, POPULAR, timeless
 
 from harness.core.errors import (
     DataError,
-    EmptyEvaluationSetError,
     RecommenderError,
     UsageError,
 )
@@ -82,12 +81,6 @@ def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> 
         run(settings, tmp_path / "run", buckets=2)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run").exists()
-
-
-def test_nobody_left_is_told_as_it_is_here(spark: Any, tmp_path: Path) -> None:
-    log = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-08\n"
-    with refusal(EmptyEvaluationSetError, "seen in train", "take a shorter window"):
-        run(small.config(tmp_path, log=log), tmp_path / "run")
 
 
 def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:

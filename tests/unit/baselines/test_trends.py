@@ -11,7 +11,7 @@ from shops import DAY, Row, listed, lists, shop, train_of
 
 from baselines.co_visitation import CoVisitation, powers_of_two
 from baselines.repurchase import Repurchase
-from baselines.repurchase_gaps import RepurchaseGaps, returning
+from baselines.repurchase_gaps import RepurchaseGaps
 from baselines.trending import Trending
 
 
@@ -39,13 +39,6 @@ def sales(**counts: tuple[int, int]) -> Any:
 )
 def test_trends_by_hand(model: Trending, counts: Any, expected: str) -> None:
     assert "".join("abc"[place] for place in model.fit(sales(**counts)).order_) == expected
-
-
-def test_chances_to_return_by_hand() -> None:
-    # gaps of 2 days closed twice; open ones after 0, 3 and 3 days
-    closed, opened = np.array([0, 0, 2, 0, 0]), np.array([1, 0, 0, 2, 0])
-    assert returning(closed, opened, 1).tolist() == [0, 0, 2 / 4, 0, 0]
-    assert returning(closed, opened, 2)[[1, 2]].tolist() == [0.5, 0.5]
 
 
 EVENTS = st.lists(

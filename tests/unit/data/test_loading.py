@@ -12,6 +12,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import small
+from conftest import ROOT
 
 from harness import config as config_
 from harness.config import Config
@@ -23,7 +24,6 @@ from harness.protocol.task import make_task
 
 pytestmark = pytest.mark.usefixtures("at_once")
 
-ROOT = Path(__file__).parents[3]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
 LOG = "user,item,time,stars\nann,a,2020-01-01,5\nbob,b,2020-01-02,1\nann,b,2020-01-02,4\n"
 
