@@ -103,14 +103,6 @@ def test_the_others_have_the_figures_of_a_run_without_them(done: Done) -> None:
     assert tuple(notes) == done.alone.notes
 
 
-def test_each_says_where_and_why(done: Done) -> None:
-    told = {one.name: one for one in done.found.failed}
-    for name, step in (("Fit", "fit"), ("Recommend", "recommend, first for user user0")):
-        why = f'model "{name}" raised in {step}: ZeroDivisionError: too few stars ('
-        assert told[name].error.startswith(why)
-        assert told[name].fold is None
-
-
 def test_in_buckets_the_others_have_the_same_figures(done: Done, tmp_path: Path) -> None:
     steps = {"Steps": "fit_", "Part": "fit_", "Users": "for_users", "Recommend": "recommend"}
     with small.in_buckets(3):
