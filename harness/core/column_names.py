@@ -27,6 +27,9 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "updatedat",
         "kind": "event eventtype type action behavior behaviour activity eventname "
         "behaviortype behaviourtype actiontype purchaseflg purchaseflag",
+        "part": "split set subset fold partition phase part dataset",
+        "model": "model modelname modelid algorithm algo recommender recommendername method system "
+        "experiment run runid runname variant strategy approach fold",
         "value": "rating stars score value overall",
         "order": "orderid order ordernumber orderno invoice invoiceid invoiceno invoicenumber "
         "transactionid basketid basket receiptid receipt bestellnummer bestellid rechnungsnummer",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.core.column_names import is_index
+from harness.core.column_names import column_of, is_index
 from harness.core.errors import DataError
 from harness.delimited import fields
 from harness.delimited._bytes import behind_last, find_byte
@@ -22,6 +22,7 @@ from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
 from harness.submission.format import Named
+from harness.submission.keys import Learning
 from harness.submission.rules import RULES
 from harness.submission.scan import Expected, Form, Scanned, scan
 from harness.submission.source import source
@@ -130,19 +131,55 @@ def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
         ]
 
 
+def of_models(path: Path | pl.DataFrame, against: Against) -> list[str]:
+    """Return the further columns called as a model is that differ among the rows of a user."""
+    with source(path, against, Findings()) as opened:
+        head, user = opened.head, opened.places[opened.wanted.user]
+        places = [
+            place
+            for place, column in enumerate(head.columns)
+            if place not in opened.places.values() and column_of("model", [column])
+        ]
+        if not places:
+            return []
+        ids, values = Learning(), Learning()
+        first = np.full((0, len(places)), -1, np.int32)  # of each user, and of each column
+        differ = np.zeros(len(places), np.bool_)
+        for block in opened.reader.blocks():
+            starts, stops = fields.spans(block, len(head.columns), user, *places)
+            users, *models = (
+                learning.add(block.buffer, *map(np.ascontiguousarray, (starts[:, n], stops[:, n])))
+                for n, learning in enumerate((ids, *(values for _ in places)))
+            )
+            more = int(users.max(initial=-1)) + 1 - len(first)
+            first = np.pad(first, ((0, max(more, 0)), (0, 0)), constant_values=-1)
+            for n, codes in enumerate(models):
+                new = first[users, n] < 0
+                first[users[new], n] = codes[new]
+                differ[n] |= bool((first[users, n] != codes).any())
+            opened.reader.give_back(block)
+            if differ.all():
+                break
+    return [head.columns[place] for place, one in zip(places, differ, strict=True) if one]
+
+
 def refuse_unsaid(found: File, named: Named | None) -> None:
-    """Raise DataError where a column of a table may order the rows of a user, and nobody says so.
+    """Raise DataError where a further column may tell lists of a user apart, or order the rows.
 
     Nothing else is known to be wrong with such a table, which is read without being validated.
     """
     table = found.table
     said = "number" in table.names or (named is not None and named.row_order)
-    if table.wide or said:
+    if table.wide or table.meaning == "rank":
         return
+    users = found.frame[table.names["user"]]
     for column in found.frame:
-        further = column.name not in table.names.values() and not is_index(column.name)
-        if further and _holds_numbers(column):
-            rule, name = RULES["SUB111"], shown(column.name)
+        if column.name in table.names.values() or is_index(column.name):
+            continue
+        several = column_of("model", [column.name]) is not None
+        several = several and users.to_frame().with_columns(column).n_unique() > users.n_unique()
+        if several or (not said and _holds_numbers(column)):
+            rule, name = RULES["SUB114" if several else "SUB111"], shown(column.name)
             says = rule.says.format(value=name)
             raise DataError(f"{found.path}: {says}; {rule.hint.format(quoted=shlex.quote(name))}")
 
