@@ -146,6 +146,8 @@ DATA: list[tuple[str, dict[str, Any]]] = [
       for nothing in ({}, [], ROWS.iloc[:0], WIDE.clear())),
     *((f"{A_GRADE}: found {shown}; a grade is a number", {"truth": ROWS.assign(grade=[1, low, 3])})
       for low, shown in ((-0.5, "-0.5"), (float("inf"), "inf"), (None, "a missing value"))),
+    ("a number; write one (0 is an item that is not relevant), or drop the row",
+     {"truth": ROWS.assign(grade=[1, None, 3])}),
     ("truth: column \"grade\" holds no numbers|'good'", {"truth": ROWS.assign(grade="good")}),
     ("truth: grade, row 1|user 'bob': found -2", {"truth": {"ann": {"a": 1}, "bob": {"c": -2}}}),
     *((f"truth: user 'ann', item 'a' has two grades, {low} and {high}; give it one",
