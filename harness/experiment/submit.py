@@ -381,7 +381,9 @@ def refuse_unreadable(users: pl.Series, items: pl.Series, wanted: Format) -> Non
     refuse_controls(users, items)
     between = items.filter(items.str.contains(wanted.between, literal=True))
     free = [s for s in format.NAMES if not items.str.contains(s, literal=True).any()]
-    else_ = f"choose another: --set {shlex.quote(f'submission.separator={free[0]}')}" if free else ""
+    else_ = (
+        f"choose another: --set {shlex.quote(f'submission.separator={free[0]}')}" if free else ""
+    )
     _refuse("item", between, f'holds "{wanted.between}", which stands between items', else_)
     for role, ids in (("item", items), ("user", users)):
         _refuse(role, ids.filter(ids.str.strip_chars(" \t") != ids), "begins or ends with a space")

@@ -192,7 +192,10 @@ class Format:
         users_fit = [self._is_user(text) for text in users]
         items_fit = [self._is_item(token) for token in tokens]
         if self.most is None:
-            return 2 * sum(users_fit) >= len(users) and 2 * sum(items_fit) >= len(tokens)
+            lengths = [len(text.split(self.between)) for text in items if self.catalogue and self.k]
+            short = [length <= (self.k or length) for length in lengths]  # letters are anyone's
+            fitting = ((users_fit, users), (items_fit, tokens), (short, lengths))
+            return all(2 * sum(fit) >= len(of) for fit, of in fitting)
         # Ids that are plain numbers say little: all must fit, and no list be too long.
         longest = max((len(text.split(self.between)) for text in items), default=0)
         return all(users_fit) and all(items_fit) and longest <= (self.k or longest)
