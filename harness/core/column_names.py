@@ -29,7 +29,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "behaviortype behaviourtype actiontype purchaseflg purchaseflag",
         "part": "split set subset fold partition phase part dataset",
         "model": "model modelname modelid algorithm algo recommender recommendername method system "
-        "experiment run runid runname variant strategy approach fold",
+        "experiment run runid runname repeat seed variant strategy approach fold",
         "value": "rating stars score value overall",
         "order": "orderid order ordernumber orderno invoice invoiceid invoiceno invoicenumber "
         "transactionid basketid basket receiptid receipt bestellnummer bestellid rechnungsnummer",
