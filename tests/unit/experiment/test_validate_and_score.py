@@ -104,11 +104,15 @@ def refused(folder: Path, knows: dict[str, str], options: dict[str, Any]) -> tup
 def test_both_say_the_same(folder: Path, data: st.DataObject) -> None:
     header = data.draw(st.sampled_from(HEADERS))
     columns = header.count(",") + 1
-    rows = []
-    for n in range(data.draw(st.integers(1, 5))):
+    pairs = [row.split(",") for row in TRUE.split()[1:]]
+    for _ in range(data.draw(st.integers(0, 3))):  # rows that are put between, or instead
+        n, instead = data.draw(st.integers(0, len(pairs))), data.draw(st.integers(0, 1))
         user, item = data.draw(st.sampled_from(USERS)), data.draw(st.sampled_from(ITEMS))
-        cells = [item, user] if header == "item,user" else [user, item]
-        rows.append(",".join(["0", *cells] if header[0] == "," else [*cells, str(n + 1)][:columns]))
+        pairs[n : n + instead] = [[user, item]]
+    rows = []
+    for n, pair in enumerate(pairs, 1):
+        cells = pair[::-1] if header == "item,user" else pair
+        rows.append(",".join(["0", *cells] if header[0] == "," else [*cells, str(n)][:columns]))
     (folder / "lists.csv").write_text("\n".join([header, *rows]) + "\n")
     names = data.draw(st.lists(st.sampled_from(sorted(OPTIONS)), max_size=2, unique=True))
     options = {name: data.draw(st.sampled_from(OPTIONS[name])) for name in names}
