@@ -116,8 +116,8 @@ def _examined(
                     findings.note("SUB109", columns[int(known.argmax())], 1)
             if against.zeros:
                 findings.note("SUB318", against.zeros)
-            for doubt in against.doubts:
-                findings.note("SUB321", doubt)
+            if against.doubts:
+                findings.add("SUB321", 1, [Place(None, shown(doubt)) for doubt in against.doubts])
             if opened.readable:
                 checked = _checked_as(wanted, against)
                 summary = _read(path, opened, against, solution, places, findings, one_item)
