@@ -96,6 +96,20 @@ def has_role(column: str, roles: Collection[str]) -> bool:
     return any(plain(column) in NAMES[role] or last in NAMES[role] for role in roles)
 
 
+def divides(column: str, values: Collection[str]) -> bool:
+    """Return whether a column has rows of several event types, or of several parts of the data.
+
+    Examples
+    --------
+    >>> divides("split", ["test", "valid"]), divides("split", ["test"]), divides("shop", "ab")
+    (True, False, False)
+    """
+    is_part = column_of("part", [column]) is not None
+    if len(values) > 1:
+        return is_part or column_of("kind", [column]) is not None
+    return is_part and {value.lower() for value in values} == {"train"}
+
+
 def is_index(column: str) -> bool:
     """Return whether a column is called as the index of a frame is, or has no name.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from harness.core.column_names import column_of, is_index
+from harness.core.column_names import divides, is_index
 from harness.core.errors import DataError, counted, printable
 from harness.metrics import Judgments
 from harness.metrics.inputs.codes import Coders
@@ -86,12 +86,10 @@ def of_file(
 
 
 def _doubts(further: Sequence[pl.Series]) -> Iterator[str]:
-    """Yield the columns of event types or of parts of the data, and what they hold."""
+    """Yield the columns that have rows of several kinds, and what they hold."""
     for column in further:
         values = column.cast(pl.String, strict=False).drop_nulls().unique().sort()
-        is_part = column_of("part", [column.name]) is not None
-        several = len(values) > 1 and (is_part or column_of("kind", [column.name]))
-        if several or (is_part and "train" in values.str.to_lowercase()):
+        if divides(column.name, values):
             yield f"{column.name} ({_some(values)})"
 
 
