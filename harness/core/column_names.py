@@ -96,6 +96,17 @@ def has_role(column: str, roles: Collection[str]) -> bool:
     return any(plain(column) in NAMES[role] or last in NAMES[role] for role in roles)
 
 
+def is_called(column: str, *roles: str) -> bool:
+    """Return whether a column's whole name says that it has one of some roles.
+
+    Examples
+    --------
+    >>> is_called("event_type", "kind"), is_called("item_type", "kind")
+    (True, False)
+    """
+    return any(column_of(role, [column]) is not None for role in roles)
+
+
 def divides(column: str, values: Collection[str]) -> bool:
     """Return whether a column has rows of several event types, or of several parts of the data.
 
@@ -104,10 +115,9 @@ def divides(column: str, values: Collection[str]) -> bool:
     >>> divides("split", ["test", "valid"]), divides("split", ["test"]), divides("shop", "ab")
     (True, False, False)
     """
-    is_part = column_of("part", [column]) is not None
     if len(values) > 1:
-        return is_part or column_of("kind", [column]) is not None
-    return is_part and {value.lower() for value in values} == {"train"}
+        return is_called(column, "part", "kind")
+    return is_called(column, "part") and {value.lower() for value in values} == {"train"}
 
 
 def is_index(column: str) -> bool:

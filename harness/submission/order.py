@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.core.column_names import column_of, is_index
+from harness.core.arrays import Int32
+from harness.core.column_names import is_called, is_index
 from harness.core.errors import DataError
 from harness.delimited import fields
 from harness.delimited._bytes import behind_last, find_byte
@@ -134,33 +135,34 @@ def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
 def of_models(path: Path | pl.DataFrame, against: Against) -> list[str]:
     """Return the further columns called as a model is that differ among the rows of a user."""
     with source(path, against, Findings()) as opened:
-        head, user = opened.head, opened.places[opened.wanted.user]
+        head, own = opened.head, opened.places
         places = [
             place
             for place, column in enumerate(head.columns)
-            if place not in opened.places.values() and column_of("model", [column])
+            if place not in own.values() and is_called(column, "model")
         ]
         if not places:
             return []
-        ids, values = Learning(), Learning()
-        first = np.full((0, len(places)), -1, np.int32)  # of each user, and of each column
-        differ = np.zeros(len(places), np.bool_)
+        ids = [Learning() for _ in (0, *places)]
+        parts = [[np.zeros(0, np.int32) for _ in ids]]
         for block in opened.reader.blocks():
-            starts, stops = fields.spans(block, len(head.columns), user, *places)
-            users, *models = (
-                learning.add(block.buffer, *map(np.ascontiguousarray, (starts[:, n], stops[:, n])))
-                for n, learning in enumerate((ids, *(values for _ in places)))
+            wanted = fields.spans(block, len(head.columns), own[opened.wanted.user], *places)
+            starts, stops = map(np.ascontiguousarray, (spans.T for spans in wanted))
+            parts.append(
+                [o.add(block.buffer, *at) for o, *at in zip(ids, starts, stops, strict=True)]
             )
-            more = int(users.max(initial=-1)) + 1 - len(first)
-            first = np.pad(first, ((0, max(more, 0)), (0, 0)), constant_values=-1)
-            for n, codes in enumerate(models):
-                new = first[users, n] < 0
-                first[users[new], n] = codes[new]
-                differ[n] |= bool((first[users, n] != codes).any())
             opened.reader.give_back(block)
-            if differ.all():
-                break
-    return [head.columns[place] for place, one in zip(places, differ, strict=True) if one]
+    users, *models = map(np.concatenate, zip(*parts, strict=True))
+    return [
+        head.columns[n] for n, codes in zip(places, models, strict=True) if _differ(users, codes)
+    ]
+
+
+def _differ(users: Int32, codes: Int32) -> bool:
+    """Return whether a user has several codes."""
+    any_of = np.zeros(int(users.max(initial=-1)) + 1, np.int32)
+    any_of[users] = codes
+    return bool((any_of[users] != codes).any())
 
 
 def refuse_unsaid(found: File, named: Named | None) -> None:
@@ -176,8 +178,10 @@ def refuse_unsaid(found: File, named: Named | None) -> None:
     for column in found.frame:
         if column.name in table.names.values() or is_index(column.name):
             continue
-        several = column_of("model", [column.name]) is not None
-        several = several and users.to_frame().with_columns(column).n_unique() > users.n_unique()
+        several = (
+            is_called(column.name, "model")
+            and users.to_frame().with_columns(column).n_unique() > users.n_unique()
+        )
         if several or (not said and _holds_numbers(column)):
             rule, name = RULES["SUB114" if several else "SUB111"], shown(column.name)
             says = rule.says.format(value=name)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from harness.core.column_names import divides, is_index
+from harness.core.column_names import divides, is_called, is_index
 from harness.core.errors import DataError, counted, printable
 from harness.metrics import Judgments
 from harness.metrics.inputs.codes import Coders
@@ -88,6 +88,8 @@ def of_file(
 def _doubts(further: Sequence[pl.Series]) -> Iterator[str]:
     """Yield the columns that have rows of several kinds, and what they hold."""
     for column in further:
+        if column.dtype.is_nested() or not is_called(column.name, "kind", "part"):
+            continue
         values = column.cast(pl.String, strict=False).drop_nulls().unique().sort()
         if divides(column.name, values):
             yield f"{column.name} ({_some(values)})"

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Int64
-from harness.core.column_names import column_of, plain
+from harness.core.column_names import is_called, plain
 from harness.core.errors import DataError, UsageError, row_text, suggest
 from harness.metrics.inputs.cells import (
     MISMATCH,
@@ -298,14 +298,15 @@ def frame_of(given: Any, role: str, *, forms: str = _FORMS) -> Frame:
 def _refuse_index(given: Any, role: str) -> None:
     """Raise DataError where pandas' index, which nobody reads, holds users, items or an order."""
     levels = getattr(getattr(given, "index", None), "names", None) or ()
-    for name in levels:
-        if isinstance(name, str) and name not in getattr(given, "columns", levels):
-            ids = any(column_of(role, [name]) for role in ("user", "item", "list"))
-            if ids or plain(name) in _NUMBERS:
-                raise DataError(
-                    f'{role}: its index has "{name}", and an index is not read: give '
-                    "frame.reset_index(), or without it frame.reset_index(drop=True)"
-                )
+    unread = [
+        n for n in levels if isinstance(n, str) and n not in getattr(given, "columns", levels)
+    ]
+    for name in unread:
+        if is_called(name, "user", "item", "list") or plain(name) in _NUMBERS:
+            raise DataError(
+                f'{role}: its index has "{name}", and an index is not read: give '
+                "frame.reset_index(), or without it frame.reset_index(drop=True)"
+            )
 
 
 def two_columns(given: Any, role: str) -> DataError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from harness.core.column_names import column_of, divides
+from harness.core.column_names import divides, is_called
 from harness.core.errors import UsageError, printable
 from harness.metrics.inputs.cells import missing
 from harness.metrics.inputs.frame import Table, as_polars, type_of
@@ -114,6 +114,8 @@ def check_kinds(table: Table) -> None:
         return
     for name in _called(table, "kind", "part"):
         cells = as_polars(table.frame.select(name), table.role)[name]
+        if cells.dtype.is_nested():
+            continue
         values = cells.cast(pl.String, strict=False).drop_nulls().unique().sort().to_list()
         if divides(name, values):
             first = ", ".join(map(_quoted, values[:_NAMED]))
@@ -126,14 +128,9 @@ def check_kinds(table: Table) -> None:
 
 def _called(table: Table, *roles: str) -> list[str]:
     """Return the further columns that are called as those of a role are."""
-    columns = () if table.frame is None else table.frame.columns
-    return [
-        name
-        for name in columns
-        if isinstance(name, str)
-        and name not in table.names.values()
-        and any(column_of(role, [name]) for role in roles)
-    ]
+    columns = [] if table.frame is None else table.frame.columns
+    further = [n for n in columns if isinstance(n, str) and n not in table.names.values()]
+    return [name for name in further if is_called(name, *roles)]
 
 
 def check_grades(table: Table) -> None:
