@@ -93,7 +93,10 @@ def test_items_of_so_many_digits() -> None:
         (SOLUTION.drop(columns="items"), {}, 'no column "items"'),
         (SOLUTION.rename(columns={"id": "user"}), {}, 'no column "id"'),
         (pd.concat([SOLUTION, SOLUTION]), {}, "stand twice"),
-        (SOLUTION.assign(items=""), {}, "no user has a true item"),
+        (SOLUTION.assign(items=""), {}, "count such users with 0: keep_users_without_items=True$"),
+        (SOLUTION.assign(id=["ann", None, "cid"]), {}, "missing; .* keep_default_na=False"),
+        (lists(ann="a,b", bob="c", cid="d"), {}, '"a,b" .* between them. write one space'),
+        (lists(ann="[a]", bob="[c]", cid=""), {}, "quotes and commas$"),
     ],
 )
 def test_hosts_are_told_theirs(solution: pd.DataFrame, given: dict[str, str], told: str) -> None:

@@ -259,7 +259,7 @@ def test_shares_that_are_refused(share: float | None, log: str, words: str, tmp_
 @pytest.mark.parametrize(
     ("user", "item", "words"),
     [
-        ("ann", "a b", 'item "a b" holds " ", which stands between items'),
+        ("ann", "a b", "from a file; choose another: --set submission.separator=,"),
         ("ann", "a|b", 'solution.csv would be read otherwise than it is: item "a|b" holds what'),
         ("ann", "a\tb", "would be read otherwise than it is: item 'a\\tb' holds what may stand"),
         ("ann", "[a]", 'item "[a]" holds what may stand between items or around them (a space,'),
