@@ -68,6 +68,7 @@ def test_defaults() -> None:
     assert (rules.seen_items, rules.candidates, rules.seed) == ("keep", None, 42)
     assert (config.models[0].repeats, config.models[0].params) == (1, {})
     assert (config.tune.search, config.tune.trials, config.tune.split) == ("random", None, None)
+    assert "folds" not in config.resolved()["split"]
 
 
 def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) -> None:
