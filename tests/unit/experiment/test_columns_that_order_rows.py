@@ -1,11 +1,9 @@
 """A column that may order rows is asked for, and ``--fix`` never drops it unasked."""
 
-import io
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from conftest import refusal
 
@@ -76,12 +74,3 @@ def test_an_answer_is_enough(
     assert result.metrics["MAP@10"].mean == pytest.approx(score, abs=1e-12)
     lists = lists_on_terms(Path("long.csv"), Terms.of(**BY, named=Named(**answer)))
     assert "".join(lists.items.gather(lists.lists[0])) == first
-
-
-def test_frames_are_asked_too() -> None:
-    frame = pl.read_csv(io.StringIO(f"user,item,prediction\n{ROWS}"))
-    frame.write_parquet("long.parquet")
-    for lists in (frame, "long.parquet"):
-        assert [p.code for p in harness.validate(lists, **BY).errors] == ["SUB111"]
-    result = harness.score(frame, **BY, metrics=["MAP@10"], score_column="prediction")
-    assert result.metrics["MAP@10"].mean == 1

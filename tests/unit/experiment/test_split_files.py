@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 import small
-from conftest import refusal
+from conftest import ROOT, refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +18,6 @@ from harness.core.random import id_hashes, mixed
 from harness.experiment.split_files import write
 from harness.protocol.task import make_task
 
-ROOT = Path(__file__).parents[3]
 LOG = """user,item,time,stars
 bob,c,2020-01-03,2
 bob,b,2020-01-03,5

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
-import polars as pl
 import pytest
 import small
 from hypothesis import HealthCheck, given, settings
@@ -137,9 +136,3 @@ def test_files_that_only_one_of_them_refused(
         text += "100004,0700\n"  # whom the table of users has
     (folder / "lists.csv").write_text(text)
     assert refused(folder, KNOWS[knows], {}) == (not valid, not valid)
-
-
-def test_lists_of_nobody_who_is_known_are_an_error(folder: Path) -> None:
-    lists, true = pl.DataFrame({"user": ["ann"], "items": ["0702"]}), folder / "true.csv"
-    (problem,) = harness.validate(lists, solution=true).errors
-    assert problem.code == "SUB212"
