@@ -375,8 +375,7 @@ class _EventReader:
 
     def _watched(self, rows: Rows, name: str, kept: Int64 | None) -> Floats:
         """Return the numbers of a column, NaN where there is none."""
-        numbers, wrong = self._numbers(rows, self.columns.index(name))
-        numbers = np.where(wrong, np.nan, numbers)
+        numbers, _ = self._numbers(rows, self.columns.index(name))
         return numbers if kept is None else numbers[kept]
 
     def _kinds(self, rows: Rows, keep: Bool | None) -> Labels | None:

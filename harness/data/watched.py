@@ -40,6 +40,9 @@ class Low(NamedTuple):
     @classmethod
     def of(cls, numbers: Floats) -> Low:
         """Return it by the numbers of events, NaN where there is none."""
+        lowest = float(np.fmin.reduce(numbers, initial=math.inf))
+        if lowest > 0:
+            return cls(0, lowest)
         above = numbers[numbers > 0].min(initial=math.inf)
         return cls(int(np.count_nonzero(numbers <= 0)), float(above))
 
@@ -118,8 +121,9 @@ def notes(layout: Layout, lows: Lows, events: int) -> Iterator[str]:
         if len(there) == len(lows) and low.above < math.inf:
             where = layout.where_with(Condition(column, low=low.above))
             cure = f"{where} leaves them out"
+        have = "has" if low.events == 1 else "have"
         yield (
-            f"of {counted(events, 'event')} {low.events:,} have 0 or less in column "
+            f"of {counted(events, 'event')} {low.events:,} {have} 0 or less in column "
             f'"{printable(column)}", and each counts: if these are returns, or say that nothing '
             f"happened, {cure}"
         )

@@ -23,6 +23,7 @@ from harness.data import loading
 from harness.data.conditions import key
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.layout import Layout, Table
+from harness.data.oddities import WORDS_OF_MANY
 from harness.data.table_files import sources
 from harness.experiment import memory
 from harness.experiment.guess_columns import (
@@ -316,8 +317,6 @@ def _tell_types(data: Dataset | None, found: Guessed) -> str:
 
 
 _FIRST_LOGS = np.datetime64("1990-01-01")
-_WORDS = ("unknown", "undefined", "0", "-1")
-"""What may be a missing id, in small letters, if it has many events; other words always are one."""
 
 
 def _oddities(data: Dataset, layout: Layout) -> Iterator[str]:
@@ -329,7 +328,7 @@ def _oddities(data: Dataset, layout: Layout) -> Iterator[str]:
         if len(ids) == 1:
             yield f"there is one {role}: is that the column? --{role}-column names another"
         counts = np.bincount(own, minlength=len(ids))
-        for code in np.flatnonzero(ids.str.to_lowercase().is_in(_WORDS).to_numpy()):
+        for code in np.flatnonzero(ids.str.to_lowercase().is_in(WORDS_OF_MANY).to_numpy()):
             if counts[code] * 100 > len(own):
                 share, word = f"{counts[code]:,} of {len(own):,} events", ids[int(code)]
                 yield (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from harness.core.column_names import column_of, has_role, plain
+from harness.core.column_names import DATA, column_of, has_role, plain
 from harness.core.errors import UsageError, printable
 from harness.data import times
 from harness.data.conditions import as_number, key
@@ -226,7 +226,7 @@ def _column(role: str, names: Sequence[str], source: Source) -> str | None:
         return column_of(role, names)
     dates = [name for name in names if _looks_like_times(source, name)]
     dates.sort(key=lambda name: _NO_EVENT.search(plain(name)) is not None)
-    said = column_of(role, names)
+    said = column_of(role, [n for n in names if plain(n) != DATA or _holds_times(source, n)])
     columns = ([said] if said else []) + dates
     # A column with one value alone tells no events apart.
     several = [name for name in columns if source.first(name, _ROWS).n_unique() > 1]
@@ -247,6 +247,14 @@ def _looks_like_times(source: Source, column: str) -> bool:
         return True
     texts = _texts(source, column)
     return len(texts) > 0 and bool(_DATE_LIKE.match(texts[0])) and bool(_formats(texts))
+
+
+def _holds_times(source: Source, column: str) -> bool:
+    """Return whether the first values of a column are dates, or numbers of some unit since 1970."""
+    if _looks_like_times(source, column):
+        return True
+    texts = _texts(source, column)
+    return len(texts) > 0 and bool(_formats(texts)) and _middle(texts) >= _EARLIEST
 
 
 def _guess_time(

@@ -119,6 +119,11 @@ def test_a_later_row_that_is_written_otherwise_is_named(tmp_path: Path) -> None:
          "user_id,track_id,ts"),
         ("cust_id,ean,birthday,sent", "{user},{item},1980-05-{day:02},2020-01-{day:02}",
          "cust_id,ean,sent"),
+        # In Italian a date, in English anything.
+        ("cliente,articulo,data", ROW, "cliente,articulo,data"),
+        ("user,item,data", "{user},{item},15778368{day:02}", "user,item,data"),
+        ("user,data,when,item", "{user},x{day},2020-01-{day:02},{item}", "user,item,when"),
+        ("user,item,data,sent", "{user},{item},{day},2020-01-{day:02}", "user,item,sent"),
         ("CustomerID,StockCode,date,InvoiceDate", "{user},{item},2020-01-01,2020-01-{day:02}",
          "CustomerID,StockCode,InvoiceDate"),
     ],
