@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import small
 from conftest import Cli, is_refused, refusal, tells
@@ -108,8 +109,19 @@ def test_nobody_left_is_told_as_it_is_here(spark: Any, tmp_path: Path) -> None:
         run(small.config(tmp_path, log=log), tmp_path / "run")
 
 
-def test_events_that_are_cut_off_are_refused_as_they_are_here(spark: Any, tmp_path: Path) -> None:
-    settings = small.config(tmp_path, log=f"{LOG}bob,c,2037-01-01\n")
+@pytest.mark.parametrize(
+    ("log", "sections"),
+    [
+        (f"{LOG}bob,c,2037-01-01\nbob,c,1970-01-01\n", {}),
+        (small.MANY, {"split": {"strategy": "given", "valid": "log.parquet"}}),
+    ],
+)
+def test_a_log_in_doubt_is_refused_as_it_is_here(
+    spark: Any, tmp_path: Path, log: str, sections: dict[str, Any]
+) -> None:
+    """Events that a gap cuts off; held-out ones that may be no hits."""
+    pl.read_csv(log.encode()).write_parquet(tmp_path / "log.parquet")
+    settings = small.config(tmp_path, log=log, **sections)
     with pytest.raises(DataError) as here:
         run_locally(settings)
     with pytest.raises(DataError) as there:
