@@ -106,8 +106,9 @@ def _cures(layout: Layout, lows: Lows, column: str, low: Low) -> Iterator[str]:
         return
     if low.above < math.inf:
         where = layout.where_with(Condition(column, low=low.above))
-        yield f"if so, {where} leaves such rows out"
-        yield f"if it grades true items, value = {in_toml(column)} under [data] does both"
+        yield f"if so, {where} leaves such rows out of both tables"
+        grades = f"value = {in_toml(column)} under [data] reads it so"
+        yield f"if it grades true items, {grades}: items of 0 or less are not true"
     every = layout.where_with(Condition(column, filled=True))
     yield f"if every row is a hit, {every} says so"
 

@@ -179,7 +179,7 @@ def test_a_config_that_names_such_a_column_is_taken_at_its_word(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("train", "cures"),
     [
-        (bought("label", "1 0"), ["leaves such rows out", "under [data] does both", "says so"]),
+        (bought("label", "1 0"), ["leaves such rows out of both", "are not true", "says so"]),
         (bought("score", "3 3"), ["remove these rows from the file"]),
     ],
 )
