@@ -10,13 +10,12 @@ from conftest import refusal
 from small import POPULAR, RANDOM, timeless
 
 from harness.config import Config
-from harness.core.errors import DataError, RecommenderError
+from harness.core.errors import RecommenderError
 from harness.experiment.folds import FoldedResult
 from harness.experiment.rescore import rescore
 from harness.experiment.result import Findings
 from harness.experiment.run import run
 from harness.experiment.run_folder import read
-from harness.models.guard import guarded
 from harness.report.page import page
 
 FAILING = """
@@ -200,14 +199,3 @@ def test_where_no_model_is_left_each_says_why(
 def test_the_first_failure_ends_a_run_that_is_to_fail_fast(tmp_path: Path) -> None:
     with small.in_buckets(3), refusal(RecommenderError, 'model "Part" raised in fit_steps'):
         run(config(tmp_path, POPULAR, *failing("Part")), fail_fast=True)
-
-
-def test_a_guard_keeps_what_an_error_holds() -> None:
-    own = DataError("two problems")
-
-    def fit() -> None:
-        raise own
-
-    with refusal(DataError, 'model "mine": two problems') as caught:
-        guarded("mine", "fit", fit)
-    assert caught.value is own
