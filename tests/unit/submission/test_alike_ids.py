@@ -1,5 +1,6 @@
 """Ids of a submission that look like known ones, and are not the same."""
 
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from harness.experiment.submissions import SubmissionError
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import fix
 from harness.submission.problems import Problem
+from harness.submission.solution import of_file
+from harness.submission.validate import validate
 
 SOLUTION = "user_id,items\n0012,a b\n0345,c\n9007199254740993,d\n"
 GOOD = "user_id,items\n0012,a x b\n0345,y c\n9007199254740993,d\n"
@@ -86,6 +89,39 @@ def test_an_id_that_is_like_several_is_no_known_one_for_certain() -> None:
     problem = found["SUB209"]
     assert problem.message.endswith('; "07" and 1 other is known')
     assert not problem.fixed
+
+
+ALL = "user,items\n007,a\nbob44,b\nA1b2,d\na1b2,e\n"
+
+
+@pytest.mark.parametrize("known", ["solution", "sample"])
+@pytest.mark.parametrize(
+    ("rows", "code", "count"),
+    [
+        (("007,a", "7,b", "bob44,c"), "SUB215", 1),
+        (("x,b", "bob44,c", "Bob44,d"), "SUB215", 1),
+        (("7,a", "07,b", "bob44,c"), "SUB209", 2),
+        (("A1b2,a", "A1B2,b", "a1b2,b"), "SUB215", 1),
+        (("A1b2,a", "A1B2,b", "bob44,b"), "SUB209", 1),
+    ],
+)
+def test_users_who_look_alike_stay_apart_in_any_order(
+    rows: tuple[str, ...], code: str, count: int, known: str
+) -> None:
+    """A user who has a row is nobody else. Which of two ids is a damaged one, nobody can tell."""
+    Path("known.csv").write_text(ALL)
+    path, out = Path("lists.csv"), Path("out.csv")
+    for order in permutations(rows):
+        path.write_text("user,items\n" + "\n".join(order) + "\n")
+        against = of_tables(Path("known.csv"))
+        if known == "solution":
+            against = Against().scored_by(of_file(Path("known.csv")))
+        found = {p.code: p for p in validate(path, against).problems}
+        assert (found[code].count, found[code].fixed) == (count, False)
+        assert ("SUB203" in found, "SUB207" in found) == (False, False)
+        assert ("SUB202" in found) == (known == "sample" and code == "SUB215")
+        fix(path, against, out)
+        assert out.read_text().splitlines()[1:4] == [*order]
 
 
 # Items.
@@ -199,8 +235,6 @@ def test_what_can_be_only_one_user_is_mended(known: str, written: str) -> None:
 
 
 def harness_solution() -> Any:
-    from harness.submission.solution import of_file
-
     return of_file(Path("solution.csv"))
 
 
