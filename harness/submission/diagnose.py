@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,7 +32,7 @@ SEVERAL = -2
 """The code of an id that looks like more than one known id."""
 _SURE = 8
 """From so many characters on, no other id differs in case alone by chance."""
-_MOST_KEPT = 1 << 18
+_MOST_KEPT = 1 << 19
 """Tokens whose diagnoses are kept from one block to the next."""
 _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 _OPENERS = {b")": b"(", b"]": b"[", b"}": b"{"}
@@ -47,26 +47,7 @@ _LONGEST_WORD = 4
 _HEXADECIMAL = r"^[0-9a-f]*[0-9][0-9a-f]*$|^[0-9A-F]*[0-9][0-9A-F]*$"
 
 
-class Damage(NamedTuple):
-    """What happened to a token.
-
-    Attributes
-    ----------
-    marks, dress : int
-        All that happened, and what stands around it, 1 << fault each.
-    bare : bytes
-        The token without what stands around it.
-    mended : bytes, optional
-        What it was before; empty for a word for nothing, None where that cannot be told.
-    """
-
-    marks: int
-    dress: int
-    bare: bytes
-    mended: bytes | None
-
-
-def damage(token: bytes, *, digits: bool, width: int) -> Damage:
+def damage(token: bytes, *, digits: bool, width: int) -> tuple[int, int, bytes, bytes | None]:
     """Return what happened to a token.
 
     Parameters
@@ -75,12 +56,23 @@ def damage(token: bytes, *, digits: bool, width: int) -> Damage:
         Whether all ids are numbers. Only then are tokens read as damaged numbers.
     width : int
         How many digits every id has; 0 where they differ.
+
+    Returns
+    -------
+    marks, dress : int
+        All that happened, and what stands around the token, 1 << fault each.
+    bare : bytes
+        The token without what stands around it.
+    mended : bytes, optional
+        What it was before; empty for a word for nothing, None where that cannot be told.
     """
+    if digits and token.isdigit() and (len(token) < width or width == 0):  # most that were changed
+        return 1 << faults.ZEROS_LOST if width else 0, 0, token, token.rjust(width, b"0")
     if not digits and len(token) > _LONGEST_WORD and token.isalnum():
-        return Damage(0, 0, token, token)
+        return 0, 0, token, token
     bare, dress = _undressed(token)
     if not bare:
-        return Damage(dress, dress, bare, b"")
+        return dress, dress, bare, b""
     marks, mended = dress, None
     if bare.lower() in _NOTHING:
         marks, mended = marks | 1 << faults.LITERAL, b""
@@ -100,7 +92,7 @@ def damage(token: bytes, *, digits: bool, width: int) -> Damage:
         else:
             marks |= 1 << faults.ZEROS_LOST if len(whole[1]) < width else 0
             mended = whole[1].rjust(width, b"0")
-    return Damage(marks, dress, bare, mended)
+    return marks, dress, bare, mended
 
 
 def _undressed(token: bytes) -> tuple[bytes, int]:
@@ -134,7 +126,7 @@ class Diagnoses:
         What is wrong with each, 1 << fault; 0 where it is simply another id.
     codes : int32 array
         The known id that each means; −1: none, SEVERAL: more than one.
-    known : list of str
+    known : list of bytes
         That id, of several the first by its text; empty where there is none.
     others : int64 array
         How many more there are.
@@ -148,7 +140,7 @@ class Diagnoses:
 
     marks: Int64
     codes: Int32
-    known: list[str]
+    known: list[bytes]
     others: Int64
     certain: Bool
     by_case: Bool
@@ -183,11 +175,12 @@ class Diagnosis:
         """Return a memo with more tokens, which stand at `spans` of a block."""
         _, first = np.unique(KeyTable().codes(keys), return_index=True)
         found = self.of(block.texts(*spans[first].T))
+        changed = found.marks & ~(1 << faults.BRACKETS | 1 << faults.SEPARATOR) != 0
         table = KeyTable(memo.rows.copy(), len(memo))
         table.codes(keys[first])
         meant = np.zeros(len(first), np.uint64)
         if not self.known.complete:  # beside the item that it looks like it may be another
-            own = found.codes >= 0
+            own = (found.codes >= 0) & changed
             texts = packed(list(compress(found.known, own)))
             meant[own] = fields.keys(*texts, self.known.secret)[:, 0]
         is_mended = np.array([text is not None for text in found.mended], np.uint8)
@@ -202,23 +195,27 @@ class Diagnosis:
         """Return what tokens are, none of which is known."""
         known, n = self.known, len(tokens)
         damages = [damage(token, digits=known.digits, width=known.width) for token in tokens]
-        mended = [each.mended for each in damages]
+        marks, dress, bare, mended = zip(*damages, strict=True)
         codes = self._codes(mended)
         found = Diagnoses(
-            marks=np.array([each.marks for each in damages], np.int64),
+            marks=np.array(marks, np.int64),
             codes=codes,
-            known=[_text(text) if code >= 0 else "" for text, code in zip(mended, codes, strict=True)],
+            known=[(text if code >= 0 else b"") for text, code in zip(mended, codes, strict=True)],
             others=np.zeros(n, np.int64),
             certain=codes >= 0,
             by_case=np.zeros(n, np.bool_),
-            mended=mended,
+            mended=[*mended],
         )
         if not known.telling:
             found.marks[:] &= ~(1 << faults.MISSHAPEN)
-        if len(known) > 0 and not known.exact:
-            texts = [_text(each.bare or token) for each, token in zip(damages, tokens, strict=True)]
-            self._read_as_windows(found, [_UNREADABLE in text for text in texts])
-            self._compare(found, texts, np.array([each.dress for each in damages], np.int64))
+        rows = np.flatnonzero(codes < 0)
+        if len(rows) > 0 and len(known) > 0 and not known.exact:
+            texts = [_text(bare[row] or tokens[row]) for row in rows.tolist()]
+            is_text = np.array([_UNREADABLE not in text for text in texts])
+            self._read_as_windows(found, rows[~is_text])
+            if not self._of_users and not known.complete:  # else a fault is plain already
+                is_text &= found.marks[rows] & ~np.array(dress)[rows] == 0
+            self._compare(found, rows[is_text], [*compress(texts, is_text)], np.array(dress))
         if self._of_users:
             found.marks[found.marks != 1 << faults.PADDED_ID] = 1 << faults.MANGLED_ID
             found.marks[found.codes == -1] = 0
@@ -227,7 +224,7 @@ class Diagnosis:
         return found
 
     def may_mean(self, tokens: Sequence[bytes], but: Bool) -> Bool:
-        """Return which tokens look like a known id, but for those that `but` is true of, by code."""
+        """Return which tokens look like a known id, other than those whose codes `but` excludes."""
         from harness.core.alike import AT, Meanings
 
         ids = _texts_of(self.known)
@@ -243,55 +240,48 @@ class Diagnosis:
         codes[[not text for text in texts]] = -1
         return codes
 
-    def _read_as_windows(self, found: Diagnoses, unreadable: list[bool]) -> None:
+    def _read_as_windows(self, found: Diagnoses, rows: Int64) -> None:
         """Note ids that are known where their bytes, which are no UTF-8, are Windows-1252."""
-        rows = np.flatnonzero(unreadable)
-        decoded = [(found.mended[row] or b"").decode("cp1252", "replace") for row in rows]
-        codes = self._codes([text.encode() for text in decoded])
-        for row, text, code in zip(rows.tolist(), decoded, codes.tolist(), strict=True):
+        decoded = [(found.mended[row] or b"").decode("cp1252", "replace").encode() for row in rows]
+        for row, text, code in zip(rows.tolist(), decoded, self._codes(decoded), strict=True):
             if code >= 0:
-                found.codes[row], found.known[row], found.mended[row] = code, text, text.encode()
+                found.codes[row], found.known[row], found.mended[row] = code, text, text
                 found.marks[row] |= 1 << faults.RESPELLED
                 found.certain[row] = True
 
-    def _compare(self, found: Diagnoses, texts: list[str], dress: Int64) -> None:
-        """Note tokens that look like known ids, by their texts without what stands around them."""
+    def _compare(self, found: Diagnoses, rows: Int64, texts: list[str], dress: Int64) -> None:
+        """Note which rows look like known ids, by their texts without what stands around them."""
         from harness.core.alike import AT, CASE, COUNT, EXPONENT, MEANT
         from harness.core.alike import damage as damages_of
 
-        asked = found.codes < 0
-        if not self._of_users and not self.known.complete:
-            asked &= found.marks & ~dress == 0  # else a fault is plain already
-        asked &= [_UNREADABLE not in text for text in texts]
-        rows = np.flatnonzero(asked)
         if len(rows) == 0:
             return
-        ids = _series([texts[row] for row in rows])
+        ids = _series(texts)
         alike = self._meanings_of_all().of(ids, joined=self._joined)
         ids, meant, rows = ids.gather(alike[AT]), alike[MEANT], rows[alike[AT].to_numpy()]
+        known = [text.encode() for text in meant]
         happened, single = damages_of(ids, meant), (alike[COUNT] == 1).to_numpy()
-        faults_of, sure = self._judged(ids, meant, happened)
-        by_case = (happened == CASE).to_numpy()
+        marks, sure = self._judged(ids, meant, happened)
         # Digits that an exponent has lost are lost.
         certain = single & sure & (happened != EXPONENT).to_numpy()
-        found.marks[rows] = faults_of | dress[rows]
-        found.codes[rows] = np.where(single, self._codes([t.encode() for t in meant]), SEVERAL)
+        found.marks[rows] = marks | dress[rows]
+        found.codes[rows] = np.where(single, self._codes(known), SEVERAL)
         found.others[rows] = alike[COUNT].to_numpy().astype(np.int64) - 1
-        found.certain[rows], found.by_case[rows] = certain, by_case
-        for row, text, is_certain in zip(rows.tolist(), meant, certain.tolist(), strict=True):
+        found.certain[rows], found.by_case[rows] = certain, (happened == CASE).to_numpy()
+        for row, text, is_certain in zip(rows.tolist(), known, certain.tolist(), strict=True):
             found.known[row] = text
             if is_certain:
-                found.mended[row] = text.encode()
+                found.mended[row] = text
 
-    def _judged(
-        self, ids: pl.Series, meant: pl.Series, happened: pl.Series
-    ) -> tuple[Int64, Bool]:
+    def _judged(self, ids: pl.Series, meant: pl.Series, happened: pl.Series) -> tuple[Int64, Bool]:
         """Return the fault of each id that looks like a known one, 1 << fault, and what is sure."""
         from harness.core.alike import CASE, DECIMAL, EXPONENT, QUOTES, SPACES, ZEROS
 
         fault_of, otherwise = {SPACES: faults.PADDED_ID}, faults.MANGLED_ID
         sure = np.ones(len(ids), np.bool_)
-        if not self.known.complete:  # in another case it may be another id, of which nothing is known
+        if (
+            not self.known.complete
+        ):  # in another case it may be another id, of which nothing is known
             sure = ((happened != CASE) | (ids.str.len_bytes() >= _SURE)).to_numpy()
         if not self._of_users and self.known.complete:
             fault_of = {EXPONENT: faults.EXPONENT, DECIMAL: faults.DECIMAL}
@@ -299,7 +289,9 @@ class Diagnosis:
             otherwise = faults.RESPELLED
         marks = np.array([1 << fault_of.get(name, otherwise) for name in happened], np.int64)
         if not self._of_users and not self.known.complete:
-            is_decimal = ((happened == DECIMAL) & (ids.str.replace(r"\.0+$", "") == meant)).to_numpy()
+            is_decimal = (
+                (happened == DECIMAL) & (ids.str.replace(r"\.0+$", "") == meant)
+            ).to_numpy()
             is_spelt = ((happened == CASE) & meant.str.contains(_HEXADECIMAL)).to_numpy()
             marks[:] = 1 << faults.ALIKE
             marks[is_decimal], marks[is_spelt] = 1 << faults.DECIMAL, 1 << faults.RESPELLED
@@ -331,8 +323,8 @@ def _blame_unknown(found: Diagnoses) -> None:
         found.mended[row] = None
 
 
-def _text(text: bytes | None) -> str:
-    return (text or b"").decode("utf-8", "replace")
+def _text(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def _series(texts: list[str]) -> pl.Series:

@@ -69,7 +69,9 @@ class Findings:
             own = self.found.setdefault(code, Finding())
             own.count += count
             own.lines += count if lines is None else lines
-            own.places = sorted([*own.places, *places], key=lambda place: place.line or 0)[:EXAMPLES]
+            own.places = sorted([*own.places, *places], key=lambda place: place.line or 0)[
+                :EXAMPLES
+            ]
 
     def note(self, code: str, value: str = "", line: int | None = None) -> None:
         """Take in one fault."""

@@ -172,9 +172,7 @@ class Mended:
         return self.text[kept], int(np.count_nonzero(~new))
 
 
-def mended(
-    block: Block, form: Form, between: str, expected: Expected, renamed: Bool
-) -> Mended:
+def mended(block: Block, form: Form, between: str, expected: Expected, renamed: Bool) -> Mended:
     """Return whole lines with what is mechanical mended.
 
     Blank lines go; ids lose what is around them and get their zeros back; items lose brackets,
@@ -194,7 +192,7 @@ def mended(
     names, name_spans = _names(scanned, renamed)
     begins, spans = np.empty(n + 1, np.int64), np.zeros((n, 2), np.int64)
     while True:
-        # A mended id is longer by at most its zeros, or a known one; no item has fewer bytes than 1.
+        # A mended id is longer by its zeros at most, or a known one; an item has a byte or more.
         longest = int((name_spans[:, 1] - name_spans[:, 0]).max(initial=0))
         zeros = max(users.width, items.width, 1, memo.longest, longest)
         out, strangers = np.empty((size + 4) * (zeros + 3) + PAD, np.uint8), Strangers()

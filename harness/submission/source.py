@@ -16,7 +16,6 @@ from harness.delimited import fields
 from harness.delimited.blocks import Blocks, Reader
 from harness.delimited.stream import is_parquet, opened
 from harness.submission import header
-from harness.submission._scan import LIST
 from harness.submission.expected import Against, first_cells
 from harness.submission.findings import Findings
 from harness.submission.format import Format, Named

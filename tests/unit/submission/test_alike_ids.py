@@ -124,6 +124,15 @@ def test_users_who_look_alike_stay_apart_in_any_order(
         assert out.read_text().splitlines()[1:4] == [*order]
 
 
+@pytest.mark.parametrize(("last", "all_by_case"), [("'FAY", False), ("FAY", True)])
+def test_whether_all_ids_have_another_case_is_told_by_all(last: str, all_by_case: bool) -> None:
+    """Not by the five that are shown."""
+    rows = "".join(f"{user},a\n" for user in ["ANN", "BOB", "CEM", "DAN", "EVE", last])
+    Path("sample.csv").write_text("user,items\n" + rows.lower().replace("'", ""))
+    found = checked(Path(), "user,items\n" + rows, of_tables(Path("sample.csv"))).errors
+    assert ("SUB213" in {p.code for p in found}) == all_by_case
+
+
 # Items.
 
 
@@ -141,6 +150,17 @@ def test_ids_of_so_many_digits_say_how_many() -> None:
         '"7" lost its leading zeros: ids have 4 digits; "0007" is known (user "u1")'
     )
     assert (found["SUB305"].severity, found["SUB305"].count) == ("error", 3)
+
+
+def test_an_item_in_one_list_with_the_one_that_it_looks_like_is_another() -> None:
+    lists = "user,items\nu1,7 0007\nu2,123\n"
+    found = problems(lists, "user,items\nu1,0007 0123\nu2,0123\n")
+    assert [(p.code, p.value, p.known, p.count) for p in found.values()] == [
+        ("SUB305", "123", "0123", 1),
+        ("SUB320", "7", "0007", 1),
+    ]
+    fix(Path("lists.csv"), Against().scored_by(harness_solution()), Path("fixed.csv"))
+    assert Path("fixed.csv").read_text() == lists.replace("123", "0123")
 
 
 def test_where_lengths_differ_the_known_id_is_named() -> None:
