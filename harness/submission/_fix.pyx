@@ -1,7 +1,9 @@
 """Loops that write lines anew, with what is mechanical mended."""
 
+cimport cython
 import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
 from harness.core._kernels cimport look_up
 from harness.delimited._bytes cimport find, key
@@ -35,8 +37,9 @@ cdef class Met:
             with gil:
                 self.slots = np.empty(size, np.uint64)
         self.mask = size - 1
-        for slot in range(size):
-            self.slots[slot] = 0
+        with cython.boundscheck(False):
+            for slot in range(size):
+                self.slots[slot] = 0
         return 0
 
     cdef int has(self, uint64_t first) except -1 nogil:
@@ -181,10 +184,15 @@ cdef Py_ssize_t raw(
 cdef Py_ssize_t cell(uint8_t[::1] out, Py_ssize_t start, Py_ssize_t stop) except -1 nogil:
     """Put a cell that was written into quotes where it needs them; return where it ends."""
     cdef Py_ssize_t quotes = 0, at, end, to
+    cdef uint8_t byte
     cdef bint needed = False
-    for at in range(start, stop):
-        quotes += out[at] == QUOTE
-        needed |= out[at] == QUOTE or out[at] == COMMA or out[at] == LINE or out[at] == RETURN
+    if start < 0 or stop > out.shape[0]:
+        raise IndexError(f"bytes {start} to {stop} of {out.shape[0]}")
+    with cython.boundscheck(False):
+        for at in range(start, stop):
+            byte = out[at]
+            quotes += byte == QUOTE
+            needed |= (byte == QUOTE) | (byte == COMMA) | (byte == LINE) | (byte == RETURN)
     if not needed:
         return stop
     end = stop + quotes + 2
@@ -207,11 +215,12 @@ cdef Py_ssize_t copy(
     uint8_t[::1] out,
     Py_ssize_t written,
 ) except -1 nogil:
-    cdef Py_ssize_t at
-    for at in range(start, stop):
-        out[written] = source[at]
-        written += 1
-    return written
+    if start == stop:
+        return written
+    if start < 0 or start > stop or stop > source.shape[0] or stop - start > out.shape[0] - written:
+        raise IndexError(f"bytes {start} to {stop} of {source.shape[0]}, to {written}")
+    memcpy(&out[written], &source[start], stop - start)
+    return written + stop - start
 
 
 cdef Py_ssize_t written_list(
@@ -237,7 +246,7 @@ cdef Py_ssize_t written_list(
     cdef int32_t place
     cdef uint64_t own[2]
     cdef bint is_cut = False, looked = False
-    met.empty(stop - start)
+    met.empty((stop - start) // 2 + 1)  # each but the last has something behind it
     while at < stop and held < width:
         if end < at:  # what separates items elsewhere may stand many times before it
             end, is_cut = find(buffer, at, stop, between), False
@@ -301,7 +310,7 @@ cdef int note_items(
     """Take in the keys of a list's items as they stand."""
     cdef Py_ssize_t at = start, end
     cdef uint64_t own[2]
-    there.empty(stop - start)
+    there.empty((stop - start) // 2 + 1)
     while at < stop:
         end = find(buffer, at, stop, between)
         key(buffer, at, end, items.low, items.high, own)

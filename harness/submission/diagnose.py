@@ -267,7 +267,8 @@ class Diagnosis:
         found.marks[rows] = marks | dress[rows]
         found.codes[rows] = np.where(single, self._codes(known), SEVERAL)
         found.others[rows] = alike[COUNT].to_numpy().astype(np.int64) - 1
-        found.certain[rows], found.by_case[rows] = certain, (happened == CASE).to_numpy()
+        found.certain[rows] = certain
+        found.by_case[rows] = (happened == CASE).to_numpy() & (dress[rows] == 0)
         for row, text, is_certain in zip(rows.tolist(), known, certain.tolist(), strict=True):
             found.known[row] = text
             if is_certain:
