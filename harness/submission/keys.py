@@ -56,8 +56,8 @@ class Known:
     zeros : bool
         Whether any is a number with a zero in front.
     odd : bool
-        Whether the form of any (`harness.core.alike`) may be plain ASCII, and differ from it in more
-        than case and zeros.
+        Whether the form of any (`harness.core.alike`) may be plain ASCII, and differ from the id in
+        more than case and zeros.
     length : int
         How many bytes all have, those that `more` added among them; 0 where they differ.
     exact : bool
