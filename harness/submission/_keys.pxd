@@ -32,10 +32,11 @@ cdef inline uint8_t kinds_of(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssi
     """Return which kinds of letters an id has; one with a point has none where it is no number."""
     cdef uint8_t kinds = 0
     cdef Py_ssize_t at
+    cdef const uint8_t* letters = LETTERS  # else it is asked where they are, byte by byte
     check(buffer, start, stop)
     with cython.boundscheck(False):
         for at in range(start, stop):
-            kinds |= LETTERS[buffer[at]]
+            kinds |= letters[buffer[at]]
         if kinds & POINT and not (buffer[start] == 45 or 48 <= buffer[start] <= 57):
             kinds &= ~POINT
     return kinds
