@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 import small
 from conftest import refusal
@@ -17,7 +16,7 @@ from harness.core.progress import Clock
 from harness.core.steps import of_parts
 from harness.data.buckets import prepared
 from harness.experiment import memory
-from harness.experiment.evaluate_parts import InParts, listed
+from harness.experiment.evaluate_parts import InParts
 from harness.experiment.result import Result
 from harness.experiment.run import run
 
@@ -194,16 +193,6 @@ class Listed(list[Any]):
 
     def kept(self, make: Any, opened: Any) -> "Listed":
         return Listed(opened(at, make(part)) for at, part in enumerate(self))
-
-
-def test_a_run_in_parts(tmp_path: Path) -> None:
-    settings = small.many(tmp_path, **small.CONFIGS["grades"])
-    whole = run(settings)
-    with small.in_buckets(3), prepared(settings.layout(), kept=False) as buckets:
-        found = InParts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())
-        lists = pl.concat([listed(settings, found.candidate_ids, one) for one in found.evaluated])
-    assert timeless(found.findings.to_dict()) == timeless(whole.to_dict())
-    assert len(lists) == len(whole.list_rows())
 
 
 def test_what_cannot_be_evaluated_in_parts(tmp_path: Path, large: None) -> None:

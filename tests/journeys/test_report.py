@@ -16,7 +16,7 @@ from conftest import HOSTILE, Cli, is_refused, refusal, tells
 from small import POPULAR
 
 from harness.cli import report as command
-from harness.core.errors import DataError, UsageError
+from harness.core.errors import UsageError
 from harness.experiment import run_folder as runs
 from harness.experiment.run import run
 from harness.experiment.run_folder import FILES, is_run
@@ -228,12 +228,6 @@ def test_a_file_that_is_gone_costs_its_part_alone(copied: Path) -> None:
         (copied / name).rename(copied / "away")
         assert re.search(r"cannot be\s+read", Page(page(runs.read(copied))).texts[where])
         (copied / "away").rename(copied / name)
-
-
-def test_values_that_contradict_the_record_are_refused(copied: Path) -> None:
-    score(copied, pl.col("MAP@12") / 2)
-    with refusal(DataError, 'per_user.parquet: model "repurchase" has a mean MAP@12 of', "--fresh"):
-        page(runs.read(copied))
 
 
 SPLIT = {"strategy": "time", "valid_days": 1, "folds": 2}
