@@ -1,7 +1,6 @@
 """Configs: what is read, and the message for every key and value that is not allowed."""
 
 import re
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from conftest import ROOT, refusal
 from harness.config import TimeSplit, parse, read
 from harness.config.diff import differing, settings
 from harness.config.space import Range, domains
-from harness.core import params
 from harness.core.errors import UsageError
 
 VALUES: dict[str, Any] = {
@@ -322,19 +320,6 @@ def test_a_written_config_is_told_as_toml_has_it() -> None:
     assert settings({"models": [model]}, "mine") == (
         "Popular(values=false, at=[1.5, 'z'], by={ sale = true }, kind=dot)"
     )
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: params.require_above(0, n=True), "n is true; expected a number above 0"),
-        (lambda: params.require_whole(1, n=True), "n is true; expected a whole number from 1 up"),
-        (lambda: params.require_texts(n=["a", True]), "n is ['a', true]; expected a list of texts"),
-    ],
-)
-def test_so_a_parameter_is_that_cannot_be(call: Callable[[], Any], said: str) -> None:
-    with refusal(ValueError, said):
-        call()
 
 
 def test_a_config_is_written_as_it_was_given() -> None:
