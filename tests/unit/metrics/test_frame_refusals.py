@@ -280,11 +280,6 @@ def test_rows_far_below_are_counted_from_the_first() -> None:
         refused(DataError, where + fault, lists=rows, truth={0: truth})
 
 
-def test_a_lazy_frame_that_cannot_be_worked_out() -> None:
-    with pytest.raises(DataError, match="recommendations: the lazy frame cannot be worked out"):
-        evaluate(pl.LazyFrame({"user": ["ann"]}).select("gone"), TRUTH, "MRR")
-
-
 EMPTY = pa.array([[]], pa.list_(pa.string(), 0))
 UNUSUAL: dict[str, dict[str, Any]] = {
     "deques": {"lists": {"ann": deque(["a"])}},
