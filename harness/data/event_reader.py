@@ -105,4 +105,6 @@ def _there(table: EventTable) -> Iterator[str]:
 
 
 def _told(table: EventTable) -> str:
-    return ", ".join(map(str, table.where))
+    return ", ".join(
+        [*["as many fields as columns"] * table.table.drop_ragged, *map(str, table.where)]
+    )

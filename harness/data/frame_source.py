@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,10 +27,13 @@ class Piece(NamedTuple):
     ----------
     places : int64 array, optional
         The line of each, from 1; None: rows stand in the file one behind the other.
+    left_out : int
+        Lines between them that are left out.
     """
 
     frame: pl.DataFrame
     places: Int64 | None = None
+    left_out: int = 0
 
 
 class FrameSource(Source):
@@ -108,7 +112,7 @@ class FrameSource(Source):
         if found is None:
             self._refuse_bad(rows, typed.rules, before, typed.table.where)
             raise DataError(f"{self.shown}: has an empty value")
-        return found
+        return replace(found, left_out=found.left_out + rows.left_out)
 
     def _unreadable(self, error: Exception) -> DataError:
         return DataError(f"{self.shown}: cannot be read: {str(error).strip().splitlines()[0]}")
@@ -173,9 +177,9 @@ class PartitionedText(FrameSource):
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """Yield the rows, all columns as text."""
         own = [name for name in columns if name in self.text.names] or self.text.names[:1]
-        for frame, lines in self.text.frames(own):
+        for frame, lines, left_out in self.text.frames(own):
             given = frame.with_columns(constants(self.partition, columns)).select(columns)
-            yield Piece(given, lines)
+            yield Piece(given, lines, left_out)
 
     def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
         """Yield the rows as events; as of any text where no name of a folder is needed."""

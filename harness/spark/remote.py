@@ -67,7 +67,13 @@ def whole(spark: SparkSession, table: Table) -> DataFrame:
 
 def _text(spark: SparkSession, table: Table) -> DataFrame:
     """Return delimited text as RFC 4180 has it, every column as text."""
-    quoted_ = len(table.separator.encode()) == 1
+    for key, is_set in {"escape": table.escape != "", "ragged": table.drop_ragged}.items():
+        if is_set:
+            raise UsageError(
+                f"{table.remote}: Spark reads text without {table.named(key)}; leave it out, or "
+                "copy the file to where every worker sees it"
+            )
+    quoted_ = table.quote and len(table.separator.encode()) == 1
     reader = spark.read.options(
         header=table.header is None,
         sep=table.separator,
