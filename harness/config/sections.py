@@ -123,7 +123,7 @@ class DataConfig(Section):
     encoding: Encoding = "utf-8"
     quote: bool = True
     escape: Escape = ""
-    ragged: Literal["refuse", "drop"] = "refuse"
+    bad_lines: Literal["refuse", "drop"] = "refuse"
     rows: str | list[str] | None = None
 
     @model_validator(mode="after")
@@ -194,7 +194,7 @@ class DataConfig(Section):
             key="events",
             quote=self.quote,
             escape=self.escape,
-            drop_ragged=self.ragged == "drop",
+            drop_bad_lines=self.bad_lines == "drop",
         )
         table = _as_written(table, file, self.separator, self.header, self.encoding)
         time, time_format = self.time or None, self.time_format or "iso"

@@ -105,6 +105,4 @@ def _there(table: EventTable) -> Iterator[str]:
 
 
 def _told(table: EventTable) -> str:
-    return ", ".join(
-        [*["as many fields as columns"] * table.table.drop_ragged, *map(str, table.where)]
-    )
+    return ", ".join([*["whole lines"] * table.table.drop_bad_lines, *map(str, table.where)])

@@ -61,8 +61,9 @@ class Table:
         What makes a quote, a separator or itself behind it a letter; empty: nothing does.
     inherits_quote : bool
         Whether these two are said of the events, and so hold for text alone.
-    drop_ragged : bool
-        Whether lines with too few or too many fields are left out; else they are refused.
+    drop_bad_lines : bool
+        Whether lines with damaged quotes, too few or too many fields are left out; else they are
+        refused.
     rows : tuple of str
         The columns whose lists hold the rows: one of records, or several of equal lengths.
     cap : Cap
@@ -84,7 +85,7 @@ class Table:
     quote: bool = True
     escape: str = ""
     inherits_quote: bool = field(default=False, repr=False, compare=False)
-    drop_ragged: bool = False
+    drop_bad_lines: bool = False
     rows: tuple[str, ...] = ()
     cap: Cap = field(default=SENT, repr=False, compare=False)
     remote: str = field(default="", repr=False)
@@ -352,7 +353,7 @@ def events(
     encoding: Encoding = "utf-8",
     quote: bool = True,
     escape: Escape = "",
-    drop_ragged: bool = False,
+    drop_bad_lines: bool = False,
     rows: Sequence[str] = (),
 ) -> EventTable:
     """Declare a table of events.
@@ -374,7 +375,7 @@ def events(
         The column of a number an event.
     where : mapping of column to condition, optional
         Which rows are events, as ``where`` in a config; others are counted and left out.
-    separator, header, encoding, quote, escape, drop_ragged, rows
+    separator, header, encoding, quote, escape, drop_bad_lines, rows
         As of `Table`.
 
     Examples
@@ -391,7 +392,7 @@ def events(
         encoding,
         quote=quote,
         escape=escape,
-        drop_ragged=drop_ragged,
+        drop_bad_lines=drop_bad_lines,
         rows=tuple(rows),
     )
     held = conditions(where or {})

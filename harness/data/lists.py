@@ -9,7 +9,7 @@ import polars as pl
 
 from harness.core.errors import DataError, suggest
 from harness.core.parquet import UNREADABLE
-from harness.data.frame_source import FrameSource, Piece
+from harness.data.frame_source import FrameSource
 from harness.data.parquet_source import ParquetSource
 
 _ROWS, _EVENTS = 1 << 12, 1 << 20

@@ -82,7 +82,7 @@ def _refuse_of_text(table: Table, path: Path, kind: str) -> None:
         "encoding": table.encoding != "utf-8",
         "quote": not table.quote and not table.inherits_quote,
         "escape": table.escape != "" and not table.inherits_quote,
-        "ragged": table.drop_ragged,
+        "bad_lines": table.drop_bad_lines,
     }
     for key in says:
         if says[key] and table.key:

@@ -47,7 +47,7 @@ class Rows:
     faults : list of Fault
         What is wrong with lines as a whole.
     dropped : int
-        Lines that are left out, as they have too few or too many fields.
+        Lines that are left out, as their fields cannot be told.
     numbers : dict of column to arrays
         What has been read of a column as numbers, and which texts are none.
     """
@@ -137,7 +137,7 @@ def _gathered(block: Block, starts: Int64, stops: Int64) -> Bytes:
 
 
 def rows_of(
-    block: Block, names: list[str], columns: tuple[str, ...], *, drop_ragged: bool = False
+    block: Block, names: list[str], columns: tuple[str, ...], *, drop_bad_lines: bool = False
 ) -> Rows:
     """Cut a block with so many columns into some of them; take in what is wrong with its lines.
 
@@ -145,8 +145,9 @@ def rows_of(
 
     Parameters
     ----------
-    drop_ragged : bool
-        Whether lines with too few or too many fields are left out; else they are faults.
+    drop_bad_lines : bool
+        Whether lines with damaged quotes, too few or too many fields are left out; else they are
+        faults.
     """
     places, shapes = [names.index(name) for name in columns], Tally()
     wanted = fields.wanted(len(names), *places)
@@ -154,15 +155,17 @@ def rows_of(
     if block.end == _lines.RECORD and wanted[-1] >= 0:  # a return that stood in quotes is data
         stops[:, wanted[-1]] += block.buffer[stops[:, wanted[-1]]] == _RETURN
     rows = Rows(block, starts, stops, [])
-    faults = [*_quotes(block), *_controls(rows)]
-    if not drop_ragged:
-        faults += _shapes(rows, shapes, names)
-    is_row = users != _lines.NO_ROW
+    faults, dropped, is_row = [*_controls(rows)], 0, users != _lines.NO_ROW
+    if drop_bad_lines:
+        if block.lines is not None:
+            is_row &= ~np.isin(block.lines, np.append(block.unclosed, block.torn))
+        dropped = int(np.count_nonzero(~is_row) - shapes.counts[tally.BLANK])
+    else:
+        faults += [*_quotes(block), *_shapes(rows, shapes, names)]
     if not is_row.all():
         lines = np.arange(len(rows)) if block.lines is None else block.lines
         block = replace(block, lines=lines[is_row], ended=rows.ended)
         starts, stops = starts[is_row], stops[is_row]
-    dropped = int(shapes.counts.sum() - shapes.counts[tally.BLANK]) * drop_ragged
     rows = Rows(block, starts, stops, faults, dropped)
     if _lines.survey(block.buffer, block.size)[2]:
         for column in range(len(columns)):

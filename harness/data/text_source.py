@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -26,6 +26,7 @@ from harness.data.source import (
     FieldRule,
     Labels,
     Met,
+    Piece,
     Source,
     event_id_rule,
     kind_rule,
@@ -38,9 +39,10 @@ from harness.data.source import (
     value_rule,
 )
 from harness.data.text_rows import CONTROL, FIRST_RANK, NO_UTF_8, TORN, UNCLOSED, Rows, rows_of
-from harness.delimited import _lines, fields
+from harness.delimited import _lines, fields, tally
 from harness.delimited.blocks import Block, Reader, in_order, padded, plain
 from harness.delimited.stream import Refused, opened
+from harness.delimited.tally import Tally
 
 Found = TypeVar("Found")
 
@@ -194,7 +196,7 @@ class TextSource(Source):
         with opened_text(self.shown, self.table) as stream:
 
             def read(block: Block) -> tuple[Rows, Found]:
-                rows = rows_of(block, self.names, columns, drop_ragged=self.table.drop_ragged)
+                rows = rows_of(block, self.names, columns, drop_bad_lines=self.table.drop_bad_lines)
                 return rows, work(rows)
 
             before = self._before
@@ -247,17 +249,33 @@ class TextSource(Source):
         schema = dict.fromkeys(columns, pl.String())
         return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
 
-    def frames(self, columns: list[str]) -> Iterator[tuple[pl.DataFrame, Int64, int]]:
-        """Yield the rows with some columns as text, null where nothing stands.
-
-        Beside them are their lines, and how many lines between them are left out.
-        """
+    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+        """Yield the rows with some columns as text, null where nothing stands."""
         before = self._before + 1
         for rows, found in self._read(tuple(columns), lambda rows: rows.columns()):
             lines = np.arange(len(rows)) if rows.block.lines is None else rows.block.lines
             frame = pl.DataFrame(dict(zip(columns, found, strict=True)))
-            yield frame, before + lines, rows.dropped
+            yield Piece(frame, before + lines, rows.dropped)
             before += rows.ended
+
+    def misshapen(self, *, whole: bool) -> int:
+        """Return how many lines have damaged quotes, or too few or too many fields.
+
+        Parameters
+        ----------
+        whole : bool
+            Whether all lines are looked at; else some of the first.
+        """
+        lines, wanted = 0, fields.wanted(len(self.names), 0)
+        with opened_text(self.shown, self.table) as stream:
+            for block in self._reader(stream).blocks():
+                shapes = Tally()
+                fields.fields(block, wanted, shapes)
+                lines += int(shapes.counts.sum() - shapes.counts[tally.BLANK])
+                lines += len(block.unclosed) + len(block.torn)
+                if not whole:
+                    break
+        return lines
 
     def about(self) -> int:
         """Return how many rows there are, by the length of the first."""

@@ -26,7 +26,7 @@ _OF_TEXT = (
     "encoding",
     "quote",
     "escape",
-    "ragged",
+    "bad_lines",
     "rows",
     "max_unpacked_gb",
 )

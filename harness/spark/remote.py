@@ -67,7 +67,7 @@ def whole(spark: SparkSession, table: Table) -> DataFrame:
 
 def _text(spark: SparkSession, table: Table) -> DataFrame:
     """Return delimited text as RFC 4180 has it, every column as text."""
-    for key, is_set in {"escape": table.escape != "", "ragged": table.drop_ragged}.items():
+    for key, is_set in {"escape": table.escape != "", "bad_lines": table.drop_bad_lines}.items():
         if is_set:
             raise UsageError(
                 f"{table.remote}: Spark reads text without {table.named(key)}; leave it out, or "
@@ -103,8 +103,8 @@ def pattern(found: DataFrame, column: str | None, time_format: str) -> str | Non
     if dict(found.dtypes)[column] != "string":
         return times.DATE
     text = _column(column)
-    first = found.select(text).where(text.isNotNull() & (text != "")).head()
-    return times.pattern_of(time_format, "" if first is None else first[0]) or times.DATE
+    rows = found.select(text).where(text.isNotNull() & (text != "")).head(times.FIRST)
+    return times.pattern_of_first(time_format, (row[0] for row in rows))
 
 
 def texts(spark: SparkSession, table: AttributeTable) -> DataFrame:

@@ -180,9 +180,10 @@ AX, BY = ("a", "x", 0), ("b", "y", 0)
         ({}, THREE + "a,x,1970-01-01\n\n", [AX]),
         ({}, THREE + "a,x,1970-01-01\r\n  \r\n", [AX]),
         ({}, THREE + 'a,x,1970-01-01\n\n"b",y,1970-01-01\n\n\n', [AX, BY]),
-        # Lines of other lengths
-        ({"ragged": "drop"}, THREE + "a,x\na,x,1970-01-01\n\na,x,,1970-01-01\n", [AX]),
-        ({"ragged": "drop"}, THREE + 'a\n"a",x,1970-01-01\nb\nb,y,1970-01-01\n', [AX, BY]),
+        # Lines whose fields cannot be told
+        ({"bad_lines": "drop"}, THREE + "a,x\na,x,1970-01-01\n\na,x,,1970-01-01\n", [AX]),
+        ({"bad_lines": "drop"}, THREE + 'a\n"a",x,1970-01-01\nb\nb,y,1970-01-01\n', [AX, BY]),
+        ({"bad_lines": "drop"}, THREE + '"a"b,x,1970-01-01\na,x,1970-01-01\n"b,y,1\n', [AX]),
         # Quotes that are letters, in the header too
         ({"quote": False, "user": 'u"'}, 'u",item,time\n"a,x,1970-01-01\n', [('"a', "x", 0)]),
         ({"escape": "\\"}, THREE + '"\\"a\\n",x,1970-01-01\n', [('"a\\n', "x", 0)]),
@@ -196,8 +197,8 @@ def test_lines_and_quotes(
 
 def test_lines_that_are_left_out_are_counted(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text(THREE + "a\na,x,1970-01-01\na,x,,,\n,x,1970-01-01\n")
-    data = load(log(tmp_path, ragged="drop", where={"user": {"empty": False}}))
-    kept = "kept: as many fields as columns, user is not empty"
+    data = load(log(tmp_path, bad_lines="drop", where={"user": {"empty": False}}))
+    kept = "kept: whole lines, user is not empty"
     assert data.notes == (f"log.csv: 3 of 4 rows left out ({kept})",)
 
 
