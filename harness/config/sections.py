@@ -21,6 +21,7 @@ from harness.core.unpacking import OWN, Cap
 from harness.data.conditions import conditions
 from harness.data.layout import (
     AttributeTable,
+    BadLines,
     CandidateRule,
     Encoding,
     Escape,
@@ -52,15 +53,18 @@ class TableConfig(Section):
 
         Parameters
         ----------
-        id, quote, escape
-            Those of the events, which hold unless the table says otherwise.
+        id
+            That of the events, which holds unless the table has one.
+        quote, escape
+            Those of the events, which hold unless the table has either.
         """
+        inherits = self.quote is None and self.escape is None
         table = replace(
             Table.within(folder, self.file),
             key=key,
-            quote=quote if self.quote is None else self.quote,
-            escape=escape if self.escape is None else self.escape,
-            inherits_quote=self.quote is None and self.escape is None,
+            quote=quote if inherits else self.quote is not False,
+            escape=escape if inherits else self.escape or "",
+            inherits_quote=inherits,
         )
         header = True if self.header is None else self.header
         table = _as_written(table, self.file, self.separator, header, self.encoding)
@@ -123,7 +127,7 @@ class DataConfig(Section):
     encoding: Encoding = "utf-8"
     quote: bool = True
     escape: Escape = ""
-    bad_lines: Literal["refuse", "drop"] = "refuse"
+    bad_lines: BadLines = "refuse"
     rows: str | list[str] | None = None
 
     @model_validator(mode="after")

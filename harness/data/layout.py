@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Encoding = Literal["utf-8", "latin-1", "cp1252"]
+BadLines = Literal["refuse", "drop"]
 Escape = Literal["", "\\"]
 ESCAPE = json.dumps("\\")
 """What may be an escape, as TOML has it."""
@@ -360,7 +361,7 @@ def events(
     encoding: Encoding = "utf-8",
     quote: bool = True,
     escape: Escape = "",
-    drop_bad_lines: bool = False,
+    bad_lines: BadLines = "refuse",
     rows: Sequence[str] = (),
 ) -> EventTable:
     """Declare a table of events.
@@ -382,8 +383,10 @@ def events(
         The column of a number an event.
     where : mapping of column to condition, optional
         Which rows are events, as ``where`` in a config; others are counted and left out.
-    separator, header, encoding, quote, escape, drop_bad_lines, rows
+    separator, header, encoding, quote, escape, rows
         As of `Table`.
+    bad_lines : {"refuse", "drop"}
+        What is done with lines that have damaged quotes, too few or too many fields.
 
     Examples
     --------
@@ -399,7 +402,7 @@ def events(
         encoding,
         quote=quote,
         escape=escape,
-        drop_bad_lines=drop_bad_lines,
+        drop_bad_lines=bad_lines == "drop",
         rows=tuple(rows),
     )
     held = conditions(where or {})

@@ -22,6 +22,7 @@ UNCLOSED = "a quote is opened and never closed"
 TORN = "text stands behind a closed quote"
 NO_UTF_8 = " is not UTF-8 text"
 CONTROL = " holds a control character (0x1A, 0x1E or 0x1F); remove it"
+HAS = " has "
 _RETURN = ord("\r")
 FIRST_RANK = 3
 """Of what is wrong with a value; with the line as a whole, below."""
@@ -188,7 +189,7 @@ def _shapes(rows: Rows, shapes: Tally, names: list[str]) -> Iterator[Fault]:
         line, start, stop = shapes.examples[shape, 0].tolist()
         block = rows.block
         held = int(np.count_nonzero(block.buffer[start:stop] == block.separator)) + 1
-        says = f" has {counted(held, 'field')}, expected {len(names)} ({', '.join(names)})"
+        says = f"{HAS}{counted(held, 'field')}, expected {len(names)} ({', '.join(names)})"
         yield Fault(rows.line(line), 1, says)
 
 

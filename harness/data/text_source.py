@@ -38,7 +38,16 @@ from harness.data.source import (
     unnamed,
     value_rule,
 )
-from harness.data.text_rows import CONTROL, FIRST_RANK, NO_UTF_8, TORN, UNCLOSED, Rows, rows_of
+from harness.data.text_rows import (
+    CONTROL,
+    FIRST_RANK,
+    HAS,
+    NO_UTF_8,
+    TORN,
+    UNCLOSED,
+    Rows,
+    rows_of,
+)
 from harness.delimited import _lines, fields, tally
 from harness.delimited.blocks import Block, Reader, in_order, padded, plain
 from harness.delimited.stream import Refused, opened
@@ -179,11 +188,15 @@ class TextSource(Source):
     def _told(self, says: str) -> str:
         """Return what is said of a line, with the key that says how the table is written."""
         place = self.table.place
+        left_out = ""
+        if self.table.key == "events":
+            left_out = f'; bad_lines = "drop" {place} leaves such lines out'
         if says.endswith((UNCLOSED, TORN)):
-            return f"{says}; where quotes are letters of the text, set quote = false {place}" + (
-                f"; where a backslash stands before them, set escape = {ESCAPE} {place}"
-                * (self.table.escape == "")
-            )
+            escaped = f"; where a backslash stands before them, set escape = {ESCAPE} {place}"
+            more = "" if self.table.escape else escaped
+            return f"{says}; where quotes are letters, set quote = false {place}{more}{left_out}"
+        if says.startswith(HAS):
+            return f"{says}{left_out}"
         if says != NO_UTF_8:
             return says
         allowed = 'encoding = "latin-1" or "cp1252"'

@@ -236,8 +236,12 @@ GERMAN = {"time_format": "%d.%m.%Y"}
         ({}, HEADER + 'a,x,1970-01-01,n\n"b"b,y,1970-01-01,n\n', "line 3: text stands behind a c"),
         ({}, HEADER + '"a\n",x,1970-01-01,n\nb,y,1970-01-01\n', "line 4 has 3 fields, expected 4"),
         ({}, HEADER + '"a\x1f",x,1970-01-01,n\n', "line 2 holds a control character (0x1A, 0x1E"),
-        ({}, HEADER + "a,x,1970-01-01,n\n\na,x\n", "line 4 has 2 fields, expected 4"),
-        ({}, HEADER + 'a,x,1970-01-01,"b"b\n', "set quote = false under [data]; where a backslash"),
+        ({}, HEADER + "a,x,1970-01-01,n\n\na,x\n",
+         "line 4 has 2 fields, expected 4 (user, item, time, note); "
+         'bad_lines = "drop" under [data] leaves such lines out'),
+        ({}, HEADER + 'a,x,1970-01-01,"b"b\n',
+         "where quotes are letters, set quote = false under [data]; where a backslash stands "
+         'before them, set escape = "\\\\" under [data]; bad_lines = "drop" under [data] leaves'),
         # Of two faults the first line is told, and of one line the fault of the whole line.
         ({}, HEADER + "a,x,bad,n\n,x,1970-01-01,n\n", 'line 2, column "time": found "bad"'),
         # Headers
