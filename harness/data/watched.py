@@ -60,7 +60,7 @@ def watching(
 ) -> EventTable:
     """Return a table of events with those of its columns that are watched.
 
-    Columns that a config names are taken at its word.
+    A config that names one of them says by it which rows are hits: none is watched.
 
     Parameters
     ----------
@@ -74,8 +74,12 @@ def watching(
         texts = first(name, _FIRST).to_frame("text")
         return not texts.select(as_number(pl.col("text"), is_text=True).is_null().all()).item()
 
-    usual = [n for n in names if n not in table.columns and has_role(n, ("grade",))]
-    return replace(table, watched=tuple(filter(holds_numbers, usual)))
+    named = (table.kind, table.value, *(condition.column for condition in table.where))
+    usual = [name for name in names if has_role(name, ("grade",))]
+    if not set(usual).isdisjoint(named):
+        return table
+    free = (name for name in usual if name not in table.columns)
+    return replace(table, watched=tuple(filter(holds_numbers, free)))
 
 
 def refuse(layout: Layout, lows: Lows, table: EventTable, events: int) -> None:
@@ -102,8 +106,9 @@ def _cures(layout: Layout, lows: Lows, column: str, low: Low) -> Iterator[str]:
         return
     if low.above < math.inf:
         where = layout.where_with(Condition(column, low=low.above))
-        yield f"if so, {where} leaves such rows out"
-        yield f"if it grades true items, value = {in_toml(column)} under [data] does both"
+        yield f"if so, {where} leaves such rows out of both tables"
+        grades = f"value = {in_toml(column)} under [data] reads it so"
+        yield f"if it grades true items, {grades}: items of 0 or less are not true"
     every = layout.where_with(Condition(column, filled=True))
     yield f"if every row is a hit, {every} says so"
 

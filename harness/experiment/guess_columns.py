@@ -420,8 +420,8 @@ def _leave_out_no_hits(source: Source, names: Sequence[str], found: Guessed) -> 
         found.told.append(f"where      {why}, are left out")
     elif flags:
         found.told.append(
-            f"where      {shown} each hold 0 and 1, and every row counts: say with where = {{ "
-            f"{key(flags[0])} = {{ min = 1 }} }} under [data], say, which rows are events"
+            f"where      {shown} each hold 0 and 1, and every row counts; where = {{ "
+            f"{key(flags[0])} = {{ min = 1 }} }} under [data] would keep those of one of them"
         )
 
 

@@ -107,15 +107,15 @@ def _between_longest(on: Int64, counts: Int64) -> tuple[int, int]:
 
     Each of two such ends makes the rest of the other one wide: 1970 and 2037 around 2003.
     """
+    if len(on) == 1:
+        return 0, 1
     total, gap, ahead = counts.sum(), np.diff(on) - 1, np.cumsum(counts)[:-1]
     few = min(share for _, share in _FEW)
-    first = int(np.where(ahead * few < total, gap, 0).argmax()) if len(gap) > 0 else 0
-    last = int(np.where((total - ahead) * few < total, gap, 0).argmax()) if len(gap) > 0 else 0
-    if first < last:
-        rest = on[last] - on[first + 1] + 1
-        ends = np.array([first, last])
-        if _cut_off(gap[ends], rest, np.array([ahead[first], total - ahead[last]]), total).all():
-            return first + 1, last + 1
+    first, last = (np.where(n * few < total, gap, 0).argmax() for n in (ahead, total - ahead))
+    rest = on[last] - on[min(first + 1, last)] + 1
+    events = np.array([ahead[first], total - ahead[last]])
+    if first < last and _cut_off(gap[[first, last]], rest, events, total).all():
+        return int(first) + 1, int(last) + 1
     return 0, len(on)
 
 

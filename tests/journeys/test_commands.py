@@ -280,7 +280,7 @@ def test_init_of_a_log_that_no_run_can_begin_on(harness: Cli) -> None:
     small.write(Path(), {"once.csv": "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-02\n"})
     status, out, err = harness("init", "once.csv")
     assert (status, "written to once.toml" in out, "next" in out) == (1, True, False)
-    assert err.startswith("nobody can be evaluated so: ")
+    assert err.startswith("no run can begin so: ")
 
 
 # --quiet, --verbose and the log.

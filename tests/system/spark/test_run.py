@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import small
 from conftest import Cli, refusal, tells
@@ -81,6 +82,26 @@ def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> 
         run(settings, tmp_path / "run", buckets=2)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("log", "sections"),
+    [
+        (f"{LOG}bob,c,2037-01-01\nbob,c,1970-01-01\n", {}),
+        (small.MANY, {"split": {"strategy": "given", "valid": "log.parquet"}}),
+    ],
+)
+def test_a_log_in_doubt_is_refused_as_it_is_here(
+    spark: Any, tmp_path: Path, log: str, sections: dict[str, Any]
+) -> None:
+    """Events that a gap cuts off; held-out ones that may be no hits."""
+    pl.read_csv(log.encode()).write_parquet(tmp_path / "log.parquet")
+    settings = small.config(tmp_path, log=log, **sections)
+    with pytest.raises(DataError) as here:
+        run_locally(settings)
+    with pytest.raises(DataError) as there:
+        run(settings, tmp_path / "run", buckets=2)
+    assert str(there.value) == str(here.value)
 
 
 def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:

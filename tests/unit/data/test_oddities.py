@@ -156,11 +156,12 @@ def test_rows_that_may_be_no_hits_are_noted_with_what_leaves_them_out(
     assert note.endswith(f"rows left out (kept: {column} >= {least})")
 
 
-def test_rows_of_columns_that_a_config_names_are_taken_at_its_word(tmp_path: Path) -> None:
-    """Nor is said what a condition on another column leaves out."""
-    log = bought("Quantity", "2 -6 1")
+def test_a_config_that_names_such_a_column_is_taken_at_its_word(tmp_path: Path) -> None:
+    """Of all of them; nor is said what a condition on a column of ids leaves out."""
+    log = bought("Quantity,liked", "2,0 -6,1 1,0")
     for keys in ({"value": "Quantity"}, {"where": {"Quantity": {"empty": False}}}):
         assert notes(tmp_path, log, **keys) == ()
+    log = bought("Quantity", "2 -6 1")
     (note,) = notes(tmp_path, log, where={"item": {"not": ["2"]}})
     assert note.startswith("log.csv: 1 of 3 rows left out")
 
@@ -168,7 +169,7 @@ def test_rows_of_columns_that_a_config_names_are_taken_at_its_word(tmp_path: Pat
 @pytest.mark.parametrize(
     ("train", "cures"),
     [
-        (bought("label", "1 0"), ["leaves such rows out", "under [data] does both", "says so"]),
+        (bought("label", "1 0"), ["leaves such rows out of both", "are not true", "says so"]),
         (bought("score", "3 3"), ["remove these rows from the file"]),
     ],
 )
