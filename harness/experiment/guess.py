@@ -158,7 +158,9 @@ def _with_quoting(table: Table, found: Guessed, *, whole: bool) -> Table:
         if lines < fewest:
             best, fewest = other, lines
     if best != table:
-        found.data |= {"quote": best.quote, "escape": best.escape}
+        quoting = {"quote": best.quote, "escape": best.escape}
+        found.data = {name: own for name, own in found.data.items() if name not in quoting}
+        found.data |= {name: own for name, own in quoting.items() if own != _DEFAULTS[name]}
         how = "with a backslash before" if best.escape else "in" if best.quote else "without"
         found.told.append(f"quote      fields are read {how} quotes, else lines are damaged")
     return best
@@ -465,7 +467,7 @@ def _toml(found: Guessed, split: Mapping[str, Any], log: Path) -> str:
         *(
             _line(key, found.data[key], found.comments.get(key, told))
             for key, told in (_DATA_KEYS | {"where": left_out}).items()
-            if found.data.get(key, _DEFAULTS.get(key)) != _DEFAULTS.get(key)
+            if key in found.data
         ),
     ]
     if found.value is not None:
