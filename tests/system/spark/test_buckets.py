@@ -101,7 +101,7 @@ def many(seed: int, rows: int = 5_000) -> pl.DataFrame:
             "user": [f"user{n}" for n in draw.integers(0, 300, rows)],
             "item": [f"{n:03}" for n in draw.integers(0, 90, rows)],
             "time": draw.integers(0, 10**13, rows),
-            "stars": draw.integers(1, 6, rows),
+            "price": draw.integers(1, 6, rows),
             "label": draw.integers(0, 2, rows),
         }
     ).with_columns(pl.col("time").cast(pl.Datetime("us")))
@@ -114,7 +114,7 @@ def test_parquet_in_any_order_of_rows_and_ranges(
     monkeypatch.setattr(reading, "PIECE_ROWS", piece)
     frame = many(1)
     frame.write_parquet(tmp_path / "log.parquet", row_group_size=1_000)
-    layout = table(tmp_path, events="log.parquet", where={"stars": {"min": 2}}).layout()
+    layout = table(tmp_path, events="log.parquet", where={"price": {"min": 2}}).layout()
     monkeypatch.setattr(bucketing, "bucket_count", lambda events: count)
     with buckets.prepared(layout, kept=False) as local:
         expected = list(local.datasets())
@@ -135,7 +135,7 @@ def test_what_spark_reads_itself(
     rows = spark.read.parquet(str(tmp_path / "log.parquet")).repartition(3)
     rows.createOrReplaceTempView("shop_log")
     uri = name if ":" in name else (tmp_path / name).as_uri()
-    where = {"stars": {"min": 3}, "user": {"not": "user7"}, "time": {"max": date(1970, 4, 1)}}
+    where = {"price": {"min": 3}, "user": {"not": "user7"}, "time": {"max": date(1970, 4, 1)}}
     layout, remote = (
         table(tmp_path, events=of, where=where).layout() for of in ("log.parquet", uri)
     )

@@ -84,20 +84,11 @@ def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> 
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("log", "sections"),
-    [
-        (f"{LOG}bob,c,2037-01-01\nbob,c,1970-01-01\n", {}),
-        (small.MANY, {"split": {"strategy": "given", "valid": "log.parquet"}}),
-    ],
-)
-def test_a_log_in_doubt_is_refused_as_it_is_here(
-    spark: Any, tmp_path: Path, log: str, sections: dict[str, Any]
-) -> None:
-    """Events that a gap cuts off; held-out ones that may be no hits."""
-    pl.read_csv(log.encode()).write_parquet(tmp_path / "log.parquet")
-    settings = small.config(tmp_path, log=log, **sections)
-    with pytest.raises(DataError) as here:
+def test_held_out_rows_in_doubt_are_refused_as_they_are_here(spark: Any, tmp_path: Path) -> None:
+    given = {"strategy": "given", "valid": "log.parquet"}
+    settings = small.config(tmp_path, log=small.MANY, split=given)
+    pl.read_csv(small.MANY.encode()).write_parquet(tmp_path / "log.parquet")
+    with refusal(DataError, 'column "stars" holds 0 or less in') as here:
         run_locally(settings)
     with pytest.raises(DataError) as there:
         run(settings, tmp_path / "run", buckets=2)
