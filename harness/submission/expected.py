@@ -410,7 +410,12 @@ def columns(path: Path) -> tuple[str, ...]:
             found = tuple(parquet(path).collect_schema())
         else:
             with opened(path) as file:
-                found = header.read(file.stream).columns
+                if file.is_json:
+                    from harness.submission import json_lists  # it takes Polars
+
+                    found = tuple(json_lists.table(file.stream).kinds)
+                else:
+                    found = header.read(file.stream).columns
     if not found:
         raise DataError(f"{path}: holds no columns; write their names into its first line")
     if not is_parquet(path) and not all(map(str.isprintable, found)):
@@ -460,7 +465,8 @@ def texts_of(path: Path, column: str | None = None) -> Iterator[list[str]]:
 def unreadable(path: Path, error: Refused) -> DataError:
     """Return what to say of a file that is needed, and cannot be read."""
     rule = RULES[OF_FAULT[error.fault]]
-    return DataError(f"{path}: {rule.says.format(value=error.value)}; {rule.hint}")
+    where = "" if error.line is None else f"line {error.line:,}: "
+    return DataError(f"{path}: {where}{rule.says.format(value=error.value)}; {rule.hint.format()}")
 
 
 @contextmanager
@@ -474,12 +480,19 @@ def _readable(path: Path) -> Iterator[None]:
 @contextmanager
 def _reader(path: Path, column: str) -> Iterator[Reader | Rows]:
     if is_parquet(path):
-        from harness.submission.frame_rows import Rows, parquet  # they take Polars
+        from harness.submission.frame_rows import Rows, batches_of, parquet  # they take Polars
 
         frame = parquet(path)
-        yield Rows(frame, dict(frame.collect_schema()), {column}, path.stat().st_size)
+        kinds = dict(frame.collect_schema())
+        yield Rows(batches_of(frame), kinds, {column}, path.stat().st_size)
         return
     with opened(path) as file:
+        if file.is_json:
+            from harness.submission import frame_rows, json_lists  # they take Polars
+
+            table = json_lists.table(file.stream)
+            yield frame_rows.Rows(table.batches, table.kinds, {column}, path.stat().st_size)
+            return
         head = header.read(file.stream)
         yield Reader(file.stream, head.separator.encode(), returns=head.returns)
 

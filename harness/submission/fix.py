@@ -101,11 +101,10 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
         return 0
     appended = 0
     if against.ids is None or is_parquet(against.ids):
-        for name in compress(against.all_names(), ~there[: against.required]):
-            target.write(_quoted(name.encode()) + b",\n")
-            appended += 1
-        return appended
+        return _append_names(against, there, target)
     with opened(against.ids) as file:
+        if file.is_json:
+            return _append_names(against, there, target)
         head = header.read(file.stream)
         user = against.user or head.columns[0]
         names = [name for name in (user, wanted.items) if name in head.columns]
@@ -115,6 +114,13 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
                 target.write(b",".join([*cells, b""][:2]) + b"\n")
                 appended += 1
     return appended
+
+
+def _append_names(against: Against, there: Bool, target: BinaryIO) -> int:
+    """Write an empty list for each user who is missing; return how many."""
+    missing = list(compress(against.all_names(), ~there[: against.required]))
+    target.writelines(_quoted(name.encode()) + b",\n" for name in missing)
+    return len(missing)
 
 
 def _missing(block: Block, columns: Int32, users: Known, there: Bool) -> Iterator[list[bytes]]:

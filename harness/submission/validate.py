@@ -120,7 +120,7 @@ def _examined(
                 checked = _checked_as(wanted, against)
                 summary = _read(path, opened, against, solution, places, findings, one_item)
     except Refused as refused:
-        findings.note(OF_FAULT[refused.fault], refused.value)
+        findings.note(OF_FAULT[refused.fault], refused.value, refused.line)
     if wanted is not None and summary is not None:
         _ask_order(path, wanted, against, findings)
     name = path if isinstance(path, Path) else Path("submission")
@@ -245,4 +245,7 @@ def _read(
         with source(path, against, Findings()) as again:
             return again.cells(lines)
 
-    return gathering.finish(cells)
+    summary = gathering.finish(cells)
+    if opened.line_of is not None:
+        findings.name_lines(opened.line_of)
+    return summary

@@ -168,8 +168,19 @@ RULES = (
         "SUB020",
         "name of another kind",
         "the name says {value}",
-        "name it after what it is: .csv, .csv.gz, .zip or .parquet",
+        "name it after what it is: .csv, .csv.gz, .zip, .json or .parquet",
         severity="warning",
+    ),
+    Rule(
+        "SUB021",
+        "broken JSON",
+        "cannot be read as JSON: {value}",
+        'write an object a line, {{"user": "ann", "items": ["a", "b"]}}, or one object, '
+        '{{"ann": ["a", "b"], "bob": ["c"]}}',
+        blocks=True,
+        fault="json",
+        example=b'{"customer_id": "ann", "prediction": ["0706016001"]}\n'
+        b'{"customer_id": "bob", "prediction": ["0706016003"]\n',
     ),
     Rule(
         "SUB101",

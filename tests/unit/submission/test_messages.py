@@ -33,7 +33,7 @@ AT = {code: line for line, codes in LINES.items() for code in codes.split()}
 COUNTS = {"SUB010": 4, "SUB210": 4, "SUB310": 2, "SUB401": 3, "SUB404": 3}
 """Of what an example has more than one."""
 BESIDE = {
-    "SUB020": "SUB014 SUB015",
+    "SUB020": "SUB014 SUB015 SUB021",
     "SUB101": "SUB109",
     "SUB102": "SUB101 SUB109",
     "SUB110": "SUB313 SUB314 SUB315 SUB316",
