@@ -28,6 +28,7 @@ from harness.submission.format import (
     Separators,
     of_competition,
     of_header,
+    scored,
     shaped,
 )
 from harness.submission.keys import Known, Learning, learnt, nothing, packed
@@ -235,6 +236,8 @@ class Against:
         self._refuse_other_roles(wanted.user, wanted.items)
         if wanted.k is not None:
             wanted = wanted.cut_at(max(wanted.k, self.allowed))
+        if self.long and not (wanted.order or wanted.prescribed or self.in_row_order):
+            wanted = scored(wanted, header)
         return replace(wanted, long=wanted.long or self.long)
 
     def _refuse_other_roles(self, user: str, items: str) -> None:
@@ -265,6 +268,11 @@ class Against:
         """Whether users may stand in several rows, though no column orders their items."""
         anyones = self.format is None and self.ids is None
         return (anyones or self.in_row_order) and not self.long
+
+    @property
+    def named_order(self) -> str | None:
+        """The column of ranks or scores that a person has named."""
+        return None if self.named is None else self.named.rank or self.named.score
 
     @property
     def in_row_order(self) -> bool:

@@ -37,11 +37,33 @@ def parquet(path: Path) -> pl.LazyFrame:
         It is damaged, or unpacks to too much.
     """
     try:
-        return scan(path, SENT)
+        return _apart(scan(path, SENT))
     except UnpackingError as error:
         raise Refused(error.fault, error.value) from error
     except UNREADABLE as error:
         raise Refused("damaged", str(error).partition("\n")[0]) from error
+
+
+def _apart(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Return a row for each item of lists of records, as Spark recommends them, with its rank."""
+    kinds = frame.collect_schema()
+    listed = [
+        (name, [field.name for field in kind.inner.fields])
+        for name, kind in kinds.items()
+        if isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct)
+    ]
+    if len(listed) != 1:
+        return frame
+    ((name, fields),) = listed
+    if ({*kinds} - {name}).intersection(["rank", *fields]):
+        return frame
+    # A list without items is a row, as a missing one is.
+    lists = pl.when(column_of(name).list.len() > 0).then(column_of(name)).alias(name)
+    frame = frame.with_columns(lists)
+    if "rank" in fields:
+        return frame.explode(column_of(name)).unnest(name)
+    ranks = pl.int_ranges(1, column_of(name).list.len().cast(pl.Int64) + 1)
+    return frame.with_columns(rank=ranks).explode(column_of(name), "rank").unnest(name)
 
 
 def batches_of(frame: pl.LazyFrame) -> Batches:

@@ -183,9 +183,17 @@ def _ask_order(
 ) -> None:
     """Ask for each column that may order users' rows; it is no longer said to be unknown.
 
+    Where several order them, the one that is read is compared with the next.
+
     Nobody's competition forbids such a column where the rows are said to stand in order.
     """
     several = wanted.long or "SUB203" in findings.found
+    if wanted.order:
+        other = order.otherwise(path, against)
+        if other is not None and other[1] > 0:
+            findings.add("SUB114", other[1], [Place(None, shown(other[0]))])
+        if wanted.order.casefold() in format.SCORES and against.named_order is None:
+            findings.note("SUB115", wanted.order, 1)
     if wanted.order or not several:
         return
     for column in order.unsaid(path, against):

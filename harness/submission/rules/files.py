@@ -290,4 +290,19 @@ RULES = (
         severity="warning",
         fixed=True,
     ),
+    Rule(
+        "SUB114",
+        "rank against score",
+        'the column "{value}" orders rows otherwise than the one that is read, which counts; rows: '
+        "{count}",
+        "drop the wrong one, or read this one: --rank-column or --score-column",
+        severity="warning",
+    ),
+    Rule(
+        "SUB115",
+        "taken for scores",
+        'the column "{value}" is taken for scores, the highest first',
+        'name it "score"; if it holds something else: --rank-column, --score-column or --row-order',
+        severity="warning",
+    ),
 )

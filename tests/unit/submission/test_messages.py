@@ -58,6 +58,9 @@ NOTED = {
     "SUB108": "the column x is of a type that has no place there",
     "SUB110": "it can be read, but CSV with a row a user is asked for, and this is x",
     "SUB113": 'the column "x" is not read',
+    "SUB114": 'the column "x" orders rows otherwise than the one that is read, which counts; '
+    "rows: 1",
+    "SUB115": 'the column "x" is taken for scores, the highest first',
     "SUB214": "customer_id: users of the evaluation set or solution, 1 beyond the ids that must be "
     "there: first x",
     "SUB318": "the config reads item ids that lost their leading zero: x",
