@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
+from polars.selectors import by_name
 
 from harness.core.arrays import Int64
 from harness.core.parquet import UNREADABLE, column_of, scan
@@ -61,9 +62,9 @@ def _apart(frame: pl.LazyFrame) -> pl.LazyFrame:
     lists = pl.when(column_of(name).list.len() > 0).then(column_of(name)).alias(name)
     frame = frame.with_columns(lists)
     if "rank" in fields:
-        return frame.explode(column_of(name)).unnest(name)
+        return frame.explode(by_name(name)).unnest(name)
     ranks = pl.int_ranges(1, column_of(name).list.len().cast(pl.Int64) + 1)
-    return frame.with_columns(rank=ranks).explode(column_of(name), "rank").unnest(name)
+    return frame.with_columns(rank=ranks).explode(by_name(name), "rank").unnest(name)
 
 
 def batches_of(frame: pl.LazyFrame) -> Batches:
