@@ -51,6 +51,9 @@ def test_what_a_file_is_checked_against(cli: Cli) -> None:
     is_refused(cli("validate", "lists.csv", "--sample", "gone.csv"), "gone.csv: there is no such")
     done = cli("validate", "lists.csv", "--sample", "sample.csv", "--fix", "lists.csv")
     assert (done[0], "is read by this command and never touched" in done[2]) == (2, True)
+    Path("log.csv").write_text("user,item,time\nann,a,1\n")
+    done = cli("validate", "lists.csv", "--sample", "sample.csv", "--fix", "log.csv")
+    is_refused(done, "log.csv: is there already and is no file of lists; name another")
 
 
 @pytest.mark.usefixtures("folder")
