@@ -8,6 +8,7 @@ Kaggle hands over the rows of one leaderboard at a time, and shows participants 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,12 @@ _HINTS: Mapping[str, str] = {
     "SUB111": 'name it "score" (the highest first) or "rank" (1, 2, 3 …), or write lists without it'
 }
 """What others are told of with options of the command, which no participant has."""
+_INSTEAD: Mapping[str, str] = {
+    r"\? several: --separator.*": "? write one space between items, and none within an id",
+    ", or say what stands between them with --separator": "",
+    r"--[a-z-]+ \(Python: (.*?)\)": r"\1",
+}
+"""What a host is told in place of such options."""
 
 
 class ParticipantVisibleError(Exception):
@@ -115,7 +122,10 @@ def score(
             )
         catalogue = ids(Path(items_path)) if items_path else nothing()
     except HarnessError as error:
-        raise HostVisibleError(str(error)) from error
+        text = str(error)
+        for option, instead in _INSTEAD.items():
+            text = re.sub(option, instead, text)
+        raise HostVisibleError(text) from error
     given = _frame(submission)
     known = learnt(users)
     # What a participant is told is found without the solution's items.
@@ -157,8 +167,13 @@ def _truth(
             f'solution: no column "{missing[0]}"; it has {", ".join(frame.columns)}'
         )
     frame = frame.select(pl.col(user).cast(pl.String), columns[1])
-    if frame[user].is_duplicated().any() or frame[user].null_count() > 0:
-        raise HostVisibleError(f'solution: ids in column "{user}" are missing or stand twice')
+    if frame[user].null_count() > 0:
+        raise HostVisibleError(
+            f'solution: ids in column "{user}" are missing; pandas reads NA, null and None so, '
+            "unless it is told keep_default_na=False: call such users otherwise"
+        )
+    if frame[user].is_duplicated().any():
+        raise HostVisibleError(f'solution: ids in column "{user}" stand twice')
     truth = of_file(frame, TrueColumns(*columns), keep_users_without_items=keep)
     wanted = generic(*columns)
     return truth, frame[user], replace(wanted, between=truth.between or wanted.between)

@@ -1,6 +1,7 @@
 """What every test gets: a cache of its own, tiny folders of competition files, and refusals."""
 
 import itertools
+import shutil
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import small
 from hypothesis import settings
 from typer.main import get_command
 
@@ -60,6 +62,28 @@ def cli(here: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
         return (status, *capfd.readouterr())
 
     return call
+
+
+@pytest.fixture(scope="module")
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of a module's FILES and its RUNS, by config; not to be written to."""
+    folder = small.write(tmp_path_factory.mktemp("made"), request.module.FILES)
+    for name, config in request.module.RUNS.items():
+        run(config_.read(folder / config)).write(folder / name)
+    return folder
+
+
+@pytest.fixture
+def harness(made: Path, here: Path, cli: Cli) -> Cli:
+    """Return what runs a command in a copy of that folder."""
+    shutil.copytree(made, here, dirs_exist_ok=True)
+    return cli
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what is made of files that were written just now, too."""
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
 
 
 def hashes(n: int) -> UInt64:

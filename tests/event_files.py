@@ -76,6 +76,18 @@ Shop = Layout(
 )
 """
 """A layout in a module of one's own, on `SALES`."""
+TWO_TABLES = """
+from harness.layouts import Layout, events
+
+Shop = Layout(
+    name="shop",
+    events=(
+        events("one.csv", user="user", item="item", time="time", type="sale"),
+        events("two.csv", user="who", item="item", time="at", type="view"),
+    ),
+)
+"""
+"""A layout of two tables, which name users and times otherwise."""
 SALES = "who;what;at\n" + "".join(
     f"{user};{item};{int(time[-2:])}.1.2020\n"
     for user, item, time in (line.split(",") for line in small.LOG.splitlines()[1:])

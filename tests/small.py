@@ -61,7 +61,14 @@ class LatestFirst:
         return harness.top_k(self.latest_, users, k, exclude)
 """
 """The model of the README."""
+FAILS = """
+class Raises:
+    def fit(self, train):
+        raise ZeroDivisionError("too few stars")
 
+    def recommend(self, users, k, draws, exclude=None):
+        return []
+"""
 
 MANY = "user,item,time,event,stars,share\n" + "".join(
     f"user{user},{item},2020-01-{day:02},{'sale' if user % 3 else 'view'},"

@@ -95,7 +95,8 @@ def compare(
         from harness.experiment.comparing import submissions
 
         with stdout_to_stderr():
-            competition = contest(**{name: beside[name] for name in (*_COMMON, *OF_SUBMISSIONS)})
+            names = (*_COMMON, *forms.of_lists(context))
+            competition = contest(**{name: beside[name] for name in names})
             found = competition.compared(submissions(of))
         show(format_, found.to_dict, found.sheets(), found.records())
         return
@@ -109,11 +110,6 @@ def compare(
 
 
 _COMMON = ("metric", "baseline", "correction", "resamples", "seed")
-OF_SUBMISSIONS = ("solution", "config", "sample", "items", "k", "keep", "separator", "strict",
-                  "force", "user_column", "item_column", "rank_column", "score_column", "row_order",
-                  "truth_user_column", "truth_item_column", "grade_column", "ids",
-                  "set_")  # fmt: skip
-"""Options that go with submissions, and not with runs, by the parameters of commands."""
 
 
 def contest(

@@ -42,7 +42,7 @@ FORMS: dict[str, dict[str, tuple[str, ...]]] = {
 """The forms of each command, and the options that go with one alone; others go with all forms."""
 
 
-def refuse_other_forms(context: typer.Context, form: str, instead: str = "leave it out") -> None:
+def refuse_other_forms(context: typer.Context, form: str, instead: str = "") -> None:
     """Raise UsageError where an option is typed that goes with another form of the command.
 
     Parameters
@@ -50,7 +50,7 @@ def refuse_other_forms(context: typer.Context, form: str, instead: str = "leave 
     form : str
         The form that the command has here.
     instead : str
-        What to do about it.
+        What to do about it; by default, to leave it out.
     """
     typed = [
         name_of(param)
@@ -60,9 +60,14 @@ def refuse_other_forms(context: typer.Context, form: str, instead: str = "leave 
     for other, options in FORMS[context.command.name or ""].items():
         wrong = [name for name in typed if name in options]
         if other != form and wrong:
-            goes = "goes" if len(wrong) == 1 else "go"
-            names = " and ".join(wrong)
-            raise UsageError(f"{names} {goes} with {other}, not with {form}: {instead}")
+            goes, it = ("goes", "it") if len(wrong) == 1 else ("go", "them")
+            step = instead or f"leave {it} out"
+            raise UsageError(f"{' and '.join(wrong)} {goes} with {other}, not with {form}: {step}")
+
+
+def of_lists(context: typer.Context) -> list[str]:
+    """Return the parameters of a command that say how lists in files are read and scored."""
+    return [param.name or "" for param in context.command.params if name_of(param) in _OF_LISTS]
 
 
 def name_of(param: Any) -> str:

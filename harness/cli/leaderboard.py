@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from harness.cli import forms, options
-from harness.cli.compare import OF_SUBMISSIONS, contest
+from harness.cli.compare import contest
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 
@@ -77,7 +77,8 @@ def leaderboard(
         from harness.experiment.comparing import submissions
 
         with stdout_to_stderr():  # what a metric prints must not mix with the results
-            competition = contest(**{n: beside[n] for n in ("metric", *_RULES, *OF_SUBMISSIONS)})
+            names = ("metric", *_RULES, *forms.of_lists(context))
+            competition = contest(**{name: beside[name] for name in names})
             ranked = competition.ranked(submissions(of or []))
         show(format_, ranked.to_dict, ranked.sheets(), ranked.records())
         return 1 if ranked.refused else 0

@@ -27,6 +27,9 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "updatedat",
         "kind": "event eventtype type action behavior behaviour activity eventname "
         "behaviortype behaviourtype actiontype purchaseflg purchaseflag",
+        "part": "split set subset fold partition phase part dataset",
+        "model": "model modelname modelid algorithm algo recommender recommendername method system "
+        "experiment run runid runname repeat seed variant strategy approach fold",
         "value": "rating stars score value overall",
         "order": "orderid order ordernumber orderno invoice invoiceid invoiceno invoicenumber "
         "transactionid basketid basket receiptid receipt bestellnummer bestellid rechnungsnummer",
@@ -91,6 +94,30 @@ def has_role(column: str, roles: Collection[str]) -> bool:
     """
     last = re.split(r"[\W_]+", column.strip().lower())[-1]
     return any(plain(column) in NAMES[role] or last in NAMES[role] for role in roles)
+
+
+def is_called(column: str, *roles: str) -> bool:
+    """Return whether a column's whole name says that it has one of some roles.
+
+    Examples
+    --------
+    >>> is_called("event_type", "kind"), is_called("item_type", "kind")
+    (True, False)
+    """
+    return any(column_of(role, [column]) is not None for role in roles)
+
+
+def divides(column: str, values: Collection[str]) -> bool:
+    """Return whether a column has rows of several event types, or of several parts of the data.
+
+    Examples
+    --------
+    >>> divides("split", ["test", "valid"]), divides("split", ["test"]), divides("shop", "ab")
+    (True, False, False)
+    """
+    if len(values) > 1:
+        return is_called(column, "part", "kind")
+    return is_called(column, "part") and {value.lower() for value in values} == {"train"}
 
 
 def is_index(column: str) -> bool:

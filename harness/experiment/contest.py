@@ -25,6 +25,7 @@ from harness.metrics.scores import ScoreTable, user_scores
 from harness.protocol.truth import Solution
 from harness.stats.paired import Rules
 from harness.stats.slices import ProfiledUsers
+from harness.submission.rules import RULES
 
 _CHANCE_ENDS = 10
 """From so many users on a submission that is right for all of them is no accident."""
@@ -253,6 +254,8 @@ def _compared(
     hashes = id_hashes(solution.users)
     boards, notes = list[Board](), [*told, *_perfect(read, solution), *_same(read)]
     notes += [f"truth: {solution.shape}"] if solution.shape else []
+    if solution.doubts:
+        notes.append(RULES["SUB321"].says.format(values=", ".join(solution.doubts)))
     notes += left_out_lines(solution.left_out)
     groups = {ALL: solution.counted}
     groups |= {name: users & solution.counted for name, users in solution.leaderboards.items()}

@@ -180,8 +180,9 @@ class Run:
             are not those of the record.
         """
         path = self.table(PER_USER)
-        self.refuse_contradictions()
-        return checked_scores(path, parquet_rows(path)).sort("repeat", "user", maintain_order=True)
+        found = checked_scores(path, parquet_rows(path))
+        self.refuse_contradictions(found)
+        return found.sort("repeat", "user", maintain_order=True)
 
     @once
     def user_ids(self) -> pl.Series:
@@ -234,10 +235,13 @@ class Run:
             found[model.name] = ScoreTable(user_scores)
         return found
 
-    def refuse_contradictions(self) -> None:
-        """Raise ContradictionError where scores, in any fold, have other means than the record."""
+    def refuse_contradictions(self, scores: pl.DataFrame | None = None) -> None:
+        """Raise ContradictionError where scores, in any fold, have other means than the record.
+
+        They are read, but for those that were read already.
+        """
         path, names = self.table(PER_USER), list(self.record.models[0].metrics)
-        found = means_by_model(path, names, folded=bool(self.record.folds))
+        found = means_by_model(path, names, folded=bool(self.record.folds), scores=scores)
         for fold in self.folds:
             for model in fold.record.models:
                 rows, means = found.get((fold.number, model.name), (0, {}))

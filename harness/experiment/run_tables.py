@@ -61,7 +61,7 @@ class MeanScore(NamedTuple):
 
 
 def means_by_model(
-    path: Path, names: Sequence[str], *, folded: bool
+    path: Path, names: Sequence[str], *, folded: bool, scores: pl.DataFrame | None = None
 ) -> dict[tuple[int | None, str], tuple[int, dict[str, MeanScore]]]:
     """Return of each model, and fold, how many rows it has, and its means by metric.
 
@@ -71,6 +71,8 @@ def means_by_model(
     ----------
     folded : bool
         Whether there are several folds.
+    scores : polars.DataFrame, optional
+        All that the file holds, where it was read.
 
     Raises
     ------
@@ -79,17 +81,22 @@ def means_by_model(
     """
     keys: dict[Any, Any] = {"fold": pl.Int32} if folded else {}
     keys["model"] = pl.String
-    files, frames = parts(path), []
+    files = parts(path)
     there = [name for name, kind in _columns(files[0], keys) if name in names and kind.is_numeric()]
-    for file in files:
+    columns = [parquet.column_of(name).cast(pl.Float64) for name in there]
+    sums = [own.sum().alias(f"{at} sum") for at, own in enumerate(columns)]
+    sums += [own.abs().sum().alias(f"{at} size") for at, own in enumerate(columns)]
+
+    def summed(rows: pl.LazyFrame) -> pl.DataFrame:
+        groups = rows.cast(keys).group_by(list(keys))
+        return groups.agg(pl.len().alias("rows"), *sums).collect()
+
+    frames = [] if scores is None else [summed(scores.lazy())]
+    for file in files if scores is None else ():
         with _readable(file):
             frame = parquet.scan(file, _CAP)
             parquet.check_texts(frame.select(list(keys)), _CAP, file.stat().st_size)
-            columns = [parquet.column_of(name).cast(pl.Float64) for name in there]
-            sums = [own.sum().alias(f"{at} sum") for at, own in enumerate(columns)]
-            sizes = [own.abs().sum().alias(f"{at} size") for at, own in enumerate(columns)]
-            groups = frame.cast(keys).group_by(list(keys))
-            frames.append(groups.agg(pl.len().alias("rows"), *sums, *sizes).collect())
+            frames.append(summed(frame))
     found = dict[tuple[int | None, str], tuple[int, dict[str, MeanScore]]]()
     for row in pl.concat(frames).group_by(list(keys)).sum().iter_rows(named=True):
         n = row["rows"]

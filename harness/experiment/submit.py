@@ -380,8 +380,12 @@ def shown_id(text: str) -> str:
 def refuse_unreadable(users: pl.Series, items: pl.Series, wanted: Format) -> None:
     """Raise UsageError where an id could not be read again from a file of lists."""
     refuse_controls(users, items)
-    between = items.str.contains(wanted.between, literal=True)
-    _refuse("item", items.filter(between), f'holds "{wanted.between}", which stands between items')
+    between = items.filter(items.str.contains(wanted.between, literal=True))
+    free = [s for s in format.NAMES if not items.str.contains(s, literal=True).any()]
+    else_ = (
+        f"choose another: --set {shlex.quote(f'submission.separator={free[0]}')}" if free else ""
+    )
+    _refuse("item", between, f'holds "{wanted.between}", which stands between items', else_)
     for role, ids in (("item", items), ("user", users)):
         _refuse(role, ids.filter(ids.str.strip_chars(" \t") != ids), "begins or ends with a space")
 
@@ -393,9 +397,9 @@ def refuse_controls(users: pl.Series, items: pl.Series) -> None:
         _refuse(role, ids.filter(controls), "holds a control character")
 
 
-def _refuse(role: str, ids: pl.Series, why: str) -> None:
+def _refuse(role: str, ids: pl.Series, why: str, else_: str = "") -> None:
     if len(ids) > 0:
         raise UsageError(
-            f"{role} {shown_id(ids[0])} {why}: it could not be read again from a file; write such "
-            "ids otherwise in the data"
+            f"{role} {shown_id(ids[0])} {why}: it could not be read again from a file; "
+            f"{else_ or 'write such ids otherwise in the data'}"
         )

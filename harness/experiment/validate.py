@@ -56,7 +56,7 @@ def examine_on(
             raise
         read = f"; without the evaluation set: {str(error).splitlines()[0]}"
     found = examine(path, against.cut_at(k), solution, strict=strict)
-    checked = f"{found.validation.checked}{read}"
+    checked = found.validation.checked and f"{found.validation.checked}{read}"
     return replace(found, validation=replace(found.validation, checked=checked, folds=terms.folds))
 
 

@@ -70,6 +70,8 @@ class Solution:
         How a file's true items were read: ``one row an item, 3 users``.
     columns : tuple of str
         Those of the file, first those of users and items.
+    doubts : tuple of str
+        Which further columns of the file say that some rows may not be true, and what they hold.
     """
 
     users: pl.Series
@@ -89,6 +91,7 @@ class Solution:
     fold: int | None = None
     shape: str = ""
     columns: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def known_users(self) -> pl.Series:

@@ -88,6 +88,8 @@ class Against:
         Lists of so many items are not too long, whatever the format says.
     true_columns : tuple of str
         The columns of a solution, first those of users and items.
+    doubts : tuple of str
+        As in a `Solution`.
     """
 
     users: Known = field(default_factory=nothing)
@@ -107,6 +109,7 @@ class Against:
     guess: bool = False
     allowed: int = 0
     true_columns: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     def asking(self) -> Against:
         """Return the same where a row is asked for of each user in the file of ids, if any.
@@ -141,8 +144,8 @@ class Against:
         others = solution.known_users
         users = self.users.more(others)
         told = self.separated(solution.between, "as in the solution")
-        columns = solution.columns
-        return replace(told, users=users, others=others, items=items, true_columns=columns)
+        told = replace(told, true_columns=solution.columns, doubts=solution.doubts)
+        return replace(told, users=users, others=others, items=items)
 
     def exactly(self) -> Against:
         """Return the same where an id that is not known is another one, however alike."""
@@ -218,7 +221,8 @@ class Against:
             with suppress(DataError):  # what cannot be read is found again, and told
                 wanted = of_competition(header, first)
         if wanted is None:
-            wanted = of_header(header, named)
+            with self._no_header(header):
+                wanted = of_header(header, named)
         wanted = replace(wanted, between=self.between or wanted.between)
         if len(self.users) > 0:  # they tell what ids look like
             wanted = replace(wanted, letters="", length=0)
@@ -239,6 +243,17 @@ class Against:
         if self.long and not (wanted.order or wanted.prescribed or self.in_row_order):
             wanted = scored(wanted, header)
         return replace(wanted, long=wanted.long or self.long)
+
+    @contextmanager
+    def _no_header(self, header: Sequence[str]) -> Iterator[None]:
+        """Say that a header is none, where it holds a user, and not that columns are unclear."""
+        try:
+            yield
+        except Refused:
+            ids = list(compress(header, self.users.has(header)))
+            if ids:
+                raise Refused("header", ids[0]) from None
+            raise
 
     def _refuse_other_roles(self, user: str, items: str) -> None:
         """Raise UsageError where a column of the lists holds something else in the solution."""

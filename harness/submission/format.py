@@ -202,11 +202,13 @@ class Format:
         tokens = [token for text in items for token in text.split(self.between) if token]
         users_fit = [self._is_user(text) for text in users]
         items_fit = [self._is_item(token) for token in tokens]
+        lengths = [len(text.split(self.between)) for text in items]
+        short = [length <= (self.k or length) for length in lengths]
         if self.most is None:
-            return 2 * sum(users_fit) >= len(users) and 2 * sum(items_fit) >= len(tokens)
+            signs = [users_fit, items_fit, short if self.catalogue else []]
+            return all(2 * sum(fit) >= len(fit) for fit in signs)
         # Ids that are plain numbers say little: all must fit, and no list be too long.
-        longest = max((len(text.split(self.between)) for text in items), default=0)
-        return all(users_fit) and all(items_fit) and longest <= (self.k or longest)
+        return all((*users_fit, *items_fit, *short))
 
     def _is_user(self, text: str) -> bool:
         text = text.strip().lower() if self.length else text.strip()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.core.column_names import is_index
+from harness.core.arrays import Int32
+from harness.core.column_names import is_called, is_index
 from harness.core.errors import DataError
-from harness.core.ids import KeyTable
 from harness.delimited import fields
 from harness.delimited._bytes import behind_last, find_byte
 from harness.delimited._lines import NO_ROW
@@ -23,6 +23,7 @@ from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
 from harness.submission.format import SCORES, Named
+from harness.submission.keys import Learning
 from harness.submission.lists import numbers_in
 from harness.submission.rules import RULES
 from harness.submission.scan import Expected, Form, Scanned, scan
@@ -145,13 +146,14 @@ def otherwise(path: Path | pl.DataFrame, against: Against) -> tuple[str, int] | 
         if other is None or not wanted.order:
             return None
         places = *(opened.places[name] for name in (wanted.user, wanted.order)), head.index(other)
-        users, secret, parts = KeyTable(), fields.secret(), []
+        users = Learning()
+        parts = [[np.zeros(0, np.int32), np.zeros(0), np.zeros(0)]]
         for block in opened.reader.blocks():
             starts, stops = (span.T for span in fields.spans(block, len(head), *places))
             begins, ends = map(np.ascontiguousarray, (starts[0], stops[0]))
-            codes = users.codes(fields.keys(block.buffer, begins, ends, secret))
-            numbers = [numbers_in(block, starts[n], stops[n]) for n in (1, 2)]
-            parts.append((codes, *numbers))
+            codes = users.add(block.buffer, begins, ends)
+            parts.append([codes, *(numbers_in(block, starts[n], stops[n]) for n in (1, 2))])
+            opened.reader.give_back(block)
     user, number, second = map(np.concatenate, zip(*parts, strict=True))
     first = -number if wanted.descending else number
     second = second if wanted.descending else -second
@@ -160,19 +162,58 @@ def otherwise(path: Path | pl.DataFrame, against: Against) -> tuple[str, int] | 
     return other, int(np.count_nonzero(same & (second[rows][1:] < second[rows][:-1])))
 
 
+def of_models(path: Path | pl.DataFrame, against: Against) -> list[str]:
+    """Return the further columns called as a model is that differ among the rows of a user."""
+    with source(path, against, Findings()) as opened:
+        head, own = opened.head, opened.places
+        places = [
+            place
+            for place, column in enumerate(head.columns)
+            if place not in own.values() and is_called(column, "model")
+        ]
+        if not places:
+            return []
+        ids = [Learning() for _ in (0, *places)]
+        parts = [[np.zeros(0, np.int32) for _ in ids]]
+        for block in opened.reader.blocks():
+            wanted = fields.spans(block, len(head.columns), own[opened.wanted.user], *places)
+            starts, stops = map(np.ascontiguousarray, (spans.T for spans in wanted))
+            parts.append(
+                [o.add(block.buffer, *at) for o, *at in zip(ids, starts, stops, strict=True)]
+            )
+            opened.reader.give_back(block)
+    users, *models = map(np.concatenate, zip(*parts, strict=True))
+    return [
+        head.columns[n] for n, codes in zip(places, models, strict=True) if _differ(users, codes)
+    ]
+
+
+def _differ(users: Int32, codes: Int32) -> bool:
+    """Return whether a user has several codes."""
+    any_of = np.zeros(int(users.max(initial=-1)) + 1, np.int32)
+    any_of[users] = codes
+    return bool((any_of[users] != codes).any())
+
+
 def refuse_unsaid(found: File, named: Named | None) -> None:
-    """Raise DataError where a column of a table may order the rows of a user, and nobody says so.
+    """Raise DataError where a further column may tell lists of a user apart, or order the rows.
 
     Nothing else is known to be wrong with such a table, which is read without being validated.
     """
     table = found.table
     said = "number" in table.names or (named is not None and named.row_order)
-    if table.wide or said:
+    if table.wide or table.meaning == "rank":
         return
+    users = found.frame[table.names["user"]]
     for column in found.frame:
-        further = column.name not in table.names.values() and not is_index(column.name)
-        if further and _holds_numbers(column):
-            rule, name = RULES["SUB111"], shown(column.name)
+        if column.name in table.names.values() or is_index(column.name):
+            continue
+        several = (
+            is_called(column.name, "model")
+            and users.to_frame().with_columns(column).n_unique() > users.n_unique()
+        )
+        if several or (not said and _holds_numbers(column)):
+            rule, name = RULES["SUB114" if several else "SUB111"], shown(column.name)
             says = rule.says.format(value=name)
             raise DataError(f"{found.path}: {says}; {rule.hint.format(quoted=shlex.quote(name))}")
 

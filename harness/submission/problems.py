@@ -201,7 +201,7 @@ def _problem(
         "values": ", ".join(place.value for place in finding.places),
         "count": f"{finding.count:,}",
         "near": f"; {near}" if near.startswith("did you mean") else "",
-        **({} if wanted is None else _words(wanted)),
+        **({"allowed": "user,items or user,item,rank"} if wanted is None else _words(wanted)),
         **known,
     }
     columns = {} if wanted is None else {"user": shown(wanted.user), "items": shown(wanted.items)}

@@ -212,20 +212,21 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
             raise DataError(f'{path}: no column "{named}"; {suggest(named, frame.columns)}')
         return named
     others = [name for name in frame.columns if name not in ids]
-    if "grade" in others:
-        return "grade"
+    usual = "grade" if "grade" in others else None
     for name in others:
         numbers = _as_numbers(frame[name])
         lowest = numbers.min()
-        flags = set(numbers.unique()) == {0, 1}  # whatever it is called
-        if isinstance(lowest, float) and lowest <= 0 and (flags or has_role(name, ("grade",))):
+        flags = set(numbers.unique()) == {0, 1} and usual is None  # whatever it is called
+        doubt = name != usual and (flags or has_role(name, ("grade",)))
+        if isinstance(lowest, float) and lowest <= 0 and doubt:
+            instead = "count every row with --grade-column none"
+            instead = instead if usual is None else 'take "grade" with --grade-column grade'
             raise DataError(
                 f'{path}: column "{printable(name)}" holds {number_text(lowest)}, which may say '
                 f"that an item is not relevant; read it with --grade-column {shlex.quote(name)} "
-                "(items of grade 0 are not true), or count every row with --grade-column none "
-                "(Python: grade_column=)"
+                f"(items of grade 0 are not true), or {instead} (Python: grade_column=)"
             )
-    return None
+    return usual
 
 
 def _as_numbers(column: pl.Series) -> pl.Series:

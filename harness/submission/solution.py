@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from harness.core.column_names import divides, is_called, is_index
 from harness.core.errors import DataError, counted, printable
 from harness.metrics import Judgments
 from harness.metrics.inputs.codes import Coders
@@ -56,6 +58,11 @@ def of_file(
     keep = ~leaderboards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
         raise DataError(f"{file.path}: every user is Ignored, so there is nobody to evaluate")
+    further = [
+        column
+        for column in file.frame
+        if column.name not in (*file.table.names.values(), "Usage") and not is_index(column.name)
+    ]
     judgments = judgments.pick(keep)
     averaged = None if keep_users_without_items else np.asarray(judgments.relevant) > 0
     if averaged is not None and not averaged.any():
@@ -72,20 +79,40 @@ def of_file(
         ignored=users.filter(pl.Series(~keep)),
         repeated=repeated,
         between=file.between,
-        shape=_shape(file, judgments),
+        shape=_shape(file, judgments, further),
         columns=(user, item, *file.frame.columns),
+        doubts=tuple(_doubts(further)),
     )
 
 
-def _shape(file: File, judgments: Judgments) -> str:
-    """Return how true items were read, and of how many users they are."""
+def _doubts(further: Sequence[pl.Series]) -> Iterator[str]:
+    """Yield the columns that have rows of several kinds, and what they hold."""
+    for column in further:
+        if column.dtype.is_nested() or not is_called(column.name, "kind", "part"):
+            continue
+        values = column.cast(pl.String, strict=False).drop_nulls().unique().sort()
+        if divides(column.name, values):
+            yield f"{column.name} ({_some(values)})"
+
+
+def _some(names: Sequence[str] | pl.Series) -> str:
+    """Return the first of some names, and how many there are beside."""
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(map(printable, names[:_SHOWN])) + more
+
+
+def _shape(file: File, judgments: Judgments, further: Sequence[pl.Series]) -> str:
+    """Return how true items were read, of how many users they are, and what was not read."""
     lists = file.table.wide and bool((np.asarray(judgments.truth.sizes) > 1).any())
     form = f"lists with {NAMES[file.between]} between items" if lists else "one row an item"
     number = file.table.names.get("number")
     graded = f', grades in column "{printable(number)}"' if number else ""
-    return f"{form}{graded}, {counted(len(judgments.truth.sizes), 'user')}"
+    users = counted(len(judgments.truth.sizes), "user")
+    names = _some([column.name for column in further])
+    return f"{form}{graded}, {users}" + (f"; not read: {names}" if names else "")
 
 
+_SHOWN = 4
 _LOOKED_AT = 100
 _WITH_DIGIT = re.compile("[0-9A-Za-z]*[0-9][0-9A-Za-z]*")
 

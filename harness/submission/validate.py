@@ -116,6 +116,8 @@ def _examined(
                     findings.note("SUB109", columns[int(known.argmax())], 1)
             if against.zeros:
                 findings.note("SUB318", against.zeros)
+            if against.doubts:
+                findings.add("SUB321", 1, [Place(None, shown(doubt)) for doubt in against.doubts])
             if opened.readable:
                 checked = _checked_as(wanted, against)
                 summary = _read(path, opened, against, solution, places, findings, one_item)
@@ -123,6 +125,7 @@ def _examined(
         findings.note(OF_FAULT[refused.fault], refused.value, refused.line)
     if wanted is not None and summary is not None:
         _ask_order(path, wanted, against, findings)
+        _refuse_models(path, wanted, against, findings)
     name = path if isinstance(path, Path) else Path("submission")
     rows = summary or Summary(findings)
     validation = _concluded(name, rows, against, wanted, checked, strict=strict)
@@ -183,17 +186,16 @@ def _ask_order(
 ) -> None:
     """Ask for each column that may order users' rows; it is no longer said to be unknown.
 
-    Where several order them, the one that is read is compared with the next.
-
-    Nobody's competition forbids such a column where the rows are said to stand in order.
+    Where several order them, the one that is read is compared with the next. Nobody's competition
+    forbids such a column where the rows are said to stand in order.
     """
     several = wanted.long or "SUB203" in findings.found
     if wanted.order:
         other = order.otherwise(path, against)
         if other is not None and other[1] > 0:
-            findings.add("SUB114", other[1], [Place(None, shown(other[0]))])
+            findings.add("SUB115", other[1], [Place(None, shown(other[0]))])
         if wanted.order.casefold() in format.SCORES and against.named_order is None:
-            findings.note("SUB115", wanted.order, 1)
+            findings.note("SUB116", wanted.order, 1)
     if wanted.order or not several:
         return
     for column in order.unsaid(path, against):
@@ -202,6 +204,25 @@ def _ask_order(
         if not against.in_row_order or against.format is None:
             findings.forget("SUB102", shown(column))
             findings.forget("SUB113", shown(column))
+
+
+_AGAIN = ("SUB115", "SUB203", "SUB211", "SUB302", "SUB303", "SUB314", "SUB315", "SUB316", "SUB319")
+"""What is found in rows of a user that belong to several lists."""
+
+
+def _refuse_models(
+    path: Path | pl.DataFrame, wanted: Format, against: Against, findings: Findings
+) -> None:
+    """Note the columns that tell several lists of a user apart, in place of what comes of them."""
+    of_one = wanted.order and not wanted.descending and "SUB314" not in findings.found
+    several = wanted.long or not {"SUB203", "SUB211"}.isdisjoint(findings.found)
+    columns = order.of_models(path, against) if several and not of_one else []
+    for column in columns:
+        findings.note("SUB114", column, 1)
+        findings.forget("SUB102", shown(column))
+        findings.forget("SUB113", shown(column))
+    for code in _AGAIN if columns else ():
+        findings.found.pop(code, None)
 
 
 def _checked_as(wanted: Format, against: Against) -> str:

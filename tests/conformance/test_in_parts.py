@@ -1,7 +1,6 @@
 """Baselines that learn from sums over users: any log, any division of users, the same lists."""
 
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from shops import USERS, Row, Table, shop
 
 from baselines.co_visitation import CoVisitation
-from baselines.popular import Popular
 from harness.core.arrays import Int32
 from harness.core.random import Draws, id_hashes
 from harness.models.base import Train
@@ -87,8 +85,3 @@ def test_pairs_need_not_fit_into_memory_together(
     fitted: Any = fitted_in_parts(Small(), train, parts_of(train, np.array(part, np.int32)))
     expected = CoVisitation().fit(train)
     assert np.array_equal(fitted.votes_.toarray(), expected.votes_.toarray())
-
-
-def test_events_without_times_have_parts_too() -> None:
-    train = replace(shop([("ann", "b", 1), ("bob", "b", 1), ("cid", "a", 1)], "ab"), cutoff=None)
-    assert in_parts(Popular(), train, np.array([0, 1, 2, 2], np.int32)) == [[1, 0, -1, -1]] * 4

@@ -1,17 +1,13 @@
 """From 60 columns on no command cuts or wraps a figure, however long names are."""
 
 import re
-import shutil
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import small
 from conftest import Cli
-
-from harness.experiment.run import run
 
 SHARED = "neighbours of items in the log of a shop, with shrinkage, counts and half-life"
 NAMES = [f"{SHARED}, cosine", f"{SHARED}, tf-idf", "last", f"best {SHARED}, cosine"]
@@ -36,6 +32,7 @@ FILES = {
     "lists.csv": "user,items\nann,a a b\nbob,x c\n",
     "bad.csv": "user,items\nann,a a b\nann,x c\n" + "".join(f"u{i},a\n" for i in range(1200)),
 }
+RUNS = {"first": "shop.toml"}
 COMMANDS = {
     "run": "run shop.toml --out again",
     "run -v": "run shop.toml --out again -v",
@@ -53,23 +50,14 @@ WIDTHS = (0, 40, 60, 80, 200)
 Printed = Callable[[str, int | None], str]
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with all that the commands need, a run among it."""
-    folder = small.write(tmp_path_factory.mktemp("made"), FILES)
-    run(folder / "shop.toml").write(folder / "first")
-    return folder
-
-
 @pytest.fixture
-def printed(made: Path, here: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> Printed:
+def printed(harness: Cli, monkeypatch: pytest.MonkeyPatch) -> Printed:
     """Return a function: a command and a width in, what a terminal (or a pipe) shows out."""
-    shutil.copytree(made, here, dirs_exist_ok=True)
 
     def call(line: str, width: int | None) -> str:
         monkeypatch.setenv("COLUMNS", str(80 if width is None else width))
         monkeypatch.setattr(sys.stdout, "isatty", lambda: width is not None)
-        return re.sub(r"\x1b\[[0-9;]*m", "", cli(*line.split())[1])
+        return re.sub(r"\x1b\[[0-9;]*m", "", harness(*line.split())[1])
 
     return call
 

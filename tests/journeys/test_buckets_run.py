@@ -32,11 +32,8 @@ def large() -> Any:
         yield
 
 
-def test_a_run_in_buckets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_run_in_buckets(tmp_path: Path, at_once: None, caplog: pytest.LogCaptureFixture) -> None:
     """Figures, lists, seconds and log; a file of lists is read once for all users."""
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     caplog.set_level("INFO", "harness")
     small.write(tmp_path, {"mine.csv": LISTS})
     rules = {"metrics": ["MAP@2", "Coverage@2", "NDCG@2"]}
@@ -80,12 +77,6 @@ def test_no_candidate_is_told_with_all_users(tmp_path: Path, large: None) -> Non
 LATEST = {"name": "latest", "use": "latest:LatestFirst"}
 BLEND = {"name": "both", "use": "baselines.blend:Blend", "of": ["latest", "popular"]}
 FILL = {"name": "fill", "use": "baselines.fill:Fill", "of": ["mine", "popular"]}
-
-
-def test_a_split_with_an_empty_side_is_told(tmp_path: Path, large: None) -> None:
-    split = {"strategy": "time", "valid_days": 100}
-    with refusal(DataError, "the split leaves no train event of 8", "change [split]"):
-        run(small.config(tmp_path, split=split))
 
 
 def test_models_that_need_all_events_are_refused_before_any_is_read(

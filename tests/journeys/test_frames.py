@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import small
-from conftest import refusal
+from conftest import ROOT, refusal
 from given import DAY, EVENTS, LISTS, First
 from small import LOG, timeless
 
@@ -19,7 +19,6 @@ from baselines.random_items import RandomItems
 from harness.core.errors import HarnessError
 from harness.experiment.result import Findings, Result
 
-ROOT = Path(harness.__file__).parents[1]
 POPULAR = "baselines.popular:Popular"
 
 
@@ -34,11 +33,6 @@ class Counting(First):
         self.fits += 1
         super().fit(train)
         return self
-
-
-class Fails(First):
-    def fit(self, train: Any) -> "Fails":
-        raise ValueError("too little")
 
 
 COUNTED = Counting()
@@ -56,7 +50,6 @@ MODELS: dict[str, Any] = {
     "random class": {"use": RandomItems, "repeats": 3},
     "counting": {"use": Counting, "repeats": 2},
     "counted": COUNTED,
-    "bad": Fails(),
 }
 
 
@@ -98,13 +91,6 @@ def test_the_object_stays_as_it_was_given(found: Result) -> None:
     """Every repeat fits a copy of what was given, which nobody has fitted before."""
     assert Counting.met == [0, 0, 0]
     assert vars(COUNTED) == {"last": False, "seed": 0}
-
-
-def test_a_model_that_fails_is_a_row_that_says_so(found: Result) -> None:
-    (failed,) = found.failed
-    assert failed.says.startswith('model "bad" raised in fit: ValueError: too little')
-    with refusal(HarnessError, 'no model "bad" in this run; it failed: ', "too little"):
-        found.per_user("bad")
 
 
 def test_the_run_folder_is_whole_and_says_what_is_in_no_file(found: Result, here: Path) -> None:

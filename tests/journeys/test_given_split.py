@@ -1,6 +1,5 @@
 """What is held out is given, in files: one evaluation set, or files and lists for each fold."""
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -203,37 +202,27 @@ ALIKE_LOG = "user,item\n107,5012\n107,5002\n100,5011\n101,5017\n129,5008\n114,50
 ALIKE_TEST = "user,item\n107{0},5011\n100{0},5012\n101{0},5012\n129,5016\n114,5010\n"
 
 
-@pytest.mark.parametrize(
-    ("damage", "shown"), [(" ", "100 "), (".0", "100.0"), ("\u00a0", r"100\u00a0")]
-)
-@pytest.mark.parametrize("buckets", [0, 3])
-def test_new_users_who_look_like_known_ones_are_noted(
-    tmp_path: Path, damage: str, shown: str, buckets: int
-) -> None:
-    """Three of five are new by a space or .0 alone; in buckets no bucket knows both of them."""
-    small.write(tmp_path, {"train.csv": ALIKE_LOG, "test.csv": ALIKE_TEST.format(damage)})
-    values = small.values(
-        data={"events": "train.csv", "time": False},
-        split={"strategy": "given", "valid": "test.csv"},
-    )
-    with small.in_buckets(buckets) if buckets else nullcontext():
-        found = run(parse(values, tmp_path))
+def held_out(folder: Path, train: str, test: str) -> Config:
+    """Return the config on one file to learn from and one to be evaluated on."""
+    small.write(folder, {"train.csv": train, "test.csv": test})
+    split = {"strategy": "given", "valid": "test.csv"}
+    return small.config_of(folder, data={"events": "train.csv", "time": False}, split=split)
+
+
+def test_new_users_who_look_like_known_ones_are_noted(tmp_path: Path) -> None:
+    """Three of five are new by a sign alone; no bucket knows both of them."""
+    with small.in_buckets(3):
+        found = run(held_out(tmp_path, ALIKE_LOG, ALIKE_TEST.format("\u00a0")))
     assert found.notes[0] == (
         "3 users of [split] valid are new, and look like users of [data] events, such as "
-        f'"{shown}" like "100": ids are texts, so these are different users; write them alike'
+        r'"100\u00a0" like "100": ids are texts, so these are different users; write them alike'
     )
 
 
 def test_where_all_are_new_by_a_space_alone_the_error_says_so(tmp_path: Path) -> None:
-    small.write(
-        tmp_path, {"train.csv": "user,item\nann,a\nbob,b\n", "test.csv": "user,item\nann ,b\n"}
-    )
-    values = small.values(
-        data={"events": "train.csv", "time": False},
-        split={"strategy": "given", "valid": "test.csv"},
-    )
+    config = held_out(tmp_path, "user,item\nann,a\nbob,b\n", "user,item\nann ,b\n")
     with refusal(EmptyEvaluationSetError, '"seen in train" emptied', 'such as "ann " like "ann"'):
-        run(parse(values, tmp_path))
+        run(config)
 
 
 VIEWS = "user,item,time,event\nuser0,a,2020-01-09,view\nuser0,b,2020-01-09,view\n"

@@ -14,11 +14,7 @@ from harness.core.errors import RecommenderError, UsageError
 from harness.experiment.run import run
 from harness.tuning.tuning import tune
 
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep models of files that were written just now."""
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
+pytestmark = pytest.mark.usefixtures("at_once")
 
 
 def test_the_results_are_the_same(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Layouts and data sets at the command line: lists of them, and a layout of one's own in a run."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,9 +7,6 @@ import small
 import tomli_w
 from conftest import Cli
 from event_files import SALES, SHOP
-
-from harness.data.datasets import DATASETS
-from harness.layouts import BUILT_IN
 
 
 def test_a_layout_of_ones_own(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,21 +22,3 @@ def test_a_layout_of_ones_own(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPa
     (here / "other").mkdir()
     monkeypatch.chdir(here / "other")
     assert cli("run", "../first/config.toml", "--format", "csv")[:2] == shown[0]
-
-
-def test_built_in_layouts_are_listed(cli: Cli) -> None:
-    status, out, _ = cli("list", "layouts", "--format", "json")
-    assert status == 0
-    assert [layout["name"] for layout in json.loads(out)["layouts"]] == list(BUILT_IN)
-
-
-@pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
-def test_every_data_set_is_listed(form: str, cli: Cli) -> None:
-    status, out, errors = cli("list", "datasets", "--format", form)
-    assert (status, errors) == (0, "")
-    assert [name for name in DATASETS if name not in out] == []
-    if form == "json":
-        (first, *_) = json.loads(out)["datasets"]
-        assert (first["name"], first["size"], first["users"]) == ("ml-100k", 4_924_029, 943)
-    elif form != "csv":
-        assert "research only, not to be passed on" in out

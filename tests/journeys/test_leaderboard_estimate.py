@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 import small
-from conftest import ROOT
 from small import POPULAR
 
-from harness import config as config_
 from harness.experiment import run_folder
 from harness.experiment.result import Result
 from harness.experiment.run import run
@@ -134,19 +132,3 @@ def test_a_model_that_cannot_be_asked_has_at_least_so_much(tmp_path: Path) -> No
     result.write(tmp_path / "run")
     text = page(run_folder.read(tmp_path / "run"))
     assert ("at least 0.3750" in text, ">0.6250<" in text) == (True, True)
-
-
-@pytest.mark.parametrize("name", ["demo.toml", "demo-ponpare.toml"])
-def test_it_is_what_a_run_over_all_users_says(name: str) -> None:
-    """Ponpare averages everyone in user_list; H&M those who bought something."""
-    few, whole = "compare.resamples=100", ["evaluation.users=all", "evaluation.require_hit=false"]
-    some = run(config_.read(ROOT / "configs" / name, [few]))
-    everyone = run(config_.read(ROOT / "configs" / name, [few, *whole]))
-    means = {m.name: m.metrics[str(some.metrics[0])].mean for m in everyone.models}
-    found = estimates(some)
-    assert {n: m["window"] for n, m in found["models"].items()} == pytest.approx(means, abs=1e-15)
-    assert not any(model["at_least"] for model in found["models"].values())
-    users = [len(result.evaluation_set.users) for result in (everyone, some)]
-    assert found["with_items"] == users[0] > users[1]
-    asked = f"all {found['sample'] or 0:,} ids of the sample submission"
-    assert (asked in repr(some)) == (found["sample"] is not None) == (name != "demo.toml")

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 import small
-from conftest import exactly
+from conftest import exactly, refusal
 from small import POPULAR, RANDOM
 
 from harness import config as config_
@@ -100,17 +100,6 @@ def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(
     assert columns == ["user", "model", "repeat", *(m for m in EXPECTED if m not in of_lists)]
 
 
-def test_repeats_of_a_metric_of_all_lists_have_their_spread(result: Result) -> None:
-    random = next(m for m in result.models if m.name == "random")
-    table = next(v for m, v in random.scores.values.items() if str(m) == "Coverage@2")
-    figure = random.metrics["Coverage@2"]
-    assert table.shape == (4, 1)
-    assert set(table.ravel().tolist()) <= {2 / 4, 3 / 4, 4 / 4}
-    assert figure.mean == pytest.approx(table.mean(), abs=1e-15)
-    assert figure.sd_repeats == pytest.approx(table.std(ddof=1), abs=1e-15)
-    assert figure.ci95 is None
-
-
 def test_chance_is_known_for_accuracy_and_not_beyond(result: Result) -> None:
     # the one true item is at either rank with 1/4
     chance = {name: own.mean for name, own in result.chance.items()}
@@ -144,14 +133,6 @@ def test_a_metric_of_ones_own_is_found_again_in_another_folder(
     assert explained == [1 / 2, 0]
 
 
-@pytest.mark.parametrize(
-    ("metric", "data", "message"),
-    [
-        ("ILD@2", {}, r"ILD needs a table of item attributes.*\[data\] items"),
-        ("own:conts@2", {"path": "nowhere"}, r'no function "conts"; did you mean "counts"'),
-    ],
-)
-def test_what_is_refused(tmp_path: Path, metric: str, data: dict[str, str], message: str) -> None:
-    small.write(tmp_path, {"own.py": OWN})
-    with pytest.raises(UsageError, match=message):
-        run(small.config(tmp_path, evaluation={"metrics": [metric]}, data=data))
+def test_diversity_needs_a_table_of_items(tmp_path: Path) -> None:
+    with refusal(UsageError, "ILD needs a table of item attributes", "[data] items"):
+        run(small.config(tmp_path, evaluation={"metrics": ["ILD@2"]}))

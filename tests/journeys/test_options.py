@@ -31,14 +31,6 @@ from harness.data.datasets import known
 from harness.experiment.run import run
 
 COMMANDS = COMMAND.commands  # type: ignore[attr-defined]
-FAILS = """
-class Raises:
-    def fit(self, train):
-        raise ZeroDivisionError("too few stars")
-
-    def recommend(self, users, k, draws, exclude=None):
-        return []
-"""
 FAILING = {"name": "fails", "use": "fails:Raises"}
 WINDOWS = {"space": {"window_days": [1, 2]}}
 FOLDS = {"strategy": "time", "valid_days": 1, "folds": 2}
@@ -57,7 +49,7 @@ FILES = {
     "twice.csv": small.TO_TUNE.replace("\n", ",x,y,2020-01-01\n").replace(
         "e,x,y,2020-01-01", "e,who,what,when"
     ),
-    "fails.py": FAILS,
+    "fails.py": small.FAILS,
     "two.toml": small.toml(POPULAR, RANDOM | {"repeats": 2}),
     "kept.toml": small.toml(POPULAR, data={"cache": True}),
     "fails.toml": small.toml(POPULAR, FAILING),
@@ -97,7 +89,33 @@ TRUE_COLUMNS = {
     "--truth-user-column": "--truth-user-column who",
     "--truth-item-column": "--truth-item-column what",
 }
+READS = {
+    BY: COLUMNS,
+    "--solution wider.csv": TRUE_COLUMNS,
+    "--solution graded.csv": {"--grade-column": "--grade-column rating"},
+}
 """Of every command that reads lists and a solution."""
+KNOWN = {
+    "--sample": "--sample others.csv",
+    "--items": "--items items.csv",
+    "--k": "--k 1",
+    "--separator": "--separator ,",
+}
+SCORED = KNOWN | {"--keep-users-without-items": "--keep-users-without-items"}
+AGAINST = {"--solution": "--solution truth.csv", "--config": "--config two.toml"}
+DRAWS = {
+    "--correction": "--correction bh",
+    "--resamples": "--resamples 200",
+    "--seed": "--seed 7",
+}
+RANKED = {
+    "lists.csv other.csv": AGAINST,
+    f"lists.csv other.csv {BY}": SCORED | {"--strict": "--strict"},
+    f"lists.csv other.csv wrong.csv {BY}": {"--force": "--force"},
+    f"spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
+    "lists.csv other.csv --config two.toml": {"--set": "--set evaluation.k=1"},
+}
+"""Of both commands that read several files of lists."""
 EXAMPLES: dict[str, dict[str, str]] = {
     # A line, and what it is compared with: the same with an option.
     "synth hm --out new --users 20 --items 10 --events 90": {
@@ -158,35 +176,13 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--model": "--model popular",
         "--baseline": "--baseline random",
         "--metric": "--metric Recall@2",
-        "--correction": "--correction bh",
-        "--resamples": "--resamples 200",
-        "--seed": "--seed 7",
+        **DRAWS,
         "--public-share": "--public-share 0.5",
         "--slices": "--slices activity",
         "--verbose": "--verbose",
         "--format": "--format csv",
     },
     "compare one --baseline popular": {"--all-pairs": "--all-pairs"},
-    "compare lists.csv other.csv": {
-        "--solution": "--solution truth.csv",
-        "--config": "--config two.toml",
-    },
-    f"compare lists.csv other.csv {BY}": {
-        "--sample": "--sample others.csv",
-        "--items": "--items items.csv",
-        "--k": "--k 1",
-        "--keep-users-without-items": "--keep-users-without-items",
-        "--separator": "--separator ,",
-        "--strict": "--strict",
-    },
-    f"compare lists.csv wrong.csv {BY}": {"--force": "--force"},
-    f"compare spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
-    "compare long.csv long-2.csv --solution wider.csv": TRUE_COLUMNS,
-    "compare long.csv long-2.csv --solution graded.csv": {
-        "--grade-column": "--grade-column rating"
-    },
-    f"compare long.csv long-2.csv {BY}": COLUMNS,
-    "compare lists.csv other.csv --config two.toml": {"--set": "--set evaluation.k=1"},
     "check one": {"--at-least": "--at-least 'MAP@2 of popular >= 0'"},
     "check one --at-least 'MAP@2 of popular >= 0'": {"--format": "--format csv"},
     "leaderboard .": {
@@ -196,38 +192,17 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--evaluation-set": "--evaluation-set none",
         "--format": "--format csv",
     },
-    "leaderboard lists.csv other.csv": {
-        "--solution": "--solution truth.csv",
-        "--config": "--config two.toml",
+    f"leaderboard other.csv lists.csv {BY}": DRAWS,
+    **{
+        f"{command} {line}": options
+        for command in ("compare", "leaderboard")
+        for line, options in RANKED.items()
     },
-    f"leaderboard lists.csv other.csv {BY}": {
-        "--sample": "--sample others.csv",
-        "--items": "--items items.csv",
-        "--k": "--k 1",
-        "--keep-users-without-items": "--keep-users-without-items",
-        "--separator": "--separator ,",
-        "--strict": "--strict",
-        "--correction": "--correction bh",
-        "--resamples": "--resamples 200",
-        "--seed": "--seed 7",
-    },
-    f"leaderboard lists.csv other.csv wrong.csv {BY}": {"--force": "--force"},
-    f"leaderboard spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
-    "leaderboard long.csv long-2.csv --solution wider.csv": TRUE_COLUMNS,
-    "leaderboard long.csv long-2.csv --solution graded.csv": {
-        "--grade-column": "--grade-column rating"
-    },
-    f"leaderboard long.csv long-2.csv {BY}": COLUMNS,
-    "leaderboard lists.csv other.csv --config two.toml": {"--set": "--set evaluation.k=1"},
-    "score lists.csv": {"--solution": "--solution truth.csv", "--config": "--config two.toml"},
+    "score lists.csv": AGAINST,
     f"score lists.csv {BY}": {
-        "--sample": "--sample others.csv",
-        "--items": "--items items.csv",
+        **SCORED,
         "--metric": "--metric MAP@1",
-        "--k": "--k 1",
         "--conventions": "--conventions",
-        "--keep-users-without-items": "--keep-users-without-items",
-        "--separator": "--separator ,",
         "--codabench": "--codabench new",
         "--evalai": "--evalai new.json",
         "--verbose": "--verbose",
@@ -236,14 +211,8 @@ EXAMPLES: dict[str, dict[str, str]] = {
     f"score other.csv {BY}": {"--strict": "--strict"},
     f"score wrong.csv {BY}": {"--force": "--force"},
     f"score spaced.csv {BY}": {"--ids": "--ids exact"},
-    "score long.csv --solution wider.csv": TRUE_COLUMNS,
-    "score long.csv --solution graded.csv": {"--grade-column": "--grade-column rating"},
-    f"score long.csv {BY}": COLUMNS,
     "score wrong.csv folds.toml": {"--set": "--set evaluation.k=1", "--quiet": "--quiet"},
-    "explain lists.csv --user ann": {
-        "--solution": "--solution truth.csv",
-        "--config": "--config two.toml",
-    },
+    "explain lists.csv --user ann": AGAINST,
     f"explain lists.csv {BY}": {
         "--user": "--user ann",
         "--worst": "--worst 1",
@@ -260,11 +229,6 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--keep-users-without-items": "--keep-users-without-items"
     },
     f"explain spaced.csv --user bob {BY}": {"--ids": "--ids exact"},
-    "explain long.csv --user ann --solution wider.csv": TRUE_COLUMNS,
-    "explain long.csv --user ann --solution graded.csv": {
-        "--grade-column": "--grade-column rating"
-    },
-    f"explain long.csv --user ann {BY}": COLUMNS,
     f"explain nan.csv --user ann {BY}": {"--quiet": "--quiet"},
     "explain lists.csv two.toml --user ann": {"--set": "--set evaluation.k=1"},
     "explain one --user ann": {"--model": "--model popular"},
@@ -273,18 +237,12 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "report one --out page.html": {"--force": "--force"},
     "validate lists.csv": {"--config": "--config two.toml", "--solution": "--solution commas.csv"},
     f"validate lists.csv {BY}": {
-        "--sample": "--sample others.csv",
-        "--items": "--items items.csv",
-        "--k": "--k 1",
-        "--separator": "--separator ,",
+        **KNOWN,
         "--verbose": "--verbose",
         "--format": "--format csv",
     },
     f"validate other.csv {BY}": {"--strict": "--strict", "--fix": "--fix new.csv"},
     f"validate spaced.csv {BY}": {"--ids": "--ids exact"},
-    "validate long.csv --solution wider.csv": TRUE_COLUMNS,
-    "validate long.csv --solution graded.csv": {"--grade-column": "--grade-column rating"},
-    f"validate long.csv {BY}": COLUMNS,
     "validate lists.csv folds.toml": {"--set": "--set evaluation.k=1", "--quiet": "--quiet"},
     "submit --model popular --out new.csv": {"--config": "--config two.toml"},
     "submit two.toml --out new.csv": {"--model": "--model popular"},
@@ -307,6 +265,17 @@ EXAMPLES: dict[str, dict[str, str]] = {
     },
     "fetch ml-100k": {"--out": "--out thesis", "--quiet": "--quiet"},
     "list layouts": {"--format": "--format csv"},
+    **{
+        f"{line} {by}": options
+        for line in (
+            "compare long.csv long-2.csv",
+            "leaderboard long.csv long-2.csv",
+            "score long.csv",
+            "explain long.csv --user ann",
+            "validate long.csv",
+        )
+        for by, options in READS.items()
+    },
 }
 AS_IT_IS = {(command, "--quiet") for command in ("check", "compare", "leaderboard")}
 """They print their result alone anyway, but for a warning of a cache that others can write to."""
@@ -385,8 +354,7 @@ class Folder:
 
 
 @pytest.fixture
-def folder(made: Path, here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
+def folder(made: Path, here: Path, cli: Cli, at_once: None) -> Folder:
     shutil.copytree(made, here, dirs_exist_ok=True)
     return Folder(cli, here)
 

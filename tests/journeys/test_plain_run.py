@@ -241,21 +241,6 @@ def test_the_written_config_is_the_same_and_repeats_the_run(done: Done) -> None:
     assert repeated.list_rows().equals(done.result.list_rows())
 
 
-def test_a_failure_in_the_middle_leaves_all_as_it_was(
-    done: Done, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_: object, **__: object) -> None:
-        raise OSError("disk full")
-
-    done.result.write(tmp_path / "one")
-    small.write(tmp_path, {"one/result.json": "earlier"})
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", fails)
-    with refusal(UsageError, "disk full"):
-        done.result.write(tmp_path / "one")
-    assert (tmp_path / "one" / "result.json").read_text() == "earlier"
-    assert len(list((tmp_path / "one").iterdir())) == 6
-
-
 def test_an_earlier_run_and_an_empty_folder_are_replaced_and_no_other(
     done: Done, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from conftest import Cli, exactly, is_refused, tells
 from harness.config import LastNSplit
 from harness.experiment import run_folder
 from harness.experiment.explain import of_run
+from harness.experiment.rescore import rescore
 from harness.experiment.run import run
 
 QUICK = {"resamples": 100}
@@ -54,13 +55,14 @@ def test_graded_metrics_take_values_as_grades(graded: Path) -> None:
     d = 0.6309297535714575
     assert by_user["ann"][LINEAR] == exactly((1 + 3 * d) / (3 + d + 0.5))
     assert by_user["ann"][EXPONENTIAL] == exactly((1 + 7 * d) / (7 + d + 0.5))
+    again, record = rescore(graded / "run"), run_folder.read(graded / "run").record
+    assert [model.metrics for model in again.models] == [model.metrics for model in record.models]
 
 
 def test_scores_of_a_file_are_graded_like_those_of_a_run(
-    graded: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    graded: Path, cli: Cli, at_once: None
 ) -> None:
     """Also where the second command reads the events from the cache."""
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
     config = str(graded / "c.toml")
     assert cli("submit", config, "--model", "popular", "--out", "s.csv")[0] == 0
     score = ("score", "s.csv", "--config", config, "--set", "data.cache=true", "--metric")

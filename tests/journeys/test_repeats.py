@@ -7,10 +7,8 @@ import pytest
 import small
 
 from harness.config import Config
-from harness.experiment.explain import of_run
 from harness.experiment.result import ModelResult, Result
 from harness.experiment.run import run
-from harness.experiment.submit import submit
 
 DAYS = [(f"u{n:03}", f"2020-01-0{1 + n % 5}", n % 4) for n in range(120)]
 """More users than are asked again, to see if they get the same lists."""
@@ -148,13 +146,6 @@ def test_a_base_model_is_made_anew_and_shared_within_a_repeat(done: Done) -> Non
     assert len(done.seeds("base")) == len(set(done.seeds("base"))) == 3
     assert done.means("first fill")[:2] == done.means("base")
     assert done.model("second fill").metrics["MAP@3"].sd_repeats is not None
-
-
-def test_a_later_repeat_is_explained_and_submitted_as_it_was_run(done: Done, here: Path) -> None:
-    lists = of_run(done.folder / "run", "Drawn", 2)
-    submit(done.config, "Drawn", here / "out.csv", repeat=2)
-    line = (here / "out.csv").read_text().splitlines()[1]
-    assert line == "u000," + " ".join(lists.items.gather(lists.lists[0]).to_list())
 
 
 @pytest.mark.parametrize(

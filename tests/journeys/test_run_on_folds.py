@@ -73,15 +73,6 @@ def test_a_score_is_the_mean_over_folds(weeks: FoldedResult) -> None:
     assert weeks.evaluation.candidates is None
 
 
-def test_a_users_value_is_the_sum_over_folds(weeks: FoldedResult) -> None:
-    """Bob is only in the first fold, cid only in the second; random rankings would score 1/2."""
-    assert weeks.comparison is not None
-    assert weeks.comparison.users == 3
-    # Two users of variance 1/4 in either fold: 1/8 a mean, so 1/16 that of both means.
-    chance = weeks.chance["MAP@1"]
-    assert (chance.mean, chance.sd) == (0.5, pytest.approx(0.25, abs=1e-12))
-
-
 def test_the_last_fold_draws_as_a_single_run_and_others_draw_anew(done: Done) -> None:
     for fold, own in zip(done.config.folds(), done.found.folds, strict=True):
         alone = run(fold.model_copy(update={"fold": 0}), models=["random"])

@@ -74,12 +74,6 @@ def test_notes_stand_above_and_the_evaluation_set_below(found: Result) -> None:
     assert users in printed(alone, verbose=True).splitlines()
 
 
-def test_repeats_stand_beside_the_name_with_their_spread(found: Result) -> None:
-    (spread,) = (m.metrics["MAP@2"].sd_repeats for m in found.models if m.name == "random")
-    cells = line(printed(found), "random")
-    assert (cells[0], cells[2]) == ("random × 10", f"± {spread:.4f}")
-
-
 def test_the_verdict_in_words(found: Result) -> None:
     none = "no better than chance"
     for lift, verdict, shown in (

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,19 +11,19 @@ import small
 from conftest import Cli, is_refused, tells
 from small import LOG, POPULAR, RANDOM
 
-from harness import config as config_
-from harness.experiment.run import run
-
-SHOP = small.toml(POPULAR, RANDOM, evaluation={"k": 2, "metrics": ["MAP@2", "NDCG@2"]})
+RULE = {"strategy": "time", "valid_days": 1, "folds": 2}
+ON_DAYS: dict[str, Any] = {"data": {"events": "days.csv"}, "split": RULE}
+"""Two folds, of the 8th and of the 9th."""
+FILES = {
+    "log.csv": LOG,
+    "days.csv": small.TO_TUNE,
+    "shop.toml": small.toml(POPULAR, RANDOM, evaluation={"metrics": ["MAP@2", "NDCG@2"]}),
+    "folds.toml": small.toml(POPULAR, RANDOM, **ON_DAYS),
+    "lists.csv": "user,items\nann,b a\nbob,b a\ncid,a b\n",
+}
+RUNS = {"run": "folds.toml"}
 SCORED = ["--solution", "out/solution.csv", "--sample", "out/sample_submission.csv"]
 SPLIT = ("split", "shop.toml", "--out", "out")
-
-
-@pytest.fixture
-def harness(here: Path, cli: Cli) -> Cli:
-    """Return what runs a command where a log and a config on it are."""
-    small.write(here, {"log.csv": LOG, "shop.toml": SHOP})
-    return cli
 
 
 def test_what_it_says(harness: Cli, here: Path) -> None:
@@ -74,57 +73,11 @@ def test_lines_end_where_the_terminal_does(
     assert err.startswith("note  1 of 2 validation events is a training")
 
 
-def test_split_submit_and_score_is_the_run(harness: Cli, here: Path) -> None:
-    """A run of the written config, too. Train has b twice, then a, c, d: the lists are b, a.
-
-    Ann wants b, bob d, cid a: AP@2 is 1, 0 and 1/2. The sample is valid.
-    """
-    assert harness(*SPLIT)[0] == 0
-    assert harness("submit", "shop.toml", "--model", "popular", "--out", "own.csv")[0] == 0
-    means = []
-    for config in ("shop.toml", "out/config.toml"):
-        tells(harness("run", config, "--out", "run", "--set", "compare.resamples=100"), 0)
-        record = json.loads((here / "run" / "result.json").read_text())
-        (popular,) = (model for model in record["models"] if model["name"] == "popular")
-        means.append({name: figure["mean"] for name, figure in popular["metrics"].items()})
-    metrics = ["--metric", "MAP@2", "--metric", "NDCG@2"]
-    document = json.loads(harness("score", "own.csv", *SCORED, *metrics, "--format", "json")[1])
-    scored = {name: figure["mean"] for name, figure in document["metrics"].items()}
-    assert means == [scored, scored]
-    assert scored["MAP@2"] == 0.5
-    assert set(document["usage"]) == {"Public", "Private"}
-    asked = ("validate", "out/sample_submission.csv", *SCORED, "--items", "out/items.csv")
-    tells(harness(*asked), 0, "0 errors")
-
-
 # Several folds.
 
 ANOTHER = "harness split CONFIG --out DIR writes each fold with a config and a solution of its own"
 LAST = f"fold 2 of 2, the last; for another, {ANOTHER}"
 OTHER = f"for another, explain a run with --fold N, or {ANOTHER}"
-RULE = {"strategy": "time", "valid_days": 1, "folds": 2}
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder where folds.toml has two, of the 8th and of the 9th, and a run of them."""
-    files = {
-        "log.csv": small.TO_TUNE,
-        "folds.toml": small.toml(POPULAR, RANDOM, split=RULE, compare={"resamples": 100}),
-        "lists.csv": "user,items\nann,b a\nbob,b a\ncid,a b\n",
-    }
-    folder = small.write(tmp_path_factory.mktemp("made"), files)
-    run(config_.read(folder / "folds.toml")).write(folder / "run")
-    return folder
-
-
-@pytest.fixture
-def folded(made: Path, here: Path, cli: Cli) -> Cli:
-    """Return what runs a command in a copy of that folder."""
-    shutil.copytree(made, here, dirs_exist_ok=True)
-    return cli
-
-
 BY_FOLDS = ("lists.csv", "--config", "folds.toml")
 
 
@@ -133,13 +86,12 @@ BY_FOLDS = ("lists.csv", "--config", "folds.toml")
     [(["score"], LAST), (["explain", "--user", "cid"], f"fold 2 of 2, the last; {OTHER}")],
 )
 def test_the_heading_says_that_it_is_the_last_fold(
-    folded: Cli, monkeypatch: pytest.MonkeyPatch, command: list[str], words: str
+    harness: Cli, at_once: None, command: list[str], words: str
 ) -> None:
     """So does that of an evaluation set from the cache."""
     name, *more = command
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")  # what is made of files of just now is kept
     for _ in range(2):
-        status, out, err = folded(name, *BY_FOLDS, *more, "--set", "data.cache=true")
+        status, out, err = harness(name, *BY_FOLDS, *more, "--set", "data.cache=true")
         assert (status, err) == (0, "")
         lines = out.splitlines()
         assert (
@@ -147,9 +99,9 @@ def test_the_heading_says_that_it_is_the_last_fold(
         )
 
 
-def test_json_says_it(folded: Cli) -> None:
+def test_json_says_it(harness: Cli) -> None:
     def document(*line: str) -> Any:
-        return json.loads(folded(*line, *BY_FOLDS, "--format", "json")[1])
+        return json.loads(harness(*line, *BY_FOLDS, "--format", "json")[1])
 
     several = document("score")["evaluation"]
     assert (several["fold"], several["folds"]) == (2, 2)
@@ -160,22 +112,22 @@ def test_json_says_it(folded: Cli) -> None:
     assert (several["fold"], several["folds"]) == (2, 2)
 
 
-def test_other_commands_say_it_beside_what_they_print(folded: Cli, here: Path) -> None:
-    assert folded("validate", *BY_FOLDS)[2] == f"note  {LAST}\n"
+def test_other_commands_say_it_beside_what_they_print(harness: Cli, here: Path) -> None:
+    assert harness("validate", *BY_FOLDS)[2] == f"note  {LAST}\n"
     submit = "submit", "folds.toml", "--model", "popular", "--out", "own.csv"
-    assert folded(*submit)[2] == f"note  {LAST}\n"
-    assert LAST not in folded(*submit, "--all-events")[2]  # which learns from all of them
+    assert harness(*submit)[2] == f"note  {LAST}\n"
+    assert LAST not in harness(*submit, "--all-events")[2]  # which learns from all of them
     small.write(here, {"twice.csv": "user,items\nbob,b a\nbob,a b\n"})
-    status, _, err = folded("score", "twice.csv", "--config", "folds.toml")
+    status, _, err = harness("score", "twice.csv", "--config", "folds.toml")
     assert (status, err.startswith(f"note  {LAST}\n")) == (1, True)
-    out = folded("explain", "run", "--model", "popular", "--worst", "2")[1]
+    out = harness("explain", "run", "--model", "popular", "--worst", "2")[1]
     assert out.splitlines()[1] == f"note   fold 2 of 2, the last; {OTHER}"
     assert out.count("fold 2 of 2") == 1
 
 
-def test_another_fold_of_a_run_is_named(folded: Cli) -> None:
+def test_another_fold_of_a_run_is_named(harness: Cli) -> None:
     """On the 8th, fold 1, ann and bob have b; lists of fold 1 that are not kept are made anew."""
-    err = folded("run", "folds.toml", "--out", "bare", "--no-recommendations", "-v")[2]
+    err = harness("run", "folds.toml", "--out", "bare", "--no-recommendations", "-v")[2]
     log = re.sub(r"\d+\.\d s", "T", err).splitlines()
     assert log[:3] + log[4:6] == [
         "read 9 events, T",
@@ -185,20 +137,20 @@ def test_another_fold_of_a_run_is_named(folded: Cli) -> None:
         "fold 2 of 2: evaluation set: 2 users, 2 candidates, T",
     ]
     for folder, model in (("run", "random"), ("bare", "popular"), ("bare", "random")):
-        done = folded("explain", folder, "--model", model, "--user", "ann", "--fold", "1")
+        done = harness("explain", folder, "--model", model, "--user", "ann", "--fold", "1")
         tells(done, 0, f"note   fold 1 of 2; {OTHER}", "truth  R = 1: b")
     explain = "explain", "run", "--model", "popular", "--user", "ann", "--format", "json", "--fold"
-    document = json.loads(folded(*explain, "1")[1])
+    document = json.loads(harness(*explain, "1")[1])
     assert (document["fold"], document["folds"]) == (1, 2)
     assert document["users"][0]["truth"] == ["b"]
-    is_refused(folded(*explain, "2"), 'no user "ann" among the 2 of', "(fold 2 of 2, the last; ")
+    is_refused(harness(*explain, "2"), 'no user "ann" among the 2 of', "(fold 2 of 2, the last; ")
     words = "run: has no fold 3; its folds are 1, the earliest, to 2"
-    is_refused(folded(*explain, "3"), words)
+    is_refused(harness(*explain, "3"), words)
 
 
-def test_folds_have_a_folder_each_which_holds_its_users(folded: Cli) -> None:
+def test_folds_have_a_folder_each_which_holds_its_users(harness: Cli) -> None:
     """Ann has events on the 8th alone."""
-    out = folded("split", "folds.toml", "--out", "out")[1]
+    out = harness("split", "folds.toml", "--out", "out")[1]
     first, one, second, other = out.split("\n\n")
     assert first.startswith("out/fold-1/train.csv  ")
     assert second.startswith("out/fold-2/train.csv  ")
@@ -207,5 +159,5 @@ def test_folds_have_a_folder_each_which_holds_its_users(folded: Cli) -> None:
     assert "--solution out/fold-2/solution.csv" in other
     explain = "explain", "lists.csv", "--user", "ann", "--config"
     words = f'no user "ann" among the 2 of the evaluation set (fold 2 of 2, the last; {OTHER}); '
-    is_refused(folded(*explain, "folds.toml"), words)
-    tells(folded(*explain, "out/fold-1/config.toml"), 0, "truth  R = 1: b")
+    is_refused(harness(*explain, "folds.toml"), words)
+    tells(harness(*explain, "out/fold-1/config.toml"), 0, "truth  R = 1: b")

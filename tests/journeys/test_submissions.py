@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,6 @@ import small
 from conftest import Cli, exactly, is_refused, tells
 from small import LOG, POPULAR, RANDOM
 
-from harness import config as config_
-from harness.experiment.run import run
 from harness.metrics import DEFINITIONS
 from harness.metrics.conventions import CONVENTIONS
 
@@ -35,23 +32,9 @@ FILES = {
     ),
     "exam.toml": small.toml(POPULAR, RANDOM | {"repeats": 3}, compare={"resamples": 100}),
 }
+RUNS = {"run": "exam.toml"}
 BY_SOLUTION = ("lists.csv", "--solution", "solution.csv")
 BY_CONFIG = ("lists.csv", "--config", "exam.toml")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of the competition's files, and of a run; not to be written to."""
-    folder = small.write(tmp_path_factory.mktemp("made"), FILES)
-    run(config_.read(folder / "exam.toml")).write(folder / "run")
-    return folder
-
-
-@pytest.fixture
-def harness(made: Path, here: Path, cli: Cli) -> Cli:
-    """Return what runs a command in a copy of that folder."""
-    shutil.copytree(made, here, dirs_exist_ok=True)
-    return cli
 
 
 def document(harness: Cli, *arguments: str) -> Any:
@@ -72,28 +55,6 @@ def test_validate_names_what_to_type_and_fix_drops_no_order(harness: Cli) -> Non
     assert "out.csv: is not written" in err
     assert harness(*validate, "--score-column", "my pred", "--fix", "out.csv")[0] == 0
     assert Path("out.csv").read_text() == "user,item,my pred\nann,a,1\nann,b,2\nbob,d,1\n"
-
-
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("validate spaced.csv", r'spaces stand around "bob\u00a0"; "bob" is known'),
-        ("score spaced.csv", r'spaces stand around "bob\u00a0"; "bob" is known'),
-        ("score spaced.csv --config exam.toml", r'spaces stand around "bob\u00a0"'),
-        ("compare spaced.csv lists.csv", "SUB207"),
-        ("leaderboard spaced.csv lists.csv other.csv", "SUB207"),
-        ("explain spaced.csv --user ann", "spaced.csv has errors, for which harness score refuses"),
-    ],
-)
-def test_ids_that_look_like_known_ones_are_faults_unless_they_are_to_be_exact(
-    harness: Cli, line: str, told: str
-) -> None:
-    shutil.copy("lists.csv", "other.csv")
-    by = () if "--config" in line else ("--solution", "solution.csv")
-    status, out, err = harness(*line.split(), *by)
-    assert (status, told in out + err) == (0 if line.startswith("explain") else 1, True), out + err
-    status, out, err = harness(*line.split(), *by, "--ids", "exact")
-    assert (status, "SUB207" in out + err, "errors" in err) == (0, False, False), out + err
 
 
 def test_a_config_may_say_that_ids_are_exact(harness: Cli) -> None:
@@ -121,17 +82,6 @@ def test_score_by_a_solution(harness: Cli) -> None:
     assert "conventions" not in scored
 
 
-def test_score_by_a_config(harness: Cli) -> None:
-    """AP@2 is 1 (b of b), 1/2 (d of d at the second place), 0; nobody knows x."""
-    scored = document(harness, "score", *BY_CONFIG)
-    means = {name: figure["mean"] for name, figure in scored["metrics"].items()}
-    assert list(means) == ["MAP@2", "Recall@2", "NDCG@2"]
-    assert (means["MAP@2"], scored["usage"]) == (exactly((1 + 1 / 2 + 0) / 3), {})
-    evaluation = json.loads(Path("run/result.json").read_text())["evaluation"]
-    assert scored["evaluation"]["left_out"]["items_unknown"] == 1
-    assert scored["evaluation"]["fingerprint"] == evaluation["fingerprint"]
-
-
 def test_metrics_that_are_asked_for(harness: Cli) -> None:
     """The lists of ann and bob hold a, b and d of a, b, c, d. Own metrics may print."""
     asked = ("--metric", "HitRate@1", "--metric", "Coverage@2", "--metric", "HitRate@1")
@@ -142,17 +92,6 @@ def test_metrics_that_are_asked_for(harness: Cli) -> None:
     status, out, err = harness("score", *BY_CONFIG, *own)
     assert (status, "marking" in err) == (0, True)
     assert json.loads(out)["metrics"]["talking:early@2"]["mean"] == exactly(1 / 3)
-
-
-def test_k_and_conventions(harness: Cli) -> None:
-    """Of x, x and b trec_eval's b alone moves up, to the second place of two."""
-    scored = document(harness, "score", *BY_SOLUTION, "--k", "1", "--conventions")
-    assert list(scored["metrics"]) == ["MAP@1", "Recall@1", "NDCG@1"]
-    assert [entry["name"] for entry in scored["conventions"]] == list(CONVENTIONS)
-    Path("lists.csv").write_text("user,items\nann,x x b\nbob,x\ncid,x\n")
-    entries = document(harness, "score", *BY_CONFIG, "--conventions")["conventions"]
-    values = {entry["name"]: entry["value"] for entry in entries}
-    assert (values["kaggle"], values["trec_eval"]) == exactly((0, (1 / 2) / 3))
 
 
 def test_users_without_items_and_the_files_of_hosts(harness: Cli) -> None:

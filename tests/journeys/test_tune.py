@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 import small
-from conftest import Cli, is_refused, refusal
+from conftest import Cli, refusal
 from small import timeless
 
 from harness.config import Config
 from harness.core.errors import RecommenderError, UsageError
 from harness.experiment.run import run
-from harness.protocol.task import make_task
 from harness.tuning.result import Tuned, TunedModel
 from harness.tuning.tuning import tune
 
@@ -28,8 +27,6 @@ bob,c,2020-01-08
 """
 """Candidates a to e; on the 8th, the inner window, everybody's truth is c, the third of them."""
 HELD_OUT = "ann,d,2020-01-09\ncid,b,2020-01-09\n"
-OTHER = "zoe,f,2020-01-09\naaa,a,2020-01-09\nbob,e,2020-01-09\n"
-
 SHELF = """
 from pathlib import Path
 import numpy as np
@@ -181,17 +178,6 @@ def test_a_model_of_which_every_trial_fails_ends_the_search(tmp_path: Path) -> N
         tune(config(tmp_path, MODEL | {"space": {"place": [4]}}, search="grid"))
 
 
-def test_what_is_held_out_changes_no_trial(tmp_path: Path) -> None:
-    """Two logs that differ in the held-out day alone, in users and items too."""
-    one, other = (
-        config(tmp_path / name, end=end, search="random", trials=4)
-        for name, end in (("one", HELD_OUT), ("other", OTHER))
-    )
-    prints = [make_task(each).evaluation_set.fingerprint for each in (one, other)]
-    assert prints[0] != prints[1]
-    assert timeless(tune(one).to_dict()) == timeless(tune(other).to_dict())
-
-
 def test_another_model_changes_no_trial(tmp_path: Path) -> None:
     other, rules = MODEL | {"name": "other", "params": {"place": 3}}, {"search": "random"}
     (alone,) = tune(config(tmp_path, trials=4, **rules)).models
@@ -226,12 +212,6 @@ def test_what_cannot_be_tuned(
 # What earlier searches have found.
 
 
-@pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trials are kept of files that were written just now as well."""
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
-
-
 def reused(tuned: Tuned) -> list[int]:
     """Return the numbers of the trials of the last model that an earlier search made."""
     results = tuned.to_dict()["models"][-1]["results"]
@@ -246,7 +226,7 @@ SEARCHES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_a_search_that_was_stopped_goes_on(tmp_path: Path, kept: None, search: str) -> None:
+def test_a_search_that_was_stopped_goes_on(tmp_path: Path, at_once: None, search: str) -> None:
     """Nothing that was finished is made again, and all is found that one go finds."""
     models, rules = SEARCHES[search], {"search": search}
     rules |= {"trials": 8} if search == "tpe" else {}
@@ -308,20 +288,10 @@ def test_the_table_and_the_config(harness: Cli, tmp_path: Path) -> None:
 
 
 def test_trials_of_an_earlier_search_are_taken_unless_all_are_to_be_anew(
-    harness: Cli, kept: None
+    harness: Cli, at_once: None
 ) -> None:
     command = ("tune", "exam.toml", "--force", "--set", "data.cache=true")
     taken = "reused  3 trials and the model as it is, of an earlier search; --fresh evaluates all"
     assert "reused" not in harness(*command)[1]
     assert taken in harness(*command)[1]
     assert "reused" not in harness(*command, "--fresh")[1]
-
-
-def test_no_file_is_overwritten_unasked(harness: Cli, tmp_path: Path) -> None:
-    (tmp_path / "exam-tuned.toml").write_text("mine")
-    told = "exam-tuned.toml: is there already; name another --out, or replace it: --force"
-    is_refused(harness("tune", "exam.toml"), told)
-    assert (tmp_path / "exam-tuned.toml").read_text() == "mine"
-    assert harness("tune", "exam.toml", "--force")[0] == 0
-    is_refused(harness("tune", "exam.toml", "--force", "--out", "exam.toml"), "never touched")
-    assert (tmp_path / "exam.toml").read_text() == TOML

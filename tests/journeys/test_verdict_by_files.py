@@ -11,6 +11,8 @@ import harness
 from harness.config import Config
 from harness.experiment.submit import submit
 
+pytestmark = pytest.mark.usefixtures("at_once")
+
 LOG = """user,item,time
 ann,a,2020-01-01
 bob,b,2020-01-01
@@ -21,11 +23,6 @@ eva,a,2020-01-09
 """
 """The window is 2020-01-09: ann, bob and eva are evaluated; the sample asks for ann, bob, new."""
 FULL = "user,items\nann,a\nbob,a\nnew,b a\n"
-
-
-@pytest.fixture(autouse=True)
-def _keep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
 
 
 @pytest.fixture
@@ -67,16 +64,6 @@ def test_items_that_only_the_candidates_have(folder: Path) -> None:
         assert problems(FULL, one, scored=scored) == []
     ((code, _, message, _),) = problems(FULL.replace("b a", "b zz"), one)
     assert (code, message) == ("SUB304", '"zz" is no item')
-
-
-def test_tables_alone_tell_where_the_events_cannot_be_read(folder: Path) -> None:
-    (folder / "log.csv").write_text("user,item,time\nann,a,yesterday\n")
-    one = config(folder)
-    assert [code for code, *_ in problems("user,items\nann,a\n", one)] == ["SUB201"]
-    found = harness.validate(pl.DataFrame({"user": ["eva"], "items": ["b"]}), config=one)
-    assert "SUB202" in [problem.code for problem in found.problems]
-    assert "without the evaluation set: " in found.checked
-    assert 'log.csv: line 2, column "time": found "yesterday"' in found.checked
 
 
 def test_what_submit_writes_is_fit_and_for_an_upload_exact(folder: Path) -> None:

@@ -4,12 +4,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from harness import config as config_
 from harness.data.synthetic import synthesise
 from harness.experiment.run import run
 
-ROOT = Path(__file__).parents[2]
 BASELINES = "random", "popular", "popular last week", "repurchase"
 
 

@@ -11,16 +11,15 @@ import pytest
 import small
 from small import POPULAR
 
+from harness.core import cache
 from harness.experiment import run_folder
 from harness.experiment.run import run
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where finished models are kept, of files that were written just now as well."""
-    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
-    return tmp_path / "cache/models"
+def kept(at_once: None) -> Path:
+    """Where finished models are kept."""
+    return cache.folder() / "models"
 
 
 def started(folder: Path, *arguments: str, path: str = ".") -> subprocess.Popen[str]:

@@ -12,11 +12,7 @@ from beside import OWN, own
 from harness.experiment import side_by_side
 from harness.experiment.run import run
 
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep models of files that were written just now."""
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
+pytestmark = pytest.mark.usefixtures("at_once")
 
 
 def test_a_worker_that_finds_other_data_is_not_used(

@@ -96,7 +96,10 @@ def test_a_catalogue_and_digits(tmp_path: Path) -> None:
         (SOLUTION.drop(columns="items"), {}, 'no column "items"'),
         (SOLUTION.rename(columns={"id": "user"}), {}, 'no column "id"'),
         (pd.concat([SOLUTION, SOLUTION]), {}, "stand twice"),
-        (SOLUTION.assign(items=""), {}, "no user has a true item"),
+        (SOLUTION.assign(items=""), {}, "count such users with 0: keep_users_without_items=True$"),
+        (SOLUTION.assign(id=["ann", None, "cid"]), {}, "missing; .* keep_default_na=False"),
+        (lists(ann="a,b", bob="c", cid="d"), {}, '"a,b" .* between them. write one space'),
+        (lists(ann="[a]", bob="[c]", cid=""), {}, "quotes and commas$"),
     ],
 )
 def test_hosts_are_told_theirs(solution: pd.DataFrame, given: dict[str, str], told: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -212,8 +211,11 @@ def _refuse(table: Table, numbers: pl.Series, wrong: pl.Series, wanted: str) -> 
         return
     entry = int(wrong.arg_true()[0])
     row = row_within(table.sizes, entry)
-    found: Any = "a missing value" if numbers[entry] is None else numbers[entry]
+    found, step = numbers[entry], ""
+    if found is None:
+        zero = " (0 is an item that is not relevant)" if table.meaning == "grade" else ""
+        found, step = "a missing value", f"; write one{zero}, or drop the row"
     raise DataError(
         f"{table.where('number')}, {table.row_and_user(row)}: found {found}; a {table.meaning} is "
-        f"{wanted}"
+        f"{wanted}{step}"
     )

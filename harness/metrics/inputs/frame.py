@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Int64
+from harness.core.column_names import is_called, plain
 from harness.core.errors import DataError, UsageError, row_text, suggest
 from harness.metrics.inputs.cells import (
     MISMATCH,
@@ -38,6 +39,7 @@ _FRAMES = "a pandas, Polars or Arrow frame"
 
 ROWS = (np.ndarray, list, tuple)
 """What holds one list a row."""
+_NUMBERS = ("rank", "score", "grade", "usage")
 _LISTS = ("List", "Array")
 _PART = 1 << 18
 """Rows that are converted at a time."""
@@ -269,6 +271,7 @@ def frame_of(given: Any, role: str, *, forms: str = _FORMS) -> Frame:
     import narwhals as nw  # slow to import
 
     given = nw.to_native(given, pass_through=True)
+    _refuse_index(given, role)
     try:
         if isinstance(given, pl.LazyFrame):
             return given.collect()
@@ -290,6 +293,20 @@ def frame_of(given: Any, role: str, *, forms: str = _FORMS) -> Frame:
         except Exception as error:  # a relation is worked out by its own library
             raise DataError(f"{role}: the rows cannot be worked out: {error}") from error
     raise UsageError(f"{role}: found {type(given).__name__}; give {forms}")
+
+
+def _refuse_index(given: Any, role: str) -> None:
+    """Raise DataError where pandas' index, which nobody reads, holds users, items or an order."""
+    levels = getattr(getattr(given, "index", None), "names", None) or ()
+    unread = [
+        n for n in levels if isinstance(n, str) and n not in getattr(given, "columns", levels)
+    ]
+    for name in unread:
+        if is_called(name, "user", "item", "list") or plain(name) in _NUMBERS:
+            raise DataError(
+                f'{role}: its index has "{name}", and an index is not read: give '
+                "frame.reset_index(), or without it frame.reset_index(drop=True)"
+            )
 
 
 def two_columns(given: Any, role: str) -> DataError:

@@ -7,9 +7,12 @@ import warnings
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Final
 
+import polars as pl
+
+from harness.core.column_names import divides, is_called
 from harness.core.errors import UsageError, printable
 from harness.metrics.inputs.cells import missing
-from harness.metrics.inputs.frame import Table, type_of
+from harness.metrics.inputs.frame import Table, as_polars, type_of
 
 if TYPE_CHECKING:
     from harness.metrics.inputs.frame import Column
@@ -88,6 +91,46 @@ def check_order(table: Table) -> None:
             "first); score=False says that the order of rows is meant",
             stacklevel=CALLER,
         )
+
+
+def refuse_models(table: Table) -> None:
+    """Raise UsageError where a further column tells several lists of one user apart."""
+    if table.frame is None or table.wide or table.meaning == "rank":  # no rank stands twice
+        return
+    user = table.names["user"]
+    for name in _called(table, "model"):
+        rows = as_polars(table.frame.select(user, name), table.role)
+        if rows.n_unique() > rows[user].n_unique():
+            raise UsageError(
+                f"{table.role}: a user has rows with different values in column {_quoted(name)}, "
+                "as where several models are in one frame; give the rows of one value, or drop the "
+                "column where all rows are one list"
+            )
+
+
+def check_kinds(table: Table) -> None:
+    """Warn of rows of several event types, or parts of the data, which count all."""
+    if table.frame is None:
+        return
+    for name in _called(table, "kind", "part"):
+        cells = as_polars(table.frame.select(name), table.role)[name]
+        if cells.dtype.is_nested():
+            continue
+        values = cells.cast(pl.String, strict=False).drop_nulls().unique().sort().to_list()
+        if divides(name, values):
+            first = ", ".join(map(_quoted, values[:_NAMED]))
+            warnings.warn(
+                f"{table.role}: column {_quoted(name)} holds {first}, but every row counts as a "
+                "true item; give the rows that are true alone, without the column",
+                stacklevel=CALLER,
+            )
+
+
+def _called(table: Table, *roles: str) -> list[str]:
+    """Return the further columns that are called as those of a role are."""
+    columns = [] if table.frame is None else table.frame.columns
+    further = [n for n in columns if isinstance(n, str) and n not in table.names.values()]
+    return [name for name in further if is_called(name, *roles)]
 
 
 def check_grades(table: Table) -> None:

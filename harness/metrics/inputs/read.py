@@ -18,7 +18,13 @@ from harness.metrics.inputs.cells import shown
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.frame import ROWS, Table, accept
 from harness.metrics.inputs.lists import Lists, read_lists, read_truth
-from harness.metrics.inputs.order import CALLER, check_grades, check_order
+from harness.metrics.inputs.order import (
+    CALLER,
+    check_grades,
+    check_kinds,
+    check_order,
+    refuse_models,
+)
 
 if TYPE_CHECKING:
     from harness.metrics.inputs.beyond import Given
@@ -145,11 +151,13 @@ def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> R
     _refuse_names_of_no_frame(given)
     names = names_of_lists(given.user, given.item)
     listed = accept(given.recommendations, "recommendations", numbers=orders, **names)
+    refuse_models(listed)
     if orders:
         check_order(listed)
     names = names_of_truth(given.user, given.item, given.truth_user, given.truth_item)
     true = accept(given.truth, "truth", numbers={"grade": given.grade}, **names)
     check_grades(true)
+    check_kinds(true)
     _refuse_unequal(given)
     rows = read_rows(listed, true, asked, whole)
     refuse_strangers(listed.role, rows.seen)

@@ -252,6 +252,7 @@ RULES = (
         'the first line is no header: "{value}" is an id',
         "write a header that names each column: {allowed}",
         blocks=True,
+        fault="header",
         example=b"ann,0706016001 0706016002\nbob,0706016003\ncem,0706016002\n",
     ),
     Rule(
@@ -277,7 +278,8 @@ RULES = (
         "SUB112",
         "columns not told apart",
         "several columns may hold the users or the items: {value}",
-        "name them: --user-column and --item-column (Python: user_column=, item_column=)",
+        "write a header if there is none, or name them: --user-column and --item-column (Python: "
+        "user_column=, item_column=)",
         blocks=True,
         fault="columns",
         example=GOOD.replace("customer_id,prediction", "a,b,c").replace("\n", ",x\n").encode(),
@@ -292,6 +294,15 @@ RULES = (
     ),
     Rule(
         "SUB114",
+        "several models",
+        'a user has rows with different values in the column "{value}": several lists of one user',
+        "write a file for each value; where all rows are one list, drop the column",
+        blocks=True,
+        example=b"model,customer_id,prediction\na,ann,0706016001 0706016002\nb,ann,0706016002\n"
+        b"a,bob,0706016003\na,cem,0706016002\n",
+    ),
+    Rule(
+        "SUB115",
         "rank against score",
         'the column "{value}" orders rows otherwise than the one that is read, which counts; rows: '
         "{count}",
@@ -299,7 +310,7 @@ RULES = (
         severity="warning",
     ),
     Rule(
-        "SUB115",
+        "SUB116",
         "taken for scores",
         'the column "{value}" is taken for scores, the highest first',
         'name it "score"; if it holds something else: --rank-column, --score-column or --row-order',

@@ -183,6 +183,13 @@ RULES = (
         fault=faults.ALIKE,
     ),
     Rule(
+        "SUB321",
+        "rows that may not be true",
+        "every row of the solution counts as true, whatever else it says: {values}",
+        "keep the rows that are true items alone, and drop the column",
+        severity="warning",
+    ),
+    Rule(
         "SUB401",
         "one list for all",
         "all {count} lists are the same",

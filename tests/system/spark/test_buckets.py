@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 import small
-from conftest import refusal
+from conftest import ROOT, refusal
 
 from harness import config as config_
 from harness.config import Config
@@ -30,7 +30,6 @@ from spark.conftest import SENT
 pytestmark = SENT
 
 
-ROOT = Path(__file__).parents[3]
 LOG = """user,item,time,stars
 ann,a,2020-01-01,5
 bob,"b, the second",2020-01-02,1

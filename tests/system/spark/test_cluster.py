@@ -18,7 +18,6 @@ from conftest import ROOT, refusal
 from small import timeless
 
 import harness
-from harness import config as config_
 from harness.config import Config
 from harness.experiment import run_folder
 from harness.experiment.run import run as run_locally
@@ -31,10 +30,8 @@ HM = ROOT / "data/hm-sample"
 SPLIT = {"strategy": "last_n", "n": 2, "ties": "shuffle"}
 
 
-def settings(name: str, folder: Path) -> Config:
-    """Return a sample competition, or that of H&M as a table of Parquet."""
-    if name != "parquet":
-        return config_.read(ROOT / f"configs/{name}.toml", ["data.cache=false"])
+def settings(folder: Path) -> Config:
+    """Return the sample competition of H&M as a table of Parquet."""
     log = pl.read_csv(HM / "transactions_train.csv.gz", infer_schema=False)
     log = log.with_columns(pl.col("t_dat").str.to_date())
     log.write_parquet(folder / "log.parquet", row_group_size=1_000)
@@ -80,25 +77,19 @@ def local(tmp_path: Path) -> Any:
     return ran
 
 
-@pytest.mark.parametrize(("name", "buckets"), [("demo-ponpare", 3), ("parquet", 7)])
 def test_a_run_is_that_without_spark(
-    on_cluster: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    local: Any,
-    name: str,
-    buckets: int,
+    on_cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Any
 ) -> None:
     monkeypatch.setattr(reading, "PIECE_ROWS", 5_000)  # several ranges of a file
-    given = settings(name, tmp_path)
+    given = settings(tmp_path)
     expected = local(given)
-    found = run(given, tmp_path / "run", buckets=buckets)
+    found = run(given, tmp_path / "run", buckets=7)
     assert timeless(found.to_dict()) == expected
     same_tables(tmp_path / "run", tmp_path / "local")
 
 
 def test_by_connect(connect_server: str, tmp_path: Path, local: Any) -> None:
-    given = settings("parquet", tmp_path)
+    given = settings(tmp_path)
     expected = local(given)
     found = run(given, tmp_path / "run", remote=connect_server, buckets=7)
     assert timeless(found.to_dict()) == expected

@@ -46,17 +46,6 @@ def frame(spark: Any, rows: Frame, partitions: int = 3, types: str | None = None
     return made.repartition(partitions)
 
 
-def test_means_over_all_users_of_the_truth(spark: Any) -> None:
-    found = evaluate(frame(spark, LISTS), frame(spark, TRUTH), ["MAP@3", "Recall@1", "MRR"])
-    assert found.to_dict() == {
-        "MAP@3": exactly((5 / 6 + 1 / 2) / 2),  # (1 + 2/3)/2 and 1/2
-        "Recall@1": (1 / 2 + 0) / 2,
-        "MRR": (1 + 1 / 2) / 2,
-    }
-    assert found.attrs["order"] == 'ranks in column "rank"'
-    assert (found.attrs["users"], found.attrs["users_without_list"]) == (2, 0)
-
-
 def test_a_mean_is_rounded_once(spark: Any) -> None:
     """One user scores 1, and 3,999 score 2^−54, of which nothing is left where it is added to 1."""
     own = {"user": [f"u{n}" for n in range(4000)], "item": ["a"] * 4000}

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 import small
-from conftest import Cli, is_refused, refusal, tells
+from conftest import Cli, refusal, tells
 from small import CONFIGS, LOG, POPULAR, timeless
 
 from harness.core.errors import (
     DataError,
-    EmptyEvaluationSetError,
     RecommenderError,
     UsageError,
 )
@@ -72,24 +71,6 @@ def test_a_model_beside_the_config_travels(spark: Any, tmp_path: Path) -> None:
     assert timeless(found.to_dict()) == timeless(run_locally(settings).to_dict())
 
 
-def test_notes_are_those_of_a_run_in_memory(spark: Any, tmp_path: Path) -> None:
-    """Each part sees for itself that a model changes its mind; it is said once, of all users."""
-    restless = """
-class Restless(Rarest):
-    turn = 0
-
-    def recommend(self, users, k, draws, exclude=None):
-        self.turn += 1
-        return np.tile(np.roll(self.order_, self.turn)[:k], (len(users), 1))
-"""
-    small.write(tmp_path, {"rare.py": COUNTS + restless})
-    model = {"name": "restless", "use": "rare:Restless"}
-    settings = small.many(tmp_path, more=[model], data={"kind": "event"}, compare=QUICK)
-    notes = run(settings, tmp_path / "run", buckets=3).notes
-    assert len([note for note in notes if "asked again, it answers otherwise" in note]) == 1
-    assert notes == run_locally(settings).notes
-
-
 def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> None:
     broken = COUNTS.replace("class Rarest(OneOrder, FromSums):", "class Rarest(FromSums):")
     broken += "    def recommend(self, users, k, draws, exclude=None):\n        return 1 / 0\n"
@@ -100,21 +81,6 @@ def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> 
         run(settings, tmp_path / "run", buckets=2)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run").exists()
-
-
-def test_nobody_left_is_told_as_it_is_here(spark: Any, tmp_path: Path) -> None:
-    log = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-08\n"
-    with refusal(EmptyEvaluationSetError, "seen in train", "take a shorter window"):
-        run(small.config(tmp_path, log=log), tmp_path / "run")
-
-
-def test_events_that_are_cut_off_are_refused_as_they_are_here(spark: Any, tmp_path: Path) -> None:
-    settings = small.config(tmp_path, log=f"{LOG}bob,c,2037-01-01\n")
-    with pytest.raises(DataError) as here:
-        run_locally(settings)
-    with pytest.raises(DataError) as there:
-        run(settings, tmp_path / "run", buckets=2)
-    assert str(there.value) == str(here.value)
 
 
 def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
@@ -165,15 +131,6 @@ def test_the_command_prints_what_it_prints_here(spark: Any, cli: Cli, here: Path
     done = cli("run", "c.toml", "--engine", "spark", "--buckets", "2", "--out", "there")
     tells(done, 0, "MAP@2", "written to there/")
     assert done[1].replace("there", "local") == expected
-
-
-def test_options_of_the_other_engine_are_refused(cli: Cli, here: Path) -> None:
-    small.write(here, {"c.toml": small.toml(POPULAR), "log.csv": LOG})
-    for line in ("--master local[2]", "--tables x", "--engine spark --memory 2GB"):
-        *_, option, _ = line.split()
-        engine = "local" if "spark" in line else "spark"
-        words = f"{option} goes with --engine {engine}, not with"
-        is_refused(cli("run", "c.toml", *line.split()), words)
 
 
 TIME = {"split": {"strategy": "time", "folds": 2}}

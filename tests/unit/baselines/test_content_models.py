@@ -42,14 +42,6 @@ def test_new_items_are_as_popular_as_those_like_them(
     assert listed(ContentPopular(GENRE, **params), shop(rows, "pqr", ITEMS), "ann") == [expected]
 
 
-def test_popularity_of_the_nearest_item_alone() -> None:
-    """Price 10 is like 12 and not like 28; the one nearest item of p was had once, of q thrice."""
-    items: Table = {"id": list("abpq"), "price": ["10", "30", "12", "28"]}
-    rows: list[Row] = [("ann", "b", 1), ("ann", "a", 1), ("bob", "b", 1), ("cid", "b", 1)]
-    model = ContentPopular(numbers=["price"], neighbours=1)
-    assert listed(model, shop(rows, "pq", items), "ann", 2) == ["qp"]
-
-
 LIKED: list[Row] = [("ann", "a", 9, "visit"), ("ann", "b", 8, "visit"), ("bob", "c", 9),
     ("cid", "d", 1), *[("ann", "c", 1.0)] * 3]  # fmt: skip
 

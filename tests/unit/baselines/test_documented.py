@@ -4,14 +4,13 @@ import importlib
 import inspect
 import pkgutil
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ROOT
 
 from harness.report.model_docs import page
 
-ROOT = Path(__file__).parents[3]
 MODULES = sorted(
     found.name
     for found in pkgutil.iter_modules([str(ROOT / "baselines")])

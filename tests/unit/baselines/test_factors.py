@@ -91,13 +91,6 @@ def test_without_implicit_the_extra_is_named(use: str, monkeypatch: pytest.Monke
         guard.made("m", use, load('model "m"', use, Path(), "class"), {})
 
 
-def test_ease_of_two_items_by_hand() -> None:
-    # XᵀX + λI = [[3, 1], [1, 3]]; its inverse is [[3, −1], [−1, 3]] / 8, so B = 1/3 off diagonal
-    train = train_of(words("ab", "a", "b"))
-    weights = EASE(regularization=1.0).fit(train).weights_
-    assert weights == pytest.approx(np.array([[0, 1 / 3], [1 / 3, 0]]), abs=1e-7)
-
-
 def test_items_without_events_are_in_nobodys_list() -> None:
     train = train_of(words("ab", "a"), candidates="abz", users="x")
     assert lists(EASE(1.0), train, "1x", 3) == ["ba-", "---"]

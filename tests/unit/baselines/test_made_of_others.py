@@ -129,11 +129,6 @@ def test_blends_of_longer_lists_keep_the_best() -> None:
     assert listed(blend, shop(candidates=names))[0] == names[0] + names[99] + names[1] + names[98]
 
 
-def test_fill_lists_the_first_then_what_the_next_ones_add() -> None:
-    parts = [Fixed(ann="cb", bob="abcd"), Fixed(ann="abd", bob="e", cid="f"), Fixed(cid="fb")]
-    assert listed(Fill(parts), shop()) == ["cbad", "abcd", "fb--"]
-
-
 @given(
     st.lists(LISTS, min_size=1, max_size=4),
     st.lists(ITEMS, min_size=3, max_size=3),
@@ -184,31 +179,6 @@ def test_events_without_times_have_no_stock_but_users() -> None:
     assert listed(Filter([Fixed(**ALL)], seen=True), train)[0] == "acef"
     with pytest.raises(ValueError, match="carry no time"):
         Filter([Fixed(**ALL)], out_of_stock_days=4).fit(train)
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["ann", "bob"]), st.sampled_from("abcdefxy"), st.integers(1, 9)),
-        min_size=1,
-        max_size=12,
-    ),
-    st.lists(ITEMS, min_size=3, max_size=3),
-    st.permutations("abcdef").map("".join),
-    st.one_of(st.none(), st.integers(1, 9)),
-    st.integers(1, 7),
-)
-def test_filter_equals_plain_python(
-    rows: list[Row], exclude: list[str], word: str, days: int | None, k: int
-) -> None:
-    stock = {item for _, item, age in rows if days is None or age <= days}
-    expected = []
-    for user, excluded in zip(USERS, exclude, strict=True):
-        skipped = {*excluded, *(item for who, item, _ in rows if who == user)}
-        items = [i for i in word if i not in skipped and (days is None or i in stock)]
-        expected.append("".join([*items, *"-" * k][:k]))
-    part = Fixed(**dict.fromkeys(USERS, word))
-    model = Filter([part], seen=True, out_of_stock_days=days)
-    assert listed(model, shop(rows), k, held(*exclude)) == expected
 
 
 def test_exclude_of_filter_stays_small() -> None:

@@ -1,6 +1,5 @@
 """ItemKNN, UserKNN and RP3beta: baskets of letters, and dense NumPy anywhere."""
 
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -43,32 +42,6 @@ WALKS = "ab ab ac b b b"
 def test_lists_by_hand(model: Any, baskets: str, user: str, expected: str) -> None:
     train = train_of(words(*baskets.split()), users="x")
     assert lists(model, train, user, len(expected)) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("model", "baskets", "expected"),
-    [
-        # By the cosine c (1/√3) is as like a as b (2/√(3·4)) is.
-        (ItemKNN(similarity="dot"), "ab ab ac b b", [[0, 2, 1], [2, 0, 0], [1, 0, 0]]),
-        # Equal neighbours of c: a, by item id.
-        (
-            ItemKNN(1, neighbours_of="candidate"),
-            "ac bc",
-            [[0, 0, sqrt(1 / 2)], [0, 0, 0], [sqrt(1 / 2), sqrt(1 / 2), 0]],
-        ),
-        (RP3beta(1.0, 0.0), WALKS, [[0, 1 / 3, 1 / 6], [1 / 5, 0, 0], [1 / 2, 0, 0]]),
-        (RP3beta(1.0, 1.0), WALKS, [[0, 1 / 15, 1 / 6], [1 / 15, 0, 0], [1 / 6, 0, 0]]),
-        # Each step's chance to the power of ½: from a ⅓, then ½.
-        (
-            RP3beta(0.5, 0.0),
-            "ab ab ac",
-            [[0, 2 / sqrt(6), 1 / sqrt(6)], [1, 0, 0], [sqrt(1 / 2), 0, 0]],
-        ),
-    ],
-)
-def test_votes_by_hand(model: Any, baskets: str, expected: Any) -> None:
-    votes = model.fit(train_of(words(*baskets.split()))).votes_.toarray()
-    assert votes == pytest.approx(np.array(expected))
 
 
 def test_item_knn_neighbours_are_candidates() -> None:

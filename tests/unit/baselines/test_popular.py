@@ -1,15 +1,11 @@
 """Popular and PopularBySegment: counts that one can do in the head, and in plain Python."""
 
-from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 import shops
-from hypothesis import given
-from hypothesis import strategies as st
 from shops import CUTOFF, DAY
 
 from baselines.popular import Popular
@@ -69,32 +65,6 @@ def test_events_without_times_have_no_age() -> None:
             Popular(**params).fit(train)
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from("abcde"), st.integers(1, 9), st.sampled_from(["purchase", "visit"])
-        ),
-        min_size=1,
-        max_size=30,
-    ),
-    st.sets(st.sampled_from("abcde"), min_size=1).map(sorted).map("".join),
-    st.one_of(st.none(), st.integers(1, 9)),
-    st.sampled_from([{}, {"visit": 0.5}, {"visit": 2, "purchase": 0.25}]),
-    st.integers(1, 6),
-)
-def test_equals_a_plain_count(
-    rows: list[Row], candidates: str, window: int | None, weights: Mapping[str, float], k: int
-) -> None:
-    counts: Counter[str] = Counter()
-    for item, age, *kind in rows:
-        if item in candidates and (window is None or age <= window):
-            counts[item] += weights.get(str(kind[0]), 1)  # type: ignore[assignment]
-    order = sorted(counts, key=lambda item: (-counts[item], item))
-    expected = "".join([*order, *"-" * k][:k])
-    model = Popular(window_days=window, weights=weights)
-    assert shops.listed(model, shop(rows, candidates), "u00", k) == [expected]
-
-
 # ann and bob are 30 and 31, cid is 55, and nobody knows how old new is
 AGES: shops.Table = {"user": ["ann", "bob", "cid"], "age": ["30", "31", "55"]}
 ROWS: list[shops.Row] = [
@@ -139,14 +109,6 @@ def test_numbers_that_are_none_are_refused() -> None:
     with pytest.raises(ValueError, match='column "age" holds "nan"; bins need numbers'):
         segments(pl.Series("age", ["3", "nan"]), [5], [])
     assert segments(pl.Series("age", [" 31 ", " "]), [5], []).tolist() == [1, -1]
-
-
-@given(st.lists(st.one_of(st.none(), st.just(""), st.integers(-5, 70).map(str)), min_size=1))
-def test_segments_by_bins(values: list[str | None]) -> None:
-    numbers = segments(pl.Series("age", values, dtype=pl.String), [0, 18.5, 40], [])
-    for value, segment in zip(values, numbers.tolist(), strict=True):
-        expected = -1 if not value else sum(float(value) >= edge for edge in (0, 18.5, 40))
-        assert segment == expected
 
 
 def test_segments_by_value_are_places_among_all_values() -> None:

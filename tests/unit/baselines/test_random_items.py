@@ -6,7 +6,6 @@ from math import perm
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from conftest import hashes
 from hypothesis import given
@@ -15,7 +14,7 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 from baselines.random_items import RandomItems
-from harness.core.random import Draws, id_hashes
+from harness.core.random import Draws
 from harness.testing import example_train
 
 LENIENT = 1e-4
@@ -75,22 +74,6 @@ def test_lists_are_distinct_free_candidates(n: int, k: int, seed: int, data: Any
             assert row[size:] == [-1] * (k - size)
     same = [user for user, items in enumerate(exclude) if not items]
     assert some[same].tolist() == every[same].tolist()
-
-
-def test_a_list_depends_on_seed_repeat_and_user_id_alone() -> None:
-    ids = ["ann", "bob", "cid", "dee"]
-    model, k = fitted(1000), 8
-
-    def lists(names: list[str], users: list[int], seed: int = 1, repeat: int = 0) -> Any:
-        draws = Draws(seed, repeat, id_hashes(pl.Series(names)))
-        return model.recommend(np.array(users, np.int32), k, draws).tolist()
-
-    base = lists(ids, [0, 1, 2, 3])
-    assert lists(ids, [3, 1]) == [base[3], base[1]]
-    assert [lists(ids, [user])[0] for user in range(4)] == base
-    assert lists(["bob", "zoe", "ann"], [2, 0]) == base[:2]
-    others = [*lists(ids, [0, 1, 2, 3], seed=2), *lists(ids, [0, 1, 2, 3], repeat=1)]
-    assert len({tuple(row) for row in [*base, *others]}) == 12
 
 
 def test_a_longer_list_begins_with_the_shorter_one() -> None:

@@ -116,6 +116,13 @@ def test_the_seed_is_all_that_is_drawn_whatever_the_threads() -> None:
     assert not np.array_equal(scores(seed=1), alone)
 
 
+def test_who_else_is_asked_for_does_not_show() -> None:
+    """Of many users, whose features are worked out in several blocks."""
+    model, few = ranker(shortlist=3).fit(crowd()), np.arange(60, dtype=np.int32)
+    expected = np.tile(model.recommend(few, 4, NO_DRAWS), (20, 1))
+    assert np.array_equal(model.recommend(np.tile(few, 20), 4, NO_DRAWS), expected)
+
+
 SHOWN = {"a": 30.0, "n": 0.0, "m": -2.0, "x": 7.0, "y": 0.1, "z": 7.1}
 
 

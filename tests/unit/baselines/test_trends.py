@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 from shops import DAY, Row, listed, lists, shop, train_of
 
 from baselines.co_visitation import CoVisitation, powers_of_two
 from baselines.repurchase import Repurchase
-from baselines.repurchase_gaps import RepurchaseGaps, returning
+from baselines.repurchase_gaps import RepurchaseGaps
 from baselines.trending import Trending
 
 
@@ -40,13 +39,6 @@ def sales(**counts: tuple[int, int]) -> Any:
 )
 def test_trends_by_hand(model: Trending, counts: Any, expected: str) -> None:
     assert "".join("abc"[place] for place in model.fit(sales(**counts)).order_) == expected
-
-
-def test_chances_to_return_by_hand() -> None:
-    # gaps of 2 days closed twice; open ones after 0, 3 and 3 days
-    closed, opened = np.array([0, 0, 2, 0, 0]), np.array([1, 0, 0, 2, 0])
-    assert returning(closed, opened, 1).tolist() == [0, 0, 2 / 4, 0, 0]
-    assert returning(closed, opened, 2)[[1, 2]].tolist() == [0.5, 0.5]
 
 
 EVENTS = st.lists(
@@ -179,37 +171,3 @@ def test_own_items_then_popular_ones(
 def test_events_without_times_have_no_latest() -> None:
     with pytest.raises(ValueError, match="carry no time"):
         Repurchase().fit(shop(OLD, "abcd", cutoff=None))
-
-
-def plain(rows: list[Row], user: str, candidates: str, exclude: set[str], k: int) -> str:
-    """Return the list by sorting: own by (age, id), then others by (−count, id)."""
-    fits = [row for row in rows if row[1] in candidates and row[1] not in exclude]
-    ages: dict[str, float] = {}
-    for who, item, age in fits:
-        if who == user:
-            ages[item] = min(age, ages.get(item, age))
-    week = [item for _, item, age in fits if age <= 7]
-    own = sorted(ages, key=lambda item: (ages[item], item))
-    more = sorted(set(week) - set(own), key=lambda item: (-week.count(item), item))
-    return "".join([*own, *more, *"-" * k][:k])
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["ann", "bob"]), st.sampled_from("abcdef"), st.integers(1, 19)),
-        min_size=1,
-        max_size=25,
-    ),
-    st.sets(st.sampled_from("abcdef"), min_size=1).map(sorted).map("".join),
-    st.lists(st.sets(st.sampled_from("abcdef")), min_size=3, max_size=3),
-    st.integers(1, 7),
-)
-def test_repurchase_equals_plain_python(
-    rows: list[Row], candidates: str, exclude: list[set[str]], k: int
-) -> None:
-    held = csr_array(np.array([[c in items for c in candidates] for items in exclude], bool))
-    users = ["ann", "bob", "new"]
-    expected = [
-        plain(rows, user, candidates, items, k) for user, items in zip(users, exclude, strict=True)
-    ]
-    assert listed(Repurchase(), shop(rows, candidates), " ".join(users), k, held) == expected

@@ -132,8 +132,6 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"split": {"strategy": None}},
          '[split] needs the key "strategy", which is missing; '
          "allowed: time, last_n, fraction, given"),
-        ({"split": {"strategy": "last_n"}}, '[split] needs the key "n", which is missing; '
-         "expected a whole number from 1 and below 2,147,483,648"),
         ({"split": {"strategy": "fraction"}}, '[split] needs the key "fraction", which is '
          "missing; expected a number above 0 and below 1"),
         ({"split": {"strategy": "given"}}, '[split] needs the key "valid", which is missing; '
@@ -291,19 +289,12 @@ def test_what_is_no_space(value: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("tune", "message"),
     [
-        ({"trials": 0}, "[tune] trials: found 0; input should be greater than or equal to 1"),
-        ({"search": "gird"}, "[tune] search = 'gird'; did you mean \"grid\"?"),
         ({"metric": "MAPP@12"}, '[tune] metric: '),
         ({"metric": "MAP@13"}, "[tune] metric: MAP@13 looks at 13 positions, but k = 12"),
-        ({"split": {"strategy": "time", "vald_days": 1}},
-         '[tune] split has no key "vald_days"; did you mean "valid_days"?'),
         ({"split": {"strategy": "given", "valid": "x"}},
          "[tune] split strategy is 'given'; allowed: time, last_n, fraction"),
         ({"split": {"strategy": "last_n", "n": 0}},
          "[tune] split n: found 0; input should be greater than or equal to 1"),
-        ({"split": {"n": 1}},
-         '[tune] split needs the key "strategy", which is missing; allowed: time, last_n, frac'),
-        ({"split": 5}, "[tune] split: found 5; expected keys with values"),
     ],
 )  # fmt: skip
 def test_what_tune_may_not_hold(tune: Any, message: str) -> None:

@@ -69,15 +69,6 @@ def test_an_entry_that_is_too_large_takes_no_other_along(tmp_path: Path) -> None
     assert kept(models) == (["0"], "10")
 
 
-@pytest.mark.parametrize(("seconds", "is_kept"), [("0", True), ("1000", False)])
-def test_a_file_that_was_written_just_now(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: str, is_kept: bool
-) -> None:
-    (tmp_path / "log.csv").write_text("user,item")
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", seconds)
-    assert entry_of("events", [tmp_path / "log.csv"]).settled == is_kept
-
-
 @pytest.mark.parametrize("seconds", ["two", "-1", "nan", "inf"])
 def test_how_old_a_file_must_be_is_a_number(monkeypatch: pytest.MonkeyPatch, seconds: str) -> None:
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", seconds)

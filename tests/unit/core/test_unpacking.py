@@ -15,8 +15,7 @@ from conftest import refusal
 
 from harness.core import unpacking
 from harness.core.errors import DataError
-from harness.core.io import unpacked
-from harness.core.unpacking import SENT, Cap, UnpackingError
+from harness.core.unpacking import Cap, UnpackingError
 from harness.data.loading import load
 from harness.experiment.run_tables import rows_of
 from harness.submission.expected import Against
@@ -97,13 +96,6 @@ def test_an_endless_list_of_members_is_not_read() -> None:
         for i in range(12_000):
             archive.writestr(f"{i:060}", "")
     assert refused(held.getvalue(), ONE) == ("damaged", "its list of members is too long")
-
-
-def test_a_table_that_swells_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "log.zip").write_bytes(zipped(bytes(16 * MB + 1)))
-    message = "log.zip: unpacks to more than 16,777,216 bytes; unpack it yourself, and give it as"
-    with refusal(DataError, message), unpacked(tmp_path / "log.zip", SENT):
-        pass
 
 
 def test_swelling_lines_are_never_looked_at(

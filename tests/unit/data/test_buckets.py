@@ -28,6 +28,8 @@ from harness.data.dataset import DAY_US
 from harness.data.layout import Layout
 from harness.delimited import blocks
 
+pytestmark = pytest.mark.usefixtures("at_once")
+
 LOG = """user,item,time,stars
 ann,a,2020-01-01,5
 bob,"b, the second",2020-01-02,1
@@ -35,12 +37,6 @@ ann,c,2020-01-02,4
 cid,a,2020-01-03,4
 ann,a,2020-01-01,3
 """
-
-
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep files that have only just been written."""
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
 
 
 def layout_of(folder: Path, log: str = LOG, **data: Any) -> Layout:

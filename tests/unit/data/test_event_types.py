@@ -12,16 +12,11 @@ import polars as pl
 import pytest
 import small
 from conftest import refusal
-from event_files import FOLDER, typed
-from hypothesis import given
-from hypothesis import strategies as st
+from event_files import typed
 
 from harness.core.errors import DataError, UsageError
-from harness.data import bucketing
-from harness.data.buckets import prepared
 from harness.data.dataset import Dataset
 from harness.data.loading import load
-from harness.delimited import blocks
 
 LOG = """user,item,time,event,stars
 ann,a,2020-01-01,view,1
@@ -219,37 +214,6 @@ def test_how_conditions_match_booleans_and_floats(tmp_path: Path, events: str) -
     log = "user,item,time,paid,price\na,b,2020-01-01,true,1.0\n"
     for where in ({"paid": "1" if "sqlite" in events else "true"}, {"price": "1.0"}):
         assert len(read(tmp_path, log, events=events, where=where).events) == 1
-
-
-KINDS = ["view", "sale", "a, b", 'say "x"', "é"]
-VALUES = [-1.0, 0.0, 0.1, 2.0, 1e300]
-ROW = st.tuples(*map(st.sampled_from, ("abc", "xyz", ["2020-01-01", "2020-01-02"], KINDS, VALUES)))
-ROWS = st.lists(ROW, min_size=1, max_size=12).filter(
-    lambda rows: {r[3] for r in rows} != {KINDS[3]}
-)
-
-
-@FOLDER
-@given(table=ROWS, random=st.randoms(use_true_random=False), size=st.sampled_from([50, 1000]))
-def test_all_hold_the_same_events(tmp_path: Path, table: list[Any], random: Any, size: int) -> None:
-    names = ["user", "item", "time", "event", "stars"]
-    shuffled = pl.DataFrame(random.sample(table, len(table)), names, orient="row")
-    shuffled.write_parquet(tmp_path / "x.parquet")
-    log = pl.DataFrame(table, names, orient="row").write_csv()
-    data = {"kind": "event", "value": "stars", "where": {"event": ["view", "a, b", "é", "sale"]}}
-    text, parquet = (
-        small.config(tmp_path, log=log, data={**data, "events": name}).layout()
-        for name in ("log.csv", "x.parquet")
-    )
-    kept = sorted((u, t, i, k, v) for u, i, t, k, v in table if k != 'say "x"')
-    expected = [(u, i, k, v) for u, _, i, k, v in kept]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "SIZE", size)
-        patch.setattr(bucketing, "bucket_count", lambda events: 3)
-        assert typed(load(text)) == typed(load(parquet)) == expected
-        with prepared(text, kept=False) as buckets:
-            held = [event for part in buckets.datasets() for event in typed(part)]
-    assert sorted(held) == sorted(expected)
 
 
 @BOTH

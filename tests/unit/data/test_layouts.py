@@ -89,13 +89,6 @@ SHORT = TRANSACTIONS.replace(",07", ",7")
 BOTH_FORMS = TRANSACTIONS.replace("0706016002", "706016001")
 
 
-def test_hm_nine_digits_everywhere_are_noticed(tmp_path: Path) -> None:
-    short = ARTICLES.replace("\n0", "\n")
-    (note,) = load(published(tmp_path, "hm", transactions_train=SHORT, articles=short)).notes
-    parts = '"706016001"', "9 digits", "leading zero was lost", "restore_zeros = true"
-    assert [part for part in parts if part not in note] == []
-
-
 def test_hm_zeros_are_restored(tmp_path: Path) -> None:
     for transactions, items, note in (
         (SHORT, [0, 1], "2 item ids padded to 10 digits"),

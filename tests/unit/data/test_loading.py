@@ -12,6 +12,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import small
+from conftest import ROOT
 
 from harness import config as config_
 from harness.config import Config
@@ -21,15 +22,10 @@ from harness.data.dataset import Dataset
 from harness.data.layout import Layout
 from harness.protocol.task import make_task
 
-ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.usefixtures("at_once")
+
 POSIX = pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
 LOG = "user,item,time,stars\nann,a,2020-01-01,5\nbob,b,2020-01-02,1\nann,b,2020-01-02,4\n"
-
-
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep files that have only just been written."""
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import small
+from event_files import TWO_TABLES
 
 from harness import config as config_
 from harness.data import bucketing
@@ -59,19 +60,8 @@ def test_words_for_missing_ids_are_noted_with_what_leaves_them_out(
 
 
 def test_tables_that_name_a_column_otherwise_are_to_be_mended(tmp_path: Path) -> None:
-    module = """
-from harness.layouts import Layout, events
-
-Shop = Layout(
-    name="shop",
-    events=(
-        events("one.csv", user="user", item="item", time="time", type="sale"),
-        events("two.csv", user="who", item="item", time="time", type="view"),
-    ),
-)
-"""
-    two = "who,item,time\nNA,a,2020-01-01\n"
-    small.write(tmp_path, {"mine.py": module, "one.csv": LOG, "two.csv": two})
+    two = "who,item,at\nNA,a,2020-01-01\n"
+    small.write(tmp_path, {"mine.py": TWO_TABLES, "one.csv": LOG, "two.csv": two})
     keys = {"layout": "mine:Shop", "path": ".", "cache": False}
     (note,) = load(config_.parse(small.values() | {"data": keys}, tmp_path).layout()).notes
     assert note.startswith('of 7 events the user "NA" has 1, the user "NULL" 2,')

@@ -8,12 +8,11 @@ from unittest.mock import Mock
 
 import polars as pl
 import pytest
-from conftest import refusal
+from conftest import ROOT, refusal
 
 from harness.core.errors import UsageError
 from harness.data.synthetic import DEFAULTS, SAMPLES, synthesise
 
-ROOT = Path(__file__).parents[3]
 SMALL = {"users": 60, "items": 40, "events": 700}
 
 HEADERS = json.loads((ROOT / "tests" / "files" / "competition_headers.json").read_text())

@@ -16,7 +16,7 @@ from harness.core.random import Draws, id_hashes
 from harness.core.steps import of_parts
 from harness.experiment.build import Factories
 from harness.models import guard
-from harness.models.sums import fit_all, fits_in_parts, without_events
+from harness.models.sums import fit_all, without_events
 
 KINDS = """
 class Raises(Counting):
@@ -111,13 +111,6 @@ def test_a_part_learns_in_parts_once_and_is_told_of_users_once(tmp_path: Path) -
         assert count(tmp_path, "told") == number
     fit_all([made["whole"].fit_steps(without_events(TRAIN))], of_parts(lambda: parts))
     assert count(tmp_path, "begun") == 2, "other data are learnt anew"
-
-
-def test_a_whole_fits_in_parts_if_what_it_is_made_of_does(tmp_path: Path) -> None:
-    both = fill("both", "one", "two")
-    made = shared(tmp_path, both, WHOLE, part("one", "InParts"), part("two"))
-    expected = {"both": False, "whole": True, "one": True, "two": False}
-    assert {name: fits_in_parts(model) for name, model in made.items()} == expected
 
 
 def test_a_part_that_fails_in_parts_is_named_and_has_learnt_nothing(tmp_path: Path) -> None:

@@ -1,11 +1,9 @@
 """A column that may order rows is asked for, and ``--fix`` never drops it unasked."""
 
-import io
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from conftest import refusal
 
@@ -39,6 +37,8 @@ def write(content: str) -> None:
         (f"user,item,Unnamed: 7\n{ROWS}", "SUB111", "Unnamed: 7"),
         ("user,item,rank,prediction\nann,a,1,0\nann,b,2,9\n", "SUB113", "prediction"),
         ("user,items,n\nann,a b,2\nbob,d,1\n", "SUB113", "n"),  # a row a user: no order of rows
+        ("model,user,item\nA,ann,a\nB,ann,b\nA,bob,d\n", "SUB114", "model"),  # two models
+        ("user,item,rank,model\nann,a,1,A\nann,b,2,B\nbob,d,1,A\n", "SUB113", "model"),  # a blend
         (",user,item\n0,ann,a\n1,ann,b\n2,bob,d\n", "SUB107", ""),  # the index of a frame
     ],
 )
@@ -48,10 +48,10 @@ def test_what_may_order_rows_is_asked_for_and_nothing_else(
     write(content)
     problems = harness.validate("long.csv", **BY).problems
     assert [(problem.code, problem.value) for problem in problems] == [(code, column)]
-    asked_for = code == "SUB111"
-    with pytest.raises(SubmissionError, match="SUB111") if asked_for else nullcontext():
-        harness.score("long.csv", **BY, force=not asked_for)
-    with refusal(DataError, "--row-order") if asked_for else nullcontext():
+    step = {"SUB111": "--row-order", "SUB114": "a file for each"}.get(code)
+    with pytest.raises(SubmissionError, match=code) if step else nullcontext():
+        harness.score("long.csv", **BY, force=step is None)
+    with refusal(DataError, step) if step else nullcontext():
         lists_on_terms(Path("long.csv"), Terms.of(**BY))
 
 
@@ -74,12 +74,3 @@ def test_an_answer_is_enough(
     assert result.metrics["MAP@10"].mean == pytest.approx(score, abs=1e-12)
     lists = lists_on_terms(Path("long.csv"), Terms.of(**BY, named=Named(**answer)))
     assert "".join(lists.items.gather(lists.lists[0])) == first
-
-
-def test_frames_are_asked_too() -> None:
-    frame = pl.read_csv(io.StringIO(f"user,item,prediction\n{ROWS}"))
-    frame.write_parquet("long.parquet")
-    for lists in (frame, "long.parquet"):
-        assert [p.code for p in harness.validate(lists, **BY).errors] == ["SUB111"]
-    result = harness.score(frame, **BY, metrics=["MAP@10"], score_column="prediction")
-    assert result.metrics["MAP@10"].mean == 1

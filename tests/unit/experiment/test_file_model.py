@@ -110,17 +110,6 @@ def test_a_file_with_errors_is_refused_as_score_refuses_it(tmp_path: Path) -> No
     )
 
 
-def test_lists_of_strangers_are_refused_as_score_refuses_them(tmp_path: Path) -> None:
-    settings = config(tmp_path, "user,items\nyve,b\nzoe,a\n")
-    with pytest.raises(SubmissionError) as by_score:
-        harness.score(tmp_path / "lists.csv", config=settings)
-    with pytest.raises(SubmissionError, match=r'model "m": .*') as by_model:
-        answered(settings)
-    (fault,) = by_model.value.validation.errors
-    assert (fault,) == by_score.value.validation.errors
-    assert (fault.code, 'found "yve", asked for "ann"' in fault.message) == ("SUB212", True)
-
-
 @pytest.mark.parametrize("name", ["mates.csv", ".", "no\0name", "x" * 5000])
 def test_a_missing_file_is_told(tmp_path: Path, name: str) -> None:
     settings = small.config(tmp_path, {"name": "m", "lists": name})

@@ -24,11 +24,9 @@ LISTS = np.array([[1, 0], [1, -1], [3, 2]], np.int32)
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where finished models are kept, of files that were written just now as well."""
-    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
-    return tmp_path / "cache/models"
+def kept(at_once: None) -> Path:
+    """Where finished models are kept."""
+    return cache.folder() / "models"
 
 
 def config(folder: Path, days: int = 7, **sections: Any) -> Config:

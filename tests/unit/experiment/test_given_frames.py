@@ -102,7 +102,7 @@ REFUSED: list[tuple[Any, ...]] = [
         'data={"user": "…"}',
     ),
     (TEXT.rename({"user": "users"}), 'did you mean "users"?'),
-    (PANDAS.set_index("user"), 'no column "user"', 'its index has "user": give frame.reset_index'),
+    (PANDAS.set_index("user"), 'its index has "user", ', "give frame.reset_index()"),
     (objects("user", ["ann", 1, *"bcdefg"]), 'column "user"', "row 1 (the first is 0)", "1 (int)"),
     (changed(item=pl.Series([1.5] * 8)), 'column "item" holds', "cannot keep ids apart"),
     (changed(user=pl.when(pl.col("item") != "c").then("user")), ROW_3, '"user"'),

@@ -1,7 +1,6 @@
 """A config for a log of unknown shape: what is guessed, said, written, and what is refused."""
 
 import json
-import os
 import tomllib
 from datetime import date
 from pathlib import Path
@@ -11,7 +10,6 @@ import polars as pl
 import pytest
 from conftest import refusal
 
-from harness import config as config_
 from harness.core.errors import DataError, UsageError
 from harness.experiment.guess import NewConfig, config_for
 from harness.experiment.guess_columns import Columns
@@ -290,31 +288,6 @@ def test_letters_of_another_encoding(tmp_path: Path) -> None:
         config_for(path, tmp_path / "new.toml")
     found = config_for(path, tmp_path / "new.toml", Columns(encoding="latin-1"))
     assert (found.fault, tomllib.loads(found.text)["data"]["encoding"]) == ("", "latin-1")
-
-
-@pytest.mark.parametrize("folder", ["we$ird", "~", "#1 'a' \"b\""])
-@pytest.mark.parametrize(
-    ("name", "written"),
-    [
-        ("a $HOME [1].csv", "a $$HOME [1].csv"),
-        ("a$$b.csv", "a$$$$b.csv"),
-        ("~", "./~"),
-        ("~ann.csv", "~ann.csv"),
-        ("größe.csv", "größe.csv"),
-        ("a\\b.csv", "a\\b.csv"),
-    ],
-)
-def test_names_that_a_config_escapes(here: Path, folder: str, name: str, written: str) -> None:
-    """The config reads the log it was made of, wherever the two stand."""
-    log_file = here / folder / name
-    log_file.parent.mkdir()
-    log_file.write_text(log(HEAD))
-    for target in (here / "new.toml", log_file.with_name("new.toml"), here / "a/b/c/d/new.toml"):
-        found = config_for(Path(os.path.relpath(log_file)), target)
-        values = tomllib.loads(found.text)
-        assert (found.fault, values["data"]["events"]) == ("", written)
-        (table,) = config_.parse(values, target.parent).layout().tables
-        assert table.path.resolve() == log_file
 
 
 @pytest.mark.parametrize(

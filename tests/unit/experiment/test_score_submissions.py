@@ -14,7 +14,6 @@ from harness.experiment.submissions import SubmissionError, score_on
 from harness.experiment.submitted_lists import lists_on_terms
 from harness.experiment.terms import Terms
 from harness.metrics import parse
-from harness.submission.format import Named
 
 METRICS = tuple(parse(text) for text in ("MAP@3", "NDCG@3", "Recall@2", "MRR"))
 SOLUTION = "user,items,Usage\nann,a b,Public\nbob,c,Private\ncem,d,Private\ndee,a,Ignored\n"
@@ -48,23 +47,6 @@ def test_by_a_solution_alone_nobody_is_missing_and_no_item_unknown(solution: Pat
     assert found.validation is not None
     assert found.validation.problems == ()
     assert found.metrics["MRR"].mean == (1 / 2) / 3
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("id,item,votes\nann,a,1\nann,b,2\nbob,c,1\n", Named(score="votes")),
-        ("prediction,id,score\na,ann,1\nb,ann,3\nc,bob,2\n", Named()),
-    ],
-)
-def test_a_row_an_item_where_the_solution_has_a_row_a_user(
-    tmp_path: Path, text: str, named: Named
-) -> None:
-    """The lists are b a and c, of which a and c are true."""
-    small.write(tmp_path, {"solution.csv": "id,prediction\nann,a\nbob,c\n", "long.csv": text})
-    terms = Terms(solution=tmp_path / "solution.csv", named=named)
-    result = score_on(tmp_path / "long.csv", terms, METRICS)
-    assert result.metrics["MAP@3"].mean == (1 / 2 + 1) / 2
 
 
 LISTS = st.dictionaries(

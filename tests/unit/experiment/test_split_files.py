@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 import small
-from conftest import refusal
+from conftest import ROOT, refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +19,6 @@ from harness.experiment.split_files import write
 from harness.protocol.task import make_task
 from harness.submission.solution import of_file
 
-ROOT = Path(__file__).parents[3]
 LOG = """user,item,time,stars
 bob,c,2020-01-03,2
 bob,b,2020-01-03,5
@@ -295,7 +294,7 @@ def test_shares_that_are_refused(share: float | None, log: str, words: str, tmp_
 @pytest.mark.parametrize(
     ("user", "item", "words"),
     [
-        ("ann", "a b", 'item "a b" holds " ", which stands between items'),
+        ("ann", "a b", "from a file; choose another: --set submission.separator=,"),
         ("ann", "a|b", 'solution.csv would be read otherwise than it is: item "a|b" holds what'),
         ("ann", "a\tb", "would be read otherwise than it is: item 'a\\tb' holds what may stand"),
         ("ann", "[a]", 'item "[a]" holds what may stand between items or around them (a space,'),

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 import small
-from conftest import refusal
+from conftest import ROOT, refusal
 
 import harness
 from harness import config as config_
@@ -16,7 +16,6 @@ from harness.core.errors import UsageError
 from harness.experiment.submit import submit, to_csv
 from harness.submission.format import FORMATS, generic
 
-ROOT = Path(__file__).parents[3]
 LOG = """user,item,time
 ann,a,2020-01-01
 bob,b,2020-01-02

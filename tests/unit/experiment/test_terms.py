@@ -49,6 +49,7 @@ def test_a_competition_is_known_by_its_header_and_its_ids(name: str) -> None:
     [
         ("llm-exam", "u0", "p44 p47"),  # anyone's id,prediction
         ("llm-exam", "0", "p44 p47"),
+        ("llm-exam", "0", "A B C D"),  # lists of four
         ("hm", "ann", "0706016001"),
         ("kion", "u1", "1 2"),
         ("kion", "1", "a b"),

@@ -139,15 +139,6 @@ def test_where_all_is_well_nothing_is_said(truth: Any, metric: str) -> None:
     evaluate(LISTS, truth, metric)  # a warning is an error
 
 
-def test_many_users_are_scored_as_few_are() -> None:
-    """More than a block of users, so several threads, and more rows than are read at a time."""
-    n = 300_000
-    frame = pd.DataFrame({"user": np.arange(n), "item": np.arange(n) % 7, "rank": 1})
-    truth = pd.DataFrame({"user": np.arange(n), "item": np.arange(n) % 2})
-    hits = sum(1 for user in range(n) if user % 7 == user % 2)
-    assert evaluate(frame, truth, ["HitRate@1"]).iloc[0] == hits / n
-
-
 def test_the_cut_off_of_the_conventions() -> None:
     for k in ("3", 3):
         assert conventions({"ann": ["a"]}, TRUTH, k)["MAP@3"]["kaggle"] == (1 / 2 + 0) / 2

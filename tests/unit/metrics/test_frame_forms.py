@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from harness import conventions, evaluate, score
+from harness import conventions, evaluate
 
 LISTS = {"ann": ["a", "x", "b"], "bob": ["y", "c", "z"]}
 TRUTH = {"ann": ["a", "b"], "bob": ["c", "d"]}
@@ -116,15 +116,6 @@ def test_rows_of_an_array_are_filled_up_with_minus_1_and_a_matrix_is_one() -> No
     result = evaluate(lists, truth, ["Recall@3", "MRR@3"], per_user=True)
     assert result["Recall@3"].tolist() == [1, 1 / 2, 0]
     assert result["MRR@3"].tolist() == [1 / 2, 1, 0]
-
-
-@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
-def test_files_lists_and_solutions_may_be_frames_of_any_library(form: Any) -> None:
-    """ann's a and b stand first and third, of two: (1/1 + 2/3) / 2; bob's c second: (1/2) / 2."""
-    lists = form({"customer_id": ["ann", "bob"], "prediction": ["a x b", "y c z"]})
-    solution = form({"customer_id": ["ann", "bob"], "prediction": ["a b", "c d"]})
-    result = score(lists, solution=solution, k=3)
-    assert result.to_dict()["metrics"]["MAP@3"]["mean"] == pytest.approx((5 / 6 + 1 / 4) / 2)
 
 
 def test_frames_are_read_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:

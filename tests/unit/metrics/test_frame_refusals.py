@@ -72,6 +72,8 @@ DATA: list[tuple[str, dict[str, Any]]] = [
         [pa.array(["a"])] * 3, names=["user", "item", "item"])}),
     ('recommendations: two columns have one name "user"',
      {"lists": pd.DataFrame([["ann", "ann", "a"]], columns=["user", "user", "item"])}),
+    *((f'recommendations: its index has "{name}"|give frame.reset_index()',
+       {"lists": ROWS.assign(rank=[1, 2, 1]).set_index(name)}) for name in ("user", "rank")),
     # Ids that are missing.
     *((f'recommendations: column "{column}", row 1 (the first is 0): the id is missing; drop',
        {"lists": NUMBERS.assign(**{column: ids}), "truth": NUMBERS})
@@ -146,6 +148,8 @@ DATA: list[tuple[str, dict[str, Any]]] = [
       for nothing in ({}, [], ROWS.iloc[:0], WIDE.clear())),
     *((f"{A_GRADE}: found {shown}; a grade is a number", {"truth": ROWS.assign(grade=[1, low, 3])})
       for low, shown in ((-0.5, "-0.5"), (float("inf"), "inf"), (None, "a missing value"))),
+    (f"{A_GRADE}: found a missing value|write one (0 is an item that is",
+     {"truth": ROWS.assign(grade=[1, None, 3])}),
     ("truth: column \"grade\" holds no numbers|'good'", {"truth": ROWS.assign(grade="good")}),
     ("truth: grade, row 1|user 'bob': found -2", {"truth": {"ann": {"a": 1}, "bob": {"c": -2}}}),
     *((f"truth: user 'ann', item 'a' has two grades, {low} and {high}; give it one",

@@ -22,22 +22,6 @@ def tallied(lists: Lists, truth: Lists, k: int, **kw: Any) -> Tally:
     return tally(items.reshape(len(lists), width), indptr, indices, k, **kw)
 
 
-def test_lists_by_hand() -> None:
-    """A repetition is no second hit and uses its rank, and so does an empty position."""
-    lists = [[2, 9, 7, 8, 2], [9, 8, 1, 0], [2, 2, 7], [-1, 2, -1, 7], [-1, -1, -1], []]
-    scored = tallied(lists, [[2, 7]] * 6, 4, relevant=np.array([2, 3, 2, 2, 2, 2]))
-    sums = [1 + 2 / 3, 0, 1 + 2 / 3, 1 / 2 + 2 / 4, 0, 0]
-    assert scored.precision_sum.tolist() == pytest.approx(sums, abs=1e-15)
-    assert scored.dcg[0] == 1 + 1 / 2  # 1/log2(2) + 1/log2(4)
-    assert scored.hits.tolist() == [2, 0, 2, 2, 0, 0]
-    assert scored.first_hit.tolist() == [1, 0, 1, 2, 0, 0]
-    assert scored.length.tolist() == [4, 4, 3, 2, 0, 0]
-    assert scored.relevant.tolist() == [2, 3, 2, 2, 2, 2]  # with an item without a position
-    assert scored.k == 4
-    none = tally(np.empty((1, 0), np.int32), np.zeros(2, int), np.empty(0, np.int32), 5)
-    assert (none.precision_sum.tolist(), none.hits.tolist()) == ([0], [0])
-
-
 @pytest.mark.parametrize("long", [kernels.SCANNED_TRUTH, kernels.SCANNED_TRUTH + 1, 5000])
 def test_a_long_row_of_truth_is_scored_like_a_short_one(long: int) -> None:
     truth = list(range(0, 2 * long, 2))

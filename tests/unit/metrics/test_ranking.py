@@ -10,7 +10,6 @@ import pytest
 from conftest import ragged
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import recall_score
 
 from harness import evaluate
 from harness.metrics import Block, Judgments, parse, per_user
@@ -41,11 +40,6 @@ def gains_by_rank(ranked: Sequence[int], truth: Grades, k: int) -> list[float]:
     return [truth.get(p, 0.0) if p not in ranked[:i] else 0.0 for i, p in enumerate(ranked[:k])]
 
 
-def naive_r_precision(ranked: Sequence[int], truth: Grades, k: int, more: int) -> float:
-    relevant = len(truth) + more
-    return len(set(ranked[: min(k, relevant)]) & set(truth)) / max(1, relevant)
-
-
 def naive_ndcg(ranked: Sequence[int], truth: Grades, k: int, gain: str, ideal: str) -> float:
     def gained(grade: float) -> float:
         return {"binary": float(grade > 0), "linear": grade, "exponential": 2**grade - 1}[gain]
@@ -69,7 +63,6 @@ def evaluation_sets(grades: st.SearchStrategy[float]) -> st.SearchStrategy[list[
     return st.lists(st.tuples(ranked, truth), min_size=1, max_size=4)
 
 
-shares = st.integers(1, 8).map(lambda eighths: eighths / 8)
 GRADED = {1: 1.0, 2: 3.0, 3: 2.0}
 """The list 1, 9, 2 has the grades 1, 0, 3."""
 
@@ -89,13 +82,6 @@ GRADED = {1: 1.0, 2: 3.0, 3: 2.0}
 def test_a_list_by_hand(name: str, row: list[int], truth: Grades, expected: float) -> None:
     result = values(name, [row], [truth], int(name.rpartition("@")[2]))
     assert result == [pytest.approx(expected, abs=1e-15)]
-
-
-@given(evaluation_set=evaluation_sets(shares), k=cuts, more=st.integers(0, 3))
-def test_r_precision_is_what_plain_python_says(evaluation_set: Any, k: int, more: int) -> None:
-    lists, truths = zip(*evaluation_set, strict=True)
-    expected = [naive_r_precision(row, truth, k, more) for row, truth in evaluation_set]
-    assert values("RPrecision", lists, truths, k, more) == pytest.approx(expected, abs=1e-12)
 
 
 def test_p_found_without_a_cut_off_looks_at_lists_as_long_as_they_are() -> None:
@@ -137,16 +123,6 @@ def test_micro_recall_adds_up_hits_and_true_items_before_it_divides() -> None:
     """The mean of the users' recalls is another figure: (1/3 + 1/4) / 2."""
     result = values("MicroRecall@2", [[4, 9], [7]], [{4: 1.0}, {7: 1.0, 8: 1.0}], 2, more=2)
     assert result == [(1 + 1) / (3 + 4)]
-
-
-@given(evaluation_set=evaluation_sets(shares), k=cuts)
-def test_micro_recall_is_that_of_scikit_learn(evaluation_set: list[Any], k: int) -> None:
-    """Users are the samples, items the labels: listed or not, true or not."""
-    lists, truths = zip(*evaluation_set, strict=True)
-    listed = [[item in row[:k] for item in range(10)] for row in lists]
-    true = [[item in truth for item in range(10)] for truth in truths]
-    expected = recall_score(true, listed, average="micro", zero_division=0)
-    assert values(f"MicroRecall@{k}", lists, truths, k) == [pytest.approx(expected, rel=1e-15)]
 
 
 users = st.tuples(ranked, st.sets(st.integers(0, 9)).map(sorted))

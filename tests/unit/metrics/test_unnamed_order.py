@@ -80,6 +80,15 @@ def test_other_numbers_are_named_in_a_warning(frame: Any) -> None:
     evaluate(lists, TRUTH, MAP, score="price")
 
 
+@FRAMES
+def test_lists_of_several_models_and_true_rows_of_several_kinds(frame: Any) -> None:
+    refused(frame(rows("model", ["A", "B"])), 'column "model"', "give the rows of one value")
+    assert evaluate(frame(rows("model", ["A", "A"])), TRUTH, MAP)[MAP] == 1 / 2
+    with pytest.warns(UserWarning, match='column "event" holds "buy", "click"') as warned:
+        assert evaluate({"ann": ["a"]}, frame(rows("event", ["click", "buy"])), MAP)[MAP] == 1 / 2
+    assert warned[0].filename == __file__
+
+
 def test_where_an_order_is_named_or_none_is_needed_nothing_is_said() -> None:
     lists = pd.DataFrame(rows("prediction") | {"rank": [2, 1], "price": [3, 4]})
     assert evaluate(lists, TRUTH, MAP)[MAP] == 1

@@ -10,9 +10,7 @@ import polars as pl
 import pytest
 import small
 from conftest import refusal
-from shops import listed
 
-from baselines.popular import Popular
 from harness.core.params import ParameterError
 from harness.data.layout import AttributeTable, Table
 from harness.models.base import Train
@@ -235,10 +233,3 @@ def test_values_below_0_weigh_nothing_that_means_anything(tmp_path: Path) -> Non
     said = 'out of the data: with value = "rating", where = { rating = { min = 0 } } under [data]'
     with refusal(ParameterError, "one is -2: no weight is below 0. Leave values = true", said):
         train.event_weights(values=True)
-
-
-@pytest.mark.parametrize(("value", "expected"), [("2.5", "ab"), ("9", "ba")])
-def test_a_model_follows_the_values(tmp_path: Path, value: str, expected: str) -> None:
-    """Item a has two events of 1 and 4, b has one of the value and one of 0."""
-    shop = valued(tmp_path, LOG.replace("2.5", value))
-    assert listed(Popular(values=True), shop, "ann", 2) == [expected]

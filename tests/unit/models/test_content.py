@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from baselines.ranker.pair_features import pair_products
@@ -47,20 +45,6 @@ def test_means_are_weighted_by_similarity() -> None:
     found = carried_means(np.array([4.0, 10.0, 7.0]), weights)
     assert found[:2].tolist() == [8, 7]
     assert np.isnan(found[2])
-
-
-@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 2**32 - 1))
-def test_as_numpy_sorts(n: int, neighbours: int, seed: int) -> None:
-    rows = np.random.default_rng(seed).integers(-1, 3, (n, 3)).astype(np.float64)
-    found = most_similar(csr_array(rows), np.arange(n), np.arange(n), neighbours).toarray()
-    cosines = rows @ rows.T
-    for item in range(n):
-        others = sorted((-cosines[item, j], j) for j in range(n) if j != item)
-        expected = np.zeros(n)
-        expected[item] = 1
-        for value, j in others[:neighbours]:
-            expected[j] = max(-value, 0)
-        assert found[item].tolist() == expected.tolist()
 
 
 def test_pairs_of_many_rows() -> None:

@@ -6,8 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import refusal
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.data.dataset import Dataset, Events
 from harness.models.base import Train
@@ -205,24 +203,3 @@ def test_rows_divided() -> None:
     assert np.allclose(dense(unit_rows(rows)), [[0.6, 0.8], [0, 0]])
     assert dense(divided_rows(rows, np.array([2.0, 0.0]))).tolist() == [[1.5, 2], [0, 0]]
     assert unit_rows(np.zeros((0, 2))).shape == (0, 2)
-
-
-cells = st.one_of(st.none(), st.sampled_from(["1", "2", "300", "-4.5"]))
-
-
-@given(st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=8), st.permutations(range(8)))
-def test_rows_are_units_whatever_the_order_of_the_table(rows: Any, order: Any) -> None:
-    ids = "abcdefgh"
-    first = [("a", "1", "1", "1")]
-    table = first + [(ids[i + 1], *row) for i, row in enumerate(rows[:7])]
-    asked: dict[str, Any] = {"categories": ["c"], "numbers": ["n"], "texts": ["t"]}
-
-    def made(lines: Any) -> Any:
-        frame = dict(zip(["id", "c", "n", "t"], map(list, zip(*lines, strict=True)), strict=True))
-        return dense(feature_matrix(train(frame, ids=ids), **asked))
-
-    found = made(table)
-    lengths = np.sqrt((found**2).sum(axis=1))
-    known = [any(cell is not None for cell in row[1:]) for row in table]
-    assert np.allclose(lengths, [*map(float, known), *[0.0] * (8 - len(table))])
-    assert np.array_equal(made([table[i] for i in order if i < len(table)]), found)

@@ -7,8 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import ragged
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.core.errors import RecommenderError
 from harness.models.recommendations import checked
@@ -97,39 +95,3 @@ def test_an_excluded_item_is_named() -> None:
         'model "my model", user bob, rank 1: found 4; the item is excluded for this user '
         "(seen_items); leave out what exclude holds (1 of 3 users in this batch)"
     )
-
-
-def first_fault(
-    answer: list[list[int]], n: int, exclude: list[set[int]]
-) -> tuple[int, int, str] | None:
-    """Return row, rank and kind of the fault that is named: the first kind there is anywhere."""
-    faults = {"no candidate": [], "twice": [], "excluded": []}  # type: ignore[var-annotated]
-    for row, items in enumerate(answer):
-        for at, item in enumerate(items):
-            if not -1 <= item < n:
-                faults["no candidate"].append((row, at))
-            elif item >= 0 and item in items[:at]:
-                faults["twice"].append((row, at))
-            if item >= 0 and item in exclude[row]:
-                faults["excluded"].append((row, at))
-    return next(((*min(at), kind) for kind, at in faults.items() if at), None)
-
-
-@given(st.data())
-def test_refuses_just_what_breaks_the_rules(data: Any) -> None:
-    n, k, rows = (data.draw(st.integers(1, 5)) for _ in range(3))
-    item = st.integers(-2, n) if data.draw(st.booleans()) else st.integers(-1, n - 1)
-    answer = [[data.draw(item) for _ in range(k)] for _ in range(rows)]
-    exclude = [data.draw(st.sets(st.integers(0, n - 1), max_size=2)) for _ in range(rows)]
-    dtype = data.draw(st.sampled_from([np.int8, np.int32, np.int64, np.float32, np.float64]))
-    users = pl.Series([f"user-{row}" for row in range(rows)])
-    given_answer = np.array(answer, dtype)
-    fault = first_fault(answer, n, exclude)
-    held = ragged(exclude)
-    if fault is None:
-        assert checked("m", given_answer, users, k, n, held).tolist() == answer
-        return
-    row, at, kind = fault
-    with pytest.raises(RecommenderError, match=kind) as caught:
-        checked("m", given_answer, users, k, n, held)
-    assert f"user user-{row}, rank {at + 1}: found {answer[row][at]}" in str(caught.value)

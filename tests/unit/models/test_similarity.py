@@ -1,6 +1,6 @@
 """Similarities of rows: literal ones, and each formula written out with dense NumPy."""
 
-from math import log, sqrt
+from math import log
 from typing import Any
 
 import numpy as np
@@ -13,40 +13,6 @@ from harness.models.similarity import DEFAULTS, documents
 
 # three documents over three terms: x has terms 0 and 1, y the same and more of 1, z term 2 alone
 ROWS = csr_array(np.array([[1.0, 1.0, 0.0], [1.0, 4.0, 0.0], [0.0, 0.0, 2.0]]))
-
-
-def similar(kind: str, **settings: float) -> Any:
-    found = documents(ROWS, kind, settings).nearest(2).toarray()
-    (_, x_to_y, _), (y_to_x, _, _), _ = found
-    assert np.count_nonzero(found) == 2, "z is like none, and none like itself"
-    return x_to_y, y_to_x
-
-
-@pytest.mark.parametrize(
-    ("kind", "settings", "x_to_y", "y_to_x"),
-    [
-        # x·y = 4.5, |x|² = 82, |y|² = 5.25
-        ("dot", {}, 4.5, 4.5),
-        ("cosine", {}, 4.5 / sqrt(82 * 5.25), 4.5 / sqrt(82 * 5.25)),
-        ("cosine", {"shrink": 3}, 4.5 / (sqrt(82 * 5.25) + 3), 4.5 / (sqrt(82 * 5.25) + 3)),
-        # x·y / (|x|^2α · |y|^2(1−α)), and the other way round
-        ("asymmetric", {"alpha": 1.0}, 4.5 / 82, 4.5 / 5.25),
-        ("asymmetric", {"alpha": -1.0}, 4.5 * 82 / 5.25**2, 4.5 * 5.25 / 82**2),
-        # As sets: one in common of four; x alone has 1, y alone 2.
-        ("jaccard", {}, 1 / 4, 1 / 4),
-        ("dice", {}, 2 * 1 / (2 + 3), 2 * 1 / (2 + 3)),
-        ("dice", {"shrink": 1.5}, 2 / (2 + 3 + 2 * 1.5), 2 / (2 + 3 + 2 * 1.5)),
-        ("tversky", {"alpha": 1, "beta": 0.5}, 1 / (1 + 1 * 1 + 2 / 2), 1 / (1 + 1 * 2 + 1 / 2)),
-    ],
-)
-def test_similarities_by_hand(
-    kind: str, settings: dict[str, float], x_to_y: float, y_to_x: float
-) -> None:
-    """Rows x, y and z, which is like none; and none is like itself."""
-    rows = csr_array(np.array([[1, 9, 0, 0, 0], [0, 0.5, 2, 1, 0], [0, 0, 0, 0, 3.0]]))
-    expected = np.array([[0, x_to_y, 0], [y_to_x, 0, 0], [0, 0, 0]])
-    alike = documents(rows, kind, settings).nearest(2).toarray()
-    assert alike == pytest.approx(expected, rel=1e-14)
 
 
 def test_tfidf_takes_roots_and_rare_terms() -> None:

@@ -33,13 +33,6 @@ def test_everyone_gets_the_same_order() -> None:
     assert shared.tolist() == [4, 2, 0], "the answer is new each time"
 
 
-def test_excluded_items_make_room_for_the_next() -> None:
-    lists = top_k(order(4, 2, 0), order(9, 7, 8), 2, holds([[4], [2, 0], []], 5))
-    assert lists.tolist() == [[2, 0], [4, -1], [4, 2]]
-    assert top_k(order(), order(0), 2).tolist() == [[-1, -1]]
-    assert top_k(order(1, 2), order(), 2, holds([], 3)).shape == (0, 2)
-
-
 def test_excluded_rows_are_sorted() -> None:
     exclude = csr_array((np.ones(2, bool), np.array([4, 0]), np.array([0, 2])), shape=(1, 5))
     assert not exclude.has_sorted_indices

@@ -61,19 +61,6 @@ VALID = pairs("ann:abx bob:x dee:a cid:ccc")
 """x is no candidate of the rule "train"; dee is new; only bob has no candidate hit."""
 
 
-def test_the_funnel_names_each_rule() -> None:
-    result = evaluation_set(TRAIN, VALID)
-    assert result.funnel == (
-        Step("active in the window", 4),
-        Step("seen in train", 3),
-        Step("with a candidate hit", 2),
-    )
-    assert result.user_ids.to_list() == ["ann", "cid"]
-    assert result.users.tolist() == [0, 2]
-    assert lists(result, result.truth) == {"ann": "ab", "cid": "c"}
-    assert result.relevant.tolist() == [3, 1]
-
-
 def test_ponpare_counts_coupons_of_other_weeks_in_r_only() -> None:
     """One of four touched coupons was first shown in the window: r = 1, R = 4."""
     shown = {"n": DAY, "o": 0, "p": 2 * DAY, "z": DAY + 5}

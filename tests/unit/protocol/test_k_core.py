@@ -36,20 +36,6 @@ def kept(config: Config) -> list[tuple[str, str]]:
     return [(users[u], items[i]) for u, i in zip(core.events.user, core.events.item, strict=True)]
 
 
-@pytest.mark.parametrize(
-    ("users", "items", "expected"),
-    [
-        (1, 1, "ann:aab bob:bc"),
-        (2, 2, "ann:aa"),  # without c bob has one, without him b has one
-    ],
-)
-def test_users_and_items_with_fewer_go_until_none_does(
-    tmp_path: Path, users: int, items: int, expected: str
-) -> None:
-    pairs = [(u, i) for word in expected.split() for u, own in [word.split(":")] for i in own]
-    assert kept(config(tmp_path, LOG, users, items)) == pairs
-
-
 def test_what_is_left_out_is_told_and_stands_in_the_funnel(tmp_path: Path) -> None:
     log = LOG + "ann,a,2020-01-09\ncid,z,2020-02-09\n"
     task = make_task(config(tmp_path, log, 2, 2))

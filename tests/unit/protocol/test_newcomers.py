@@ -5,8 +5,6 @@ from typing import Any
 import polars as pl
 import pytest
 from few_events import dataset
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.config import GivenSplit
 from harness.core import steps
@@ -47,23 +45,6 @@ def test_wherever_users_are(new: list[str], known: list[str], expected: Newcomer
     apart = [sides([one], []) for one in new] + [sides([], [one]) for one in known]
     assert in_parts(apart) == expected
     assert in_parts([sides(new, known)]) == expected
-
-
-LETTERS = st.sampled_from("0017aAb\u00a0\u200b'.+E\u00e9 ")
-IDS = st.lists(
-    st.tuples(st.text(LETTERS, min_size=1, max_size=6), st.booleans(), st.integers(0, 3)),
-    max_size=30,
-    unique_by=lambda one: one[0],
-)
-
-
-@given(IDS)
-def test_any_division_of_users_tells_the_same(ids: list[tuple[str, bool, int]]) -> None:
-    def of(part: int | None) -> Sides:
-        own = [one for one in ids if part in (None, one[2])]
-        return sides(*([i for i, is_new, _ in own if is_new == side] for side in (True, False)))
-
-    assert in_parts([of(part) for part in range(4)]) == newcomers(of(None))
 
 
 def test_a_split_notes_users_and_items() -> None:

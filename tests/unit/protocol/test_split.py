@@ -200,18 +200,6 @@ def test_another_type_of_event_at_the_same_time_is_the_same_event() -> None:
     assert parts.notes()[0].startswith("1 of 1 validation event is a training event too")
 
 
-@given(rows_strategy, rows_strategy)
-def test_a_given_split_keeps_both_tables_and_notes_what_is_in_both(
-    rows: list[Row], valid: list[Row]
-) -> None:
-    data = dataset(rows, valid)
-    parts = split(data, GIVEN)
-    assert Counter(rows_of(data, parts.train)) == Counter(rows)
-    assert Counter(rows_of(data, parts.valid)) == Counter(valid)
-    both = sum(row in set(rows) for row in valid)
-    assert [note.split()[0] for note in parts.notes()] == ([str(both)] if both else [])
-
-
 @pytest.mark.parametrize(
     ("config", "side"),
     [

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import small
 from conftest import refusal
+from event_files import TWO_TABLES
 from few_events import DAY, dataset
 
 from harness import config as config_
@@ -82,26 +83,13 @@ def test_both_hints_work(tmp_path: Path, where: dict[str, Any]) -> None:
 
 
 def test_where_tables_name_times_otherwise_the_files_are_to_be_mended(tmp_path: Path) -> None:
-    module = small.write(tmp_path, {"mine.py": TWO_TABLES, "one.csv": LOG, "two.csv": OTHER})
+    two = "who,item,at\nann,a,2020-01-02\n"
+    module = small.write(tmp_path, {"mine.py": TWO_TABLES, "one.csv": LOG, "two.csv": two})
     keys = {"layout": "mine:Shop", "path": ".", "cache": False}
     config = config_.parse(small.values() | {"data": keys}, module)
     with refusal(DataError, "if its time is wrong, remove it from the files of the log") as caught:
         make_task(config)
     assert "where" not in str(caught.value)
-
-
-TWO_TABLES = """
-from harness.layouts import Layout, events
-
-Shop = Layout(
-    name="shop",
-    events=(
-        events("one.csv", user="user", item="item", time="time", type="sale"),
-        events("two.csv", user="user", item="item", time="at", type="view"),
-    ),
-)
-"""
-OTHER = "user,item,at\nann,a,2020-01-02\n"
 
 
 @pytest.mark.parametrize(

@@ -60,21 +60,6 @@ def compared(users: ScoredUsers, of: Folds | None = None) -> Paired:
     return steps.found(own, steps.of_one(users))
 
 
-def test_two_folds_by_hand() -> None:
-    """Means 1/2 and 1/4; of two users a score counts 2/(2 · 2) in the first fold, else 2/(2 · 1).
-
-    Ann 1/2 · 1, Bob 1/2 · 0 + 1 · 1/4; errors are 3/8 for all, Ann 1/2 · (1 − 1/2) more, Bob
-    1/2 · (0 − 1/2) less, and 1/4 is the second mean.
-    """
-    two = {"ann": 1, "bob": 0}, {"bob": 1 / 4}
-    users, of = folds_of(*two)
-    assert (of.users, of.sizes, of.shares()) == (2, [2, 1], [1 / 2, 1])
-    assert [own[ONE].tolist() for own in of.means] == [[1 / 2], [1 / 4]]
-    assert of.mean(ONE) == 3 / 8
-    assert values_and_errors(two) == ([1 / 2, 1 / 4], [3 / 8 + 1 / 4, 3 / 8 - 1 / 4])
-    assert users.law is None
-
-
 def test_freedom_is_that_of_the_smaller_folds() -> None:
     """Other users in folds of 3 and 6: (1/3 + 1/6)² / (3/3⁴ + 6/6⁴) = (1/4) / (9/216) = 6."""
     apart = of_all([fold(dict.fromkeys(names, 1)) for names in ("abc", "defghi")])

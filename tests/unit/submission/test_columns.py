@@ -87,18 +87,6 @@ def test_the_item_may_stand_first(tmp_path: Path, user: str, item: str) -> None:
         assert harness.validate(one, solution=other).valid
 
 
-def test_columns_named_for_both_files_and_for_one() -> None:
-    named = {"user_column": "who", "item_column": "what"}
-    true = TRUE.rename({"thing": "what", "person": "who"}).with_columns(place=pl.lit("y"))
-    assert (
-        harness.score(LISTS, solution=true, metrics="MAP@2", **named).metrics["MAP@2"].mean == 3 / 4
-    )
-    other = {"truth_user_column": "person", "truth_item_column": "thing"}
-    true = TRUE.with_columns(place=pl.lit("y"))
-    found = harness.score(LISTS, solution=true, metrics="MAP@2", **named, **other)
-    assert found.metrics["MAP@2"].mean == 3 / 4
-
-
 def test_what_names_do_not_say_is_asked_for(tmp_path: Path) -> None:
     lists = LISTS.with_columns(place=pl.lit("y"))
     (problem,) = harness.validate(lists, solution=TRUE).errors

@@ -1,11 +1,13 @@
 """Mended files: what is mechanical is gone, the rest stands, and the input is untouched."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import polars as pl
 import pytest
 from checking import LONG, ROWS, against, checked
+from conftest import refusal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -101,6 +103,26 @@ def test_missing_users_of_a_table_without_lists_get_empty_ones(tmp_path: Path, t
     known = Against(format=FORMATS["hm"], ids=tmp_path / "customers.csv", user="customer_id")
     content = HEAD + "bob,0706016003\n"
     assert fixed(tmp_path, content, known.asking()) == content + "ann,\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "replaced"),
+    [
+        ("user,items\nzed,z\n", True),
+        ("", True),
+        ("user,item,time\nann,a,1\n", False),
+        ("x\n", False),
+    ],
+)
+def test_another_file_is_replaced_only_if_it_holds_lists(
+    tmp_path: Path, text: str, replaced: bool
+) -> None:
+    path, out = tmp_path / "lists.csv", tmp_path / "out.csv"
+    path.write_text("user,items\nann,a\n")
+    out.write_text(text)
+    with nullcontext() if replaced else refusal(UsageError, "is no file of lists; name another"):
+        fix(path, Against(), out)
+    assert out.read_text() == (path.read_text() if replaced else text)
 
 
 def test_the_input_is_never_written_to(tmp_path: Path) -> None:
@@ -246,14 +268,6 @@ def test_a_user_and_two_items_are_no_row_of_r(tmp_path: Path, rows: str) -> None
 
 
 # Where a solution alone says who and what there is.
-
-
-def test_ids_of_a_solution_alone_are_known_in_another_spelling() -> None:
-    """Nobody outside the solution is blamed, but whom it means is said."""
-    solution = pl.DataFrame({"user": ["0ab1", "2"], "items": ["x1", "y"]})
-    file = pl.DataFrame({"user": ["0AB1", "2.0", "zoe"], "items": ["x1", "y z", "z"]})
-    (problem,) = harness.validate(file, solution=solution).errors
-    assert (problem.code, problem.count) == ("SUB209", 2)
 
 
 def test_items_that_no_case_makes_true_are_nothing_to_wonder_at() -> None:

@@ -54,3 +54,22 @@ def test_headers_that_are_no_users(
 ) -> None:
     path.write_text(content)
     assert of_file(path, named).users.to_list() == users
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "doubts"),
+    [
+        ("split", ("test", "train"), ("split (test, train)",)),
+        ("split", ("train", "train"), ("split (train)",)),
+        ("split", ("test", "test"), ()),
+        ("fold", ("1", "2"), ("fold (1, 2)",)),
+        ("event_type", ("click", "purchase"), ("event_type (click, purchase)",)),
+        ("shop", ("click", "purchase"), ()),
+    ],
+)
+def test_what_a_solution_holds_that_is_not_read(
+    path: Path, column: str, cells: tuple[str, str], doubts: tuple[str, ...]
+) -> None:
+    path.write_text(f"user,item,{column}\nann,a,{cells[0]}\nbob,b,{cells[1]}\n")
+    found = of_file(path)
+    assert (found.doubts, found.shape) == (doubts, f"one row an item, 2 users; not read: {column}")

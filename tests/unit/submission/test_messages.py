@@ -21,7 +21,7 @@ from harness.submission.validate import validate
 PAGE = (ROOT / "docs" / "submission-checks.md").read_text(encoding="utf-8")
 SECTIONS = {section[:6]: section for section in PAGE.split("\n## ")}
 LINES = {
-    1: "SUB009 SUB101 SUB102 SUB103 SUB104 SUB105 SUB106 SUB107 SUB109 SUB111",
+    1: "SUB009 SUB101 SUB102 SUB103 SUB104 SUB105 SUB106 SUB107 SUB109 SUB111 SUB114",
     2: "SUB210",
     4: "SUB202 SUB203 SUB211",
     5: "SUB005",
@@ -58,15 +58,16 @@ NOTED = {
     "SUB108": "the column x is of a type that has no place there",
     "SUB110": "it can be read, but CSV with a row a user is asked for, and this is x",
     "SUB113": 'the column "x" is not read',
-    "SUB114": 'the column "x" orders rows otherwise than the one that is read, which counts; '
+    "SUB115": 'the column "x" orders rows otherwise than the one that is read, which counts; '
     "rows: 1",
-    "SUB115": 'the column "x" is taken for scores, the highest first',
+    "SUB116": 'the column "x" is taken for scores, the highest first',
     "SUB214": "customer_id: users of the evaluation set or solution, 1 beyond the ids that must be "
     "there: first x",
     "SUB318": "the config reads item ids that lost their leading zero: x",
     "SUB319": 'prediction: the row of "x" stands apart from others of its user, whose list is the '
     "order of rows",
     "SUB320": 'prediction: "x" is none of the items that are known, and looks like one',
+    "SUB321": "every row of the solution counts as true, whatever else it says: x",
     "SUB402": "of the evaluated users, x have a hit",
     "SUB403": "of all positions, x hold what the user has in training already",
 }
@@ -158,6 +159,8 @@ def test_a_header_to_write_is_one(tmp_path: Path) -> None:
         assert hint == f"write a header that names each column: {header}"
         path.write_text(f"{header}\n{rows}")
         assert by_solution(path, truth).validation.valid
+    path.write_text("ann,a,1\nbob,b,1\n")  # several columns may hold the items
+    assert fault(by_solution(path, truth).validation, "SUB109").hint.endswith("user,item,rank")
 
 
 @pytest.mark.parametrize(

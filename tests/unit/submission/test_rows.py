@@ -94,13 +94,13 @@ def test_what_orders_a_list(path: Path, content: str, expected: list[list[int]] 
         (
             "user_id,item_id,score,rank\nann,a,3,1\nann,b,4,2\nbob,c,1,1\n",
             [[0, 1], [2, -1]],
-            ["SUB113", ("SUB114", None, "score", 1, 1)],
+            ["SUB113", ("SUB115", None, "score", 1, 1)],
         ),
         # RePlay
         (
             "user_idx,item_idx,rating\nann,b,0.5\nann,a,1\nbob,c,3\n",
             [[0, 1], [2, -1]],
-            [("SUB115", 1, "rating", 1, 1)],
+            [("SUB116", 1, "rating", 1, 1)],
         ),
         # A row a user: what a rating is of is not known.
         ("user,items,rating\nann,a b,1\nbob,c,3\n", [[0, 1], [2, -1]], ["SUB113"]),

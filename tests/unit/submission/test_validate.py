@@ -20,7 +20,6 @@ from harness.submission.expected import Against, ids, of_tables
 from harness.submission.rules.rule import GOOD, ITEMS
 
 HEAD = "customer_id,prediction\n"
-FULL = "ann,0706016001\nbob,0706016002\ncem,0706016003\n"
 
 
 def test_nothing_is_wrong_with_a_good_file(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import small
 
 from harness.config import Config
-from harness.core import plugins
+from harness.core import cache, plugins
 from harness.metrics import parse
 from harness.tuning.trials import KeptTrials, kept_trials
 
@@ -21,14 +21,12 @@ WHOLE = {"name": "whole", "use": "baselines.blend:Blend", "of": ["base"]}
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where trials are kept, of files that were written just now as well."""
-    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
+def kept(tmp_path: Path, at_once: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where trials are kept."""
     monkeypatch.syspath_prepend(tmp_path)
     files = {"mine.py": MINE, "trial_helper.py": "", "metric.py": FIRST, "log.csv": small.LOG}
     small.write(tmp_path, files)
-    yield tmp_path / "cache/trials"
+    yield cache.folder() / "trials"
     sys.modules.pop("trial_helper", None)
 
 
