@@ -21,6 +21,7 @@ import polars as pl
 
 from harness.core.arrays import Int64
 from harness.core.column_names import column_of, has_role
+from harness.core.errors import printable
 from harness.core.ids import KeyTable
 from harness.delimited import fields
 from harness.delimited.stream import Refused
@@ -81,11 +82,15 @@ class JsonTable:
         return 1
 
 
-def table(stream: BinaryIO, *, truth: bool = False) -> JsonTable:
+def table(
+    stream: BinaryIO, user: str | None = None, items: str | None = None, *, truth: bool = False
+) -> JsonTable:
     """Return the rows of a file.
 
     Parameters
     ----------
+    user, items : str, optional
+        What the columns of one object for all users are called, which has no names of its own.
     truth : bool
         Whether it holds true items: numbers beside items are grades, and items have no ranks.
 
@@ -94,10 +99,11 @@ def table(stream: BinaryIO, *, truth: bool = False) -> JsonTable:
     Refused
         Fault ``json``, also while rows are read: what is no JSON, or holds something else.
     """
-    frames = _frames(_Text(stream), _Columns(truth))
+    names = user or "user", items or "items"
+    frames = _frames(_records(text := _Text(stream), names), text, _Columns(truth))
     first = next(frames, None)
     if first is None:
-        return JsonTable(dict.fromkeys(("user", "items"), pl.String()), iter(()))
+        return JsonTable(dict.fromkeys(names, pl.String()), iter(()))
     return JsonTable(dict(first[0].schema), chain([first], frames))
 
 
@@ -214,7 +220,7 @@ class _Text:
 
     def refused(self, value: str) -> Refused:
         """Return what is wrong with what is read next."""
-        return Refused("json", value, self.line)
+        return _refused(self.line, value)
 
     def near(self) -> str:
         rest = self._text[self._next : self._next + _SHOWN].partition("\n")[0]
@@ -261,7 +267,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _records(text: _Text) -> Iterator[_Row]:
+def _records(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
     """Yield each row with its line."""
     begin = text.peek()
     if begin == "[":
@@ -269,7 +275,7 @@ def _records(text: _Text) -> Iterator[_Row]:
         yield from _objects(text, "]")
         text.take("]")
     elif begin == "{" and not text.begins_with_row():
-        yield from _once(_users(text))
+        yield from _once(_users(text, names), names[0])
     else:
         yield from _objects(text, "")
     if text.peek():
@@ -291,14 +297,14 @@ def _objects(text: _Text, end: str) -> Iterator[_Row]:
             text.take(",")
 
 
-def _users(text: _Text) -> Iterator[_Row]:
+def _users(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
     """Yield the users of one object, and their items, as rows."""
     text.take("{")
     first = ""
     while text.peek() != "}":
         line = text.line
         user, items = text.entry() or _entry(text)
-        yield line, {"user": user, "items": items}
+        yield line, dict(zip(names, (user, items), strict=True))
         if first and _is_column(first) and _is_column(user):
             raise _refused(line, "the object holds columns; write a row each (pandas: " + _PANDAS)
         first = "" if first else user
@@ -321,31 +327,33 @@ def _is_column(name: str) -> bool:
     return name in ("columns", "index", "data") or has_role(name, ("user", "item", "list"))
 
 
-def _once(rows: Iterator[_Row]) -> Iterator[_Row]:
+def _once(rows: Iterator[_Row], user: str) -> Iterator[_Row]:
     """Yield rows; refuse a user who stands there again, of whom JSON's readers keep one."""
     users, secret = KeyTable(), fields.secret()
     while part := list(islice(rows, _PART)):
         before = len(users)
-        codes = users.codes(fields.keys(*packed([row["user"] for _, row in part]), secret))
+        codes = users.codes(fields.keys(*packed([row[user] for _, row in part]), secret))
         highest = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1]
         for again in np.flatnonzero(codes <= highest).tolist():
             line, row = part[again]
-            raise _refused(line, f'the key "{row["user"][:_SHOWN]}" stands twice')
+            raise _refused(line, f'the key "{row[user][:_SHOWN]}" stands twice')
         yield from part
 
 
 def _refused(line: int, value: str) -> Refused:
-    return Refused("json", value, line)
+    return Refused("json", printable(value), line)
 
 
 def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:_SHOWN]
 
 
-def _frames(text: _Text, columns: _Columns) -> Iterator[tuple[pl.DataFrame, Int64]]:
-    """Yield rows as frames, some megabytes at a time."""
+def _frames(
+    records: Iterator[_Row], text: _Text, columns: _Columns
+) -> Iterator[tuple[pl.DataFrame, Int64]]:
+    """Yield rows of a text as frames, some megabytes at a time."""
     rows, lines, begin = list[dict[str, Any]](), list[int](), 0
-    for line, row in _records(text):
+    for line, row in records:
         rows.append(row)
         lines.append(line)
         if text.taken - begin >= (_SIZE if begin else _FIRST // 2):

@@ -107,7 +107,7 @@ def read(
         No such file or column, a row that is not whole, a rank or score that is no number.
     """
     named, between = named or Named(), between or " "
-    path, frame, place = _rows(given, "submission")
+    path, frame, place = _rows(given, "submission", named.user, named.item)
     ids = [name for name in frame.columns if name not in (named.rank, named.score)]
     user, item = _ids(path, ids, named.user, named.item)
     orders = {} if named.row_order else {"rank": named.rank, "score": named.score}
@@ -135,7 +135,7 @@ def read_truth_file(
         No such file or column, a row that is not whole, a grade that is no number, a column that
         may hold grades.
     """
-    path, frame, place = _rows(given, "solution")
+    path, frame, place = _rows(given, "solution", columns.user, columns.item)
     graded = columns.grade not in (None, NO_GRADE)
     ids = [name for name in frame.columns if not graded or name != columns.grade]
     user, item = _ids(path, ids, columns.user, columns.item, "truth-")
@@ -149,11 +149,13 @@ def read_truth_file(
     return _file(path, frame, user, item, {"grade": grade}, [grade], " ", place)
 
 
-def _rows(given: Path | pl.DataFrame, role: str) -> tuple[Path, pl.DataFrame, Callable[[int], str]]:
+def _rows(
+    given: Path | pl.DataFrame, role: str, user: str | None, item: str | None
+) -> tuple[Path, pl.DataFrame, Callable[[int], str]]:
     """Return the name of a table, its rows, and how messages name one of them."""
     if isinstance(given, pl.DataFrame):
         return Path(role), _usable(Path(role), given), row_text
-    frame, place = _json(given, truth=role == "solution") or _frame(given)
+    frame, place = _json(given, user, item, truth=role == "solution") or _frame(given)
     return given, _usable(given, frame), place
 
 
@@ -256,13 +258,15 @@ def _frame(path: Path) -> tuple[pl.DataFrame, Callable[[int], str]]:
     return frame, partial(_line, path) if of_text else row_text
 
 
-def _json(path: Path, *, truth: bool) -> tuple[pl.DataFrame, Callable[[int], str]] | None:
+def _json(
+    path: Path, user: str | None, item: str | None, *, truth: bool
+) -> tuple[pl.DataFrame, Callable[[int], str]] | None:
     """Return the same of a file of JSON; None where it is none, or is told by `_frame`."""
     with suppress(Refused), opened(path) as file:
         if not file.is_json:
             return None
         try:
-            table = json_lists.table(file.stream, truth=truth)
+            table = json_lists.table(file.stream, user, item, truth=truth)
             parts = [pl.DataFrame(schema=table.kinds), *table.batches([pl.all()])]
         except Refused as refused:
             raise unreadable(path, refused) from refused

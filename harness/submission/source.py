@@ -132,7 +132,10 @@ def _of_json(path: Path, file: Opened, against: Against, findings: Findings) -> 
     from harness.submission import json_lists  # it takes Polars
 
     _check_name(path, file.packed or "json", findings)
-    table = json_lists.table(file.stream)
+    user, item = (None, None) if against.named is None else (against.named.user, against.named.item)
+    if against.format is not None:
+        user, item = user or against.format.user, item or against.format.items
+    table = json_lists.table(file.stream, user, item)
     size, first = path.stat().st_size, partial(first_cells, path)
     opened_ = _of_batches(table.batches, table.kinds, first, against, findings, size)
     if against.format is not None:

@@ -9,8 +9,9 @@ import pytest
 from harness.core.errors import DataError
 from harness.delimited.stream import Refused
 from harness.submission import json_lists, solution
-from harness.submission.expected import Against
+from harness.submission.expected import Against, of_tables
 from harness.submission.fix import fix
+from harness.submission.format import Named, TrueColumns
 from harness.submission.validate import examine
 
 ANN = '{"user": "ann", "items": ["a", "b"]}\n'
@@ -116,6 +117,17 @@ def test_lists_are_checked_and_mended_as_those_of_a_csv(tmp_path: Path) -> None:
     ]
     fix(path, Against(), out)
     assert out.read_text() == "user,items\nann,a b\nbob,c\n"
+
+
+def test_users_of_one_object_need_no_names_of_columns(tmp_path: Path) -> None:
+    path, sample = tmp_path / "lists.json", tmp_path / "sample.csv"
+    path.write_text('{"ann": ["a"], "bob": []}')
+    sample.write_text("customer_id,sku\nann,a\nbob,b\ncem,b\n")
+    found = examine(path, of_tables(sample), None).validation
+    assert [p.code for p in found.problems] == ["SUB201", "SUB110", "SUB301", "SUB404"]
+    named = Against(named=Named("who", "what"))
+    assert [p.code for p in examine(path, named, None).validation.problems] == ["SUB301", "SUB404"]
+    assert len(solution.of_file(path, TrueColumns("who", "what")).users) == 2
 
 
 def test_an_item_of_many_on_a_line_is_named(tmp_path: Path) -> None:
