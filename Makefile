@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EDITABLE := $(PIP) --no-build-isolation --editable
 WORKERS ?= 2
 
-.PHONY: demo dev test test-full conformance system nightly coverage mutants browser spark compiler gone wheels lint docs bench bench-tiny peers peers-neighbours fuzz fuzz-asan clean
+.PHONY: demo dev test test-full conformance system nightly coverage mutants browser spark compiler gone wheels lint docs pictures bench bench-tiny peers peers-neighbours fuzz fuzz-asan clean
 
 demo: $(VENV)/.compiled
 	$(BIN)/harness run configs/demo.toml
@@ -63,6 +63,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The pictures of the README, from a real run and its page in a browser.
+pictures: $(VENV)/.installed-dev browser
+	$(BIN)/python docs/pictures/make.py
 
 docs: $(VENV)/.compiled
 	$(BIN)/python -c 'from harness.report.docs import definitions_page; print(definitions_page(), end="")' > docs/metrics.md

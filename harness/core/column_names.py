@@ -41,6 +41,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     }.items()
 }
 """Names by what the column holds; the first are preferred."""
+DATA = "data"
+"""A date in Italian and Portuguese, and anything in English: its values say which."""
 _ID_WORDS = ("idx", "index", "key", "code", "hash", "num", "nr", "no")
 _INDEX = re.compile(r"(unnamed: 0(\.\d+)?|index|level_\d+|__index_level_\d+__)?")
 

@@ -18,6 +18,12 @@ from harness.core.errors import in_toml
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _EPOCH, _TICK, _DAY_US = datetime(1970, 1, 1), timedelta(microseconds=1), 86_400_000_000
 _OF_NUMBER, _OF_TIME = {"min": "low", "max": "high"}, {"min": "since", "max": "until"}
+BOOLEANS = {
+    word: number
+    for words, number in (("true yes", "1"), ("false no", "0"))
+    for word in (*words.split(), *words.title().split(), *words.upper().split())
+}
+"""What text files write for 1 and 0."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,8 @@ class Condition:
         if self.among:
             return _texts_in_toml(self.among)
         held = {"not": _texts_in_toml(self.without)} if self.without else {}
-        held |= self._bounds() or ({} if self.without else {"empty": "false"})
+        held |= {"empty": "false"} if self.filled else {}
+        held |= self._bounds()
         return f"{{ {', '.join(f'{name} = {value}' for name, value in held.items())} }}"
 
     def _bounds(self) -> dict[str, str]:
@@ -125,10 +132,15 @@ class Condition:
         if self.bounds:
             nothing = ["", *self.without]
             filled = column.replace(nothing, [None] * len(nothing)) if is_text else column
-            number = filled.cast(pl.Float64, strict=strict)
+            number = as_number(filled, is_text=is_text, strict=strict)
             within = number.is_between(self.low, self.high) & ~number.is_nan()
             held = held & within.fill_null(False)
         return held
+
+
+def as_number(column: pl.Expr, *, is_text: bool, strict: bool = False) -> pl.Expr:
+    """Return the numbers of a column, true and false as 1 and 0; null of other texts."""
+    return (column.replace(BOOLEANS) if is_text else column).cast(pl.Float64, strict=strict)
 
 
 def all_hold(
@@ -189,6 +201,8 @@ def narrowed(
 ) -> list[Condition]:
     """Return conditions by column, with texts or times that are left out of one of the columns.
 
+    There are none where a list of texts that are kept cannot say so.
+
     Examples
     --------
     >>> [str(one) for one in narrowed([Condition("user", filled=True)], "user", without=["NULL"])]
@@ -198,13 +212,17 @@ def narrowed(
     old = by_column.get(column, Condition(column))
     new = replace(
         old,
-        filled=False,
+        filled=old.filled and not without,  # which an empty cell is not either
         without=(*old.without, *without),
+        low=old.low if since is None else -math.inf,
+        high=old.high if until is None else math.inf,
         since=old.since if since is None else since,
         until=old.until if until is None else until,
     )
     if old.among:
         new = Condition(column, tuple(text for text in old.among if text not in without))
+        if not new.among or since is not None or until is not None:
+            return []
     by_column[column] = new
     return [by_column[name] for name in sorted(by_column)]
 
@@ -212,13 +230,12 @@ def narrowed(
 def _condition(column: str, wanted: Any) -> Condition:
     if texts := _texts_of(wanted):
         return Condition(column, texts)
-    if wanted == {"empty": False}:
-        return Condition(column, filled=True)
-    if isinstance(wanted, dict) and wanted and wanted.keys() <= {"not", "min", "max"}:
+    if isinstance(wanted, dict) and wanted and wanted.keys() <= {"not", "min", "max", "empty"}:
         bounds = {name: bound for name, bound in wanted.items() if bound is not None}
-        without = _texts_of(bounds.pop("not", []))
-        if all(map(_is_bound, bounds.values())) and ("not" in wanted) == bool(without):
-            return replace(_within(column, bounds), without=without)
+        without, filled = _texts_of(bounds.pop("not", [])), bounds.pop("empty", None) is False
+        are_meant = ("not" in wanted, "empty" in wanted) == (bool(without), filled)
+        if all(map(_is_bound, bounds.values())) and are_meant:
+            return replace(_within(column, bounds), without=without, filled=filled)
     raise ValueError(
         f"where {key(column)}: found {in_toml(wanted)}; expected a text or a list of texts, such "
         f'as {key(column)} = ["a", "b"], texts that are left out, such as {{ not = ["NULL"] }}, '

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 from harness.core.errors import DataError, counted, printable, suggest
-from harness.data import zeros
+from harness.data import watched, zeros
 from harness.data.layout import EventTable, Layout
 from harness.data.source import Batch, Source
 from harness.data.table_files import sources
+from harness.data.watched import Low, watching
 from harness.delimited import fields
 
 
@@ -25,11 +26,14 @@ class EventReader:
     ----------
     rows, left_out : list of int
         Of each table, so far.
+    lows : list of mapping
+        What the watched columns of each table say, by name.
     """
 
     def __init__(self, layout: Layout, progress: Callable[[int], object]) -> None:
         self.layout, self.progress, self._secret = layout, progress, fields.secret()
         self.rows, self.left_out = [0] * len(layout.events), [0] * len(layout.events)
+        self.lows: list[dict[str, Low]] = [{} for _ in layout.events]
 
     def batches(self) -> Iterator[tuple[int, Batch]]:
         """Yield the events, with the number of the table that they are of.
@@ -42,24 +46,35 @@ class EventReader:
         for number, table in enumerate(self.layout.events):
             for source in sources(table.table):
                 yield from self.of(number, table, source)
-            self.refuse_none(number, table)
+            self.check(number, table)
 
     def of(self, number: int, table: EventTable, source: Source) -> Iterator[tuple[int, Batch]]:
         """Yield the events of one file."""
         try:
             source.require(table.columns)
-            for batch in source.events(table, self._secret):
-                batch = within_times(table, batch)
-                read = len(batch.time) + batch.left_out
-                self.rows[number] += read
-                self.left_out[number] += batch.left_out
-                self.progress(read)
-                yield number, batch
+            for batch in source.events(watching(table, source.names, source.first), self._secret):
+                yield number, self.counted(number, batch)
         except DataError as error:
             raise zeros.also_told(error, self.layout, table, source) from error
 
-    def refuse_none(self, number: int, table: EventTable) -> None:
-        """Raise DataError where a table that was read has no events."""
+    def counted(self, number: int, batch: Batch) -> Batch:
+        """Return what is within the times of a table, and count it."""
+        batch = within_times(self.layout.events[number], batch)
+        read = len(batch.time) + batch.left_out
+        self.rows[number] += read
+        self.left_out[number] += batch.left_out
+        for column, numbers in batch.watched.items():
+            self.add_low(number, column, *Low.of(numbers))
+        self.progress(read)
+        return batch
+
+    def add_low(self, number: int, column: str, events: int, above: float) -> None:
+        """Take in what a column of a table says."""
+        low = self.lows[number].get(column, Low())
+        self.lows[number][column] = low.with_others(events, above)
+
+    def check(self, number: int, table: EventTable) -> None:
+        """Raise DataError where a table that was read has no events, or held-out ones in doubt."""
         rows = self.rows[number]
         if rows == self.left_out[number]:
             what = "the table has no rows; expected events"
@@ -67,6 +82,8 @@ class EventReader:
                 none = f"none of {counted(rows, 'row')} has {_told(table)}; look at [data] where"
                 what = "\n".join([none, *_there(table)])
             raise DataError(f"{table.table.name}: {what}")
+        if table.valid:
+            watched.refuse(self.layout, self.lows, table, rows - self.left_out[number])
 
     def notes(self) -> Iterator[str]:
         """Yield what was left out of each table."""
@@ -74,6 +91,7 @@ class EventReader:
             if left:
                 told = f"{left:,} of {counted(rows, 'row')} left out (kept: {_told(table)})"
                 yield f"{table.table.path.name}: {told}"
+        yield from watched.notes(self.layout, self.lows, sum(self.rows) - sum(self.left_out))
 
 
 def within_times(table: EventTable, batch: Batch) -> Batch:

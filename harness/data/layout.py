@@ -159,6 +159,8 @@ class EventTable:
         Whether these are the events to be evaluated on, of a split that is given.
     numbered : bool
         Whether each event keeps the number of its row in the file.
+    watched : tuple of str
+        Further columns, of numbers that may say that a row is no hit.
     """
 
     table: Table
@@ -172,6 +174,7 @@ class EventTable:
     where: tuple[Condition, ...] = ()
     valid: bool = False
     numbered: bool = False
+    watched: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise UsageError where dates bound a column that holds no times."""
@@ -187,7 +190,7 @@ class EventTable:
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, each once."""
         declared = (self.user, self.item, self.time, self.kind, self.value)
-        every = (*declared, *(condition.column for condition in self.where))
+        every = (*declared, *(condition.column for condition in self.where), *self.watched)
         return tuple(dict.fromkeys(column for column in every if column is not None))
 
 
@@ -272,28 +275,32 @@ class Layout:
         )
         return replace(self, events=events)
 
-    def where_with(self, **changes: Mapping[str, Any]) -> str:
+    def where_with(self, *more: Condition, **changes: Mapping[str, Any]) -> str:
         """Return ``where`` of a config with further conditions, and where it is to be written.
 
         Parameters
         ----------
+        *more : Condition
+            Of columns that have none.
         **changes : mapping of text to value
             What `narrowed` leaves out, by the role of the column: ``user``, ``item`` or ``time``.
 
         Returns
         -------
         str
-            Empty where tables have columns of other names for one role.
+            Empty where tables have columns of other names for one role, or no condition says it.
         """
         first, *others = self.events
         held = [one for one in first.where if all(one in table.where for table in others)]
         place = "under [data]" + ", in place of the one that is there," * bool(held)
         for role, fields in changes.items():
-            column, *more = {getattr(table, role) for table in self.events}
-            if more:
+            column, *different = {getattr(table, role) for table in self.events}
+            if different:
                 return ""
             held = narrowed(held, column, **fields)
-        return f"{where_in_toml(held)} {place}"
+            if not held:
+                return ""
+        return f"{where_in_toml([*held, *more])} {place}"
 
     def capped(self, cap: Cap) -> Layout:
         """Return the same with tables that may unpack to so much."""

@@ -6,7 +6,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from harness.core.arrays import Bool, Floats, Int64, UInt64
 from harness.core.errors import DataError, counted, suggest
 from harness.core.ids import Lines
 from harness.data import times
-from harness.data.conditions import key
+from harness.data.conditions import as_number, key
 from harness.data.layout import EventTable, Table
 
 _SHOWN = 60
@@ -76,6 +76,8 @@ class Batch:
         The event types, where the table has a column of them.
     value : float64 array, optional
         Where events have values.
+    watched : mapping of column to float64 array
+        The numbers of columns that are watched; NaN where there is none.
     """
 
     user: Met
@@ -86,6 +88,7 @@ class Batch:
     bytes: int = 0
     kind: Labels | None = None
     value: Floats | None = None
+    watched: Mapping[str, Floats] = field(default_factory=dict)
 
     def within(self, since: int | None, until: int | None) -> Batch:
         """Return the same without the events before or after a time; they are left out."""
@@ -110,6 +113,7 @@ class Batch:
             left_out=self.left_out + len(keep) - len(rows),
             kind=self.kind and Labels(self.kind.codes[rows], self.kind.names),
             value=None if self.value is None else self.value[rows],
+            watched={name: numbers[rows] for name, numbers in self.watched.items()},
         )
 
 
@@ -229,13 +233,13 @@ def number_rule(column: str, without: Sequence[str] = ()) -> FieldRule:
 
     Texts that are left out need be no numbers.
     """
-    number = pl.col(column).replace(list(without), "0").cast(pl.Float64, strict=False)
+    number = as_number(pl.col(column).replace(list(without), "0"), is_text=True)
     return FieldRule(column, "a number", number, False, if_unread=_left_out(column))
 
 
 def value_rule(column: str) -> FieldRule:
     """Return what a column of values must hold."""
-    number = pl.col(column).cast(pl.Float64, strict=False)
+    number = as_number(pl.col(column), is_text=True)
     finite = pl.when(number.is_finite()).then(number)
     within = _without(column, "min = 0")  # no NaN is, whatever it is written as
     return FieldRule(column, "a number", finite, True, within, _left_out(column))

@@ -296,6 +296,7 @@ class _EventReader:
             left_out=0 if kept is None else len(rows) - len(kept),
             kind=kind,
             value=value if value is None or kept is None else value[kept],
+            watched={name: self._watched(rows, name, kept) for name in self.table.watched},
         )
 
     def _met(self, rows: Rows, name: str, kept: Int64 | None) -> Met:
@@ -371,6 +372,11 @@ class _EventReader:
         wrong = wrong | ~np.isfinite(numbers)
         rows.check(column, rule, wrong if keep is None else wrong & keep, _RULES["value"])
         return numbers + 0.0  # no zero below zero
+
+    def _watched(self, rows: Rows, name: str, kept: Int64 | None) -> Floats:
+        """Return the numbers of a column, NaN where there is none."""
+        numbers, _ = self._numbers(rows, self.columns.index(name))
+        return numbers if kept is None else numbers[kept]
 
     def _kinds(self, rows: Rows, keep: Bool | None) -> Labels | None:
         """Return the event types of the rows that are kept."""

@@ -11,7 +11,7 @@ from harness.core.arrays import UInt64
 from harness.core.errors import DataError
 from harness.core.ids import hashes_of
 from harness.data import dataset, times
-from harness.data.conditions import Condition, all_hold
+from harness.data.conditions import Condition, all_hold, as_number
 from harness.data.layout import EventTable
 from harness.data.source import (
     MOST_LABELS,
@@ -32,6 +32,8 @@ from harness.data.source import (
 _KEEP = "keep"
 ROW_INDEX = "\0row"
 """What the column of rows is called that is added to a file's own."""
+_WATCHED = "\0watched "
+"""What the name of a column begins with whose numbers are watched."""
 _IDS = (dataset.USER, dataset.ITEM)
 
 
@@ -115,12 +117,16 @@ class TypedEvents:
         return [*rules, *(number_rule(one.column, one.without) for one in bounded)]
 
     def _described(self) -> Iterator[pl.Expr]:
-        """Yield the event types and values, where there are columns of them."""
+        """Yield the event types, values and numbers, where there are columns of them."""
         if self.table.kind is not None:
             yield pl.col(self.table.kind).alias(dataset.KIND)
         if self.table.value is not None:
-            number = pl.col(self.table.value).cast(pl.Float64, strict=False)
-            yield number.alias(dataset.VALUE)
+            yield self._number(self.table.value).alias(dataset.VALUE)
+        for name in self.table.watched:
+            yield self._number(name).alias(f"{_WATCHED}{name}")
+
+    def _number(self, name: str) -> pl.Expr:
+        return as_number(pl.col(name), is_text=self.kinds[name] == pl.String)
 
     def _time(self) -> pl.Expr:
         table = self.table
@@ -149,8 +155,9 @@ class TypedEvents:
             With `columns` and then `keys`.
         """
         kept = rows if rows[_KEEP].all() else rows.filter(pl.col(_KEEP))
-        if any(column.has_nulls() for column in kept.iter_columns()) or any(
-            (column == "").any() for column in kept.iter_columns() if column.dtype == pl.String
+        own = [c for c in kept.iter_columns() if not c.name.startswith(_WATCHED)]
+        if any(column.has_nulls() for column in own) or any(
+            (column == "").any() for column in own if column.dtype == pl.String
         ):
             return None
         value = kept[dataset.VALUE] if self.table.value is not None else None
@@ -166,6 +173,10 @@ class TypedEvents:
             left_out=rows.height - kept.height,
             kind=self._labels(kept) if self.table.kind is not None else None,
             value=None if value is None else value.to_numpy() + 0.0,  # no zero below zero
+            watched={
+                name: kept[f"{_WATCHED}{name}"].fill_null(np.nan).to_numpy()
+                for name in self.table.watched
+            },
         )
 
     def _labels(self, kept: pl.DataFrame) -> Labels:

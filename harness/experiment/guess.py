@@ -23,6 +23,7 @@ from harness.data import loading
 from harness.data.conditions import key
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.layout import Layout, Table
+from harness.data.oddities import WORDS_OF_MANY
 from harness.data.table_files import sources
 from harness.experiment import memory
 from harness.experiment.guess_columns import (
@@ -31,9 +32,11 @@ from harness.experiment.guess_columns import (
     Guessed,
     funnel_of,
     guess,
+    is_never_truth,
     lists_of,
+    names_a_step,
 )
-from harness.protocol.strays import strays_of
+from harness.protocol.strays import by_day, strays_of
 from harness.protocol.task import task_on
 
 _SEPARATORS = ("\t", ";", "|", "::", " ")
@@ -90,7 +93,7 @@ def config_for(log: Path, target: Path, columns: Columns | None = None) -> NewCo
     if data is not None:
         data = _without_strays(data, found, target)
     if not fault:
-        _tell_types(data, found)
+        fault = _tell_types(data, found)
     if data is not None:
         found.told += _content(data, _layout(found, target))
     text = _toml(found, _split(found, data), log)
@@ -182,12 +185,15 @@ def _read(found: Guessed, target: Path) -> tuple[Dataset | None, str]:
 
 
 def _without_strays(data: Dataset, found: Guessed, target: Path) -> Dataset | None:
-    """Return the log without the last events where a long gap cuts them off; the config says so."""
-    strays = strays_of(data)
-    if strays is None:
+    """Return the log without a handful of last events where a long gap cuts them off.
+
+    The config says so. More may be a season: that is yours to say, and a run asks.
+    """
+    strays = strays_of(data, by_day(data))[1]
+    if strays is None or not strays.are_a_handful:
         return data
     last, kept = (np.datetime64(days[1], "D").item() for days in (strays.rest, strays.days))
-    found.data["where"] = {found.data["time"]: {"max": last}}
+    found.leave_out(found.data["time"], {"max": last}, "the last events, behind a long gap")
     they = "it is" if strays.events == 1 else "they are"
     found.told.append(f"where      {strays}: left out; with max = {kept} {they} kept")
     return _read(found, target)[0]
@@ -199,7 +205,7 @@ def _nobody(text: str, target: Path, data: Dataset) -> str:
     try:
         task_on(config, data, Clock())
     except HarnessError as error:
-        return f"nobody can be evaluated so: {error}"
+        return f"no run can begin so: {error}"
     return ""
 
 
@@ -214,7 +220,8 @@ def _split(found: Guessed, data: Dataset | None) -> dict[str, Any]:
     days = _WEEK if data.times[1] - data.times[0] >= 4 * _WEEK * DAY_US else 1
     starts = (data.times[1] // DAY_US + 1 - days) * DAY_US
     late, n = data.events.time >= starts, len(data.user_ids)
-    hits = late & np.isin(data.events.kind, [data.kinds.index(name) for name in found.hits])
+    types = [data.kinds.index(name) for name in found.hits or ()]
+    hits = late & np.isin(data.events.kind, types)
     after, before = (
         np.bincount(data.events.user[rows], minlength=n) > 0
         for rows in (hits if found.hits else late, ~late)
@@ -255,41 +262,61 @@ def _content(data: Dataset, layout: Layout) -> list[str]:
     return found
 
 
-def _tell_types(data: Dataset | None, found: Guessed) -> None:
+def _tell_types(data: Dataset | None, found: Guessed) -> str:
     """Say which event types there are, and which are truth; too many are no types.
 
     Of a log that was not read whole, the first rows are known: they may hold no sale.
+
+    Returns
+    -------
+    str
+        Why no type can be truth; empty where one can.
     """
     if "kind" not in found.data:
-        return
+        return ""
     if data is not None:
         counts = np.bincount(data.events.kind, minlength=len(data.kinds))
         found.types = [data.kinds[code] for code in np.argsort(-counts, kind="stable")]
     if len(found.types) > MOST_TYPES:
         del found.data["kind"]
         found.types = []
-        return
+        return ""
     some = ", ".join(map(printable, found.types[:5])) + ", …" * (len(found.types) > 5)
     told = f"kind       column {printable(found.data['kind'])}, with {some}"
     funnel = funnel_of(found.data["kind"], found.types)
-    if not funnel:
-        found.told.append(f"{told}: all count as hits")
-    elif data is None and not funnel[-1]:
+    if data is None and not (funnel and funnel[-1]):
         found.types = []
         found.told.append(f"{told} in its first rows: say with [evaluation] hits which are truth")
-    else:
+        return ""
+    never = [name for name in found.types if is_never_truth(name)]
+    wanted = [name for name in found.types if name not in never]
+    lost = f"{' and '.join(map(printable, never))} {'is' if len(never) == 1 else 'are'}"
+    if not wanted:
+        found.hits, found.about_hits = [], "name the event types that are truth"
+        return f"column {printable(found.data['kind'])}: {lost} no truth: say with hits which are"
+    if funnel:
         steps = [step for step in funnel if step]
         found.hits = steps[-1]
-        found.funnel = " → ".join(" or ".join(map(printable, step)) for step in steps)
+        shown = " → ".join(" or ".join(map(printable, step)) for step in steps)
+        found.about_hits = f"only the last step of {shown} is truth; for all: {_inline(wanted)}"
         last = " and ".join(map(printable, found.hits))
         are = "is" if len(found.hits) == 1 else "are"
         only = f"only {last} {are} truth; [evaluation] hits takes others too"
         found.told.append(f"{told}: a funnel, so {only}")
+    elif never:
+        found.hits, found.about_hits = wanted, f"{lost} never truth"
+        found.told.append(f"{told}: all but {' and '.join(map(printable, never))} count as hits")
+    elif not any(map(names_a_step, found.types)):
+        found.told.append(
+            f"{told}: all count as hits, as their names do not say which is a sale; [evaluation] "
+            "hits takes fewer"
+        )
+    else:
+        found.told.append(f"{told}: all count as hits")
+    return ""
 
 
 _FIRST_LOGS = np.datetime64("1990-01-01")
-_WORDS = ("unknown", "undefined", "0", "-1")
-"""What may be a missing id, in small letters, if it has many events; other words always are one."""
 
 
 def _oddities(data: Dataset, layout: Layout) -> Iterator[str]:
@@ -301,7 +328,7 @@ def _oddities(data: Dataset, layout: Layout) -> Iterator[str]:
         if len(ids) == 1:
             yield f"there is one {role}: is that the column? --{role}-column names another"
         counts = np.bincount(own, minlength=len(ids))
-        for code in np.flatnonzero(ids.str.to_lowercase().is_in(_WORDS).to_numpy()):
+        for code in np.flatnonzero(ids.str.to_lowercase().is_in(WORDS_OF_MANY).to_numpy()):
             if counts[code] * 100 > len(own):
                 share, word = f"{counts[code]:,} of {len(own):,} events", ids[int(code)]
                 yield (
@@ -326,7 +353,7 @@ _DATA_KEYS = {
     "time": "",
     "time_format": 'or "iso", "epoch_s", "epoch_ms", "epoch_us", "%d.%m.%Y" and the like',
     "kind": "event types; [evaluation] hits says which of them are truth",
-    "where": "leaves out the last events, which a long gap cuts off",
+    "where": "leaves out {left_out}",
 }
 
 
@@ -337,7 +364,7 @@ def _toml(found: Guessed, split: Mapping[str, Any], log: Path) -> str:
         "[data]",
         'layout = "table"',
         *(
-            _line(key, found.data[key], told)
+            _line(key, found.data[key], told.format(left_out="; ".join(found.left_out)))
             for key, told in _DATA_KEYS.items()
             if key in found.data
         ),
@@ -349,9 +376,8 @@ def _toml(found: Guessed, split: Mapping[str, Any], log: Path) -> str:
     if split["strategy"] == "time":
         lines.append("# folds = 4  # the last four windows instead of one")
     lines += ["", "[evaluation]", "k = 12"]
-    if found.hits:
-        every = f"only the last step of {found.funnel} is truth; for all: {_inline(found.types)}"
-        lines.append(_line("hits", found.hits, every))
+    if found.hits is not None:
+        lines.append(_line("hits", found.hits, found.about_hits))
     elif found.types:
         every = _line("hits", found.types, "all are true items; leave out what is none")
         lines.append(f"# {every}" if len(found.types) == 1 else every)

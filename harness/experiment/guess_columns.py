@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from harness.core.column_names import column_of, plain
+from harness.core.column_names import DATA, column_of, has_role, plain
 from harness.core.errors import UsageError, printable
 from harness.data import times
+from harness.data.conditions import as_number, key
 from harness.data.source import Source
+from harness.metrics.inputs.cells import number_text
 
 _STEPS = (
     "view views viewed viewitem pageview pageviews pv productview detail click clicks clicked "
-    "browse visit visits impression impressions show exposure ansicht klick",
+    "browse visit visits ansicht klick",
     "fav favorite favorites favourite favourites wishlist addtowishlist collect bookmark",
     "cart carts addtocart addcart cartadd basket addtobasket warenkorb",
     "checkout begincheckout initiatecheckout startcheckout",
@@ -25,6 +27,14 @@ _STEPS = (
     "sale sales sold payment paid conversion kauf käufe bestellung",
 )
 """What the steps of a funnel are called, in the same letters; the last is a sale."""
+_NEVER = (
+    "impression impressions show shown exposure exposures skip skips skipped dismiss dismissed "
+    "hide hidden bounce dislike dislikes disliked thumbsdown downvote downvotes notinterested "
+    "unlike unlikes unfavorite unfavourite remove removed removefromcart removedfromcart "
+    "removefromwishlist removefrombasket refund refunds refunded return returns returned cancel "
+    "canceled cancelled cancellation cancellations chargeback retoure retouren storno stornierung"
+)
+"""What happens to items that nobody took, or gave back, in the same letters: no truth."""
 _CODES = {
     "behaviortype": "1234",  # Alibaba: browse, collect, cart, buy
     "behaviourtype": "1234",
@@ -50,6 +60,8 @@ _DATUM = re.compile(
 _DATE_LIKE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}")
 _ROWS, _MOST = 1_000, 0.9
 """Rows that are looked at; the share of times that must fit."""
+_MANY_ROWS, _LEAST = 100_000, 1e-9
+"""Rows in which returns are looked for; what is more than 0 where numbers are not whole."""
 MOST_TYPES = 20
 """Event types of a column of them."""
 _LATEST = {"epoch_s": 1e11, "epoch_ms": 1e14, "epoch_us": 1e17}
@@ -83,10 +95,12 @@ class Guessed:
         What was guessed, and by what, a line each.
     types : list of str
         The event types of the first rows, most first; then those of the whole log.
-    hits : list of str
-        Those of the last step of a funnel, where they are one.
-    funnel : str
-        Its steps, for a person.
+    hits : list of str, optional
+        Those that are truth, where not all are.
+    about_hits : str
+        Why, for a person.
+    left_out : list of str
+        What ``where`` leaves out, for a person.
     value : str, optional
         A column that may be meant as a value an event.
     """
@@ -94,9 +108,15 @@ class Guessed:
     data: dict[str, Any] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
-    hits: list[str] = field(default_factory=list)
-    funnel: str = ""
+    hits: list[str] | None = None
+    about_hits: str = ""
+    left_out: list[str] = field(default_factory=list)
     value: str | None = None
+
+    def leave_out(self, column: str, kept: dict[str, Any], what: str) -> None:
+        """Take in a condition of ``where``, and what it leaves out."""
+        self.data.setdefault("where", {})[column] = kept
+        self.left_out.append(what)
 
 
 def guess(source: Source, said: Columns, found: Guessed) -> None:
@@ -130,6 +150,7 @@ def guess(source: Source, said: Columns, found: Guessed) -> None:
     found.told.append(f"item       column {printable(item)}")
     _guess_time(source, time, rest, said, found)
     _guess_types(source, rest, found)
+    _leave_out_no_hits(source, rest, found)
 
 
 def lists_of(source: Source, said: Columns) -> list[str]:
@@ -205,7 +226,7 @@ def _column(role: str, names: Sequence[str], source: Source) -> str | None:
         return column_of(role, names)
     dates = [name for name in names if _looks_like_times(source, name)]
     dates.sort(key=lambda name: _NO_EVENT.search(plain(name)) is not None)
-    said = column_of(role, names)
+    said = column_of(role, [n for n in names if plain(n) != DATA or _holds_times(source, n)])
     columns = ([said] if said else []) + dates
     # A column with one value alone tells no events apart.
     several = [name for name in columns if source.first(name, _ROWS).n_unique() > 1]
@@ -226,6 +247,14 @@ def _looks_like_times(source: Source, column: str) -> bool:
         return True
     texts = _texts(source, column)
     return len(texts) > 0 and bool(_DATE_LIKE.match(texts[0])) and bool(_formats(texts))
+
+
+def _holds_times(source: Source, column: str) -> bool:
+    """Return whether the first values of a column are dates, or numbers of some unit since 1970."""
+    if _looks_like_times(source, column):
+        return True
+    texts = _texts(source, column)
+    return len(texts) > 0 and bool(_formats(texts)) and _middle(texts) >= _EARLIEST
 
 
 def _guess_time(
@@ -341,6 +370,50 @@ def funnel_of(column: str, types: Sequence[str]) -> list[list[str]]:
         steps = [[code] for code in codes]
     funnel = [[one for one in types if plain(one) in step] for step in steps]
     return funnel if sum(map(bool, funnel)) > 1 else []
+
+
+def is_never_truth(event_type: str) -> bool:
+    """Return whether events of a type say that nobody wanted, or kept, an item.
+
+    Examples
+    --------
+    >>> [is_never_truth(name) for name in ("remove_from_cart", "Refund", "purchase")]
+    [True, True, False]
+    """
+    return plain(event_type) in _NEVER.split()
+
+
+def names_a_step(event_type: str) -> bool:
+    """Return whether a type is called as a step of some funnel is."""
+    return any(plain(event_type) in names.split() for names in _STEPS)
+
+
+def _leave_out_no_hits(source: Source, names: Sequence[str], found: Guessed) -> None:
+    """Leave out rows that a column says to be no hits: below 0, as returns, or 0 of 0 and 1."""
+    flags = list[str]()
+    for name in names:
+        if name == found.data.get("kind") or not has_role(name, ("grade",)):
+            continue
+        texts = source.first(name, _MANY_ROWS).cast(pl.String).to_frame("text")
+        numbers = texts.select(as_number(pl.col("text"), is_text=True)).to_series().drop_nulls()
+        lowest = numbers.min()
+        if set(numbers.unique()) == {0, 1}:
+            flags.append(name)
+        elif isinstance(lowest, float) and lowest < 0:
+            least = 1 if (numbers == numbers.round()).all() else _LEAST
+            why = f"rows with {printable(name)} of 0 or less, such as returns"
+            found.leave_out(name, {"min": least}, why)
+            found.told.append(f"where      {why} ({number_text(lowest)}), are left out")
+    shown = " and ".join(map(printable, flags))
+    if len(flags) == 1:
+        why = f"rows with 0 in {shown}, which says that nothing happened"
+        found.leave_out(flags[0], {"min": 1}, why)
+        found.told.append(f"where      {why}, are left out")
+    elif flags:
+        found.told.append(
+            f"where      {shown} each hold 0 and 1, and every row counts; where = {{ "
+            f"{key(flags[0])} = {{ min = 1 }} }} under [data] would keep those of one of them"
+        )
 
 
 def _guess_types(source: Source, names: Sequence[str], found: Guessed) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.config import Config, GivenSplit
+from harness.config import Config, GivenSplit, TimeSplit
 from harness.core.arrays import Floats, Int32, Int64
 from harness.core.errors import RecommenderError
 from harness.core.exact_sum import Largest, Sums
@@ -186,11 +186,8 @@ def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
     """
     core = yield from core_steps(*config.data.least, len(data.item_ids))
     data = within(core, data)
-    at_the_end = strays.is_at_the_end(config)
-    sums: Any = yield partial(_counts, config, core, late=at_the_end)
-    if at_the_end:
-        late = yield from strays.stray_steps(data, sums["late"], partial(within, core))
-        strays.refuse(config, late)
+    sums: Any = yield partial(_counts, config, core)
+    data = strays.checked(config, data, sums.get("days"))
     true_items.require_types(data, config.evaluation)
     found = split.of_sums(split.divided(data, config.split), sums["split"])
     split.refuse_empty(found, data)
@@ -213,14 +210,14 @@ def within(core: Core | None, part: Dataset) -> Dataset:
     return part if core is None else core.of(part)
 
 
-def _counts(config: Config, core: Core | None, part: Dataset, *, late: bool) -> Sums:
+def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
     part = within(core, part)
     own = split.divided(part, config.split)
     items = counts_of(own.train.item, len(part.item_ids))
     highest = Largest(true_items.highest_grade(part, own, config.evaluation))
     sums: Sums = {"split": split.sums(own), "items": items, "highest": highest}
-    if late:
-        sums = {**sums, "late": strays.late_events(part)}
+    if isinstance(config.split, TimeSplit):
+        return {**sums, "days": strays.by_day(part)}
     if not isinstance(config.split, GivenSplit):
         return sums
     odd = newcomers.odd_keys(newcomers.users_of(part, own.train, own.valid))

@@ -1,43 +1,40 @@
-"""The last events of a log that a long gap cuts off: a window at such an end means nothing.
+"""The events that a long gap cuts off from a log: a window at an end of such events means nothing.
 
-An event of 2037 in a log of 2020 makes the last seven days a window of one user.
+An event of 2037 in a log of 2020 makes the last seven days a window of one user. One of 1970 moves
+no window, but with it the log is fifty years wide, and no gap behind it is long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from harness.config import Config, TimeSplit
-from harness.core import steps
-from harness.core.arrays import Int64
+from harness.core.arrays import Bool, Int64
 from harness.core.errors import DataError, counted
-from harness.core.exact_sum import Sums
-from harness.core.steps import Steps, of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.layout import Layout
 
-_FEW = ((1, 8), (4, 200))
+_HANDFUL = 200
+_FEW = ((1, 8), (4, _HANDFUL))
 """Behind a gap longer than a part of the log before it, fewer than one in so many events are few.
 
 A window of more means something. Events at random times leave a gap as long as all that is before
 it with a chance below 1 % where there are eight others, but in every second log of three. In a log
 of years a gap of a quarter says as much, where less is behind it than a week usually holds.
 """
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Strays:
-    """The last events of a log that many days without any cut off from the rest.
+    """The last or the first events of a log that many days without any cut off from the rest.
 
     Attributes
     ----------
     events, of : int
-        How many they are, and how many the whole log has.
+        How many they are, and how many with the rest.
     rest, days : (int, int)
         The first and the last day of the rest, and of them, in days since 1970.
     """
@@ -50,50 +47,141 @@ class Strays:
     def __str__(self) -> str:
         """Return what they are in a few words."""
         first, last, *days = (str(np.datetime64(day, "D")) for day in (*self.rest, *self.days))
-        on, gap = "on" if days[0] == days[1] else "from", self.days[0] - self.rest[1] - 1
-        return (
-            f"{counted(self.of - self.events, 'event')} run from {first} to {last}, and "
-            f"{counted(self.events, 'event follows', 'events follow')} {on} "
-            f"{' to '.join(dict.fromkeys(days))}, after {counted(gap, 'day')} without any"
-        )
+        on = "on" if days[0] == days[1] else "from"
+        days_on = f"{on} {' to '.join(dict.fromkeys(days))}"
+        rest = f"{counted(self.of - self.events, 'event')} run from {first} to {last}"
+        if self.days < self.rest:
+            gap = counted(self.rest[0] - self.days[1] - 1, "day")
+            are = counted(self.events, "event is", "events are")
+            return f"{rest}, and {are} {days_on}, before {gap} without any"
+        gap = counted(self.days[0] - self.rest[1] - 1, "day")
+        follow = counted(self.events, "event follows", "events follow")
+        return f"{rest}, and {follow} {days_on}, after {gap} without any"
+
+    @property
+    def are_a_handful(self) -> bool:
+        """Whether they are less than a week usually holds: mistakes, and no season."""
+        return self.events * _HANDFUL < self.of
 
     def left_out(self, layout: Layout) -> str:
-        """Return the condition that leaves them out; empty where tables name times otherwise."""
+        """Return the condition that leaves them out; empty where no condition can."""
+        if self.days < self.rest:
+            return layout.where_with(time={"since": self.rest[0] * DAY_US})
         return layout.where_with(time={"until": (self.rest[1] + 1) * DAY_US - 1})
 
     def kept(self, layout: Layout) -> str:
-        """Return the condition that says that they are meant."""
+        """Return the condition that says that the last events are meant."""
         return layout.where_with(time={"until": (self.days[1] + 1) * DAY_US - 1})
 
 
-def strays_of(data: Dataset) -> Strays | None:
-    """Return the events that are cut off at the end of a log; None where none are."""
-    return steps.found(stray_steps(data, late_events(data)), of_one(data))
+def strays_of(data: Dataset, days: Int64) -> tuple[Strays | None, Strays | None]:
+    """Return the first and the last events of a log that are cut off, where any are.
+
+    Parameters
+    ----------
+    data : Dataset
+        Whose span is that of the log.
+    days : int64 array
+        What `by_day` returns, of all parts.
+    """
+    occupied = np.flatnonzero(days)
+    counts, on = days[occupied], occupied + data.times[0] // DAY_US
+    (start, stop), ends = _between_longest(on, counts), None
+    while ends != (start, stop):  # without the one end, gaps at the other are wider than the rest
+        ends = start, stop
+        stop = start + _rest(on[start:stop], counts[start:stop])
+        start = stop - _rest(-on[start:stop][::-1], counts[start:stop][::-1])
+    rest, events = (int(on[start]), int(on[stop - 1])), int(counts[start:stop].sum())
+
+    def cut_off(part: slice) -> Strays | None:
+        own = int(counts[part].sum())
+        if own == 0:
+            return None
+        return Strays(own, own + events, rest, (int(on[part][0]), int(on[part][-1])))
+
+    return cut_off(slice(start)), cut_off(slice(stop, None))
 
 
-def refuse_strays(config: Config, data: Dataset) -> None:
-    """Raise DataError where a config takes its window from the end of a log that has strays."""
-    if is_at_the_end(config):
-        refuse(config, strays_of(data))
+def _between_longest(on: Int64, counts: Int64) -> tuple[int, int]:
+    """Return where the days between the longest gaps begin and end, if these cut off both ends.
+
+    Each of two such ends makes the rest of the other one wide: 1970 and 2037 around 2003.
+    """
+    if len(on) == 1:
+        return 0, 1
+    total, gap, ahead = counts.sum(), np.diff(on) - 1, np.cumsum(counts)[:-1]
+    few = min(share for _, share in _FEW)
+    first, last = (np.where(n * few < total, gap, 0).argmax() for n in (ahead, total - ahead))
+    rest = on[last] - on[min(first + 1, last)] + 1
+    events = np.array([ahead[first], total - ahead[last]])
+    if first < last and _cut_off(gap[[first, last]], rest, events, total).all():
+        return int(first) + 1, int(last) + 1
+    return 0, len(on)
+
+
+def _rest(on: Int64, counts: Int64) -> int:
+    """Return how many of some days are before a gap that cuts the others off, or all."""
+    total, gap, rest = counts.sum(), np.diff(on) - 1, on[:-1] - on[0] + 1
+    cut_off = _cut_off(gap, rest, total - np.cumsum(counts)[:-1], total)
+    return int(cut_off.argmax()) + 1 if cut_off.any() else len(on)
+
+
+def _cut_off(gap: Int64, rest: Int64, events: Int64, total: Int64) -> Bool:
+    """Return which gaps beside a rest of so many days cut off so few of all events."""
+    found = np.zeros(len(gap), np.bool_)
+    for part, share in _FEW:
+        found |= (gap * part > rest) & (events * share < total)
+    return found
+
+
+def by_day(part: Dataset) -> Int64:
+    """Return how many events a part has on each day of the span of the log."""
+    first, last = (time // DAY_US for time in part.times)
+    days, time = np.zeros(last - first + 1, np.int64), part.events.time
+    for start in range(0, len(time), _BLOCK):
+        days += np.bincount(time[start : start + _BLOCK] // DAY_US - first, minlength=len(days))
+    return days
+
+
+def checked(config: Config, data: Dataset, days: Int64 | None = None) -> Dataset:
+    """Return a log with a note on its first events, where these are cut off.
+
+    Parameters
+    ----------
+    days : int64 array, optional
+        What `by_day` returns, of all parts; those of the data by default.
+
+    Raises
+    ------
+    DataError
+        A config takes its window from the end of the log, and the last events are cut off.
+    """
+    if not isinstance(config.split, TimeSplit):
+        return data
+    early, late = strays_of(data, by_day(data) if days is None else days)
+    layout = config.layout()
+    if late is not None and is_at_the_end(config):
+        _refuse(layout, late)
+    if early is None:
+        return data
+    where, them = early.left_out(layout), "it" if early.events == 1 else "them"
+    cure = f"{where} leaves {them} out" if where else f"remove {them} from the files of the log"
+    note = f"{early}: if a missing time was written as 0 or as a default, {cure}"
+    return replace(data, notes=(*data.notes, note))
 
 
 def is_at_the_end(config: Config) -> bool:
-    """Return whether a window is at the end of the log, wherever that is.
+    """Return whether the log ends where its events do.
 
     A config that itself says with ``where`` when the log ends is taken at its word.
     """
-    if not isinstance(config.split, TimeSplit):
-        return False
     tables = config.layout().events
     bounds = (one for table in tables for one in table.where if one.column == table.time)
     return not any(one.until is not None or one.high < np.inf or one.among for one in bounds)
 
 
-def refuse(config: Config, strays: Strays | None) -> None:
-    """Raise DataError where there are any, with what leaves them out and what keeps them."""
-    if strays is None:
-        return
-    layout = config.layout()
+def _refuse(layout: Layout, strays: Strays) -> None:
+    """Raise DataError with what leaves the last events out, and what keeps them."""
     left_out, kept = strays.left_out(layout), strays.kept(layout)
     times, them = ("its time is", "it") if strays.events == 1 else ("their times are", "them")
     cure = f"if {times} wrong, {left_out} leaves {them} out"
@@ -101,54 +189,3 @@ def refuse(config: Config, strays: Strays | None) -> None:
     if not left_out:
         cure = f"if {times} wrong, remove {them} from the files of the log"
     raise DataError(f"{strays}; a window at the end of this log means nothing\n{cure}")
-
-
-def late_events(part: Dataset) -> Int64:
-    """Return how many events are in the last fifth of the span of the log, and how many in all.
-
-    What is cut off by a gap longer than a quarter of the rest leaves no others there.
-    """
-    low, high = part.times
-    late = np.count_nonzero(part.events.time > high - (high - low) // 5)
-    return np.array([late, len(part.events)])
-
-
-def stray_steps(
-    data: Dataset, late: Int64, within: Callable[[Dataset], Dataset] = lambda part: part
-) -> Steps[Dataset, Strays | None]:
-    """Yield a step where there may be events that are cut off; return them.
-
-    Parameters
-    ----------
-    late : int64 array, (2,)
-        What `late_events` returns, of all parts.
-    within : callable
-        Takes what is evaluated from a part.
-    """
-    few, events = late.tolist()
-    if few * min(share for _, share in _FEW) >= events:
-        return None
-    total: Any = yield partial(_by_day, data.times, within)
-    days, first = total["days"], data.times[0] // DAY_US
-    occupied = np.flatnonzero(days)
-    before, after = occupied[:-1], occupied[1:]
-    behind = events - np.cumsum(days)[before]
-    gap, rest = after - before - 1, before + 1
-    cut_off = np.zeros(len(gap), np.bool_)
-    for part, share in _FEW:
-        cut_off |= (gap * part > rest) & (behind * share < events)
-    if not cut_off.any():
-        return None
-    cut = int(cut_off.argmax())
-    return Strays(
-        events=int(behind[cut]),
-        of=events,
-        rest=(first, first + int(before[cut])),
-        days=(first + int(after[cut]), first + int(occupied[-1])),
-    )
-
-
-def _by_day(span: tuple[int, int], within: Callable[[Dataset], Dataset], part: Dataset) -> Sums:
-    first, last = (time // DAY_US for time in span)
-    days = within(part).events.time // DAY_US - first
-    return {"days": np.bincount(days, minlength=last - first + 1)}

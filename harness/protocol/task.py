@@ -22,10 +22,10 @@ from harness.data.naming import is_in_database, is_one_file
 from harness.metrics import USUAL, Metric, parse
 from harness.metrics.grades import refuse_grades
 from harness.models.base import Train
+from harness.protocol import strays
 from harness.protocol.evaluation_set import EvaluationSet, build
 from harness.protocol.k_core import core_of
 from harness.protocol.split import Split, split
-from harness.protocol.strays import refuse_strays
 from harness.protocol.true_items import highest_grade
 
 _log = logging.getLogger(__name__)
@@ -130,7 +130,7 @@ def task_on(config: Config, data: Dataset, clock: Clock, *, progress: bool = Fal
         steps("making the evaluation set", 3, " steps", progress) as bar,
         noted(data),
     ):
-        refuse_strays(config, data)
+        data = strays.checked(config, data)
         parts = split(data, config.split)
         bar.update()
         return task_of(config, data, parts, bar.update)

@@ -7,7 +7,7 @@ rows or a file a task. What Spark alone can read it reads, and workers make even
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -20,7 +20,7 @@ from harness.core.errors import DataError, UsageError
 from harness.core.parquet import UNREADABLE
 from harness.core.random import id_hashes
 from harness.data import bucketing, dataset, parts
-from harness.data.event_reader import EventReader, within_times
+from harness.data.event_reader import EventReader
 from harness.data.event_types import EventType, in_order
 from harness.data.layout import Layout
 from harness.data.naming import Part, absolute, parts_of
@@ -48,7 +48,7 @@ PIECE_ROWS = 1 << 23
 """Of a Parquet file, for one task."""
 _PART_ROWS = 1 << 23
 USERS, ITEMS, HASHES, KINDS = "users", "items", "hashes", "kinds"
-_EVENTS, _SPAN, _ROWS, _LEFT_OUT = "events", "span", "rows", "left_out"
+_EVENTS, _SPAN, _ROWS, _LEFT_OUT, _LOWS = "events", "span", "rows", "left_out", "lows"
 
 
 class Read(NamedTuple):
@@ -121,6 +121,7 @@ def read(spark: SparkSession, layout: Layout, count: int | None) -> Read:
     HarnessError
         A file, table, column or value that cannot be used; rows in an order that Spark has not.
     """
+    layout = replace(layout, events=tuple(remote.watching(spark, of) for of in layout.events))
     pieces = list(_pieces(layout))
     tables = {at: layout.events[p.table] for at, p in enumerate(pieces) if p.part is None}
     given = {at: remote.frame(spark, of.table, of.columns) for at, of in tables.items()}
@@ -201,7 +202,9 @@ def _summary(
             else:
                 reader.rows[number] += facts[_ROWS]
                 reader.left_out[number] += facts[_LEFT_OUT]
-        reader.refuse_none(number, table)
+                for column, low in facts[_LOWS].items():
+                    reader.add_low(number, column, *low)
+        reader.check(number, table)
     refuse_first(words for _, words in told)
     lows, highs = zip(*(facts[_SPAN] for facts in found), strict=True)
     events = sum(facts[_EVENTS] for facts in found)
@@ -271,10 +274,7 @@ def _rows(
         if batch is None:
             remote.refuse_bad(table.table.name, frame, typed.rules, table.where)
             raise DataError(f"{table.table.name}: has an empty value")
-        batch = within_times(table, batch)
-        reader.rows[number] += frame.height
-        reader.left_out[number] += batch.left_out
-        yield number, batch
+        yield number, reader.counted(number, batch)
 
 
 def _parts(layout: Layout, division: Division, at: int, number: int, given: _Events) -> Batches:
@@ -290,7 +290,7 @@ def _parts(layout: Layout, division: Division, at: int, number: int, given: _Eve
             facts = {_EVENTS: events, _SPAN: read.span, KINDS: read.kinds}
             yield from rows(at, None, facts)
         counted = {_ROWS: reader.rows[number], _LEFT_OUT: reader.left_out[number]}
-        yield from rows(at, None, counted)
+        yield from rows(at, None, {**counted, _LOWS: reader.lows[number]})
 
     return attempted(at, work)
 

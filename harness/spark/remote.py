@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harness.core.errors import DataError, UsageError, suggest
-from harness.data import times
+from harness.data import times, watched
 from harness.data.conditions import Condition
 from harness.data.json_source import SUFFIXES
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Table
@@ -88,6 +88,19 @@ def _text(spark: SparkSession, table: Table) -> DataFrame:
 def events(spark: SparkSession, table: EventTable) -> DataFrame:
     """Return the columns of a log that are read."""
     return frame(spark, table.table, table.columns)
+
+
+def watching(spark: SparkSession, table: EventTable) -> EventTable:
+    """Return a table of events with the columns that are watched, where Spark reads it."""
+    if not table.table.remote:
+        return table
+    found = whole(spark, table.table)
+
+    def first(name: str, rows: int) -> pl.Series:
+        text = _column(name).cast("string")
+        return pl.Series([row[0] for row in found.select(text).head(rows)], dtype=pl.String)
+
+    return watched.watching(table, found.columns, first)
 
 
 def pattern(found: DataFrame, column: str | None, time_format: str) -> str | None:

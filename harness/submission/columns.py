@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.core.column_names import column_of, has_role, is_index, plain
+from harness.core.column_names import DATA, column_of, has_role, is_index, plain
 from harness.delimited.stream import Refused
 
 _NEVER = ("usage", "rank", "score")
@@ -17,8 +17,8 @@ def users_and_items(
     """Return the columns of the users and of the items, or of lists of items.
 
     Names decide. Two columns without a telling name are the user and the items, in this order.
-    Indexes, times, ranks and scores are neither. The id of an order and a grade are one of the two
-    only if nothing else is.
+    Indexes, times, ranks and scores are neither. The id of an order, a grade and ``data``, which
+    may be dates, are one of the two only if nothing else is.
 
     Parameters
     ----------
@@ -40,11 +40,13 @@ def users_and_items(
     --------
     >>> users_and_items(["Unnamed: 0", "movieId", "userId", "score"])
     ('userId', 'movieId')
-    >>> users_and_items(["id", "prediction"])
-    ('id', 'prediction')
+    >>> users_and_items(["id", "prediction"]), users_and_items(["user", "data"])
+    (('id', 'prediction'), ('user', 'data'))
     """
     names = [name.strip() for name in header]
     free = [name for name in names if name not in (user, item) and not _neither(name)]
+    if len(free) < (user is None) + (item is None):
+        free += [name for name in names if plain(name) == DATA and name not in (user, item)]
     user = user or column_of("user", free)
     free = [name for name in free if name != user]
     if user is None and item is None and len(free) == 2 and column_of("list", free):

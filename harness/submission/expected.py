@@ -221,8 +221,11 @@ class Against:
             with suppress(DataError):  # what cannot be read is found again, and told
                 wanted = of_competition(header, first)
         if wanted is None:
-            with self._no_header(header):
+            try:
                 wanted = of_header(header, named)
+            except Refused as error:
+                ids = list(compress(header, self.users.has(header)))
+                raise (Refused("header", ids[0]) if ids else error) from None
         wanted = replace(wanted, between=self.between or wanted.between)
         if len(self.users) > 0:  # they tell what ids look like
             wanted = replace(wanted, letters="", length=0)
@@ -243,17 +246,6 @@ class Against:
         if self.long and not (wanted.order or wanted.prescribed or self.in_row_order):
             wanted = scored(wanted, header)
         return replace(wanted, long=wanted.long or self.long)
-
-    @contextmanager
-    def _no_header(self, header: Sequence[str]) -> Iterator[None]:
-        """Say that a header is none, where it holds a user, and not that columns are unclear."""
-        try:
-            yield
-        except Refused:
-            ids = list(compress(header, self.users.has(header)))
-            if ids:
-                raise Refused("header", ids[0]) from None
-            raise
 
     def _refuse_other_roles(self, user: str, items: str) -> None:
         """Raise UsageError where a column of the lists holds something else in the solution."""

@@ -196,24 +196,21 @@ def _differ(users: Int32, codes: Int32) -> bool:
 
 
 def refuse_unsaid(found: File, named: Named | None) -> None:
-    """Raise DataError where a further column may tell lists of a user apart, or order the rows.
+    """Raise HarnessError where a further column may tell lists apart, or order a user's rows.
 
     Nothing else is known to be wrong with such a table, which is read without being validated.
     """
+    from harness.metrics.inputs.order import refuse_models  # it takes Polars
+
     table = found.table
+    refuse_models(table)
     said = "number" in table.names or (named is not None and named.row_order)
-    if table.wide or table.meaning == "rank":
+    if table.wide or said:
         return
-    users = found.frame[table.names["user"]]
     for column in found.frame:
-        if column.name in table.names.values() or is_index(column.name):
-            continue
-        several = (
-            is_called(column.name, "model")
-            and users.to_frame().with_columns(column).n_unique() > users.n_unique()
-        )
-        if several or (not said and _holds_numbers(column)):
-            rule, name = RULES["SUB114" if several else "SUB111"], shown(column.name)
+        further = column.name not in table.names.values() and not is_index(column.name)
+        if further and _holds_numbers(column):
+            rule, name = RULES["SUB111"], shown(column.name)
             says = rule.says.format(value=name)
             raise DataError(f"{found.path}: {says}; {rule.hint.format(quoted=shlex.quote(name))}")
 

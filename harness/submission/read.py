@@ -15,6 +15,7 @@ from harness.core.arrays import Bool
 from harness.core.column_names import column_of, has_role
 from harness.core.errors import DataError, printable, row_text, suggest
 from harness.data import layout
+from harness.data.conditions import BOOLEANS
 from harness.data.table_files import sources
 from harness.data.text_source import TextSource
 from harness.delimited.stream import Refused, opened
@@ -25,11 +26,6 @@ from harness.submission.columns import users_and_items
 from harness.submission.expected import unreadable
 from harness.submission.format import NAMES, NO_GRADE, Named, Separators, TrueColumns
 
-_BOOLEANS = {
-    word: number
-    for words, number in (("true yes", "1"), ("false no", "0"))
-    for word in (*words.split(), *words.title().split(), *words.upper().split())
-}
 USAGES = ("Public", "Private", "Ignored")
 
 
@@ -234,7 +230,7 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
 def _as_numbers(column: pl.Series) -> pl.Series:
     """Return the numbers of a column, true and false as 1 and 0; nothing else."""
     if column.dtype == pl.String:
-        column = column.str.strip_chars().replace(_BOOLEANS).str.replace(",", ".", literal=True)
+        column = column.str.strip_chars().replace(BOOLEANS).str.replace(",", ".", literal=True)
     elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
         return pl.Series(dtype=pl.Float64)
     return column.cast(pl.Float64, strict=False).fill_nan(None).drop_nulls()
@@ -405,7 +401,7 @@ def _numbers(path: Path, column: pl.Series, place: Callable[[int], str]) -> pl.S
         return column.cast(pl.Int64)
     if column.dtype != pl.String:
         return column
-    text = column.str.strip_chars().replace(_BOOLEANS)
+    text = column.str.strip_chars().replace(BOOLEANS)
     numbers = text.cast(pl.Int64, strict=False)
     if numbers.null_count() > column.null_count():
         numbers = text.cast(pl.Float64, strict=False)

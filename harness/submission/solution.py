@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from harness.core.column_names import divides, is_called, is_index
+from harness.core.column_names import is_index
 from harness.core.errors import DataError, counted, printable
 from harness.metrics import Judgments
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.lists import read_truth
+from harness.metrics.inputs.order import kinds_in
 from harness.protocol.truth import Solution
 from harness.submission.format import NAMES, TrueColumns
 from harness.submission.read import File, read_truth_file
@@ -58,11 +59,6 @@ def of_file(
     keep = ~leaderboards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
         raise DataError(f"{file.path}: every user is Ignored, so there is nobody to evaluate")
-    further = [
-        column
-        for column in file.frame
-        if column.name not in (*file.table.names.values(), "Usage") and not is_index(column.name)
-    ]
     judgments = judgments.pick(keep)
     averaged = None if keep_users_without_items else np.asarray(judgments.relevant) > 0
     if averaged is not None and not averaged.any():
@@ -79,37 +75,28 @@ def of_file(
         ignored=users.filter(pl.Series(~keep)),
         repeated=repeated,
         between=file.between,
-        shape=_shape(file, judgments, further),
+        shape=_shape(file, judgments),
         columns=(user, item, *file.frame.columns),
-        doubts=tuple(_doubts(further)),
+        doubts=tuple(f"{name} ({_some(values)})" for name, values in kinds_in(file.table)),
     )
 
 
-def _doubts(further: Sequence[pl.Series]) -> Iterator[str]:
-    """Yield the columns that have rows of several kinds, and what they hold."""
-    for column in further:
-        if column.dtype.is_nested() or not is_called(column.name, "kind", "part"):
-            continue
-        values = column.cast(pl.String, strict=False).drop_nulls().unique().sort()
-        if divides(column.name, values):
-            yield f"{column.name} ({_some(values)})"
-
-
-def _some(names: Sequence[str] | pl.Series) -> str:
+def _some(names: Sequence[str]) -> str:
     """Return the first of some names, and how many there are beside."""
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return ", ".join(map(printable, names[:_SHOWN])) + more
 
 
-def _shape(file: File, judgments: Judgments, further: Sequence[pl.Series]) -> str:
+def _shape(file: File, judgments: Judgments) -> str:
     """Return how true items were read, of how many users they are, and what was not read."""
     lists = file.table.wide and bool((np.asarray(judgments.truth.sizes) > 1).any())
     form = f"lists with {NAMES[file.between]} between items" if lists else "one row an item"
     number = file.table.names.get("number")
     graded = f', grades in column "{printable(number)}"' if number else ""
     users = counted(len(judgments.truth.sizes), "user")
-    names = _some([column.name for column in further])
-    return f"{form}{graded}, {users}" + (f"; not read: {names}" if names else "")
+    own = (*file.table.names.values(), "Usage")
+    further = [name for name in file.frame.columns if name not in own and not is_index(name)]
+    return f"{form}{graded}, {users}" + (f"; not read: {_some(further)}" if further else "")
 
 
 _SHOWN = 4

@@ -13,8 +13,8 @@ from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.core.progress import Clock
 from harness.data.dataset import Dataset, Events
 from harness.experiment.folds import require_room, require_windows
+from harness.protocol import strays
 from harness.protocol.split import by_time, end_of, refuse_empty, split
-from harness.protocol.strays import refuse_strays
 from harness.protocol.task import Task, log_evaluation_set, read, task_of
 
 
@@ -93,13 +93,13 @@ def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, i
     with ThreadPoolExecutor(1) as background:
         data = read(first, background, progress, rule)
     require_windows(config, data)
-    refuse_strays(first, data)
+    strays.checked(first, data)
     outer = split(data, first.split)
     known = past(data, outer.train)
     end = outer.cutoff if isinstance(first.split, TimeSplit) else None
     if isinstance(rule, TimeSplit):
         if end is None:
-            refuse_strays(first.model_copy(update={"split": rule}), known)
+            strays.checked(first.model_copy(update={"split": rule}), known)
         inner_end = end_of(known, rule) if end is None else end
         require_room(
             rule, known, inner_end, f"{config.file}: the inner split of train, [tune] split"

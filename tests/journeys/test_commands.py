@@ -119,6 +119,7 @@ REFUSED = {
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
     f"synth hm --out {'a' * 300} --users 20": "aaa: cannot be written: File name too long",
     "init log.csv -o log.csv": "is read by this command and never",
+    "score one --k 3 --strict": "a file of lists, not with a run: leave them out",
     # Options that are gone: what to do instead.
     "validate lists.csv --engine spark": "--engine was removed; leave it out",
     "score lists.csv --master local[2]": "harness.spark.evaluate(predictions, truth, metrics)",
@@ -280,7 +281,7 @@ def test_init_of_a_log_that_no_run_can_begin_on(harness: Cli) -> None:
     small.write(Path(), {"once.csv": "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-02\n"})
     status, out, err = harness("init", "once.csv")
     assert (status, "written to once.toml" in out, "next" in out) == (1, True, False)
-    assert err.startswith("nobody can be evaluated so: ")
+    assert err.startswith("no run can begin so: ")
 
 
 # --quiet, --verbose and the log.

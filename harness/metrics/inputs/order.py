@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +16,7 @@ from harness.metrics.inputs.cells import missing
 from harness.metrics.inputs.frame import Table, as_polars, type_of
 
 if TYPE_CHECKING:
-    from harness.metrics.inputs.frame import Column
+    from harness.metrics.inputs.frame import Column, Frame
 
 RANK_NAMES: Final = frozenset({"rank", "ranks", "ranking"})
 SCORE_NAMES: Final = frozenset(
@@ -98,7 +99,7 @@ def refuse_models(table: Table) -> None:
     if table.frame is None or table.wide or table.meaning == "rank":  # no rank stands twice
         return
     user = table.names["user"]
-    for name in _called(table, "model"):
+    for name in _called(table.frame, table, "model"):
         rows = as_polars(table.frame.select(user, name), table.role)
         if rows.n_unique() > rows[user].n_unique():
             raise UsageError(
@@ -108,28 +109,33 @@ def refuse_models(table: Table) -> None:
             )
 
 
-def check_kinds(table: Table) -> None:
-    """Warn of rows of several event types, or parts of the data, which count all."""
+def kinds_in(table: Table) -> Iterator[tuple[str, list[str]]]:
+    """Yield the further columns of event types, or of parts of the data, and what they hold."""
     if table.frame is None:
         return
-    for name in _called(table, "kind", "part"):
+    for name in _called(table.frame, table, "kind", "part"):
         cells = as_polars(table.frame.select(name), table.role)[name]
         if cells.dtype.is_nested():
             continue
         values = cells.cast(pl.String, strict=False).drop_nulls().unique().sort().to_list()
         if divides(name, values):
-            first = ", ".join(map(_quoted, values[:_NAMED]))
-            warnings.warn(
-                f"{table.role}: column {_quoted(name)} holds {first}, but every row counts as a "
-                "true item; give the rows that are true alone, without the column",
-                stacklevel=CALLER,
-            )
+            yield name, values
 
 
-def _called(table: Table, *roles: str) -> list[str]:
+def check_kinds(table: Table) -> None:
+    """Warn of rows of several event types, or parts of the data, which count all."""
+    for name, values in kinds_in(table):
+        warnings.warn(
+            f"{table.role}: column {_quoted(name)} holds {', '.join(map(_quoted, values[:_NAMED]))}"
+            ", but every row counts as a true item; give the rows that are true alone, without the "
+            "column",
+            stacklevel=CALLER,
+        )
+
+
+def _called(frame: Frame, table: Table, *roles: str) -> list[str]:
     """Return the further columns that are called as those of a role are."""
-    columns = [] if table.frame is None else table.frame.columns
-    further = [n for n in columns if isinstance(n, str) and n not in table.names.values()]
+    further = [n for n in frame.columns if isinstance(n, str) and n not in table.names.values()]
     return [name for name in further if is_called(name, *roles)]
 
 

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import small
 from conftest import Cli, refusal, tells
@@ -81,6 +82,17 @@ def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> 
         run(settings, tmp_path / "run", buckets=2)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run").exists()
+
+
+def test_held_out_rows_in_doubt_are_refused_as_they_are_here(spark: Any, tmp_path: Path) -> None:
+    given = {"strategy": "given", "valid": "log.parquet"}
+    settings = small.config(tmp_path, log=small.MANY, split=given)
+    pl.read_csv(small.MANY.encode()).write_parquet(tmp_path / "log.parquet")
+    with refusal(DataError, 'column "stars" holds 0 or less in') as here:
+        run_locally(settings)
+    with pytest.raises(DataError) as there:
+        run(settings, tmp_path / "run", buckets=2)
+    assert str(there.value) == str(here.value)
 
 
 def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:

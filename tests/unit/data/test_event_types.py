@@ -61,7 +61,7 @@ def test_rows_that_are_left_out_are_counted(tmp_path: Path, events: str) -> None
     for where, items, note in cases:
         data = read(tmp_path, where=where, events=events)
         assert [event[1] for event in typed(data)] == items
-        assert data.notes == (f"{events}: {4 - len(items)} of 4 rows left out (kept: {note})",)
+        assert data.notes[0] == f"{events}: {4 - len(items)} of 4 rows left out (kept: {note})"
 
 
 @ALL
@@ -133,7 +133,8 @@ def test_empty_in_parquet(tmp_path: Path) -> None:
 def test_a_given_split_tells_its_tables_apart_and_not_its_types(tmp_path: Path) -> None:
     small.write(tmp_path, {"later.csv": LOG})
     split = {"strategy": "given", "valid": "later.csv"}
-    data = load(small.config(tmp_path, log=LOG, split=split, data={"kind": "event"}).layout())
+    keys = {"kind": "event", "value": "stars"}
+    data = load(small.config(tmp_path, log=LOG, split=split, data=keys).layout())
     assert data.kinds == ("cart", "sale", "view") * 2
     assert data.valid_kinds == (3, 4, 5)
 

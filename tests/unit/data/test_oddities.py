@@ -4,11 +4,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import small
+from conftest import refusal
 from event_files import TWO_TABLES
 
 from harness import config as config_
+from harness.core.errors import DataError
 from harness.data import bucketing
 from harness.data.buckets import prepared
 from harness.data.loading import load
@@ -109,3 +112,84 @@ def test_rows_in_the_order_of_the_file_are_compared_by_value_too(tmp_path: Path)
     layout = small.config(tmp_path, log=log, split=last, data={"value": "stars"}).layout()
     (note,) = load(layout).notes
     assert note.startswith("1 of 3 events is equal to another one (the same user, item, time and v")
+
+
+def bought(column: str, values: str) -> str:
+    """Return a log with such values in a further column."""
+    rows = [f"ann,{n},2020-01-0{n},{value}" for n, value in enumerate(values.split(), 1)]
+    return "".join(f"{row}\n" for row in [f"{HEAD},{column}", *rows])
+
+
+def where_of(hint: str) -> dict[str, Any]:
+    """Return the condition of a hint."""
+    return dict(tomllib.loads(hint[hint.index("where") :].partition(" under [data]")[0])["where"])
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize(
+    ("column", "values", "told", "least"),
+    [
+        ("Quantity", "2 -6 0.5 -1", "of 4 events 2 have", 0.5),
+        ("is_click", "0 1 1", "of 3 events 1 has", 1),
+        ("label", "True False", "of 2 events 1 has", 1),
+        # None is above 0; no number among them; names of other things.
+        ("units", "0 0", "of 2 events 2 have", None),
+        ("label", "x y", "", None),
+        ("price", "0 1", "", None),
+    ],
+)
+def test_rows_that_may_be_no_hits_are_noted_with_what_leaves_them_out(
+    tmp_path: Path, form: str, column: str, values: str, told: str, least: float | None
+) -> None:
+    log = bought(column, values)
+    frame = pl.read_csv(log.encode())
+    frame.write_parquet(tmp_path / "log.parquet")
+    frame.write_ndjson(tmp_path / "log.jsonl")
+    (*_, note) = ("", *notes(tmp_path, log, events=f"log.{form}"))
+    assert note.startswith(f'{told} 0 or less in column "{column}", and each' if told else "")
+    if least is None:
+        assert note.endswith("remove these from the files of the log" if told else "")
+        return
+    where = where_of(note)
+    assert where == {column: {"min": least}}
+    (note,) = notes(tmp_path, log, events=f"log.{form}", where=where)
+    assert note.endswith(f"rows left out (kept: {column} >= {least})")
+
+
+def test_a_config_that_names_such_a_column_is_taken_at_its_word(tmp_path: Path) -> None:
+    """Of all of them; nor is said what a condition on a column of ids leaves out."""
+    log = bought("Quantity,liked", "2,0 -6,1 1,0")
+    for keys in ({"value": "Quantity"}, {"where": {"Quantity": {"empty": False}}}):
+        assert notes(tmp_path, log, **keys) == ()
+    log = bought("Quantity", "2 -6 1")
+    (note,) = notes(tmp_path, log, where={"item": {"not": ["2"]}})
+    assert note.startswith("log.csv: 1 of 3 rows left out")
+
+
+@pytest.mark.parametrize(
+    ("train", "cures"),
+    [
+        (bought("label", "1 0"), ["leaves such rows out of both", "are not true", "says so"]),
+        (bought("score", "3 3"), ["remove these rows from the file"]),
+    ],
+)
+def test_held_out_rows_that_may_be_no_hits_are_refused(
+    tmp_path: Path, train: str, cures: list[str]
+) -> None:
+    """Each of the hints does what it says."""
+    small.write(tmp_path, {"later.csv": bought("label", "1 0 1")})
+    split = {"strategy": "given", "valid": "later.csv"}
+
+    def held_out(**data: Any) -> int:
+        found = load(small.config(tmp_path, log=train, split=split, data=data).layout())
+        return int((found.events.kind == 1).sum())
+
+    words = 'later.csv: column "label" holds 0 or less in 1 of 3 events, which may say that an item'
+    with refusal(DataError, words, *cures) as caught:
+        held_out()
+    _, *hints = str(caught.value).splitlines()
+    assert len(hints) == len(cures)
+    if len(hints) > 1:
+        assert held_out(where=where_of(hints[0])) == 2
+        assert held_out(**tomllib.loads(hints[1].split(", ")[1].partition(" under")[0])) == 3
+        assert held_out(where=where_of(hints[2])) == 3

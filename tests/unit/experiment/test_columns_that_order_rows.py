@@ -8,7 +8,7 @@ import pytest
 from conftest import refusal
 
 import harness
-from harness.core.errors import DataError
+from harness.core.errors import HarnessError
 from harness.experiment.submissions import SubmissionError
 from harness.experiment.submitted_lists import lists_on_terms
 from harness.experiment.terms import Terms
@@ -48,10 +48,10 @@ def test_what_may_order_rows_is_asked_for_and_nothing_else(
     write(content)
     problems = harness.validate("long.csv", **BY).problems
     assert [(problem.code, problem.value) for problem in problems] == [(code, column)]
-    step = {"SUB111": "--row-order", "SUB114": "a file for each"}.get(code)
+    step = {"SUB111": "--row-order", "SUB114": "where all rows are one list"}.get(code)
     with pytest.raises(SubmissionError, match=code) if step else nullcontext():
         harness.score("long.csv", **BY, force=step is None)
-    with refusal(DataError, step) if step else nullcontext():
+    with refusal(HarnessError, step) if step else nullcontext():
         lists_on_terms(Path("long.csv"), Terms.of(**BY))
 
 

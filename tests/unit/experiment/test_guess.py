@@ -117,6 +117,11 @@ def test_a_later_row_that_is_written_otherwise_is_named(tmp_path: Path) -> None:
          "user_id,track_id,ts"),
         ("cust_id,ean,birthday,sent", "{user},{item},1980-05-{day:02},2020-01-{day:02}",
          "cust_id,ean,sent"),
+        # In Italian a date, in English anything.
+        ("cliente,articulo,data", ROW, "cliente,articulo,data"),
+        ("user,item,data", "{user},{item},15778368{day:02}", "user,item,data"),
+        ("user,data,when,item", "{user},x{day},2020-01-{day:02},{item}", "user,item,when"),
+        ("user,item,data,sent", "{user},{item},{day},2020-01-{day:02}", "user,item,sent"),
         ("CustomerID,StockCode,date,InvoiceDate", "{user},{item},2020-01-01,2020-01-{day:02}",
          "CustomerID,StockCode,InvoiceDate"),
     ],
@@ -178,12 +183,15 @@ def test_what_is_odd_or_guessed_by_values_is_said(tmp_path: Path, text: str, wor
 
 
 def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
-    """The first thousand rows are plays; the others are rare, and not to be lost."""
+    """The first thousand rows are plays; the other is rare, and not to be lost."""
     views = log("user,item,time,event", f"{ROW},play") + "u1,i1,2020-01-30,play\n" * 1200
-    values, told = guessed(tmp_path, views + "u1,i2,2020-01-30,skip\n")
+    values, told = guessed(tmp_path, views + "u1,i2,2020-01-30,like\n")
     assert values["data"]["kind"] == "event"
-    assert values["evaluation"]["hits"] == ["play", "skip"]
-    assert "kind       column event, with play, skip: all count as hits" in told
+    assert values["evaluation"]["hits"] == ["play", "like"]
+    assert (
+        "kind       column event, with play, like: all count as hits, as their names do not say "
+        "which is a sale; [evaluation] hits takes fewer"
+    ) in told
     rare = "".join(f"u1,i1,2020-01-30,t{n}\n" for n in range(30))  # words of all sorts are no types
     values, _ = guessed(tmp_path, views + rare)
     assert "kind" not in values["data"]
@@ -203,8 +211,13 @@ def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
         ("action_type", "0 1 2 3", "2"),
         ("action", "click order sale", "order sale"),
         # One step, words of another kind, and codes of no column that is known are no funnel.
-        ("event", "purchase return", "purchase return"),
+        ("event", "purchase save", "purchase save"),
         ("event", "play like", "play like"),
+        # What nobody took, or gave back, is none.
+        ("event", "purchase return Refund", "purchase"),
+        ("action", "like dislike play", "like play"),
+        ("action", "skip impression click", "click"),
+        ("event", "impression view remove_from_cart cart", "cart"),
         ("type", "1 2 3", "1 2 3"),
     ],
 )
@@ -219,13 +232,14 @@ def test_only_the_last_step_of_a_funnel_is_truth(
     assert (found.fault, set(values["evaluation"]["hits"])) == ("", set(hits.split()))
     (line,) = (line for line in found.text.splitlines() if line.startswith("hits"))
     (told,) = (line for line in found.told if line.startswith("kind"))
-    if set(hits.split()) == set(every):
-        assert "all are true items" in line
-        assert told.endswith(": all count as hits")
+    never = {"return", "Refund", "dislike", "skip", "impression", "remove_from_cart"} & set(every)
+    if set(hits.split()) == set(every) - never:
+        assert ("never truth" if never else "all are true items") in line
+        assert (": all but " if never else ": all count as hits") in told
     else:
         assert "  # only the last step of " in line
         whole = tomllib.loads("hits" + line.partition("; for all")[2].replace(":", " =", 1))
-        assert set(whole["hits"]) == set(every)
+        assert set(whole["hits"]) == set(every) - never
         assert " truth; [evaluation] hits takes others too" in told
 
 
@@ -238,6 +252,53 @@ def test_events_that_a_long_gap_cuts_off_are_left_out_and_said(tmp_path: Path) -
         "2037-01-01, after 6,180 days without any: left out; with max = 2037-01-01 it is kept"
     ) in told
     assert "note       log.csv: 1 of 361 rows left out (kept: time <= 2020-01-30)" in told
+
+
+def test_a_season_behind_a_long_gap_is_yours_to_keep_or_leave_out(tmp_path: Path) -> None:
+    """One in nine events, a year later: a config says neither, and no run begins."""
+    season = log(HEAD).replace("2020-01-", "2021-03-").splitlines(keepends=True)[1:45]
+    found = config_of(tmp_path, log(HEAD) + "".join(season))
+    assert "where" not in tomllib.loads(found.text)["data"]
+    assert found.fault.startswith("no run can begin so: 360 events run from 2020-01-01 to")
+    assert "right, where = { time = { max = 2021-03-04 } } under [data] says so" in found.fault
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "where", "left"),
+    [
+        ("Quantity", "2 -1 3", {"min": 1}, "such as returns (-1), are left out"),
+        ("weight", "0.5 -0.5 2", {"min": 1e-9}, "such as returns (-0.5), are left out"),
+        ("is_click", "0 1", {"min": 1}, "with 0 in is_click, which says that nothing happened,"),
+        ("label", "True False", {"min": 1}, "with 0 in label, which says"),
+        # Zeros among other numbers may be ratings that were not given: they are noted.
+        ("rating", "0 3 4", None, 'have 0 or less in column "rating", and each counts'),
+        ("price", "-1 1", None, ""),
+    ],
+)
+def test_rows_that_a_column_says_to_be_no_hits(
+    tmp_path: Path, column: str, values: str, where: dict[str, Any] | None, left: str
+) -> None:
+    every = values.split()
+    rows = log(f"{HEAD},{column}").splitlines()
+    text = "".join(f"{row},{every[n % len(every)]}\n" for n, row in enumerate(rows[1:]))
+    config, told = guessed(tmp_path, f"{rows[0]}\n{text}")
+    assert config["data"].get("where") == (None if where is None else {column: where})
+    assert left in "\n".join(told)
+    kept = len(every) - 1 if where else len(every)
+    assert f"{360 * kept // len(every)} events of" in "\n".join(told)
+
+
+def test_of_several_flags_none_is_chosen(tmp_path: Path) -> None:
+    text = log(f"{HEAD},is_click,is_purchase", f"{ROW},1,0") + "u1,i1,2020-01-30,0,1\n"
+    values, told = guessed(tmp_path, text)
+    assert "where" not in values["data"]
+    assert "is_click and is_purchase each hold 0 and 1, and every row counts" in "\n".join(told)
+
+
+def test_a_log_of_what_nobody_took_has_no_truth(tmp_path: Path) -> None:
+    found = config_of(tmp_path, log(f"{HEAD},event", f"{ROW},impression"))
+    assert tomllib.loads(found.text)["evaluation"]["hits"] == []
+    assert found.fault == "column event: impression is no truth: say with hits which are"
 
 
 def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
@@ -295,7 +356,7 @@ def test_letters_of_another_encoding(tmp_path: Path) -> None:
     [
         (
             "".join(f"u{n},i,2020-01-{n % 30 + 1:02}\n" for n in range(90)),
-            "nobody can be evaluated",
+            "no run can begin so: ",
         ),
         (log("") + "u1,i1,2020-13-01\n", 'cannot be read so: {}: line 362, column "time"'),
         (log("") + ",i1,2020-01-30\n", "where = {{ user = {{ empty = false }} }} under [data]"),

@@ -18,7 +18,7 @@ from harness.core.steps import of_parts
 from harness.data import bucketing
 from harness.data.buckets import prepared
 from harness.experiment.in_parts import plan_steps
-from harness.protocol.strays import Strays, strays_of
+from harness.protocol.strays import Strays, by_day, strays_of
 from harness.protocol.task import make_task
 from harness.tuning.inner import inner_tasks
 
@@ -27,50 +27,68 @@ LOG = f"{small.LOG}bob,c,2037-01-01\n"
 TOLD = "8 events run from 2020-01-01 to 2020-01-08, and 1 event follows on 2037-01-01, after "
 
 
-def strays(days: list[int], more: int = 0) -> Strays | None:
+def strays(days: list[int], more: int = 0) -> list[Strays]:
     """Return the strays of a log with an event on each of some days, and `more` on the first."""
     every = [days[0]] * more + days
-    return strays_of(dataset([("ann", "a", day * DAY + DAY // 2) for day in every]))
+    data = dataset([("ann", "a", day * DAY + DAY // 2) for day in every])
+    return [one for one in strays_of(data, by_day(data)) if one is not None]
 
 
 @pytest.mark.parametrize(
     ("days", "more", "expected"),
     [
         # Nine days of events, and ten without any, or nine.
-        ([*range(9), 19], 0, Strays(1, 10, (0, 8), (19, 19))),
-        ([*range(9), 18], 0, None),
+        ([*range(9), 19], 0, [Strays(1, 10, (0, 8), (19, 19))]),
+        ([*range(9), 18], 0, []),
         # Several, and one behind the other: all that the first such gap cuts off.
-        ([*range(9), 30, 99], 7, Strays(2, 18, (0, 8), (30, 99))),
+        ([*range(9), 30, 99], 7, [Strays(2, 18, (0, 8), (30, 99))]),
         # One of nine is few, one of eight is not, nor are two of sixteen.
-        ([0, 1, 9], 6, Strays(1, 9, (0, 1), (9, 9))),
-        ([0, 1, 9], 5, None),
-        ([0, 1, 9, 9], 12, None),
+        ([0, 1, 9], 6, [Strays(1, 9, (0, 1), (9, 9))]),
+        ([0, 1, 9], 5, []),
+        ([0, 1, 9, 9], 12, []),
         # A quarter of the days before, and one of 201 events behind it, or of 200.
-        ([*range(8), 11], 192, Strays(1, 201, (0, 7), (11, 11))),
-        ([*range(8), 11], 191, None),
-        ([*range(8), 10], 192, None),
-        # Three events; a log that begins with such days, as where a missing time is 0; one day.
-        ([0, 1, 5000], 0, None),
-        ([-9999, *range(9)], 0, None),
-        ([0], 20, None),
+        ([*range(8), 11], 192, [Strays(1, 201, (0, 7), (11, 11))]),
+        ([*range(8), 11], 191, []),
+        ([*range(8), 10], 192, []),
+        # Three events; one day.
+        ([0, 1, 5000], 0, []),
+        ([0], 20, []),
+        # The first, as where a missing time is 0; at both ends, where neither hides the other.
+        ([-11, *range(9)], 0, [Strays(1, 10, (0, 8), (-11, -11))]),
+        ([-10, *range(9)], 0, []),
+        (
+            [-9999, *range(9), 9999],
+            0,
+            [Strays(1, 10, (0, 8), (-9999, -9999)), Strays(1, 10, (0, 8), (9999, 9999))],
+        ),
     ],
 )
-def test_which_events_are_cut_off(days: list[int], more: int, expected: Strays | None) -> None:
+def test_which_events_are_cut_off(days: list[int], more: int, expected: list[Strays]) -> None:
     assert strays(days, more) == expected
 
 
 def hints(words: str) -> list[dict[str, Any]]:
     """Return the conditions of the hints of a refusal: what leaves events out, what keeps them."""
-    lines = [line.partition(", ")[2] for line in words.splitlines()[1:]]
-    return [tomllib.loads(line.partition(" under [data]")[0])["where"] for line in lines]
+    lines = [line.partition(", ") for line in words.splitlines()]
+    told = [hint.partition(" under [data]")[0] for first, _, hint in lines if first[:3] == "if "]
+    return [tomllib.loads(hint)["where"] for hint in told]
 
 
 @pytest.mark.parametrize(
-    "where", [{}, {"item": {"not": ["x"]}, "stars": ["1"]}, {"time": {"min": date(2020, 1, 1)}}]
+    "where",
+    [
+        {},
+        {"item": {"not": ["x"]}, "stars": ["1"]},
+        {"time": {"min": date(2020, 1, 1)}},
+        {"time": {"empty": False}},
+        {"time": {"not": ["soon"], "min": date(1970, 1, 1)}, "stars": {"empty": False, "max": 1}},
+    ],
 )
 def test_both_hints_work(tmp_path: Path, where: dict[str, Any]) -> None:
     """Also beside conditions that there are already, which they hold."""
     log = "".join(f"{line},{'1' if at else 'stars'}\n" for at, line in enumerate(LOG.splitlines()))
+    time: Any = where.get("time", {})
+    log += "bob,a,,1\n" * ("empty" in time) + "bob,a,soon,1\n" * ("not" in time)
     with refusal(DataError, TOLD, *["in place of the one that is there"] * bool(where)) as caught:
         make_task(small.config(tmp_path, log=log, data={"where": where}))
     left_out, kept = hints(str(caught.value))
@@ -80,6 +98,21 @@ def test_both_hints_work(tmp_path: Path, where: dict[str, Any]) -> None:
     assert task.evaluation_set.user_ids.to_list() == ["ann", "bob", "cid"]
     task = make_task(small.config(tmp_path, log=log, data={"where": kept}))
     assert task.evaluation_set.user_ids.to_list() == ["bob"]
+
+
+def test_first_events_that_are_cut_off_are_noted_with_what_leaves_them_out(tmp_path: Path) -> None:
+    log = f"{small.LOG}bob,c,1970-01-01\n"
+    config = small.config(tmp_path, log=log, data={"where": {"time": {"empty": False}}})
+    (note,) = make_task(config).data.notes
+    words, told = note.split(": ")
+    assert words == (
+        "8 events run from 2020-01-01 to 2020-01-08, and 1 event is on 1970-01-01, before 18,261 "
+        "days without any"
+    )
+    where = tomllib.loads(told.partition(", ")[2].partition(" under [data]")[0])["where"]
+    assert where == {"time": {"empty": False, "min": date(2020, 1, 1)}}
+    (note,) = make_task(small.config(tmp_path, log=log, data={"where": where})).data.notes
+    assert note.startswith("log.csv: 1 of 9 rows left out")
 
 
 def test_where_tables_name_times_otherwise_the_files_are_to_be_mended(tmp_path: Path) -> None:

@@ -1,0 +1,134 @@
+"""Columns that a config does not name, and whose numbers may say that a row is no hit.
+
+A returned article has a quantity of −1, an article that was shown and not clicked a label of 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from harness.core.arrays import Floats
+from harness.core.column_names import has_role
+from harness.core.errors import DataError, counted, in_toml, printable
+from harness.data.conditions import Condition, as_number
+from harness.data.layout import EventTable, Layout
+
+_FIRST = 1_000
+"""Rows by which a column holds numbers."""
+
+
+class Low(NamedTuple):
+    """What a column says of some events.
+
+    Attributes
+    ----------
+    events : int
+        How many have 0 or less there.
+    above : float
+        The lowest number above 0; infinity: there is none.
+    """
+
+    events: int = 0
+    above: float = math.inf
+
+    @classmethod
+    def of(cls, numbers: Floats) -> Low:
+        """Return it by the numbers of events, NaN where there is none."""
+        lowest = float(np.fmin.reduce(numbers, initial=math.inf))
+        if lowest > 0:
+            return cls(0, lowest)
+        above = numbers[numbers > 0].min(initial=math.inf)
+        return cls(int(np.count_nonzero(numbers <= 0)), float(above))
+
+    def with_others(self, events: int, above: float) -> Low:
+        """Return the same of these events and others."""
+        return Low(self.events + events, min(self.above, above))
+
+
+Lows: TypeAlias = Sequence[Mapping[str, Low]]
+"""Of each table, by column."""
+
+
+def watching(
+    table: EventTable, names: Iterable[str], first: Callable[[str, int], pl.Series]
+) -> EventTable:
+    """Return a table of events with those of its columns that are watched.
+
+    A config that names one of them says by it which rows are hits: none is watched.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of its columns.
+    first : callable
+        Takes one of them and a number of rows, and returns the first texts.
+    """
+
+    def holds_numbers(name: str) -> bool:
+        texts = first(name, _FIRST).to_frame("text")
+        return not texts.select(as_number(pl.col("text"), is_text=True).is_null().all()).item()
+
+    named = (table.kind, table.value, *(condition.column for condition in table.where))
+    usual = [name for name in names if has_role(name, ("grade",))]
+    if not set(usual).isdisjoint(named):
+        return table
+    free = (name for name in usual if name not in table.columns)
+    return replace(table, watched=tuple(filter(holds_numbers, free)))
+
+
+def refuse(layout: Layout, lows: Lows, table: EventTable, events: int) -> None:
+    """Raise DataError where some of the held-out events of a given split may be no hits.
+
+    Parameters
+    ----------
+    events : int
+        How many there are.
+    """
+    for column, low in lows[layout.events.index(table)].items():
+        if low.events > 0:
+            raise DataError(
+                f'{table.table.name}: column "{printable(column)}" holds 0 or less in '
+                f"{low.events:,} of {counted(events, 'event')}, which may say that an item is not "
+                "relevant\n" + "\n".join(_cures(layout, lows, column, low))
+            )
+
+
+def _cures(layout: Layout, lows: Lows, column: str, low: Low) -> Iterator[str]:
+    """Yield what to do about a column of held-out events."""
+    if not all(column in of_table for of_table in lows):
+        yield "if so, remove these rows from the file; if every row is a hit, remove the column"
+        return
+    if low.above < math.inf:
+        where = layout.where_with(Condition(column, low=low.above))
+        yield f"if so, {where} leaves such rows out of both tables"
+        grades = f"value = {in_toml(column)} under [data] reads it so"
+        yield f"if it grades true items, {grades}: items of 0 or less are not true"
+    every = layout.where_with(Condition(column, filled=True))
+    yield f"if every row is a hit, {every} says so"
+
+
+def notes(layout: Layout, lows: Lows, events: int) -> Iterator[str]:
+    """Yield a note on each column that may say of some of all events that they are no hits."""
+    for column in dict.fromkeys(name for of_table in lows for name in of_table):
+        there = [of_table[column] for of_table in lows if column in of_table]
+        low = Low()
+        for one in there:
+            low = low.with_others(*one)
+        if low.events == 0:
+            continue
+        cure = "remove these from the files of the log"
+        if len(there) == len(lows) and low.above < math.inf:
+            where = layout.where_with(Condition(column, low=low.above))
+            cure = f"{where} leaves them out"
+        have = "has" if low.events == 1 else "have"
+        yield (
+            f"of {counted(events, 'event')} {low.events:,} {have} 0 or less in column "
+            f'"{printable(column)}", and each counts: if these are returns, or say that nothing '
+            f"happened, {cure}"
+        )
