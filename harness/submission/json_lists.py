@@ -248,8 +248,9 @@ class _Text:
             self._take(len(self._text))
             self.line += error.object.count(b"\n", 0, error.start)
             raise self.refused(f"the byte 0x{error.object[error.start]:02X} is no UTF-8") from error
-        self._halves = self._halves or _ESCAPED_HALF.search(more) is not None
-        self._text, self._next = self._text[self._next :] + more, 0
+        rest = self._text[self._next :]
+        self._halves = self._halves or _ESCAPED_HALF.search(rest[-_MARGIN:] + more) is not None
+        self._text, self._next = rest + more, 0
         return bool(data)
 
 

@@ -132,6 +132,8 @@ def _of_json(path: Path, file: Opened, against: Against, findings: Findings) -> 
     from harness.submission import json_lists  # it takes Polars
 
     _check_name(path, file.packed or "json", findings)
+    if file.encoding != "utf-8":
+        findings.note("SUB006")
     user, item = (None, None) if against.named is None else (against.named.user, against.named.item)
     if against.format is not None:
         user, item = user or against.format.user, item or against.format.items

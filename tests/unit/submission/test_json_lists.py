@@ -130,6 +130,12 @@ def test_users_of_one_object_need_no_names_of_columns(tmp_path: Path) -> None:
     assert len(solution.of_file(path, TrueColumns("who", "what")).users) == 2
 
 
+def test_half_a_character_is_refused_wherever_a_part_ends() -> None:
+    for spaces in range((1 << 18) - 12, (1 << 18) - 4):
+        with pytest.raises(Refused, match="json"):
+            table(" " * spaces + '{"ann": ["\\ud800"]}')
+
+
 def test_an_item_of_many_on_a_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "lists.json"
     path.write_text('{"ann": {"a": 2, "b": 1, "c": 1},\n "bob": {"d": 1}}')
