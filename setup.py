@@ -20,7 +20,6 @@ MODULES = [
     "harness/submission/_fix.pyx",
     "harness/submission/_items.pyx",
     "harness/submission/_keys.pyx",
-    "harness/submission/_repair.pyx",
     "harness/submission/_scan.pyx",
     "harness/submission/faults.pyx",
     "baselines/_kernels.py",

@@ -28,27 +28,29 @@ def reference(content: str) -> dict[str, Brief]:
         found["SUB012"] = (None, "", 1, 1)
         text += "\n"
     rows = list(records(text))
-    faults = [(line, fault) for line, fields, odd in rows for fault in of_line(fields, odd)]
+    torn = [f[0] for _, f, _ in rows if len(f) != 2 and f]
     users = [(line, f[0]) for line, f, _ in rows if len(f) == 2 and f[0].strip(" \t\r")]
-    known = {line: who(user) for line, user in users}
+    there = {*USERS} & {*torn, *(user.strip(" \t\r") for _, user in users)}
+    faults = [(line, fault) for line, fields, odd in rows for fault in of_line(fields, odd, there)]
+    names = {line: user.strip(" \t\r") for line, user in users}
+    known = {name if who(name) in there else who(name) for name in names.values()}
     held = {line: f[1] for line, f, _ in rows if len(f) == 2}
     for at, (line, user) in enumerate(users):
-        before = [held[other] for other, _ in users[:at] if known[other] == known[line]]
+        before = [held[other] for other, _ in users[:at] if names[other] == names[line]]
         if before:
             faults.append((line, ("SUB211" if before[0] == held[line] else "SUB203", user)))
     for code in {fault[0] for _, fault in faults}:
         own = [(line, value) for line, (name, value) in faults if name == code]
         found[code] = (own[0][0], shown(own[0][1]), len(own), len({line for line, _ in own}))
     lists = [[word for word in f[1].split(" ") if word] for _, f, _ in rows if len(f) == 2]
-    torn = [f[0] for _, f, _ in rows if len(f) != 2 and f]
-    missing = [user for user in USERS if user not in known.values() and user not in torn]
+    missing = [user for user in USERS if user not in known and user not in torn]
     if missing:
         found["SUB201"] = (None, missing[0], len(missing), len(missing))
     strange = [shown(value) for _, (code, value) in faults if code == "SUB202"]
-    if strange and not {*known.values(), *torn} & {*USERS}:
+    if strange and not {*known, *torn} & {*USERS}:
         value = f'found "{strange[0]}", asked for "{USERS[0]}"'
         found["SUB212"] = (None, value, 1, 1)
-    damaged = [value for _, (code, value) in faults if code == "SUB209"][:5]
+    damaged = [value for _, (code, value) in faults if code == "SUB209"]
     exact = [user for _, user in users if user in USERS]
     by_case = damaged and not exact and all(who(v) == v.casefold() != v for v in damaged)
     if by_case and "SUB212" not in found:
@@ -94,24 +96,26 @@ def record(text: str, at: int, quoted: bool) -> tuple[int, list[str], bool, bool
             return at, fields, True, torn
 
 
-def of_line(fields: list[str], odd: list[str]) -> Iterator[Fault]:
-    """Yield what is wrong with a row by itself."""
+def of_line(fields: list[str], odd: list[str], there: set[str]) -> Iterator[Fault]:
+    """Yield what is wrong with a row; `there` are the users who have one under their own id."""
     yield from ((code, "") for code in odd)
     if len(fields) != 2:
         line = ",".join(fields)
         blank = line.strip(" \t\r") == ""
         yield ("SUB206" if blank else "SUB204" if len(fields) < 2 else "SUB205"), line
         return
-    yield from of_user(fields[0])
+    yield from of_user(fields[0], there)
     yield from of_list(fields[1])
 
 
-def of_user(cell: str) -> Iterator[Fault]:
+def of_user(cell: str, there: set[str]) -> Iterator[Fault]:
     user = cell.strip(" \t\r")
     if not user:
         yield "SUB208", cell
         return
-    if user not in USERS and who(user) in USERS and who(user) == user.strip():
+    if user not in USERS and who(user) in there:
+        yield from (("SUB202", user), ("SUB215", user))
+    elif user not in USERS and who(user) in USERS and who(user) == user.strip():
         yield "SUB207", cell  # spaces of another kind
     elif user not in USERS:
         yield ("SUB209" if who(user) in USERS else "SUB202"), user
@@ -125,7 +129,7 @@ def who(cell: str) -> str:
     bare = undressed(user)[0]
     if bare in USERS and user not in USERS:
         return bare
-    alike = meant(user, USERS) if user not in USERS else []
+    alike = meant(bare or user, USERS) if user not in USERS else []
     return alike[0] if alike else user
 
 
@@ -178,8 +182,8 @@ def of_item(word: str) -> list[str]:
     bare, codes = undressed(word)
     whole = bare.partition(".")[0]
     restored = re.fullmatch(r"\d+(\.0+)?", bare, re.ASCII) and whole.zfill(10) in ITEMS
-    if alike := [] if restored else meant(word, ITEMS, joined=False):
-        return [how(word, alike[0])]
+    if alike := [] if restored else meant(bare or word, ITEMS, joined=False):
+        return [*codes, how(bare or word, alike[0])]
     if not bare:
         return codes or ["SUB304"]
     if bare.lower() in WORDS:

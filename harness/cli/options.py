@@ -112,8 +112,8 @@ Ids = Annotated[
     Literal["exact"] | None,
     typer.Option(
         "--ids",
-        help="exact: compare ids letter by letter. By default an id that only looks like a known "
-        "one (zeros, spaces, case, what nobody can see) is a fault.",
+        help="exact: ids that differ only in case, spaces, zeros or .0 are different ids. "
+        "By default such an id is taken for a damaged known one.",
     ),
 ]
 

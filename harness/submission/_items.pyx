@@ -10,8 +10,7 @@ from harness.delimited._bytes cimport SHORT, check, ends_of, key, key_in, zeros_
 from harness.delimited._lines cimport NO_ROW
 from harness.delimited.tally cimport Tally
 from harness.submission cimport faults
-from harness.submission._keys cimport Aliases, Ids, Strangers, alias_of, may_be_alike
-from harness.submission._repair cimport AS_IT_IS, DECIMAL, Restored, Room, is_other, restore
+from harness.submission._keys cimport Ids, Memo, Strangers, is_another, place_in
 from harness.submission._scan cimport LIST
 
 cdef enum:
@@ -58,7 +57,7 @@ def read_items(
     Py_ssize_t width,
     Py_ssize_t kept,
     Ids known,
-    Aliases aliases,
+    Memo memo,
     Strangers strangers,
     Tally tally,
     int32_t[::1] rows,
@@ -76,8 +75,9 @@ def read_items(
         The byte between items.
     width, kept : int
         Positions that a list may have, and those that are kept.
-    aliases, strangers : Aliases and Strangers
-        Items that are alike to known ones, as `read_users` takes them.
+    memo, strangers : Memo and Strangers
+        What tokens are that are not known; and those that are not in the memo, which are to be
+        diagnosed before the lists are read again.
     rows : int32 array
         Takes the row of the truth that each list that is kept belongs to.
     list_ends : int64 array
@@ -94,7 +94,6 @@ def read_items(
         How many lists and items are kept; a sum over the first list, and how many have the same.
     """
     cdef Words words = Words(2048)
-    cdef Room room = Room()
     cdef int64_t[::1] ends = np.zeros(GROUP + 1, np.int64)
     cdef uint8_t[::1] odd = np.zeros(GROUP, np.uint8)
     cdef int32_t[::1] stamps = np.zeros(STAMPS, np.int32)
@@ -111,7 +110,7 @@ def read_items(
             find_words(buffer, starts, stops, users, group, line, between, words, ends)
             find_keys(buffer, words, ends[line - group], known)
             if look_words_up(words, ends[line - group], known) > 0 and not known.complete:
-                number_words(buffer, words, ends, line - group, known, aliases)
+                number_words(buffer, words, ends, line - group, known, memo)
             find_odd(starts, stops, group, line, width, words, ends, stamps, sums, odd)
             for row in range(group, line):
                 if users[row] == NO_ROW:
@@ -119,8 +118,8 @@ def read_items(
                 start, stop = ends[row - group], ends[row - group + 1]
                 if odd[row - group]:
                     check_list(
-                        buffer, starts[row, LIST], stops[row, LIST], row, width, known, aliases,
-                        words, start, stop, room, strangers, tally,
+                        buffer, starts[row, LIST], stops[row, LIST], row, width, known, memo,
+                        words, start, stop, strangers, tally,
                     )
                 total = sums[row]
                 if odd[row - group] == SPACED:  # other spaces make another list
@@ -277,19 +276,15 @@ cdef int number_words(
     const int64_t[::1] ends,
     Py_ssize_t rows,
     Ids known,
-    Aliases aliases,
+    Memo memo,
 ) except -1 nogil:
-    """Where others may be, give plain ones numbers behind the known; −1 is to be looked at.
-
-    A plain one that may be alike to a known one is looked at too.
-    """
-    cdef Py_ssize_t row, word, start, stop
+    """Where others may be, give plain ones numbers behind the known; −1 is to be looked at."""
+    cdef Py_ssize_t row, word
     for row in range(rows):
         for word in range(ends[row], ends[row + 1]):
-            start, stop = words.begin[word], words.end[word]
             if words.code[word] >= 0:
                 continue
-            if is_other(buffer, start, stop, known, aliases):
+            if is_another(buffer, words.begin[word], words.end[word], known, memo):
                 words.code[word] = <int32_t>(known.size + word - ends[row])
     return 0
 
@@ -354,16 +349,15 @@ cdef int check_list(
     Py_ssize_t line,
     Py_ssize_t width,
     Ids known,
-    Aliases aliases,
+    Memo memo,
     Words words,
     Py_ssize_t start,
     Py_ssize_t stop,
-    Room room,
     Strangers strangers,
     Tally tally,
 ) except -1 nogil:
     """Note what is wrong with a list; give items that are not known their codes."""
-    cdef Py_ssize_t word, held = stop - start, letters = 0
+    cdef Py_ssize_t word, held = stop - start, letters = 0, mask
     cdef int noted = 0
     if held == 0:
         return tally.note(faults.EMPTY, line, at, behind_)
@@ -371,51 +365,56 @@ cdef int check_list(
         tally.note(faults.ONE_ITEM, line, at, behind_)
     if held > width:
         tally.note(faults.LONG, line, at, behind_)
+    mask = fill_slots(words, start, stop)
     for word in range(start, stop):
         letters += words.end[word] - words.begin[word]
         if words.code[word] < 0:
             noted = note_unknown(
-                buffer, words, word, known, aliases, room, noted, line, strangers, tally
+                buffer, words, word, mask, known, memo, noted, line, strangers, tally
             )
             words.code[word] = <int32_t>(known.size + word - start)
     if behind_ - at != letters + held - 1:  # else one byte stands between items, and none around
         tally.note(faults.SPACES, line, at, behind_)
-    return note_repeats(words, start, stop, noted, line, tally)
+    for word in range(start, stop):
+        at = words.slots[slot_of(words, words.keys[word], mask)]
+        if at != word:
+            noted = tally.note_once(
+                faults.REPEATED, noted, line, words.begin[word], words.end[word]
+            )
+            words.code[word] = words.code[at]
+    return 0
 
 
-cdef int note_repeats(
-    Words words, Py_ssize_t start, Py_ssize_t stop, int noted, Py_ssize_t line, Tally tally
-) except -1 nogil:
-    """Note items that an earlier rank holds, and give them its code."""
+cdef Py_ssize_t fill_slots(Words words, Py_ssize_t start, Py_ssize_t stop) except -1 nogil:
+    """Put the words of a list into the hash table, of the same ones the first; return its mask."""
     cdef Py_ssize_t word, mask = 1, slot
-    cdef int32_t before
     while mask < 2 * (stop - start):
         mask *= 2
     for slot in range(mask):
         words.slots[slot] = -1
     mask -= 1
     for word in range(start, stop):
-        slot = <Py_ssize_t>(words.keys[word] & <uint64_t>mask)
-        while words.slots[slot] >= 0 and words.keys[words.slots[slot]] != words.keys[word]:
-            slot = (slot + 1) & mask
-        before = words.slots[slot]
-        if before < 0:
+        slot = slot_of(words, words.keys[word], mask)
+        if words.slots[slot] < 0:
             words.slots[slot] = <int32_t>word
-        else:
-            noted = tally.note_once(
-                faults.REPEATED, noted, line, words.begin[word], words.end[word]
-            )
-            words.code[word] = words.code[before]
-    return 0
+    return mask
+
+
+cdef inline Py_ssize_t slot_of(Words words, uint64_t key, Py_ssize_t mask) except -1 nogil:
+    """Return the slot of the word with a key, or a free one."""
+    cdef Py_ssize_t slot = <Py_ssize_t>(key & <uint64_t>mask)
+    while words.slots[slot] >= 0 and words.keys[words.slots[slot]] != key:
+        slot = (slot + 1) & mask
+    return slot
 
 
 cdef int note_unknown(
     const uint8_t[::1] buffer,
     Words words,
     Py_ssize_t word,
+    Py_ssize_t mask,
     Ids known,
-    Aliases aliases,
-    Room room,
+    Memo memo,
     int noted,
     Py_ssize_t line,
     Strangers strangers,
@@ -423,29 +422,21 @@ cdef int note_unknown(
 ) except -1 nogil:
     """Note what is wrong with an item that is not known; return the line's faults so far."""
     cdef Py_ssize_t start = words.begin[word], stop = words.end[word]
-    cdef Restored found
-    cdef int wrong, fault
-    cdef int32_t alias
-    cdef bint strange
-    restore(buffer, start, stop, known, room, &found)
-    wrong = found.marks
-    strange = known.complete and (wrong == 0 or wrong & 1 << faults.MISSHAPEN != 0)
-    if not known.complete and not known.telling:
-        wrong &= ~(1 << faults.MISSHAPEN)
-    if known.complete and found.length > 0 and found.code < 0:
-        strange = True
-        wrong &= ~(1 << faults.ZEROS_LOST)
-    if found.spelling != AS_IT_IS:
-        strange = False
-        wrong |= 1 << (faults.DECIMAL if found.spelling == DECIMAL else faults.RESPELLED)
-    if strange:
-        wrong = (wrong & ~(1 << faults.MISSHAPEN)) | 1 << faults.UNKNOWN_ITEM
-    if found.code < 0 and (known.complete or wrong == 0):
-        alias = alias_of(words.keys[word], words.others[word], aliases)
-        if alias >= 0:
-            wrong = <int>aliases.marks[alias]
-        elif may_be_alike(buffer, start, stop, known, aliases):
+    cdef int64_t wrong = 0
+    cdef uint64_t meant
+    cdef int32_t place
+    cdef int fault
+    if known.complete and is_another(buffer, start, stop, known, memo):
+        wrong = 1 << faults.UNKNOWN_ITEM
+    else:
+        place = place_in(memo, words.keys[word], words.others[word])
+        if place < 0:
             strangers.add(words.keys[word], words.others[word], start, stop)
+        else:
+            wrong, meant = memo.marks[place], memo.meant[place]
+            # In one list with the item that it looks like, it may be another.
+            if meant != 0 and words.slots[slot_of(words, meant, mask)] >= 0:
+                wrong = 1 << faults.ALIKE
     for fault in range(faults.UNKNOWN_ITEM, faults.COUNT):
         if wrong & 1 << fault:
             noted = tally.note_once(fault, noted, line, start, stop)

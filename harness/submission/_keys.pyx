@@ -5,7 +5,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from harness.core._kernels cimport fetch, look_up
-from harness.delimited._bytes cimport check, key
+from harness.delimited._bytes cimport key
 
 cdef enum:
     GROUP = 32
@@ -32,7 +32,6 @@ cdef class Ids:
         Py_ssize_t width,
         bint lower,
         bint upper,
-        bint telling,
         bint zeros,
         bint odd,
         Py_ssize_t length,
@@ -41,49 +40,86 @@ cdef class Ids:
         require_table(table)
         self.table, self.low, self.high = table, secret[0], secret[1]
         self.size, self.width = size, width
-        self.complete, self.digits, self.telling = complete, digits, telling
+        self.complete, self.digits = complete, digits
         self.lower, self.upper = lower, upper
         self.zeros, self.odd, self.length, self.exact = zeros, odd, length, exact
 
 
-cdef class Aliases:
-    """Ids that are not known and alike to one that is, as `Alike` in alike.py finds them.
+for _byte in range(256):
+    LETTERS[_byte] = 0 if 32 < _byte < 127 else BEYOND
+for _kind, _letters in (
+    (DIGIT, b"0123456789"), (LOWER, b"abcdefghijklmnopqrstuvwxyz"),
+    (UPPER, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"), (POINT, b".+"), (DRESS, b" ,;|[](){}'\"`"),
+):
+    for _byte in _letters:
+        LETTERS[_byte] = _kind
+
+
+cdef class Memo:
+    """What tokens are that are not known, as `Diagnosis.learn` notes it.
 
     Parameters
     ----------
-    table : uint64 array, (a power of two, 2)
+    rows : uint64 array, (a power of two, 2)
         Keys, and their places in what follows, as `KeyTable` holds them.
-    codes : int32 array
-        Of the known ids; −1 where several are alike.
     marks : int64 array
         What is wrong with each, 1 << fault.
+    meant : uint64 array
+        First halves of the keys of items that tokens look like, where they may be others; or 0.
+    is_mended : uint8 array
+        Whether each is to be written as follows.
     texts, starts, stops : uint8 and int64 arrays
-        What each certainly is, where anything.
     forms : uint64 array, (a power of two, 2), optional
         Keys of the forms of all known ids, if none of these is an exponent.
     """
 
     def __init__(
         self,
-        const uint64_t[:, ::1] table,
-        const int32_t[::1] codes,
+        rows,
         const int64_t[::1] marks,
+        const uint64_t[::1] meant,
+        const uint8_t[::1] is_mended,
         const uint8_t[::1] texts,
         const int64_t[::1] starts,
         const int64_t[::1] stops,
         forms=None,
     ):
-        self.table, self.forms = table, table if forms is None else forms
+        self.rows, self.table = rows, rows
+        self.forms = rows if forms is None else forms
         self.forms_are_known = forms is not None
         require_table(self.table)
         require_table(self.forms)
-        self.codes, self.marks = codes, marks
+        self.marks, self.meant, self.is_mended = marks, meant, is_mended
         self.texts, self.starts, self.stops = texts, starts, stops
         self.longest = np.subtract(stops, starts).max(initial=0)
 
+    def __len__(self):
+        return self.marks.shape[0]
+
+    @classmethod
+    def nothing(cls):
+        """Return a memo without tokens."""
+        rows, numbers = np.zeros((1 << 12, 2), np.uint64), np.zeros(0, np.int64)
+        letters = np.zeros(0, np.uint8)
+        return cls(rows, numbers, numbers.view(np.uint64), letters, letters, numbers, numbers)
+
+    def more(self, rows, marks, meant, is_mended, texts, starts, stops, forms):
+        """Return the same with more tokens, whose texts come behind those of the others."""
+        cdef Py_ssize_t size = self.texts.shape[0]
+        return Memo(
+            rows,
+            np.concatenate((self.marks, marks)),
+            np.concatenate((self.meant, meant)),
+            np.concatenate((self.is_mended, is_mended)),
+            np.concatenate((self.texts, texts)),
+            np.concatenate((self.starts, np.add(starts, size))),
+            np.concatenate((self.stops, np.add(stops, size))),
+            forms,
+        )
+
 
 cdef class Strangers:
-    """Ids of a block that are not known and may be alike to one that is.
+    """Tokens of a block that are neither known nor diagnosed.
 
     Attributes
     ----------
@@ -147,17 +183,6 @@ def codes(
             group = last
 
 
-def held(const uint64_t[:, ::1] keys, const uint64_t[:, ::1] table, uint8_t[::1] found):
-    """Write whether a table of keys, as `KeyTable` holds them, has each key."""
-    cdef Py_ssize_t at
-    require_table(table)
-    if keys.shape[1] != 2:
-        raise ValueError("a key has two numbers")
-    with nogil:
-        for at in range(keys.shape[0]):
-            found[at] = look_up(keys[at, 0], keys[at, 1], table) >= 0
-
-
 def looks(
     const uint8_t[::1] buffer,
     const int64_t[::1] starts,
@@ -176,19 +201,46 @@ def looks(
     digits, width : bool and int
         Whether all are numbers, and how long all are; 0: they differ.
     lower, upper, zeros, odd : bool
-        Whether any holds a letter a–z, or A–Z, is a number with a zero in front, or is odd.
+        Whether any holds a letter a–z, or A–Z, is a number with a zero in front, or is odd: its form
+        (harness/core/alike.py) may be plain ASCII, and differ from it in more than case and zeros.
     """
     cdef Py_ssize_t at, start, stop
-    cdef bint digits = True, own, zeros = False, odd = False
-    cdef Looks look
-    look.lower = look.upper = False
+    cdef bint digits = True, zeros = False, odd = False
+    cdef uint8_t kinds, all_kinds = 0
     with nogil:
         for at in range(starts.shape[0]):
             start, stop = starts[at], stops[at]
             width = stop - start if width < 0 or width == stop - start else 0
-            check(buffer, start, stop)
-            own = look_at(buffer, start, stop, &look)
-            digits &= own
-            zeros |= own and stop > start + 1 and buffer[start] == 48
-            odd |= look.odd
-    return digits, width, bool(look.lower), bool(look.upper), zeros, odd
+            kinds = kinds_of(buffer, start, stop)
+            all_kinds |= kinds
+            digits &= kinds == DIGIT or kinds == 0 and start == stop
+            zeros |= kinds == DIGIT and stop > start + 1 and buffer[start] == 48
+            if kinds & DRESS and not (LETTERS[buffer[start]] | LETTERS[buffer[stop - 1]]) & DRESS:
+                kinds &= ~DRESS  # a form leaves out what stands around an id
+            if kinds & (POINT | DRESS | BEYOND):
+                odd |= not keeps_a_letter(buffer, start, stop)
+    return digits, width, all_kinds & LOWER != 0, all_kinds & UPPER != 0, zeros, odd
+
+
+cdef int keeps_a_letter(
+    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop
+) except -1 nogil:
+    """Return whether an id has a letter of which no form makes ASCII: of most alphabets.
+
+    Those of ß and ſ are ASCII, and no other letter's from U+00C0 to U+017F, U+0391 to U+047F, of
+    hiragana and katakana, and of most Chinese and Korean.
+    """
+    cdef Py_ssize_t at
+    cdef uint8_t lead, behind
+    for at in range(start, stop - 1):
+        lead, behind = buffer[at], buffer[at + 1]
+        if behind & 0xC0 != 0x80:
+            continue
+        if 0xC3 <= lead <= 0xC5:
+            if not (lead == 0xC3 and behind == 0x9F or lead == 0xC5 and behind == 0xBF):
+                return True
+        elif lead == 0xCE and behind >= 0x91 or 0xCF <= lead <= 0xD1:
+            return True
+        elif lead == 0xE3 and 0x81 <= behind <= 0x83 or 0xE4 <= lead <= 0xE9 or 0xEB <= lead <= 0xEC:
+            return True
+    return False

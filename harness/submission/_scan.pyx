@@ -9,9 +9,8 @@ from harness.delimited._bytes cimport key
 from harness.delimited._lines cimport NO_ROW, trim
 from harness.delimited.tally cimport Tally
 from harness.submission cimport faults
-from harness.submission._keys cimport Aliases, Ids, Strangers, alias_of, may_be_alike
-from harness.submission._repair cimport Restored, Room, is_other, restore
-from harness.submission._scan cimport NO_ID, STRANGER, USER
+from harness.submission._keys cimport Ids, Memo, is_another
+from harness.submission._scan cimport ASKED, NO_ID, STRANGER, USER
 
 cdef enum:
     AHEAD = 24  # ids whose slots memory is asked for while others are looked up
@@ -22,21 +21,20 @@ def read_users(
     const int64_t[:, ::1] starts,
     const int64_t[:, ::1] stops,
     Ids known,
-    Aliases aliases,
+    Memo memo,
     const uint8_t[::1] letters,
     Py_ssize_t length,
     int32_t[::1] users,
     uint64_t[:, ::1] keys,
     uint8_t[::1] sound,
-    Strangers strangers,
-    Tally tally,
+    int8_t[::1] wrong,
 ):
     """Look every line's user up.
 
     Parameters
     ----------
-    aliases : Aliases
-        Ids that are not known and alike to one that is.
+    memo : Memo
+        It has the forms of known ids.
     letters, length : bool array, (256,), and int
         What ids that are not known are written with, and how many bytes they have; 0: any number.
     users : int32 array, (lines,)
@@ -46,11 +44,10 @@ def read_users(
         Takes the key of every id.
     sound : bool array, (lines,)
         Takes whether the id stands there as it should, so that the line's list is the user's.
-    strangers : Strangers
-        Takes ids that are neither known nor aliases, and may be alike to one that is known.
+    wrong : int8 array, (lines,)
+        Takes the fault of the id; ASKED where it may be a known one that was changed.
     """
     cdef Py_ssize_t line, start, stop
-    cdef Room room = Room()
     cdef uint8_t[::1] odd = np.zeros(len(users), np.uint8)
     if keys.shape[1] != 2 or letters.shape[0] != 256:
         raise ValueError("a key has two numbers, and a byte 256 values")
@@ -70,19 +67,62 @@ def read_users(
                 if users[line] < 0 and not odd[line]:
                     start, stop = starts[line, USER], stops[line, USER]
                     odd[line] = known.complete or not (
-                        is_other(buffer, start, stop, known, aliases)
+                        is_another(buffer, start, stop, known, memo)
                         if known.size > 0
                         else is_shaped(buffer, start, stop, letters, length)
                     )
         for line in range(users.shape[0]):
             if odd[line] and users[line] != NO_ROW:
-                users[line] = checked(
-                    buffer, starts[line, USER], stops[line, USER], keys[line, 0], keys[line, 1],
-                    known, aliases, users[line], room, line, strangers, tally,
-                )
+                start, stop = starts[line, USER], stops[line, USER]
+                trim(buffer, &start, &stop)
+                if start == stop:
+                    users[line], wrong[line] = NO_ID, faults.NO_ID
+                else:
+                    wrong[line] = what_is_wrong(
+                        buffer, start, stop, users[line] < 0,
+                        start > starts[line, USER] or stop < stops[line, USER], known, memo,
+                    )
 
 
-cdef int is_shaped(
+cdef int8_t what_is_wrong(
+    const uint8_t[::1] buffer,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+    bint strange,
+    bint padded,
+    Ids known,
+    Memo memo,
+) except -2 nogil:
+    """Return the fault of an id without the spaces around it; ASKED where that is to be told."""
+    if strange and known.size > 0 and not known.exact:
+        if not is_another(buffer, start, stop, known, memo):
+            return ASKED
+    if strange and known.complete:
+        return faults.UNKNOWN_ID
+    if padded and not known.exact:
+        return faults.PADDED_ID
+    return faults.ODD_ID if strange and known.size == 0 else 0
+
+
+def note(
+    const uint8_t[::1] buffer,
+    const int64_t[:, ::1] starts,
+    const int64_t[:, ::1] stops,
+    const int8_t[::1] wrong,
+    Tally tally,
+):
+    """Note the faults of users, 0 or below: none, with the spaces around them where these are one."""
+    cdef Py_ssize_t line, start, stop
+    with nogil:
+        for line in range(wrong.shape[0]):
+            if wrong[line] > 0:
+                start, stop = starts[line, USER], stops[line, USER]
+                if wrong[line] not in (faults.NO_ID, faults.PADDED_ID):
+                    trim(buffer, &start, &stop)
+                tally.note(wrong[line], line, start, stop)
+
+
+cdef bint is_shaped(
     const uint8_t[::1] buffer,
     Py_ssize_t start,
     Py_ssize_t stop,
@@ -95,53 +135,6 @@ cdef int is_shaped(
     for at in range(start, stop):
         plain &= letters[buffer[at]]
     return plain
-
-
-cdef int32_t checked(
-    const uint8_t[::1] buffer,
-    Py_ssize_t begin,
-    Py_ssize_t end,
-    uint64_t first,
-    uint64_t second,
-    Ids known,
-    Aliases aliases,
-    int32_t code,
-    Room room,
-    Py_ssize_t line,
-    Strangers strangers,
-    Tally tally,
-) except -4 nogil:
-    """Note what is wrong with an id, one fault; return its code, or that of what it was."""
-    cdef Py_ssize_t start = begin, stop = end
-    cdef bint strange = code < 0
-    cdef int32_t alias = -1
-    cdef Restored found
-    trim(buffer, &start, &stop)
-    if start == stop:
-        tally.note(faults.NO_ID, line, begin, end)
-        return NO_ID
-    if strange and known.size > 0 and not known.exact:
-        restore(buffer, start, stop, known, room, &found)
-        code = found.code
-        alias = alias_of(first, second, aliases) if code < 0 else -1
-    if alias >= 0:
-        code = aliases.codes[alias]
-        if aliases.marks[alias] & 1 << faults.PADDED_ID:
-            tally.note(faults.PADDED_ID, line, begin, end)
-        else:
-            tally.note(faults.MANGLED_ID, line, start, stop)
-        return code
-    if strange and code < 0 and may_be_alike(buffer, start, stop, known, aliases):
-        strangers.add(first, second, start, stop)
-    if strange and code >= 0:
-        tally.note(faults.MANGLED_ID, line, start, stop)
-    elif strange and known.complete:
-        tally.note(faults.UNKNOWN_ID, line, start, stop)
-    elif (start > begin or stop < end) and not known.exact:
-        tally.note(faults.PADDED_ID, line, begin, end)
-    elif strange and known.size == 0:
-        tally.note(faults.ODD_ID, line, start, stop)
-    return code
 
 
 def admit(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from harness.submission.frame_rows import Rows
     from harness.submission.keys import Texts
 
-KEPT = "ids 4"
+KEPT = "ids 5"
 """Changed whenever ids would be read or kept differently."""
 _FIRST = 1000
 """So many lists of a sample tell what stands between items."""

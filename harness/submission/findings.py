@@ -35,30 +35,6 @@ class Place:
     known: str | None = None
 
 
-@dataclass(frozen=True)
-class PlaceOfId(Place):
-    """Where an id is that may mean a known one.
-
-    Attributes
-    ----------
-    text : bytes
-        What stands there.
-    others : int
-        How many known ids it may mean as well.
-    certain : bool
-        Whether it can be mended, as far as that is known.
-    """
-
-    text: bytes = b""
-    others: int = 0
-    certain: bool = True
-
-    @property
-    def plain(self) -> Place:
-        """What a person is told of it."""
-        return Place(self.line, self.value, self.user, self.known)
-
-
 @dataclass
 class Finding:
     """One kind of fault.
@@ -69,11 +45,17 @@ class Finding:
         How many there are, and lines with any.
     places : list of Place
         The first of them.
+    others : int
+        How many known ids the first may mean beside the one that its place names.
+    mended : int, optional
+        How many of them ``--fix`` mends, as far as that is known; None: as its rule says.
     """
 
     count: int = 0
     lines: int = 0
     places: list[Place] = field(default_factory=list)
+    others: int = 0
+    mended: int | None = None
 
 
 class Findings:
@@ -83,12 +65,14 @@ class Findings:
         self.found: dict[str, Finding] = {}
 
     def add(self, code: str, count: int, places: list[Place], lines: int | None = None) -> None:
-        """Take in `count` faults, which stand behind the others; nothing where there are none."""
+        """Take in `count` faults and the first of them; nothing where there are none."""
         if count > 0:
             own = self.found.setdefault(code, Finding())
             own.count += count
             own.lines += count if lines is None else lines
-            own.places += places[: EXAMPLES - len(own.places)]
+            own.places = sorted([*own.places, *places], key=lambda place: place.line or 0)[
+                :EXAMPLES
+            ]
 
     def note(self, code: str, value: str = "", line: int | None = None) -> None:
         """Take in one fault."""

@@ -22,14 +22,15 @@ from harness.delimited._lines import NO_ROW
 from harness.delimited.blocks import Block, Reader
 from harness.delimited.stream import Refused, is_parquet, opened
 from harness.submission import _fix, header
-from harness.submission._scan import USER
+from harness.submission._keys import Strangers
 from harness.submission.columns import users_and_items
 from harness.submission.expected import Against, columns
 from harness.submission.findings import Findings
 from harness.submission.format import SCORES, Format
-from harness.submission.keys import Known
+from harness.submission.gathered import Summary
+from harness.submission.keys import Known, packed
 from harness.submission.problems import Fixed
-from harness.submission.scan import Expected, Form, scan
+from harness.submission.scan import Expected, Form, Scanned, scan
 from harness.submission.source import Source, source
 from harness.submission.validate import examine
 
@@ -71,16 +72,17 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
             f"{out}: is not written: {path} has an error that only you can mend\n"
             f"{blocked.code} {blocked.message}; {blocked.hint}"
         )
-    there, packed = np.zeros(len(against.users), np.bool_), out.suffix == ".gz"
+    summary, is_packed = examined.summary or Summary(), out.suffix == ".gz"
+    there = summary.present.copy()
     try:
         with (
             whole_file(out) as temporary,
             cast(
-                BinaryIO, gzip.open(temporary, "wb") if packed else temporary.open("wb")
+                BinaryIO, gzip.open(temporary, "wb") if is_packed else temporary.open("wb")
             ) as target,
             source(path, against, Findings()) as opened,
         ):
-            dropped = _write(opened, against, target, there)
+            dropped = _write(opened, against, target, summary.renamed)
             appended = _append(against, opened.wanted, there, target)
     except Refused as error:
         raise UsageError(f"{path}: cannot be read, so nothing is mended ({error})") from error
@@ -89,16 +91,18 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
     return Fixed(out, appended, dropped)
 
 
-def _write(opened: Source, against: Against, target: BinaryIO, there: Bool) -> int:
-    """Write all rows, each once; return how many stood there again."""
+def _write(opened: Source, against: Against, target: BinaryIO, renamed: Bool) -> int:
+    """Write all rows, each once; return how many stood there again.
+
+    `renamed` says of each known user whether a damaged id becomes theirs.
+    """
     wanted, form = opened.wanted, opened.form
     items, written, dropped = against.items_of(wanted), KeyTable(), 0
     nobody = np.full(len(against.users), -1, np.int32)  # no list is kept
     expected = Expected.of(against.users, items, nobody, 0, wanted)
     target.write(b",".join(_quoted(name.encode()) for name in wanted.columns) + b"\n")
     for block in opened.reader.blocks():
-        found = mended(block, form, wanted.between, expected)
-        there[found.users] = True
+        found = mended(block, form, wanted.between, expected, renamed)
         text, again = found.without_again(written)
         target.write(text.data)
         dropped += again
@@ -163,8 +167,6 @@ class Mended:
     text : uint8 array, PAD bytes behind the last line
     starts, stops : int64 arrays
         Where each row stands that is of a user, with its end.
-    users : int32 array
-        Codes of the known users among the lines, those of lines that are no rows among them.
     secret : uint64 array, (2,)
         What the keys of rows are made with.
     """
@@ -172,7 +174,6 @@ class Mended:
     text: Bytes
     starts: Int64
     stops: Int64
-    users: Int32
     secret: UInt64
 
     def without_again(self, written: KeyTable) -> tuple[Bytes, int]:
@@ -190,8 +191,8 @@ class Mended:
         return self.text[kept], int(np.count_nonzero(~new))
 
 
-def mended(block: Block, form: Form, between: str, expected: Expected) -> Mended:
-    """Return whole lines with what is mechanical mended, and the users they are of.
+def mended(block: Block, form: Form, between: str, expected: Expected, renamed: Bool) -> Mended:
+    """Return whole lines with what is mechanical mended.
 
     Blank lines go; ids lose what is around them and get their zeros back; items lose brackets,
     quotes and decimals, get zeros back and one separator; words for nothing, repeats and items
@@ -201,20 +202,40 @@ def mended(block: Block, form: Form, between: str, expected: Expected) -> Mended
     ----------
     between : str
         What is written between items.
+    renamed : bool array, one a known user
+        Whether a damaged id becomes this one.
     """
     buffer, size, users, items = block.buffer, block.size, expected.users, expected.items
     scanned = scan(block, form, expected)
-    starts, stops, codes = fields.fields(block, form.wanted)
-    # A mended id is longer by at most its zeros, or a known one; no item has fewer bytes than 1.
-    aliases = scanned.user_aliases, scanned.item_aliases
-    zeros = max(users.width, items.width, 1, *(own.longest for own in aliases))
-    out = np.empty((size + 4) * (zeros + 3) + PAD, np.uint8)
-    begins, spans = np.empty(len(codes) + 1, np.int64), np.zeros((len(codes), 2), np.int64)
-    bytes_ = block.separator, form.between_in(block), block.end, form.width, ord(between)
-    given = starts, stops, codes, users.ids, items.ids, *aliases
-    length = _fix.mend(buffer, size, *bytes_, *given, out, begins, spans)
-    broken = np.flatnonzero((codes == NO_ROW) & (starts[:, USER] < stops[:, USER]))
-    torn = users.codes(buffer, starts[broken, USER], stops[broken, USER])
+    n, memo = len(scanned.users), scanned.memo
+    names, name_spans = _names(scanned, renamed)
+    begins, spans = np.empty(n + 1, np.int64), np.zeros((n, 2), np.int64)
+    while True:
+        # A mended id is longer by its zeros at most, or a known one; an item has a byte or more.
+        longest = int((name_spans[:, 1] - name_spans[:, 0]).max(initial=0))
+        zeros = max(users.width, items.width, 1, memo.longest, longest)
+        out, strangers = np.empty((size + 4) * (zeros + 3) + PAD, np.uint8), Strangers()
+        length = _fix.mend(
+            buffer, size, block.separator, form.between_in(block), block.end, form.width,
+            ord(between), scanned.starts, scanned.stops, scanned.users, users.exact, names,
+            name_spans, items.ids, memo, strangers, out, begins, spans,
+        )  # fmt: skip
+        if len(strangers) == 0:
+            break
+        memo = expected.of_items.learn(block, strangers.keys, strangers.spans, memo)
     rows = spans[:, 0] < spans[:, 1]
-    there = np.concatenate((codes[codes >= 0], torn[torn >= 0]))
-    return Mended(out[: length + PAD], spans[rows, 0], spans[rows, 1], there, users.secret)
+    return Mended(out[: length + PAD], spans[rows, 0], spans[rows, 1], users.secret)
+
+
+def _names(scanned: Scanned, renamed: Bool) -> tuple[Bytes, Int64]:
+    """Return the known ids that damaged ones become, and where that of each line stands."""
+    spans = np.zeros((len(scanned.users), 2), np.int64)
+    alike = scanned.alike
+    if alike is None:
+        return np.zeros(PAD, np.uint8), spans
+    names, starts, stops = packed(alike.found.known)
+    is_mended = alike.found.certain & renamed[alike.found.codes]
+    own = is_mended[alike.which]
+    which = alike.which[own]
+    spans[alike.lines[own]] = np.stack((starts[which], stops[which]), axis=1)
+    return names, spans

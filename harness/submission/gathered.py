@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from harness.core.arrays import Int32, Ragged
-from harness.delimited.blocks import padded
+from harness.core.arrays import Bool, Int32, Ragged
 from harness.delimited.tally import EXAMPLES
 from harness.submission import faults
-from harness.submission._repair import restored
-from harness.submission._scan import STRANGER, USER
+from harness.submission._scan import LIST, STRANGER, USER
 from harness.submission.admitted import Admitted
-from harness.submission.alike import Alike
+from harness.submission.diagnose import SEVERAL, Diagnoses, Diagnosis
 from harness.submission.expected import Against
-from harness.submission.findings import Findings, Place, PlaceOfId, shown
+from harness.submission.findings import MOST_BYTES, Finding, Findings, Place, shown
 from harness.submission.format import Format, Separators
-from harness.submission.keys import Known
 from harness.submission.lists import Answers, Common, LongLists, WideLists
 from harness.submission.rules import OF_FAULT
 from harness.submission.scan import Expected
@@ -28,12 +26,21 @@ from harness.submission.scan_file import ScannedBlock
 if TYPE_CHECKING:
     from harness.protocol.truth import Solution
 
-Cells = Callable[[list[int]], dict[int, str]]
-"""Returns the items that stand in some physical lines, which are read once more."""
+Cells = Callable[[list[int], int], dict[int, bytes]]
+"""Returns the cells of a column in some physical lines, which are read once more."""
 _ALL = 1 << 31
-_OF_USERS = {faults.PADDED_ID, faults.MANGLED_ID}
 _OF_ITEMS = {*range(faults.MISSHAPEN, faults.COUNT)} - {faults.LITERAL}
-"""Faults of ids that may mean known ones."""
+"""Faults of items that may mean known ones."""
+_LOOK_ALIKE = np.dtype(
+    [("line", np.int64), ("code", np.int32), ("key", np.uint64)]
+    + [(name, np.bool_) for name in ("padded", "spaces", "by_case", "certain")]
+)
+"""A row of a user who looks like a known one.
+
+Its line, the code of the known user, the first half of the key of what stands there, whether plain
+spaces stand around that, whether only spaces tell it from the known id, or only its case, and
+whether it can be mended.
+"""
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,11 @@ class Summary:
         The first user whom nobody knows.
     exact : int
         Rows whose ids are known as they stand.
+    by_case : bool
+        Whether ids are damaged, all of them by their case alone.
+    present, renamed : bool arrays, one a known user
+        Who has a row or a line that is none, if only under a damaged id; and who gets the rows of
+        the one damaged id that means them.
     lists : int32 array, (users of the solution, longest list), optional
         None where there is no solution, or lists cannot be made.
     """
@@ -107,6 +119,9 @@ class Summary:
     known: int = 0
     stranger: str = ""
     exact: int = 0
+    by_case: bool = False
+    present: Bool = field(default_factory=lambda: np.zeros(0, np.bool_))
+    renamed: Bool = field(default_factory=lambda: np.zeros(0, np.bool_))
     common: Common = field(default_factory=Common)
     hits: Hits = field(default_factory=Hits)
     lists: Int32 | None = None
@@ -162,6 +177,9 @@ class Gathering:
         self._answered = self._evaluated = self._exact = 0
         self._is_evaluated = rows >= 0
         self._stranger = ""
+        self._alike = [np.zeros(0, _LOOK_ALIKE)]
+        self._several: dict[int, bytes] = {}
+        self._items: dict[str, list[bytes]] = {}
 
     def take(self, scanned: ScannedBlock) -> None:
         """Take in the next block."""
@@ -170,15 +188,16 @@ class Gathering:
             if fault in OF_FAULT:
                 lines = int(found.tally.lines[fault])
                 examples = found.tally.examples[fault, : min(lines, EXAMPLES)]
-                if fault in _OF_USERS | _OF_ITEMS:
-                    where = scanned.places_of_ids(examples, items=fault in _OF_ITEMS)
-                else:
-                    where = scanned.places(examples)
+                where = scanned.places(examples)
+                if fault in _OF_ITEMS:
+                    where = scanned.places_of_items(examples)
+                    self._items.setdefault(OF_FAULT[fault], []).extend(scanned.texts(examples))
                 self._findings.add(OF_FAULT[fault], int(found.tally.counts[fault]), where, lines)
         if not self._stranger and (found.users == STRANGER).any():
             row = int((found.users == STRANGER).argmax())
             span = int(found.starts[row, USER]), int(found.stops[row, USER])
             self._stranger = shown(scanned.block.text(*span))
+        self._take_look_alikes(scanned)
         self._lists.take(scanned, self._users, self._findings)
         self._users.torn[found.torn] = True
         self._exact += int(np.count_nonzero(found.sound))
@@ -188,8 +207,10 @@ class Gathering:
 
     def finish(self, cells: Cells) -> Summary:
         """Return what all rows tell."""
+        judged = self._judge_look_alikes()
+        self._note_look_alikes(judged, cells)
         there = self._note_users()
-        self._name_known()
+        self._name_items()
         if self._wanted.empty:
             self._findings.found.pop("SUB301", None)
         self._forget_parts_of_ids()
@@ -197,7 +218,7 @@ class Gathering:
         if self._against.in_row_order:  # as somebody has said
             wrong = [fault for fault in wrong if fault.code != "SUB319"]
         lines = {line for fault in wrong for line in fault.lines}
-        texts = cells(sorted(lines)) if lines else {}  # they are read once more
+        texts = cells(sorted(lines), LIST) if lines else {}  # they are read once more
         for fault in wrong:
             places = [Place(line, shown(texts[line])) for line in fault.lines]
             self._findings.add(fault.code, fault.count, places)
@@ -207,17 +228,22 @@ class Gathering:
             hits = Hits.of(lists, self._solution)
         users = self._users
         others = int(np.count_nonzero(users.known & ~self._is_evaluated))
+        strangers = users.strangers - judged.ids
+        damaged = judged.damaged[~judged.damaged["spaces"]]
         return Summary(
             findings=self._findings,
             rows=users.rows,
             answered=self._answered,
             evaluated=self._evaluated,
-            outside=users.strangers + others,
-            strangers=users.strangers,
+            outside=strangers + others,
+            strangers=strangers,
             there=there,
             known=int(users.known.sum()),
             stranger=self._stranger,
             exact=self._exact,
+            by_case=len(damaged) > 0 and bool(damaged["by_case"].all()),
+            present=users.known | users.torn,
+            renamed=judged.renamed,
             common=common,
             hits=hits,
             lists=lists,
@@ -247,32 +273,117 @@ class Gathering:
             self._findings.add("SUB214", len(beyond), _named(first_ids))
         return int(np.count_nonzero(there[: against.required]))
 
-    def _name_known(self) -> None:
-        """Name the known ids that the first of damaged ones mean."""
-        expected = self.expected
-        for faults_, known, alike in (
-            (_OF_USERS, expected.users, expected.user_alike),
-            (_OF_ITEMS, expected.items, expected.item_alike),
-        ):
-            for code in (OF_FAULT[fault] for fault in faults_):
-                finding = self._findings.found.get(code)
-                if finding is not None:
-                    finding.places = [_with_known(place, known, alike) for place in finding.places]
+    def _take_look_alikes(self, scanned: ScannedBlock) -> None:
+        """Take in users who look like known ones; who they are is told when all rows are there."""
+        alike = scanned.found.alike
+        if alike is None:
+            return
+        found, rows = alike.found, np.empty(len(alike.lines), _LOOK_ALIKE)
+        rows["line"], rows["padded"] = scanned.lines_of(alike.lines), alike.padded
+        rows["key"] = scanned.found.keys[alike.lines, 0]
+        rows["spaces"] = found.marks[alike.which] == 1 << faults.PADDED_ID
+        rows["code"], rows["certain"] = found.codes[alike.which], found.certain[alike.which]
+        rows["by_case"] = found.by_case[alike.which]
+        self._alike.append(rows)
+        for row in np.flatnonzero(rows["code"] == SEVERAL).tolist():
+            self._several[int(rows["key"][row])] = alike.tokens[alike.which[row]]
+
+    def _judge_look_alikes(self) -> _Judged:
+        """Tell damaged ids from users who look like known ones that have rows of their own."""
+        rows, users = np.concatenate(self._alike), self._users
+        there = users.known | users.torn
+        is_damaged = np.zeros(len(rows), np.bool_)
+        is_single = rows["code"] >= 0
+        is_damaged[is_single] = ~there[rows["code"][is_single]]
+        if self._several:
+            absent = self.expected.of_users.may_mean([*self._several.values()], there)
+            keys = np.array([*self._several], np.uint64)[absent]
+            is_damaged |= ~is_single & np.isin(rows["key"], keys)
+        damaged = rows[is_damaged]
+        known = damaged[damaged["code"] >= 0]
+        users.known[known["code"]] = True
+        self._evaluated += int(np.count_nonzero(self._is_evaluated[known["code"]]))
+        # Two damaged ids of one user stay: either may be another user's.
+        ids, first = np.unique(known[["code", "key"]], return_index=True)
+        renamed = np.bincount(ids["code"], minlength=len(there)) == 1
+        renamed[ids["code"][~known["certain"][first]]] = False
+        return _Judged(damaged, rows[~is_damaged], renamed, len(ids))
+
+    def _note_look_alikes(self, judged: _Judged, cells: Cells) -> None:
+        """Note damaged ids, and users who look like known ones, with what these are."""
+        damaged, extra = judged.damaged, judged.extra
+        is_mended = (damaged["code"] >= 0) & judged.renamed[damaged["code"]]
+        spaces, padded = damaged["spaces"], extra[extra["padded"]]
+        complete = self._against.users.complete
+        trimmed = self._findings.found.get("SUB207", Finding()).count
+        rows = {
+            "SUB202": extra if complete else extra[:0],
+            "SUB207": np.concatenate((damaged[spaces], padded[: 0 if complete else None])),
+            "SUB209": damaged[~spaces],
+            "SUB215": extra,
+        }
+        for code, own in rows.items():
+            lines = np.sort(own["line"])[:EXAMPLES].tolist()
+            self._findings.add(code, len(own), [Place(line, "") for line in lines])
+        if "SUB207" in self._findings.found:
+            spared = int(np.count_nonzero(spaces & ~is_mended))
+            self._findings.found["SUB207"].mended = trimmed + len(rows["SUB207"]) - spared
+        if "SUB209" in self._findings.found:
+            self._findings.found["SUB209"].mended = int(np.count_nonzero(is_mended & ~spaces))
+        noted = {code: self._findings.found[code] for code in rows if code in self._findings.found}
+        if len(extra) == 0:
+            noted.pop("SUB202", None)
+        lines = {place.line for finding in noted.values() for place in finding.places}
+        texts = cells(sorted(line for line in lines if line is not None), USER) if lines else {}
+        for code, finding in noted.items():
+            own = [texts[place.line or 0] for place in finding.places]
+            bare = [text.strip(b" \t\r") for text in own]
+            values = own if code == "SUB207" else bare
+            finding.places = [
+                replace(place, value=shown(value[:MOST_BYTES]))
+                for place, value in zip(finding.places, values, strict=True)
+            ]
+            if code != "SUB202":
+                _name(finding, bare, self.expected.of_users)
+
+    def _name_items(self) -> None:
+        """Name the known items that the first of damaged ones mean."""
+        for code, texts in self._items.items():
+            finding, diagnosis = self._findings.found[code], self.expected.of_items
+            bare = [text.strip(b" \t\r") for text in texts[:EXAMPLES]]
+            found = _name(finding, bare, diagnosis)
+            if bool((~found.certain & (found.codes != -1)).all()):
+                finding.mended = 0
 
 
-def _with_known(place: Place, known: Known, alike: Alike | None) -> Place:
-    """Return a place with the known id that stands for what is there, if one does."""
-    if alike is None or len(known) == 0 or not isinstance(place, PlaceOfId):
-        return place
-    bare = place.text.strip(b" \t\r")
-    text = bare.decode("utf-8", "replace")
-    mended = text if known.has([text])[0] else restored(padded(bare), 0, len(bare), known.ids)
-    if mended is not None:
-        return replace(place, known=shown(mended))
-    meant = alike.meant([text]).get(text)
-    if meant is None:
-        return place
-    return replace(place, known=shown(meant.id), others=meant.others, certain=meant.certain)
+class _Judged(NamedTuple):
+    """Rows of users who look like known ones, `_LOOK_ALIKE` each.
+
+    Attributes
+    ----------
+    damaged, extra : array
+        Those whose known user has no row, and those beside whom that user has one.
+    renamed : bool array, one a known user
+        Who gets the rows of the one damaged id that means them.
+    ids : int
+        How many damaged ids mean one known user.
+    """
+
+    damaged: npt.NDArray[np.void]
+    extra: npt.NDArray[np.void]
+    renamed: Bool
+    ids: int
+
+
+def _name(finding: Finding, texts: list[bytes], diagnosis: Diagnosis) -> Diagnoses:
+    """Name the known ids that the first of a kind of fault mean; return what these are."""
+    found = diagnosis.of(texts)
+    finding.places = [
+        replace(place, known=shown(known)) if known else place
+        for place, known in zip(finding.places, found.known, strict=True)
+    ]
+    finding.others = int(found.others[0])
+    return found
 
 
 def _named(texts: Iterable[str | bytes]) -> list[Place]:

@@ -56,7 +56,8 @@ class Known:
     zeros : bool
         Whether any is a number with a zero in front.
     odd : bool
-        Whether any may differ from its form (`harness.core.alike`) in more than case and zeros.
+        Whether the form of any (`harness.core.alike`) may be plain ASCII, and differ from the id in
+        more than case and zeros.
     length : int
         How many bytes all have, those that `more` added among them; 0 where they differ.
     exact : bool
@@ -86,7 +87,8 @@ class Known:
     @property
     def ids(self) -> Ids:
         """The same for compiled code."""
-        return Ids(**{name: value for name, value in vars(self).items() if name != "texts"})
+        names = ("table", "secret", "size", "complete", "digits", *_LENGTHS, "lower", "upper")
+        return Ids(**{name: getattr(self, name) for name in (*names, "zeros", "odd", "exact")})
 
     @property
     def exactly(self) -> Known:
@@ -201,11 +203,13 @@ def learnt(ids: Texts) -> Known:
     return replace(learning.known(complete=True), texts=(lambda: [ids],))
 
 
-def packed(ids: Texts) -> tuple[Bytes, Int64, Int64]:
+def packed(ids: Texts | Sequence[bytes]) -> tuple[Bytes, Int64, Int64]:
     """Return texts one behind the other, PAD bytes behind the last, and where each stands."""
     if isinstance(ids, Sequence):
-        text, lengths = "".join(ids), np.array([len(text.encode()) for text in ids], np.int64)
+        parts = [text.encode() if isinstance(text, str) else text for text in ids]
+        whole, lengths = b"".join(parts), np.array([len(text) for text in parts], np.int64)
     else:
-        text, lengths = ids.str.join("").item(), ids.str.len_bytes().to_numpy().astype(np.int64)
+        whole = ids.str.join("").item().encode()
+        lengths = ids.str.len_bytes().to_numpy().astype(np.int64)
     stops = np.cumsum(lengths)
-    return padded(text.encode()), stops - lengths, stops
+    return padded(whole), stops - lengths, stops

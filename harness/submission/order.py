@@ -83,7 +83,9 @@ def _of_first_lines(path: Path | pl.DataFrame, against: Against) -> OneItemCheck
         if block is None or not opened.readable:
             return None
         nobody = np.full(len(against.users), -1, np.int32)  # no list is kept
-        expected = Expected(against.users, against.items_of(opened.wanted), nobody, 0)
+        expected = Expected.of(
+            against.users, against.items_of(opened.wanted), nobody, 0, opened.wanted
+        )
         check = OneItemCheck(opened.form, expected)
         stop = behind_last(block.buffer, 0, min(block.size, _FIRST), block.end)
         few = replace(block, size=stop or block.size)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from harness.core.errors import counted, printable, suggest
 from harness.core.table import Column, Sheet, Shown
-from harness.submission._repair import SURE
-from harness.submission.findings import Finding, Findings, Place, PlaceOfId, shown
+from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format
 from harness.submission.rules import RULES
 from harness.submission.rules.rule import Severity
@@ -143,7 +142,6 @@ def problems(
     findings: Findings,
     wanted: Format | None,
     strict: bool,
-    all_items: bool,
     *,
     all_users: bool = True,
     digits: int = 0,
@@ -152,8 +150,8 @@ def problems(
 
     Parameters
     ----------
-    all_items, all_users : bool
-        Whether every item, and user, there is is known; else one that is not may be another.
+    all_users : bool
+        Whether every user there is is known; else one that is not may be another.
     digits : int
         How many digits every item has; 0 where that is not so.
     """
@@ -165,15 +163,11 @@ def problems(
     absent = [place.value for place in findings.found.get("SUB101", Finding()).places]
     found = []
     for code, finding in sorted(findings.found.items()):
-        short = any(len(place.value) < SURE for place in finding.places)
-        sure = code != "SUB317" or all_items or not short
-        certain = [place.certain for place in finding.places if isinstance(place, PlaceOfId)]
-        sure = sure and (not certain or any(certain))
         words = {
             "unless": "" if all_users else _UNLESS,
             "digits": f": ids have {digits} digits" if digits else "",
         }
-        found.append(_problem(code, finding, wanted, strict, mends and sure, absent, words))
+        found.append(_problem(code, finding, wanted, strict, mends, absent, words))
     return tuple(sorted(found, key=lambda problem: problem.severity != "error"))
 
 
@@ -205,6 +199,9 @@ def _problem(
         **known,
     }
     columns = {} if wanted is None else {"user": shown(wanted.user), "items": shown(wanted.items)}
+    part = ""
+    if finding.mended is not None and 0 < finding.mended < finding.count:
+        part = f" (--fix mends {finding.mended:,} of {finding.count:,})"
     return Problem(
         code,
         "error" if strict else rule.severity,
@@ -215,19 +212,19 @@ def _problem(
         first.known,
         finding.count,
         finding.lines,
-        rule.says.format(**words) + _meant(first),
-        rule.hint.format(**words),
-        tuple(p.plain if isinstance(p, PlaceOfId) else p for p in finding.places),
-        mends and rule.fixed and not (rule.of_lists and rows),
+        rule.says.format(**words) + _meant(first, finding.others),
+        rule.hint.format(**words) + part,
+        tuple(finding.places),
+        mends and rule.fixed and not (rule.of_lists and rows) and finding.mended != 0,
     )
 
 
-def _meant(place: Place) -> str:
+def _meant(place: Place, others: int) -> str:
     """Return which known id is meant, as the end of a message."""
-    if not isinstance(place, PlaceOfId) or place.known is None:
+    if place.known is None:
         return ""
-    others = counted(place.others, "other is", "others are")
-    which = f'"{place.known}" and {others}' if place.others else f'"{place.known}" is'
+    more = counted(others, "other is", "others are")
+    which = f'"{place.known}" and {more}' if others else f'"{place.known}" is'
     return f"; {which} known" + ("" if place.user is None else f' (user "{place.user}")')
 
 

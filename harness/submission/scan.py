@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.core.arrays import Bool, Int32, Int64, UInt64
+from harness.core.arrays import Bool, Counts, Int32, Int64, UInt64
+from harness.core.ids import KeyTable
 from harness.delimited import fields
 from harness.delimited._lines import NO_ROW
 from harness.delimited.blocks import Block
 from harness.delimited.tally import Tally
 from harness.submission import _items, _scan, faults
-from harness.submission._keys import Aliases, Strangers
-from harness.submission._scan import LIST, STRANGER, USER
-from harness.submission.alike import NO_ALIASES, Alike
+from harness.submission._keys import Memo, Strangers
+from harness.submission._scan import ASKED, LIST, STRANGER, USER
+from harness.submission.diagnose import Diagnoses, Diagnosis
 from harness.submission.format import Format
 from harness.submission.header import Header
 from harness.submission.keys import Known
@@ -102,25 +103,45 @@ class Expected:
         The user's row in the solution, −1 without one.
     kept : int
         Positions of a list that are kept.
-    user_alike, item_alike : Alike, optional
-        What ids mean that are not known; None where nobody asks.
+    of_users, of_items : Diagnosis
+        What ids are that are not known.
     """
 
     users: Known
     items: Known
     answered: Int32
     kept: int
-    user_alike: Alike | None = None
-    item_alike: Alike | None = None
+    of_users: Diagnosis
+    of_items: Diagnosis
 
     @classmethod
     def of(cls, users: Known, items: Known, answered: Int32, kept: int, wanted: Format) -> Expected:
-        """Return the same with what ids mean that are not known, unless they are to be exact."""
+        """Return the same with what ids are that are not known."""
         # In a list a space of any kind may stand between items.
         joined = wanted.long or wanted.between != " "
-        of_users = None if users.exact else Alike(users, of_users=True, joined=True)
-        of_items = None if items.exact else Alike(items, of_users=False, joined=joined)
+        of_users = Diagnosis(users, of_users=True, joined=True)
+        of_items = Diagnosis(items, of_users=False, joined=joined)
         return cls(users, items, answered, kept, of_users, of_items)
+
+
+@dataclass(frozen=True, eq=False)
+class LookAlikes:
+    """Users of lines who are not known, and look like one who is.
+
+    Attributes
+    ----------
+    lines : int64 array
+    which : int64 array
+        Of each line the place of its token in `tokens` and in `found`.
+    padded : bool array
+        Whether plain spaces stand around the id.
+    """
+
+    lines: Int64
+    which: Int64
+    padded: Bool
+    tokens: list[bytes]
+    found: Diagnoses
 
 
 class Lists(NamedTuple):
@@ -165,8 +186,10 @@ class Scanned:
         Whether the list is that of the known user.
     torn : int32 array
         Known users of lines that are no rows: they are not missing.
-    user_aliases, item_aliases : Aliases
-        Ids that are not known and alike to one that is.
+    alike : LookAlikes, optional
+        None where there are none.
+    memo : Memo
+        What items are that are not known.
     """
 
     users: Int32
@@ -180,8 +203,8 @@ class Scanned:
     n_same: int
     sound: Bool
     torn: Int32
-    user_aliases: Aliases
-    item_aliases: Aliases
+    alike: LookAlikes | None
+    memo: Memo
 
     def spans(self, lines: Int64, column: int) -> Int64:
         """Return some lines, and where their fields of a column begin and end, (n, 3)."""
@@ -189,37 +212,16 @@ class Scanned:
 
 
 def scan(block: Block, form: Form, expected: Expected) -> Scanned:
-    """Read whole fields; once more where ids turn out to be alike to known ones."""
-    of_users, of_items = expected.user_alike, expected.item_alike
-    no_users = NO_ALIASES if of_users is None else of_users.none
-    no_items = NO_ALIASES if of_items is None else of_items.none
-    strangers = Strangers(), Strangers()
-    found = _scanned(block, form, expected, no_users, no_items, *strangers)
-    users = None if of_users is None else of_users.aliases(block, strangers[0])
-    items = None if of_items is None else of_items.aliases(block, strangers[1])
-    if users is None and items is None:
-        return found
-    return _scanned(block, form, expected, users or no_users, items or no_items, *strangers)
-
-
-def _scanned(
-    block: Block,
-    form: Form,
-    expected: Expected,
-    user_aliases: Aliases,
-    item_aliases: Aliases,
-    strange_users: Strangers,
-    strange_items: Strangers,
-) -> Scanned:
-    """Read whole fields; take ids that may be alike to known ones."""
+    """Read whole fields."""
     buffer, tally = block.buffer, Tally(faults.COUNT)
     starts, stops, codes = fields.fields(block, form.wanted, tally)
     n = len(codes)
-    keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
+    keys, sound, wrong = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_), np.zeros(n, np.int8)
     list_keys = np.empty(n, np.uint64)
-    users, items = expected.users.ids, expected.items.ids
-    known = users, user_aliases, form.in_ids, form.length
-    _scan.read_users(buffer, starts, stops, *known, codes, keys, sound, strange_users, tally)
+    known = expected.users.ids, expected.of_users.memo, form.in_ids, form.length
+    _scan.read_users(buffer, starts, stops, *known, codes, keys, sound, wrong)
+    alike = _look_alikes(block, expected.of_users, starts[:, USER], stops[:, USER], keys, wrong)
+    _scan.note(buffer, starts, stops, wrong, tally)
     broken = np.flatnonzero((codes == NO_ROW) & (starts[:, USER] < stops[:, USER]))
     torn = expected.users.codes(buffer, starts[broken, USER], stops[broken, USER])
     wanted = np.full(n, -1, np.int32)
@@ -229,9 +231,17 @@ def _scanned(
         wanted[sound] = expected.answered[codes[sound]]
     most = int((stops[:, LIST] - starts[:, LIST])[wanted >= 0].sum()) // 2 + n
     lists = Lists(np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most, np.int32))
-    given = starts, stops, codes, wanted, form.between_in(block), form.width, expected.kept
-    known_items = items, item_aliases, strange_items
-    found = _items.read_items(buffer, *given, *known_items, tally, *lists, list_keys)
+    memo, of_lines = expected.of_items.memo, tally.copy()
+    while True:
+        strangers = Strangers()
+        found = _items.read_items(
+            buffer, starts, stops, codes, wanted, form.between_in(block), form.width, expected.kept,
+            expected.items.ids, memo, strangers, tally, *lists, list_keys,
+        )  # fmt: skip
+        if len(strangers) == 0:
+            break
+        memo = expected.of_items.learn(block, strangers.keys, strangers.spans, memo)
+        tally = of_lines.copy()
     n_lists, n_items, first_sum, n_same = found
     return Scanned(
         users=codes,
@@ -245,6 +255,29 @@ def _scanned(
         n_same=n_same,
         sound=sound,
         torn=torn[torn >= 0],
-        user_aliases=user_aliases,
-        item_aliases=item_aliases,
+        alike=alike,
+        memo=memo,
     )
+
+
+def _look_alikes(
+    block: Block, diagnosis: Diagnosis, starts: Int64, stops: Int64, keys: UInt64, wrong: Counts
+) -> LookAlikes | None:
+    """Return users who look like known ones; note in `wrong` what the others are asked for."""
+    lines = np.flatnonzero(wrong == ASKED)
+    if len(lines) == 0:
+        return None
+    _, first, which = np.unique(
+        KeyTable().codes(keys[lines]), return_index=True, return_inverse=True
+    )
+    texts = block.texts(starts[lines], stops[lines])
+    bare = [text.strip(b" \t\r") for text in texts]
+    tokens = [bare[row] for row in first]
+    padded = np.array([len(a) < len(b) for a, b in zip(bare, texts, strict=True)], np.bool_)
+    found = diagnosis.of(tokens)
+    alike = (found.marks != 0)[which]
+    other = faults.UNKNOWN_ID if diagnosis.known.complete else faults.PADDED_ID * padded
+    wrong[lines] = np.where(alike, 0, other)
+    if not alike.any():
+        return None
+    return LookAlikes(lines[alike], which[alike], padded[alike], tokens, found)

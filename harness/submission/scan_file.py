@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from harness.core.arrays import Int64
 from harness.delimited.blocks import Block, Blocks, Survey, in_order, survey
 from harness.submission._scan import USER
-from harness.submission.findings import MOST_BYTES, Findings, Place, PlaceOfId, shown
+from harness.submission.findings import MOST_BYTES, Findings, Place, shown
 from harness.submission.scan import Expected, Form, Scanned, scan
 
 
@@ -57,22 +57,22 @@ class ScannedBlock:
         What is not shown of a long one is not copied.
         """
         return [
-            Place(self.line_of(line), shown(self._text(start, stop)))
-            for line, start, stop in examples.tolist()
+            Place(self.line_of(line), shown(text))
+            for line, text in zip(examples[:, 0].tolist(), self.texts(examples), strict=True)
         ]
 
-    def places_of_ids(self, examples: Int64, *, items: bool) -> list[Place]:
-        """Return the same of ids that may mean known ones; of items with their users."""
-        places = list[Place]()
-        for line, start, stop in examples.tolist():
-            text, user = self._text(start, stop), None
-            if items:
-                user = shown(self._text(*self.found.spans(np.array([line]), USER)[0, 1:].tolist()))
-            places.append(PlaceOfId(self.line_of(line), shown(text), user, text=text))
-        return places
+    def places_of_items(self, examples: Int64) -> list[Place]:
+        """Return the same with the users of the lists."""
+        users = self.texts(self.found.spans(examples[:, 0], USER))
+        places = zip(self.places(examples), users, strict=True)
+        return [replace(place, user=shown(user)) for place, user in places]
 
-    def _text(self, start: int, stop: int) -> bytes:
-        return self.block.text(start, min(stop, start + MOST_BYTES))
+    def texts(self, examples: Int64) -> list[bytes]:
+        """Return what stands at examples, cut."""
+        return [
+            self.block.text(start, min(stop, start + MOST_BYTES))
+            for _, start, stop in examples.tolist()
+        ]
 
 
 def scan_file(

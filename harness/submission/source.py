@@ -16,7 +16,6 @@ from harness.delimited import fields
 from harness.delimited.blocks import Blocks, Reader
 from harness.delimited.stream import Opened, is_parquet, opened
 from harness.submission import header
-from harness.submission._scan import LIST
 from harness.submission.expected import Against, first_cells
 from harness.submission.findings import Findings
 from harness.submission.format import Cells, Format, Named
@@ -61,16 +60,18 @@ class Source:
         form = Form.of(self.head, self.places, self.wanted)
         return form if self.between is None else replace(form, between=self.between)
 
-    def cells(self, wanted: list[int]) -> dict[int, str]:
-        """Return the items of some physical lines, which are read from the first row."""
-        found: dict[int, str] = {}
+    def cells(self, wanted: list[int], column: int) -> dict[int, bytes]:
+        """Return a column's cells of some physical lines, which are read from the first row."""
+        found: dict[int, bytes] = {}
         before = self.reader.header_lines
         for block in self.reader.blocks():
             starts, stops, _ = fields.fields(block, self.form.wanted)
             own = np.arange(len(starts)) if block.lines is None else block.lines
             for row in np.flatnonzero(np.isin(own + before + 1, wanted)).tolist():
-                text = block.text(int(starts[row, LIST]), int(stops[row, LIST]))
-                found[int(own[row]) + before + 1] = text.decode("utf-8", "replace")
+                text = block.text(int(starts[row, column]), int(stops[row, column]))
+                found[int(own[row]) + before + 1] = text
+            if len(found) == len(wanted):
+                break
             before += len(starts) if block.ended is None else block.ended
         return found
 

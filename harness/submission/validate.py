@@ -155,11 +155,12 @@ def _concluded(
         met = strangers[0].value if strangers else summary.stranger  # others may be there
         asked = next(chain(against.all_names(), against.others))
         findings.add("SUB212", 1, [Place(None, f'found "{met}", asked for "{shown(asked)}"')])
-    elif against.required and summary.exact == 0 and "SUB209" in findings.found:
-        damaged = findings.found["SUB209"].places
-        if all(place.value.casefold() == (place.known or "").casefold() for place in damaged):
-            value = f'found "{damaged[0].value}", asked for "{damaged[0].known}"'
-            findings.add("SUB213", 1, [Place(None, value)])
+    elif against.required and summary.exact == 0 and summary.by_case:
+        damaged = findings.found["SUB209"]
+        first = damaged.places[0]
+        value = f'found "{first.value}", asked for "{first.known}"'
+        findings.add("SUB213", 1, [Place(None, value)])
+        findings.found["SUB213"].mended = damaged.mended
     for code, count in {"SUB401": common.same, "SUB404": common.single}.items():
         if count == common.lists > 1:
             findings.add(code, count, [])
@@ -174,7 +175,6 @@ def _concluded(
         findings,
         wanted,
         strict,
-        items.complete,
         all_users=against.users.complete,
         digits=items.width if items.digits else 0,
     )
@@ -270,9 +270,9 @@ def _read(
     if not opened.reader.ends:
         findings.note("SUB012")
 
-    def cells(lines: list[int]) -> dict[int, str]:
+    def cells(lines: list[int], column: int) -> dict[int, bytes]:
         with source(path, against, Findings()) as again:
-            return again.cells(lines)
+            return again.cells(lines, column)
 
     summary = gathering.finish(cells)
     if opened.line_of is not None:

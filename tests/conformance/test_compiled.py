@@ -205,7 +205,7 @@ def test_a_separator_has_one_to_eight_bytes_and_a_table_of_ids_a_power_of_two() 
             _lines.mark(TEXT.copy(), 8, b":" * size)
     table, empty = np.zeros((3, 2), np.uint64), np.zeros(2, np.uint64)
     with pytest.raises(ValueError, match=r"\(3, 2\)"):
-        _keys.Ids(table, empty, 0, *[False] * 2, 0, *[False] * 5, 0, False)
+        _keys.Ids(table, empty, 0, *[False] * 2, 0, *[False] * 4, 0, False)
 
 
 def test_a_table_without_a_free_row_is_not_searched_for_ever() -> None:

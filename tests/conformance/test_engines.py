@@ -138,11 +138,6 @@ class OnceOnly(Plain):
             OnceOnly.asked = getattr(OnceOnly, "asked", set()) | ids
         return super().recommend(users, k, draws, exclude)
 
-class ByPlace(Plain):
-    def recommend(self, users, k, draws, exclude=None):
-        places = np.arange(len(users))[:, None] + np.arange(k)
-        return (places % len(self.order_)).astype(np.int32)
-
 class Strict(Plain):
     def recommend(self, users, k, draws, exclude=None):
         for user in users[~self.known_[users]]:
@@ -185,7 +180,6 @@ NOTED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     '"Restless": its repeats differ': (odd("Restless", repeats=2), BOTH),
     '"Restless": asked again, it answers otherwise': (odd("Restless"), BOTH),
     '"OnceOnly": asked again, it fails': (odd("OnceOnly"), BOTH),
-    '"ByPlace": asked for some users alone': (odd("ByPlace"), BOTH),
     '"Empty": all 27 lists are empty': (odd("Empty"), BOTH),
     "\"Strict\" gives no lists for the 13 users": (odd("Strict"), BOTH),
     "1 position holds an item that is no candidate": (

@@ -72,6 +72,12 @@ def test_no_candidate_is_told_with_all_users(tmp_path: Path, large: None) -> Non
         run(settings)
 
 
+def test_a_split_with_an_empty_side_is_told(tmp_path: Path, large: None) -> None:
+    split = {"strategy": "time", "valid_days": 100}
+    with refusal(DataError, "the split leaves no train event of 8", "change [split]"):
+        run(small.config(tmp_path, split=split))
+
+
 # What cannot be evaluated in buckets.
 
 LATEST = {"name": "latest", "use": "latest:LatestFirst"}

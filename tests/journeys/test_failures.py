@@ -10,13 +10,12 @@ from conftest import refusal
 from small import POPULAR, RANDOM, timeless
 
 from harness.config import Config
-from harness.core.errors import DataError, RecommenderError
+from harness.core.errors import RecommenderError
 from harness.experiment.folds import FoldedResult
 from harness.experiment.rescore import rescore
 from harness.experiment.result import Findings
 from harness.experiment.run import run
 from harness.experiment.run_folder import read
-from harness.models.guard import guarded
 from harness.report.page import page
 
 FAILING = """
@@ -101,14 +100,6 @@ def test_the_others_have_the_figures_of_a_run_without_them(done: Done) -> None:
     )
     assert figures(done.found, "notes") == figures(done.alone, "notes")
     assert tuple(notes) == done.alone.notes
-
-
-def test_each_says_where_and_why(done: Done) -> None:
-    told = {one.name: one for one in done.found.failed}
-    for name, step in (("Fit", "fit"), ("Recommend", "recommend, first for user user0")):
-        why = f'model "{name}" raised in {step}: ZeroDivisionError: too few stars ('
-        assert told[name].error.startswith(why)
-        assert told[name].fold is None
 
 
 def test_in_buckets_the_others_have_the_same_figures(done: Done, tmp_path: Path) -> None:
@@ -208,14 +199,3 @@ def test_where_no_model_is_left_each_says_why(
 def test_the_first_failure_ends_a_run_that_is_to_fail_fast(tmp_path: Path) -> None:
     with small.in_buckets(3), refusal(RecommenderError, 'model "Part" raised in fit_steps'):
         run(config(tmp_path, POPULAR, *failing("Part")), fail_fast=True)
-
-
-def test_a_guard_keeps_what_an_error_holds() -> None:
-    own = DataError("two problems")
-
-    def fit() -> None:
-        raise own
-
-    with refusal(DataError, 'model "mine": two problems') as caught:
-        guarded("mine", "fit", fit)
-    assert caught.value is own

@@ -92,14 +92,6 @@ def test_a_finished_model_is_not_asked_again_and_one_that_failed_is(tmp_path: Pa
     assert (reused(run(settings, fresh=True)), fits(tmp_path)) == ([], 2)
 
 
-def test_a_table_that_changed_has_other_models(tmp_path: Path) -> None:
-    settings = config(tmp_path, data={"users": "people.csv"})
-    for town, expected in (("x", []), ("x", ["mine", "random"]), ("y", [])):
-        if not expected:
-            small.write(tmp_path, {"people.csv": f"user,town\nuser1,{town}\n"})
-        assert reused(run(settings)) == expected
-
-
 def test_changed_source_is_asked_anew_and_told(tmp_path: Path) -> None:
     """Of what was imported when the model learnt, too."""
     file = "counting_late.py"

@@ -15,7 +15,6 @@ from small import LOG, timeless
 
 import harness
 from baselines.popular import Popular
-from baselines.random_items import RandomItems
 from harness.core.errors import HarnessError
 from harness.experiment.result import Findings, Result
 
@@ -36,18 +35,12 @@ class Counting(First):
 
 
 COUNTED = Counting()
-BLEND = {"use": "baselines.blend:Blend"}
 MODELS: dict[str, Any] = {
     "first": First,
     "last": {"use": First, "params": {"last": True}},
     "object": First(last=True),
     "lists": LISTS,
     "popular": POPULAR,
-    "popular class": Popular,
-    "by paths": {**BLEND, "of": ["popular", "random"]},
-    "by objects": {**BLEND, "of": ["popular class", "random class"]},
-    "random": {"use": "baselines.random_items:RandomItems", "repeats": 3},
-    "random class": {"use": RandomItems, "repeats": 3},
     "counting": {"use": Counting, "repeats": 2},
     "counted": COUNTED,
 }
@@ -78,13 +71,6 @@ def test_scores_by_hand(found: Result) -> None:
     assert mine["item"].to_list() == ["a", "b"] * 3
     lists = found.recommendations("lists")[["user", "item"]].to_dict("list")
     assert lists == LISTS.to_dict(as_series=False)
-
-
-def test_classes_and_objects_answer_as_import_paths_do(found: Result) -> None:
-    equal = {"popular": "popular class", "by paths": "by objects", "random": "random class"}
-    for names in equal.items():
-        one, other = (found.list_rows([name]).drop("model") for name in names)
-        assert one.equals(other)
 
 
 def test_the_object_stays_as_it_was_given(found: Result) -> None:
@@ -203,8 +189,3 @@ def test_the_notebook_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(ROOT)
     of = runpy.run_path(str(tmp_path / "notebook.py"))["result"]
     assert {model.name for model in of.models} == {"popular", "repurchase"}
-
-
-def test_the_api_alone_is_shown() -> None:
-    assert dir(harness) == sorted(harness.__all__)
-    assert {"run", "evaluate", "score", "compare"} <= set(dir(harness))

@@ -35,19 +35,15 @@ class Raises(Popular):
         raise ZeroDivisionError("too few stars")
     fit_steps = None
 
-class Empty(Popular):
-    known = 0
+class Known(Popular):
+    def __init__(self, known):
+        super().__init__()
+        self.known = known
 
     def recommend(self, users, k, draws, exclude=None):
         lists = super().recommend(users, k, draws, exclude)
         lists[self.known :] = -1
         return lists
-
-class One(Empty):
-    known = 1
-
-class Two(Empty):
-    known = 2
 """
 COUNTED = {"name": "counted", "use": "learns:Counted"}
 MODELS = COUNTED, {**RANDOM, "repeats": 2}, {"name": "file", "lists": "lists.csv"}
@@ -244,9 +240,9 @@ def test_an_item_that_nobody_knows_has_no_id(tmp_path: Path) -> None:
 
 def test_lists_that_are_mostly_empty_are_noted(tmp_path: Path) -> None:
     small.write(tmp_path, {"learns.py": LEARNS})
-    models = [{"name": name, "use": f"learns:{name}"} for name in ("Empty", "One", "Two")]
+    models = [{"name": f"{n}", "use": "learns:Known", "params": {"known": n}} for n in range(3)]
     result = run(small.config(tmp_path, *models, compare={"resamples": 100}))
     assert [note for note in result.notes if "empty" in note] == [
-        'model "Empty": all 3 lists are empty, and score 0',
-        'model "One": 2 of 3 lists are empty, and score 0',
+        'model "0": all 3 lists are empty, and score 0',
+        'model "1": 2 of 3 lists are empty, and score 0',
     ]

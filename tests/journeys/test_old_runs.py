@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import ROOT, Cli, is_refused, tells
+from conftest import ROOT, Cli, tells
 
 OLD = ROOT / "tests" / "files" / "runs_173efcc"
 MEANS = {
@@ -28,12 +28,6 @@ def name(request: pytest.FixtureRequest, here: Path) -> str:
     """Copy an old folder, with its config and log, into the current one; return its name."""
     shutil.copytree(OLD / request.param, here, dirs_exist_ok=True)
     return str(request.param)
-
-
-def test_the_means_are_those_of_the_record(name: str, here: Path) -> None:
-    record = json.loads((here / "run" / "result.json").read_text(encoding="utf-8"))
-    popular = next(model for model in record["models"] if model["name"] == "popular")
-    assert tuple(f"{popular['metrics'][m]['mean']:.4f}" for m in ("MAP@2", "NDCG@2")) == MEANS[name]
 
 
 @pytest.mark.parametrize(
@@ -86,10 +80,3 @@ def test_old_runs_are_compared_with_one_another(cli: Cli, here: Path) -> None:
     tells(
         cli("compare", *(f"{name}/run" for name in names)), 0, MEANS["plain"][0], "neighbours/run"
     )
-
-
-def test_a_removed_parameter_is_refused_where_the_model_has_to_learn_again(
-    cli: Cli, here: Path
-) -> None:
-    shutil.copytree(OLD / "neighbours", here, dirs_exist_ok=True)
-    is_refused(cli("run", "run/config.toml", "--out", "again"), "no longer has max_voters")

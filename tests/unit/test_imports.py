@@ -200,7 +200,8 @@ def test_the_library_prints_nothing() -> None:
 
 
 def test_the_front_door_opens() -> None:
-    assert {"Recommender", "run", "top_k", "tune"} <= {*harness.__all__}
+    assert {"Recommender", "run", "top_k", "tune", "evaluate"} <= {*harness.__all__}
+    assert dir(harness) == sorted(harness.__all__)
     assert all(hasattr(harness, name) for name in harness.__all__)
     with pytest.raises(AttributeError, match="module 'harness' has no attribute 'nope'"):
         _ = harness.nope

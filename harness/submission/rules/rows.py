@@ -131,4 +131,12 @@ RULES = (
         severity="warning",
         column="user",
     ),
+    id_rule(
+        "SUB215",
+        "look-alike ids",
+        "{value} is not known, and looks like an id that has a row, too",
+        "if both are one user, give that user one row, under the known id; else leave them",
+        severity="warning",
+        example=bob("bob,0706016003\nBob,0706016001"),
+    ),
 )

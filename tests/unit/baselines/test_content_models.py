@@ -106,28 +106,6 @@ def test_each_item_leads_to_the_most_similar_candidates() -> None:
     assert listed(model, shop(rows, "pq", items), "ann bob", 2) == ["p-", "q-"]
 
 
-def test_popularity_as_numpy_counts() -> None:
-    """Prices alone: cosines by hand, and the mean over the 3 most similar and oneself."""
-    draw = np.random.default_rng(3)
-    names = "abcdefghijkl"
-    prices = draw.integers(1, 50, len(names)).astype(np.float64)
-    rows: list[Row] = [("ann", names[i], 2.0) for i in draw.integers(0, 9, 60)]
-    items: Table = {"id": list(names), "price": [str(p) for p in prices]}
-    low, middle, high = np.percentile(prices, [25, 50, 75])
-    z = (prices - middle) / ((high - low) / 1.3489795003921634)
-    angle = np.clip(z, -3, 3) * np.pi / 6
-    cosine = np.cos(angle[:, None] - angle)
-    count = np.array([sum(row[1] == name for row in rows) for name in names])
-    score = {}
-    for item in range(6, 12):
-        others = [i for i in np.argsort(-cosine[item], kind="stable") if count[i] and i != item]
-        weight = {i: cosine[item, i] for i in others[:3]} | ({item: 1.0} if count[item] else {})
-        score[names[item]] = sum(weight[i] * count[i] for i in weight) / sum(weight.values())
-    best = "".join(sorted(score, key=lambda name: -score[name]))
-    model = ContentPopular(numbers=["price"], neighbours=3)
-    assert listed(model, shop(rows, "ghijkl", items), "ann", 6) == [best]
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_scores_as_numpy_multiplies(seed: int) -> None:
     """With as many neighbours as items nothing is cut off: w·(I + S)·C, and w·C of a profile."""

@@ -1,6 +1,5 @@
 """Blend, Fill and Filter: models made of others, whose lists stand in a dict."""
 
-from fractions import Fraction
 from itertools import permutations
 from typing import Any, Self
 
@@ -95,31 +94,6 @@ def test_blends_by_hand(parts: str, params: dict[str, Any], k: int, expected: st
 @pytest.mark.parametrize("model", [Blend([RandomItems()]), Fill([RandomItems()])])
 def test_random_parts_get_the_draws(model: Any) -> None:
     assert listed(model, shop()) == listed(RandomItems(), shop())
-
-
-@given(
-    st.lists(LISTS, min_size=1, max_size=4),
-    st.lists(st.integers(1, 3), min_size=4, max_size=4),
-    st.lists(ITEMS, min_size=3, max_size=3),
-    st.integers(1, 7),
-    st.integers(1, 7),
-)
-def test_blend_equals_fractions(
-    parts: list[dict[str, str]], weights: list[int], exclude: list[str], depth: int, k: int
-) -> None:
-    """Place by place the same sums; which of two items with equal sums comes first is open."""
-    weights, constant = weights[: len(parts)], 9973
-    model = Blend([Fixed(**part) for part in parts], weights, depth, constant)
-    words = listed(model, shop(), k, held(*exclude))
-    for user, excluded, word in zip(USERS, exclude, words, strict=True):
-        sums: dict[str, Fraction] = {}
-        for part, weight in zip(parts, weights, strict=True):
-            fits = [item for item in part[user] if item not in excluded][: max(k, depth)]
-            for rank, item in enumerate(fits, 1):
-                sums[item] = sums.get(item, Fraction(0)) + Fraction(weight, constant + rank)
-        items = word.rstrip("-")
-        assert len(set(items)) == len(items) == min(k, len(sums))
-        assert [sums[item] for item in items] == sorted(sums.values(), reverse=True)[:k]
 
 
 def test_blends_of_longer_lists_keep_the_best() -> None:

@@ -68,12 +68,7 @@ def test_defaults() -> None:
     assert (rules.seen_items, rules.candidates, rules.seed) == ("keep", None, 42)
     assert (config.models[0].repeats, config.models[0].params) == (1, {})
     assert (config.tune.search, config.tune.trials, config.tune.split) == ("random", None, None)
-
-
-def test_a_relative_path_starts_at_the_configs_folder(tmp_path: Path) -> None:
-    for path in ("shop", tmp_path / "shop"):
-        config = read(config_file(tmp_path), [f"data.path={path}"])
-        assert config.layout().events[0].table.path.parent == tmp_path / "shop"
+    assert "folds" not in config.resolved()["split"]
 
 
 def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) -> None:

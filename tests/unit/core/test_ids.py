@@ -16,16 +16,6 @@ def codes(encoder: Encoder, ids: list[str]) -> list[int]:
     return encoder.codes(frame["id"], (hashed["1"], hashed["2"])).tolist()
 
 
-def test_codes_count_up_in_the_order_ids_are_met() -> None:
-    """Ids are texts to the letter."""
-    encoder = Encoder()
-    assert (encoder.ids().to_list(), encoder.ids().dtype) == ([], pl.String)
-    assert codes(encoder, ["b", "a", "b", "c", "a"]) == [0, 1, 0, 2, 1]
-    others = ["007", "7", "7 ", "", "é", "e\u0301", "A"]
-    assert codes(encoder, ["c", *others, "b"]) == [2, 3, 4, 5, 6, 7, 8, 9, 0]
-    assert encoder.ids().to_list() == ["b", "a", "c", *others]
-
-
 def test_codes_stay_while_the_table_grows() -> None:
     """It starts with 4,096 slots, is filled to 7/10, and grows by four: at 2,867 and 11,468."""
     encoder = Encoder()

@@ -4,7 +4,6 @@ import gzip
 import zipfile
 from pathlib import Path
 
-import polars as pl
 import pytest
 from conftest import refusal
 
@@ -75,17 +74,6 @@ def test_a_whole_file_takes_its_name_when_all_went_well(tmp_path: Path) -> None:
         temporary.write_text("half")
         raise ZeroDivisionError
     assert (names(path.parent), path.read_text()) == ([path.name], "new")
-
-
-def test_a_folder_named_as_the_users_own_folder_is_written_to(here: Path) -> None:
-    """Polars takes ``~`` at the start of a name for the user's folder."""
-    frame = pl.DataFrame({"a": [1]})
-    with whole_file(Path("~/a.csv")) as temporary:
-        frame.write_csv(temporary)
-    with whole_folder(Path("~/b")) as folder:
-        frame.write_parquet(folder / "a.parquet")
-    assert (here / "~" / "a.csv").read_text() == "a\n1\n"
-    assert names(here / "~" / "b") == ["a.parquet"]
 
 
 def test_a_whole_folder_replaces_the_old_one(tmp_path: Path) -> None:

@@ -8,9 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import refusal
-from event_files import FOLDER, log, refused, rows
-from hypothesis import given
-from hypothesis import strategies as st
+from event_files import log, refused, rows
 
 from harness.core.errors import DataError
 from harness.data import attributes, json_source
@@ -165,33 +163,3 @@ def test_lists_are_cut_where_they_are_many(tmp_path: Path, n_rows: int, n_events
     assert len(pieces) > 1
     expected = [(n, str(n)) for n in range(9) for _ in range(n % 4)]
     assert [row for piece in pieces for row in piece.frame.rows()] == expected
-
-
-ID = st.one_of(st.integers(0, 2**63 - 1), st.sampled_from(["a", "é\n", '"', "\u2028", "😀", "1"]))
-LOG = st.lists(st.tuples(ID, ID, st.integers(0, 3)), min_size=1, max_size=9)
-
-
-@FOLDER
-@given(events=LOG, size=st.sampled_from([20, 1 << 22]), ascii=st.booleans())
-def test_any_nesting_is_the_same_log(tmp_path: Path, events: Any, size: int, ascii: bool) -> None:
-    names = "user", "item", "time"
-    flat = [dict(zip(names, event, strict=True)) for event in events]
-    records = [
-        {"user": user, "all": [{"item": i, "time": t} for u, i, t in events if u == user]}
-        for user in {user: None for user, _, _ in events}
-    ]
-    parallel = [
-        {"user": line["user"], **{k: [event[k] for event in line["all"]] for k in names[1:]}}
-        for line in records
-    ]
-    frame = pl.DataFrame({key: [str(event[key]) for event in flat] for key in names})
-    frame.write_csv(tmp_path / "log.csv")
-    expected = rows(log(tmp_path, time_format="epoch_s"))
-    assert len(expected) == len(events)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_source, "SIZE", size)
-        for key, objects in ((None, flat), ("all", records), (["item", "time"], parallel)):
-            text = "".join(json.dumps(line, ensure_ascii=ascii) + "\n" for line in objects)
-            (tmp_path / "log.jsonl").write_text(text, encoding="utf-8", newline="")
-            result = rows(log(tmp_path, time_format="epoch_s", events="log.jsonl", rows=key))
-            assert result == expected

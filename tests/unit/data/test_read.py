@@ -26,12 +26,6 @@ EVENTS = [("a", "z", 1), ("a", "x", 2), ("a", "y", 2), ("b", "y", 1)]
 """By user, time and item, whatever the order of rows."""
 
 
-def test_events_stand_by_user_time_item_whatever_the_row_order(tmp_path: Path) -> None:
-    for lines in (LINES, LINES[::-1]):
-        (tmp_path / "log.csv").write_text(HEADER + "".join(lines))
-        assert rows(log(tmp_path)) == EVENTS
-
-
 def test_ids_stay_text(tmp_path: Path) -> None:
     result = events(tmp_path, HEADER + "007,0706016001,1970-01-01\n7,NA,1970-01-01\n")
     assert result == [("007", "0706016001", 0), ("7", "NA", 0)]

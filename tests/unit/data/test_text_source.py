@@ -129,8 +129,6 @@ def test_what_is_no_such_time_is_refused(tmp_path: Path) -> None:
 
 def test_times(tmp_path: Path) -> None:
     for written, time_format, microseconds in (
-        ("1970-01-02", "iso", DAY),
-        ("1970-01-01 00:01:00", "iso", 60_000_000),
         ("1970-01-01T00:01:00Z", "iso", 60_000_000),
         ("1970-01-01T02:00:00+02:00", "iso", 0),
         ("1970-01-01 00:00:02.123456789", "iso", 2_123_456),  # cut to microseconds

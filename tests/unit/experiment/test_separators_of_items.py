@@ -5,13 +5,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import small
 from conftest import refusal
 
 import harness
 from harness import kaggle
 from harness.core.errors import HarnessError
-from harness.experiment.submitted_lists import lists_on_terms
 from harness.experiment.terms import Terms
 from harness.submission.fix import fix
 
@@ -90,17 +88,6 @@ def test_a_config_of_submission_alone(folder: Path) -> None:
     assert "a semicolon between them as the config says; 2 ids must be there" in said
     Path("lists.csv").write_text("who,what\nann,a;x\n")
     assert checked(**BY, config="own.toml")[0] == {"SUB201"}
-
-
-def test_lists_to_explain_are_read_in_the_same_way(folder: Path) -> None:
-    def items(**given: Any) -> list[str]:
-        lists = lists_on_terms(Path("lists.csv"), Terms.of(**given))
-        return [lists.items[int(i)] for i in lists.lists[0]]
-
-    log = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-01\nann,b,2020-01-09\n"
-    assert items(config=small.config(folder, log=log, submission={"separator": ";"})) == ["a", "x"]
-    Path("solution.csv").write_text(SOLUTION.replace(";", " "))
-    assert items(**BY, separator=";") == ["a", "x"]
 
 
 def test_an_id_or_several(folder: Path) -> None:

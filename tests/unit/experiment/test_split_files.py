@@ -8,8 +8,6 @@ import polars as pl
 import pytest
 import small
 from conftest import ROOT, refusal
-from hypothesis import given
-from hypothesis import strategies as st
 
 import harness
 from harness import config as config_
@@ -150,16 +148,10 @@ def written(folder: Path, rows: list[str]) -> list[str]:
     return texts(folder / "out", *sorted(path.name for path in (folder / "out").iterdir()))
 
 
-@pytest.fixture(scope="module")
-def in_order(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    return written(tmp_path_factory.mktemp("shop"), EVENTS)
-
-
-@given(rows=st.permutations(EVENTS))
-def test_the_order_of_rows_changes_no_byte(
-    tmp_path_factory: pytest.TempPathFactory, in_order: list[str], rows: list[str]
-) -> None:
-    assert written(tmp_path_factory.mktemp("shop"), rows) == in_order
+def test_the_order_of_rows_changes_no_byte(tmp_path: Path) -> None:
+    orders = EVENTS, EVENTS[::-1], sorted(EVENTS), EVENTS[5:] + EVENTS[:5]
+    first, *others = (written(tmp_path / str(n), rows) for n, rows in enumerate(orders))
+    assert others == [first] * 3
 
 
 def test_many_parts_are_written_as_one(tmp_path: Path) -> None:

@@ -216,7 +216,6 @@ def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -
         (["good.csv", "faulty.csv"], BY, "1 submission: two are needed; faulty.csv: SUB"),
         (["runs", "old"], {}, "2 folders of runs"),
         (TWO, {"solution": "solution.csv", "model": "x"}, "model goes with runs"),
-        (TWO, {"solution": "solution.csv", "metric": "MAP@2", "k": 3}, "says its own cut-off"),
     ],
 )
 def test_what_cannot_be_ranked_is_refused(of: Any, options: Any, words: str) -> None:

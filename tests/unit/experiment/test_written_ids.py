@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import small
 from event_files import FOLDER
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import harness
@@ -56,7 +56,7 @@ def test_a_submission_is_valid_or_an_id_is_named(
         assert harness.validate(out, config=config).errors == ()
 
 
-@FOLDER
+@settings(FOLDER, max_examples=settings.default.max_examples // 2)  # a tenth of a second each
 @given(users=IDS, items=IDS, between=SEPARATORS)
 def test_a_split_is_read_as_it_is_or_an_id_is_named(
     tmp_path: Path, users: list[str], items: list[str], between: str

@@ -12,7 +12,7 @@ from conftest import refusal
 
 from harness import evaluate
 from harness.core.errors import UsageError
-from harness.metrics import parse
+from harness.metrics import is_own, parse
 
 SOURCE = '''
 def early(hits, n_relevant, k):
@@ -35,6 +35,10 @@ def cheats(hits, n_relevant, k):
     hits[:] = True
     return 1
 
+def odd(hits, n_relevant, k):
+    return 0
+
+odd.better = "less"
 factor = 3
 '''
 RECORD = "own_shop.py,,\n"
@@ -74,6 +78,7 @@ def test_it_gets_hits_true_items_and_the_cut_off_of_every_user(
         ("my_metrics:erly@3", ['no function "erly"', 'did you mean "early"?']),
         ("my_metrcs:early@3", ['no module "my_metrcs"', 'did you mean "my_metrics"?']),
         ("my_metrics:factor@3", ['no function "factor"']),
+        ("my_metrics:odd@1", ["better", '"less"', "allowed: higher, lower"]),
         ("my_metrics:early", ["no cut-off", '"my_metrics:early@10"']),
         ("my_metrics:early(x=1)@3", ["my_metrics:early takes no parameters", '"x"']),
         ("my_metrics:early@0", ["my_metrics:early@0", "from 1", "got 0"]),
@@ -99,6 +104,12 @@ def test_what_goes_wrong_in_it_is_told_with_its_arguments(
     arguments = f'"my_metrics:{function}"', "hits=[2 3] as ranks, n_relevant=3, k=3"
     with refusal(UsageError, *arguments, *named):
         evaluate(LISTS, TRUTH, parse(f"my_metrics:{function}@3", folder))
+
+
+def test_it_is_known_by_its_text() -> None:
+    paths = [f"{place}/mine.py:found@1" for place in ("Gini(x)", "Gini@1", "my data (new) @home")]
+    texts = ("none:f@3", "no/such (file)@x.py:f@3", *paths, "MAP(divisor=trec)@10", "Gini@1")
+    assert [is_own(text) for text in texts] == [True] * 5 + [False] * 2
 
 
 # What tells its source.

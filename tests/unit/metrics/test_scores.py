@@ -1,13 +1,8 @@
 """Scores by hand on two users, means that no order of users changes, and the mean at every k."""
 
-from fractions import Fraction
-from typing import Any
-
 import numpy as np
 import pytest
 from conftest import ragged
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.core.exact_sum import Sums, add
 from harness.metrics import Judgments, parse
@@ -16,7 +11,6 @@ from harness.metrics.scores import (
     curve,
     curve_sums,
     has_curve,
-    mean,
     score,
     user_scores,
 )
@@ -60,14 +54,6 @@ def test_blocks_of_users_and_threads_change_no_bit(threads: int, block: int) -> 
     parts = user_scores(items, judgments, metrics, threads, block)
     for metric in metrics:
         assert parts[metric].tolist() == whole[metric].tolist(), metric
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.randoms(use_true_random=False))
-def test_mean_is_the_exact_sum_whatever_the_order(values: list[float], chance: Any) -> None:
-    result = mean(np.array(values))
-    assert result == float(sum(map(Fraction, values))) / len(values)
-    chance.shuffle(values)
-    assert mean(np.array(values)) == result
 
 
 THREE = Judgments(ragged([[0], [1, 2], [3]]), np.array([1, 2, 1]))

@@ -3,11 +3,13 @@
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
 from baselines.ranker.pair_features import pair_products
 from harness.models.content import carried_means, most_similar
+from harness.models.item_stats import attribute_columns
 
 # Cosines: 0–1 0.6, 0–2 0, 1–2 0.8; item 3 has no attributes.
 ROWS = csr_array(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]))
@@ -58,3 +60,16 @@ def test_pairs_of_many_rows() -> None:
     alone = pair_products(csr_array(left[[300]]), csr_array(right), places[[300]])
     assert np.array_equal(alone[0], products[300])
     assert pair_products(csr_array(left[:0]), csr_array(right), places[:0]).shape == (0, 5)
+
+
+def test_attributes_as_matrices() -> None:
+    looks = {"colour": ["red", "blue", None], "new": [True, False, True], "price": [1, None, -2]}
+    tag = pl.Series([None] * 3, dtype=pl.String)
+    table = pl.DataFrame({"id": ["c", "a", "b"], **looks, "tag": tag})
+    result = attribute_columns(table, pl.Series(["a", "b", "c", "d"]))
+    assert {name: matrix.toarray().tolist() for name, matrix in result.items()} == {
+        "colour": [[1, 0], [0, 0], [0, 1], [0, 0]],
+        "new": [[1, 0], [0, 1], [0, 1], [0, 0]],
+        "price": [[0], [-2], [1], [0]],
+        "tag": [[0], [0], [0], [0]],
+    }

@@ -62,5 +62,3 @@ def test_what_is_refused() -> None:
     for share in (0, 1, -0.1, 2):
         with pytest.raises(UsageError, match="between 0 and 1"):
             shaken({"a": [1, 0], "b": [1, 0]}, share)
-    with pytest.raises(UsageError, match=r"1 user cannot be divided .* at least 2"):
-        shaken({"a": [1], "b": [1]}, 0.5)

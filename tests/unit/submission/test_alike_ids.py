@@ -1,5 +1,6 @@
 """Ids of a submission that look like known ones, and are not the same."""
 
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from harness.experiment.submissions import SubmissionError
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import fix
 from harness.submission.problems import Problem
+from harness.submission.solution import of_file
+from harness.submission.validate import validate
 
 SOLUTION = "user_id,items\n0012,a b\n0345,c\n9007199254740993,d\n"
 GOOD = "user_id,items\n0012,a x b\n0345,y c\n9007199254740993,d\n"
@@ -76,6 +79,48 @@ def test_they_are_counted_whatever_their_number(size: int, monkeypatch: pytest.M
     assert [place.known for place in found["SUB209"].places] == [users[n] for n in range(1, 10, 2)]
 
 
+ALL = "user,items\n007,a\nbob44,b\nA1b2,d\na1b2,e\n"
+
+
+@pytest.mark.parametrize("known", ["solution", "sample"])
+@pytest.mark.parametrize(
+    ("rows", "code", "count"),
+    [
+        (("007,a", "7,b", "bob44,c"), "SUB215", 1),
+        (("x,b", "bob44,c", "Bob44,d"), "SUB215", 1),
+        (("7,a", "07,b", "bob44,c"), "SUB209", 2),
+        (("A1b2,a", "A1B2,b", "a1b2,b"), "SUB215", 1),
+        (("A1b2,a", "A1B2,b", "bob44,b"), "SUB209", 1),
+    ],
+)
+def test_users_who_look_alike_stay_apart_in_any_order(
+    rows: tuple[str, ...], code: str, count: int, known: str
+) -> None:
+    """A user who has a row is nobody else. Which of two ids is a damaged one, nobody can tell."""
+    Path("known.csv").write_text(ALL)
+    path, out = Path("lists.csv"), Path("out.csv")
+    for order in permutations(rows):
+        path.write_text("user,items\n" + "\n".join(order) + "\n")
+        against = of_tables(Path("known.csv"))
+        if known == "solution":
+            against = Against().scored_by(of_file(Path("known.csv")))
+        found = {p.code: p for p in validate(path, against).problems}
+        assert (found[code].count, found[code].fixed) == (count, False)
+        assert ("SUB203" in found, "SUB207" in found) == (False, False)
+        assert ("SUB202" in found) == (known == "sample" and code == "SUB215")
+        fix(path, against, out)
+        assert out.read_text().splitlines()[1:4] == [*order]
+
+
+@pytest.mark.parametrize(("last", "all_by_case"), [("'FAY", False), ("FAY", True)])
+def test_whether_all_ids_have_another_case_is_told_by_all(last: str, all_by_case: bool) -> None:
+    """Not by the five that are shown."""
+    rows = "".join(f"{user},a\n" for user in ["ANN", "BOB", "CEM", "DAN", "EVE", last])
+    Path("sample.csv").write_text("user,items\n" + rows.lower().replace("'", ""))
+    found = checked(Path(), "user,items\n" + rows, of_tables(Path("sample.csv"))).errors
+    assert ("SUB213" in {p.code for p in found}) == all_by_case
+
+
 # Items.
 
 
@@ -93,6 +138,17 @@ def test_ids_of_so_many_digits_say_how_many() -> None:
         '"7" lost its leading zeros: ids have 4 digits; "0007" is known (user "u1")'
     )
     assert (found["SUB305"].severity, found["SUB305"].count) == ("error", 3)
+
+
+def test_an_item_in_one_list_with_the_one_that_it_looks_like_is_another() -> None:
+    lists = "user,items\nu1,7 0007\nu2,123\n"
+    found = problems(lists, "user,items\nu1,0007 0123\nu2,0123\n")
+    assert [(p.code, p.value, p.known, p.count) for p in found.values()] == [
+        ("SUB305", "123", "0123", 1),
+        ("SUB320", "7", "0007", 1),
+    ]
+    fix(Path("lists.csv"), Against().scored_by(harness_solution()), Path("fixed.csv"))
+    assert Path("fixed.csv").read_text() == lists.replace("123", "0123")
 
 
 def test_where_lengths_differ_the_known_id_is_named() -> None:
@@ -187,8 +243,6 @@ def test_what_can_be_only_one_user_is_mended(known: str, written: str) -> None:
 
 
 def harness_solution() -> Any:
-    from harness.submission.solution import of_file
-
     return of_file(Path("solution.csv"))
 
 

@@ -119,13 +119,6 @@ def test_a_name_of_another_kind(tmp_path: Path, name: str, content: bytes, says:
     assert findings(tmp_path, content, name=name) == [("SUB020", None, says, 1, 1)]
 
 
-def test_warnings_are_errors_where_they_are_asked_to_be(tmp_path: Path) -> None:
-    content = GOOD.replace(" ", "  ")
-    assert checked(tmp_path, content).valid
-    result = checked(tmp_path, content, strict=True)
-    assert (result.valid, result.problems[0].severity) == (False, "error")
-
-
 def test_a_format_is_known_by_the_header(tmp_path: Path) -> None:
     long_list = "ncodpers,added_products\n1,a b c d e f g h\n2,b\n"
     assert codes(tmp_path, long_list, Against(guess=True)) == ["SUB302"]

@@ -1,4 +1,4 @@
-"""Layouts and data sets at the command line: lists of them, and a layout of one's own in a run."""
+"""A layout of one's own in a run."""
 
 from pathlib import Path
 

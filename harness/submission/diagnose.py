@@ -1,0 +1,342 @@
+"""What an id is that is not known: a damaged one, one that looks like a known one, or another.
+
+The compiled scan tells known ids from others. Each distinct other token is diagnosed here, once.
+`validate`, ``--fix`` and the messages all use the same diagnosis.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.core.arrays import Bool, Int32, Int64, UInt64
+from harness.core.ids import KeyTable
+from harness.delimited import fields
+from harness.delimited.blocks import Block
+from harness.submission import faults
+from harness.submission._keys import Memo
+from harness.submission.keys import Known, packed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from harness.core.alike import Meanings
+
+SEVERAL = -2
+"""The code of an id that looks like more than one known id."""
+_SURE = 8
+"""From so many characters on, no other id differs in case alone by chance."""
+_MOST_KEPT = 1 << 19
+"""Tokens whose diagnoses are kept from one block to the next."""
+_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+_OPENERS = {b")": b"(", b"]": b"[", b"}": b"{"}
+_DRESS = b"[](){}'\""
+_NUMPY = re.compile(rb"np\.[^(]*\(['\"]*(.*?)['\"]*\)", re.DOTALL)
+_EXPONENT = re.compile(rb"[0-9]+(?:[.,][0-9]*)?[eE]\+[0-9]+")
+_WHOLE = re.compile(rb"([0-9]+)(\.0+)?")
+# No-break space, U+2000 to U+200F, and U+3000, beside those of ASCII.
+_SEPARATOR = re.compile(rb"[,;|\t \n\r]|\xc2\xa0|\xe2\x80[\x80-\x8f]|\xe3\x80\x80")
+_NOTHING = frozenset(b"nan none null na n/a <na> nat nil".split())
+_LONGEST_WORD = 4
+_HEXADECIMAL = r"^[0-9a-f]*[0-9][0-9a-f]*$|^[0-9A-F]*[0-9][0-9A-F]*$"
+
+
+def damage(token: bytes, *, digits: bool, width: int) -> tuple[int, int, bytes, bytes | None]:
+    """Return what happened to a token.
+
+    Parameters
+    ----------
+    digits : bool
+        Whether all ids are numbers. Only then are tokens read as damaged numbers.
+    width : int
+        How many digits every id has; 0 where they differ.
+
+    Returns
+    -------
+    marks, dress : int
+        All that happened, and what stands around the token, 1 << fault each.
+    bare : bytes
+        The token without what stands around it.
+    mended : bytes, optional
+        What it was before; empty for a word for nothing, None where that cannot be told.
+    """
+    if digits and token.isdigit() and (len(token) < width or width == 0):  # most that were changed
+        return 1 << faults.ZEROS_LOST if width else 0, 0, token, token.rjust(width, b"0")
+    if not digits and len(token) > _LONGEST_WORD and token.isalnum():
+        return 0, 0, token, token
+    bare, dress = _undressed(token)
+    if not bare:
+        return dress, dress, bare, b""
+    marks, mended = dress, None
+    if bare.lower() in _NOTHING:
+        marks, mended = marks | 1 << faults.LITERAL, b""
+    elif digits and _EXPONENT.fullmatch(bare):
+        marks |= 1 << faults.EXPONENT
+    elif _SEPARATOR.search(bare):
+        marks |= 1 << faults.SEPARATOR
+    elif b"'" in bare or b'"' in bare:
+        marks |= 1 << faults.BRACKETS
+    elif not digits:
+        mended = bare
+    else:
+        whole = _WHOLE.fullmatch(bare)
+        marks |= 1 << faults.DECIMAL if whole is not None and whole[2] else 0
+        if whole is None or 0 < width < len(whole[1]):
+            marks |= 1 << faults.MISSHAPEN
+        else:
+            marks |= 1 << faults.ZEROS_LOST if len(whole[1]) < width else 0
+            mended = whole[1].rjust(width, b"0")
+    return marks, dress, bare, mended
+
+
+def _undressed(token: bytes) -> tuple[bytes, int]:
+    """Return a token without brackets, quotes and commas around it, and NumPy's ``np.str_(…)``.
+
+    A bracket at the end stays where it closes one that stands within.
+    """
+    bare = token.lstrip(_DRESS)
+    marks = 1 << faults.BRACKETS if len(bare) < len(token) else 0
+    stop = len(bare)
+    while stop > 0 and (last := bare[stop - 1 : stop]) in _DRESS + b",;":
+        if last in _OPENERS and _OPENERS[last] in bare[: stop - 1]:
+            break
+        marks |= 1 << (faults.SEPARATOR if last in b",;" else faults.BRACKETS)
+        stop -= 1
+    bare = bare[:stop]
+    numpy = _NUMPY.fullmatch(bare)
+    if numpy is not None:
+        bare, marks = numpy[1], 1 << faults.BRACKETS
+    # The commas of a list that Python printed are no fault of their own.
+    return bare, 1 << faults.BRACKETS if marks & 1 << faults.BRACKETS else marks
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnoses:
+    """What some tokens are that are not known.
+
+    Attributes
+    ----------
+    marks : int64 array
+        What is wrong with each, 1 << fault; 0 where it is simply another id.
+    codes : int32 array
+        The known id that each means; −1: none, SEVERAL: more than one.
+    known : list of bytes
+        That id, of several the first by its text; empty where there is none.
+    others : int64 array
+        How many more there are.
+    certain : bool array
+        Whether it can be mended into the id that it means.
+    by_case : bool array
+        Whether it is that id in another case.
+    mended : list of bytes, optional
+        What ``--fix`` writes; None: the token as it stands.
+    """
+
+    marks: Int64
+    codes: Int32
+    known: list[bytes]
+    others: Int64
+    certain: Bool
+    by_case: Bool
+    mended: list[bytes | None]
+
+
+class Diagnosis:
+    """Tells what tokens of a column are that are not known.
+
+    Parameters
+    ----------
+    known : Known
+    of_users : bool
+        Whether it is the column of users, else that of items.
+    joined : bool
+        As `Meanings.of` takes it.
+
+    Attributes
+    ----------
+    memo : Memo
+        What tokens are that were met, for the compiled scan.
+    """
+
+    def __init__(self, known: Known, *, of_users: bool, joined: bool) -> None:
+        self.known, self._of_users, self._joined = known, of_users, joined
+        self._lock = Lock()
+        self._meanings: Meanings | None = None
+        self._forms: UInt64 | None = None
+        self.memo = Memo.nothing()
+
+    def learn(self, block: Block, keys: UInt64, spans: Int64, memo: Memo) -> Memo:
+        """Return a memo with more tokens, which stand at `spans` of a block."""
+        _, first = np.unique(KeyTable().codes(keys), return_index=True)
+        found = self.of(block.texts(*spans[first].T))
+        changed = found.marks & ~(1 << faults.BRACKETS | 1 << faults.SEPARATOR) != 0
+        table = KeyTable(memo.rows.copy(), len(memo))
+        table.codes(keys[first])
+        meant = np.zeros(len(first), np.uint64)
+        if not self.known.complete:  # beside the item that it looks like it may be another
+            own = (found.codes >= 0) & changed
+            texts = packed(list(compress(found.known, own)))
+            meant[own] = fields.keys(*texts, self.known.secret)[:, 0]
+        is_mended = np.array([text is not None for text in found.mended], np.uint8)
+        texts = packed([text or b"" for text in found.mended])
+        more = memo.more(table.rows, found.marks, meant, is_mended, *texts, self._forms)
+        with self._lock:
+            if len(more) <= _MOST_KEPT:
+                self.memo = more
+        return more
+
+    def of(self, tokens: Sequence[bytes]) -> Diagnoses:
+        """Return what tokens are, none of which is known."""
+        known, n = self.known, len(tokens)
+        damages = [damage(token, digits=known.digits, width=known.width) for token in tokens]
+        marks, dress, bare, mended = zip(*damages, strict=True)
+        codes = self._codes(mended)
+        found = Diagnoses(
+            marks=np.array(marks, np.int64),
+            codes=codes,
+            known=[(text if code >= 0 else b"") for text, code in zip(mended, codes, strict=True)],
+            others=np.zeros(n, np.int64),
+            certain=codes >= 0,
+            by_case=np.zeros(n, np.bool_),
+            mended=[*mended],
+        )
+        if not known.telling:
+            found.marks[:] &= ~(1 << faults.MISSHAPEN)
+        rows = np.flatnonzero(codes < 0)
+        if len(rows) > 0 and len(known) > 0 and not known.exact:
+            texts = [_text(bare[row] or tokens[row]) for row in rows.tolist()]
+            is_text = np.array([_UNREADABLE not in text for text in texts])
+            self._read_as_windows(found, rows[~is_text])
+            if not self._of_users and not known.complete:  # else a fault is plain already
+                is_text &= found.marks[rows] & ~np.array(dress)[rows] == 0
+            self._compare(found, rows[is_text], [*compress(texts, is_text)], np.array(dress))
+        if self._of_users:
+            found.marks[found.marks != 1 << faults.PADDED_ID] = 1 << faults.MANGLED_ID
+            found.marks[found.codes == -1] = 0
+        elif known.complete:
+            _blame_unknown(found)
+        return found
+
+    def may_mean(self, tokens: Sequence[bytes], but: Bool) -> Bool:
+        """Return which tokens look like a known id, other than those whose codes `but` excludes."""
+        from harness.core.alike import AT, Meanings
+
+        ids = _texts_of(self.known)
+        meanings = Meanings(ids.filter(~but[self.known.codes(*packed(ids))]))
+        found = np.zeros(len(tokens), np.bool_)
+        texts = _series([_text(token) for token in tokens])
+        found[meanings.of(texts, joined=self._joined)[AT].to_numpy()] = True
+        return found
+
+    def _codes(self, texts: Sequence[bytes | None]) -> Int32:
+        """Return the codes of known ids; −1 where a text is none, and where there is no text."""
+        codes = self.known.codes(*packed([text or b"" for text in texts]))
+        codes[[not text for text in texts]] = -1
+        return codes
+
+    def _read_as_windows(self, found: Diagnoses, rows: Int64) -> None:
+        """Note ids that are known where their bytes, which are no UTF-8, are Windows-1252."""
+        decoded = [(found.mended[row] or b"").decode("cp1252", "replace").encode() for row in rows]
+        for row, text, code in zip(rows.tolist(), decoded, self._codes(decoded), strict=True):
+            if code >= 0:
+                found.codes[row], found.known[row], found.mended[row] = code, text, text
+                found.marks[row] |= 1 << faults.RESPELLED
+                found.certain[row] = True
+
+    def _compare(self, found: Diagnoses, rows: Int64, texts: list[str], dress: Int64) -> None:
+        """Note which rows look like known ids, by their texts without what stands around them."""
+        from harness.core.alike import AT, CASE, COUNT, EXPONENT, MEANT
+        from harness.core.alike import damage as damages_of
+
+        if len(rows) == 0:
+            return
+        ids = _series(texts)
+        alike = self._meanings_of_all().of(ids, joined=self._joined)
+        ids, meant, rows = ids.gather(alike[AT]), alike[MEANT], rows[alike[AT].to_numpy()]
+        known = [text.encode() for text in meant]
+        happened, single = damages_of(ids, meant), (alike[COUNT] == 1).to_numpy()
+        marks, sure = self._judged(ids, meant, happened)
+        # Digits that an exponent has lost are lost.
+        certain = single & sure & (happened != EXPONENT).to_numpy()
+        found.marks[rows] = marks | dress[rows]
+        found.codes[rows] = np.where(single, self._codes(known), SEVERAL)
+        found.others[rows] = alike[COUNT].to_numpy().astype(np.int64) - 1
+        found.certain[rows] = certain
+        found.by_case[rows] = (happened == CASE).to_numpy() & (dress[rows] == 0)
+        for row, text, is_certain in zip(rows.tolist(), known, certain.tolist(), strict=True):
+            found.known[row] = text
+            if is_certain:
+                found.mended[row] = text
+
+    def _judged(self, ids: pl.Series, meant: pl.Series, happened: pl.Series) -> tuple[Int64, Bool]:
+        """Return the fault of each id that looks like a known one, 1 << fault, and what is sure."""
+        from harness.core.alike import CASE, DECIMAL, EXPONENT, QUOTES, SPACES, ZEROS
+
+        fault_of, otherwise = {SPACES: faults.PADDED_ID}, faults.MANGLED_ID
+        sure = np.ones(len(ids), np.bool_)
+        if (
+            not self.known.complete
+        ):  # in another case it may be another id, of which nothing is known
+            sure = ((happened != CASE) | (ids.str.len_bytes() >= _SURE)).to_numpy()
+        if not self._of_users and self.known.complete:
+            fault_of = {EXPONENT: faults.EXPONENT, DECIMAL: faults.DECIMAL}
+            fault_of |= {QUOTES: faults.BRACKETS, ZEROS: faults.ZEROS_LOST}
+            otherwise = faults.RESPELLED
+        marks = np.array([1 << fault_of.get(name, otherwise) for name in happened], np.int64)
+        if not self._of_users and not self.known.complete:
+            is_decimal = (
+                (happened == DECIMAL) & (ids.str.replace(r"\.0+$", "") == meant)
+            ).to_numpy()
+            is_spelt = ((happened == CASE) & meant.str.contains(_HEXADECIMAL)).to_numpy()
+            marks[:] = 1 << faults.ALIKE
+            marks[is_decimal], marks[is_spelt] = 1 << faults.DECIMAL, 1 << faults.RESPELLED
+            sure &= is_decimal | is_spelt
+        return marks, sure
+
+    def _meanings_of_all(self) -> Meanings:
+        """Return what looks like all known ids, which are read again when this is first asked."""
+        from harness.core.alike import Meanings
+
+        with self._lock:
+            if self._meanings is None:
+                self._meanings = Meanings(_texts_of(self.known))
+                forms = self._meanings.forms
+                self._forms = None if forms is None else self.known.more(forms).table
+            return self._meanings
+
+
+def _blame_unknown(found: Diagnoses) -> None:
+    """Note items that there are none of: all are known."""
+    has_text = np.array([bool(text) for text in found.mended])
+    wrong = found.marks == 0
+    wrong |= found.marks & 1 << faults.MISSHAPEN != 0
+    wrong |= has_text
+    wrong &= found.codes == -1
+    found.marks[wrong] &= ~(1 << faults.MISSHAPEN | 1 << faults.ZEROS_LOST)
+    found.marks[wrong] |= 1 << faults.UNKNOWN_ITEM
+    for row in np.flatnonzero(has_text & ~found.certain):
+        found.mended[row] = None
+
+
+def _text(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
+def _series(texts: list[str]) -> pl.Series:
+    import polars as pl  # slow to import
+
+    return pl.Series("id", texts, dtype=pl.String)
+
+
+def _texts_of(known: Known) -> pl.Series:
+    """Return known ids, each once."""
+    import polars as pl  # slow to import
+
+    parts = [pl.Series("id", part, dtype=pl.String) for texts in known.texts for part in texts()]
+    return pl.concat([_series([]), *parts]).unique()
