@@ -36,6 +36,7 @@ from harness.protocol.evaluation_set import (
 from harness.protocol.task import Task, make_task, model_of, noted, of_users
 from harness.submission import format
 from harness.submission.expected import Against
+from harness.submission.fix import LISTS, is_lists
 from harness.submission.format import Format
 
 _NOBODY = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
@@ -96,7 +97,7 @@ def submit(
         A config, file or model that cannot be used; a file that cannot be written.
     """
     settings = model_of(config, model, repeat, where)
-    refuse_overwriting(out, read_by(config))
+    refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
     task = evaluated = make_task(config)
     if all_events:
         task = _on_everything(task)
@@ -147,7 +148,7 @@ def submit_run(
     """
     run, out = run_folder.read(Path(folder)), Path(out)
     config = run.config
-    refuse_overwriting(out, read_by(config))
+    refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
     found = run_lists.of_run(run, model, repeat, fold)
     of, strange = found.task.evaluation_set, found.lists.strange
     asked = competition.of_config(config)
