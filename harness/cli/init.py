@@ -10,7 +10,7 @@ import typer
 from harness.cli.log import note
 from harness.cli.options import Quiet
 from harness.cli.show import to_type
-from harness.core.errors import DataError, UsageError, printable
+from harness.core.errors import DataError, printable
 
 
 def init(
@@ -49,14 +49,12 @@ def init(
     The log is read whole, to see whether it can be, and to choose what is held out; nothing is
     asked.
     """
-    from harness.core.io import exists, refuse_overwriting, whole_file, written
+    from harness.core.io import refuse_overwriting, whole_file, written
     from harness.experiment.guess import config_for
     from harness.experiment.guess_columns import Columns
 
     target = out or Path(f"{log.name.partition('.')[0] or 'config'}.toml")
-    refuse_overwriting(target, [log])
-    if exists(target) and not force:
-        raise UsageError(f"{target}: is there already; name another --out, or replace it: --force")
+    refuse_overwriting(target, [log], force=force)
     names = None if header is None else tuple(name.strip() for name in header.split(","))
     said = Columns(user_column, item_column, time_column, time_format, names, separator, encoding)
     try:

@@ -17,17 +17,24 @@ def report(
         Path | None,
         typer.Option("--out", "-o", help="The page to write; report.html in the run's folder."),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace any file --out.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a run as one HTML page with charts and tables, which needs no network."""
     from harness.core.io import refuse_overwriting, whole_file, written
     from harness.experiment import run_folder
     from harness.experiment.run_folder import FILES, PAGE, TABLES
-    from harness.report.page import page
+    from harness.report.page import is_page, page
 
     target = out or run / PAGE
     own = {*FILES, *TABLES}
-    refuse_overwriting(target, [run / name for name in own])
+    refuse_overwriting(
+        target,
+        [run / name for name in own],
+        lambda path: path == run / PAGE or is_page(path),
+        what="report",
+        force=force,
+    )
     if target.name in own:
         raise UsageError(f"{target}: is the name of a run's file; choose another --out, as {PAGE}")
     text = page(run_folder.read(run))

@@ -108,7 +108,8 @@ def score(
                 keep_users_without_items=keep,
             )
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
-                refuse_overwriting(out, [file, config, sample, items, solution, *terms.files])
+                read = [file, config, sample, items, solution, *terms.files]
+                refuse_overwriting(out, read, export.is_scores, what="file of scores")
             scored = score_on(
                 file,
                 terms,

@@ -54,7 +54,6 @@ def tune(
     """
     from harness import config as config_
     from harness.core.io import refuse_overwriting
-    from harness.tuning.result import check_out
     from harness.tuning.tuning import tune as tune_
 
     config = options.config_of(config, config_option)
@@ -62,8 +61,7 @@ def tune(
     overrides = [f"{key}={value}" for key, value in keys.items() if value is not None]
     settings = config_.read(config, [*(set_ or []), *overrides])
     target = (out or config.with_name(f"{config.stem}-tuned.toml")).absolute()
-    refuse_overwriting(target, [config])
-    check_out(target, force)
+    refuse_overwriting(target, [config], force=force)
     bars = shows_bars()
     with stdout_to_stderr():  # what a model prints must not mix with the results
         allowed: dict[str, Any] = {"fresh": fresh, "jobs": jobs or 1, "progress": bars}

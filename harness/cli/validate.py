@@ -88,7 +88,10 @@ def validate(
     if terms.fold:
         note(f"note  {terms.fold}")
     if fix is not None:
-        refuse_overwriting(fix, [file, config, sample, items, solution, *terms.files])
+        from harness.submission.fix import LISTS, is_lists
+
+        read = [file, config, sample, items, solution, *terms.files]
+        refuse_overwriting(fix, read, is_lists, what=LISTS)
     examined = examine_on(file, terms, k, strict=strict)
     found = examined.validation
     tell(found, found.to_dict, format_, time.perf_counter() - began)

@@ -21,8 +21,10 @@ from harness.core.unpacking import OWN, Cap
 from harness.data.conditions import conditions
 from harness.data.layout import (
     AttributeTable,
+    BadLines,
     CandidateRule,
     Encoding,
+    Escape,
     EventTable,
     Layout,
     Table,
@@ -41,10 +43,29 @@ class TableConfig(Section):
     separator: str | None = None
     header: list[str] | None = None
     encoding: Encoding = "utf-8"
+    quote: bool | None = None
+    escape: Escape | None = None
 
-    def attributes(self, folder: Path | str, key: str, id: str) -> AttributeTable:
-        """Return the table, which is `key` under ``[data]``; `id` is the column of the events."""
-        table = replace(Table.within(folder, self.file), key=key)
+    def attributes(
+        self, folder: Path | str, key: str, id: str, quote: bool, escape: str
+    ) -> AttributeTable:
+        """Return the table, which is `key` under ``[data]``.
+
+        Parameters
+        ----------
+        id
+            That of the events, which holds unless the table has one.
+        quote, escape
+            Those of the events, which hold unless the table has either.
+        """
+        inherits = self.quote is None and self.escape is None
+        table = replace(
+            Table.within(folder, self.file),
+            key=key,
+            quote=quote if inherits else self.quote is not False,
+            escape=escape if inherits else self.escape or "",
+            inherits_quote=inherits,
+        )
         header = True if self.header is None else self.header
         table = _as_written(table, self.file, self.separator, header, self.encoding)
         return AttributeTable(table, id if self.id is None else self.id)
@@ -57,7 +78,7 @@ def _as_written(
     if separator is None:
         separator = "\t" if ".tsv" in file.lower() else ","
     try:
-        require_separator(separator)
+        require_separator(separator, "" if table.inherits_quote else table.escape)
     except ValueError as error:
         raise UsageError(f"{table.named('separator')}: {error}") from error
     if not header:
@@ -104,6 +125,9 @@ class DataConfig(Section):
     users: _TableName | None = None
     items: _TableName | None = None
     encoding: Encoding = "utf-8"
+    quote: bool = True
+    escape: Escape = ""
+    bad_lines: BadLines = "refuse"
     rows: str | list[str] | None = None
 
     @model_validator(mode="after")
@@ -168,7 +192,14 @@ class DataConfig(Section):
 
     def _log(self, folder: Path | str, file: str) -> EventTable:
         rows = (self.rows,) if isinstance(self.rows, str) else tuple(self.rows or ())
-        table = replace(Table.within(folder, file), rows=rows, key="events")
+        table = replace(
+            Table.within(folder, file),
+            rows=rows,
+            key="events",
+            quote=self.quote,
+            escape=self.escape,
+            drop_bad_lines=self.bad_lines == "drop",
+        )
         table = _as_written(table, file, self.separator, self.header, self.encoding)
         time, time_format = self.time or None, self.time_format or "iso"
         return EventTable(table, self.user, self.item, time, time_format=time_format)
@@ -178,7 +209,9 @@ class DataConfig(Section):
     ) -> AttributeTable | None:
         if isinstance(table, str):
             table = TableConfig.model_construct(file=table)  # "$$" in a path counts once
-        return None if table is None else table.attributes(folder, key, id)
+        if table is None:
+            return None
+        return table.attributes(folder, key, id, quote=self.quote, escape=self.escape)
 
 
 _KEYS_OF_ALL = {

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import shutil
 import stat
 import time
@@ -207,6 +208,10 @@ def _name(what: object) -> str:
     return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
 
 
+_ENTRY = re.compile(r"\.?[0-9a-f]{32}(\..*)?")
+"""What entries are called, and what processes that were killed left of them."""
+
+
 def notes_of(path: Path) -> dict[str, Any] | None:
     """Return what is noted with an entry; None where that is damaged, or there is none."""
     try:
@@ -220,10 +225,17 @@ def notes_of(path: Path) -> dict[str, Any] | None:
 
 
 def make_room(folder: Path, most: int) -> int:
-    """Remove the entries that were not used for longest; return the bytes left, `most` at most."""
-    entries = [path for path in folder.iterdir() if path.is_dir()]
+    """Remove the entries that were not used for longest; return the bytes left, `most` at most.
+
+    What is no entry is not ours: it is neither counted nor removed.
+    """
+    used = dict[Path, int]()
+    for path in folder.iterdir():
+        if _ENTRY.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+            with suppress(OSError):  # another process has removed it
+                used[path] = path.stat().st_mtime_ns
     total = 0
-    for path in sorted(entries, key=lambda path: path.stat().st_mtime_ns, reverse=True):
+    for path in sorted(used, key=lambda path: used[path], reverse=True):
         size = _size(path)
         if total + size > most:
             shutil.rmtree(path, ignore_errors=True)
@@ -250,7 +262,11 @@ def make_room_for(path: Path, most: int) -> None:
 
 
 def _size(entry: Path) -> int:
-    return sum(file.stat().st_size for file in entry.iterdir())
+    total = 0
+    with suppress(OSError):  # it is gone, or may not be read
+        for file in entry.iterdir():
+            total += file.lstat().st_size
+    return total
 
 
 def folder() -> Path:

@@ -23,6 +23,7 @@ from harness.core.plugins import BESIDE
 _OURS = "harness"
 _MAIN = {"__main__", "__mp_main__"}
 _RUNNING = {"exec", "run_path", "run_module", "spec_from_file_location", "SourceFileLoader"}
+_RUNNING |= {"spec_from_loader", "module_from_spec", "exec_module", "load_module"}
 """What runs files of which nothing is known: they need not become modules."""
 _IMPORTING = {"import_module", "__import__"}
 
@@ -123,6 +124,11 @@ def _statements(path: Path, written: int) -> Statements:
                     imports += ((level, ".".join(filter(None, part))) for part in parts)
                     running += (alias.name for alias in names)
                 case ast.Call(func=ast.Name(id=name)):
+                    running.append(name)
+                case (
+                    ast.Name(id="exec" as name)  # by another name, maybe
+                    | ast.Attribute(value=ast.Name(id="builtins"), attr="exec" as name)
+                ):
                     running.append(name)
                 case ast.Call(func=ast.Attribute(attr=name)) if name != "exec":  # some method
                     running.append(name)

@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -185,13 +185,36 @@ def _refuse_special(out: Path) -> None:
         raise UsageError(f"{out}: exists and is no regular file; name another")
 
 
-def refuse_overwriting(out: Path, read: Iterable[Path | str | None]) -> None:
-    """Raise UsageError where a file to be written is one of those that are read, or is no file."""
+def refuse_overwriting(
+    out: Path,
+    read: Iterable[Path | str | None],
+    own: Callable[[Path], bool] | None = None,
+    *,
+    what: str = "",
+    force: bool | None = None,
+) -> None:
+    """Raise UsageError where a file may not be written, or is one of those that are read.
+
+    Parameters
+    ----------
+    own, what : callable and str
+        Whether a file that is there is one that the command makes, so that it may be replaced, and
+        what it is called; by default nothing is replaced.
+    force : bool, optional
+        Whether a person has said that any file may be replaced; None: there is no such option.
+    """
     with suppress(OSError, ValueError):  # a name that no file can have is told when it is written
         for path in (Path(name) for name in read if name is not None):
             if path.exists() and out.exists() and out.samefile(path):
                 raise UsageError(f"{out}: is read by this command and never touched; name another")
     _refuse_special(out)
+    if force or not exists(out) or (own is not None and (out.stat().st_size == 0 or own(out))):
+        return
+    kind = f" and is no {what}" if what else ""
+    cure = "name another, or remove it"
+    if force is not None:
+        cure = "name another --out, or replace it: --force"
+    raise UsageError(f"{out}: is there already{kind}; {cure}")
 
 
 @contextmanager

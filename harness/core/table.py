@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -160,12 +161,16 @@ def _aligned(row: list[str], widths: list[int], left: frozenset[int]) -> list[st
 
 def _escaped(cell: str) -> str:
     """Return a Markdown cell whose bars end no column, even behind a backslash."""
-    return _as_text(cell.replace("\\", "\\\\").replace("|", "\\|"))
+    return _as_text(cell).replace("|", "\\|")
+
+
+_MARKUP = re.compile(r"[\\`*~\[\]]|\b_|_\b|(?<!\w)_")
+"""What code, links, pictures and emphasis are written with; not within a word: `user_id`."""
 
 
 def _as_text(line: str) -> str:
-    """Return a line of Markdown in which no name is a tag of HTML."""
-    return line.replace("<", "&lt;").replace(">", "&gt;")
+    """Return a line of Markdown in which no name is markup, or a tag of HTML."""
+    return _MARKUP.sub(r"\\\g<0>", line).replace("<", "&lt;").replace(">", "&gt;")
 
 
 MISSING = "–"

@@ -152,10 +152,10 @@ def _refuse_swelling(raw: BinaryIO, cap: Cap) -> None:
 
 @contextmanager
 def _member(raw: BinaryIO, size: int, cap: Cap) -> Iterator[BinaryIO]:
-    """Yield the content of a zip archive's one member, once the size it tells is within the cap."""
+    """Yield the content of a zip archive's one file, once the size it tells is within the cap."""
     try:
         archive = zipfile.ZipFile(cast(BinaryIO, _Bounded(raw)))
-        members = [member for member in archive.infolist() if not member.is_dir()]
+        members = [member for member in archive.infolist() if not _is_beside(member)]
     except _UNREADABLE as error:
         raise UnpackingError("damaged", str(error)) from error
     names = [member.filename for member in members]
@@ -172,6 +172,12 @@ def _member(raw: BinaryIO, size: int, cap: Cap) -> Iterator[BinaryIO]:
         raise UnpackingError("damaged", str(error)) from error
     with stream:
         yield cast(BinaryIO, stream)
+
+
+def _is_beside(member: zipfile.ZipInfo) -> bool:
+    """Return whether it is a folder, or what a Mac puts beside the files."""
+    *folders, name = member.filename.split("/")
+    return member.is_dir() or "__MACOSX" in folders or name == ".DS_Store"
 
 
 class _Bounded(io.RawIOBase):

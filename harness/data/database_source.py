@@ -13,10 +13,10 @@ import polars as pl
 
 from harness.core.arrays import UInt64
 from harness.core.errors import DataError, suggest
-from harness.data.frame_source import FrameSource, Piece
+from harness.data.frame_source import FrameSource
 from harness.data.layout import EventTable, Table
 from harness.data.naming import INSIDE, Part
-from harness.data.source import Batch, FieldRule
+from harness.data.source import Batch, FieldRule, Piece
 
 if TYPE_CHECKING:
     import duckdb

@@ -123,4 +123,4 @@ def _there(table: EventTable) -> Iterator[str]:
 
 
 def _told(table: EventTable) -> str:
-    return ", ".join(map(str, table.where))
+    return ", ".join([*["whole lines"] * table.table.drop_bad_lines, *map(str, table.where)])

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
-from harness.core.arrays import Int64, UInt64
+from harness.core.arrays import UInt64
 from harness.core.errors import DataError
 from harness.core.parquet import UNREADABLE
 from harness.data.conditions import Condition
 from harness.data.layout import EventTable, Table
-from harness.data.source import Batch, FieldRule, Source, nulled
+from harness.data.source import Batch, FieldRule, Piece, Source, nulled
 from harness.data.text_source import TextSource
 from harness.data.typed import ROW_INDEX, TypedEvents, bad_value
-
-
-class Piece(NamedTuple):
-    """Some rows of a file.
-
-    Attributes
-    ----------
-    places : int64 array, optional
-        The line of each, from 1; None: rows stand in the file one behind the other.
-    """
-
-    frame: pl.DataFrame
-    places: Int64 | None = None
 
 
 class FrameSource(Source):
@@ -43,16 +29,6 @@ class FrameSource(Source):
     kinds: dict[str, pl.DataType]
     unit = "line"
     """What a place is a number of."""
-
-    @abstractmethod
-    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
-        """Yield the rows, with some of the columns.
-
-        Raises
-        ------
-        DataError
-            They cannot be read.
-        """
 
     def kinds_in(self, piece: Piece) -> dict[str, pl.DataType]:
         """Return what the columns of a piece hold."""
@@ -108,7 +84,7 @@ class FrameSource(Source):
         if found is None:
             self._refuse_bad(rows, typed.rules, before, typed.table.where)
             raise DataError(f"{self.shown}: has an empty value")
-        return found
+        return replace(found, left_out=found.left_out + rows.left_out)
 
     def _unreadable(self, error: Exception) -> DataError:
         return DataError(f"{self.shown}: cannot be read: {str(error).strip().splitlines()[0]}")
@@ -173,9 +149,9 @@ class PartitionedText(FrameSource):
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """Yield the rows, all columns as text."""
         own = [name for name in columns if name in self.text.names] or self.text.names[:1]
-        for frame, lines in self.text.frames(own):
-            given = frame.with_columns(constants(self.partition, columns)).select(columns)
-            yield Piece(given, lines)
+        for piece in self.text.pieces(own):
+            said = constants(self.partition, columns)
+            yield piece._replace(frame=piece.frame.with_columns(said).select(columns))
 
     def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
         """Yield the rows as events; as of any text where no name of a folder is needed."""

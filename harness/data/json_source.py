@@ -19,11 +19,11 @@ from harness.core.arrays import UInt64
 from harness.core.errors import DataError
 from harness.core.io import PACKED
 from harness.core.parquet import UNREADABLE
-from harness.data.frame_source import FrameSource, Piece, constants, refuse_known
+from harness.data.frame_source import FrameSource, constants, refuse_known
 from harness.data.layout import EventTable, Table
 from harness.data.lists import UnequalError, in_rows, kinds_of
 from harness.data.naming import Part
-from harness.data.source import Batch, FieldRule
+from harness.data.source import Batch, FieldRule, Piece
 from harness.data.text_source import opened_text
 from harness.delimited.blocks import LONGEST
 

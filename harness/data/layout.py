@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 Encoding = Literal["utf-8", "latin-1", "cp1252"]
+BadLines = Literal["refuse", "drop"]
+Escape = Literal["", "\\"]
+ESCAPE = json.dumps("\\")
+"""What may be an escape, as TOML has it."""
 CandidateRule = Literal["catalogue", "shown", "train"]
 
 CATALOG = "table:"
@@ -51,6 +56,15 @@ class Table:
         Column names of a file that has no header line.
     encoding : str
         Of text without a byte order mark, one of `Encoding`.
+    quote : bool
+        Whether fields may stand in quotes; else quotes are letters.
+    escape : str
+        What makes a quote, a separator or itself behind it a letter; empty: nothing does.
+    inherits_quote : bool
+        Whether these two are said of the events, and so hold for text alone.
+    drop_bad_lines : bool
+        Whether lines with damaged quotes, too few or too many fields are left out; else they are
+        refused.
     rows : tuple of str
         The columns whose lists hold the rows: one of records, or several of equal lengths.
     cap : Cap
@@ -69,6 +83,10 @@ class Table:
     separator: str = ","
     header: tuple[str, ...] | None = None
     encoding: str = "utf-8"
+    quote: bool = True
+    escape: str = ""
+    inherits_quote: bool = field(default=False, repr=False, compare=False)
+    drop_bad_lines: bool = False
     rows: tuple[str, ...] = ()
     cap: Cap = field(default=SENT, repr=False, compare=False)
     remote: str = field(default="", repr=False)
@@ -341,6 +359,9 @@ def events(
     separator: str = ",",
     header: Sequence[str] | None = None,
     encoding: Encoding = "utf-8",
+    quote: bool = True,
+    escape: Escape = "",
+    bad_lines: BadLines = "refuse",
     rows: Sequence[str] = (),
 ) -> EventTable:
     """Declare a table of events.
@@ -362,8 +383,10 @@ def events(
         The column of a number an event.
     where : mapping of column to condition, optional
         Which rows are events, as ``where`` in a config; others are counted and left out.
-    separator, header, encoding, rows
+    separator, header, encoding, quote, escape, rows
         As of `Table`.
+    bad_lines : {"refuse", "drop"}
+        What is done with lines that have damaged quotes, too few or too many fields.
 
     Examples
     --------
@@ -372,7 +395,16 @@ def events(
     ('userId', 'movieId', 'timestamp')
     """
     names = None if header is None else tuple(header)
-    table = Table(Path(file), separator, names, encoding, tuple(rows))
+    table = Table(
+        Path(file),
+        separator,
+        names,
+        encoding,
+        quote=quote,
+        escape=escape,
+        drop_bad_lines=bad_lines == "drop",
+        rows=tuple(rows),
+    )
     held = conditions(where or {})
     return EventTable(table, user, item, time, time_format, kind, type, value, held)
 
@@ -386,12 +418,14 @@ def attributes(
     separator: str = ",",
     header: Sequence[str] | None = None,
     encoding: Encoding = "utf-8",
+    quote: bool = True,
+    escape: Escape = "",
 ) -> AttributeTable:
     """Declare a table of users or items, one row each.
 
     Parameters
     ----------
-    file, separator, header, encoding, time_format
+    file, separator, header, encoding, quote, escape, time_format
         As of `events`.
     id : str
         The column of ids.
@@ -399,14 +433,15 @@ def attributes(
         The column with the time a user registered or an item was first shown.
     """
     names = None if header is None else tuple(header)
-    return AttributeTable(Table(Path(file), separator, names, encoding), id, since, time_format)
+    table = Table(Path(file), separator, names, encoding, quote=quote, escape=escape)
+    return AttributeTable(table, id, since, time_format)
 
 
 _LONGEST_SEPARATOR = 8
 
 
-def require_separator(separator: str) -> None:
-    """Raise ValueError where a text cannot stand between fields."""
+def require_separator(separator: str, escape: str = "") -> None:
+    """Raise ValueError where a text cannot stand between fields, or not beside an escape."""
     size = len(separator.encode())
     controls = (sign for sign in separator if sign != "\t" and category(sign) == "Cc")
     if (
@@ -419,3 +454,5 @@ def require_separator(separator: str) -> None:
             f'"," or ";" or "\\t", or a text such as "::" of up to {_LONGEST_SEPARATOR} bytes, '
             "without quotes, ends of lines and control characters"
         )
+    if escape and (size > 1 or separator == escape):
+        raise ValueError(f"found {separator!r}; escape goes with another one of one byte")

@@ -174,6 +174,6 @@ def _faults_of_text(table: EventTable | AttributeTable) -> Iterator[str]:
     except (TypeError, ValueError) as error:
         yield f"{path}: {error}"
     try:
-        require_separator(table.table.separator)
+        require_separator(table.table.separator, table.table.escape)
     except (AttributeError, ValueError) as error:
         yield f"{path}: separator: {error}"

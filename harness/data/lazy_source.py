@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import polars as pl
@@ -12,7 +12,7 @@ from harness.core.errors import DataError, row_text
 from harness.core.parquet import UNREADABLE
 from harness.data.conditions import Condition
 from harness.data.layout import EventTable, Table
-from harness.data.source import Batch, FieldRule, Source, nulled
+from harness.data.source import Batch, FieldRule, Piece, Source, nulled
 from harness.data.typed import ROW_INDEX, TypedEvents, bad_value, refuse_float_ids
 
 BATCH_ROWS = 1_000_000
@@ -80,6 +80,14 @@ class LazySource(Source):
         frame = self.frame.select(columns).collect()
         found = bad_value(frame, rule, where)
         return None if found is None else f"{self.row(found[0])}{rule.fault(found[1])}"
+
+    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+        """Yield the rows, with some of the columns; see `Source.pieces`."""
+        try:
+            for frame in self.frame.select(columns).collect_batches(chunk_size=BATCH_ROWS):
+                yield Piece(frame)
+        except UNREADABLE as error:
+            self._fail((), str(error), error)
 
     def row(self, at: int) -> str:
         """Return how messages name a row, counted from 0."""

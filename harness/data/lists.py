@@ -9,8 +9,9 @@ import polars as pl
 
 from harness.core.errors import DataError, suggest
 from harness.core.parquet import UNREADABLE
-from harness.data.frame_source import FrameSource, Piece
+from harness.data.frame_source import FrameSource
 from harness.data.parquet_source import ParquetSource
+from harness.data.source import Piece
 
 _ROWS, _EVENTS = 1 << 12, 1 << 20
 """Rows that are read at once, and elements of their lists."""

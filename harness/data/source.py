@@ -58,6 +58,22 @@ class Labels(NamedTuple):
     names: list[str]
 
 
+class Piece(NamedTuple):
+    """Some rows of a file.
+
+    Attributes
+    ----------
+    places : int64 array, optional
+        The line of each, from 1; None: rows stand in the file one behind the other.
+    left_out : int
+        Lines between them that are left out.
+    """
+
+    frame: pl.DataFrame
+    places: Int64 | None = None
+    left_out: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Some rows of a file, as events.
@@ -323,14 +339,21 @@ class Source(ABC):
         """Return how the times of a column are written, by the first; None: as numbers."""
         if time_format in times.EPOCH_UNITS_US:
             return None
-        first = self.first(column, 1)
-        sample = "" if first.is_empty() else str(first[0])
-        # A first value that is no time is met again, and told, when the column is read.
-        return times.pattern_of(time_format, sample) or times.DATE
+        return times.pattern_of_first(time_format, self.first(column, times.FIRST))
 
     @abstractmethod
     def first(self, column: str, rows: int) -> pl.Series:
         """Return the first values of a column as text; none where they cannot be read."""
+
+    @abstractmethod
+    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+        """Yield the rows, with some of the columns.
+
+        Raises
+        ------
+        DataError
+            They cannot be read.
+        """
 
     @abstractmethod
     def about(self) -> int:

@@ -80,6 +80,9 @@ def _refuse_of_text(table: Table, path: Path, kind: str) -> None:
         "separator": table.separator not in (",", "\t"),  # by default what the file's name says
         "header": table.header is not None,
         "encoding": table.encoding != "utf-8",
+        "quote": not table.quote and not table.inherits_quote,
+        "escape": table.escape != "" and not table.inherits_quote,
+        "bad_lines": table.drop_bad_lines,
     }
     for key in says:
         if says[key] and table.key:
@@ -103,5 +106,6 @@ def files_of(table: Table) -> list[Path]:
         found.append(part.path)
         if part.inside is not None:  # what was written and is not in the file yet
             beside = (part.path.with_name(part.path.name + end) for end in _LOGS)
-            found += [path for path in beside if path.is_file()]
+            # Reading leaves an empty one, and the next program that writes takes it away.
+            found += [path for path in beside if path.is_file() and path.stat().st_size > 0]
     return found

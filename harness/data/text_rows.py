@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,7 @@ UNCLOSED = "a quote is opened and never closed"
 TORN = "text stands behind a closed quote"
 NO_UTF_8 = " is not UTF-8 text"
 CONTROL = " holds a control character (0x1A, 0x1E or 0x1F); remove it"
+HAS = " has "
 _RETURN = ord("\r")
 FIRST_RANK = 3
 """Of what is wrong with a value; with the line as a whole, below."""
@@ -46,6 +47,8 @@ class Rows:
         Where the fields stand.
     faults : list of Fault
         What is wrong with lines as a whole.
+    dropped : int
+        Lines that are left out, as their fields cannot be told.
     numbers : dict of column to arrays
         What has been read of a column as numbers, and which texts are none.
     """
@@ -54,6 +57,7 @@ class Rows:
     starts: Int64
     stops: Int64
     faults: list[Fault]
+    dropped: int = 0
     numbers: dict[int, tuple[Floats, Bool]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -133,15 +137,37 @@ def _gathered(block: Block, starts: Int64, stops: Int64) -> Bytes:
     return out
 
 
-def rows_of(block: Block, names: list[str], columns: tuple[str, ...]) -> Rows:
-    """Cut a block with so many columns into some of them; take in what is wrong with its lines."""
+def rows_of(
+    block: Block, names: list[str], columns: tuple[str, ...], *, drop_bad_lines: bool = False
+) -> Rows:
+    """Cut a block with so many columns into some of them; take in what is wrong with its lines.
+
+    Blank lines are no rows.
+
+    Parameters
+    ----------
+    drop_bad_lines : bool
+        Whether lines with damaged quotes, too few or too many fields are left out; else they are
+        faults.
+    """
     places, shapes = [names.index(name) for name in columns], Tally()
     wanted = fields.wanted(len(names), *places)
-    starts, stops, _ = fields.fields(block, wanted, shapes)
+    starts, stops, users = fields.fields(block, wanted, shapes)
     if block.end == _lines.RECORD and wanted[-1] >= 0:  # a return that stood in quotes is data
         stops[:, wanted[-1]] += block.buffer[stops[:, wanted[-1]]] == _RETURN
     rows = Rows(block, starts, stops, [])
-    rows.faults.extend([*_quotes(block), *_shapes(rows, shapes, names), *_controls(rows)])
+    faults, dropped, is_row = [*_controls(rows)], 0, users != _lines.NO_ROW
+    if drop_bad_lines:
+        if block.lines is not None:
+            is_row &= ~np.isin(block.lines, np.append(block.unclosed, block.torn))
+        dropped = int(np.count_nonzero(~is_row) - shapes.counts[tally.BLANK])
+    else:
+        faults += [*_quotes(block), *_shapes(rows, shapes, names)]
+    if not is_row.all():
+        lines = np.arange(len(rows)) if block.lines is None else block.lines
+        block = replace(block, lines=lines[is_row], ended=rows.ended)
+        starts, stops = starts[is_row], stops[is_row]
+    rows = Rows(block, starts, stops, faults, dropped)
     if _lines.survey(block.buffer, block.size)[2]:
         for column in range(len(columns)):
             _check_encoding(rows, column)
@@ -156,14 +182,15 @@ def _quotes(block: Block) -> Iterator[Fault]:
 
 
 def _shapes(rows: Rows, shapes: Tally, names: list[str]) -> Iterator[Fault]:
-    """Yield the first line of each wrong number of fields."""
-    for shape in np.flatnonzero(shapes.counts).tolist():
+    """Yield the first line with too few fields, and the first with too many."""
+    for shape in (tally.TOO_FEW, tally.TOO_MANY):
+        if shapes.counts[shape] == 0:
+            continue
         line, start, stop = shapes.examples[shape, 0].tolist()
         block = rows.block
         held = int(np.count_nonzero(block.buffer[start:stop] == block.separator)) + 1
-        says = f" has {counted(held, 'field')}, expected {len(names)} ({', '.join(names)})"
-        blank = shape == tally.BLANK
-        yield Fault(rows.line(line), 1, " is blank; remove it" if blank else says)
+        says = f"{HAS}{counted(held, 'field')}, expected {len(names)} ({', '.join(names)})"
+        yield Fault(rows.line(line), 1, says)
 
 
 def _controls(rows: Rows) -> Iterator[Fault]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -19,13 +19,14 @@ from harness.core.errors import DataError
 from harness.core.io import PACKED, unusable
 from harness.core.unpacking import FAULTS, UnpackingError
 from harness.data import _events, times
-from harness.data.layout import EventTable, Table
+from harness.data.layout import ESCAPE, EventTable, Table
 from harness.data.source import (
     MOST_LABELS,
     Batch,
     FieldRule,
     Labels,
     Met,
+    Piece,
     Source,
     event_id_rule,
     kind_rule,
@@ -37,10 +38,20 @@ from harness.data.source import (
     unnamed,
     value_rule,
 )
-from harness.data.text_rows import CONTROL, FIRST_RANK, NO_UTF_8, TORN, UNCLOSED, Rows, rows_of
-from harness.delimited import _lines, fields
+from harness.data.text_rows import (
+    CONTROL,
+    FIRST_RANK,
+    HAS,
+    NO_UTF_8,
+    TORN,
+    UNCLOSED,
+    Rows,
+    rows_of,
+)
+from harness.delimited import _lines, fields, tally
 from harness.delimited.blocks import Block, Reader, in_order, padded, plain
 from harness.delimited.stream import Refused, opened
+from harness.delimited.tally import Tally
 
 Found = TypeVar("Found")
 
@@ -134,14 +145,17 @@ class TextSource(Source):
                 raise DataError(f"{self.shown}: line 1{CONTROL}")
             fields_ = line.removesuffix(b"\r").replace(between, bytes([_lines.FIELD]))
             return fields_, 1, len(line) + 1
-        block, consumed = plain(padded(text), len(text), between[0], self._whole)
+        quote, escape = self.table.quote, self.table.escape
+        block, consumed = plain(
+            padded(text), len(text), between[0], self._whole, quote=quote, escape=escape
+        )
         if consumed == 0:
             raise DataError(
                 f"{self.shown}: line 1 is longer than {_LONGEST:,} bytes; expected a header"
             )
         for wrong, says in ((block.unclosed, UNCLOSED), (block.torn, TORN)):
             if 0 in wrong:
-                raise DataError(f"{self.shown}: line 1 cannot be read: {says}")
+                raise DataError(f"{self.shown}: line 1 cannot be read: {self._told(says)}")
         starts = [] if block.lines is None else block.lines.tolist()
         lines = starts[1] if len(starts) > 1 else block.ended or 1
         size = 0
@@ -172,11 +186,21 @@ class TextSource(Source):
         return names
 
     def _told(self, says: str) -> str:
-        """Return what is said of a line, with the encoding that the table may be given."""
+        """Return what is said of a line, with the key that says how the table is written."""
+        place = self.table.place
+        left_out = ""
+        if self.table.key == "events":
+            left_out = f'; bad_lines = "drop" {place} leaves such lines out'
+        if says.endswith((UNCLOSED, TORN)):
+            escaped = f"; where a backslash stands before them, set escape = {ESCAPE} {place}"
+            more = "" if self.table.escape else escaped
+            return f"{says}; where quotes are letters, set quote = false {place}{more}{left_out}"
+        if says.startswith(HAS):
+            return f"{says}{left_out}"
         if says != NO_UTF_8:
             return says
         allowed = 'encoding = "latin-1" or "cp1252"'
-        return f"{says}; save the file as UTF-8, or set {allowed} {self.table.place}"
+        return f"{says}; save the file as UTF-8, or set {allowed} {place}"
 
     def _read(
         self, columns: tuple[str, ...], work: Callable[[Rows], Found]
@@ -185,7 +209,7 @@ class TextSource(Source):
         with opened_text(self.shown, self.table) as stream:
 
             def read(block: Block) -> tuple[Rows, Found]:
-                rows = rows_of(block, self.names, columns)
+                rows = rows_of(block, self.names, columns, drop_bad_lines=self.table.drop_bad_lines)
                 return rows, work(rows)
 
             before = self._before
@@ -200,7 +224,13 @@ class TextSource(Source):
 
     def _reader(self, stream: BinaryIO) -> Reader:
         stream.read(self._skipped)
-        return Reader(stream, self.table.separator.encode(), returns=self._returns)
+        return Reader(
+            stream,
+            self.table.separator.encode(),
+            returns=self._returns,
+            quote=self.table.quote,
+            escape=self.table.escape,
+        )
 
     def first(self, column: str, rows: int) -> pl.Series:
         """Return the first values of a column as text; none where they cannot be read."""
@@ -232,13 +262,33 @@ class TextSource(Source):
         schema = dict.fromkeys(columns, pl.String())
         return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
 
-    def frames(self, columns: list[str]) -> Iterator[tuple[pl.DataFrame, Int64]]:
-        """Yield the rows with some columns as text, null where nothing stands, and their lines."""
+    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+        """Yield the rows with some columns as text, null where nothing stands."""
         before = self._before + 1
         for rows, found in self._read(tuple(columns), lambda rows: rows.columns()):
             lines = np.arange(len(rows)) if rows.block.lines is None else rows.block.lines
-            yield pl.DataFrame(dict(zip(columns, found, strict=True))), before + lines
+            frame = pl.DataFrame(dict(zip(columns, found, strict=True)))
+            yield Piece(frame, before + lines, rows.dropped)
             before += rows.ended
+
+    def misshapen(self, *, whole: bool) -> int:
+        """Return how many lines have damaged quotes, or too few or too many fields.
+
+        Parameters
+        ----------
+        whole : bool
+            Whether all lines are looked at; else some of the first.
+        """
+        lines, wanted = 0, fields.wanted(len(self.names), 0)
+        with opened_text(self.shown, self.table) as stream:
+            for block in self._reader(stream).blocks():
+                shapes = Tally()
+                fields.fields(block, wanted, shapes)
+                lines += int(shapes.counts.sum() - shapes.counts[tally.BLANK])
+                lines += len(block.unclosed) + len(block.torn)
+                if not whole:
+                    break
+        return lines
 
     def about(self) -> int:
         """Return how many rows there are, by the length of the first."""
@@ -293,7 +343,7 @@ class _EventReader:
             item=self._met(rows, self.table.item, kept),
             time=time if kept is None else time[kept],
             row=row,
-            left_out=0 if kept is None else len(rows) - len(kept),
+            left_out=rows.dropped + (0 if kept is None else len(rows) - len(kept)),
             kind=kind,
             value=value if value is None or kept is None else value[kept],
             watched={name: self._watched(rows, name, kept) for name in self.table.watched},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import polars as pl
 
@@ -50,6 +51,16 @@ def pattern_of(time_format: str, sample: str) -> str | None:
     seconds = "" if match["seconds"] is None else ":%S%.f"  # %.f: a fraction may follow
     zone = "" if match["zone"] is None else "%#z"
     return f"%Y-%m-%d{match['sep']}%H:%M{seconds}{zone}"
+
+
+FIRST = 1_000
+"""Of so many values the first that is a time says how they are written."""
+
+
+def pattern_of_first(time_format: str, texts: Iterable[str | None]) -> str:
+    """Return the pattern of the first text that fits one; others are told when they are read."""
+    patterns = (pattern_of(time_format, text) for text in texts if text)
+    return next(filter(None, patterns), DATE)
 
 
 def from_text(

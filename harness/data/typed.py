@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import UInt64
+from harness.core.arrays import Bool, UInt64
 from harness.core.errors import DataError
 from harness.core.ids import hashes_of
 from harness.data import dataset, times
@@ -247,6 +247,17 @@ def bad_value(
     where : sequence of Condition
         Rows that do not hold them may hold anything.
     """
+    text, bad = bad_texts(frame, rule, where)
+    if not bad.any():
+        return None
+    at = int(bad.argmax())
+    return at, text[at]
+
+
+def bad_texts(
+    frame: pl.DataFrame, rule: FieldRule, where: Sequence[Condition] = ()
+) -> tuple[pl.Series, Bool]:
+    """Return a column as text, and which of it are not what they should be; see `bad_value`."""
     values = frame[rule.column]
     text = nulled(values.cast(pl.String))
     bad = rule.bad(text)
@@ -255,10 +266,7 @@ def bad_value(
     if rule.required and where:
         held = frame.select(all_hold(where, frame.schema, strict=False))
         bad = bad & held.to_series().to_numpy()
-    if not bad.any():
-        return None
-    at = int(bad.argmax())
-    return at, text[at]
+    return text, bad
 
 
 def _keys(batch: pl.DataFrame, column: str) -> UInt64:

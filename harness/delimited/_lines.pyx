@@ -100,6 +100,8 @@ def plain(
     const uint8_t[::1] buffer,
     Py_ssize_t size,
     uint8_t separator,
+    bint quote,
+    int escape,
     bint last,
     Py_ssize_t longest,
     uint8_t[::1] out,
@@ -111,6 +113,10 @@ def plain(
 
     Parameters
     ----------
+    quote : bool
+        Whether fields may be quoted.
+    escape : int
+        The byte that makes a quote, a separator or itself behind it a letter; -1: none does.
     last : bool
         Whether nothing follows the block, so that what is open now stays open.
     longest : int
@@ -125,13 +131,13 @@ def plain(
     cdef Record found
     with nogil:
         while at < size:
-            record(buffer, at, size, separator, True, out, written, &found)
+            record(buffer, at, size, separator, quote, escape, out, written, &found)
             if not found.whole:
                 if not last and found.at - at <= longest:
                     break
                 unclosed[n_unclosed] = line
                 n_unclosed += 1
-                record(buffer, at, size, separator, False, out, written, &found)
+                record(buffer, at, size, separator, False, escape, out, written, &found)
             if found.torn:
                 torn[n_torn] = line
                 n_torn += 1
@@ -148,6 +154,7 @@ cdef int record(
     Py_ssize_t size,
     uint8_t separator,
     bint quoted,
+    int escape,
     uint8_t[::1] out,
     Py_ssize_t written,
     Record* found,
@@ -162,7 +169,11 @@ cdef int record(
     while at < size:
         byte = buffer[at]
         at += 1
-        if inside:
+        if byte == escape and at < size and buffer[at] in (QUOTE, separator, byte):
+            byte = buffer[at]
+            at += 1
+            found.torn |= closed
+        elif inside:
             if byte == QUOTE:
                 if at < size and buffer[at] == QUOTE:
                     at += 1

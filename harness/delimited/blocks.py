@@ -85,19 +85,25 @@ def padded(text: bytes) -> Bytes:
     return buffer
 
 
-def plain(buffer: Bytes, size: int, separator: int, last: bool) -> tuple[Block, int]:
+def plain(
+    buffer: Bytes, size: int, separator: int, last: bool, *, quote: bool = True, escape: str = ""
+) -> tuple[Block, int]:
     """Return the whole lines of some bytes as plain ones, and how many bytes those are.
 
     Parameters
     ----------
+    quote, escape
+        As of `Reader`.
     last : bool
         Whether nothing follows, so that what is open now stays open.
     """
     out = np.empty(size + PAD, np.uint8)
     most = int(np.count_nonzero(buffer[:size] == 10)) + 1
     lines, unclosed, torn = (np.empty(most, np.int64) for _ in range(3))
-    found = _lines.plain(buffer, size, separator, last, LONGEST_QUOTE, out, lines, unclosed, torn)
-    written, n, consumed, ended, n_unclosed, n_torn = found
+    sign = ord(escape) if escape else -1
+    written, n, consumed, ended, n_unclosed, n_torn = _lines.plain(
+        buffer, size, separator, quote, sign, last, LONGEST_QUOTE, out, lines, unclosed, torn
+    )
     spoilt = unclosed[:n_unclosed], torn[:n_torn]
     given = out, written, FIELD, RECORD, separator, lines[:n], ended, *spoilt
     return Block(*given, consumed=consumed), consumed
@@ -110,6 +116,10 @@ class Reader:
     ----------
     separator : bytes
         What stands between fields; where it is several bytes, quotes are letters.
+    quote : bool
+        Whether fields may be quoted; else quotes are letters.
+    escape : str
+        The sign that makes a quote, a separator or itself behind it a letter; empty: none does.
 
     Attributes
     ----------
@@ -121,9 +131,18 @@ class Reader:
 
     header_lines = 1
 
-    def __init__(self, stream: BinaryIO, separator: bytes, *, returns: bool = False) -> None:
+    def __init__(
+        self,
+        stream: BinaryIO,
+        separator: bytes,
+        *,
+        returns: bool = False,
+        quote: bool = True,
+        escape: str = "",
+    ) -> None:
         self.stream, self.separator, self.returns = stream, separator, returns
-        self.ends, self._quoted = True, False
+        self.quote, self.escape = quote and len(separator) == 1, escape
+        self.ends, self._plain = True, True
         self._free: list[Bytes] = []
 
     def give_back(self, block: Block) -> None:
@@ -145,7 +164,7 @@ class Reader:
             stop = behind_last(buffer, held, held + more, _LINE)
             held += more
             if stop > 0:
-                rest = self._buffer(held if self._quotes(buffer, stop) else held - stop)
+                rest = self._buffer(held - stop if self._is_plain(buffer, stop) else held)
                 used = yield from self._whole(buffer, stop, last=False)
                 rest[: held - used] = buffer[used:held]
                 buffer, held = rest, held - used
@@ -171,20 +190,21 @@ class Reader:
             _lines.mark(buffer, stop, self.separator)
             yield Block(buffer, stop, FIELD, written=first, consumed=stop, width=width)
             return stop
-        if not self._quotes(buffer, stop):
+        if self._is_plain(buffer, stop):
             yield Block(buffer, stop, first, consumed=stop)
             return stop
-        block, consumed = plain(buffer, stop, first, last)
+        block, consumed = plain(buffer, stop, first, last, quote=self.quote, escape=self.escape)
         if consumed > 0:
             yield block
         return consumed
 
-    def _quotes(self, buffer: Bytes, stop: int) -> bool:
-        """Return whether a quote has been met; from there on lines are read one after another."""
-        if len(self.separator) > 1:
-            return False
-        self._quoted = self._quoted or find_byte(buffer, 0, stop, _QUOTE) < stop
-        return self._quoted
+    def _is_plain(self, buffer: Bytes, stop: int) -> bool:
+        """Return whether no quote and no escape was met; then lines are read one by one."""
+        signs = [_QUOTE] * self.quote + [ord(sign) for sign in self.escape]
+        self._plain = self._plain and all(
+            find_byte(buffer, 0, stop, sign) == stop for sign in signs
+        )
+        return self._plain
 
     def _buffer(self, least: int = 0) -> Bytes:
         if self._free and len(self._free[-1]) >= least + PAD:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from harness.core.unpacking import PARQUET, SENT, Cap, UnpackingError
 
 _BEGINNING = 1 << 16
 UTF_8, _UTF_16 = "utf-8", "utf-16"
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*[\"}]|\[\s*[{\]])")
 _OTHERS = {
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
     b"Rar!": "a rar archive",
@@ -33,17 +35,19 @@ class Refused(HarnessError):  # noqa: N818 - it is the file that is refused
     Attributes
     ----------
     fault : str
-        ``missing``, ``folder``, ``closed``, ``empty``, ``endless``, ``encoding``, or what
-        an UnpackingError has.
+        ``missing``, ``folder``, ``closed``, ``empty``, ``endless``, ``encoding``, ``json``, or
+        what an UnpackingError has.
     value : str
         What was found.
+    line : int, optional
+        Where, from 1, if that is known.
     """
 
     exit_status = 1
 
-    def __init__(self, fault: str, value: str) -> None:
+    def __init__(self, fault: str, value: str, line: int | None = None) -> None:
         super().__init__(fault)
-        self.fault, self.value = fault, value
+        self.fault, self.value, self.line = fault, value, line
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,11 @@ class Opened:
     stream: BinaryIO
     encoding: str
     packed: str = ""
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the text begins as JSON does, with an object or an array of objects."""
+        return _JSON.match(self.stream.peek(_BEGINNING)) is not None  # type: ignore[attr-defined]
 
 
 def is_parquet(path: Path) -> bool:

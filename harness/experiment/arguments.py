@@ -20,7 +20,16 @@ _EXAMPLES = {
     "split": 'split={"strategy": "time", "valid_days": 7}',
     "models": 'models={"mine": MyModel()}',
 }
-_OF_TEXT = ("separator", "header", "encoding", "rows", "max_unpacked_gb")
+_OF_TEXT = (
+    "separator",
+    "header",
+    "encoding",
+    "quote",
+    "escape",
+    "bad_lines",
+    "rows",
+    "max_unpacked_gb",
+)
 """Keys of [data] that say how files of events are written."""
 _WITHOUT_FRAMES = {
     "memory": "events of a frame are in memory already",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,21 @@ def evalai(scored: Scored, split: str = "all") -> dict[str, Any]:
 def write_evalai(scored: Scored, path: Path | str, split: str = "all") -> Path:
     """Write EvalAI's result into a file, whole or not at all."""
     return _write(Path(path), evalai(scored, split))
+
+
+def is_scores(path: Path) -> bool:
+    """Return whether a file is one that is written here."""
+    with suppress(OSError, ValueError, RecursionError):
+        found = json.loads(path.read_bytes()) if path.stat().st_size < _MOST else None
+        numbers = isinstance(found, dict) and all(
+            isinstance(n, int | float) for n in found.values()
+        )
+        return numbers or (isinstance(found, dict) and "submission_result" in found)
+    return False
+
+
+_MOST = 1 << 20
+"""Bytes."""
 
 
 def _write(path: Path, estimates: Mapping[str, Any]) -> Path:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from importlib import resources
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from harness.core.progress import Clock
 from harness.data import loading
 from harness.data.conditions import key
 from harness.data.dataset import DAY_US, Dataset
+from harness.data.faults import faults_of, lenient, misshapen, readable_by
 from harness.data.layout import Layout, Table
 from harness.data.oddities import WORDS_OF_MANY
 from harness.data.table_files import sources
@@ -83,13 +85,18 @@ def config_for(log: Path, target: Path, columns: Columns | None = None) -> NewCo
     said = columns or Columns()
     found = Guessed()
     table = _in_rows(_table(log, said, found), said, found)
-    with closing(sources(table)) as files:
+    with closing(sources(lenient(table))) as files:
         guess(next(files), said, found)
     folder = log.parent.resolve()
     relative = os.path.relpath(folder, target.parent.resolve())
     path = str(folder) if relative.startswith("../../..") else relative
     found.data |= {"path": escaped(path), "events": escaped(log.name)}
+    ambiguous = _settle_format(found, target)
     data, fault = _read(found, target)
+    if fault:
+        fault = _leave_out_faults(found, table, target)
+        data, fault = (None, fault) if fault else _read(found, target)
+    fault = fault or ambiguous
     if data is not None:
         data = _without_strays(data, found, target)
     if not fault:
@@ -109,11 +116,10 @@ def _table(log: Path, said: Columns, found: Guessed) -> Table:
     usual = "\t" if ".tsv" in log.name.lower() else ","
     chosen = said.separator and said.separator.replace("\\t", "\t")  # as a shell leaves it
     if chosen is None:
-        counts = _widths(log, usual, encoding)
+        counts = _widths(log, usual, encoding, said.header)
         best = max(counts, key=lambda one: counts[one])  # of equal ones the first
-        if said.header is not None:
-            best = next((one for one in counts if counts[one] == len(said.header)), best)
-            _require_fields(log, said.header, counts, best)
+        if said.header is not None and counts[best] == 0:
+            _refuse_header(log, said.header, _widths(log, usual, encoding))
         if best != usual and counts[best] > 1:
             chosen = best
             found.told.append(f"separator  {json.dumps(best)}: the first line has {counts[best]}")
@@ -123,7 +129,8 @@ def _table(log: Path, said: Columns, found: Guessed) -> Table:
         found.data["header"] = list(said.header)
     if said.encoding is not None:
         found.data["encoding"] = said.encoding
-    return Table(log, chosen or usual, said.header, encoding, key="events")
+    table = Table(log, chosen or usual, said.header, encoding, key="events")
+    return _with_quoting(table, found, whole=False)
 
 
 def _in_rows(table: Table, said: Columns, found: Guessed) -> Table:
@@ -137,23 +144,47 @@ def _in_rows(table: Table, said: Columns, found: Guessed) -> Table:
     return replace(table, rows=tuple(lists))
 
 
-def _require_fields(
-    log: Path, header: tuple[str, ...], counts: Mapping[str, int], best: str
-) -> None:
+_QUOTING: tuple[tuple[bool, str], ...] = ((True, ""), (True, "\\"), (False, ""))
+
+
+def _with_quoting(table: Table, found: Guessed, *, whole: bool) -> Table:
+    """Return a log read with quotes, escapes or neither: as the fewest lines are damaged."""
+    if len(table.separator.encode()) > 1:
+        return table
+    best, fewest = table, misshapen(table, whole=whole)
+    for quote, escape in _QUOTING if fewest > 0 else ():
+        other = replace(table, quote=quote, escape=escape)
+        lines = misshapen(other, whole=whole)
+        if lines < fewest:
+            best, fewest = other, lines
+    if best != table:
+        quoting = {"quote": best.quote, "escape": best.escape}
+        found.data = {name: own for name, own in found.data.items() if name not in quoting}
+        found.data |= {name: own for name, own in quoting.items() if own != _DEFAULTS[name]}
+        how = "with a backslash before" if best.escape else "in" if best.quote else "without"
+        found.told.append(f"quote      fields are read {how} quotes, else lines are damaged")
+    return best
+
+
+def _refuse_header(log: Path, header: tuple[str, ...], counts: Mapping[str, int]) -> None:
     """Raise UsageError where no separator makes as many fields as a header names."""
-    is_text = len(set(counts.values())) > 1
-    if is_text and counts[best] != len(header):
+    if len(set(counts.values())) > 1:  # else it is no text
         raise UsageError(
-            f"{log}: line 1 has {counts[best]} fields, and --header names {len(header)}: "
+            f"{log}: line 1 has {max(counts.values())} fields, and --header names {len(header)}: "
             f"{', '.join(map(printable, header))}"
         )
 
 
-def _widths(log: Path, usual: str, encoding: str) -> dict[str, int]:
-    """Return how many columns each separator makes; blanks count where no other makes two."""
-    counts = dict.fromkeys((usual, *_SEPARATORS), 0)  # as many where it cannot be read so
-    for separator in counts:
-        table = Table(log, separator, encoding=encoding)
+def _widths(
+    log: Path, usual: str, encoding: str, header: tuple[str, ...] | None = None
+) -> dict[str, int]:
+    """Return how many columns each separator makes; 0 where the file cannot be read so.
+
+    Blanks count where no other makes two.
+    """
+    counts = dict.fromkeys((usual, *_SEPARATORS), 0)
+    for separator, quote in product(counts, (False, True)):
+        table = Table(log, separator, header, encoding, quote=quote)
         with suppress(DataError), closing(sources(table)) as files:
             counts[separator] = len(next(files).names)
     if any(count > 1 for one, count in counts.items() if one != " "):
@@ -184,6 +215,71 @@ def _read(found: Guessed, target: Path) -> tuple[Dataset | None, str]:
             return None, f"the log cannot be read so: {error}"
 
 
+def _settle_format(found: Guessed, target: Path) -> str:
+    """Choose how times are written where the first rows do not tell; return what is ambiguous."""
+    if not found.formats:
+        return ""
+    counts = readable_by(_layout(found, target).events[0], found.formats)
+    formats = [
+        name for name, count in zip(found.formats, counts, strict=True) if count == max(counts)
+    ]
+    found.data["time_format"] = formats[0]
+    if len(formats) == 1:
+        found.told.append(f"time       {formats[0]}, by all rows")
+        return ""
+    parts = "day, month and year" if "%y" in formats[0] else "day and month"
+    chosen, *others = (f'"{name}"' for name in formats)
+    found.comments["time_format"] = f"or {' or '.join(others)}: no row tells the order of {parts}"
+    keys = " or ".join(f"time_format = {name}" for name in others)
+    return (
+        f"ambiguous: no row tells the order of {parts}; the config has time_format = {chosen}; if "
+        f"that is wrong, write {keys} in its place, or make the config anew with --time-format"
+    )
+
+
+_MOST_TEXTS, _MOST_SHARE, _SHOWN = 50, 0.1, 3
+"""Texts that are left out one by one; the share of rows they may be; and how many are shown."""
+
+
+def _leave_out_faults(found: Guessed, table: Table, target: Path) -> str:
+    """Leave out the rows of a log that cannot be read; return what cannot be left out."""
+    try:
+        _with_quoting(table, found, whole=True)
+        faults = faults_of(_layout(found, target).events[0])
+    except DataError as error:
+        return f"the log cannot be read so: {error}"
+    most, problems = _MOST_SHARE * faults.rows, list[str]()
+    if faults.bad_lines > 0:
+        what = (
+            f"{counted(faults.bad_lines, 'line')} with damaged quotes, too few or too many fields"
+        )
+        if faults.bad_lines > most:
+            problems.append(what)
+        else:
+            found.data["bad_lines"] = "drop"
+            found.comments["bad_lines"] = f"leaves out {what}"
+            found.told.append(f"bad_lines  {what}: left out")
+    for column, unread in faults.columns.items():
+        name = printable(column)
+        some = [f'"{printable(text)}"' for text, _ in unread.texts.most_common(_SHOWN)]
+        such = f"{counted(unread.rows, 'row')} with {', '.join(some)}" + (
+            ", …" if len(unread.texts) > _SHOWN else ""
+        )
+        if len(unread.texts) > _MOST_TEXTS or unread.rows > most:
+            problems.append(f"{such} in {name}, expected {unread.expected}")
+            continue
+        if unread.empty > 0:
+            what = f"{counted(unread.empty, 'row')} with nothing in {name}"
+            found.leave_out(column, {"empty": False}, what)
+            found.told.append(f"where      {what}: left out")
+        if unread.rows > 0:
+            what = f"{such} in {name}"
+            found.leave_out(column, {"not": sorted(unread.texts)}, what)
+            found.told.append(f"where      {what}: left out")
+    shown = "\n".join(problems)
+    return f"the log cannot be read so; of {counted(faults.rows, 'row')}:\n{shown}" if shown else ""
+
+
 def _without_strays(data: Dataset, found: Guessed, target: Path) -> Dataset | None:
     """Return the log without a handful of last events where a long gap cuts them off.
 
@@ -193,7 +289,8 @@ def _without_strays(data: Dataset, found: Guessed, target: Path) -> Dataset | No
     if strays is None or not strays.are_a_handful:
         return data
     last, kept = (np.datetime64(days[1], "D").item() for days in (strays.rest, strays.days))
-    found.leave_out(found.data["time"], {"max": last}, "the last events, behind a long gap")
+    what = f"{counted(strays.events, 'event')} at the end, behind a long gap"
+    found.leave_out(found.data["time"], {"max": last}, what)
     they = "it is" if strays.events == 1 else "they are"
     found.told.append(f"where      {strays}: left out; with max = {kept} {they} kept")
     return _read(found, target)[0]
@@ -341,31 +438,35 @@ _SPLIT = {
     "time": "the last days are held out; time, last_n, fraction or given",
     "last_n": "each user's last events are held out; time, last_n, fraction or given",
 }
+_DEFAULTS = {"quote": True, "escape": ""}
 _DATA_KEYS = {
     "path": "where the log is, from the folder of this config",
     "events": "",
     "separator": "",
     "header": "",
     "encoding": "",
+    "quote": "quotes are letters",
+    "escape": "stands before a quote that is a letter",
+    "bad_lines": "",
     "rows": "whose elements are rows",
     "user": "",
     "item": "",
     "time": "",
     "time_format": 'or "iso", "epoch_s", "epoch_ms", "epoch_us", "%d.%m.%Y" and the like',
     "kind": "event types; [evaluation] hits says which of them are truth",
-    "where": "leaves out {left_out}",
 }
 
 
 def _toml(found: Guessed, split: Mapping[str, Any], log: Path) -> str:
     """Return the config as text, every line that a person may want to change with a comment."""
+    left_out = f"leaves out {'; '.join(found.left_out)}"
     lines = [
         f"# Made by harness init of {printable(log.name)}; docs/config.md has every key.",
         "[data]",
         'layout = "table"',
         *(
-            _line(key, found.data[key], told.format(left_out="; ".join(found.left_out)))
-            for key, told in _DATA_KEYS.items()
+            _line(key, found.data[key], found.comments.get(key, told))
+            for key, told in (_DATA_KEYS | {"where": left_out}).items()
             if key in found.data
         ),
     ]

@@ -60,6 +60,8 @@ _DATUM = re.compile(
 _DATE_LIKE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}")
 _ROWS, _MOST = 1_000, 0.9
 """Rows that are looked at; the share of times that must fit."""
+_FEW, _FAR = 20, 10
+"""Values of which one is a date where a column holds dates; a span that is so much longer."""
 _MANY_ROWS, _LEAST = 100_000, 1e-9
 """Rows in which returns are looked for; what is more than 0 where numbers are not whole."""
 MOST_TYPES = 20
@@ -103,6 +105,10 @@ class Guessed:
         What ``where`` leaves out, for a person.
     value : str, optional
         A column that may be meant as a value an event.
+    formats : list of str
+        How times may be written, where several ways fit; `data` has the first.
+    comments : dict of key to str
+        What is said beside a key of ``[data]`` in place of what always is.
     """
 
     data: dict[str, Any] = field(default_factory=dict)
@@ -112,10 +118,12 @@ class Guessed:
     about_hits: str = ""
     left_out: list[str] = field(default_factory=list)
     value: str | None = None
+    formats: list[str] = field(default_factory=list)
+    comments: dict[str, str] = field(default_factory=dict)
 
     def leave_out(self, column: str, kept: dict[str, Any], what: str) -> None:
         """Take in a condition of ``where``, and what it leaves out."""
-        self.data.setdefault("where", {})[column] = kept
+        self.data.setdefault("where", {}).setdefault(column, {}).update(kept)
         self.left_out.append(what)
 
 
@@ -246,7 +254,7 @@ def _looks_like_times(source: Source, column: str) -> bool:
     if _is_typed(source, column):
         return True
     texts = _texts(source, column)
-    return len(texts) > 0 and bool(_DATE_LIKE.match(texts[0])) and bool(_formats(texts))
+    return any(map(_DATE_LIKE.match, texts.head(_FEW))) and bool(_formats(texts))
 
 
 def _holds_times(source: Source, column: str) -> bool:
@@ -277,15 +285,11 @@ def _guess_time(
     _require_times(source, time, texts, formats, said)
     if formats[0] != "iso":
         found.data["time_format"] = formats[0]
-    found.told.append(f'{label}: {formats[0]}, such as "{printable(texts[0])}"{by}{also}')
-    if len(formats) > 1:
-        parts = "day, month and year" if "%y" in formats[0] else "day and month"
-        chosen, *alternatives = (f'time_format = "{name}"' for name in formats)
-        found.told.append(
-            f"ambiguous  the order of {parts} in the first rows: the config has {chosen}; "
-            f"if that is wrong, write {' or '.join(alternatives)} in [data], or make the config "
-            "anew with --time-format"
-        )
+    read = times.from_text(time, formats[0], source.pattern(time, formats[0]))
+    fitting = texts.to_frame(time).filter(read.is_not_null()).to_series()
+    sample = printable(str(fitting[0] if len(fitting) > 0 else texts[0]))
+    found.told.append(f'{label}: {formats[0]}, such as "{sample}"{by}{also}')
+    found.formats = formats if len(formats) > 1 else []
 
 
 def _require_times(
@@ -337,13 +341,18 @@ def _formats(texts: pl.Series) -> list[str]:
     for name, found in read.items():
         if len(found) == most and not any(found.equals(read[other]) for other in fit):
             fit.append(name)
-    return sorted(fit, key=lambda name: np.ptp(read[name].to_numpy()))
+    spans = {name: int(np.ptp(read[name].to_numpy())) for name in fit}
+    fit.sort(key=lambda name: spans[name])
+    # Years that are read as days spread a log over decades.
+    begin = [name.startswith("%y") for name in fit]
+    near = [spans[name] <= _FAR * spans[fit[0]] for name in fit]
+    return [name for n, name in enumerate(fit) if begin[n] == begin[0] or near[n]]
 
 
 def _ways(texts: pl.Series) -> list[tuple[str, str | None]]:
     """Return how times may be written, each with its pattern."""
-    iso = times.pattern_of("iso", texts[0])
-    days = bool(texts.str.contains(_COMPACT).all())
+    iso = next(filter(None, (times.pattern_of("iso", text) for text in texts)), None)
+    days = int(texts.str.contains(_COMPACT).sum()) > _MOST * len(texts)
     tried: list[tuple[str, str | None]] = [("iso", iso)] if iso else []
     tried += [(one, one) for one in _PATTERNS if days or "%Y%m" not in one]
     if days:

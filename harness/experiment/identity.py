@@ -124,13 +124,16 @@ def own_code() -> str:
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def _packages() -> list[str]:
-    """Return the installed packages with their versions, as their folders are named."""
-    found = set[str]()
+def _packages() -> list[tuple[str, int]]:
+    """Return the installed packages with their versions, and when each was installed.
+
+    Their folders are named after their versions, and are made anew when one is installed again.
+    """
+    found = set[tuple[str, int]]()
     for path in map(Path, sys.path):
         if is_installed(path.parent):  # a package's own, there once the package is imported
             continue
         with suppress(OSError):
-            names = [one.name for one in path.iterdir()]
-            found.update(n for n in names if n.endswith((".dist-info", ".egg-info")))
+            kept = (one for one in path.iterdir() if one.suffix in (".dist-info", ".egg-info"))
+            found.update((one.name, one.stat().st_mtime_ns) for one in kept)
     return sorted(found)

@@ -274,5 +274,6 @@ def evaluated(
     with scratch_folder(buckets.folder.with_name("lists")) as folder:
         found = InBuckets(config, buckets, models, folder, clock, failures, progress)
         users, events = len(found.task.evaluation_set.users), max(buckets.known.events)
-        require_memory(config, users, events, limit)
+        candidates = len(found.task.evaluation_set.candidates)
+        require_memory(config, users, events, candidates, limit)
         yield found

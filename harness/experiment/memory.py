@@ -75,16 +75,20 @@ def needed(layout: Layout) -> int:
     return BASE + AN_EVENT * estimated_rows(layout)
 
 
-def require_memory(config: Config, users: int, events: int, limit: Limit | None) -> None:
+def require_memory(
+    config: Config, users: int, events: int, candidates: int, limit: Limit | None
+) -> None:
     """Raise UsageError where a run needs more memory than there is: the system would swap.
 
     Parameters
     ----------
     users, events : int
         How many are evaluated, and held at once.
+    candidates : int
+        No list is longer.
     """
     lists, n_metrics = sum(model.repeats for model in config.models), len(asked(config))
-    a_list = 2 * 4 * config.evaluation.k + _A_VALUE * n_metrics
+    a_list = 2 * 4 * min(config.evaluation.k, candidates) + _A_VALUE * n_metrics
     needed = BASE + AN_EVENT * events + users * (_A_USER + lists * a_list)
     if limit is not None and needed > limit.size:
         raise UsageError(

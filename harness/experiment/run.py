@@ -308,8 +308,10 @@ def _in_memory(
         for fold in folds:
             with fold.named():
                 found = InMemory(fold, data, progress)
-            users = len(found.task.evaluation_set.users) * fold.of  # values of all folds are held
-            memory_.require_memory(config, users, len(data.events), limit)
+            evaluation_set = found.task.evaluation_set
+            users = len(evaluation_set.users) * fold.of  # values of all folds are held
+            candidates = len(evaluation_set.candidates)
+            memory_.require_memory(config, users, len(data.events), candidates, limit)
             # Its fingerprint is asked for last, when nothing is left to do beside.
             background.submit(lambda of: of.fields, found.task.evaluation_set)
             yield found

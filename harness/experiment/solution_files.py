@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from harness.config import Config
 from harness.core.arrays import Bool
 from harness.core.errors import DataError, UsageError
 from harness.core.random import mixed
-from harness.data.dataset import ITEM, USER
+from harness.data.dataset import ITEM, KIND, TIME, USER, VALUE
+from harness.delimited.stream import Refused
 from harness.experiment.submit import form_of, shown_id
 from harness.experiment.validate import validate
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task
 from harness.stats.shakeup import public_users
+from harness.submission.columns import users_and_items
 from harness.submission.expected import Against
 from harness.submission.format import FORMATS, Format, generic
 from harness.submission.solution import of_file
@@ -42,12 +47,25 @@ def is_public(evaluation_set: EvaluationSet, share: float) -> Bool:
     return found
 
 
-def form(asked: Against, k: int) -> Format:
+def columns_of(config: Config) -> tuple[str, str]:
+    """Return what the log calls its users and items, where such a solution is read so again."""
+    log = config.layout().events[0]
+    names = log.user, log.item
+    others = {"Usage", "grade", TIME, KIND, VALUE}
+    with suppress(Refused):
+        if users_and_items([*names, "grade", "Usage"]) == names and others.isdisjoint(names):
+            return names
+    return USER, ITEM
+
+
+def form(asked: Against, k: int, names: tuple[str, str]) -> Format:
     """Return what lists are written as: the competition's, where its header allows such lists."""
+    user, item = names
+    asked = asked if asked.format else replace(asked, format=generic(user, item))
     wanted = form_of(asked, k)
     alike = [known for known in FORMATS.values() if known.columns == wanted.columns]
     if any(known.kinds or (known.k or k) < k for known in alike):  # a reader may go by it
-        return form_of(Against(format=generic("user", "item"), between=wanted.between), k)
+        return form_of(Against(format=generic(USER, ITEM), between=wanted.between), k)
     return wanted
 
 

@@ -29,6 +29,7 @@ from harness.experiment.solution_files import (
     ITEMS,
     SAMPLE,
     SOLUTION,
+    columns_of,
     form,
     is_public,
     refuse_misread,
@@ -185,7 +186,8 @@ def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRec
     evaluation_set, parts = task.evaluation_set, task.split
     public = is_public(evaluation_set, share)
     asked = competition.of_config(task.config)
-    wanted = form(asked, evaluation_set.k)
+    names = columns_of(task.config)
+    wanted = form(asked, evaluation_set.k, names)
     separator = wanted.between if wanted.between != " " else None
     users, _ = rows_of(asked, evaluation_set)
     refuse_controls(task.data.user_ids, task.data.item_ids)
@@ -194,10 +196,10 @@ def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRec
     write_solution(evaluation_set, public, wanted, folder / SOLUTION)
     refuse_misread(folder, evaluation_set, separator)
     write_sample(task, users, wanted, folder, separator)
-    evaluation_set.candidate_ids.alias(ITEM).to_frame().write_csv(folder / ITEMS)
+    evaluation_set.candidate_ids.alias(names[1]).to_frame().write_csv(folder / ITEMS)
     for events, name in ((parts.train, TRAIN), (parts.valid, VALID)):
-        _write_events(task, events, folder / name, rows)
-    missing = _write_config(task, folder / CONFIG)
+        _write_events(task, events, folder / name, rows, names)
+    missing = _write_config(task, folder / CONFIG, names)
     record = SplitRecord(
         evaluation=Evaluation.of(evaluation_set, task.data, task.config, parts),
         train=parts.n_events[0],
@@ -253,7 +255,9 @@ def _refuse_replacing(out: Path, read: Iterable[Path]) -> None:
             )
 
 
-def _write_events(task: Task, events: Events, path: Path, rows: int) -> None:
+def _write_events(
+    task: Task, events: Events, path: Path, rows: int, names: tuple[str, str]
+) -> None:
     """Write events in the order of the data set, some users' at a time."""
     starts = task.data.events.user_starts(len(task.data.user_ids))  # `events` are chosen of these
     form = _time_form(task.data.events.time, rows) if task.data.has_time else ""
@@ -263,7 +267,9 @@ def _write_events(task: Task, events: Events, path: Path, rows: int) -> None:
         for first, end in pairwise([*np.unique(marks).tolist(), len(starts) - 1]):
             users = np.arange(first, end, dtype=np.int32)
             own = events.of_users(users, len(task.data.user_ids))
-            _frame(task.data, own, first, form, kinds).write_csv(file, include_header=first == 0)
+            frame = _frame(task.data, own, first, form, kinds)
+            frame = frame.rename(dict(zip((USER, ITEM), names, strict=True)))
+            frame.write_csv(file, include_header=first == 0)
 
 
 def _frame(
@@ -289,13 +295,15 @@ def _time_form(time: Int64, rows: int) -> str:
     return next(form for unit, form in _TIMES if not any((part % unit).any() for part in parts))
 
 
-def _write_config(task: Task, path: Path) -> str:
+def _write_config(task: Task, path: Path, names: tuple[str, str]) -> str:
     """Write a config on the files beside it, with the same evaluation set; or return why not."""
     import tomli_w
 
     if task.data.registered is not None and task.config.evaluation.users == "seen":
         return "users are evaluated by when they registered, which these files do not tell"
     values = _values(task, path.parent)
+    if names != (USER, ITEM):
+        values["data"] |= {"user": names[0], "item": names[1]}
     path.write_text(tomli_w.dumps(values), encoding="utf-8")
     return ""
 

@@ -26,7 +26,7 @@ from harness.experiment.run_lists import RunLists
 from harness.experiment.terms import last_of, which_of
 from harness.experiment.validate import faults_of
 from harness.models.base import Train
-from harness.models.recommendations import EMPTY
+from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.evaluation_set import (
     EvaluationSet,
     candidates_of,
@@ -36,6 +36,7 @@ from harness.protocol.evaluation_set import (
 from harness.protocol.task import Task, make_task, model_of, noted, of_users
 from harness.submission import format
 from harness.submission.expected import Against
+from harness.submission.fix import LISTS, is_lists
 from harness.submission.format import Format
 
 _NOBODY = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
@@ -96,20 +97,24 @@ def submit(
         A config, file or model that cannot be used; a file that cannot be written.
     """
     settings = model_of(config, model, repeat, where)
-    refuse_overwriting(out, read_by(config))
+    refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
     task = evaluated = make_task(config)
     if all_events:
         task = _on_everything(task)
     asked = competition.of_config(config)
     users, required = rows_of(asked, task.evaluation_set, beyond=not all_events)
     at = positions(users, task.data.user_ids)
-    lists = np.full((len(users), task.evaluation_set.k), -1, np.int32)
     known, strange = (np.flatnonzero(of).astype(np.int32) for of in (at >= 0, at < 0))
-    strange_items = _answer(lists, known, at[known], settings, task, repeat)
+    answers = [(known, _answer(at[known], settings, task, repeat))]
     if len(strange) > 0:
         wider, own = _with_users(task, users.gather(strange))
-        more = _answer(lists, strange, own, settings, wider, repeat)
-        strange_items = max(strange_items, more, key=len)  # the same, as far as they go
+        answers.append((strange, _answer(own, settings, wider, repeat)))
+    longest = max(answer.items.shape[1] for _, answer in answers)
+    lists = np.full((len(users), longest), EMPTY, np.int32)
+    for rows, answer in answers:
+        lists[rows, : answer.items.shape[1]] = answer.items
+    # Items that nobody knows are the same for both, as far as they go.
+    strange_items = max((answer.strange for _, answer in answers), key=len)
     _write(lists, out, users, strange_items, asked, task, evaluated)
     beyond = len(users) - required if required > 0 else 0
     folds = task.config.n_folds
@@ -143,7 +148,7 @@ def submit_run(
     """
     run, out = run_folder.read(Path(folder)), Path(out)
     config = run.config
-    refuse_overwriting(out, read_by(config))
+    refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
     found = run_lists.of_run(run, model, repeat, fold)
     of, strange = found.task.evaluation_set, found.lists.strange
     asked = competition.of_config(config)
@@ -244,18 +249,15 @@ def form_of(asked: Against, k: int) -> Format:
     return replace(wanted, between=asked.between or wanted.between)
 
 
-def _answer(
-    lists: Int32, rows: Int32, users: Int32, settings: ModelConfig, task: Task, repeat: int
-) -> pl.Series:
-    """Fit the model, and put the lists of some users into their rows."""
+def _answer(users: Int32, settings: ModelConfig, task: Task, repeat: int) -> Recommendations:
+    """Fit the model, and return the lists of some users."""
     name, took = settings.name, stopwatch()
     model = fitted(name, Factories(task.config, name).made(repeat)[name], task)
     order = np.argsort(users)
     found = recommend(name, model, _asking(task, users[order]), repeat)
     _refuse_nameless(name, found.strange)
-    _log.info("%s: lists for %s, %s", printable(name), counted(len(rows), "user"), took())
-    lists[rows[order], : found.items.shape[1]] = found.items
-    return found.strange
+    _log.info("%s: lists for %s, %s", printable(name), counted(len(users), "user"), took())
+    return replace(found, items=found.items[places(order, len(users))])
 
 
 def _refuse_nameless(model: str, strange: pl.Series) -> None:

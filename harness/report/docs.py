@@ -117,7 +117,7 @@ def definitions_page() -> str:
     """Return docs/metrics.md."""
     divisors = Sheet(
         ["divisor", "D"],
-        [[f"`{name}`", divisor.text] for name, divisor in DIVISORS.items()],
+        [[name, divisor.text] for name, divisor in DIVISORS.items()],
         left=frozenset({0, 1}),
     )
     parts = [_HEAD.strip()]

@@ -67,7 +67,13 @@ def whole(spark: SparkSession, table: Table) -> DataFrame:
 
 def _text(spark: SparkSession, table: Table) -> DataFrame:
     """Return delimited text as RFC 4180 has it, every column as text."""
-    quoted_ = len(table.separator.encode()) == 1
+    for key, is_set in {"escape": table.escape != "", "bad_lines": table.drop_bad_lines}.items():
+        if is_set:
+            raise UsageError(
+                f"{table.remote}: Spark reads text without {table.named(key)}; leave it out, or "
+                "copy the file to where every worker sees it"
+            )
+    quoted_ = table.quote and len(table.separator.encode()) == 1
     reader = spark.read.options(
         header=table.header is None,
         sep=table.separator,
@@ -110,8 +116,8 @@ def pattern(found: DataFrame, column: str | None, time_format: str) -> str | Non
     if dict(found.dtypes)[column] != "string":
         return times.DATE
     text = _column(column)
-    first = found.select(text).where(text.isNotNull() & (text != "")).head()
-    return times.pattern_of(time_format, "" if first is None else first[0]) or times.DATE
+    rows = found.select(text).where(text.isNotNull() & (text != "")).head(times.FIRST)
+    return times.pattern_of_first(time_format, (row[0] for row in rows))
 
 
 def texts(spark: SparkSession, table: AttributeTable) -> DataFrame:

@@ -28,6 +28,7 @@ from harness.submission.format import (
     Separators,
     of_competition,
     of_header,
+    scored,
     shaped,
 )
 from harness.submission.keys import Known, Learning, learnt, nothing, packed
@@ -242,6 +243,8 @@ class Against:
         self._refuse_other_roles(wanted.user, wanted.items)
         if wanted.k is not None:
             wanted = wanted.cut_at(max(wanted.k, self.allowed))
+        if self.long and not (wanted.order or wanted.prescribed or self.in_row_order):
+            wanted = scored(wanted, header)
         return replace(wanted, long=wanted.long or self.long)
 
     def _refuse_other_roles(self, user: str, items: str) -> None:
@@ -272,6 +275,11 @@ class Against:
         """Whether users may stand in several rows, though no column orders their items."""
         anyones = self.format is None and self.ids is None
         return (anyones or self.in_row_order) and not self.long
+
+    @property
+    def named_order(self) -> str | None:
+        """The column of ranks or scores that a person has named."""
+        return None if self.named is None else self.named.rank or self.named.score
 
     @property
     def in_row_order(self) -> bool:
@@ -417,7 +425,12 @@ def columns(path: Path) -> tuple[str, ...]:
             found = tuple(parquet(path).collect_schema())
         else:
             with opened(path) as file:
-                found = header.read(file.stream).columns
+                if file.is_json:
+                    from harness.submission import json_lists  # it takes Polars
+
+                    found = tuple(json_lists.table(file.stream).kinds)
+                else:
+                    found = header.read(file.stream).columns
     if not found:
         raise DataError(f"{path}: holds no columns; write their names into its first line")
     if not is_parquet(path) and not all(map(str.isprintable, found)):
@@ -467,7 +480,8 @@ def texts_of(path: Path, column: str | None = None) -> Iterator[list[str]]:
 def unreadable(path: Path, error: Refused) -> DataError:
     """Return what to say of a file that is needed, and cannot be read."""
     rule = RULES[OF_FAULT[error.fault]]
-    return DataError(f"{path}: {rule.says.format(value=error.value)}; {rule.hint}")
+    where = "" if error.line is None else f"line {error.line:,}: "
+    return DataError(f"{path}: {where}{rule.says.format(value=error.value)}; {rule.hint.format()}")
 
 
 @contextmanager
@@ -481,12 +495,19 @@ def _readable(path: Path) -> Iterator[None]:
 @contextmanager
 def _reader(path: Path, column: str) -> Iterator[Reader | Rows]:
     if is_parquet(path):
-        from harness.submission.frame_rows import Rows, parquet  # they take Polars
+        from harness.submission.frame_rows import Rows, batches_of, parquet  # they take Polars
 
         frame = parquet(path)
-        yield Rows(frame, dict(frame.collect_schema()), {column}, path.stat().st_size)
+        kinds = dict(frame.collect_schema())
+        yield Rows(batches_of(frame), kinds, {column}, path.stat().st_size)
         return
     with opened(path) as file:
+        if file.is_json:
+            from harness.submission import frame_rows, json_lists  # they take Polars
+
+            table = json_lists.table(file.stream)
+            yield frame_rows.Rows(table.batches, table.kinds, {column}, path.stat().st_size)
+            return
         head = header.read(file.stream)
         yield Reader(file.stream, head.separator.encode(), returns=head.returns)
 

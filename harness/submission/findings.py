@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from harness.core.errors import visible
 from harness.delimited.tally import EXAMPLES
@@ -76,6 +77,14 @@ class Findings:
     def note(self, code: str, value: str = "", line: int | None = None) -> None:
         """Take in one fault."""
         self.add(code, 1, [Place(line, shown(value))])
+
+    def name_lines(self, line_of: Callable[[int], int]) -> None:
+        """Name the lines of a file whose rows were counted so far."""
+        for own in self.found.values():
+            own.places = [
+                place if place.line is None else replace(place, line=line_of(place.line))
+                for place in own.places
+            ]
 
     def forget(self, code: str, value: str) -> None:
         """Take back one fault of a value, where it has been noted."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
-from harness.core.errors import UsageError
+from harness.core.errors import DataError, UsageError
 from harness.core.ids import KeyTable
 from harness.core.io import refuse_overwriting, whole_file
 from harness.delimited import fields
@@ -22,15 +23,27 @@ from harness.delimited.blocks import Block, Reader
 from harness.delimited.stream import Refused, is_parquet, opened
 from harness.submission import _fix, header
 from harness.submission._keys import Strangers
-from harness.submission.expected import Against
+from harness.submission.columns import users_and_items
+from harness.submission.expected import Against, columns
 from harness.submission.findings import Findings
-from harness.submission.format import Format
+from harness.submission.format import SCORES, Format
 from harness.submission.gathered import Summary
 from harness.submission.keys import Known, packed
 from harness.submission.problems import Fixed
 from harness.submission.scan import Expected, Form, Scanned, scan
 from harness.submission.source import Source, source
 from harness.submission.validate import examine
+
+LISTS = "file of lists"
+
+
+def is_lists(path: Path) -> bool:
+    """Return whether a file is text with the columns of lists, as others of which were written."""
+    with suppress(DataError, Refused):
+        names = set(columns(path))
+        ids = set(users_and_items(sorted(names)))
+        return ids <= names <= {*ids, "rank", "score", *SCORES}
+    return False
 
 
 class NotFixedError(UsageError):
@@ -49,7 +62,7 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
     NotFixedError
         The submission cannot be read, or what is meant cannot be told for certain.
     """
-    refuse_overwriting(out, [path, against.ids])
+    refuse_overwriting(out, [path, against.ids], is_lists, what=LISTS)
     if not out.name.endswith((".csv", ".csv.gz")):
         raise UsageError(f"{out}: what is mended is a .csv or a .csv.gz file; name one")
     examined = examine(path, against)
@@ -105,11 +118,10 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
         return 0
     appended = 0
     if against.ids is None or is_parquet(against.ids):
-        for name in compress(against.all_names(), ~there[: against.required]):
-            target.write(_quoted(name.encode()) + b",\n")
-            appended += 1
-        return appended
+        return _append_names(against, there, target)
     with opened(against.ids) as file:
+        if file.is_json:
+            return _append_names(against, there, target)
         head = header.read(file.stream)
         user = against.user or head.columns[0]
         names = [name for name in (user, wanted.items) if name in head.columns]
@@ -119,6 +131,13 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
                 target.write(b",".join([*cells, b""][:2]) + b"\n")
                 appended += 1
     return appended
+
+
+def _append_names(against: Against, there: Bool, target: BinaryIO) -> int:
+    """Write an empty list for each user who is missing; return how many."""
+    missing = list(compress(against.all_names(), ~there[: against.required]))
+    target.writelines(_quoted(name.encode()) + b",\n" for name in missing)
+    return len(missing)
 
 
 def _missing(block: Block, columns: Int32, users: Known, there: Bool) -> Iterator[list[bytes]]:

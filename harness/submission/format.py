@@ -85,6 +85,8 @@ def _some(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 _ORDERS = ("rank", "score")
+SCORES = ("rating", "relevance")
+"""Columns of scores by other names, where a row holds an item and nothing prescribes columns."""
 
 
 def shaped(wanted: Format, columns: Sequence[str], named: Named | None = None) -> Format:
@@ -106,6 +108,15 @@ def shaped(wanted: Format, columns: Sequence[str], named: Named | None = None) -
             name, highest = asked.get(order) or order, order == "score"
             return replace(wanted, items=items, order=name, descending=highest, long=True)
     return wanted
+
+
+def scored(wanted: Format, columns: Sequence[str]) -> Format:
+    """Return the format of rows of one item with scores by another name, if the header has any."""
+    plain = {column.strip().casefold(): column.strip() for column in columns}
+    name = next((plain[name] for name in SCORES if name in plain), None)
+    if name is None or name in (wanted.user, wanted.items):
+        return wanted
+    return replace(wanted, order=name, descending=True, long=True)
 
 
 def _items(wanted: Format, columns: Sequence[str], order: str | None = None) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
+from polars.selectors import by_name
 
 from harness.core.arrays import Int64
 from harness.core.parquet import UNREADABLE, column_of, scan
@@ -23,6 +25,9 @@ _NUMBER = 8
 _CONTROL = f"[\r{chr(FIELD)}{chr(RECORD)}{chr(GROUP)}]"
 _SUBSTITUTE = "\N{REPLACEMENT CHARACTER}"
 
+Batches: TypeAlias = Callable[[Sequence[pl.Expr]], Iterator[pl.DataFrame]]
+"""Takes columns, and yields them some rows at a time."""
+
 
 def parquet(path: Path) -> pl.LazyFrame:
     """Return the rows of a file.
@@ -33,11 +38,42 @@ def parquet(path: Path) -> pl.LazyFrame:
         It is damaged, or unpacks to too much.
     """
     try:
-        return scan(path, SENT)
+        return _apart(scan(path, SENT))
     except UnpackingError as error:
         raise Refused(error.fault, error.value) from error
     except UNREADABLE as error:
         raise Refused("damaged", str(error).partition("\n")[0]) from error
+
+
+def _apart(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Return a row for each item of lists of records, as Spark recommends them, with its rank."""
+    kinds = frame.collect_schema()
+    listed = [
+        (name, [field.name for field in kind.inner.fields])
+        for name, kind in kinds.items()
+        if isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct)
+    ]
+    if len(listed) != 1:
+        return frame
+    ((name, fields),) = listed
+    if ({*kinds} - {name}).intersection(["rank", *fields]):
+        return frame
+    # A list without items is a row, as a missing one is.
+    lists = pl.when(column_of(name).list.len() > 0).then(column_of(name)).alias(name)
+    frame = frame.with_columns(lists)
+    if "rank" in fields:
+        return frame.explode(by_name(name)).unnest(name)
+    ranks = pl.int_ranges(1, column_of(name).list.len().cast(pl.Int64) + 1)
+    return frame.with_columns(rank=ranks).explode(by_name(name), "rank").unnest(name)
+
+
+def batches_of(frame: pl.LazyFrame) -> Batches:
+    """Return the rows of a frame."""
+
+    def batches(columns: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
+        yield from frame.select(columns).collect_batches(chunk_size=_ROWS)
+
+    return batches
 
 
 def is_list(kind: pl.DataType) -> bool:
@@ -56,7 +92,7 @@ class Rows:
 
     Parameters
     ----------
-    frame : polars.LazyFrame
+    batches : callable
     columns : mapping of name to type
     read : set of str
         Columns of text, numbers or lists of them; the others are passed over.
@@ -69,7 +105,7 @@ class Rows:
 
     def __init__(
         self,
-        frame: pl.LazyFrame,
+        batches: Batches,
         columns: dict[str, pl.DataType],
         read: set[str],
         packed: int | None = None,
@@ -80,7 +116,7 @@ class Rows:
             pl.lit(0, pl.Int64), *(_bytes(n, kind) for n, kind in columns.items() if n in read)
         )
         own = [name for name in columns if name in read] or list(columns)[:1]
-        self._frame, self._packed = frame.select(map(column_of, own)), packed
+        self._batches, self._packed = partial(batches, list(map(column_of, own))), packed
 
     def blocks(self) -> Iterator[Block]:
         """Yield all blocks in order.
@@ -89,7 +125,7 @@ class Rows:
         """
         given = 0
         try:
-            for batch in self._frame.collect_batches(chunk_size=_ROWS):
+            for batch in self._batches():
                 sizes = _column(batch, self._bytes).to_numpy()
                 given += int(sizes.sum())
                 self._check(int(sizes.max(initial=0)), given)

@@ -237,14 +237,7 @@ class LongLists:
         """Return what orders the items of a list, the first lowest, and where it is no number."""
         if not self._order:
             return np.zeros(0), np.zeros(len(rows), np.bool_)
-        starts, stops = found.starts[rows, ORDER], found.stops[rows, ORDER]
-        numbers, wrong = np.empty(len(rows)), np.zeros(len(rows), np.bool_)
-        given = map(np.ascontiguousarray, (starts, stops))
-        _lines.parse(block.buffer, *given, numbers, wrong)
-        for row in np.flatnonzero(wrong).tolist():  # long, rare, or wrong
-            text = block.text(int(starts[row]), int(stops[row]))
-            value = float(text) if _NUMBER.fullmatch(text) else math.nan
-            numbers[row] = value if math.isfinite(value) else math.nan
+        numbers = numbers_in(block, found.starts[rows, ORDER], found.stops[rows, ORDER])
         wrong = np.isnan(numbers)
         if self._order == "score":
             return np.where(wrong, np.inf, -numbers), wrong
@@ -261,6 +254,18 @@ class LongLists:
         lists = np.full((rows, width), -1, np.int32)
         lists[own[keep], rank[keep].astype(np.int64) - 1] = item[keep]
         return lists
+
+
+def numbers_in(block: Block, starts: Int64, stops: Int64) -> Floats:
+    """Return the numbers that stand in a block, NaN where there is none."""
+    numbers, wrong = np.empty(len(starts)), np.zeros(len(starts), np.bool_)
+    starts, stops = map(np.ascontiguousarray, (starts, stops))
+    _lines.parse(block.buffer, starts, stops, numbers, wrong)
+    for row in np.flatnonzero(wrong).tolist():  # long, rare, or wrong
+        text = block.text(int(starts[row]), int(stops[row]))
+        value = float(text) if _NUMBER.fullmatch(text) else math.nan
+        numbers[row] = value if math.isfinite(value) else math.nan
+    return numbers
 
 
 def _fault(code: str, lines: Int64) -> Fault:

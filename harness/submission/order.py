@@ -22,8 +22,9 @@ from harness.submission import faults
 from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
-from harness.submission.format import Named
+from harness.submission.format import SCORES, Named
 from harness.submission.keys import Learning
+from harness.submission.lists import numbers_in
 from harness.submission.rules import RULES
 from harness.submission.scan import Expected, Form, Scanned, scan
 from harness.submission.source import source
@@ -132,6 +133,35 @@ def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
             for place, at in spans.items()
             if place not in of_items and any(map(_NUMBER.fullmatch, cut(whole, *at)))
         ]
+
+
+def otherwise(path: Path | pl.DataFrame, against: Against) -> tuple[str, int] | None:
+    """Return a further column of scores or ranks, and how many rows it puts before earlier ones.
+
+    None where there is no such column. The column that is read decides which rows are earlier.
+    """
+    with source(path, against, Findings()) as opened:
+        wanted, head = opened.wanted, opened.head.columns
+        others = ("rank",) if wanted.descending else ("score", *SCORES)
+        spelled = {name.strip().casefold(): name for name in reversed(head)}
+        other = next((spelled[name] for name in others if name in spelled), None)
+        if other is None or not wanted.order:
+            return None
+        places = *(opened.places[name] for name in (wanted.user, wanted.order)), head.index(other)
+        users = Learning()
+        parts = [[np.zeros(0, np.int32), np.zeros(0), np.zeros(0)]]
+        for block in opened.reader.blocks():
+            starts, stops = (span.T for span in fields.spans(block, len(head), *places))
+            begins, ends = map(np.ascontiguousarray, (starts[0], stops[0]))
+            codes = users.add(block.buffer, begins, ends)
+            parts.append([codes, *(numbers_in(block, starts[n], stops[n]) for n in (1, 2))])
+            opened.reader.give_back(block)
+    user, number, second = map(np.concatenate, zip(*parts, strict=True))
+    first = -number if wanted.descending else number
+    second = second if wanted.descending else -second
+    rows = np.lexsort((second, first, user))
+    same = user[rows][1:] == user[rows][:-1]
+    return other, int(np.count_nonzero(same & (second[rows][1:] < second[rows][:-1])))
 
 
 def of_models(path: Path | pl.DataFrame, against: Against) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,10 +18,12 @@ from harness.data import layout
 from harness.data.conditions import BOOLEANS
 from harness.data.table_files import sources
 from harness.data.text_source import TextSource
-from harness.delimited.stream import Refused
+from harness.delimited.stream import Refused, opened
 from harness.metrics.inputs.cells import number_text
 from harness.metrics.inputs.frame import Table, accept
+from harness.submission import json_lists
 from harness.submission.columns import users_and_items
+from harness.submission.expected import unreadable
 from harness.submission.format import NAMES, NO_GRADE, Named, Separators, TrueColumns
 
 USAGES = ("Public", "Private", "Ignored")
@@ -100,7 +103,7 @@ def read(
         No such file or column, a row that is not whole, a rank or score that is no number.
     """
     named, between = named or Named(), between or " "
-    path, frame, place = _rows(given, "submission")
+    path, frame, place = _rows(given, "submission", named.user, named.item)
     ids = [name for name in frame.columns if name not in (named.rank, named.score)]
     user, item = _ids(path, ids, named.user, named.item)
     orders = {} if named.row_order else {"rank": named.rank, "score": named.score}
@@ -128,7 +131,7 @@ def read_truth_file(
         No such file or column, a row that is not whole, a grade that is no number, a column that
         may hold grades.
     """
-    path, frame, place = _rows(given, "solution")
+    path, frame, place = _rows(given, "solution", columns.user, columns.item)
     graded = columns.grade not in (None, NO_GRADE)
     ids = [name for name in frame.columns if not graded or name != columns.grade]
     user, item = _ids(path, ids, columns.user, columns.item, "truth-")
@@ -136,17 +139,19 @@ def read_truth_file(
     grade = _grade(path, frame, columns.grade, (user, item))
     if grade is None:
         between = _between(path, frame, user, item, between)
-        if between is not None:
-            frame = _listed(path, frame, user, item, between)
+        if between is not None or frame[item].dtype.is_nested():
+            frame = _listed(path, frame, user, item, between or " ")
         return _file(path, frame, user, item, {}, [], between or " ", place)
     return _file(path, frame, user, item, {"grade": grade}, [grade], " ", place)
 
 
-def _rows(given: Path | pl.DataFrame, role: str) -> tuple[Path, pl.DataFrame, Callable[[int], str]]:
+def _rows(
+    given: Path | pl.DataFrame, role: str, user: str | None, item: str | None
+) -> tuple[Path, pl.DataFrame, Callable[[int], str]]:
     """Return the name of a table, its rows, and how messages name one of them."""
     if isinstance(given, pl.DataFrame):
         return Path(role), _usable(Path(role), given), row_text
-    frame, place = _frame(given)
+    frame, place = _json(given, user, item, truth=role == "solution") or _frame(given)
     return given, _usable(given, frame), place
 
 
@@ -247,6 +252,22 @@ def _frame(path: Path) -> tuple[pl.DataFrame, Callable[[int], str]]:
         raise DataError(f"{path}: its files hold columns of different types ({error})") from error
     of_text = isinstance(source, TextSource) and len(parts) == 1
     return frame, partial(_line, path) if of_text else row_text
+
+
+def _json(
+    path: Path, user: str | None, item: str | None, *, truth: bool
+) -> tuple[pl.DataFrame, Callable[[int], str]] | None:
+    """Return the same of a file of JSON; None where it is none, or is told by `_frame`."""
+    with suppress(Refused), opened(path) as file:
+        if not file.is_json:
+            return None
+        try:
+            table = json_lists.table(file.stream, user, item, truth=truth)
+            parts = [pl.DataFrame(schema=table.kinds), *table.batches([pl.all()])]
+        except Refused as refused:
+            raise unreadable(path, refused) from refused
+        return pl.concat(parts), lambda row: f"line {table.line_of(row + 1):,}"
+    return None
 
 
 def _line(path: Path, row: int) -> str:
@@ -353,6 +374,11 @@ def _unclear(path: Path, texts: pl.Series, item: str, between: str) -> DataError
 
 def _listed(path: Path, frame: pl.DataFrame, user: str, item: str, between: str) -> pl.DataFrame:
     """Return the frame with texts of many items split, where every user has one row."""
+    if frame[item].dtype.is_nested() and _again(frame[user]):
+        again = frame[user].filter(frame[user].is_duplicated())[0]
+        raise DataError(
+            f'{path}: column "{user}": user {again} has two rows with a list each; write one'
+        )
     if frame[item].dtype != pl.String:
         return frame
     if not _again(frame[user]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,16 +14,18 @@ import numpy as np
 from harness.core.errors import UsageError, suggest
 from harness.delimited import fields
 from harness.delimited.blocks import Blocks, Reader
-from harness.delimited.stream import is_parquet, opened
+from harness.delimited.stream import Opened, is_parquet, opened
 from harness.submission import header
 from harness.submission.expected import Against, first_cells
 from harness.submission.findings import Findings
-from harness.submission.format import Format, Named
+from harness.submission.format import Cells, Format, Named
 from harness.submission.header import Header
 from harness.submission.scan import GROUP, Form
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from harness.submission.frame_rows import Batches
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,8 @@ class Source:
         The field of each wanted column that can be told.
     between : int, optional
         The byte between items, if not the format's.
+    line_of : callable, optional
+        Takes a row that was read and returns its line, both from 1; None: they are the same.
     """
 
     head: Header
@@ -43,6 +47,7 @@ class Source:
     places: dict[str, int]
     reader: Blocks
     between: int | None = None
+    line_of: Callable[[int], int] | None = None
 
     @property
     def readable(self) -> bool:
@@ -94,6 +99,9 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
         yield table
         return
     with opened(path) as file:
+        if file.is_json:
+            yield _of_json(path, file, against, findings)
+            return
         head = header.read(file.stream)
         _refuse_missing(path, head, against.named)
         if file.encoding != "utf-8":
@@ -111,14 +119,45 @@ def of_frame(
     frame: pl.LazyFrame, against: Against, findings: Findings, packed: int | None = None
 ) -> Source:
     """Return the rows of a frame, or of a file of `packed` bytes; note what columns are wrong."""
-    from harness.submission.frame_rows import Rows, is_list, is_text  # they take Polars
-
-    kinds = dict(frame.collect_schema())
-    head = Header(tuple(kinds), ",", returns=False, mark=False)
+    from harness.submission.frame_rows import batches_of  # it takes Polars
 
     def first(column: str, most: int | None) -> list[str]:
         return first_cells(frame.select(column).collect(), column, most)
 
+    kinds = dict(frame.collect_schema())
+    return _of_batches(batches_of(frame), kinds, first, against, findings, packed)
+
+
+def _of_json(path: Path, file: Opened, against: Against, findings: Findings) -> Source:
+    """Return the rows of a file of JSON."""
+    from harness.submission import json_lists  # it takes Polars
+
+    _check_name(path, file.packed or "json", findings)
+    if file.encoding != "utf-8":
+        findings.note("SUB006")
+    user, item = (None, None) if against.named is None else (against.named.user, against.named.item)
+    if against.format is not None:
+        user, item = user or against.format.user, item or against.format.items
+    table = json_lists.table(file.stream, user, item)
+    size, first = path.stat().st_size, partial(first_cells, path)
+    opened_ = _of_batches(table.batches, table.kinds, first, against, findings, size)
+    if against.format is not None:
+        findings.note("SUB110", "JSON")
+    _refuse_missing(path, opened_.head, against.named)
+    return replace(opened_, line_of=table.line_of)
+
+
+def _of_batches(
+    batches: Batches,
+    kinds: dict[str, pl.DataType],
+    first: Cells,
+    against: Against,
+    findings: Findings,
+    packed: int | None,
+) -> Source:
+    from harness.submission.frame_rows import Rows, is_list, is_text  # they take Polars
+
+    head = Header(tuple(kinds), ",", returns=False, mark=False)
     wanted = against.wanted(head.columns, first)
     places = header.check(head, wanted, findings)
     own = {meant: head.columns[place] for meant, place in places.items()}
@@ -131,14 +170,18 @@ def of_frame(
         findings.note("SUB108", f"{column} ({kinds[column]})", 1)
     listed = wanted.items in own and is_list(kinds[own[wanted.items]])
     plain = {column for column, kind in kinds.items() if is_text(kind)}
-    rows = Rows(frame, kinds, plain | set(own.values()), packed)
+    rows = Rows(batches, kinds, plain | set(own.values()), packed)
     return Source(head, wanted, {} if wrong else places, rows, GROUP if listed else None)
+
+
+_JSON = ("json", "jsonl", "ndjson")
 
 
 def _check_name(path: Path, kind: str, findings: Findings) -> None:
     """Note a name that says another kind of file; `kind` is that of the content."""
     said = path.suffix.lstrip(".").lower()
-    if said != kind and (kind or said in ("gz", "zip", "parquet")):
+    said = "json" if said in _JSON else said
+    if said != kind and (kind or said in ("gz", "zip", "parquet", "json")):
         findings.note("SUB020", f".{said}, and it is {kind or 'plain text'}")
 
 

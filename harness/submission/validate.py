@@ -122,7 +122,7 @@ def _examined(
                 checked = _checked_as(wanted, against)
                 summary = _read(path, opened, against, solution, places, findings, one_item)
     except Refused as refused:
-        findings.note(OF_FAULT[refused.fault], refused.value)
+        findings.note(OF_FAULT[refused.fault], refused.value, refused.line)
     if wanted is not None and summary is not None:
         _ask_order(path, wanted, against, findings)
         _refuse_models(path, wanted, against, findings)
@@ -186,9 +186,16 @@ def _ask_order(
 ) -> None:
     """Ask for each column that may order users' rows; it is no longer said to be unknown.
 
-    Nobody's competition forbids such a column where the rows are said to stand in order.
+    Where several order them, the one that is read is compared with the next. Nobody's competition
+    forbids such a column where the rows are said to stand in order.
     """
     several = wanted.long or "SUB203" in findings.found
+    if wanted.order:
+        other = order.otherwise(path, against)
+        if other is not None and other[1] > 0:
+            findings.add("SUB115", other[1], [Place(None, shown(other[0]))])
+        if wanted.order.casefold() in format.SCORES and against.named_order is None:
+            findings.note("SUB116", wanted.order, 1)
     if wanted.order or not several:
         return
     for column in order.unsaid(path, against):
@@ -199,7 +206,7 @@ def _ask_order(
             findings.forget("SUB113", shown(column))
 
 
-_AGAIN = ("SUB203", "SUB211", "SUB302", "SUB303", "SUB314", "SUB315", "SUB316", "SUB319")
+_AGAIN = ("SUB115", "SUB203", "SUB211", "SUB302", "SUB303", "SUB314", "SUB315", "SUB316", "SUB319")
 """What is found in rows of a user that belong to several lists."""
 
 
@@ -267,4 +274,7 @@ def _read(
         with source(path, against, Findings()) as again:
             return again.cells(lines, column)
 
-    return gathering.finish(cells)
+    summary = gathering.finish(cells)
+    if opened.line_of is not None:
+        findings.name_lines(opened.line_of)
+    return summary

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.config import Config
 from harness.config.space import Domain, SearchName
-from harness.core.errors import UsageError, counted, in_toml, printable
+from harness.core.errors import counted, in_toml, printable
 from harness.core.io import refuse_overwriting, whole_file, written
 from harness.core.table import (
     MISSING,
@@ -171,18 +171,11 @@ class Tuned(Shown):
         import tomli_w
 
         path = Path(path)
-        check_out(path, force)
+        refuse_overwriting(path, [], force=force)
         with written(path, "; choose another --out"):
             text = tomli_w.dumps(self.config.written(path.parent))
             with whole_file(path) as temporary:
                 temporary.write_text(f"# Written by harness tune.\n{text}", encoding="utf-8")
-
-
-def check_out(path: Path, force: bool) -> None:
-    """Raise UsageError where a config may not be written to `path`."""
-    refuse_overwriting(path, [])
-    if path.exists() and not force:
-        raise UsageError(f"{path}: is there already; name another --out, or replace it: --force")
 
 
 def _end(domain: Domain, value: Any) -> End | None:

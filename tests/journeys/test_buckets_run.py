@@ -98,10 +98,12 @@ def test_models_that_need_all_events_are_refused_before_any_is_read(
 def test_a_bucket_or_users_who_need_more_memory_than_there_is_are_refused(
     tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Lists of 10⁸ positions would need 0.8 GB a user, if there were so many candidates."""
-    settings = small.config(tmp_path, evaluation={"k": 10**8, "metrics": ["MAP@2"]})
+    """The largest bucket has 1 kB left, and a user needs 400 bytes and more."""
+    monkeypatch.setattr(memory, "BASE", 2 * 10**9 - 1_000)
+    settings = small.config(tmp_path, evaluation={"metrics": ["MAP@2"]})
     with refusal(UsageError, "3 evaluated users with 1 list each, ", " allows 2 GB: "):
         run(settings, memory="2GB")
+    monkeypatch.undo()
     monkeypatch.setattr(memory, "AN_EVENT", 10**9)
     log = "user,item,time\n" + "".join(f"ann,a,2020-01-0{day}\n" for day in range(1, 9))
     with refusal(UsageError, "has 8 events and needs 8.3 GB", "allows 2 GB: allow"):

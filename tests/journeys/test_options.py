@@ -73,6 +73,7 @@ FILES = {
     "items.csv": "item\na\nb\nc\nd\n",
     "thesis/chapter.doc": "",
     "real/transactions_train.csv": "mine",
+    "page.html": "mine",
     "done.toml": "",
 }
 
@@ -233,6 +234,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "explain one --user ann": {"--model": "--model popular"},
     "explain one --user ann --model random": {"--repeat": "--repeat 1", "--fold": "--fold 1"},
     "report one": {"--out": "--out new.html", "--quiet": "--quiet"},
+    "report one --out page.html": {"--force": "--force"},
     "validate lists.csv": {"--config": "--config two.toml", "--solution": "--solution commas.csv"},
     f"validate lists.csv {BY}": {
         **KNOWN,

@@ -354,6 +354,10 @@ def test_the_page_is_written_elsewhere_and_replaces_nothing_else(
     is_refused(cli("report", str(demo_run), "--out", str(tmp_path / "a")), "is no regular file")
     (tmp_path / "target").write_text("kept")
     (tmp_path / "link.html").symlink_to(tmp_path / "target")
+    (tmp_path / "own.html").write_text("<!DOCTYPE html>\n<html>mine</html>")
+    mine = cli("report", str(demo_run), "--out", str(tmp_path / "own.html"))
+    is_refused(mine, "own.html: is there already and is no report; name another --out", "--force")
+    tells(cli("report", str(demo_run), "--out", str(out)), 0, f"written to {out}")  # once more
     names = {"link.html": "is no regular file", "/dev/null": "is no regular file"}
     names |= {"users.parquet": "is the name of a run's file", "a" * 300: "cannot be written"}
     for name, message in names.items():
@@ -361,4 +365,4 @@ def test_the_page_is_written_elsewhere_and_replaces_nothing_else(
             command.report(demo_run, tmp_path / name)
     assert (tmp_path / "target").read_text() == "kept"
     assert Path("/dev/null").is_char_device()
-    assert {path.name for path in tmp_path.iterdir()} == {"a", "link.html", "target"}
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "link.html", "own.html", "target"}

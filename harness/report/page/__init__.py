@@ -8,6 +8,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -19,6 +20,15 @@ from harness.report.page import tables, words
 from harness.report.page.charts import base, parts, scores
 from harness.report.page.view import View, cut
 from harness.stats.slices import column_title
+
+_BEGINNING = 1 << 12
+_GENERATOR = b'<meta name="generator" content="submission-harness">'
+
+
+def is_page(path: Path) -> bool:
+    """Return whether a file is such a page."""
+    with path.open("rb") as file:
+        return _GENERATOR in file.read(_BEGINNING)
 
 
 def page(run: Run) -> str:

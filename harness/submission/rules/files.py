@@ -168,8 +168,19 @@ RULES = (
         "SUB020",
         "name of another kind",
         "the name says {value}",
-        "name it after what it is: .csv, .csv.gz, .zip or .parquet",
+        "name it after what it is: .csv, .csv.gz, .zip, .json or .parquet",
         severity="warning",
+    ),
+    Rule(
+        "SUB021",
+        "broken JSON",
+        "cannot be read as JSON: {value}",
+        'write an object a line, {{"user": "ann", "items": ["a", "b"]}}, or one object, '
+        '{{"ann": ["a", "b"], "bob": ["c"]}}',
+        blocks=True,
+        fault="json",
+        example=b'{"customer_id": "ann", "prediction": ["0706016001"]}\n'
+        b'{"customer_id": "bob", "prediction": ["0706016003"]\n',
     ),
     Rule(
         "SUB101",
@@ -289,5 +300,20 @@ RULES = (
         blocks=True,
         example=b"model,customer_id,prediction\na,ann,0706016001 0706016002\nb,ann,0706016002\n"
         b"a,bob,0706016003\na,cem,0706016002\n",
+    ),
+    Rule(
+        "SUB115",
+        "rank against score",
+        'the column "{value}" orders rows otherwise than the one that is read, which counts; rows: '
+        "{count}",
+        "drop the wrong one, or read this one: --rank-column or --score-column",
+        severity="warning",
+    ),
+    Rule(
+        "SUB116",
+        "taken for scores",
+        'the column "{value}" is taken for scores, the highest first',
+        'name it "score"; if it holds something else: --rank-column, --score-column or --row-order',
+        severity="warning",
     ),
 )

@@ -15,7 +15,7 @@ from conftest import ROOT, refusal
 
 from harness import config as config_
 from harness.config import Config
-from harness.core.errors import DataError, UsageError
+from harness.core.errors import DataError, HarnessError, UsageError
 from harness.core.random import id_hashes
 from harness.data import bucketing, buckets
 from harness.data.dataset import Dataset, Events
@@ -147,11 +147,15 @@ def test_what_spark_reads_itself(
             all_same(replace(one, notes=()), replace(other, notes=()))
 
 
+@pytest.mark.parametrize(
+    ("log", "data"),
+    [(LOG, {}), ('user,item,time\n"a" b,x,2020-01-01\n\n"c,"x,2020-01-02\n', {"quote": False})],
+)
 def test_quotes_and_lines_within_them_are_read_by_spark_as_they_are_here(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, tmp_path: Path, log: str, data: dict[str, Any]
 ) -> None:
-    layout = table(tmp_path).layout()
-    remote = table(tmp_path, events=(tmp_path / "log.csv").as_uri()).layout()
+    layout = table(tmp_path, log, **data).layout()
+    remote = table(tmp_path, log, events=(tmp_path / "log.csv").as_uri(), **data).layout()
     with buckets.prepared(layout, kept=False) as local, prepared(spark, remote) as found:
         for one, other in zip(datasets(found), local.datasets(), strict=True):
             all_same(one, other)
@@ -180,6 +184,8 @@ FAULTS: list[tuple[str, dict[str, Any], str]] = [
     ("user,item,time,stars\nann,a,2020-01-01,many\n", {"where": {"stars": {"min": 3}}},
      'column "stars": found "many", expected a number'),
     (LOG, {"user": "usr"}, 'no column "usr"'),
+    (LOG, {"escape": "\\"}, "Spark reads text without [data] escape; leave it out, or copy"),
+    (LOG, {"bad_lines": "drop"}, "Spark reads text without [data] bad_lines"),
 ]  # fmt: skip
 
 
@@ -190,7 +196,7 @@ def test_what_cannot_be_used_is_told(
     """As Spark reads it; what workers read is refused by the reader of the local engine."""
     name = (tmp_path / "log.csv").as_uri()
     layout = table(tmp_path, log, events=name, **data).layout()
-    with refusal(DataError, name, words), prepared(spark, layout):
+    with refusal(HarnessError, name, words), prepared(spark, layout):
         pass
 
 

@@ -13,7 +13,7 @@ from harness.core.errors import UsageError
 
 def entry(folder: Path, number: int, size: int = 10) -> Path:
     """Write an entry, used later than those of lower numbers."""
-    path = folder / str(number)
+    path = folder / f"{number:032x}"
     path.mkdir(parents=True)
     (path / "lists").write_bytes(b"x" * size)
     os.utime(path, (number, number))
@@ -23,7 +23,7 @@ def entry(folder: Path, number: int, size: int = 10) -> Path:
 def kept(models: Path) -> tuple[list[str], str]:
     """Return the entries, and the sum beside them."""
     size = models.with_name("models.size").read_text()
-    return sorted(path.name for path in models.iterdir()), size
+    return sorted(f"{int(path.name, 16)}" for path in models.iterdir()), size
 
 
 def test_the_oldest_entries_go_until_a_tenth_is_free(tmp_path: Path) -> None:
@@ -45,6 +45,21 @@ def test_entries_are_counted_anew_where_no_sum_is_noted(tmp_path: Path) -> None:
         noted.write_text(damaged)
         make_room_for(path, 50)
         assert noted.read_text() == "30"
+
+
+def test_what_is_no_entry_stays_and_stops_nothing(tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    one = entry(models, 1)
+    (one / "gone").symlink_to("nowhere")
+    mine = [models / "thesis", models / ".cache"]
+    for folder in mine:
+        folder.mkdir()
+        (folder / "chapter.doc").write_text("x" * 100)
+    (models / ("f" * 32)).symlink_to(mine[0])
+    make_room_for(entry(models, 2), 15)
+    assert not one.exists()
+    assert (models / f"{2:032x}" / "lists").exists()
+    assert [(folder / "chapter.doc").exists() for folder in mine] == [True, True]
 
 
 def test_an_entry_that_is_too_large_takes_no_other_along(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_names_do_no_harm() -> None:
     row = ["a|b <i>&_%#", "0.5"]
     sheet = Sheet(["model", "mean"], [row], heading=["<script>"], footing=["a & 100 %"])
     text = markdown(sheet).splitlines()
-    assert text[::4] == ["&lt;script&gt;  ", r"| a\|b &lt;i&gt;&_%# | 0.5 |"]
+    assert text[::4] == ["&lt;script&gt;  ", r"| a\|b &lt;i&gt;&\_%# | 0.5 |"]
     assert text[-1] == "a & 100 %  "
     for escaped in ("a|b &lt;i&gt;&amp;_%#", "&lt;script&gt;"):
         assert escaped in html(sheet)
@@ -81,7 +81,17 @@ def test_names_do_no_harm() -> None:
     assert r"a\textbar{}b \textless{}i\textgreater{}\&\_\%\# & 0.5 \\" in lines
 
 
-@pytest.mark.parametrize(("cell", "escaped"), [("a\\", r"a\\"), (r"a\|b", r"a\\\|b"), ("|", r"\|")])
+@pytest.mark.parametrize(
+    ("cell", "escaped"),
+    [
+        ("a\\", r"a\\"),
+        (r"a\|b", r"a\\\|b"),
+        ("|", r"\|"),
+        ("![x](https://a.b/c)", r"!\[x\](https://a.b/c)"),
+        ("`a` user_id _b_", r"\`a\` user_id \_b\_"),
+        ("**a** <!--", r"\*\*a\*\* &lt;!--"),
+    ],
+)
 def test_a_bar_ends_no_markdown_column(cell: str, escaped: str) -> None:
     titles, _, row = markdown(Sheet([cell, "x"], [[cell, "1"]])).splitlines()
     assert (titles, row) == (f"| {escaped} | x |", f"| {escaped} | 1 |")

@@ -227,3 +227,6 @@ def test_what_is_not_written_yet_belongs_to_the_file(tmp_path: Path) -> None:
         connection.commit()
         assert [path.name for path in loading.files(layout)] == [name, f"{name}-wal"]
         assert ("zoe", "1", 1) in rows(layout)
+    rows(layout)  # which leaves an empty log
+    assert (tmp_path / f"{name}-wal").read_bytes() == b""
+    assert [path.name for path in loading.files(layout)] == [name]

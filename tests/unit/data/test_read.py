@@ -150,12 +150,37 @@ def test_a_table_has_its_own_id_or_that_of_the_events(tmp_path: Path) -> None:
     assert (layout.users.id, attributes.read(layout.users)["age"].to_list()) == ("user", ["30"])
 
 
+@pytest.mark.parametrize(
+    ("data", "users", "names"),
+    [
+        ({"quote": False}, {}, ['"Al" Y', "a \\"]),
+        ({}, {"quote": False}, ['"Al" Y', "a \\"]),
+        ({"quote": False}, {"quote": True}, None),
+    ],
+)
+def test_a_table_is_quoted_as_the_events_unless_it_says_otherwise(
+    tmp_path: Path, data: Any, users: Any, names: list[str] | None
+) -> None:
+    (tmp_path / "users.csv").write_text('user;name\n1;"Al" Y\n2;a \\\n')
+    users = {"file": "users.csv", "separator": ";", **users}
+    table: Any = config(tmp_path, users=users, **data).layout().users
+    if names is None:
+        with refusal(DataError, "line 2: text stands behind", "quote = false within users = {"):
+            attributes.read(table)
+    else:
+        assert attributes.read(table)["name"].to_list() == names
+    pl.DataFrame({"user": ["1"], "name": ["Al"]}).write_parquet(tmp_path / "users.parquet")
+    inherits: Any = config(tmp_path, users="users.parquet", **data).layout().users
+    assert attributes.read(inherits)["name"].to_list() == ["Al"]
+
+
 def test_keys_of_a_table_are_checked(tmp_path: Path) -> None:
     for items, words in (
         ({"id": "x"}, '[data] needs the key "items.file", which is missing; expected a text'),
         ({"file": "a", "encoding": "latin1"}, "encoding = 'latin1'; did you mean \"latin-1\"?"),
         (5, "[data] items: found 5; expected keys with values"),
         (ITEMS | {"separator": '"'}, "items.separator: found '\"', expected one character"),
+        (ITEMS | {"escape": "\\"}, "items.separator: found '::'; escape goes with another one of"),
         (ITEMS | {"header": []}, "items.header: a file without a header line needs the names"),
     ):
         with refusal(UsageError, words):

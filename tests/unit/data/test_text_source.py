@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from harness.core.errors import DataError, UsageError
 from harness.data import times
 from harness.data.layout import Table
+from harness.data.loading import load
 from harness.data.table_files import sources
 from harness.data.text_source import FORMS
 from harness.delimited import blocks, fields
@@ -25,7 +26,7 @@ from harness.delimited import blocks, fields
 EPOCH = datetime(1970, 1, 1)
 HEADER = "user,item,time,note\n"
 THREE = "user,item,time\n"
-LETTERS = st.sampled_from(["\r\n", *"ab0 \"',;\n\té€\u2028"])
+LETTERS = st.sampled_from(["\r\n", *"ab0 \"',;\n\té€\u2028\\"])
 IDS = st.lists(LETTERS, min_size=1, max_size=6).map("".join)
 
 
@@ -33,20 +34,32 @@ IDS = st.lists(LETTERS, min_size=1, max_size=6).map("".join)
 @given(
     rows=st.lists(st.tuples(IDS, IDS, st.integers(0, 9)), min_size=1, max_size=12),
     end=st.sampled_from(["\n", "\r\n"]),
-    quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
+    quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL, csv.QUOTE_NONE]),
+    escape=st.sampled_from(["", "\\"]),
     size=st.sampled_from([64, 1 << 22]),
     last=st.booleans(),
 )
 def test_what_python_writes_is_read(
-    tmp_path: Path, rows: list[Any], end: str, quoting: Any, size: int, last: bool
+    tmp_path: Path, rows: list[Any], end: str, quoting: Any, escape: str, size: int, last: bool
 ) -> None:
+    quote = quoting != csv.QUOTE_NONE
+    if not quote:  # then no line ends within a field, and without an escape no field either
+        gone = str.maketrans(dict.fromkeys("\r\n" if escape else "\r\n,", "x"))
+        rows = [(user.translate(gone), item.translate(gone), day) for user, item, day in rows]
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator=end, quoting=quoting)
+    writer = csv.writer(
+        text,
+        lineterminator=end,
+        quoting=quoting,
+        quotechar='"' if quote or escape else None,
+        escapechar=escape or None,
+        doublequote=not escape,
+    )
     writer.writerows([["user", "item", "time"], *((u, i, f"197{d}-01-01") for u, i, d in rows)])
     content = text.getvalue() if last else text.getvalue().removesuffix(end)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "SIZE", size)
-        result = events(tmp_path, content)
+        result = events(tmp_path, content, quote=quote, escape=escape)
     days = [(datetime(1970 + d, 1, 1) - EPOCH).days * DAY for _, _, d in rows]
     assert sorted(result) == sorted((u, i, t) for (u, i, _), t in zip(rows, days, strict=True))
 
@@ -152,13 +165,39 @@ def test_times(tmp_path: Path) -> None:
     assert events(tmp_path, in_two_ways) == [("a", "x", 1_000_000), ("a", "y", 2_123_456)]
 
 
-def test_ends_of_lines(tmp_path: Path) -> None:
-    for content, expected in (
-        ("user,item,time\ra,x,1970-01-01\rb,y,1970-01-01\r", [("a", "x", 0), ("b", "y", 0)]),
-        ('time,item,user\n1970-01-01,"\r","a\r"\n', [("a\r", "\r", 0)]),
-        ("user,item,time,price\na,x,1970-01-01,\n", [("a", "x", 0)]),  # a cell that is empty
-    ):
-        assert events(tmp_path, content) == expected
+AX, BY = ("a", "x", 0), ("b", "y", 0)
+
+
+@pytest.mark.parametrize(
+    ("keys", "content", "expected"),
+    [
+        ({}, "user,item,time\ra,x,1970-01-01\rb,y,1970-01-01\r", [AX, BY]),
+        ({}, 'time,item,user\n1970-01-01,"\r","a\r"\n', [("a\r", "\r", 0)]),
+        ({}, "user,item,time,price\na,x,1970-01-01,\n", [AX]),  # a cell that is empty
+        # Blank lines
+        ({}, THREE + "a,x,1970-01-01\n\n", [AX]),
+        ({}, THREE + "a,x,1970-01-01\r\n  \r\n", [AX]),
+        ({}, THREE + 'a,x,1970-01-01\n\n"b",y,1970-01-01\n\n\n', [AX, BY]),
+        # Lines whose fields cannot be told
+        ({"bad_lines": "drop"}, THREE + "a,x\na,x,1970-01-01\n\na,x,,1970-01-01\n", [AX]),
+        ({"bad_lines": "drop"}, THREE + 'a\n"a",x,1970-01-01\nb\nb,y,1970-01-01\n', [AX, BY]),
+        ({"bad_lines": "drop"}, THREE + '"a"b,x,1970-01-01\na,x,1970-01-01\n"b,y,1\n', [AX]),
+        # Quotes that are letters, in the header too
+        ({"quote": False, "user": 'u"'}, 'u",item,time\n"a,x,1970-01-01\n', [('"a', "x", 0)]),
+        ({"escape": "\\"}, THREE + '"\\"a\\n",x,1970-01-01\n', [('"a\\n', "x", 0)]),
+    ],
+)
+def test_lines_and_quotes(
+    tmp_path: Path, keys: dict[str, Any], content: str, expected: list[Any]
+) -> None:
+    assert events(tmp_path, content, **keys) == expected
+
+
+def test_lines_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(THREE + "a\na,x,1970-01-01\na,x,,,\n,x,1970-01-01\n")
+    data = load(log(tmp_path, bad_lines="drop", where={"user": {"empty": False}}))
+    kept = "kept: whole lines, user is not empty"
+    assert data.notes == (f"log.csv: 3 of 4 rows left out ({kept})",)
 
 
 def test_byte_order_marks(tmp_path: Path) -> None:
@@ -195,7 +234,12 @@ GERMAN = {"time_format": "%d.%m.%Y"}
         ({}, HEADER + 'a,x,1970-01-01,n\n"b"b,y,1970-01-01,n\n', "line 3: text stands behind a c"),
         ({}, HEADER + '"a\n",x,1970-01-01,n\nb,y,1970-01-01\n', "line 4 has 3 fields, expected 4"),
         ({}, HEADER + '"a\x1f",x,1970-01-01,n\n', "line 2 holds a control character (0x1A, 0x1E"),
-        ({}, HEADER + "a,x,1970-01-01,n\n   \n", "line 3 is blank; remove it"),
+        ({}, HEADER + "a,x,1970-01-01,n\n\na,x\n",
+         "line 4 has 2 fields, expected 4 (user, item, time, note); "
+         'bad_lines = "drop" under [data] leaves such lines out'),
+        ({}, HEADER + 'a,x,1970-01-01,"b"b\n',
+         "where quotes are letters, set quote = false under [data]; where a backslash stands "
+         'before them, set escape = "\\\\" under [data]; bad_lines = "drop" under [data] leaves'),
         # Of two faults the first line is told, and of one line the fault of the whole line.
         ({}, HEADER + "a,x,bad,n\n,x,1970-01-01,n\n", 'line 2, column "time": found "bad"'),
         # Headers

@@ -82,28 +82,79 @@ def test_how_times_are_written(tmp_path: Path, written: str, expected: str | Non
         (["01/02/2020", "02/02/2020", "03/02/2020"], "%d/%m/%Y", "%m/%d/%Y"),
     ],
 )
-def test_of_two_readings_the_one_of_fewer_days(
+def test_dates_of_two_readings_are_told(
     tmp_path: Path, days: list[str], expected: str, other: str
 ) -> None:
     rows = "".join(f"u{n},i,{day}\n" for n in range(9) for day in days)
     found = config_of(tmp_path, f"{HEAD}\n{rows}")
-    assert tomllib.loads(found.text)["data"]["time_format"] == expected
+    (line,) = (line for line in found.text.splitlines() if line.startswith("time_format"))
     assert (
-        "ambiguous  the order of day and month in the first rows: the config has time_format = "
-        f'"{expected}"; if that is wrong, write time_format = "{other}" in [data], '
-        "or make the config anew with --time-format"
-    ) in found.told
-    years = "".join(f"u,i,0{n}-02-2{n % 3}\n" for n in range(1, 9))
-    told = "\n".join(guessed(tmp_path, f"{HEAD}\n{years}")[1])
-    assert "ambiguous  the order of day, month and year in" in told
-    assert told.count("time_format = ") == 2
+        line
+        == f'time_format = "{expected}"  # or "{other}": no row tells the order of day and month'
+    )
+    assert found.fault == (
+        "ambiguous: no row tells the order of day and month; the config has time_format = "
+        f'"{expected}"; if that is wrong, write time_format = "{other}" in its place, or make the '
+        "config anew with --time-format"
+    )
+    assert config_of(tmp_path, f"{HEAD}\n{rows}", time_format=other).fault == ""
 
 
-def test_a_later_row_that_is_written_otherwise_is_named(tmp_path: Path) -> None:
-    """The first thousand rows are of one day, which says nothing."""
-    found = config_of(tmp_path, f"{HEAD}\n" + "u1,i,05/06/2020\n" * 1200 + "u2,i,05/13/2020\n")
-    assert 'if that is wrong, write time_format = "%m/%d/%Y" in' in "\n".join(found.told)
-    assert 'line 1202, column "time": found "05/13/2020"' in found.fault
+def test_a_later_row_tells_the_order_of_day_and_month(tmp_path: Path) -> None:
+    """The first thousand rows are of one day, which says nothing; one row has no time at all."""
+    rows = "u1,i,05/06/2020\nu2,i,05/07/2020\n" * 600 + "u2,i,05/13/2020\nu2,i,soon\n"
+    values, told = guessed(tmp_path, f"{HEAD}\n{rows}")
+    assert values["data"]["time_format"] == "%m/%d/%Y"
+    assert 'where      1 row with "soon" in time: left out' in told
+
+
+def test_rows_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> None:
+    """All at once: a run can begin on what is left."""
+    good = log("", "{user},{item},2020-01-{day:02},5")
+    bad = ",i1,2020-01-02,5\nu1,,2020-01-02,5\nu1,i1,n/a,5\nu1,i1,n/a,5\nu1,i1,2037-01-01,5\n"
+    raw = 'u1,i1,2020-01-02,"5" screen\nu1,i1,2020-01-02\n\n'
+    found = config_of(tmp_path, f"user,item,time,note\n{bad}{good}{raw}")
+    data = tomllib.loads(found.text)["data"]
+    assert (found.fault, data["quote"], data["bad_lines"]) == ("", False, "drop")
+    assert data["where"] == {
+        "user": {"empty": False},
+        "item": {"empty": False},
+        "time": {"not": ["n/a"], "max": date(2020, 1, 30)},
+    }
+    assert (
+        "# leaves out 1 row with nothing in user; 1 row with nothing in item; 2 rows with "
+        '"n/a" in time; 1 event at the end, behind a long gap\n'
+    ) in found.text
+    assert "# leaves out 1 line with damaged quotes, too few or too many fields\n" in found.text
+    (note,) = (line for line in found.told if line.startswith("note"))
+    assert "log.csv: 6 of 367 rows left out (kept: whole lines, item is not empty, " in note
+
+
+@pytest.mark.parametrize(
+    ("cell", "quoting"),
+    [
+        ('"a, b"', {}),
+        ('"a ""b"" c"', {}),
+        ('"a \\"b\\" c"', {"escape": "\\"}),
+        ('"a" b', {"quote": False}),
+        ('"a', {"quote": False}),
+    ],
+)
+def test_how_quotes_are_read(tmp_path: Path, cell: str, quoting: dict[str, Any]) -> None:
+    row = "{user},{item},2020-01-{day:02}," + cell
+    data = guessed(tmp_path, log("user,item,time,note", row))[0]["data"]
+    assert {key: data[key] for key in ("quote", "escape", "bad_lines") if key in data} == quoting
+    rows = row.format(user="u", item="i", day=1) + "\n" + log("", row)
+    names = ("user", "item", "time", "note")
+    assert guessed(tmp_path, rows, header=names)[0]["data"].get("quote") == quoting.get("quote")
+
+
+@pytest.mark.parametrize("separator", [",", "\t", "::"])
+def test_a_first_row_of_equal_cells(tmp_path: Path, separator: str) -> None:
+    """Of ids that were numbered anew, without a header."""
+    row = "0,0,5,1577836800\n".replace(",", separator)
+    found = config_of(tmp_path, row, header=("user", "item", "rating", "time"))
+    assert tomllib.loads(found.text)["data"].get("separator", ",") == separator
 
 
 @pytest.mark.parametrize(
@@ -358,14 +409,16 @@ def test_letters_of_another_encoding(tmp_path: Path) -> None:
             "".join(f"u{n},i,2020-01-{n % 30 + 1:02}\n" for n in range(90)),
             "no run can begin so: ",
         ),
-        (log("") + "u1,i1,2020-13-01\n", 'cannot be read so: {}: line 362, column "time"'),
-        (log("") + ",i1,2020-01-30\n", "where = {{ user = {{ empty = false }} }} under [data]"),
+        (
+            log("") * 3 + "".join(f"u1,i1,{n}\n" for n in range(51)),
+            'so; of 1,131 rows:\n51 rows with "0", "1", "2", … in time, expected an ISO time',
+        ),
+        (log("") + "u1\n" * 60, "of 420 rows:\n60 lines with damaged quotes, too few or too many"),
     ],
 )
 def test_a_config_is_there_though_no_run_can_begin(tmp_path: Path, rows: str, words: str) -> None:
-    """The hints of what is wrong are keys of it."""
     found = config_of(tmp_path, f"{HEAD}\n{rows}")
-    assert words.format(tmp_path / "log.csv") in found.fault
+    assert words in found.fault
     assert tomllib.loads(found.text)["data"]["events"] == "log.csv"
 
 

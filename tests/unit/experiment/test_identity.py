@@ -2,6 +2,7 @@
 
 import datetime
 import math
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -66,4 +67,7 @@ def test_what_a_package_brings_within_itself_is_not_installed(
     monkeypatch.setattr(sys, "path", [*sys.path, str(inside)])
     assert entry(tmp_path) == before
     monkeypatch.setattr(sys, "path", [*sys.path, str(beside)])
-    assert entry(tmp_path) != before
+    first = entry(tmp_path)
+    assert first != before
+    os.utime(beside / "other-1.0.dist-info", (1, 1))  # the same version, installed again
+    assert entry(tmp_path) != first

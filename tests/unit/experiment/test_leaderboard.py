@@ -124,7 +124,7 @@ def test_nothing_in_a_run_steers_a_terminal(folder: Path) -> None:
     small.put(record, "models 0 metrics", {"M\x1b": {"mean": 0.5, "ci95": None}})
     change(folder / "other", **record | {"metrics": {"M\x1b": {"better": "higher"}}})
     text = leaderboard(folder).to_markdown()
-    assert "x�[2J" in text
+    assert r"x�\[2J" in text
     assert "\x1b" not in text
 
 

@@ -48,13 +48,16 @@ def test_what_a_log_needs_grows_with_its_rows(tmp_path: Path) -> None:
 
 def test_a_run_that_needs_more_than_there_is_is_refused(tmp_path: Path) -> None:
     models = small.POPULAR, {**small.RANDOM, "repeats": 3}
-    settings = small.config(tmp_path, *models, evaluation={"metrics": ["MAP@2", "Recall@2"]})
+    settings = small.config(
+        tmp_path, *models, evaluation={"k": 9, "metrics": ["MAP@2", "Recall@2"]}
+    )
+    # Lists hold no more than the 2 candidates.
     # 0.3 GB + 10⁷ · 42 bytes + 10⁶ users · (400 + 4 lists · (8 · 2 + 40 · 2 metrics))
     needed = 300_000_000 + 10**7 * 42 + 10**6 * (400 + 4 * (16 + 80))
     for limit in (None, memory.Limit(needed, "1.5 GB is free")):
-        memory.require_memory(settings, 10**6, 10**7, limit)
+        memory.require_memory(settings, 10**6, 10**7, 2, limit)
     with pytest.raises(UsageError) as refused:
-        memory.require_memory(settings, 10**6, 10**7, memory.Limit(needed - 1, "1.5 GB is free"))
+        memory.require_memory(settings, 10**6, 10**7, 2, memory.Limit(needed - 1, "1.5 GB is free"))
     assert str(refused.value) == (
         "1,000,000 evaluated users with 4 lists each, and 10,000,000 events, need about 1.5 GB of "
         "memory; 1.5 GB is free: ask for fewer repeats or metrics, evaluate some of the models "

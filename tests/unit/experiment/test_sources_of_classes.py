@@ -36,7 +36,14 @@ def loaded(folder: Path) -> Sources:
 
 @pytest.mark.parametrize(
     ("line", "word"),
-    [("exec('x = 1')", "exec"), ("runpy.run_path('x.py')", "run_path"), ("cursor.exec('x')", None)],
+    [
+        ("exec('x = 1')", "exec"),
+        ("builtins.exec('x = 1')", "exec"),
+        ("run = exec", "exec"),
+        ("runpy.run_path('x.py')", "run_path"),
+        ("importlib.util.module_from_spec(cursor)", "module_from_spec"),
+        ("cursor.exec('x')", None),
+    ],
 )
 def test_what_a_model_runs_by_itself_is_unknown_but_not_a_method(
     folder: Path, line: str, word: str | None

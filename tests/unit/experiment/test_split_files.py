@@ -15,6 +15,7 @@ from harness.core.errors import HarnessError, UsageError
 from harness.core.random import id_hashes, mixed
 from harness.experiment.split_files import write
 from harness.protocol.task import make_task
+from harness.submission.solution import of_file
 
 LOG = """user,item,time,stars
 bob,c,2020-01-03,2
@@ -88,6 +89,32 @@ def test_times_are_as_short_as_all_of_them_allow(
     harness.split(small.config(tmp_path, log=log), tmp_path / "out")
     times = [lines_of(tmp_path / "out", name)[0][2] for name in ("train.csv", "valid.csv")]
     assert times == ([before, held] if as_they_are else ["2020-01-01", "2020-01-08"])
+
+
+@pytest.mark.parametrize(
+    ("user", "item", "written"),
+    [
+        ("kunde", "sku", "kunde,sku"),
+        ("a", "b", "a,b"),
+        ("Usage", "b", "user,item"),  # a solution says by it who is on which leaderboard
+        ("b", "customer", "user,item"),  # would be read the other way round
+    ],
+)
+def test_columns_are_called_as_in_the_log(
+    tmp_path: Path, user: str, item: str, written: str
+) -> None:
+    log = LOG.replace("user,item", f"{user},{item}")
+    config = small.config(tmp_path, log=log, data={"user": user, "item": item})
+    harness.split(config, tmp_path / "out")
+    train, solution, sample = texts(
+        tmp_path / "out", "train.csv", "solution.csv", "sample_submission.csv"
+    )
+    assert train.startswith(f"{written},time\n")
+    assert (solution.split("\n")[0], sample.split("\n")[0]) == (f"{written},Usage", written)
+    found = of_file(tmp_path / "out" / "solution.csv")
+    assert found.columns[:2] == tuple(written.split(","))
+    again = make_task(config_.read(tmp_path / "out" / "config.toml"))
+    assert again.evaluation_set.fingerprint == make_task(config).evaluation_set.fingerprint
 
 
 def test_events_without_times(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_every_metric_has_its_section_with_each_worked_example(name: str) -> Non
 
 def test_every_divisor_and_convention_has_its_row() -> None:
     for name, divisor in DIVISORS.items():
-        assert f"| `{name}` | {divisor.text} |" in SECTIONS["MAP"]
+        assert f"| {name} | {divisor.text} |" in SECTIONS["MAP"]
     rows = SECTIONS["Conventions of MAP@k"].splitlines()
     for name, convention in CONVENTIONS.items():
         (row,) = (row for row in rows if row.startswith(f"| {name} |"))

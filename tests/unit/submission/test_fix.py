@@ -1,11 +1,13 @@
 """Mended files: what is mechanical is gone, the rest stands, and the input is untouched."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import polars as pl
 import pytest
 from checking import LONG, ROWS, against, checked
+from conftest import refusal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -101,6 +103,26 @@ def test_missing_users_of_a_table_without_lists_get_empty_ones(tmp_path: Path, t
     known = Against(format=FORMATS["hm"], ids=tmp_path / "customers.csv", user="customer_id")
     content = HEAD + "bob,0706016003\n"
     assert fixed(tmp_path, content, known.asking()) == content + "ann,\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "replaced"),
+    [
+        ("user,items\nzed,z\n", True),
+        ("", True),
+        ("user,item,time\nann,a,1\n", False),
+        ("x\n", False),
+    ],
+)
+def test_another_file_is_replaced_only_if_it_holds_lists(
+    tmp_path: Path, text: str, replaced: bool
+) -> None:
+    path, out = tmp_path / "lists.csv", tmp_path / "out.csv"
+    path.write_text("user,items\nann,a\n")
+    out.write_text(text)
+    with nullcontext() if replaced else refusal(UsageError, "is no file of lists; name another"):
+        fix(path, Against(), out)
+    assert out.read_text() == (path.read_text() if replaced else text)
 
 
 def test_the_input_is_never_written_to(tmp_path: Path) -> None:

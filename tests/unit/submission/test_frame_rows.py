@@ -7,12 +7,12 @@ import pytest
 
 from harness.delimited.stream import Refused
 from harness.submission import frame_rows
-from harness.submission.frame_rows import Rows
+from harness.submission.frame_rows import Rows, batches_of
 
 
 def rows(frame: pl.DataFrame | pl.LazyFrame, packed: int | None = None) -> Rows:
     schema = dict(frame.lazy().collect_schema())
-    return Rows(frame.lazy(), schema, set(schema), packed)
+    return Rows(batches_of(frame.lazy()), schema, set(schema), packed)
 
 
 def texts(rows: Rows) -> list[bytes]:

@@ -33,7 +33,7 @@ AT = {code: line for line, codes in LINES.items() for code in codes.split()}
 COUNTS = {"SUB010": 4, "SUB210": 4, "SUB310": 2, "SUB401": 3, "SUB404": 3}
 """Of what an example has more than one."""
 BESIDE = {
-    "SUB020": "SUB014 SUB015",
+    "SUB020": "SUB014 SUB015 SUB021",
     "SUB101": "SUB109",
     "SUB102": "SUB101 SUB109",
     "SUB110": "SUB313 SUB314 SUB315 SUB316",
@@ -58,6 +58,9 @@ NOTED = {
     "SUB108": "the column x is of a type that has no place there",
     "SUB110": "it can be read, but CSV with a row a user is asked for, and this is x",
     "SUB113": 'the column "x" is not read',
+    "SUB115": 'the column "x" orders rows otherwise than the one that is read, which counts; '
+    "rows: 1",
+    "SUB116": 'the column "x" is taken for scores, the highest first',
     "SUB214": "customer_id: users of the evaluation set or solution, 1 beyond the ids that must be "
     "there: first x",
     "SUB318": "the config reads item ids that lost their leading zero: x",

@@ -85,6 +85,38 @@ def test_what_orders_a_list(path: Path, content: str, expected: list[list[int]] 
     assert positions(path.with_suffix(".parquet")) == expected
 
 
+@pytest.mark.parametrize(
+    ("content", "positions", "problems"),
+    [
+        # LensKit: both say the same.
+        ("user,item,rank,score\nann,b,2,3\nann,a,1,4\nbob,c,1,9\n", [[0, 1], [2, -1]], ["SUB113"]),
+        # RecTools' columns, where one row has more than the row before it by rank.
+        (
+            "user_id,item_id,score,rank\nann,a,3,1\nann,b,4,2\nbob,c,1,1\n",
+            [[0, 1], [2, -1]],
+            ["SUB113", ("SUB115", None, "score", 1, 1)],
+        ),
+        # RePlay
+        (
+            "user_idx,item_idx,rating\nann,b,0.5\nann,a,1\nbob,c,3\n",
+            [[0, 1], [2, -1]],
+            [("SUB116", 1, "rating", 1, 1)],
+        ),
+        # A row a user: what a rating is of is not known.
+        ("user,items,rating\nann,a b,1\nbob,c,3\n", [[0, 1], [2, -1]], ["SUB113"]),
+    ],
+)
+def test_lists_with_further_columns(
+    path: Path, content: str, positions: list[list[int]], problems: list[object]
+) -> None:
+    path.write_text(content)
+    found = lists(path)
+    assert found.lists is not None
+    assert found.lists.tolist() == positions
+    whole = [brief(problem) for problem in found.validation.problems]
+    assert [b if b in problems else b[0] for b in whole] == problems
+
+
 def test_rows_are_counted(path: Path) -> None:
     """Lines that are no rows are not; zed is not evaluated."""
     path.write_text("user,item,rank\nann,a,1\nann\nbob,c,1\n\nzoe,a,1,2\nzed,a,1\n")
@@ -178,6 +210,16 @@ def test_types_of_columns(table: Path, columns: dict[str, object], code: str, va
     pl.DataFrame({"user": ["ann"], **columns}).write_parquet(table)
     (problem,) = validate(table, Against()).problems
     assert (problem.code, problem.value) == (code, value)
+
+
+def test_lists_of_records_as_spark_recommends_them(table: Path) -> None:
+    """The best first, whatever the rating says."""
+    ann = [{"item": "b", "rating": 0.5}, {"item": "a", "rating": 0.4}]
+    pl.DataFrame({"user": ["ann", "bob"], "recommendations": [ann, []]}).write_parquet(table)
+    found = lists(table)
+    assert found.lists is not None
+    assert found.lists.tolist() == [[1, 0], [-1, -1]]
+    assert [p.code for p in found.validation.problems] == ["SUB113", "SUB301"]
 
 
 def test_a_name_of_a_file_is_no_pattern(tmp_path: Path) -> None:

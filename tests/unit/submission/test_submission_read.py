@@ -65,6 +65,9 @@ FORMS = {
     "no last line end": WIDE.rstrip("\n"),
     "a byte order mark": "\ufeff" + WIDE,
     "quoted fields": '"user","items"\n"ann","a b"\n"bob","c"\n',
+    "an object a line": '{"user": "ann", "items": ["a", "b"]}\n{"user": "bob", "items": ["c"]}\n',
+    "an object for all": '{"ann": ["a", "b"],\n "bob": ["c"]}',
+    "an object of scores": '{"ann": {"b": 0.5, "a": 12}, "bob": {"c": -1e-3}}',
     "many spaces": "user,items\nann,  a   b \nbob,c\t\n",
 }
 

@@ -48,8 +48,10 @@ def test_packed(tmp_path: Path) -> None:
     members = [gzip.compress(part.encode()) for part in (GOOD[:middle], "", GOOD[middle:])]
     assert findings(tmp_path, b"".join(members) + bytes(3 << 20), name="s.csv.gz") == []
     assert findings(tmp_path, zipped(), name="s.zip") == []
-    (mac,) = checked(tmp_path, zipped("__MACOSX/._submission.csv"), name="s.zip").problems
-    assert "submission.csv, __MACOSX/._submission.csv" in mac.message
+    mac = zipped("__MACOSX/._submission.csv", ".DS_Store", "lists/")
+    assert findings(tmp_path, mac, name="s.zip") == []
+    (two,) = checked(tmp_path, zipped("b.csv", ".DS_Store"), name="s.zip").problems
+    assert "not hold one file, but submission.csv, b.csv" in two.message
 
 
 ROWS = [

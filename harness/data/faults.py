@@ -1,0 +1,132 @@
+"""All rows of a log that cannot be read, counted."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from harness.core.errors import DataError
+from harness.data import times
+from harness.data.frame_source import PartitionedText
+from harness.data.layout import EventTable, Table
+from harness.data.table_files import sources
+from harness.data.text_source import TextSource
+from harness.data.typed import TypedEvents, bad_texts
+
+MOST_TEXTS = 1_000
+"""Different texts of a column that are kept."""
+
+
+@dataclass
+class Unread:
+    """The values of a column that are not what they should be.
+
+    Attributes
+    ----------
+    expected : str
+    empty : int
+        Rows where nothing stands.
+    rows : int
+        Those where something else stands.
+    texts : Counter
+        What stands there, `MOST_TEXTS` at most, and in how many rows.
+    """
+
+    expected: str
+    empty: int = 0
+    rows: int = 0
+    texts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, texts: pl.Series) -> None:
+        """Count more of them."""
+        self.empty += texts.null_count()
+        filled = texts.drop_nulls()
+        self.rows += len(filled)
+        distinct = filled.unique(maintain_order=True)
+        for text, count in zip(distinct, filled.unique_counts(), strict=True):
+            if text in self.texts or len(self.texts) < MOST_TEXTS:
+                self.texts[text] += count
+
+
+@dataclass
+class Faults:
+    """What is wrong with a log.
+
+    Attributes
+    ----------
+    rows : int
+        How many it has.
+    bad_lines : int
+        Those whose fields cannot be told.
+    columns : dict of column to Unread
+    """
+
+    rows: int = 0
+    bad_lines: int = 0
+    columns: dict[str, Unread] = field(default_factory=dict)
+
+
+def lenient(table: Table) -> Table:
+    """Return a table without the lines of text whose fields cannot be told."""
+    return replace(table, drop_bad_lines=True, key="")  # of other files that says nothing
+
+
+def faults_of(table: EventTable) -> Faults:
+    """Return all that is wrong with a log; rows that ``where`` leaves out may hold anything.
+
+    Raises
+    ------
+    DataError
+        It cannot be read at all.
+    """
+    faults = Faults()
+    for source in sources(lenient(table.table)):
+        source.require(table.columns)
+        pattern = None if table.time is None else source.pattern(table.time, table.time_format)
+        for piece in source.pieces(table.columns):
+            faults.rows += piece.frame.height + piece.left_out
+            faults.bad_lines += piece.left_out
+            kinds = dict(piece.frame.schema)
+            for rule in TypedEvents(str(source.shown), table, kinds, pattern).rules:
+                text, bad = bad_texts(piece.frame, rule, table.where)
+                if bad.any():
+                    unread = faults.columns.setdefault(rule.column, Unread(rule.expected))
+                    unread.add(text.filter(pl.Series(bad)))
+    return faults
+
+
+def misshapen(table: Table, *, whole: bool) -> float:
+    """Return how many lines of text have fields that cannot be told; infinity: no line can be read.
+
+    Parameters
+    ----------
+    whole : bool
+        Whether all lines are looked at; else some of the first file's first.
+    """
+    lines = 0
+    try:
+        for source in sources(table):
+            text = source.text if isinstance(source, PartitionedText) else source
+            if isinstance(text, TextSource):
+                lines += text.misshapen(whole=whole)
+            if not whole:
+                break
+    except DataError:
+        return math.inf
+    return lines
+
+
+def readable_by(table: EventTable, formats: Sequence[str]) -> list[int]:
+    """Return how many times of a log can be read in each of some formats."""
+    counts = [0] * len(formats)
+    for source in sources(lenient(table.table)):
+        for piece in source.pieces([str(table.time)]):
+            text = piece.frame.to_series().cast(pl.String)
+            for n, name in enumerate(formats):
+                read = text.to_frame().select(times.from_text(text.name, name, name))
+                counts[n] += len(text) - read.to_series().null_count()
+    return counts

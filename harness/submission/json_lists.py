@@ -1,0 +1,477 @@
+"""Lists and true items in JSON, read a few megabytes at a time: a table of texts comes out.
+
+An object a line (or one behind another, or an array of them) is a row, its fields are columns. One
+object for all, `{user: items}`, has a row for each of its keys. Items are a list, a text, pairs or
+objects with a score each (the best first), or an object of scores. Nothing is evaluated, numbers
+are the text that stands there, and a key that stands twice is refused.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import chain, islice, repeat
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from harness.core.arrays import Int64
+from harness.core.column_names import column_of, has_role
+from harness.core.errors import printable
+from harness.core.ids import KeyTable
+from harness.delimited import fields
+from harness.delimited.stream import Refused
+from harness.submission.keys import packed
+
+LONGEST = 1 << 24
+"""Letters of a row: one object, or the items of a user."""
+_SIZE = 1 << 22
+_MARGIN = 64
+"""Letters at the end of a text that may be the beginning of something."""
+_SPACE = re.compile(r"[ \t\r\n]*")
+_KEY = re.compile(r'[ \t\r\n]*"([^"\\\0-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')
+_COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
+_ESCAPED_HALF, _HALF = re.compile(r"u[dD][89a-fA-F]"), re.compile("[\ud800-\udfff]")
+_PART, _FIRST = 1 << 14, 1 << 18
+_UNIT = "\x1f"
+_SHOWN = 40
+_NESTED = {list, dict}
+_PANDAS = 'to_json(FILE, orient="records", lines=True))'
+_FORMS = {
+    "lists": "a list of items",
+    "scores": "an object of scores by item",
+    "pairs": "pairs of an item and a number",
+    "objects": "a list of objects",
+}
+_Row: TypeAlias = tuple[int, dict[str, Any]]
+"""A row, and its line, from 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class JsonTable:
+    """What a file holds.
+
+    Attributes
+    ----------
+    kinds : dict of column to polars.String or polars.List(polars.String)
+    frames : iterator of (polars.DataFrame, int64 array)
+        The rows in order, with the line of each, from 1.
+    """
+
+    kinds: dict[str, pl.DataType]
+    frames: Iterator[tuple[pl.DataFrame, Int64]]
+    lines: list[Int64] = field(default_factory=list)
+    """Of the rows that were read."""
+
+    def batches(self, columns: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
+        """Yield some columns; what is wrong is told as of any frame (`Rows`)."""
+        for frame, lines in self.frames:
+            self.lines.append(lines)
+            yield frame.select(columns)
+
+    def line_of(self, row: int) -> int:
+        """Return the line of a row that was read, both from 1."""
+        for lines in self.lines:
+            if row <= len(lines):
+                return int(lines[row - 1])
+            row -= len(lines)
+        return 1
+
+
+def table(
+    stream: BinaryIO, user: str | None = None, items: str | None = None, *, truth: bool = False
+) -> JsonTable:
+    """Return the rows of a file.
+
+    Parameters
+    ----------
+    user, items : str, optional
+        What the columns of one object for all users are called, which has no names of its own.
+    truth : bool
+        Whether it holds true items: numbers beside items are grades, and items have no ranks.
+
+    Raises
+    ------
+    Refused
+        Fault ``json``, also while rows are read: what is no JSON, or holds something else.
+    """
+    names = user or "user", items or "items"
+    frames = _frames(_records(text := _Text(stream), names), text, _Columns(truth))
+    first = next(frames, None)
+    if first is None:
+        return JsonTable(dict.fromkeys(names, pl.String()), iter(()))
+    return JsonTable(dict(first[0].schema), chain([first], frames))
+
+
+class _Text:
+    """A stream of JSON, held from what is read next.
+
+    Attributes
+    ----------
+    line : int
+        That of what is read next, from 1.
+    taken : int
+        Letters that were read.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.line = 1
+        self._stream, self._text, self._next, self._ended = stream, "", 0, False
+        self.taken, self._halves = 0, False
+        self._bytes = codecs.getincrementaldecoder("utf-8-sig")()
+        self._decoder = json.JSONDecoder(
+            object_pairs_hook=_object, parse_int=str, parse_float=str, parse_constant=str
+        )
+        self._scan = self._decoder.scan_once  # type: ignore[attr-defined]
+        self._more()
+
+    def peek(self) -> str:
+        """Return the next letter that is no space; nothing at the end."""
+        while True:
+            self._take(_SPACE.match(self._text, self._next).end())  # type: ignore[union-attr]
+            if self._next < len(self._text):
+                return self._text[self._next]
+            if not self._more():
+                return ""
+
+    def take(self, letters: str) -> str:
+        """Read one of some letters."""
+        letter = self.peek()
+        if not letter or letter not in letters:
+            raise self.refused(f"found {self.near()}, expected {' or '.join(letters)}")
+        self._take(self._next + 1)
+        return letter
+
+    def value(self) -> Any:
+        """Read a value."""
+        self.peek()
+        while True:
+            try:
+                value, stop = self._decoder.raw_decode(self._text, self._next)
+            except json.JSONDecodeError as error:
+                cut = error.pos + _MARGIN > len(self._text) or "Unterminated" in error.msg
+                if cut and self._more_of_value():
+                    continue
+                self._take(error.pos)
+                raise self.refused(f"{error.msg.lower()}, found {self.near()}") from error
+            except RecursionError as error:
+                raise self.refused("lists and objects are nested too deeply") from error
+            except _TwiceError as error:
+                raise self.refused(f'the key "{error.key[:_SHOWN]}" stands twice') from error
+            if stop < len(self._text) or not self._more_of_value():  # a number may go on
+                self._refuse_halves(value)
+                self._take(stop)
+                return value
+
+    def whole_lines(self) -> list[Any]:
+        """Read the lines that are held, an object each; none where one is anything else."""
+        stop = self._text.rfind("\n", self._next) + 1
+        lines = self._text[self._next : stop].replace("\r\n", "\n").split("\n")[:-1]
+        try:
+            pairs = list(map(self._scan, lines, repeat(0)))
+        except (json.JSONDecodeError, RecursionError, _TwiceError):
+            return []
+        # A line without a value ends the map.
+        rows = [value for value, _ in pairs]
+        whole = [stop for _, stop in pairs] == list(map(len, lines))
+        if not rows or self._halves or not whole or not all(isinstance(row, dict) for row in rows):
+            return []
+        self._take(stop)
+        return rows
+
+    def entry(self) -> tuple[str, Any] | None:
+        """Read a plain key with its value and a comma, where all of it is held as it should be."""
+        key = None if self._halves else _KEY.match(self._text, self._next)
+        if key is None:
+            return None
+        try:
+            value, stop = self._decoder.raw_decode(self._text, key.end())
+        except (json.JSONDecodeError, RecursionError, _TwiceError):
+            return None
+        comma = _COMMA.match(self._text, stop)
+        if comma is None:
+            return None
+        self._take(comma.end())
+        return key[1], value
+
+    def _refuse_halves(self, value: Any) -> None:
+        """Raise Refused where a text holds half a character, of which no UTF-8 can be made."""
+        if self._halves and _HALF.search(json.dumps(value, ensure_ascii=False)):
+            raise self.refused("half a character (\\uD800 to \\uDFFF, no pair)")
+
+    def begins_with_row(self) -> bool:
+        """Return whether the first object is a row, and not one of all users; nothing is read."""
+        decoder = json.JSONDecoder(parse_int=str)
+        try:
+            value, stop = decoder.raw_decode(self._text, self._next)
+        except RecursionError:  # refused when it is read
+            return False
+        except json.JSONDecodeError:  # a longer one is one of all users
+            return len(self._text) < _SIZE and self._more() and self.begins_with_row()
+        nested = [isinstance(held, list | dict) for held in value.values() if held is not None]
+        if any(nested):
+            return not all(nested)
+        alone = not self._text[stop:].strip() and not self._more()
+        return not alone or column_of("user", value) is not None
+
+    def refused(self, value: str) -> Refused:
+        """Return what is wrong with what is read next."""
+        return _refused(self.line, value)
+
+    def near(self) -> str:
+        rest = self._text[self._next : self._next + _SHOWN].partition("\n")[0]
+        return rest or "the end of the file"
+
+    def _take(self, stop: int) -> None:
+        self.line += self._text.count("\n", self._next, stop)
+        self.taken += stop - self._next
+        self._next = stop
+
+    def _more_of_value(self) -> bool:
+        if len(self._text) - self._next > LONGEST:
+            raise self.refused(f"a row is longer than {LONGEST:,} letters")
+        return self._more()
+
+    def _more(self) -> bool:
+        """Hold more of the stream; return whether there was more."""
+        if self._ended:
+            return False
+        data = self._stream.read(_SIZE if self._text else _FIRST)
+        self._ended = not data
+        try:
+            more = self._bytes.decode(data, final=self._ended)
+        except UnicodeDecodeError as error:
+            self._take(len(self._text))
+            self.line += error.object.count(b"\n", 0, error.start)
+            raise self.refused(f"the byte 0x{error.object[error.start]:02X} is no UTF-8") from error
+        rest = self._text[self._next :]
+        self._halves = self._halves or _ESCAPED_HALF.search(rest[-_MARGIN:] + more) is not None
+        self._text, self._next = rest + more, 0
+        return bool(data)
+
+
+class _TwiceError(Exception):
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object whose keys stand there once each."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _TwiceError(next(name for n, name in enumerate(names) if name in names[:n]))
+    return found
+
+
+def _records(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
+    """Yield each row with its line."""
+    begin = text.peek()
+    if begin == "[":
+        text.take("[")
+        yield from _objects(text, "]")
+        text.take("]")
+    elif begin == "{" and not text.begins_with_row():
+        yield from _once(_users(text, names), names[0])
+    else:
+        yield from _objects(text, "")
+    if text.peek():
+        raise text.refused(f"found {text.near()} behind the end of all rows")
+
+
+def _objects(text: _Text, end: str) -> Iterator[_Row]:
+    """Yield rows that are objects, between commas where they stand in an array."""
+    while text.peek() not in ("", end):
+        line, rows = text.line, [] if end else text.whole_lines()
+        if rows:
+            yield from enumerate(rows, line)
+            continue
+        row = text.value()
+        if not isinstance(row, dict):
+            raise _refused(line, f"found {_shown(row)}, expected an object")
+        yield line, row
+        if end and text.peek() != end:
+            text.take(",")
+
+
+def _users(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
+    """Yield the users of one object, and their items, as rows."""
+    text.take("{")
+    first = ""
+    while text.peek() != "}":
+        line = text.line
+        user, items = text.entry() or _entry(text)
+        yield line, dict(zip(names, (user, items), strict=True))
+        if first and _is_column(first) and _is_column(user):
+            raise _refused(line, "the object holds columns; write a row each (pandas: " + _PANDAS)
+        first = "" if first else user
+    text.take("}")
+
+
+def _entry(text: _Text) -> tuple[str, Any]:
+    """Read a key and its value, and what parts them from the next."""
+    user = text.value()
+    if not isinstance(user, str):
+        raise text.refused(f"found {_shown(user)}, expected a user's id in quotes")
+    text.take(":")
+    items = text.value()
+    if text.peek() != "}":
+        text.take(",}")
+    return user, items
+
+
+def _is_column(name: str) -> bool:
+    return name in ("columns", "index", "data") or has_role(name, ("user", "item", "list"))
+
+
+def _once(rows: Iterator[_Row], user: str) -> Iterator[_Row]:
+    """Yield rows; refuse a user who stands there again, of whom JSON's readers keep one."""
+    users, secret = KeyTable(), fields.secret()
+    while part := list(islice(rows, _PART)):
+        before = len(users)
+        codes = users.codes(fields.keys(*packed([row[user] for _, row in part]), secret))
+        highest = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1]
+        for again in np.flatnonzero(codes <= highest).tolist():
+            line, row = part[again]
+            raise _refused(line, f'the key "{row[user][:_SHOWN]}" stands twice')
+        yield from part
+
+
+def _refused(line: int, value: str) -> Refused:
+    return Refused("json", printable(value), line)
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)[:_SHOWN]
+
+
+def _frames(
+    records: Iterator[_Row], text: _Text, columns: _Columns
+) -> Iterator[tuple[pl.DataFrame, Int64]]:
+    """Yield rows of a text as frames, some megabytes at a time."""
+    rows, lines, begin = list[dict[str, Any]](), list[int](), 0
+    for line, row in records:
+        rows.append(row)
+        lines.append(line)
+        if text.taken - begin >= (_SIZE if begin else _FIRST // 2):
+            yield columns.frame(rows, lines)
+            rows, lines, begin = [], [], text.taken
+    if rows:
+        yield columns.frame(rows, lines)
+
+
+class _Columns:
+    """Makes frames of rows. The first of them say which columns there are, and how items stand.
+
+    Parameters
+    ----------
+    truth : bool
+        As in `table`.
+    """
+
+    def __init__(self, truth: bool) -> None:
+        self._number, self._ranked = ("grade", False) if truth else ("score", True)
+        self._names: list[str] = []
+        self._items, self._form, self._fields = "", "", list[str]()
+
+    def frame(self, rows: list[dict[str, Any]], lines: list[int]) -> tuple[pl.DataFrame, Int64]:
+        """Return rows as columns, a row an item where items have numbers, and their lines."""
+        if not self._names:
+            self._names = list(dict.fromkeys(chain.from_iterable(rows)))
+            self._find_items(rows, lines)
+        self._refuse_more(rows, lines, set(self._names))
+        numbers = np.array(lines, np.int64)
+        columns = {
+            name: pl.Series(name, _texts([row.get(name) for row in rows]), dtype=pl.String)
+            for name in self._names
+            if name != self._items
+        }
+        if not self._items:
+            return pl.DataFrame(columns), numbers
+        held = (row.get(self._items) for row in rows)
+        lists = [self._list(items, line) for items, line in zip(held, lines, strict=True)]
+        if self._form == "lists":
+            columns[self._items] = _column(self._items, lists)
+            return pl.DataFrame(columns).select(self._names), numbers
+        sizes = np.array([len(items) for items in lists])
+        cells = pl.DataFrame(
+            list(chain.from_iterable(lists)), dict.fromkeys(self._fields, pl.String), orient="row"
+        )
+        whole = pl.DataFrame(columns)[np.repeat(np.arange(len(rows)), sizes)]
+        return whole.hstack(cells), np.repeat(numbers, sizes)
+
+    def _find_items(self, rows: list[dict[str, Any]], lines: list[int]) -> None:
+        """Find the column that holds lists or objects, what these hold, and its columns."""
+        nested = [n for n in self._names if any(isinstance(r.get(n), list | dict) for r in rows)]
+        if not nested:
+            return
+        named = column_of("list", nested) or column_of("item", nested)
+        if len(nested) > 1 and named is None:
+            raise _refused(lines[0], f"several keys hold lists: {', '.join(nested)}")
+        self._items = named or nested[0]
+        held: Any = next((row[self._items] for row in rows if row.get(self._items)), [])
+        element = next((e for e in held if e is not None), None)
+        self._form, self._fields = "lists", []
+        if isinstance(held, dict):
+            self._form, self._fields = "scores", [self._items, self._number]
+        elif isinstance(element, list):
+            self._form, self._fields = "pairs", [self._items, self._number]
+        elif isinstance(element, dict):
+            self._form, self._fields = "objects", list(element)
+        self._ranked &= self._form in ("pairs", "objects") and "rank" not in self._fields
+        self._fields += ["rank"] * self._ranked
+        others = {name for name in self._names if name != self._items}
+        for name in others.intersection(self._fields):
+            raise _refused(lines[0], f'"{name}" stands beside the items and among them')
+
+    def _list(self, held: Any, line: int) -> list[Any]:
+        """Return the items of a row: texts, or the cells of a row for each."""
+        if not held and held in (None, [], {}):
+            return [] if self._form == "lists" else [(None,) * len(self._fields)]
+        match self._form, held:
+            case "lists", list() if not _NESTED.intersection(map(type, held)):
+                return _texts(held)
+            case "scores", dict() if not _NESTED.intersection(map(type, held.values())):
+                return list(zip(held, _texts(held.values()), strict=True))
+            case "pairs", list() if all(isinstance(pair, list) and len(pair) == 2 for pair in held):
+                return [(*_texts(pair), *self._ranks(rank)) for rank, pair in enumerate(held, 1)]
+            case "objects", list() if all(isinstance(one, dict) for one in held):
+                self._refuse_more(held, [line] * len(held), set(self._fields))
+                names = self._fields[: -1 if self._ranked else None]
+                cells = (_texts(map(one.get, names)) for one in held)
+                return [(*own, *self._ranks(rank)) for rank, own in enumerate(cells, 1)]
+        raise _refused(line, f"found {_shown(held)}, expected {_FORMS[self._form]}, as above")
+
+    def _ranks(self, rank: int) -> tuple[str, ...]:
+        return (str(rank),) if self._ranked else ()
+
+    def _refuse_more(self, rows: list[dict[str, Any]], lines: list[int], names: Set[str]) -> None:
+        """Raise Refused where a row has keys that none of the first rows had."""
+        if set().union(*rows) <= names:
+            return
+        for row, line in zip(rows, lines, strict=True):
+            for name in row.keys() - names:
+                raise _refused(line, f'the key "{name[:_SHOWN]}" is in none of the first rows')
+
+
+def _column(name: str, lists: list[list[str | None]]) -> pl.Series:
+    """Return lists as a column; Polars makes it faster of texts that it cuts."""
+    sizes = pl.Series(list(map(len, lists)), dtype=pl.UInt32)
+    try:
+        texts = pl.Series(name, [_UNIT.join(items) for items in lists])  # type: ignore[arg-type]
+    except TypeError:  # a missing item
+        return pl.Series(name, lists, dtype=pl.List(pl.String))
+    column = texts.str.split(_UNIT)
+    if not (column.list.len() == sizes.clip(1)).all():  # an item holds what parts them
+        return pl.Series(name, lists, dtype=pl.List(pl.String))
+    frame = pl.DataFrame([column, sizes.alias("\0size")])
+    return frame.select(pl.col(name).list.head("\0size")).to_series()
+
+
+def _texts(values: Iterable[Any]) -> list[str | None]:
+    """Return values as texts: numbers are texts already."""
+    return [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
