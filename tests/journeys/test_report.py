@@ -97,12 +97,6 @@ def changed(folder: Path, **parts: Any) -> Page:
     return Page(page(runs.read(folder)))
 
 
-def score(folder: Path, values: pl.Expr) -> None:
-    """Put other values of MAP@12 into the table of a run."""
-    path = folder / "per_user.parquet"
-    pl.read_parquet(path).with_columns(values.alias("MAP@12")).write_parquet(path)
-
-
 def page_of_models(folder: Path, *models: dict[str, Any], **sections: Any) -> Page:
     """Return the page of a small run."""
     run(small.config(folder, *models, **sections)).write(folder / "run")
@@ -268,8 +262,9 @@ def test_what_an_unusual_record_says(copied: Path) -> None:
         del model["use"], model["params"]
     last = record["models"][-1]
     last["metrics"]["MAP@12"] |= {"mean": 0.0, "ci95": None}
-    of_last = pl.when(pl.col("model") == last["name"])
-    score(copied, of_last.then(0.0).otherwise("MAP@12"))
+    values = pl.when(pl.col("model") == last["name"]).then(0.0).otherwise("MAP@12").alias("MAP@12")
+    table = copied / "per_user.parquet"
+    pl.read_parquet(table).with_columns(values).write_parquet(table)
     record["bridge"]["models"]["popular"] = {"window": None, "sample": None}
     for pair in record["comparison"]["pairs"]:
         pair["verdict"] = "higher"
