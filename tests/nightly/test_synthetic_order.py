@@ -1,5 +1,6 @@
 """The samples are worth evaluating on: random < popular < popular last week < repurchase."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,21 @@ def scores_of(name: str, *changes: str) -> tuple[list[float], int]:
     result = run(config_.read(path, ["compare.resamples=100", "data.cache=false", *changes]))
     models = {model.name: next(iter(model.metrics.values())).mean for model in result.models}
     return [models[baseline] for baseline in BASELINES], len(result.evaluation_set.user_ids)
+
+
+REAL = (0, 0.003, 0.005, 0.02), (0.005, 0.015, 0.03, 0.06)
+"""What scores on the data of H&M are between."""
+
+
+@pytest.mark.parametrize(("name", "least"), [("demo", 800), ("demo-ponpare", 300)])
+def test_each_baseline_of_the_samples_beats_the_one_before(name: str, least: int) -> None:
+    scores, users = scores_of(name)
+    assert users >= least
+    for worse, better in pairwise(scores):
+        assert better > 1.1 * worse, scores
+    if name == "demo":
+        for score, low, high in zip(scores, *REAL, strict=True):
+            assert low < score < high
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,15 @@
 """The command as a process: who reads its output, signals, and a terminal of its own."""
 
+import fcntl
 import json
 import os
+import pty
+import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -123,3 +128,31 @@ def test_what_a_model_says_is_its_own(folder: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["schema"]) == (0, 1)
     assert done.stderr.count("mine: epoch 1\n") == done.stderr.count("epoch 2\n") == 1
     assert done.stderr.count("wrote the run folder") == 1
+
+
+def test_a_real_terminal_of_64_columns(folder: Path) -> None:
+    """Every figure of the leaderboard is whole: it is one of those in a pipe."""
+    long = {**POPULAR, "name": "neighbours of items in the log of a shop, with shrinkage, cosine"}
+    small.write(folder, {"long.toml": small.toml(long)})
+    assert harness(folder, "run long.toml -q", stdout=subprocess.DEVNULL).returncode == 0
+    piped = harness(folder, "leaderboard runs", capture_output=True).stdout
+    environment = {name: v for name, v in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 64, 0, 0))
+    line = [sys.executable, "-m", "harness", "leaderboard", "runs"]
+    done = subprocess.Popen(
+        line, cwd=folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 4096):
+            shown += piece
+    except OSError:  # Linux says so at the end
+        pass
+    assert done.wait(PATIENCE) == 0
+    text = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode())
+    figures = re.findall(r"\d\.\d+", text)
+    assert len(figures) > 2
+    assert set(figures) <= set(re.findall(r"\d\.\d+", piped))
+    assert max(map(len, text.splitlines())) in range(50, 65)

@@ -29,6 +29,26 @@ def test_a_worker_that_finds_other_data_is_not_used(
     ]
 
 
+WRITES = """
+class Writes(Waits):
+    def fit_steps(self, train):
+        Path(__file__).write_text(Path(__file__).read_text() + "# edited")
+        yield from super().fit_steps(train)
+"""
+
+
+def test_a_worker_that_finds_other_code_is_not_used(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The class is edited when the first process has imported it, before a worker does."""
+    small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN + WRITES})
+    first = {"name": "first", "use": "own:Writes"}
+    run(small.config_of(tmp_path, first, small.POPULAR, data={"cache": True}), jobs=2)
+    assert caplog.messages[0].startswith(
+        "a worker process finds other code: own.py has changed since its import: the rest of its "
+    )
+
+
 def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
     models = own(tmp_path, "Meets", "first"), own(tmp_path, "Meets", "last")
     script = "import harness\nfound = harness.run('shop.toml', jobs=2)\nprint(found.models[1].name)"
