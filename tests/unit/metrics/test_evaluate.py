@@ -111,6 +111,13 @@ def test_items_that_are_written_otherwise_are_warned_of(metric: str, given: dict
     assert [warning.filename for warning in caught] == [__file__]
 
 
+@pytest.mark.parametrize(("item", "true"), [("7", "007"), ("A", "a"), ("a\u00a0", "a")])
+def test_single_items_that_look_like_true_ones_are_warned_of(item: str, true: str) -> None:
+    with pytest.warns(UserWarning, match="1 recommended item .*such as .*: write ids alike"):
+        result = evaluate({"ann": [item], "bob": ["y"]}, {"ann": [true], "bob": ["y"]}, "MAP@3")
+    assert result.iloc[0] == 1 / 2
+
+
 @pytest.mark.parametrize(
     ("column", "values", "text"),
     [
