@@ -211,7 +211,7 @@ def in_short(folder: Path, users: str, items: str) -> Against:
     return of_tables(folder / "sample.csv", folder / "items.csv" if items else None)
 
 
-HUGE, SHUT = "x" * (1 << 19), ")" * (1 << 19)
+HUGE, SHUT = "x" * (1 << 19), ")" * (1 << 17)
 LISTS = "user,items\nann,x1 y\nbob,y\n"
 TWICE = '"user","items"\n"bob","y"\nbob,y\nann,x1 y\n'
 R_SCORES = '"user" "item" "score"\n"1" "ann" "y" 0.5\n"2" "ann" "x1" 1\n"3" "bob" "y" 0.1\n'
