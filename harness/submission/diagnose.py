@@ -1,7 +1,8 @@
 """What an id is that is not known: a damaged one, one that looks like a known one, or another.
 
-The compiled scan tells known ids from others. Each distinct other token is diagnosed here, once.
-`validate`, ``--fix`` and the messages all use the same diagnosis.
+The compiled scan tells known ids from others, which are diagnosed here: each distinct one of a block
+once, and items of earlier blocks not again, as long as these are kept. `validate`, ``--fix`` and the
+messages all use the same diagnosis.
 """
 
 from __future__ import annotations
