@@ -1,8 +1,8 @@
 """What an id is that is not known: a damaged one, one that looks like a known one, or another.
 
-The compiled scan tells known ids from others, which are diagnosed here: each distinct one of a block
-once, and items of earlier blocks not again, as long as these are kept. `validate`, ``--fix`` and the
-messages all use the same diagnosis.
+The compiled scan tells known ids from others. These are diagnosed here: each distinct one of a
+block once, and of items those of earlier blocks not again, as long as they are kept. `validate`,
+``--fix`` and the messages all use the same diagnosis.
 """
 
 from __future__ import annotations
