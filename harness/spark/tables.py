@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from harness.core.column_names import has_role
+from harness.core.column_names import has_role, order_of
 from harness.core.errors import DataError, UsageError
 from harness.metrics.inputs.frame import Table, accept, two_columns
-from harness.metrics.inputs.order import order_of
 from harness.spark.failures import spark_errors
 
 if TYPE_CHECKING:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterator
 from numbers import Number
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from harness.core.column_names import divides, has_role, is_called
+from harness.core.column_names import divides, has_role, is_called, order_of
 from harness.core.errors import UsageError, printable
 from harness.data.conditions import BOOLEANS
 from harness.metrics.inputs.cells import missing, number_text
@@ -19,40 +18,10 @@ from harness.metrics.inputs.frame import Table, as_polars, type_of
 if TYPE_CHECKING:
     from harness.metrics.inputs.frame import Column, Frame
 
-RANK_NAMES: Final = frozenset({"rank", "ranks", "ranking"})
-SCORE_NAMES: Final = frozenset(
-    {
-        *("score", "scores", "yscore", "predscore", "predictedscore", "predictionscore"),
-        *("prediction", "predictions", "predicted", "pred", "preds", "ypred", "yhat"),
-        *("rating", "ratings", "predrating", "predictedrating", "estimatedrating"),
-        *("est", "estimate", "estimated", "prob", "probs", "proba", "probability", "probabilities"),
-        *("relevance", "weight", "weights"),
-    }
-)
-"""What people call the numbers that order a user's rows, in small letters and digits alone."""
-
 CALLER = 4
 """How far up the person's own line is, for warnings."""
 _NAMED = 5
 """How many columns a message names; a table of features may have hundreds."""
-
-
-def order_of(name: object) -> str | None:
-    """Return what a column of numbers of this name is taken to hold: ``rank``, ``score`` or None.
-
-    Examples
-    --------
-    >>> [order_of(name) for name in ("Pred_Score", "RANK", "price")]
-    ['score', 'rank', None]
-    """
-    plain = _plain(name)
-    if plain in RANK_NAMES:
-        return "rank"
-    return "score" if plain in SCORE_NAMES else None
-
-
-def _plain(name: object) -> str:
-    return re.sub(r"[\W_]", "", name).casefold() if isinstance(name, str) else ""
 
 
 def check_order(table: Table) -> None:
@@ -61,7 +30,7 @@ def check_order(table: Table) -> None:
     Raises
     ------
     UsageError
-        A column of numbers with one of `RANK_NAMES` or `SCORE_NAMES`, as `order_of` reads them.
+        A column of numbers that `order_of` takes for ranks or scores.
     """
     if table.frame is None or table.wide or "number" in table.names:
         return
