@@ -374,7 +374,7 @@ class _EventReader:
         return left
 
     def _keep(self, rows: Rows) -> Bool | None:
-        """Return which rows hold every condition; an empty cell holds none."""
+        """Return which rows hold every condition; see `Condition`."""
         keep = None
         for rank, condition in enumerate(self.table.where, FIRST_RANK + len(_RULES)):
             column = self.columns.index(condition.column)
@@ -382,13 +382,16 @@ class _EventReader:
             if condition.among:
                 held = rows.labels(column, condition.among) >= 0
             elif condition.filled or condition.without:
-                held = rows.labels(column, ["", *condition.without]) < 0
+                texts = condition.without if condition.empty else ["", *condition.without]
+                held = rows.labels(column, texts) < 0
             if condition.bounds:
                 rule = number_rule(condition.column)
                 numbers, wrong = self._numbers(rows, column)
-                wrong = wrong & (~rows.is_empty(column) if held is None else held)
-                rows.check(column, rule, wrong, rank)
-                within = (numbers >= condition.low) & (numbers <= condition.high)
+                wrong = wrong & ~rows.is_empty(column)
+                rows.check(column, rule, wrong if held is None else wrong & held, rank)
+                within = ~condition.outside(numbers)
+                if not condition.empty:
+                    within &= ~np.isnan(numbers)
                 held = within if held is None else held & within
             if held is not None:
                 keep = held if keep is None else keep & held
