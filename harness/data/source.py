@@ -93,7 +93,8 @@ class Batch:
     value : float64 array, optional
         Where events have values.
     watched : mapping of column to float64 array
-        The numbers of columns that are watched; NaN where there is none.
+        The numbers of columns that are watched: NaN where nothing stands, infinity where a text
+        is no number.
     """
 
     user: Met

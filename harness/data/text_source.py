@@ -427,8 +427,11 @@ class _EventReader:
         return numbers + 0.0  # no zero below zero
 
     def _watched(self, rows: Rows, name: str, kept: Int64 | None) -> Floats:
-        """Return the numbers of a column, NaN where there is none."""
-        numbers, _ = self._numbers(rows, self.columns.index(name))
+        """Return the numbers of a column that is watched; see `Batch`."""
+        column = self.columns.index(name)
+        numbers, wrong = self._numbers(rows, column)
+        if wrong.any():
+            numbers = np.where(wrong & ~rows.is_empty(column), np.inf, numbers)
         return numbers if kept is None else numbers[kept]
 
     def _kinds(self, rows: Rows, keep: Bool | None) -> Labels | None:

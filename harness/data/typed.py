@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -123,7 +124,8 @@ class TypedEvents:
         if self.table.value is not None:
             yield self._number(self.table.value).alias(dataset.VALUE)
         for name in self.table.watched:
-            yield self._number(name).alias(f"{_WATCHED}{name}")
+            no_number = pl.when(pl.col(name).cast(pl.String) != "").then(math.inf)
+            yield self._number(name).fill_null(no_number).alias(f"{_WATCHED}{name}")
 
     def _number(self, name: str) -> pl.Expr:
         return as_number(pl.col(name), is_text=self.kinds[name] == pl.String)
