@@ -60,7 +60,7 @@ _DATUM = re.compile(
 """A number or a date, which no column is called."""
 _DATE_LIKE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}")
 _ROWS, _MOST = 1_000, 0.9
-"""Rows that are looked at; the share of times that must fit."""
+"""Rows that are looked at; the share of times that must fit, and of rows that have a type."""
 _FEW, _FAR = 20, 10
 """Values of which one is a date where a column holds dates; a span that is so much longer."""
 _MANY_ROWS = 100_000
@@ -431,8 +431,10 @@ def _leave_out_no_hits(source: Source, names: Sequence[str], found: Guessed) -> 
 def _guess_types(source: Source, names: Sequence[str], found: Guessed) -> None:
     kind, value = column_of("kind", names), column_of("value", names)
     if kind is not None:
-        counts = source.first(kind, _ROWS).cast(pl.String).alias(kind).value_counts(sort=True)
-        if 0 < len(counts) <= MOST_TYPES and counts[kind].null_count() == 0:
+        texts = source.first(kind, _ROWS).cast(pl.String).alias(kind)
+        filled = texts.filter(texts != "")
+        counts = filled.value_counts(sort=True)
+        if 0 < len(counts) <= MOST_TYPES and len(filled) >= _MOST * len(texts):
             found.data["kind"], found.types = kind, counts[kind].to_list()
     if value is not None:
         first = source.first(value, _ROWS).cast(pl.String)

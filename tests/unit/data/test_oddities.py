@@ -116,7 +116,7 @@ def test_rows_in_the_order_of_the_file_are_compared_by_value_too(tmp_path: Path)
 
 def bought(column: str, values: str) -> str:
     """Return a log with such values in a further column."""
-    cells = values.split("," if "," in values else None)
+    cells = values.split(None if " " in values else ",")
     rows = [f"ann,{n},2020-01-0{n},{value}" for n, value in enumerate(cells, 1)]
     return "".join(f"{row}\n" for row in [f"{HEAD},{column}", *rows])
 
