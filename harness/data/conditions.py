@@ -210,6 +210,24 @@ def where_in_toml(held: Sequence[Condition]) -> str:
     return f"where = {{ {', '.join(f'{key(one.column)} = {one.in_toml()}' for one in held)} }}"
 
 
+def where_to_write(held: Sequence[Condition], *more: Condition) -> str:
+    """Return ``where`` with further conditions, and where it is to be written.
+
+    Of conditions on one column the new one holds.
+
+    Examples
+    --------
+    >>> where_to_write([], Condition("user", filled=True))
+    'where = { user = { empty = false } } under [data]'
+    >>> where_to_write([Condition("a", low=1)], Condition("b", high=2))
+    'where = { a = { min = 1 }, b = { max = 2 } } under [data], in place of the one that is there,'
+    """
+    columns = {one.column for one in more}
+    every = [*(one for one in held if one.column not in columns), *more]
+    place = "under [data]" + ", in place of the one that is there," * bool(held)
+    return f"{where_in_toml(every)} {place}"
+
+
 def narrowed(
     held: Sequence[Condition],
     column: str,

@@ -315,11 +315,14 @@ class _EventReader:
     def __init__(self, source: TextSource, table: EventTable, secret: UInt64) -> None:
         self.source, self.table, self.secret = source, table, secret
         self.columns = table.columns
-        self.rules = [event_id_rule(table.user), event_id_rule(table.item)]
+        self.rules = [event_id_rule(name, table.where) for name in (table.user, table.item)]
         if table.time is not None:
             self.pattern = source.pattern(table.time, table.time_format)
-            rule = time_rule(table.time, table.time_format, self.pattern, required=True)
-            self.rules.append(rule)
+            self.rules.append(
+                time_rule(
+                    table.time, table.time_format, self.pattern, required=True, where=table.where
+                )
+            )
         self._names: tuple[str, ...] = ()  # of event types, as far as they are known
 
     def batch(self, rows: Rows) -> Batch | None:
@@ -385,7 +388,7 @@ class _EventReader:
                 texts = condition.without if condition.empty else ["", *condition.without]
                 held = rows.labels(column, texts) < 0
             if condition.bounds:
-                rule = number_rule(condition.column)
+                rule = number_rule(condition.column, where=self.table.where)
                 numbers, wrong = self._numbers(rows, column)
                 wrong = wrong & ~rows.is_empty(column)
                 rows.check(column, rule, wrong if held is None else wrong & held, rank)
@@ -420,7 +423,8 @@ class _EventReader:
         """Return the values of rows; those of rows that are not kept mean nothing."""
         if self.table.value is None:
             return None
-        rule, column = value_rule(self.table.value), self.columns.index(self.table.value)
+        rule = value_rule(self.table.value, self.table.where)
+        column = self.columns.index(self.table.value)
         numbers, wrong = self._numbers(rows, column)
         wrong = wrong | ~np.isfinite(numbers)
         rows.check(column, rule, wrong if keep is None else wrong & keep, _RULES["value"])
@@ -438,7 +442,7 @@ class _EventReader:
         """Return the event types of the rows that are kept."""
         if self.table.kind is None:
             return None
-        rule = kind_rule(self.table.kind)
+        rule = kind_rule(self.table.kind, self.table.where)
         column, names = self.columns.index(rule.column), list(self._names)
         empty = rows.is_empty(column)
         rows.check(column, rule, empty if keep is None else empty & keep, _RULES["kind"])

@@ -2,6 +2,7 @@
 
 import gzip
 import sqlite3
+import tomllib
 from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -67,18 +68,25 @@ def test_rows_that_are_left_out_are_counted(tmp_path: Path, events: str) -> None
 
 
 @ALL
+@pytest.mark.parametrize("where", [{}, {"stars": {"max": 9, "empty": True}}])
 @pytest.mark.parametrize(
     "row", [",b,2020-01-02,2", "bob,,2020-01-03,3", "cid,d,,4", "d,e,2020-01-05,"]
 )
-def test_hints_on_empty_values_work(tmp_path: Path, row: str, events: str) -> None:
+def test_hints_on_empty_values_work(
+    tmp_path: Path, row: str, where: dict[str, Any], events: str
+) -> None:
     column = ["user", "item", "time", "stars"][row.split(",").index("")]
     log = f"user,item,time,stars\nann,a,2020-01-01,1\n{row}\n"
     keys = {"events": events} | ({"value": "stars"} if column == "stars" else {})
-    with refusal(DataError, f'column "{column}": found an empty value', "leaves such ro"):
-        read(tmp_path, log, **keys)
-    data = read(tmp_path, log, where={column: {"empty": False}}, **keys)
+    words = f'column "{column}": found an empty value', "leaves such ro"
+    with refusal(DataError, *words) as caught:
+        read(tmp_path, log, where=where, **keys)
+    hint = str(caught.value).partition("where = ")[2].partition(" under [data]")[0]
+    cured = tomllib.loads(f"where = {hint}")["where"]
+    assert cured.keys() == where.keys() | {column}
+    data = read(tmp_path, log, where=cured, **keys)
     assert [event[:2] for event in typed(data)] == [("ann", "a")]
-    assert data.notes == (f"{events}: 1 of 2 rows left out (kept: {column} is not empty)",)
+    assert data.notes[0].startswith(f"{events}: 1 of 2 rows left out (kept: ")
 
 
 @ALL
