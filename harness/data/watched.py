@@ -129,8 +129,8 @@ def notes_of_types(
                     "under [evaluation] say which are"
                 )
             yield (
-                f'{table.table.path.name}: column "{printable(column)}" holds {shown}, and every row '
-                f"counts alike: if not all of these are hits, {cure}"
+                f'{table.table.path.name}: column "{printable(column)}" holds {shown}, and every '
+                f"row counts alike: if not all of these are hits, {cure}"
             )
 
 
