@@ -103,6 +103,7 @@ def planned(
     rules = rules_of(opened[0].config, baseline, correction, resamples, seed)
     chosen = _metric(opened, metric)
     refuse_other_source(opened, chosen)
+    _refuse_one_model(opened, found)
     return Plan(_chosen(found, models, baseline), chosen, rules, shares)
 
 
@@ -154,6 +155,20 @@ def _refuse_other_format(first: Run, run: Run) -> None:
             f"{older.folder}: was written by an earlier version than {newer.folder}, which made "
             "fingerprints in another way, so they do not tell whether both have one evaluation "
             f"set; {older.again}"
+        )
+
+
+def _refuse_one_model(opened: Sequence[Run], found: Mapping[str, Version]) -> None:
+    """Raise UsageError where runs have one model, and sources of a user's own metric differ."""
+    names = [
+        name
+        for name, metric in opened[0].metrics.items()
+        if len({run.digest_of(metric) for run in opened} - {None}) > 1
+    ]
+    if len(found) == 1 and names:
+        raise UsageError(
+            f'only one model, "{next(iter(found))}": two are needed for a comparison; the source '
+            f"of {', '.join(names)} differs between these runs, which makes no other model"
         )
 
 

@@ -81,6 +81,8 @@ def test_figures_of_a_metric_whose_source_changed_are_not_compared(tmp_path: Pat
         with refusal(UsageError, *words) as caught:
             compare(*order)
         assert f"{new}/config.toml" not in str(caught.value)
+    with refusal(UsageError, 'only one model, "popular"', f"source of {OWN} differs"):
+        compare(old, new, metric="MAP@3")
     assert len(compare(new, last).models) == 2
     found = compare(old, new, last, metric="MAP@3")
     assert sorted(model.name for model in found.models) == ["last", "popular"]
