@@ -10,8 +10,12 @@ import tomli_w
 
 from harness import config as config_
 from harness.config import Config
+from harness.core.progress import Clock
+from harness.core.steps import of_parts
 from harness.data import bucketing
+from harness.data.buckets import prepared
 from harness.experiment import memory
+from harness.experiment.evaluate_parts import InParts
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -209,6 +213,22 @@ def timeless(value: Any, *without: str) -> Any:
         left_out = {"seconds", *without}
         return {k: timeless(v, *without) for k, v in value.items() if k not in left_out}
     return [timeless(v, *without) for v in value] if isinstance(value, list | tuple) else value
+
+
+class Listed(list[Any]):
+    """Parts in a list."""
+
+    def total(self, step: Any) -> Any:
+        return of_parts(lambda: self)(step)
+
+    def kept(self, make: Any, opened: Any) -> "Listed":
+        return Listed(opened(at, make(part)) for at, part in enumerate(self))
+
+
+def in_parts(settings: Config, count: int = 3) -> InParts:
+    """Return what a run finds in so many parts of users that nobody puts together."""
+    with in_buckets(count), prepared(settings.layout(), kept=False) as buckets:
+        return InParts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())
 
 
 @contextmanager

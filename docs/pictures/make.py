@@ -16,7 +16,7 @@ from rich.text import Text
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-COLUMNS = 108
+COLUMNS = 96
 RUN = ["run", "configs/demo.toml"]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -54,16 +54,16 @@ def svg(text: str) -> str:
 
 
 def photograph(page: Path, out: Path) -> None:
-    """Write what a browser shows of the upper part of a page."""
+    """Write what a browser shows of the results on a page."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         sys.exit(f"no browser ({', '.join(BROWSERS)}); make browser installs one")
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        view = chromium.new_page(viewport={"width": 1200, "height": 1000})
+        view = chromium.new_page(viewport={"width": 1090, "height": 800})
         view.goto(page.as_uri())
         view.wait_for_selector("#chart-coverage .points")
-        view.screenshot(path=out)
+        view.locator("#results").screenshot(path=out)
         chromium.close()
 
 

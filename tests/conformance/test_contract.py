@@ -241,5 +241,8 @@ def test_each_check_fails_what_breaks_it(
     assert words in str(alone.value)
 
 
-def test_every_check_has_something_that_breaks_it() -> None:
+def test_every_check_there_is_runs_and_has_something_that_breaks_it() -> None:
+    names = {name for name in vars(testing) if name.startswith("check_")}
+    assert {check.__name__ for check in CHECKS} == names - {"check_recommender", "check_layout"}
+    assert all(check.__doc__ for check in CHECKS), "each says what it asks for"
     assert {check for _, check, _ in BROKEN} == set(CHECKS)

@@ -1,7 +1,6 @@
 """Engine × config: buckets, parts, folds and frames have the results of files in memory."""
 
 import re
-from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,8 @@ from small import CONFIGS, MODELS, timeless
 import harness
 from harness import config as config_
 from harness.config import Config
-from harness.core.exact_sum import Sums
-from harness.core.progress import Clock
-from harness.core.steps import of_parts
-from harness.data.buckets import prepared
 from harness.data.synthetic import synthesise
-from harness.experiment.evaluate_parts import InParts, listed
+from harness.experiment.evaluate_parts import listed
 from harness.experiment.folds import FoldedResult
 from harness.experiment.per_user import scores_by_row
 from harness.experiment.run import run
@@ -60,21 +55,6 @@ def test_folds_in_buckets(tmp_path: Path) -> None:
         assert everything(run(settings)) == whole
 
 
-class Listed(list[Any]):
-    """Parts in a list."""
-
-    def total(self, step: Callable[[Any], Sums]) -> Sums:
-        return of_parts(lambda: self)(step)
-
-    def kept(self, make: Callable[[Any], Any], opened: Callable[[int, Any], Any]) -> "Listed":
-        return Listed([opened(at, make(part)) for at, part in enumerate(self)])
-
-
-def in_parts(settings: Config, count: int) -> InParts:
-    with small.in_buckets(count), prepared(settings.layout(), kept=False) as buckets:
-        return InParts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())
-
-
 @pytest.mark.parametrize("name", SINGLE)
 def test_buckets_and_parts(tmp_path: Path, name: str) -> None:
     """Of parts scores and lists too, which whoever has the parts writes part by part."""
@@ -84,7 +64,7 @@ def test_buckets_and_parts(tmp_path: Path, name: str) -> None:
         buckets = run(settings)
     assert everything(buckets) == everything(whole)
     assert buckets.users.equals(whole.users)
-    found = in_parts(settings, COUNTS[name])
+    found = small.in_parts(settings, COUNTS[name])
     assert timeless(found.findings.to_dict()) == timeless(whole.to_dict())
     parts: Any = found.evaluated
     scores = pl.concat([scores_by_row(one.profile["user"], one.tables) for one in parts])
@@ -97,7 +77,7 @@ def test_the_log_of_parts_says_what_each_step_took(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "harness")
-    in_parts(small.config(tmp_path), 7)
+    small.in_parts(small.config(tmp_path), 7)
     steps = [re.sub(r", \d+\.\d s$", "", line) for line in caplog.messages]
     asked = ["evaluation set: 4 candidates", "fit 1 model", "evaluated 3 users"]
     assert steps == [*asked, "compared 0 pairs"]
@@ -159,7 +139,7 @@ def odd(kind: str, **keys: Any) -> dict[str, Any]:
 def by(engine: str, settings: Config) -> Any:
     """Return what a run finds in three buckets, or in three parts."""
     if engine == "parts":
-        return in_parts(settings, 3).findings
+        return small.in_parts(settings, 3).findings
     with small.in_buckets(3):
         return run(settings)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 import small
 from conftest import refusal
@@ -13,11 +12,7 @@ from small import LATEST_FIRST, MODELS, POPULAR, timeless
 
 from harness.core import cache
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
-from harness.core.progress import Clock
-from harness.core.steps import of_parts
-from harness.data.buckets import prepared
 from harness.experiment import memory
-from harness.experiment.evaluate_parts import InParts, listed
 from harness.experiment.result import Result
 from harness.experiment.run import run
 
@@ -155,17 +150,12 @@ class Tells(Popular):
 TOWNS = "user,town\nann,\nbob,  \ncid,\n", "user,town\nann,\nzoe,ash\n"
 
 
-def in_parts(settings: Any) -> None:
-    with prepared(settings.layout(), kept=False) as buckets:
-        InParts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())
-
-
 def run_in_buckets(settings: Any) -> None:
     with small.in_buckets(3):
         run(settings)
 
 
-@pytest.mark.parametrize("how", [run, run_in_buckets, in_parts])
+@pytest.mark.parametrize("how", [run, run_in_buckets, small.in_parts])
 def test_a_column_without_values_is_refused_before_a_model_learns(tmp_path: Path, how: Any) -> None:
     small.write(tmp_path, {"tells.py": TELLS})
     sections: dict[str, Any] = {"data": {"users": "people.csv"}, "compare": {"slices": ["town"]}}
@@ -185,32 +175,8 @@ def test_a_column_without_values_is_refused_before_a_model_learns(tmp_path: Path
     assert (tmp_path / "learnt").exists()
 
 
-# Parts that nobody puts together.
-
-
-class Listed(list[Any]):
-    """Parts in a list."""
-
-    def total(self, step: Any) -> Any:
-        return of_parts(lambda: self)(step)
-
-    def kept(self, make: Any, opened: Any) -> "Listed":
-        return Listed(opened(at, make(part)) for at, part in enumerate(self))
-
-
-def test_a_run_in_parts(tmp_path: Path) -> None:
-    settings = small.many(tmp_path, **small.CONFIGS["grades"])
-    whole = run(settings)
-    with small.in_buckets(3), prepared(settings.layout(), kept=False) as buckets:
-        found = InParts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())
-        lists = pl.concat([listed(settings, found.candidate_ids, one) for one in found.evaluated])
-    assert timeless(found.findings.to_dict()) == timeless(whole.to_dict())
-    assert len(lists) == len(whole.list_rows())
-
-
 def test_what_cannot_be_evaluated_in_parts(tmp_path: Path, large: None) -> None:
     small.write(tmp_path, {"mine.csv": LISTS})
     settings = small.config(tmp_path, POPULAR, FILE)
-    words = 'model "mine"', "harness score"
-    with prepared(settings.layout(), kept=False) as buckets, refusal(UsageError, *words):
-        InParts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())
+    with refusal(UsageError, 'model "mine"', "harness score"):
+        small.in_parts(settings)

@@ -389,15 +389,15 @@ def is_plain(text: str) -> bool:
 
 @pytest.mark.parametrize("format_", ["table", "csv"])
 def test_no_name_steers_the_terminal(harness: Cli, format_: str) -> None:
-    """Of a model, of a user or of an item; nor does an id begin a formula."""
+    """Of a model, of a file, of a user or of an item; nor does an id begin a formula."""
     text = FILES["exam.toml"].replace('"popular"', '"pop\\u001b[31mular\\u009b1m"')
     Path("odd.toml").write_text(text)
     status, out, err = harness("run", "odd.toml", "-v", "--format", format_)
     assert (status, is_plain(out + err), "ular" in out) == (0, True, True)
     assert "pop\N{REPLACEMENT CHARACTER}[31mular\N{REPLACEMENT CHARACTER}1m (1 of 1): fit" in err
-    Path("odd.csv").write_text("user,items\nann\x1b[31m,\x9b2Ja =1+1\n")
+    Path("o\x1bdd.csv").write_text("user,items\nann\x1b[31m,\x9b2Ja =1+1\n")
     Path("key.csv").write_text("user,items\nann\x1b[31m,a\n")
-    odd = ("odd.csv", "--solution", "key.csv", "--format", format_)
+    odd = ("o\x1bdd.csv", "--solution", "key.csv", "--format", format_)
     for command in (("score", *odd), ("explain", *odd, "--best", "1")):
         status, out, _ = harness(*command)
         assert (status, is_plain(out)) == (0, True)

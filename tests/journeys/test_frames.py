@@ -188,4 +188,4 @@ def test_the_notebook_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Mon
     small.write(tmp_path, {"notebook.py": "".join(code(section))})
     monkeypatch.chdir(ROOT)
     of = runpy.run_path(str(tmp_path / "notebook.py"))["result"]
-    assert {model.name for model in of.models} == {"popular", "repurchase"}
+    assert {model.name for model in of.models} == {"popular", "repurchase", "random"}

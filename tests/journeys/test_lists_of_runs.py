@@ -221,13 +221,10 @@ def test_lists_or_scores_that_contradict_the_record_are_not_scored_again(folder:
             read(folder / "run")
 
 
-def test_files_that_cannot_be_written(folder: Path) -> None:
+def test_a_file_that_is_read_is_never_written(folder: Path) -> None:
     words = "log.csv", "is read by this command and never touched"
     with refusal(HarnessError, *words):
         submit_run(folder / "run", "counted", folder / "log.csv")
-    (folder / "run" / "recommendations.parquet").unlink()
-    with refusal(HarnessError, "holds no recommendations.parquet", "harness run", "config.toml"):
-        submit_run(folder / "run", "counted", folder / "own.csv")
 
 
 def test_an_item_that_nobody_knows_has_no_id(tmp_path: Path) -> None:

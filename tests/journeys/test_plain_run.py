@@ -142,47 +142,6 @@ def test_notes(done: Done) -> None:
     )
 
 
-CHANGES = """
-class Changes:
-    def fit(self, train):
-        matrix = train.matrix
-        matrix.data = matrix.data * 0
-        train.frame[0, "item"] = "dee"
-        train.user_ids[0] = "dee"
-        return self
-
-    def recommend(self, users, k, draws, exclude=None):
-        exclude.indices[:] = 0
-        exclude.data[:] = False
-        return [[-1] * k] * len(users)
-"""
-
-
-def test_what_a_model_changes_the_next_one_does_not_see(tmp_path: Path) -> None:
-    """Of what they have not had, the latest first are d, c for ann, d, a for bob, b, c for cid."""
-    log = small.LOG.replace("ann,b,2020-01-08", "ann,c,2020-01-08")
-    small.write(tmp_path, {"plugged.py": CHANGES + small.LATEST_FIRST, "log.csv": log})
-    cosine = {"name": "cosine", "use": "baselines.item_knn:ItemKNN", "params": {"counts": True}}
-    models = [{"name": name, "use": f"plugged:{name}"} for name in ("Changes", "LatestFirst")]
-    drop = {"evaluation": {"seen_items": "drop"}}
-    before = run(small.config_of(tmp_path, models[1], cosine, **drop))
-    after = run(small.config_of(tmp_path, *models, cosine, **drop))
-    assert isinstance(before, Result)
-    assert isinstance(after, Result)
-    assert (after.failed, values(after, "LatestFirst")) == ((), [[1 / 2, 1, 0]])
-    assert values(before, "cosine") == values(after, "cosine")
-
-
-def test_events_of_another_window_are_noted(tmp_path: Path) -> None:
-    split = {"strategy": "time", "valid_days": 1, "test_days": 4}
-    everyone = {"require_hit": False, "users": "all"}
-    found = run(small.config(tmp_path, split=split, evaluation=everyone))
-    assert found.notes == (
-        f"1 user is evaluated: {FEW}",
-        "3 events lie in another window and are left out",
-    )
-
-
 # The record.
 
 
@@ -273,8 +232,6 @@ def test_lists_stand_in_a_table_best_first(done: Done) -> None:
 
 def test_lists_of_another_model_are_refused(done: Done) -> None:
     asked: list[tuple[str | None, int | None, str]] = [
-        ("randm", None, 'no model "randm" in this run; did you mean "random"?'),
-        ("random", 3, 'model "random" has no repeat 3; the last is 2'),
         ("random", None, "has 3 repeats with lists of their own; say which, such as repeat=0"),
         (None, 1, "repeat = 1 goes with a model: name it first"),
     ]

@@ -91,14 +91,6 @@ def test_a_run_of_before_there_was_a_choice_is_explained_by_id(tmp_path: Path) -
     assert of_run(tmp_path / "run", "popular").solution.fingerprint is not None
 
 
-def test_a_sample_that_cannot_be_read_costs_its_figure_alone(tmp_path: Path) -> None:
-    (tmp_path / "sample_submission.csv").write_text("")
-    result = run(small.config(tmp_path, compare=QUICK))
-    assert result.leaderboard_estimates.sample is None
-    (note,) = (note for note in result.notes if "sample" in note)
-    assert "no score over the sample submission" in note
-
-
 @pytest.mark.parametrize(
     ("sections", "truth"),
     [

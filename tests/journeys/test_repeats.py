@@ -55,21 +55,6 @@ class ByDraws(Fixed):
         keys = draws.keys(users)
         return ((keys[:, None] + np.arange(k, dtype=np.uint64)) % np.uint64(4)).astype(np.int32)
 
-class Restless(Fixed):
-    '''A generator of its own that goes on from call to call.'''
-
-    rng = np.random.default_rng(0)
-
-    def recommend(self, users, k, draws, exclude=None):
-        return np.array([self.rng.permutation(self.items_)[:k] for _ in users], np.int32)
-
-class OnceOnly(Fixed):
-    def recommend(self, users, k, draws, exclude=None):
-        if hasattr(self, "asked_"):
-            raise RuntimeError("asked before")
-        self.asked_ = True
-        return super().recommend(users, k, draws, exclude)
-
 class Entropy(Drawn):
     '''Another seed each time that it is made, which nobody can name.'''
 
@@ -95,7 +80,7 @@ def model(kind: str, repeats: int = 1, **keys: Any) -> dict[str, Any]:
 FILL = {"use": "baselines.fill:Fill", "of": ["base"], "repeats": 3}
 MODELS = [
     *(model(kind, 4) for kind in ("Drawn", "State", "Numpys")),
-    *(model(kind) for kind in ("Restless", "OnceOnly", "ByPlace")),
+    model("ByPlace"),
     *(model(kind, 3) for kind in ("Fixed", "Entropy", "ByDraws")),
     model("Drawn", 2, name="base", params={"label": "base"}),
     *({"name": name, **FILL} for name in ("first fill", "second fill")),
@@ -151,8 +136,6 @@ def test_a_base_model_is_made_anew_and_shared_within_a_repeat(done: Done) -> Non
 @pytest.mark.parametrize(
     ("name", "spread", "words"),
     [
-        ("Restless", False, ["asked again, it answers otherwise", "cannot be repeated", "draws"]),
-        ("OnceOnly", False, ["asked again, it fails", "(RuntimeError: asked before"]),
         ("ByPlace", False, ["asked for some users alone", "together", "draws.keys"]),
         ("Entropy", True, ["repeats differ", "cannot be repeated"]),
         ("Fixed", False, ["its 3 repeats are all the same"]),

@@ -14,9 +14,7 @@ from jsonschema import Draft202012Validator
 from small import POPULAR
 from typer.main import get_command
 
-from harness import config as config_
 from harness.cli import app
-from harness.experiment.run import run
 from harness.experiment.split_files import split
 from harness.report.documents import DOCUMENTS
 
@@ -38,12 +36,18 @@ FILES = {
     "shop.toml": small.toml(POPULAR, LAST, RANDOM, evaluation={"metrics": METRICS}),
     "folds.toml": small.toml(POPULAR, LAST, data={"events": "days.csv"}, split=DAYS),
     "failing.toml": small.toml(POPULAR, {"name": "bad", "use": "raises:Raises"}),
+    "many.csv": small.MANY,
+    "people.csv": "user,town\nuser1,x\nuser2,y\nuser3,y\n",
+    "sliced.toml": small.toml(
+        data={"events": "many.csv", "users": "people.csv"}, compare={"slices": ["town"]}
+    ),
     "space.toml": small.toml(POPULAR | SPACE, data={"events": "tuned.csv"}),
     "lists.csv": "user,items\nann,b a\nbob,d\ncid,b\n",
     "other.csv": "user,items\nann,a\nbob,d\ncid,a\n",
     "faulty.csv": "user,items\nann,b a\nann,b\nbob,\n",
     "truth.csv": "user,items,Usage\nann,b,Public\nbob,d,Private\ncid,a,Private\n",
 }
+RUNS = {name: f"{name}.toml" for name in ("shop", "folds", "failing", "sliced")}
 COMMANDS = [
     ("run", "run shop.toml --out OUT"),
     ("run", "run folds.toml --out OUT"),
@@ -93,23 +97,6 @@ def check(name: str, document: Any) -> None:
     """Check that a document keeps to its schema, and that this names all of its keys."""
     schema_of(name).validate(document)
     Draft202012Validator(closed(schema_of(name).schema)).validate(document)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of files, and of the runs of their configs; not to be written to."""
-    folder = small.write(tmp_path_factory.mktemp("schemas"), FILES)
-    for name in ("shop", "folds", "failing"):
-        run(config_.read(folder / f"{name}.toml", [])).write(folder / name)
-    sliced = small.many(folder / "data", **small.CONFIGS["slices"])
-    run(sliced).write(folder / "sliced")
-    return folder
-
-
-@pytest.fixture
-def harness(made: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    monkeypatch.chdir(made)
-    return cli
 
 
 @pytest.mark.parametrize(("name", "line"), COMMANDS)

@@ -285,13 +285,3 @@ def test_the_table_and_the_config(harness: Cli, tmp_path: Path) -> None:
     assert "popular · tuned × 3" in harness("leaderboard", "run")[1]
     assert harness("report", "run")[0] == 0
     assert "tuned on train × 3" in (tmp_path / "run" / "report.html").read_text()
-
-
-def test_trials_of_an_earlier_search_are_taken_unless_all_are_to_be_anew(
-    harness: Cli, at_once: None
-) -> None:
-    command = ("tune", "exam.toml", "--force", "--set", "data.cache=true")
-    taken = "reused  3 trials and the model as it is, of an earlier search; --fresh evaluates all"
-    assert "reused" not in harness(*command)[1]
-    assert taken in harness(*command)[1]
-    assert "reused" not in harness(*command, "--fresh")[1]

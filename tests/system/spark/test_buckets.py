@@ -1,6 +1,5 @@
 """Buckets that Spark's workers make: those of the local engine, field by field."""
 
-import sqlite3
 from contextlib import closing
 from dataclasses import fields, replace
 from datetime import date
@@ -286,27 +285,13 @@ def duckdb_table(folder: Path) -> dict[str, Any]:
     return {"events": "shop.duckdb::log"}
 
 
-def sqlite_table(folder: Path) -> dict[str, Any]:
-    with closing(sqlite3.connect(folder / "shop.db")) as connection:
-        rows = frame().select("user", "item", "time").rows()
-        connection.execute("CREATE TABLE log (user, item, time)")
-        connection.executemany("INSERT INTO log VALUES (?, ?, ?)", rows)
-        connection.commit()
-    return {"events": "shop.db::log"}
-
-
 def lists(folder: Path) -> dict[str, Any]:
     by_user = frame().group_by("user", maintain_order=True).agg("item", "time")
     by_user.write_parquet(folder / "lists.parquet")
-    by_user.write_ndjson(folder / "log.jsonl")
     return {"events": "lists.parquet", "rows": ["item", "time"]}
 
 
-def json_lines(folder: Path) -> dict[str, Any]:
-    return lists(folder) | {"events": "log.jsonl"}
-
-
-KINDS = [colons, patterns, hive, duckdb_table, sqlite_table, json_lines, lists]
+KINDS = [colons, patterns, hive, duckdb_table, lists]
 
 
 @pytest.mark.parametrize("write", KINDS)

@@ -22,7 +22,7 @@ from harness.config import Config
 from harness.experiment import run_folder
 from harness.experiment.run import run as run_locally
 from harness.spark import evaluate, reading, run
-from spark.conftest import LOOPBACK, NOISE, Cluster, sides, until
+from spark.conftest import NOISE, Cluster, sides, until
 from spark.test_buckets import many
 
 pytestmark = NOISE
@@ -204,14 +204,6 @@ def test_tasks_that_are_run_twice_change_nothing(
 
 
 ASKED = ["MAP@12", "NDCG@12", "Recall@5", "MRR", "TotalRecall@12"]
-
-
-def test_evaluate_has_the_bits_of_a_local_call(on_cluster: Any, rows: Any) -> None:
-    expected = harness.evaluate(*rows, ASKED)
-    found = evaluate(*sides(on_cluster, rows), ASKED)
-    assert found.to_dict() == expected.to_dict()
-    assert found.attrs == expected.attrs
-    assert on_cluster.conf.get("spark.master").startswith(f"spark://{LOOPBACK}:")
 
 
 def test_evaluate_has_the_bits_of_a_local_call_by_connect(connected: Any, rows: Any) -> None:

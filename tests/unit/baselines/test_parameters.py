@@ -78,6 +78,8 @@ NAN = float("nan")
         (NMF(2, iterations=0), f"iterations is 0; {FROM_1}"),
         (NMF(2, regularization=-1), f"regularization is -1; {FROM_0}"),
         (NMF(2, seed=-1), "seed is -1; expected a whole number from 0 up"),
+        (Popular(window_days=True), f"window_days is true; {ABOVE_0}"),
+        (PureSVD(True), f"factors is true; {FROM_1}"),
         (Popular(values=True), "values = true weighs events by their values"),
         (PopularBySegment("height"), 'no column "height"; .*age'),
         (PopularBySegment("age", [40, 30]), r"bins is \[40, 30\]; expected rising edges"),

@@ -1,7 +1,6 @@
 """Configs: what is read, and the message for every key and value that is not allowed."""
 
 import re
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from conftest import ROOT, refusal
 from harness.config import TimeSplit, parse, read
 from harness.config.diff import differing, settings
 from harness.config.space import Range, domains
-from harness.core import params
 from harness.core.errors import UsageError
 
 VALUES: dict[str, Any] = {
@@ -303,6 +301,41 @@ def test_a_split_for_tuning_needs_times() -> None:
     assert "[tune] split needs times" in refused(timeless)
 
 
+TIME = {"strategy": "time", "folds": 2}
+
+
+def valid(*names: str) -> dict[str, Any]:
+    return {"split": {"strategy": "given", "valid": list(names)}}
+
+
+def lists(*names: str) -> dict[str, Any]:
+    return {"models": [{"name": "m", "lists": list(names)}]}
+
+
+@pytest.mark.parametrize(
+    ("sections", "words"),
+    [
+        (valid("a.csv", "a.csv"), "[split] valid names a.csv twice"),
+        (valid("a.csv", "./a.csv"), "[split] valid names a.csv and ./a.csv, one file"),
+        (valid("a.csv", "b.csv"), "[data] events names 1 file"),
+        ({"data": {"events": ["a.csv", "b.csv"]}}, "[data] events names several files"),
+        ({"split": TIME | {"window": "test", "test_days": 7}}, 'window = "test" is one window'),
+        ({"split": TIME | {"folds": 0}}, "[split] folds: found 0"),
+        ({"split": {"strategy": "last_n", "n": 1, "folds": 2}}, 'has no key "folds"'),
+        ({"split": TIME, **lists("x.csv")}, '"m" lists names 1 file, and there are 2 folds'),
+        (lists("x.csv", "y.csv"), "lists names 2 files"),
+    ],
+)
+def test_configs_of_folds_that_cannot_be(sections: dict[str, Any], words: str) -> None:
+    assert words in refused(values(**sections))
+
+
+@pytest.mark.parametrize("split", [{"strategy": "time"}, {"strategy": "last_n", "n": 1}])
+def test_a_list_with_one_name_is_that_name(split: dict[str, Any]) -> None:
+    found = parse(values(split=split, data={"events": ["log.csv"]}, **lists("l.csv")), Path())
+    assert (found.data.events, found.models[0].lists) == ("log.csv", "l.csv")
+
+
 def test_a_record_is_checked() -> None:
     record = parse(with_model(tuned=RECORD), Path()).models[0].tuned
     assert record is not None
@@ -322,19 +355,6 @@ def test_a_written_config_is_told_as_toml_has_it() -> None:
     assert settings({"models": [model]}, "mine") == (
         "Popular(values=false, at=[1.5, 'z'], by={ sale = true }, kind=dot)"
     )
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: params.require_above(0, n=True), "n is true; expected a number above 0"),
-        (lambda: params.require_whole(1, n=True), "n is true; expected a whole number from 1 up"),
-        (lambda: params.require_texts(n=["a", True]), "n is ['a', true]; expected a list of texts"),
-    ],
-)
-def test_so_a_parameter_is_that_cannot_be(call: Callable[[], Any], said: str) -> None:
-    with refusal(ValueError, said):
-        call()
 
 
 def test_a_config_is_written_as_it_was_given() -> None:

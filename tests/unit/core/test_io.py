@@ -1,6 +1,7 @@
 """Which file is taken; files and folders that are written whole or not at all, and leftovers."""
 
 import gzip
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -105,9 +106,9 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(
     assert (names(path), names(tmp_path)) == (["old"], ["run"])
 
 
-def of_dead(path: Path, machine: str = leftovers.owner().split("-")[1]) -> Path:
+def of_dead(path: Path, machine: str = leftovers.owner().split("-")[1], end: str = "part") -> Path:
     """Return a name that a process which is gone gave, here or on another machine."""
-    name = leftovers.beside(path, "part").name
+    name = leftovers.beside(path, end).name
     return path.with_name(name.replace(leftovers.owner(), f"99999999-{machine}"))
 
 
@@ -123,6 +124,21 @@ def test_what_a_killed_command_left_goes_and_no_link_is_followed(tmp_path: Path)
     assert (names(tmp_path / "run"), names(kept)) == (["whole"], ["file"])
     assert {"kept", "out.csv", "run"} <= {*names(tmp_path)}
     assert not [path for path in tmp_path.glob(".*") if not path.is_symlink()]
+
+
+def test_what_a_killed_command_put_aside_comes_back_and_what_it_unpacked_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the next command fails too."""
+    touch(of_dead(tmp_path / "run", end="old"), "old")
+    with pytest.raises(ZeroDivisionError), whole_folder(tmp_path / "run"):
+        raise ZeroDivisionError
+    assert (names(tmp_path), names(tmp_path / "run")) == (["run"], ["old"])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    mine = leftovers.owner().partition("-")[2]
+    touch(tmp_path / f"harness-99999999-{mine}-abc", "a.csv")
+    with leftovers.temporary_folder() as own:
+        assert names(tmp_path) == sorted([own.name, "run"])
 
 
 def test_what_is_anothers_or_alive_stays(tmp_path: Path) -> None:

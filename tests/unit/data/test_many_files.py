@@ -9,12 +9,10 @@ from conftest import refusal
 from event_files import log, refused, rows
 from small import write
 
-from harness.config.splits import LastNSplit
-from harness.core.errors import DataError, UsageError
+from harness.core.errors import DataError
 from harness.data import attributes, loading
 from harness.data.layout import AttributeTable, Table
-from harness.data.naming import is_one_file, parts_of
-from harness.protocol.task import refuse_rows_without_order
+from harness.data.naming import parts_of
 
 HEADER = "user,item,time\n"
 
@@ -79,14 +77,6 @@ def test_links_in_circles_out_of_a_folder_and_to_nothing(tmp_path: Path) -> None
     (tmp_path / "logs" / "d.csv").symlink_to(tmp_path / "other" / "c.csv")
     assert names(tmp_path, "logs") == ["logs/a.csv", "logs/d.csv", "logs/deep/b.csv"]
     assert names(tmp_path, "logs/**/*.csv") == names(tmp_path, "logs")
-
-
-@pytest.mark.parametrize("events", ["log*.csv", "logs"])
-def test_rows_of_several_files_have_no_order(tmp_path: Path, events: str) -> None:
-    layout = log(write(tmp_path, {"logs/a.csv": HEADER}), events=events).with_events(numbered=True)
-    with refusal(UsageError, 'ties = "file": the events lie in ', "a folder or a pattern"):
-        refuse_rows_without_order(layout, LastNSplit(strategy="last_n", n=1, ties="file"))
-    assert is_one_file(Table(tmp_path / "log.csv"))
 
 
 JANUARY = 18262

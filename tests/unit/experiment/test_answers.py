@@ -47,6 +47,12 @@ class Writes(Model):
     def recommend(self, users, k, draws, exclude=None):
         users[:] = 0
 
+class Spoils(Model):
+    def recommend(self, users, k, draws, exclude=None):
+        exclude.indices[:] = 0
+        exclude.data[:] = False
+        return np.full((len(users), k), -1, np.int32)
+
 class ForgetsSelf(Model):
     def fit(self, train):
         pass
@@ -75,21 +81,26 @@ LATEST = {"name": "mine", "use": "plugged:LatestFirst"}
 DROP = {"seen_items": "drop"}
 
 
-def lists(folder: Path, model: dict[str, Any], repeat: int = 0, **sections: Any) -> list[list[int]]:
-    """Return a model's lists, of positions of candidates, for every evaluated user."""
+def lists(folder: Path, *models: Any, repeat: int = 0, **sections: Any) -> list[list[int]]:
+    """Return the last model's lists, of positions of candidates, for every evaluated user."""
     small.write(folder, {"plugged.py": LATEST_FIRST + BROKEN})
-    settings = small.config(folder, model, **sections)
-    task, name = make_task(settings), model["name"]
-    made = answers.fitted(name, Factories(settings).made(repeat)[name], task)
-    found: list[list[int]] = answers.recommend(name, made, task, repeat).items.tolist()
+    settings, found = small.config(folder, *models, **sections), []
+    task, made = make_task(settings), Factories(settings).made(repeat)
+    for name in (model["name"] for model in models):
+        own = answers.fitted(name, made[name], task)
+        found = answers.recommend(name, own, task, repeat).items.tolist()
     return found
 
 
 def test_a_strangers_model_obeys_exclude(tmp_path: Path) -> None:
-    """Without, all get d and b; ann had a and b, bob b and c, cid d."""
+    """Without, all get d and b; ann had a and b, bob b and c, cid d.
+
+    What another model did to it before is no matter.
+    """
     assert lists(tmp_path, LATEST) == [[3, 1]] * 3
     log = LOG.replace("ann,b,2020-01-08", "ann,c,2020-01-08")
-    assert lists(tmp_path, LATEST, log=log, evaluation=DROP) == [[3, 2], [3, 0], [1, 2]]
+    spoils = {"name": "spoils", "use": "plugged:Spoils"}
+    assert lists(tmp_path, spoils, LATEST, log=log, evaluation=DROP) == [[3, 2], [3, 0], [1, 2]]
 
 
 @pytest.mark.parametrize("name", MESSAGES)
@@ -110,15 +121,15 @@ def test_a_model_may_reuse_its_answer_for_the_next_batch(
 def test_batches_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rules: dict[str, Any]
 ) -> None:
-    whole = lists(tmp_path, RANDOM, 2, evaluation=rules)
+    whole = lists(tmp_path, RANDOM, repeat=2, evaluation=rules)
     monkeypatch.setattr(answers, "BATCH_CELLS", 1)
-    assert lists(tmp_path, RANDOM, 2, evaluation=rules) == whole
+    assert lists(tmp_path, RANDOM, repeat=2, evaluation=rules) == whole
 
 
 def test_a_user_draws_the_same_whoever_else_there_is(tmp_path: Path) -> None:
-    alone = [lists(tmp_path, RANDOM, repeat) for repeat in range(5)]
+    alone = [lists(tmp_path, RANDOM, repeat=repeat) for repeat in range(5)]
     crowd = LOG + "aaa,a,2020-01-01\nbea,b,2020-01-01\n"
-    assert [lists(tmp_path, RANDOM, repeat, log=crowd) for repeat in range(5)] == alone
+    assert [lists(tmp_path, RANDOM, repeat=repeat, log=crowd) for repeat in range(5)] == alone
     assert len(set(map(str, alone))) > 1
 
 

@@ -131,8 +131,3 @@ def test_the_table_shows_how_far_each_convention_is_from_ours() -> None:
     assert shown["replay"][1:3] == ["1.500000", "+0.666667"]
     nobody = scored(submitted([""], ["a"]), "MAP@3", k=3, conventions=True).sheets()[1]
     assert {row[0]: row[1] for row in nobody.rows}["lenskit"] == "not counted"
-
-
-def test_a_name_of_a_file_steers_no_terminal() -> None:
-    given = replace(THREE, title="a\x1b[31m\n.csv")
-    assert scored(given, "MAP@2").sheets()[0].heading[0].isprintable()

@@ -9,7 +9,7 @@ import pytest
 import small
 from conftest import exactly, refusal
 
-from harness.core.errors import DataError, UsageError
+from harness.core.errors import DataError
 from harness.experiment.submitted_lists import SubmittedLists, lists_on_terms
 from harness.experiment.terms import Terms
 from harness.metrics import Metric, parse
@@ -113,11 +113,6 @@ def test_files_by_which_nobody_is_scored_are_refused(
 ) -> None:
     with refusal(DataError, *words):
         by_solution(tmp_path, lists, solution)
-
-
-def test_grades_are_needed_by_some_metrics(tmp_path: Path) -> None:
-    with refusal(UsageError, "needs grades"):
-        by_solution(tmp_path, GOOD, GOOD).solution.require(parse("NDCG(gain=linear)@4"))
 
 
 def test_things_that_are_no_file(tmp_path: Path) -> None:

@@ -110,24 +110,6 @@ def test_otto(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "metric"),
-    [
-        ("ncodpers,added_products", "MAP@7"),
-        ("id,prediction", "MAP@3"),
-        ("session_type,labels", "TotalRecall@20"),
-    ],
-)
-def test_the_metric_is_the_competitions_own(tmp_path: Path, header: str, metric: str) -> None:
-    item = "A" if header.startswith("id,p") else "7"
-    user = "1_orders" if header.startswith("session") else "1"
-    file = f"{header}\n{user},{item}\n"
-    write(tmp_path, solution=file, lists=file)
-    metrics = scored(tmp_path).metrics
-    assert next(iter(metrics)) == metric
-    assert metrics[metric].mean == (0.6 if "Total" in metric else 1)
-
-
-@pytest.mark.parametrize(
     ("content", "code"),
     [
         ("id,prediction\n1,A B F\n2,E D\n", "SUB304"),  # letters from A to E
@@ -168,8 +150,6 @@ def test_things_that_do_not_go_together(tmp_path: Path, given: dict[str, Any], w
 
 
 def test_something_to_score_against_is_needed(tmp_path: Path) -> None:
-    with refusal(UsageError, "scored against what? name one of --config CONFIG and --solution"):
-        Terms().scored_against()
     (tmp_path / "own.toml").write_text('[submission]\nseparator = ";"\n')
     with refusal(UsageError, "--solution SOLUTION; this config has no [data]"):
         Terms.of(tmp_path / "own.toml").scored_against()

