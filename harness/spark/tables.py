@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from harness.core.column_names import order_of
 from harness.core.errors import DataError, UsageError
 from harness.metrics.inputs.frame import Table, accept, two_columns
-from harness.metrics.inputs.order import is_like_grades, order_of
+from harness.metrics.inputs.order import is_like_grades
 from harness.spark.failures import spark_errors
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ cdef class Memo:
     cdef const uint64_t[::1] meant  # keys of known items, beside which a token is another one; or 0
     cdef const uint8_t[::1] is_mended, texts
     cdef const int64_t[::1] starts, stops  # of what a token is mended to
-    cdef readonly Py_ssize_t longest  # bytes of these
+    cdef readonly Py_ssize_t growth  # by so many bytes, at most, is that longer than the token
     cdef bint forms_are_known
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterator
 from numbers import Number
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from harness.core.column_names import divides, is_called
+from harness.core.column_names import divides, has_role, is_called, order_of
 from harness.core.errors import UsageError, printable
 from harness.metrics.inputs.cells import missing
 from harness.metrics.inputs.frame import Table, as_polars, type_of
@@ -18,47 +17,10 @@ from harness.metrics.inputs.frame import Table, as_polars, type_of
 if TYPE_CHECKING:
     from harness.metrics.inputs.frame import Column, Frame
 
-RANK_NAMES: Final = frozenset({"rank", "ranks", "ranking"})
-SCORE_NAMES: Final = frozenset(
-    {
-        *("score", "scores", "yscore", "predscore", "predictedscore", "predictionscore"),
-        *("prediction", "predictions", "predicted", "pred", "preds", "ypred", "yhat"),
-        *("rating", "ratings", "predrating", "predictedrating", "estimatedrating"),
-        *("est", "estimate", "estimated", "prob", "probs", "proba", "probability", "probabilities"),
-        *("relevance", "weight", "weights"),
-    }
-)
-"""What people call the numbers that order a user's rows, in small letters and digits alone."""
-GRADE_NAMES: Final = frozenset(
-    {
-        *("relevance", "relevances", "relevant", "isrelevant", "rel", "label", "labels", "target"),
-        *("grades", "gain", "gains", "rating", "ratings", "score", "scores", "ytrue", "y"),
-    }
-)
-"""What people call the numbers of a truth that say which of its items are relevant."""
-
 CALLER = 4
 """How far up the person's own line is, for warnings."""
 _NAMED = 5
 """How many columns a message names; a table of features may have hundreds."""
-
-
-def order_of(name: object) -> str | None:
-    """Return what a column of numbers of this name is taken to hold: ``rank``, ``score`` or None.
-
-    Examples
-    --------
-    >>> [order_of(name) for name in ("Pred_Score", "RANK", "price")]
-    ['score', 'rank', None]
-    """
-    plain = _plain(name)
-    if plain in RANK_NAMES:
-        return "rank"
-    return "score" if plain in SCORE_NAMES else None
-
-
-def _plain(name: object) -> str:
-    return re.sub(r"[\W_]", "", name).casefold() if isinstance(name, str) else ""
 
 
 def check_order(table: Table) -> None:
@@ -67,7 +29,7 @@ def check_order(table: Table) -> None:
     Raises
     ------
     UsageError
-        A column of numbers with one of `RANK_NAMES` or `SCORE_NAMES`, as `order_of` reads them.
+        A column of numbers that `order_of` takes for ranks or scores.
     """
     if table.frame is None or table.wide or "number" in table.names:
         return
@@ -140,7 +102,7 @@ def _called(frame: Frame, table: Table, *roles: str) -> list[str]:
 
 
 def check_grades(table: Table) -> None:
-    """Warn of zeros that nobody named, in a truth's column of `GRADE_NAMES`: such rows count."""
+    """Warn of zeros that nobody named, in a column of a truth that may grade: its rows count."""
     if table.frame is None or table.wide or "number" in table.names:
         return
     for name in table.frame.columns:
@@ -160,7 +122,7 @@ def check_grades(table: Table) -> None:
 
 def is_like_grades(name: object) -> bool:
     """Return whether a column of this name may say which items of a truth are relevant."""
-    return _plain(name) in GRADE_NAMES
+    return isinstance(name, str) and has_role(name, ("grade",))
 
 
 def _columns(names: list[str]) -> str:

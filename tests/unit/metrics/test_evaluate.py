@@ -113,7 +113,10 @@ def test_items_that_are_written_otherwise_are_warned_of(metric: str, given: dict
 
 @pytest.mark.parametrize(
     ("column", "values", "hint"),
-    [("relevance", [0, 1], "$"), ("is_relevant", [False, True], r" \(it holds no numbers: ")],
+    [
+        *((name, [0, 1], "$") for name in ("relevance", "clicked", "grades", "Book-Rating")),
+        ("is_relevant", [False, True], r" \(it holds no numbers: "),
+    ],
 )
 def test_zeros_that_may_say_that_an_item_is_not_true(
     column: str, values: list[Any], hint: str

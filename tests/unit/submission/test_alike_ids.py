@@ -91,6 +91,7 @@ ALL = "user,items\n007,a\nbob44,b\nA1b2,d\na1b2,e\n"
         (("7,a", "07,b", "bob44,c"), "SUB209", 2),
         (("A1b2,a", "A1B2,b", "a1b2,b"), "SUB215", 1),
         (("A1b2,a", "A1B2,b", "bob44,b"), "SUB209", 1),
+        (("007,a", "[A1B2],b", "bob44,b"), "SUB209", 1),
     ],
 )
 def test_users_who_look_alike_stay_apart_in_any_order(
