@@ -64,14 +64,14 @@ class EventReader:
         self.rows[number] += read
         self.left_out[number] += batch.left_out
         for column, numbers in batch.watched.items():
-            self.add_low(number, column, *Low.of(numbers))
+            self.add_low(number, column, Low.of(numbers))
         self.progress(read)
         return batch
 
-    def add_low(self, number: int, column: str, events: int, above: float) -> None:
+    def add_low(self, number: int, column: str, more: Low) -> None:
         """Take in what a column of a table says."""
         low = self.lows[number].get(column, Low())
-        self.lows[number][column] = low.with_others(events, above)
+        self.lows[number][column] = low.with_others(more)
 
     def check(self, number: int, table: EventTable) -> None:
         """Raise DataError where a table that was read has no events, or held-out ones in doubt."""

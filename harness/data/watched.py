@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ import polars as pl
 from harness.core.arrays import Floats
 from harness.core.column_names import has_role
 from harness.core.errors import DataError, counted, in_toml, printable
-from harness.data.conditions import Condition, as_number
+from harness.data.conditions import Condition, as_number, conditions
 from harness.data.layout import EventTable, Layout
 
 _FIRST = 1_000
@@ -30,25 +31,38 @@ class Low(NamedTuple):
     ----------
     events : int
         How many have 0 or less there.
-    above : float
-        The lowest number above 0; infinity: there is none.
+    lowest : float
+        The lowest number; infinity: there is none.
+    empty : bool
+        Whether nothing stands there in some.
+    text : bool
+        Whether some hold a text that is no number.
     """
 
     events: int = 0
-    above: float = math.inf
+    lowest: float = math.inf
+    empty: bool = False
+    text: bool = False
 
     @classmethod
     def of(cls, numbers: Floats) -> Low:
-        """Return it by the numbers of events, NaN where there is none."""
+        """Return it by the numbers of events; see `harness.data.source.Batch`."""
         lowest = float(np.fmin.reduce(numbers, initial=math.inf))
-        if lowest > 0:
-            return cls(0, lowest)
-        above = numbers[numbers > 0].min(initial=math.inf)
-        return cls(int(np.count_nonzero(numbers <= 0)), float(above))
+        events = 0 if lowest > 0 else int(np.count_nonzero(numbers <= 0))
+        return cls(events, lowest, bool(np.isnan(numbers).any()), bool((numbers == np.inf).any()))
 
-    def with_others(self, events: int, above: float) -> Low:
+    def with_others(self, others: Low) -> Low:
         """Return the same of these events and others."""
-        return Low(self.events + events, min(self.above, above))
+        return Low(
+            events=self.events + others.events,
+            lowest=min(self.lowest, others.lowest),
+            empty=self.empty or others.empty,
+            text=self.text or others.text,
+        )
+
+
+HITS = {"above": 0, "empty": True}
+"""In ``where`` it leaves out the events with 0 or less in a column, and no others."""
 
 
 Lows: TypeAlias = Sequence[Mapping[str, Low]]
@@ -95,40 +109,45 @@ def refuse(layout: Layout, lows: Lows, table: EventTable, events: int) -> None:
             raise DataError(
                 f'{table.table.name}: column "{printable(column)}" holds 0 or less in '
                 f"{low.events:,} of {counted(events, 'event')}, which may say that an item is not "
-                "relevant\n" + "\n".join(_cures(layout, lows, column, low))
+                "relevant\n" + "\n".join(_cures(layout, lows, column, low.events < events))
             )
 
 
-def _cures(layout: Layout, lows: Lows, column: str, low: Low) -> Iterator[str]:
+def _cures(layout: Layout, lows: Lows, column: str, some_are_hits: bool) -> Iterator[str]:
     """Yield what to do about a column of held-out events."""
-    if not all(column in of_table for of_table in lows):
+    low = _of_all(lows, column)
+    if low is None or low.text:
         yield "if so, remove these rows from the file; if every row is a hit, remove the column"
         return
-    if low.above < math.inf:
-        where = layout.where_with(Condition(column, low=low.above))
+    if some_are_hits:
+        where = layout.where_with(*conditions({column: HITS}))
         yield f"if so, {where} leaves such rows out of both tables"
+    if some_are_hits and not low.empty:
         grades = f"value = {in_toml(column)} under [data] reads it so"
         yield f"if it grades true items, {grades}: items of 0 or less are not true"
-    every = layout.where_with(Condition(column, filled=True))
+    every = layout.where_with(Condition(column, low=low.lowest, empty=True))
     yield f"if every row is a hit, {every} says so"
+
+
+def _of_all(lows: Lows, column: str) -> Low | None:
+    """Return what a column says of the events of all tables; None where a table has no such."""
+    if not all(column in of_table for of_table in lows):
+        return None
+    return reduce(Low.with_others, (of_table[column] for of_table in lows))
 
 
 def notes(layout: Layout, lows: Lows, events: int) -> Iterator[str]:
     """Yield a note on each column that may say of some of all events that they are no hits."""
     for column in dict.fromkeys(name for of_table in lows for name in of_table):
-        there = [of_table[column] for of_table in lows if column in of_table]
-        low = Low()
-        for one in there:
-            low = low.with_others(*one)
-        if low.events == 0:
+        count = sum(of_table[column].events for of_table in lows if column in of_table)
+        if count == 0:
             continue
-        cure = "remove these from the files of the log"
-        if len(there) == len(lows) and low.above < math.inf:
-            where = layout.where_with(Condition(column, low=low.above))
-            cure = f"{where} leaves them out"
-        have = "has" if low.events == 1 else "have"
+        cure, low = "remove these from the files of the log", _of_all(lows, column)
+        if low is not None and not low.text and count < events:
+            cure = f"{layout.where_with(*conditions({column: HITS}))} leaves them out"
+        have = "has" if count == 1 else "have"
         yield (
-            f"of {counted(events, 'event')} {low.events:,} {have} 0 or less in column "
+            f"of {counted(events, 'event')} {count:,} {have} 0 or less in column "
             f'"{printable(column)}", and each counts: if these are returns, or say that nothing '
             f"happened, {cure}"
         )
