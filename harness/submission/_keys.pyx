@@ -225,6 +225,7 @@ def looks(
                 kinds &= ~DRESS  # a form leaves out what stands around an id
             if kinds & (POINT | DRESS | BEYOND):
                 odd |= not keeps_a_letter(buffer, start, stop)
+            odd |= is_exponent(buffer, start, stop)
     return digits, width, all_kinds & LOWER != 0, all_kinds & UPPER != 0, zeros, odd
 
 

@@ -39,7 +39,7 @@ _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 _OPENERS = {b")": b"(", b"]": b"[", b"}": b"{"}
 _DRESS = b"[](){}'\""
 _NUMPY = re.compile(rb"np\.[^(]*\((.*)\)", re.DOTALL)
-_EXPONENT = re.compile(rb"[0-9]+(?:[.,][0-9]*)?[eE]\+[0-9]+")
+_EXPONENT = re.compile(rb"[0-9]+(?:[.,][0-9]*)?[eE]\+?[0-9]+")
 _WHOLE = re.compile(rb"([0-9]+)(\.0+)?")
 # No-break space, U+2000 to U+200F, and U+3000, beside those of ASCII.
 _SEPARATOR = re.compile(rb"[,;|\t \n\r]|\xc2\xa0|\xe2\x80[\x80-\x8f]|\xe3\x80\x80")

@@ -11,7 +11,8 @@ import polars as pl
 
 from harness.core.column_names import divides, has_role, is_called, order_of
 from harness.core.errors import UsageError, printable
-from harness.metrics.inputs.cells import missing
+from harness.data.conditions import BOOLEANS
+from harness.metrics.inputs.cells import missing, number_text
 from harness.metrics.inputs.frame import Table, as_polars, type_of
 
 if TYPE_CHECKING:
@@ -102,27 +103,62 @@ def _called(frame: Frame, table: Table, *roles: str) -> list[str]:
 
 
 def check_grades(table: Table) -> None:
-    """Warn of zeros that nobody named, in a column of a truth that may grade: its rows count."""
+    """Refuse numbers of a truth that may be grades, and that nobody named.
+
+    Raises
+    ------
+    UsageError
+        A further column as `doubtful_grade` tells it.
+    """
     if table.frame is None or table.wide or "number" in table.names:
         return
+    used = table.names.values()
     for name in table.frame.columns:
         column = table.frame.get_column(name)
         numeric = column.dtype.is_numeric()
-        may_grade = name not in table.names.values() and is_like_grades(name)
-        if not may_grade or not (numeric or type_of(column) == "Boolean"):
+        may_grade = numeric or type_of(column) in ("Boolean", "String")
+        if name in used or not isinstance(name, str) or not may_grade:
             continue
-        if (column == 0 if numeric else ~column).any():
-            warnings.warn(
-                f"{table.role}: column {_quoted(name)} holds zeros, but every row counts as a true "
-                f"item; where 0 says that it is none, name it: grade={_quoted(name)}"
-                + ("" if numeric else " (it holds no numbers: make it 0 and 1)"),
-                stacklevel=CALLER,
+        lowest = doubtful_grade(as_polars(table.frame.select(name), table.role)[name])
+        if lowest is not None:
+            raise UsageError(
+                f"{table.role}: column {_quoted(name)} holds {number_text(lowest)}, which may say "
+                "that an item is not relevant; leave such rows out, or name it, as in "
+                f"grade={_quoted(name)} ({'' if numeric else 'make it numbers first; '}from 0, and "
+                "items of 0 are not true); where every row is a true item, drop the column"
             )
 
 
-def is_like_grades(name: object) -> bool:
-    """Return whether a column of this name may say which items of a truth are relevant."""
-    return isinstance(name, str) and has_role(name, ("grade",))
+def doubtful_grade(column: pl.Series, *, flags: bool = True) -> float | None:
+    """Return the lowest number of a truth's column, if it may say that an item is not relevant.
+
+    That is 0 or less in a column that is called as one of grades is, or that holds 0 and 1 alone.
+
+    Parameters
+    ----------
+    flags : bool
+        Whether 0 and 1 alone tell, whatever the column is called.
+
+    Examples
+    --------
+    >>> doubtful_grade(pl.Series("quantity", [1, -2])), doubtful_grade(pl.Series("price", [0, 5]))
+    (-2.0, None)
+    """
+    numbers = _as_numbers(column)
+    lowest = numbers.min()
+    if not isinstance(lowest, float) or lowest > 0:
+        return None
+    doubt = has_role(column.name, ("grade",)) or (flags and set(numbers.unique()) == {0, 1})
+    return lowest if doubt else None
+
+
+def _as_numbers(column: pl.Series) -> pl.Series:
+    """Return the numbers of a column, true and false as 1 and 0; nothing else."""
+    if column.dtype == pl.String:
+        column = column.str.strip_chars().replace(BOOLEANS).str.replace(",", ".", literal=True)
+    elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+        return pl.Series(dtype=pl.Float64)
+    return column.cast(pl.Float64, strict=False).fill_nan(None).drop_nulls()
 
 
 def _columns(names: list[str]) -> str:
