@@ -93,6 +93,7 @@ def _shape(file: File, judgments: Judgments) -> str:
     form = f"lists with {NAMES[file.between]} between items" if lists else "one row an item"
     number = file.table.names.get("number")
     graded = f', grades in column "{printable(number)}"' if number else ""
+    graded += f" ({file.negative:,} below 0: not true)" if file.negative else ""
     users = counted(len(judgments.truth.sizes), "user")
     own = (*file.table.names.values(), "Usage")
     further = [name for name in file.frame.columns if name not in own and not is_index(name)]

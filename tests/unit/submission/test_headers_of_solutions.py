@@ -57,6 +57,18 @@ def test_headers_that_are_no_users(
 
 
 @pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"user,items,Usage\nann,a,True\nbob,b,False\n", '"True", expected one of Public, Priv'),
+    ],
+)
+def test_what_is_wrong_with_a_solution(path: Path, content: bytes, says: str) -> None:
+    path.write_bytes(content)
+    with refusal(DataError, says):
+        of_file(path)
+
+
+@pytest.mark.parametrize(
     ("column", "cells", "doubts"),
     [
         ("split", ("test", "train"), ("split (test, train)",)),
