@@ -60,6 +60,11 @@ def test_headers_that_are_no_users(
     ("content", "says"),
     [
         (b"user,items,Usage\nann,a,True\nbob,b,False\n", '"True", expected one of Public, Priv'),
+        (
+            b"user,items\nann,\xe9\n",
+            "line 2 is not UTF-8 text; save the file as UTF-8, such as: iconv",
+        ),
+        (b"user,user\nann,a\n", "no header line, write one, such as user,items"),
     ],
 )
 def test_what_is_wrong_with_a_solution(path: Path, content: bytes, says: str) -> None:
