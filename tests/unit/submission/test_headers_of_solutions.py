@@ -64,6 +64,11 @@ def test_headers_that_are_no_users(
             b"user,items\nann,\xe9\n",
             "line 2 is not UTF-8 text; save the file as UTF-8, such as: iconv",
         ),
+        (
+            b"user,item\na , x\nb ,y\n",
+            'column "user": spaces stand around 2 ids, first "a "; remove',
+        ),
+        (b"user,item\na, x\na,y\n", 'column "item": spaces stand around 1 id, first " x"'),
         (b"user,user\nann,a\n", "no header line, write one, such as user,items"),
     ],
 )
