@@ -18,6 +18,8 @@ from harness.data.conditions import Condition, conditions, key, narrowed, where_
 if TYPE_CHECKING:
     import polars as pl
 
+LISTS = "lists"
+"""The key of a table that is no log: nothing says how its text is written."""
 Encoding = Literal["utf-8", "latin-1", "cp1252"]
 BadLines = Literal["refuse", "drop"]
 Escape = Literal["", "\\"]
@@ -72,7 +74,8 @@ class Table:
     remote : str
         The name as it was given, where Spark alone can read it; empty for files of this machine.
     key : str
-        What names it under ``[data]``: ``events``, ``users`` or ``items``; empty: a layout does.
+        What names it under ``[data]``: ``events``, ``users`` or ``items``; empty: a layout does;
+        `LISTS`: nothing does.
     is_frame : bool
         Whether it is no file, but a frame that was given in Python, and `path` says which.
     frame : polars.DataFrame, optional

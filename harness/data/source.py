@@ -21,7 +21,7 @@ from harness.core.errors import DataError, counted, suggest
 from harness.core.ids import Lines
 from harness.data import times
 from harness.data.conditions import Condition, as_number, where_to_write
-from harness.data.layout import EventTable, Table
+from harness.data.layout import LISTS, EventTable, Table
 
 _SHOWN = 60
 _SEPARATORS = ("::", ";", "\t", "|", ",")
@@ -183,6 +183,8 @@ def _other_separators(table: Table, line: str) -> list[str]:
 
 def _separated(separator: str, table: Table) -> str:
     """Return how to say what stands between the fields of a table."""
+    if table.key == LISTS:
+        return "save the file with commas between fields"
     key = json.dumps(separator)  # TOML writes it so too
     says = f"set separator = {key} {table.place}"
     if table.key == "events":
@@ -208,6 +210,8 @@ def miscounted(table: Table, first: Sequence[str], names: Sequence[str]) -> str:
 
 def unnamed(table: Table) -> str:
     """Return what to do where the first line of a table is no header."""
+    if table.key == LISTS:
+        return "where the file has no header line, write one, such as user,items"
     where = f'name its columns: header = ["…", "…"] {table.place}'
     return f"where the file has no header line, {where}"
 

@@ -19,7 +19,7 @@ from harness.core.errors import DataError
 from harness.core.io import PACKED, unusable
 from harness.core.unpacking import FAULTS, UnpackingError
 from harness.data import _events, times
-from harness.data.layout import ESCAPE, EventTable, Table
+from harness.data.layout import ESCAPE, LISTS, EventTable, Table
 from harness.data.source import (
     MOST_LABELS,
     Batch,
@@ -187,6 +187,9 @@ class TextSource(Source):
 
     def _told(self, says: str) -> str:
         """Return what is said of a line, with the key that says how the table is written."""
+        if self.table.key == LISTS:
+            to_utf_8 = "; save the file as UTF-8, such as: iconv -f latin1 -t utf-8 FILE > NEW"
+            return says + to_utf_8 * (says == NO_UTF_8)
         place = self.table.place
         left_out = ""
         if self.table.key == "events":

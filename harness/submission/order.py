@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.core.arrays import Int32
-from harness.core.column_names import is_called, is_index
+from harness.core.column_names import is_called, is_index, order_of
 from harness.core.errors import DataError
 from harness.delimited import fields
 from harness.delimited._bytes import behind_last, find_byte
@@ -128,11 +129,17 @@ def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
         of_items = [own]
         if items.complete and known[own].sum() < known[own].size / 2:
             of_items = [place for place in spans if known[place].all()] or [own]
-        return [
+        numbers = [
             head.columns[place]
             for place, at in spans.items()
             if place not in of_items and any(map(_NUMBER.fullmatch, cut(whole, *at)))
         ]
+        return _likely_first(numbers)
+
+
+def _likely_first(columns: Sequence[str]) -> list[str]:
+    """Return columns, first those that are called as what orders rows is: ``est`` before others."""
+    return sorted(columns, key=lambda name: order_of(name) is None)
 
 
 def otherwise(path: Path | pl.DataFrame, against: Against) -> tuple[str, int] | None:
@@ -209,7 +216,7 @@ def refuse_unsaid(found: File, named: Named | None) -> None:
     said = "number" in table.names or (named is not None and named.row_order)
     if table.wide or said:
         return
-    for column in found.frame:
+    for column in found.frame.select(_likely_first(found.frame.columns)):
         further = column.name not in table.names.values() and not is_index(column.name)
         if further and _holds_numbers(column):
             rule, name = RULES["SUB111"], shown(column.name)

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from harness.core.arrays import Bool
-from harness.core.column_names import column_of, has_role
+from harness.core.column_names import column_of, has_role, is_index, plain
 from harness.core.errors import DataError, printable, row_text, suggest
 from harness.data import layout
 from harness.data.conditions import BOOLEANS
@@ -27,6 +27,7 @@ from harness.submission.columns import users_and_items
 from harness.submission.expected import unreadable
 from harness.submission.format import NAMES, NO_GRADE, Named, Separators, TrueColumns
 
+_NONE = pl.Series(dtype=pl.Boolean)
 USAGES = ("Public", "Private", "Ignored")
 
 
@@ -38,12 +39,15 @@ class File:
     ----------
     between : str
         What stands between items, where a list is one text.
+    negative : int
+        Grades below 0, which are read as 0: such items are not true.
     """
 
     path: Path
     table: Table
     frame: pl.DataFrame
     between: str = " "
+    negative: int = 0
 
     def leaderboards(self, users: pl.Series) -> dict[str, Bool]:
         """Return which of `users` belong to which ``Usage``; empty where the file has none.
@@ -63,7 +67,9 @@ class File:
             return {}
         user_column = pl.col(self.table.names["user"]).cast(pl.String)
         if self.frame["Usage"].dtype not in (pl.String, pl.Null):
-            raise DataError(f'{self.path}: column "Usage" holds no text')
+            raise DataError(
+                f'{self.path}: column "Usage" holds no text; expected one of {", ".join(USAGES)}'
+            )
         rows = self.frame.select(user=user_column, usage=pl.col("Usage").cast(pl.String))
         wrong = rows.filter(~pl.col("usage").is_in(USAGES).fill_null(False))
         if len(wrong) > 0:
@@ -143,7 +149,11 @@ def read_truth_file(
         if between is not None or frame[item].dtype.is_nested():
             frame = _listed(path, frame, user, item, between or " ")
         return _file(path, frame, user, item, {}, [], between or " ", place)
-    return _file(path, frame, user, item, {"grade": grade}, [grade], " ", place)
+    grades = _numbers(path, frame[grade], place)
+    negative = grades.is_finite() & (grades < 0) if grades.dtype.is_numeric() else _NONE
+    frame = frame.with_columns(grades.set(negative, 0) if negative.any() else grades)
+    file = _file(path, frame, user, item, {"grade": grade}, [grade], " ", place)
+    return replace(file, negative=int(negative.sum()))
 
 
 def _rows(
@@ -210,7 +220,7 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
         if named not in frame.columns:
             raise DataError(f'{path}: no column "{named}"; {suggest(named, frame.columns)}')
         return named
-    others = [name for name in frame.columns if name not in ids]
+    others = [name for name in frame.columns if name not in ids and not _never_grades(name)]
     usual = "grade" if "grade" in others else None
     for name in others:
         lowest = None if name == usual else doubtful_grade(frame[name], flags=usual is None)
@@ -220,15 +230,19 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
             raise DataError(
                 f'{path}: column "{printable(name)}" holds {number_text(lowest)}, which may say '
                 f"that an item is not relevant; read it with --grade-column {shlex.quote(name)} "
-                f"(items of grade 0 are not true), or {instead} (Python: grade_column=)"
+                f"(items of grade 0 or less are not true), or {instead} (Python: grade_column=)"
             )
     return usual
+
+
+def _never_grades(name: str) -> bool:
+    return is_index(name) or plain(name) == "usage"
 
 
 def _frame(path: Path) -> tuple[pl.DataFrame, Callable[[int], str]]:
     """Return all columns of all parts of a file, empty fields missing, and how a row is named."""
     parts = []
-    for source in sources(layout.Table(path)):
+    for source in sources(layout.Table(path, key=layout.LISTS)):
         parts.append(source.whole())
         if source.names != parts[0].columns:
             raise DataError(
@@ -261,7 +275,7 @@ def _json(
 
 def _line(path: Path, row: int) -> str:
     """Return how messages name a row of a text file: by its first line, read once more."""
-    (frame,) = (source.whole() for source in sources(layout.Table(path)))
+    (frame,) = (source.whole() for source in sources(layout.Table(path, key=layout.LISTS)))
     ends = pl.all().str.count_matches("\n", literal=True).sum()  # within quotes
     within = sum(frame.head(row).select(ends).row(0)) + "".join(frame.columns).count("\n")
     return f"line {row + 2 + within:,}"

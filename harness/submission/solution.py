@@ -52,6 +52,8 @@ def of_file(
     users, items = coders.users.ids.cast(pl.String), coders.items.ids.cast(pl.String)
     _refuse_written_lists(file, items)
     user, item = file.table.names["user"], file.table.names["item"]
+    for column, ids in ((user, users), (item, items)):
+        _refuse_padded(file, column, ids)
     said = (columns.user and columns.item) or "Usage" in file.frame.columns
     if isinstance(path, Path) and not said:
         _refuse_no_header(file, users, items)
@@ -93,6 +95,7 @@ def _shape(file: File, judgments: Judgments) -> str:
     form = f"lists with {NAMES[file.between]} between items" if lists else "one row an item"
     number = file.table.names.get("number")
     graded = f', grades in column "{printable(number)}"' if number else ""
+    graded += f" ({file.negative:,} below 0: not true)" if file.negative else ""
     users = counted(len(judgments.truth.sizes), "user")
     own = (*file.table.names.values(), "Usage")
     further = [name for name in file.frame.columns if name not in own and not is_index(name)]
@@ -128,6 +131,17 @@ def _looks(ids: pl.Series) -> set[str]:
 def _look(text: str) -> str:
     """Return a text in which words with digits are one digit."""
     return _WITH_DIGIT.sub("0", text)
+
+
+def _refuse_padded(file: File, column: str, ids: pl.Series) -> None:
+    """Raise DataError where spaces stand around ids, which no list could name."""
+    padded = ids.filter(ids.str.contains(r"^[ \t\r]|[ \t\r]$"))
+    if len(padded) > 0:
+        raise DataError(
+            f'{file.path}: column "{printable(column)}": spaces stand around '
+            f'{counted(len(padded), "id")}, first "{printable(padded[0])}"; remove them (pandas: '
+            f'frame["{printable(column)}"].str.strip())'
+        )
 
 
 def _refuse_written_lists(file: File, items: pl.Series) -> None:

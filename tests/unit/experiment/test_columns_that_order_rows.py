@@ -35,6 +35,7 @@ def write(content: str) -> None:
     [
         (f"user,item,prediction\n{ROWS}", "SUB111", "prediction"),
         (f"user,item,Unnamed: 7\n{ROWS}", "SUB111", "Unnamed: 7"),
+        ("uid,iid,r_ui,est\nann,a,5,1\nann,b,1,2\n", "SUB111", "est"),  # Surprise
         ("user,item,rank,prediction\nann,a,1,0\nann,b,2,9\n", "SUB113", "prediction"),
         ("user,items,n\nann,a b,2\nbob,d,1\n", "SUB113", "n"),  # a row a user: no order of rows
         ("model,user,item\nA,ann,a\nB,ann,b\nA,bob,d\n", "SUB114", "model"),  # two models

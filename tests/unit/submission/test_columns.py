@@ -144,14 +144,16 @@ def test_zeros_of_a_column_that_may_hold_grades(tmp_path: Path, name: str, zero:
             check(BOTH, solution=path)
     everything = harness.score(BOTH, solution=path, metrics="MAP@2", grade_column="none")
     assert everything.metrics["MAP@2"].mean == 1
-    if zero != "-1":
-        graded = harness.score(BOTH, solution=path, metrics="MAP@2", grade_column=name)
-        assert graded.metrics["MAP@2"].mean == 1 / 2
-        assert graded.truth == f'one row an item, grades in column "{name}", 1 user'
+    graded = harness.score(BOTH, solution=path, metrics="MAP@2", grade_column=name)
+    assert graded.metrics["MAP@2"].mean == 1 / 2
+    below = " (1 below 0: not true)" if zero == "-1" else ""
+    assert graded.truth == f'one row an item, grades in column "{name}"{below}, 1 user'
 
 
 def test_other_columns_and_grades_above_zero_are_no_matter() -> None:
-    for name, values in {"rating": [5, 1], "price": [0, 9], "comment": ["0", "good"]}.items():
+    indexes = {name: [0, 1] for name in ("", "Unnamed: 0", "index")}
+    others = {"rating": [5, 1], "price": [0, 9], "comment": ["0", "good"], **indexes}
+    for name, values in others.items():
         true = GRADED.drop("g").with_columns(pl.Series(name, values))
         assert harness.score(BOTH, solution=true, metrics="MAP@2").metrics["MAP@2"].mean == 1
     graded = harness.score(BOTH, solution=GRADED.rename({"g": "grade"}), metrics="MAP@2")

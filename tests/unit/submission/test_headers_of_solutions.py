@@ -57,6 +57,28 @@ def test_headers_that_are_no_users(
 
 
 @pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"user,items,Usage\nann,a,True\nbob,b,False\n", '"True", expected one of Public, Priv'),
+        (
+            b"user,items\nann,\xe9\n",
+            "line 2 is not UTF-8 text; save the file as UTF-8, such as: iconv",
+        ),
+        (
+            b"user,item\na , x\nb ,y\n",
+            'column "user": spaces stand around 2 ids, first "a "; remove',
+        ),
+        (b"user,item\na, x\na,y\n", 'column "item": spaces stand around 1 id, first " x"'),
+        (b"user,user\nann,a\n", "no header line, write one, such as user,items"),
+    ],
+)
+def test_what_is_wrong_with_a_solution(path: Path, content: bytes, says: str) -> None:
+    path.write_bytes(content)
+    with refusal(DataError, says):
+        of_file(path)
+
+
+@pytest.mark.parametrize(
     ("column", "cells", "doubts"),
     [
         ("split", ("test", "train"), ("split (test, train)",)),
