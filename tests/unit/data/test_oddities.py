@@ -164,7 +164,7 @@ def test_event_types_that_the_config_does_not_name_are_noted(tmp_path: Path) -> 
     (note,) = notes(tmp_path, log)
     assert note.startswith('log.csv: column "event_type" holds cart, view, and every row counts')
     assert "kind = 'event_type' under [data], and hits = ['cart', …] under [evaluation]" in note
-    assert notes(tmp_path, log, kind="event_type") == ()
+    assert notes(tmp_path, log, kind="event_type") == ("event types: cart, view",)
     assert notes(tmp_path, bought("event_type", "view view")) == ()
     small.write(tmp_path, {"later.csv": log})
     split = {"strategy": "given", "valid": "later.csv"}
