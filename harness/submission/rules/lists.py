@@ -192,7 +192,8 @@ RULES = (
     Rule(
         "SUB322",
         "words for nothing in the solution",
-        "true items of the solution are words for a missing value, and count as items: {values}",
+        "true items of the solution are words for a missing value, and count (an empty cell means "
+        "no true item): {values}",
         "where no item is meant, leave the cell empty (pandas: fillna('')), or drop the row where "
         "rows hold one item; where it is an item, name a table of items with --items (Python: "
         "items=)",
