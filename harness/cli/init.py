@@ -17,7 +17,9 @@ def init(
     log: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A log of events: CSV, TSV, JSON lines or Parquet, or a folder."
+            metavar="FILE",
+            help="A log of events: CSV, TSV, JSON lines or Parquet, a folder, or a table of SQLite "
+            "or DuckDB as shop.sqlite::orders.",
         ),
     ],
     out: Annotated[

@@ -5,8 +5,8 @@ An id has a form, which leaves out
 - what nobody can see: zero-width characters, soft hyphens, byte order marks, marks of direction,
 - spaces around it; a space within it that is no plain one is a plain one, or none: two forms,
 - quotes and apostrophes in front, with those that close them,
-- upper and lower case, and how Unicode composes letters (NFC),
-- a ``.0`` behind a whole number, and zeros in front of it.
+- upper and lower case, how Unicode composes letters (NFC), full-width ASCII, and kinds of dashes,
+- a ``.0`` behind a whole number, zeros in front of it, and an exponent as in 1e5.
 
 Two different ids are alike where they share a form, or where one is a whole number and the other is
 the same number, rounded to an exponent.
@@ -40,6 +40,11 @@ _PADDED = r"^0+([0-9]+)$"
 _NUMBER = r"^[1-9][0-9]*$"
 # Spreadsheets write 1.23E+05, in Europe 1,23E+05; Python 1.23e+05; Java and Spark 1.23E5.
 _EXPONENT = r"(?i)^([1-9])(?:[.,]([0-9]+))?e\+([0-9]{1,2})$|^([1-9])\.([0-9]+)e([0-9]{1,2})$"
+_SHORT = r"^([1-9])e([0-9]{1,2})$"
+"""R and JavaScript write 1e5, if no digit is lost: it is 100000, and no number that was rounded."""
+_WIDTHS = {chr(code + 0xFEE0): chr(code) for code in range(0x21, 0x7F)}
+_WIDTHS |= dict.fromkeys([*map(chr, range(0x2010, 0x2016)), "\N{MINUS SIGN}"], "-")
+"""Full-width ASCII and dashes, and what they stand for."""
 _MOST_KEPT = 18
 """Digits that a whole number of 64 bits holds."""
 _LAST = "last"
@@ -185,7 +190,7 @@ def damage(ids: pl.Series, others: pl.Series) -> pl.Series:
     quoted, decimal = f"^{_QUOTES}", rf"^{_QUOTES}*-?[0-9]+\.0+"
     happened = {
         SPACES: ids.str.strip_chars() == others.str.strip_chars(),
-        EXPONENT: one.str.contains(_EXPONENT),
+        EXPONENT: _is_exponent(one) & ~_is_exponent(other),
         DECIMAL: one.str.contains(decimal) & ~other.str.contains(decimal),
         QUOTES: one.str.contains(quoted) & ~other.str.contains(quoted),
         ZEROS: whole & (one.str.len_bytes() < other.str.len_bytes()),
@@ -197,7 +202,12 @@ def damage(ids: pl.Series, others: pl.Series) -> pl.Series:
 
 def _seen(ids: pl.Series, space: str = " ") -> pl.Series:
     """Return ids without what nobody can see; spaces that are no plain ones become `space`."""
-    return ids.str.replace_all(_UNSEEN, "").str.replace_all(_ODD_SPACE, space).str.strip_chars()
+    plain = ids.str.replace_all(_UNSEEN, "").str.replace_all(_ODD_SPACE, space).str.strip_chars()
+    return plain.str.replace_many(_WIDTHS)
+
+
+def _is_exponent(ids: pl.Series) -> pl.Series:
+    return ids.str.contains(_EXPONENT) | ids.str.contains(f"(?i){_SHORT}")
 
 
 def _folded(rows: pl.DataFrame) -> pl.DataFrame:
@@ -205,7 +215,17 @@ def _folded(rows: pl.DataFrame) -> pl.DataFrame:
     bare = _replaced(ids, ids.str.contains(f"^{_QUOTES}"), _QUOTED).str.strip_chars()
     plain = _uncased(bare)
     whole = _replaced(plain, plain.str.contains(".0", literal=True), _DECIMAL)
-    return rows.with_columns(_replaced(whole, whole.str.starts_with("0"), _PADDED))
+    bare = _replaced(whole, whole.str.starts_with("0"), _PADDED)
+    return rows.with_columns(_written_out(bare, bare.str.contains(_SHORT)))
+
+
+def _written_out(texts: pl.Series, some: pl.Series) -> pl.Series:
+    """Return texts, some of which are short exponents, with these as whole numbers."""
+    if not some.any():
+        return texts
+    parts = texts.filter(some).str.extract_groups(_SHORT).struct.unnest()
+    zeros = pl.lit("0").repeat_by(pl.col("2").cast(pl.UInt32)).list.join("")
+    return texts.clone().scatter(some.arg_true(), parts.select(pl.col("1") + zeros).to_series())
 
 
 def _replaced(texts: pl.Series, some: pl.Series, pattern: str) -> pl.Series:

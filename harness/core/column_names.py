@@ -37,12 +37,23 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "count value weight gain stars overall feedback clicked bought purchased isrelevant "
         "relevancescore isbought purchase click like liked hit y ytrue gt interaction preference "
         "plays playcount units amount watched ratio frequency response reordered converted "
-        "truth",
+        "truth grades gains relevances scores",
     }.items()
 }
 """Names by what the column holds; the first are preferred."""
 DATA = "data"
 """A date in Italian and Portuguese, and anything in English: its values say which."""
+RANK_NAMES = frozenset({"rank", "ranks", "ranking"})
+SCORE_NAMES = frozenset(
+    {
+        *("score", "scores", "yscore", "predscore", "predictedscore", "predictionscore"),
+        *("prediction", "predictions", "predicted", "pred", "preds", "ypred", "yhat"),
+        *("rating", "ratings", "predrating", "predictedrating", "estimatedrating"),
+        *("est", "estimate", "estimated", "prob", "probs", "proba", "probability", "probabilities"),
+        *("relevance", "weight", "weights"),
+    }
+)
+"""What people call the numbers that order a user's rows, in small letters and digits alone."""
 _ID_WORDS = ("idx", "index", "key", "code", "hash", "num", "nr", "no")
 _INDEX = re.compile(r"(unnamed: 0(\.\d+)?|index|level_\d+|__index_level_\d+__)?")
 
@@ -107,6 +118,20 @@ def is_called(column: str, *roles: str) -> bool:
     (True, False)
     """
     return any(column_of(role, [column]) is not None for role in roles)
+
+
+def order_of(name: object) -> str | None:
+    """Return what a column of numbers of this name is taken to hold: ``rank``, ``score`` or None.
+
+    Examples
+    --------
+    >>> [order_of(name) for name in ("Pred_Score", "RANK", "price")]
+    ['score', 'rank', None]
+    """
+    text = plain(name) if isinstance(name, str) else ""
+    if text in RANK_NAMES:
+        return "rank"
+    return "score" if text in SCORE_NAMES else None
 
 
 def divides(column: str, values: Collection[str]) -> bool:

@@ -17,7 +17,9 @@ from harness.core.errors import in_toml
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _EPOCH, _TICK, _DAY_US = datetime(1970, 1, 1), timedelta(microseconds=1), 86_400_000_000
-_OF_NUMBER, _OF_TIME = {"min": "low", "max": "high"}, {"min": "since", "max": "until"}
+_OF_NUMBER = {"min": "low", "above": "low", "max": "high"}
+_OF_TIME = {"min": "since", "max": "until"}
+_KEYS = {"not", "min", "above", "max", "empty"}
 BOOLEANS = {
     word: number
     for words, number in (("true yes", "1"), ("false no", "0"))
@@ -36,8 +38,12 @@ class Condition:
         One of these texts, where there are any.
     low, high : float
         A number within these, both included.
+    above : bool
+        Whether `low` itself is too low.
     filled : bool
         Anything in their place, so that the cell is not empty.
+    empty : bool
+        Or nothing: a cell without a number or text holds it too.
     without : tuple of str
         Anything but these texts.
     since, until : int, optional
@@ -50,6 +56,8 @@ class Condition:
     high: float = math.inf
     filled: bool = False
     without: tuple[str, ...] = ()
+    empty: bool = False
+    above: bool = False
     since: int | None = None
     until: int | None = None
 
@@ -72,19 +80,22 @@ class Condition:
         ('event = view or sale', 'price >= 0.5')
         >>> str(Condition("user", filled=True)), str(Condition("user", without=("NULL", "nan")))
         ('user is not empty', 'user is not NULL or nan')
+        >>> str(Condition("price", low=0, above=True, high=9, empty=True))
+        '0 < price <= 9 unless empty'
         """
         if self.among:
             return f"{self.column} = {' or '.join(self.among)}"
         parts = []
         if self.filled or self.without:
             parts.append(f"{self.column} is not {' or '.join(self.without) or 'empty'}")
-        bounds = self._bounds()
+        bounds, sign = self._bounds(), "" if self.above else "="
+        least = bounds.get("above", bounds.get("min"))
         if "max" in bounds:
-            least = f"{bounds['min']} <= " if "min" in bounds else ""
-            parts.append(f"{least}{self.column} <= {bounds['max']}")
-        elif bounds:
-            parts.append(f"{self.column} >= {bounds['min']}")
-        return " and ".join(parts)
+            start = f"{least} <{sign} " if least else ""
+            parts.append(f"{start}{self.column} <= {bounds['max']}")
+        elif least:
+            parts.append(f"{self.column} >{sign} {least}")
+        return " and ".join(parts) + " unless empty" * self.empty
 
     def in_toml(self) -> str:
         """Return it as the value of its column in a config.
@@ -93,13 +104,15 @@ class Condition:
         --------
         >>> Condition("user", without=("NULL",)).in_toml(), Condition("price", low=0.5).in_toml()
         ('{ not = ["NULL"] }', '{ min = 0.5 }')
+        >>> Condition("price", low=0, above=True, empty=True).in_toml()
+        '{ empty = true, above = 0 }'
         >>> Condition("day", since=0, until=86_400_000_000 - 1).in_toml()
         '{ min = 1970-01-01, max = 1970-01-01 }'
         """
         if self.among:
             return _texts_in_toml(self.among)
         held = {"not": _texts_in_toml(self.without)} if self.without else {}
-        held |= {"empty": "false"} if self.filled else {}
+        held |= {"empty": in_toml(self.empty)} if self.filled or self.empty else {}
         held |= self._bounds()
         return f"{{ {', '.join(f'{name} = {value}' for name, value in held.items())} }}"
 
@@ -107,7 +120,7 @@ class Condition:
         """Return the bounds that there are, as TOML."""
         bounds = dict[str, str]()
         if self.low > -math.inf:
-            bounds["min"] = repr(self.low).removesuffix(".0")
+            bounds["above" if self.above else "min"] = repr(self.low).removesuffix(".0")
         if self.since is not None:
             bounds["min"] = str(_EPOCH + self.since * _TICK).removesuffix(" 00:00:00")
         if self.high < math.inf:
@@ -127,15 +140,21 @@ class Condition:
             return column.cast(pl.String).is_in(list(self.among)).fill_null(False)
         held = pl.lit(True)
         if self.filled or self.without:
-            texts = [*self.without, "" if is_text else "NaN"]
-            held = ~column.cast(pl.String).is_in(texts).fill_null(True)
+            texts = list(self.without)
+            if not self.empty:
+                texts.append("" if is_text else "NaN")
+            held = ~column.cast(pl.String).is_in(texts).fill_null(not self.empty)
         if self.bounds:
             nothing = ["", *self.without]
             filled = column.replace(nothing, [None] * len(nothing)) if is_text else column
             number = as_number(filled, is_text=is_text, strict=strict)
-            within = number.is_between(self.low, self.high) & ~number.is_nan()
-            held = held & within.fill_null(False)
+            held = held & ~self.outside(number.fill_nan(None)).fill_null(not self.empty)
         return held
+
+    def outside(self, numbers: Any) -> Any:
+        """Return which numbers of an array or an expression are not within the bounds."""
+        low = numbers <= self.low if self.above else numbers < self.low
+        return low | (numbers > self.high)
 
 
 def as_number(column: pl.Expr, *, is_text: bool, strict: bool = False) -> pl.Expr:
@@ -191,6 +210,24 @@ def where_in_toml(held: Sequence[Condition]) -> str:
     return f"where = {{ {', '.join(f'{key(one.column)} = {one.in_toml()}' for one in held)} }}"
 
 
+def where_to_write(held: Sequence[Condition], *more: Condition) -> str:
+    """Return ``where`` with further conditions, and where it is to be written.
+
+    Of conditions on one column the new one holds.
+
+    Examples
+    --------
+    >>> where_to_write([], Condition("user", filled=True))
+    'where = { user = { empty = false } } under [data]'
+    >>> where_to_write([Condition("a", low=1)], Condition("b", high=2))
+    'where = { a = { min = 1 }, b = { max = 2 } } under [data], in place of the one that is there,'
+    """
+    columns = {one.column for one in more}
+    every = [*(one for one in held if one.column not in columns), *more]
+    place = "under [data]" + ", in place of the one that is there," * bool(held)
+    return f"{where_in_toml(every)} {place}"
+
+
 def narrowed(
     held: Sequence[Condition],
     column: str,
@@ -218,6 +255,7 @@ def narrowed(
         high=old.high if until is None else math.inf,
         since=old.since if since is None else since,
         until=old.until if until is None else until,
+        empty=old.empty and since is None and until is None,
     )
     if old.among:
         new = Condition(column, tuple(text for text in old.among if text not in without))
@@ -230,17 +268,25 @@ def narrowed(
 def _condition(column: str, wanted: Any) -> Condition:
     if texts := _texts_of(wanted):
         return Condition(column, texts)
-    if isinstance(wanted, dict) and wanted and wanted.keys() <= {"not", "min", "max", "empty"}:
+    if isinstance(wanted, dict) and wanted and wanted.keys() <= _KEYS:
         bounds = {name: bound for name, bound in wanted.items() if bound is not None}
-        without, filled = _texts_of(bounds.pop("not", [])), bounds.pop("empty", None) is False
-        are_meant = ("not" in wanted, "empty" in wanted) == (bool(without), filled)
+        without, empty = _texts_of(bounds.pop("not", [])), bounds.pop("empty", None)
+        numbers = not any(isinstance(bound, date) for bound in bounds.values())
+        are_meant = (
+            ("not" in wanted) == bool(without)
+            and ("empty" not in wanted or isinstance(empty, bool))
+            and not {"above", "min"} <= bounds.keys()
+            and (numbers or not (empty or "above" in bounds))
+            and (without or bounds or not empty)
+        )
         if all(map(_is_bound, bounds.values())) and are_meant:
-            return replace(_within(column, bounds), without=without, filled=filled)
+            held = _within(column, bounds)
+            return replace(held, without=without, filled=empty is False, empty=empty is True)
     raise ValueError(
         f"where {key(column)}: found {in_toml(wanted)}; expected a text or a list of texts, such "
         f'as {key(column)} = ["a", "b"], texts that are left out, such as {{ not = ["NULL"] }}, '
-        f"bounds of a number, such as {key(column)} = {{ min = 1, max = 5 }}, or {{ empty = false "
-        "}"
+        f"bounds of a number, such as {key(column)} = {{ min = 1, max = 5 }} or {{ above = 0, "
+        "empty = true }, or { empty = false }"
     )
 
 
@@ -259,8 +305,13 @@ def _within(column: str, wanted: Mapping[str, Any]) -> Condition:
             bounds[_OF_TIME[name]] = _moment(bound, last=name == "max")
         else:
             bounds[_OF_NUMBER[name]] = float(bound)
-    held = Condition(column, **bounds)
+    held = Condition(column, **bounds, above="above" in wanted)
     late = held.since is not None and held.until is not None and held.since > held.until
+    if held.above and held.low >= held.high:
+        raise ValueError(
+            f"where {key(column)}: no number is above {in_toml(wanted['above'])} and at most max = "
+            f"{in_toml(wanted['max'])}, so no row would be left"
+        )
     if held.low > held.high or late:
         raise ValueError(
             f"where {key(column)}: min = {in_toml(wanted['min'])} is above max = "

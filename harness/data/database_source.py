@@ -44,6 +44,20 @@ class _Connection(Protocol):
     def close(self) -> None: ...
 
 
+class UnnamedTableError(DataError):
+    """A database without a word on which of its tables is meant.
+
+    Attributes
+    ----------
+    tables : list of str
+        Those that it has.
+    """
+
+    def __init__(self, text: str, tables: list[str]) -> None:
+        super().__init__(text)
+        self.tables = tables
+
+
 def kind_of(path: Path) -> str | None:
     """Return what kind of database a file is by its first bytes; None: none."""
     try:
@@ -101,9 +115,10 @@ class _DatabaseSource(FrameSource):
         hint = (
             nearest
             if nearest.startswith("did")
-            else f'name one: "{self.file.name}{INSIDE}{next(iter(there))}"'
+            else f'name one: "{self.file}{INSIDE}{next(iter(there))}"'
         )
-        raise DataError(f"{self.file}: {what}; the database has: {shown}\n{hint}")
+        says = f"{self.file}: {what}; the database has: {shown}\n{hint}"
+        raise DataError(says) if name else UnnamedTableError(says, list(there))
 
     def _hint(self, name: str, columns: tuple[str, ...]) -> str:
         return self._nearest(name)

@@ -28,12 +28,15 @@ class EventReader:
         Of each table, so far.
     lows : list of mapping
         What the watched columns of each table say, by name.
+    types : list of mapping
+        The event types in columns of each table that the config does not name.
     """
 
     def __init__(self, layout: Layout, progress: Callable[[int], object]) -> None:
         self.layout, self.progress, self._secret = layout, progress, fields.secret()
         self.rows, self.left_out = [0] * len(layout.events), [0] * len(layout.events)
         self.lows: list[dict[str, Low]] = [{} for _ in layout.events]
+        self.types: list[dict[str, list[str]]] = [{} for _ in layout.events]
 
     def batches(self) -> Iterator[tuple[int, Batch]]:
         """Yield the events, with the number of the table that they are of.
@@ -52,6 +55,7 @@ class EventReader:
         """Yield the events of one file."""
         try:
             source.require(table.columns)
+            self.types[number] |= watched.types(table, source.names, source.first)
             for batch in source.events(watching(table, source.names, source.first), self._secret):
                 yield number, self.counted(number, batch)
         except DataError as error:
@@ -64,14 +68,14 @@ class EventReader:
         self.rows[number] += read
         self.left_out[number] += batch.left_out
         for column, numbers in batch.watched.items():
-            self.add_low(number, column, *Low.of(numbers))
+            self.add_low(number, column, Low.of(numbers))
         self.progress(read)
         return batch
 
-    def add_low(self, number: int, column: str, events: int, above: float) -> None:
+    def add_low(self, number: int, column: str, more: Low) -> None:
         """Take in what a column of a table says."""
         low = self.lows[number].get(column, Low())
-        self.lows[number][column] = low.with_others(events, above)
+        self.lows[number][column] = low.with_others(more)
 
     def check(self, number: int, table: EventTable) -> None:
         """Raise DataError where a table that was read has no events, or held-out ones in doubt."""
@@ -91,6 +95,7 @@ class EventReader:
             if left:
                 told = f"{left:,} of {counted(rows, 'row')} left out (kept: {_told(table)})"
                 yield f"{table.table.path.name}: {told}"
+        yield from watched.notes_of_types(self.layout, self.types)
         yield from watched.notes(self.layout, self.lows, sum(self.rows) - sum(self.left_out))
 
 

@@ -13,7 +13,7 @@ from unicodedata import category
 from harness.core.errors import UsageError
 from harness.core.given import is_given, name_of, shown
 from harness.core.unpacking import SENT, Cap
-from harness.data.conditions import Condition, conditions, key, narrowed, where_in_toml
+from harness.data.conditions import Condition, conditions, key, narrowed, where_to_write
 
 if TYPE_CHECKING:
     import polars as pl
@@ -312,8 +312,8 @@ class Layout:
             Empty where tables have columns of other names for one role, or no condition says it.
         """
         first, *others = self.events
-        held = [one for one in first.where if all(one in table.where for table in others)]
-        place = "under [data]" + ", in place of the one that is there," * bool(held)
+        there = [one for one in first.where if all(one in table.where for table in others)]
+        held = there
         for role, fields in changes.items():
             column, *different = {getattr(table, role) for table in self.events}
             if different:
@@ -321,7 +321,7 @@ class Layout:
             held = narrowed(held, column, **fields)
             if not held:
                 return ""
-        return f"{where_in_toml([*held, *more])} {place}"
+        return where_to_write(there, *held, *more)
 
     def capped(self, cap: Cap) -> Layout:
         """Return the same with tables that may unpack to so much."""

@@ -20,7 +20,7 @@ from harness.core.arrays import Bool, Floats, Int64, UInt64
 from harness.core.errors import DataError, counted, suggest
 from harness.core.ids import Lines
 from harness.data import times
-from harness.data.conditions import as_number, key
+from harness.data.conditions import Condition, as_number, where_to_write
 from harness.data.layout import LISTS, EventTable, Table
 
 _SHOWN = 60
@@ -93,7 +93,8 @@ class Batch:
     value : float64 array, optional
         Where events have values.
     watched : mapping of column to float64 array
-        The numbers of columns that are watched; NaN where there is none.
+        The numbers of columns that are watched: NaN where nothing stands, infinity where a text
+        is no number.
     """
 
     user: Met
@@ -238,52 +239,67 @@ def id_rule(column: str) -> FieldRule:
     return FieldRule(column, "an id", None, True)
 
 
-def event_id_rule(column: str) -> FieldRule:
+def event_id_rule(column: str, where: Sequence[Condition] = ()) -> FieldRule:
     """Return what a column of ids of events must hold, whose rows may be left out."""
-    return FieldRule(column, "an id", None, True, _without_empty(column))
+    return FieldRule(column, "an id", None, True, _without_empty(column, where))
 
 
-def kind_rule(column: str) -> FieldRule:
+def kind_rule(column: str, where: Sequence[Condition] = ()) -> FieldRule:
     """Return what a column of event types must hold."""
-    return FieldRule(column, "an event type", None, True, _without_empty(column))
+    return FieldRule(column, "an event type", None, True, _without_empty(column, where))
 
 
-def number_rule(column: str, without: Sequence[str] = ()) -> FieldRule:
-    """Return what a column that is bounded must hold; an empty cell is within no bounds.
+def number_rule(
+    column: str, without: Sequence[str] = (), where: Sequence[Condition] = ()
+) -> FieldRule:
+    """Return what a column that is bounded must hold, if anything.
 
     Texts that are left out need be no numbers.
     """
     number = as_number(pl.col(column).replace(list(without), "0"), is_text=True)
-    return FieldRule(column, "a number", number, False, if_unread=_left_out(column))
+    return FieldRule(column, "a number", number, False, if_unread=_left_out(column, where))
 
 
-def value_rule(column: str) -> FieldRule:
+def value_rule(column: str, where: Sequence[Condition] = ()) -> FieldRule:
     """Return what a column of values must hold."""
     number = as_number(pl.col(column), is_text=True)
     finite = pl.when(number.is_finite()).then(number)
-    within = _without(column, "min = 0")  # no NaN is, whatever it is written as
-    return FieldRule(column, "a number", finite, True, within, _left_out(column))
+    old = _condition_on(column, where)
+    kept = replace(old, empty=False) if old.bounds else replace(old, low=0, empty=False)
+    within = _without(kept, where)  # no NaN is, whatever it is written as
+    return FieldRule(column, "a number", finite, True, within, _left_out(column, where))
 
 
-def _without_empty(column: str) -> str:
-    return _without(column, "empty = false")
+def _condition_on(column: str, where: Sequence[Condition]) -> Condition:
+    return next((one for one in where if one.column == column), Condition(column))
 
 
-def _without(column: str, holds: str) -> str:
-    return f"; where = {{ {key(column)} = {{ {holds} }} }} under [data] leaves such rows out"
+def _without_empty(column: str, where: Sequence[Condition]) -> str:
+    return _without(replace(_condition_on(column, where), filled=True, empty=False), where)
 
 
-def _left_out(column: str) -> str:
+def _without(kept: Condition, where: Sequence[Condition]) -> str:
+    return f"; {where_to_write(where, kept)} leaves such rows out"
+
+
+def _left_out(column: str, where: Sequence[Condition]) -> str:
     """Return how rows are left out whose text is no number, which bounds do not do."""
-    kept = f'where = {{ {key(column)} = ["1", "2.5"] }} under [data]'
+    kept = where_to_write(where, Condition(column, ("1", "2.5"))).removesuffix(",")
     return f"; mend it, or list the texts of the rows to keep: {kept}"
 
 
-def time_rule(column: str, time_format: str, pattern: str | None, *, required: bool) -> FieldRule:
+def time_rule(
+    column: str,
+    time_format: str,
+    pattern: str | None,
+    *,
+    required: bool,
+    where: Sequence[Condition] = (),
+) -> FieldRule:
     """Return what a column of times as text must hold."""
     parse = times.from_text(column, time_format, pattern)
     expected = times.expected(time_format, pattern)
-    return FieldRule(column, expected, parse, required, _without_empty(column))
+    return FieldRule(column, expected, parse, required, _without_empty(column, where))
 
 
 class Source(ABC):

@@ -318,11 +318,14 @@ class _EventReader:
     def __init__(self, source: TextSource, table: EventTable, secret: UInt64) -> None:
         self.source, self.table, self.secret = source, table, secret
         self.columns = table.columns
-        self.rules = [event_id_rule(table.user), event_id_rule(table.item)]
+        self.rules = [event_id_rule(name, table.where) for name in (table.user, table.item)]
         if table.time is not None:
             self.pattern = source.pattern(table.time, table.time_format)
-            rule = time_rule(table.time, table.time_format, self.pattern, required=True)
-            self.rules.append(rule)
+            self.rules.append(
+                time_rule(
+                    table.time, table.time_format, self.pattern, required=True, where=table.where
+                )
+            )
         self._names: tuple[str, ...] = ()  # of event types, as far as they are known
 
     def batch(self, rows: Rows) -> Batch | None:
@@ -377,7 +380,7 @@ class _EventReader:
         return left
 
     def _keep(self, rows: Rows) -> Bool | None:
-        """Return which rows hold every condition; an empty cell holds none."""
+        """Return which rows hold every condition; see `Condition`."""
         keep = None
         for rank, condition in enumerate(self.table.where, FIRST_RANK + len(_RULES)):
             column = self.columns.index(condition.column)
@@ -385,13 +388,16 @@ class _EventReader:
             if condition.among:
                 held = rows.labels(column, condition.among) >= 0
             elif condition.filled or condition.without:
-                held = rows.labels(column, ["", *condition.without]) < 0
+                texts = condition.without if condition.empty else ["", *condition.without]
+                held = rows.labels(column, texts) < 0
             if condition.bounds:
-                rule = number_rule(condition.column)
+                rule = number_rule(condition.column, where=self.table.where)
                 numbers, wrong = self._numbers(rows, column)
-                wrong = wrong & (~rows.is_empty(column) if held is None else held)
-                rows.check(column, rule, wrong, rank)
-                within = (numbers >= condition.low) & (numbers <= condition.high)
+                wrong = wrong & ~rows.is_empty(column)
+                rows.check(column, rule, wrong if held is None else wrong & held, rank)
+                within = ~condition.outside(numbers)
+                if not condition.empty:
+                    within &= ~np.isnan(numbers)
                 held = within if held is None else held & within
             if held is not None:
                 keep = held if keep is None else keep & held
@@ -420,22 +426,26 @@ class _EventReader:
         """Return the values of rows; those of rows that are not kept mean nothing."""
         if self.table.value is None:
             return None
-        rule, column = value_rule(self.table.value), self.columns.index(self.table.value)
+        rule = value_rule(self.table.value, self.table.where)
+        column = self.columns.index(self.table.value)
         numbers, wrong = self._numbers(rows, column)
         wrong = wrong | ~np.isfinite(numbers)
         rows.check(column, rule, wrong if keep is None else wrong & keep, _RULES["value"])
         return numbers + 0.0  # no zero below zero
 
     def _watched(self, rows: Rows, name: str, kept: Int64 | None) -> Floats:
-        """Return the numbers of a column, NaN where there is none."""
-        numbers, _ = self._numbers(rows, self.columns.index(name))
+        """Return the numbers of a column that is watched; see `Batch`."""
+        column = self.columns.index(name)
+        numbers, wrong = self._numbers(rows, column)
+        if wrong.any():
+            numbers = np.where(wrong & ~rows.is_empty(column), np.inf, numbers)
         return numbers if kept is None else numbers[kept]
 
     def _kinds(self, rows: Rows, keep: Bool | None) -> Labels | None:
         """Return the event types of the rows that are kept."""
         if self.table.kind is None:
             return None
-        rule = kind_rule(self.table.kind)
+        rule = kind_rule(self.table.kind, self.table.where)
         column, names = self.columns.index(rule.column), list(self._names)
         empty = rows.is_empty(column)
         rows.check(column, rule, empty if keep is None else empty & keep, _RULES["kind"])

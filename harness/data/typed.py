@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -104,17 +105,19 @@ class TypedEvents:
 
     def _rules(self) -> list[FieldRule]:
         table = self.table
-        rules = [event_id_rule(table.user), event_id_rule(table.item)]
+        rules = [event_id_rule(name, table.where) for name in (table.user, table.item)]
         if table.time is not None:
             typed = self.kinds[table.time].is_temporal()  # however numbers are to be read
             written = "iso" if typed else table.time_format
-            rules.append(time_rule(table.time, written, self.pattern, required=True))
+            rules.append(
+                time_rule(table.time, written, self.pattern, required=True, where=table.where)
+            )
         if table.kind is not None:
-            rules.append(kind_rule(table.kind))
+            rules.append(kind_rule(table.kind, table.where))
         if table.value is not None:
-            rules.append(value_rule(table.value))
+            rules.append(value_rule(table.value, table.where))
         bounded = (one for one in table.where if one.bounds)
-        return [*rules, *(number_rule(one.column, one.without) for one in bounded)]
+        return [*rules, *(number_rule(one.column, one.without, table.where) for one in bounded)]
 
     def _described(self) -> Iterator[pl.Expr]:
         """Yield the event types, values and numbers, where there are columns of them."""
@@ -123,7 +126,8 @@ class TypedEvents:
         if self.table.value is not None:
             yield self._number(self.table.value).alias(dataset.VALUE)
         for name in self.table.watched:
-            yield self._number(name).alias(f"{_WATCHED}{name}")
+            no_number = pl.when(pl.col(name).cast(pl.String) != "").then(math.inf)
+            yield self._number(name).fill_null(no_number).alias(f"{_WATCHED}{name}")
 
     def _number(self, name: str) -> pl.Expr:
         return as_number(pl.col(name), is_text=self.kinds[name] == pl.String)

@@ -8,19 +8,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from harness.core.arrays import Floats
-from harness.core.column_names import has_role
+from harness.core.column_names import has_role, is_called
 from harness.core.errors import DataError, counted, in_toml, printable
-from harness.data.conditions import Condition, as_number
+from harness.data.conditions import Condition, as_number, conditions
 from harness.data.layout import EventTable, Layout
 
 _FIRST = 1_000
 """Rows by which a column holds numbers."""
+_ROWS, _TYPES, _SHOWN = 10_000, 20, 5
+"""Rows by which a column holds event types, how many types there are at most, and are shown."""
 
 
 class Low(NamedTuple):
@@ -30,25 +33,38 @@ class Low(NamedTuple):
     ----------
     events : int
         How many have 0 or less there.
-    above : float
-        The lowest number above 0; infinity: there is none.
+    lowest : float
+        The lowest number; infinity: there is none.
+    empty : bool
+        Whether nothing stands there in some.
+    text : bool
+        Whether some hold a text that is no number.
     """
 
     events: int = 0
-    above: float = math.inf
+    lowest: float = math.inf
+    empty: bool = False
+    text: bool = False
 
     @classmethod
     def of(cls, numbers: Floats) -> Low:
-        """Return it by the numbers of events, NaN where there is none."""
+        """Return it by the numbers of events; see `harness.data.source.Batch`."""
         lowest = float(np.fmin.reduce(numbers, initial=math.inf))
-        if lowest > 0:
-            return cls(0, lowest)
-        above = numbers[numbers > 0].min(initial=math.inf)
-        return cls(int(np.count_nonzero(numbers <= 0)), float(above))
+        events = 0 if lowest > 0 else int(np.count_nonzero(numbers <= 0))
+        return cls(events, lowest, bool(np.isnan(numbers).any()), bool((numbers == np.inf).any()))
 
-    def with_others(self, events: int, above: float) -> Low:
+    def with_others(self, others: Low) -> Low:
         """Return the same of these events and others."""
-        return Low(self.events + events, min(self.above, above))
+        return Low(
+            events=self.events + others.events,
+            lowest=min(self.lowest, others.lowest),
+            empty=self.empty or others.empty,
+            text=self.text or others.text,
+        )
+
+
+HITS = {"above": 0, "empty": True}
+"""In ``where`` it leaves out the events with 0 or less in a column, and no others."""
 
 
 Lows: TypeAlias = Sequence[Mapping[str, Low]]
@@ -82,6 +98,42 @@ def watching(
     return replace(table, watched=tuple(filter(holds_numbers, free)))
 
 
+def types(
+    table: EventTable, names: Iterable[str], first: Callable[[str, int], pl.Series]
+) -> dict[str, list[str]]:
+    """Return the event types in the first rows of columns that a config does not name.
+
+    Parameters
+    ----------
+    names, first
+        As `watching` takes them.
+    """
+    usual = [name for name in names if is_called(name, "kind")]
+    if table.kind is not None or not set(usual).isdisjoint(table.columns):
+        return {}
+    there = {name: first(name, _ROWS).drop_nulls().unique().sort().to_list() for name in usual}
+    return {name: values for name, values in there.items() if 1 < len(values) <= _TYPES}
+
+
+def notes_of_types(
+    layout: Layout, of_tables: Sequence[Mapping[str, Sequence[str]]]
+) -> Iterator[str]:
+    """Yield a note on each column of event types that a config does not name."""
+    for table, of_table in zip(layout.events, of_tables, strict=True):
+        for column, values in of_table.items():
+            shown = ", ".join(map(printable, values[:_SHOWN])) + ", …" * (len(values) > _SHOWN)
+            cure = "keep the rows that are hits alone in this file"
+            if all(column in other for other in of_tables):
+                cure = (
+                    f"kind = {in_toml(column)} under [data], and hits = [{in_toml(values[0])}, …] "
+                    "under [evaluation] say which are"
+                )
+            yield (
+                f'{table.table.path.name}: column "{printable(column)}" holds {shown}, and every '
+                f"row counts alike: if not all of these are hits, {cure}"
+            )
+
+
 def refuse(layout: Layout, lows: Lows, table: EventTable, events: int) -> None:
     """Raise DataError where some of the held-out events of a given split may be no hits.
 
@@ -95,40 +147,45 @@ def refuse(layout: Layout, lows: Lows, table: EventTable, events: int) -> None:
             raise DataError(
                 f'{table.table.name}: column "{printable(column)}" holds 0 or less in '
                 f"{low.events:,} of {counted(events, 'event')}, which may say that an item is not "
-                "relevant\n" + "\n".join(_cures(layout, lows, column, low))
+                "relevant\n" + "\n".join(_cures(layout, lows, column, low.events < events))
             )
 
 
-def _cures(layout: Layout, lows: Lows, column: str, low: Low) -> Iterator[str]:
+def _cures(layout: Layout, lows: Lows, column: str, some_are_hits: bool) -> Iterator[str]:
     """Yield what to do about a column of held-out events."""
-    if not all(column in of_table for of_table in lows):
+    low = _of_all(lows, column)
+    if low is None or low.text:
         yield "if so, remove these rows from the file; if every row is a hit, remove the column"
         return
-    if low.above < math.inf:
-        where = layout.where_with(Condition(column, low=low.above))
+    if some_are_hits:
+        where = layout.where_with(*conditions({column: HITS}))
         yield f"if so, {where} leaves such rows out of both tables"
+    if some_are_hits and not low.empty:
         grades = f"value = {in_toml(column)} under [data] reads it so"
         yield f"if it grades true items, {grades}: items of 0 or less are not true"
-    every = layout.where_with(Condition(column, filled=True))
+    every = layout.where_with(Condition(column, low=low.lowest, empty=True))
     yield f"if every row is a hit, {every} says so"
+
+
+def _of_all(lows: Lows, column: str) -> Low | None:
+    """Return what a column says of the events of all tables; None where a table has no such."""
+    if not all(column in of_table for of_table in lows):
+        return None
+    return reduce(Low.with_others, (of_table[column] for of_table in lows))
 
 
 def notes(layout: Layout, lows: Lows, events: int) -> Iterator[str]:
     """Yield a note on each column that may say of some of all events that they are no hits."""
     for column in dict.fromkeys(name for of_table in lows for name in of_table):
-        there = [of_table[column] for of_table in lows if column in of_table]
-        low = Low()
-        for one in there:
-            low = low.with_others(*one)
-        if low.events == 0:
+        count = sum(of_table[column].events for of_table in lows if column in of_table)
+        if count == 0:
             continue
-        cure = "remove these from the files of the log"
-        if len(there) == len(lows) and low.above < math.inf:
-            where = layout.where_with(Condition(column, low=low.above))
-            cure = f"{where} leaves them out"
-        have = "has" if low.events == 1 else "have"
+        cure, low = "remove these from the files of the log", _of_all(lows, column)
+        if low is not None and not low.text and count < events:
+            cure = f"{layout.where_with(*conditions({column: HITS}))} leaves them out"
+        have = "has" if count == 1 else "have"
         yield (
-            f"of {counted(events, 'event')} {low.events:,} {have} 0 or less in column "
+            f"of {counted(events, 'event')} {count:,} {have} 0 or less in column "
             f'"{printable(column)}", and each counts: if these are returns, or say that nothing '
             f"happened, {cure}"
         )

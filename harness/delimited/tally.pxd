@@ -12,8 +12,8 @@ cpdef enum:
     EXAMPLES = 5
 
 cdef class Tally:
-    cdef readonly object counts, lines, examples
-    cdef int64_t[::1] _counts, _lines
+    cdef readonly object counts, lines, mended, examples
+    cdef int64_t[::1] _counts, _lines, _mended
     cdef int64_t[:, :, ::1] _examples
 
     cdef int note(self, int fault, Py_ssize_t line, Py_ssize_t start, Py_ssize_t stop) except -1 nogil

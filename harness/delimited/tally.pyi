@@ -11,6 +11,7 @@ EXAMPLES: int
 class Tally:
     counts: Int64
     lines: Int64
+    mended: Int64
     examples: Int64
 
     def __init__(self, faults: int = ...) -> None: ...

@@ -15,6 +15,8 @@ cdef class Tally:
     ----------
     counts, lines : int64 array, (faults,)
         How often each fault was found, and in how many lines.
+    mended : int64 array, (faults,)
+        How often what it is of can be mended.
     examples : int64 array, (faults, EXAMPLES, 3)
         The first of each: a line of the block, its first byte and the byte behind the last.
     """
@@ -22,12 +24,14 @@ cdef class Tally:
     def __init__(self, Py_ssize_t faults=SHAPES):
         self.counts = self._counts = np.zeros(faults, np.int64)
         self.lines = self._lines = np.zeros(faults, np.int64)
+        self.mended = self._mended = np.zeros(faults, np.int64)
         self.examples = self._examples = np.zeros((faults, EXAMPLES, 3), np.int64)
 
     def copy(self):
         """Return the same, which is counted further apart from this one."""
         cdef Tally other = Tally(len(self.counts))
         other.counts[:], other.lines[:], other.examples[:] = self.counts, self.lines, self.examples
+        other.mended[:] = self.mended
         return other
 
     cdef int note(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -18,13 +18,16 @@ import numpy as np
 
 from harness.config import parse
 from harness.config.paths import escaped
+from harness.core.column_names import plain
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable
 from harness.core.progress import Clock
 from harness.data import loading
 from harness.data.conditions import key
+from harness.data.database_source import UnnamedTableError
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.faults import faults_of, lenient, misshapen, readable_by
 from harness.data.layout import Layout, Table
+from harness.data.naming import INSIDE
 from harness.data.oddities import WORDS_OF_MANY
 from harness.data.table_files import sources
 from harness.experiment import memory
@@ -84,6 +87,7 @@ def config_for(log: Path, target: Path, columns: Columns | None = None) -> NewCo
     """
     said = columns or Columns()
     found = Guessed()
+    log = _with_its_table(log)
     table = _in_rows(_table(log, said, found), said, found)
     with closing(sources(lenient(table))) as files:
         guess(next(files), said, found)
@@ -99,12 +103,26 @@ def config_for(log: Path, target: Path, columns: Columns | None = None) -> NewCo
     fault = fault or ambiguous
     if data is not None:
         data = _without_strays(data, found, target)
-    if not fault:
-        fault = _tell_types(data, found)
+    no_truth = _tell_types(data, found)
+    fault = fault or no_truth
     if data is not None:
         found.told += _content(data, _layout(found, target))
     text = _toml(found, _split(found, data), log)
     return NewConfig(text, found.told, fault or (_nobody(text, target, data) if data else ""))
+
+
+def _with_its_table(log: Path) -> Path:
+    """Return a log; a database with its table, where it has a single one."""
+    try:
+        with closing(sources(Table(log))) as files:
+            next(files)
+    except UnnamedTableError as error:
+        if len(error.tables) != 1:
+            raise
+        return Path(f"{log}{INSIDE}{error.tables[0]}")
+    except DataError:
+        pass  # it is told when it is read
+    return log
 
 
 def _table(log: Path, said: Columns, found: Guessed) -> Table:
@@ -389,15 +407,15 @@ def _tell_types(data: Dataset | None, found: Guessed) -> str:
     wanted = [name for name in found.types if name not in never]
     lost = f"{' and '.join(map(printable, never))} {'is' if len(never) == 1 else 'are'}"
     if not wanted:
-        found.hits, found.about_hits = [], "name the event types that are truth"
+        found.hits, found.about_hits = [], f"name the event types that are truth; {lost} no truth"
         return f"column {printable(found.data['kind'])}: {lost} no truth: say with hits which are"
     if funnel:
-        steps = [step for step in funnel if step]
-        found.hits = steps[-1]
-        shown = " → ".join(" or ".join(map(printable, step)) for step in steps)
+        steps = [_names_of(step) for step in funnel if step]
+        found.hits = [step for step in funnel if step][-1]
+        shown = " → ".join(" or ".join(step) for step in steps)
         found.about_hits = f"only the last step of {shown} is truth; for all: {_inline(wanted)}"
-        last = " and ".join(map(printable, found.hits))
-        are = "is" if len(found.hits) == 1 else "are"
+        last = " and ".join(steps[-1])
+        are = "is" if len(steps[-1]) == 1 else "are"
         only = f"only {last} {are} truth; [evaluation] hits takes others too"
         found.told.append(f"{told}: a funnel, so {only}")
     elif never:
@@ -411,6 +429,23 @@ def _tell_types(data: Dataset | None, found: Guessed) -> str:
     else:
         found.told.append(f"{told}: all count as hits")
     return ""
+
+
+def _names_of(step: Sequence[str]) -> list[str]:
+    """Return the names of a step's event types, each with the other ways in which it is written.
+
+    Examples
+    --------
+    >>> _names_of(["purchase", "order", "Purchase"])
+    ['purchase (also written Purchase)', 'order']
+    """
+    written: dict[str, list[str]] = {}
+    for name in step:
+        written.setdefault(plain(name), []).append(printable(name))
+    return [
+        first + f" (also written {', '.join(others)})" * bool(others)
+        for first, *others in written.values()
+    ]
 
 
 _FIRST_LOGS = np.datetime64("1990-01-01")
@@ -477,8 +512,10 @@ def _toml(found: Guessed, split: Mapping[str, Any], log: Path) -> str:
     if split["strategy"] == "time":
         lines.append("# folds = 4  # the last four windows instead of one")
     lines += ["", "[evaluation]", "k = 12"]
-    if found.hits is not None:
+    if found.hits:
         lines.append(_line("hits", found.hits, found.about_hits))
+    elif found.hits is not None:  # an empty list is refused
+        lines.append(f"# {_line('hits', ['…'], found.about_hits)}")
     elif found.types:
         every = _line("hits", found.types, "all are true items; leave out what is none")
         lines.append(f"# {every}" if len(found.types) == 1 else every)

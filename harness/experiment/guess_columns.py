@@ -15,6 +15,7 @@ from harness.core.errors import UsageError, printable
 from harness.data import times
 from harness.data.conditions import as_number, key
 from harness.data.source import Source
+from harness.data.watched import HITS
 from harness.metrics.inputs.cells import number_text
 
 _STEPS = (
@@ -59,11 +60,11 @@ _DATUM = re.compile(
 """A number or a date, which no column is called."""
 _DATE_LIKE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}")
 _ROWS, _MOST = 1_000, 0.9
-"""Rows that are looked at; the share of times that must fit."""
+"""Rows that are looked at; the share of times that must fit, and of rows that have a type."""
 _FEW, _FAR = 20, 10
 """Values of which one is a date where a column holds dates; a span that is so much longer."""
-_MANY_ROWS, _LEAST = 100_000, 1e-9
-"""Rows in which returns are looked for; what is more than 0 where numbers are not whole."""
+_MANY_ROWS = 100_000
+"""Rows in which returns are looked for."""
 MOST_TYPES = 20
 """Event types of a column of them."""
 _LATEST = {"epoch_s": 1e11, "epoch_ms": 1e14, "epoch_us": 1e17}
@@ -406,30 +407,34 @@ def _leave_out_no_hits(source: Source, names: Sequence[str], found: Guessed) -> 
         texts = source.first(name, _MANY_ROWS).cast(pl.String).to_frame("text")
         numbers = texts.select(as_number(pl.col("text"), is_text=True)).to_series().drop_nulls()
         lowest = numbers.min()
+        if len(numbers) < texts.filter(pl.col("text") != "").height:
+            continue  # bounds are refused there
+        numbers = numbers.drop_nans()
         if set(numbers.unique()) == {0, 1}:
             flags.append(name)
         elif isinstance(lowest, float) and lowest < 0:
-            least = 1 if (numbers == numbers.round()).all() else _LEAST
             why = f"rows with {printable(name)} of 0 or less, such as returns"
-            found.leave_out(name, {"min": least}, why)
+            found.leave_out(name, HITS, why)
             found.told.append(f"where      {why} ({number_text(lowest)}), are left out")
     shown = " and ".join(map(printable, flags))
     if len(flags) == 1:
         why = f"rows with 0 in {shown}, which says that nothing happened"
-        found.leave_out(flags[0], {"min": 1}, why)
+        found.leave_out(flags[0], HITS, why)
         found.told.append(f"where      {why}, are left out")
     elif flags:
         found.told.append(
-            f"where      {shown} each hold 0 and 1, and every row counts; where = {{ "
-            f"{key(flags[0])} = {{ min = 1 }} }} under [data] would keep those of one of them"
+            f"where      {shown} each hold 0 and 1, and every row counts; {key(flags[0])} = "
+            "{ above = 0, empty = true } in where under [data] leaves out those with 0 there"
         )
 
 
 def _guess_types(source: Source, names: Sequence[str], found: Guessed) -> None:
     kind, value = column_of("kind", names), column_of("value", names)
     if kind is not None:
-        counts = source.first(kind, _ROWS).cast(pl.String).alias(kind).value_counts(sort=True)
-        if 0 < len(counts) <= MOST_TYPES and counts[kind].null_count() == 0:
+        texts = source.first(kind, _ROWS).cast(pl.String).alias(kind)
+        filled = texts.filter(texts != "")
+        counts = filled.value_counts(sort=True)
+        if 0 < len(counts) <= MOST_TYPES and len(filled) >= _MOST * len(texts):
             found.data["kind"], found.types = kind, counts[kind].to_list()
     if value is not None:
         first = source.first(value, _ROWS).cast(pl.String)

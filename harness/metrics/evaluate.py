@@ -62,7 +62,9 @@ def evaluate(
         one with a usual name such as ``prediction`` is an error, any other a warning.
         ``score=False`` says that the order of rows is meant.
     grade : str, optional
-        The column of the truth that holds grades; by default a column of that name.
+        The column of the truth that holds grades; by default a column of that name. Another one
+        that may say that an item is not relevant is an error: a column such as ``quantity`` or
+        ``label`` with 0 or less, or any that holds 0 and 1 alone.
     train : frame or dict, optional
         Training events, for novelty, popularity and serendipity; their items are the candidates
         for coverage and Gini unless `candidates` are given.

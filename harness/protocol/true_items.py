@@ -19,7 +19,8 @@ def require_types(dataset: Dataset, config: EvaluationConfig) -> None:
         if name not in dataset.kinds:
             there = list(dict.fromkeys(dataset.kinds))
             raise UsageError(
-                f'[evaluation] hits: no event is of the type "{name}"; {suggest(name, there)}'
+                f'[evaluation] hits: no event is of the type "{name}"; {suggest(name, there)}; if '
+                "the log has such events, look at [data] where, which leaves rows out"
             )
 
 

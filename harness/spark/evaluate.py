@@ -233,7 +233,6 @@ class _Found:
     sums: Sequence[Sequence[float]]
     counts: Sequence[Int64]
     strangers: beyond.Strangers
-    remarks: Sequence[str]
     listed: pl.DataFrame
 
 
@@ -259,7 +258,6 @@ def _found(both: DataFrame, call: Call) -> _Found:
         [list(chain(*of)) for of in zip(*(part["sums"] for part in told), strict=True)],
         [np.sum(of, axis=0) for of in zip(*(part["counts"] for part in told), strict=True)],
         _strangers([part["strangers"] for part in told]),
-        sorted({text for part in told for text in part["remarks"]}),
         listed,
     )
 
@@ -319,7 +317,7 @@ def _check(found: _Found, listed: Side, true: Side, caller: int) -> None:
     of_items = [
         beyond.of_strangers(role, *ids) for role, ids in found.strangers.items() if ids is not None
     ]
-    for text in (*found.remarks, *remarks(seen), *of_items):
+    for text in (*remarks(seen), *of_items):
         warnings.warn(text, stacklevel=caller)
 
 

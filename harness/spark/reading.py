@@ -28,6 +28,7 @@ from harness.data.parquet_source import ParquetSource
 from harness.data.source import Batch
 from harness.data.table_files import opened
 from harness.data.typed import TypedEvents
+from harness.data.watched import Low
 from harness.spark import remote, users
 from harness.spark.packing import narrow, narrow_times
 from harness.spark.parts import (
@@ -203,7 +204,7 @@ def _summary(
                 reader.rows[number] += facts[_ROWS]
                 reader.left_out[number] += facts[_LEFT_OUT]
                 for column, low in facts[_LOWS].items():
-                    reader.add_low(number, column, *low)
+                    reader.add_low(number, column, Low(*low))
         reader.check(number, table)
     refuse_first(words for _, words in told)
     lows, highs = zip(*(facts[_SPAN] for facts in found), strict=True)

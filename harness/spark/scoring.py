@@ -6,7 +6,6 @@ What it returns is text and numbers: counts, and sums that the driver adds up ex
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from io import BytesIO
@@ -73,7 +72,6 @@ class Scored:
     listings: Sequence[Int64]
     """How often each item is listed, at each of the cut-offs of `Call.cuts`."""
     strangers: beyond.Strangers
-    remarks: Sequence[str]
 
     def told(self) -> dict[str, Any]:
         """Return what the driver is told: counts, and sums by their partials."""
@@ -86,7 +84,6 @@ class Scored:
             "sums": [partials(values).tolist() for values in self.values.values()],
             "counts": [counts.tolist() for counts in self.counts.values()],
             "strangers": self.strangers,
-            "remarks": self.remarks,
         }
 
     def listed(self) -> list[pl.DataFrame]:
@@ -138,9 +135,7 @@ class Call:
     def scored(self, listed: pl.DataFrame, true: pl.DataFrame) -> Scored:
         """Return what whole users score."""
         tables = self.listed.table(listed), self.true.table(true)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            check_grades(tables[1])
+        check_grades(tables[1])
         asked = self.asked
         rows = read_rows(*tables, asked)
         catalogue, strangers = beyond.read(self.items.given(), rows.coders, asked)
@@ -158,7 +153,6 @@ class Call:
             counts,
             [listings(_block(rows.lists.items, judgments, k)) for k in self.cuts],
             strangers,
-            [str(warning.message) for warning in caught],
         )
 
 

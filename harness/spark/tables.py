@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from harness.core.column_names import has_role, order_of
 from harness.core.errors import DataError, UsageError
 from harness.metrics.inputs.frame import Table, accept, two_columns
-from harness.metrics.inputs.order import is_like_grades, order_of
 from harness.spark.failures import spark_errors
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Side:
             columns[names["number"]] = f"{role} number"
         elif role == "truth" and not self.table.wide:
             others = [name for name in self.empty.columns if name not in columns]
-            may_grade = [n for n in others if is_like_grades(n) and _is_number(self.empty[n])]
+            may_grade = [n for n in others if has_role(n, ("grade",)) and _is_number(self.empty[n])]
             columns |= {name: f"{role} {name}" for name in may_grade}
         return Sent(role, names, self.table.meaning, columns)
 

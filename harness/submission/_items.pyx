@@ -426,6 +426,7 @@ cdef int note_unknown(
     cdef uint64_t meant
     cdef int32_t place
     cdef int fault
+    cdef bint is_mended = False
     if known.complete and is_another(buffer, start, stop, known, memo):
         wrong = 1 << faults.UNKNOWN_ITEM
     else:
@@ -434,12 +435,14 @@ cdef int note_unknown(
             strangers.add(words.keys[word], words.others[word], start, stop)
         else:
             wrong, meant = memo.marks[place], memo.meant[place]
+            is_mended = memo.is_mended[place] or wrong & 1 << faults.SEPARATOR
             # In one list with the item that it looks like, it may be another.
             if meant != 0 and words.slots[slot_of(words, meant, mask)] >= 0:
-                wrong = 1 << faults.ALIKE
+                wrong, is_mended = 1 << faults.ALIKE, False
     for fault in range(faults.UNKNOWN_ITEM, faults.COUNT):
         if wrong & 1 << fault:
             noted = tally.note_once(fault, noted, line, start, stop)
+            tally._mended[fault] += is_mended
     return noted
 
 

@@ -51,7 +51,7 @@ cdef class Memo:
     cdef const uint64_t[::1] meant  # keys of known items, beside which a token is another one; or 0
     cdef const uint8_t[::1] is_mended, texts
     cdef const int64_t[::1] starts, stops  # of what a token is mended to
-    cdef readonly Py_ssize_t longest  # bytes of these
+    cdef readonly Py_ssize_t growth  # by so many bytes, at most, is that longer than the token
     cdef bint forms_are_known
 
 
@@ -72,6 +72,8 @@ cdef inline bint is_another(
     cdef bint digits = kinds == DIGIT, cased
     if kinds & (POINT | DRESS | BEYOND) or (length <= LONGEST_WORD and not kinds & DIGIT):
         return False
+    if is_exponent(buffer, start, stop):
+        return False
     if ids.digits and (not digits or (ids.width > 0 and length != ids.width)):
         return False
     if ids.size == 0 or ids.exact:
@@ -88,6 +90,11 @@ cdef inline bint is_another(
     elif ids.length > 0 or not cased:
         return True
     return memo.forms_are_known and not has_form(buffer, start, stop, digits, ids, memo)
+
+
+cdef inline bint is_exponent(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop) except -1 nogil:
+    """Return whether an id may be an exponent without a point or a plus, such as 1e5."""
+    return 3 <= stop - start <= 4 and buffer[start + 1] | 32 == 101 and 48 < buffer[start] <= 57
 
 
 cdef inline bint has_form(

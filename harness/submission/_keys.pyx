@@ -69,6 +69,8 @@ cdef class Memo:
     is_mended : uint8 array
         Whether each is to be written as follows.
     texts, starts, stops : uint8 and int64 arrays
+    growth : int
+        How many bytes longer than its token any of these is, at most.
     forms : uint64 array, (a power of two, 2), optional
         Keys of the forms of all known ids, if none of these is an exponent.
     """
@@ -82,6 +84,7 @@ cdef class Memo:
         const uint8_t[::1] texts,
         const int64_t[::1] starts,
         const int64_t[::1] stops,
+        Py_ssize_t growth=0,
         forms=None,
     ):
         self.rows, self.table = rows, rows
@@ -91,19 +94,21 @@ cdef class Memo:
         require_table(self.forms)
         self.marks, self.meant, self.is_mended = marks, meant, is_mended
         self.texts, self.starts, self.stops = texts, starts, stops
-        self.longest = np.subtract(stops, starts).max(initial=0)
+        self.growth = growth
 
     def __len__(self):
         return self.marks.shape[0]
 
     @classmethod
-    def nothing(cls):
+    def nothing(cls, forms=None):
         """Return a memo without tokens."""
         rows, numbers = np.zeros((1 << 12, 2), np.uint64), np.zeros(0, np.int64)
         letters = np.zeros(0, np.uint8)
-        return cls(rows, numbers, numbers.view(np.uint64), letters, letters, numbers, numbers)
+        return cls(
+            rows, numbers, numbers.view(np.uint64), letters, letters, numbers, numbers, forms=forms
+        )
 
-    def more(self, rows, marks, meant, is_mended, texts, starts, stops, forms):
+    def more(self, rows, marks, meant, is_mended, texts, starts, stops, growth, forms):
         """Return the same with more tokens, whose texts come behind those of the others."""
         cdef Py_ssize_t size = self.texts.shape[0]
         return Memo(
@@ -114,6 +119,7 @@ cdef class Memo:
             np.concatenate((self.texts, texts)),
             np.concatenate((self.starts, np.add(starts, size))),
             np.concatenate((self.stops, np.add(stops, size))),
+            max(self.growth, growth),
             forms,
         )
 
@@ -219,6 +225,7 @@ def looks(
                 kinds &= ~DRESS  # a form leaves out what stands around an id
             if kinds & (POINT | DRESS | BEYOND):
                 odd |= not keeps_a_letter(buffer, start, stop)
+            odd |= is_exponent(buffer, start, stop)
     return digits, width, all_kinds & LOWER != 0, all_kinds & UPPER != 0, zeros, odd
 
 

@@ -1,7 +1,8 @@
 """What an id is that is not known: a damaged one, one that looks like a known one, or another.
 
-The compiled scan tells known ids from others. Each distinct other token is diagnosed here, once.
-`validate`, ``--fix`` and the messages all use the same diagnosis.
+The compiled scan tells known ids from others. These are diagnosed here: each distinct one of a
+block once, and of items those of earlier blocks not again, as long as they are kept. `validate`,
+``--fix`` and the messages all use the same diagnosis.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ _MOST_KEPT = 1 << 19
 _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 _OPENERS = {b")": b"(", b"]": b"[", b"}": b"{"}
 _DRESS = b"[](){}'\""
-_NUMPY = re.compile(rb"np\.[^(]*\(['\"]*(.*?)['\"]*\)", re.DOTALL)
-_EXPONENT = re.compile(rb"[0-9]+(?:[.,][0-9]*)?[eE]\+[0-9]+")
+_NUMPY = re.compile(rb"np\.[^(]*\((.*)\)", re.DOTALL)
+_EXPONENT = re.compile(rb"[0-9]+(?:[.,][0-9]*)?[eE]\+?[0-9]+")
 _WHOLE = re.compile(rb"([0-9]+)(\.0+)?")
 # No-break space, U+2000 to U+200F, and U+3000, beside those of ASCII.
 _SEPARATOR = re.compile(rb"[,;|\t \n\r]|\xc2\xa0|\xe2\x80[\x80-\x8f]|\xe3\x80\x80")
@@ -102,16 +103,16 @@ def _undressed(token: bytes) -> tuple[bytes, int]:
     """
     bare = token.lstrip(_DRESS)
     marks = 1 << faults.BRACKETS if len(bare) < len(token) else 0
-    stop = len(bare)
+    stop, opened = len(bare), {end: bare.find(start) for end, start in _OPENERS.items()}
     while stop > 0 and (last := bare[stop - 1 : stop]) in _DRESS + b",;":
-        if last in _OPENERS and _OPENERS[last] in bare[: stop - 1]:
+        if 0 <= opened.get(last, -1) < stop - 1:
             break
         marks |= 1 << (faults.SEPARATOR if last in b",;" else faults.BRACKETS)
         stop -= 1
     bare = bare[:stop]
     numpy = _NUMPY.fullmatch(bare)
     if numpy is not None:
-        bare, marks = numpy[1], 1 << faults.BRACKETS
+        bare, marks = numpy[1].strip(b"'\""), 1 << faults.BRACKETS
     # The commas of a list that Python printed are no fault of their own.
     return bare, 1 << faults.BRACKETS if marks & 1 << faults.BRACKETS else marks
 
@@ -161,7 +162,7 @@ class Diagnosis:
     Attributes
     ----------
     memo : Memo
-        What tokens are that were met, for the compiled scan.
+        For the compiled scan: the forms of known ids, and of items what tokens are that were met.
     """
 
     def __init__(self, known: Known, *, of_users: bool, joined: bool) -> None:
@@ -174,7 +175,8 @@ class Diagnosis:
     def learn(self, block: Block, keys: UInt64, spans: Int64, memo: Memo) -> Memo:
         """Return a memo with more tokens, which stand at `spans` of a block."""
         _, first = np.unique(KeyTable().codes(keys), return_index=True)
-        found = self.of(block.texts(*spans[first].T))
+        tokens = block.texts(*spans[first].T)
+        found = self.of(tokens)
         changed = found.marks & ~(1 << faults.BRACKETS | 1 << faults.SEPARATOR) != 0
         table = KeyTable(memo.rows.copy(), len(memo))
         table.codes(keys[first])
@@ -183,9 +185,13 @@ class Diagnosis:
             own = (found.codes >= 0) & changed
             texts = packed(list(compress(found.known, own)))
             meant[own] = fields.keys(*texts, self.known.secret)[:, 0]
-        is_mended = np.array([text is not None for text in found.mended], np.uint8)
-        texts = packed([text or b"" for text in found.mended])
-        more = memo.more(table.rows, found.marks, meant, is_mended, *texts, self._forms)
+        pairs = zip(found.mended, tokens, strict=True)
+        mended = [None if text == token else text for text, token in pairs]
+        is_mended = np.array([text is not None for text in mended], np.uint8)
+        buffer, *places = packed([text or b"" for text in mended])
+        growth = int((places[1] - places[0] - (spans[first, 1] - spans[first, 0])).max(initial=0))
+        written = is_mended, buffer, *places, growth
+        more = memo.more(table.rows, found.marks, meant, *written, self._forms)
         with self._lock:
             if len(more) <= _MOST_KEPT:
                 self.memo = more
@@ -230,7 +236,7 @@ class Diagnosis:
         ids = _texts_of(self.known)
         meanings = Meanings(ids.filter(~but[self.known.codes(*packed(ids))]))
         found = np.zeros(len(tokens), np.bool_)
-        texts = _series([_text(token) for token in tokens])
+        texts = _series([_text(_undressed(token)[0] or token) for token in tokens])
         found[meanings.of(texts, joined=self._joined)[AT].to_numpy()] = True
         return found
 
@@ -308,6 +314,8 @@ class Diagnosis:
                 self._meanings = Meanings(_texts_of(self.known))
                 forms = self._meanings.forms
                 self._forms = None if forms is None else self.known.more(forms).table
+                if self._of_users:
+                    self.memo = Memo.nothing(self._forms)
             return self._meanings
 
 

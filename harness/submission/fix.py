@@ -23,6 +23,7 @@ from harness.delimited.blocks import Block, Reader
 from harness.delimited.stream import Refused, is_parquet, opened
 from harness.submission import _fix, header
 from harness.submission._keys import Strangers
+from harness.submission._scan import USER
 from harness.submission.columns import users_and_items
 from harness.submission.expected import Against, columns
 from harness.submission.findings import Findings
@@ -210,11 +211,12 @@ def mended(block: Block, form: Form, between: str, expected: Expected, renamed: 
     n, memo = len(scanned.users), scanned.memo
     names, name_spans = _names(scanned, renamed)
     begins, spans = np.empty(n + 1, np.int64), np.zeros((n, 2), np.int64)
+    # What is written for an id is longer by what damage took away; an item has a byte or more.
+    lengths = scanned.stops[:, USER] - scanned.starts[:, USER]
+    renamed_by = int((name_spans[:, 1] - name_spans[:, 0] - lengths).max(initial=0))
     while True:
-        # A mended id is longer by its zeros at most, or a known one; an item has a byte or more.
-        longest = int((name_spans[:, 1] - name_spans[:, 0]).max(initial=0))
-        zeros = max(users.width, items.width, 1, memo.longest, longest)
-        out, strangers = np.empty((size + 4) * (zeros + 3) + PAD, np.uint8), Strangers()
+        growth = max(memo.growth, renamed_by)
+        out, strangers = np.empty((size + 4) * (growth + 4) + PAD, np.uint8), Strangers()
         length = _fix.mend(
             buffer, size, block.separator, form.between_in(block), block.end, form.width,
             ord(between), scanned.starts, scanned.stops, scanned.users, users.exact, names,

@@ -14,7 +14,7 @@ from harness.delimited.tally import EXAMPLES
 from harness.submission import faults
 from harness.submission._scan import LIST, STRANGER, USER
 from harness.submission.admitted import Admitted
-from harness.submission.diagnose import SEVERAL, Diagnoses, Diagnosis
+from harness.submission.diagnose import SEVERAL, Diagnosis
 from harness.submission.expected import Against
 from harness.submission.findings import MOST_BYTES, Finding, Findings, Place, shown
 from harness.submission.format import Format, Separators
@@ -193,6 +193,9 @@ class Gathering:
                     where = scanned.places_of_items(examples)
                     self._items.setdefault(OF_FAULT[fault], []).extend(scanned.texts(examples))
                 self._findings.add(OF_FAULT[fault], int(found.tally.counts[fault]), where, lines)
+                if fault in _OF_ITEMS:
+                    finding = self._findings.found[OF_FAULT[fault]]
+                    finding.mended = (finding.mended or 0) + int(found.tally.mended[fault])
         if not self._stranger and (found.users == STRANGER).any():
             row = int((found.users == STRANGER).argmax())
             span = int(found.starts[row, USER]), int(found.stops[row, USER])
@@ -304,9 +307,10 @@ class Gathering:
         users.known[known["code"]] = True
         self._evaluated += int(np.count_nonzero(self._is_evaluated[known["code"]]))
         # Two damaged ids of one user stay: either may be another user's.
-        ids, first = np.unique(known[["code", "key"]], return_index=True)
+        _, first = np.unique(known["key"], return_index=True)
+        ids = known[first]
         renamed = np.bincount(ids["code"], minlength=len(there)) == 1
-        renamed[ids["code"][~known["certain"][first]]] = False
+        renamed[ids["code"][~ids["certain"]]] = False
         return _Judged(damaged, rows[~is_damaged], renamed, len(ids))
 
     def _note_look_alikes(self, judged: _Judged, cells: Cells) -> None:
@@ -351,9 +355,7 @@ class Gathering:
         for code, texts in self._items.items():
             finding, diagnosis = self._findings.found[code], self.expected.of_items
             bare = [text.strip(b" \t\r") for text in texts[:EXAMPLES]]
-            found = _name(finding, bare, diagnosis)
-            if bool((~found.certain & (found.codes != -1)).all()):
-                finding.mended = 0
+            _name(finding, bare, diagnosis)
 
 
 class _Judged(NamedTuple):
@@ -375,15 +377,14 @@ class _Judged(NamedTuple):
     ids: int
 
 
-def _name(finding: Finding, texts: list[bytes], diagnosis: Diagnosis) -> Diagnoses:
-    """Name the known ids that the first of a kind of fault mean; return what these are."""
+def _name(finding: Finding, texts: list[bytes], diagnosis: Diagnosis) -> None:
+    """Name the known ids that the first of a kind of fault mean."""
     found = diagnosis.of(texts)
     finding.places = [
         replace(place, known=shown(known)) if known else place
         for place, known in zip(finding.places, found.known, strict=True)
     ]
     finding.others = int(found.others[0])
-    return found
 
 
 def _named(texts: Iterable[str | bytes]) -> list[Place]:

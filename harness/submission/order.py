@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.core.arrays import Int32
-from harness.core.column_names import is_called, is_index
+from harness.core.column_names import is_called, is_index, order_of
 from harness.core.errors import DataError
 from harness.delimited import fields
 from harness.delimited._bytes import behind_last, find_byte
@@ -139,8 +139,6 @@ def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
 
 def _likely_first(columns: Sequence[str]) -> list[str]:
     """Return columns, first those that are called as what orders rows is: ``est`` before others."""
-    from harness.metrics.inputs.order import order_of  # it takes Polars
-
     return sorted(columns, key=lambda name: order_of(name) is None)
 
 

@@ -200,7 +200,8 @@ def _problem(
     }
     columns = {} if wanted is None else {"user": shown(wanted.user), "items": shown(wanted.items)}
     part = ""
-    if finding.mended is not None and 0 < finding.mended < finding.count:
+    fixed = mends and rule.fixed and not (rule.of_lists and rows) and finding.mended != 0
+    if fixed and finding.mended is not None and finding.mended < finding.count:
         part = f" (--fix mends {finding.mended:,} of {finding.count:,})"
     return Problem(
         code,
@@ -215,7 +216,7 @@ def _problem(
         rule.says.format(**words) + _meant(first, finding.others),
         rule.hint.format(**words) + part,
         tuple(finding.places),
-        mends and rule.fixed and not (rule.of_lists and rows) and finding.mended != 0,
+        fixed,
     )
 
 

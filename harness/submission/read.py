@@ -21,6 +21,7 @@ from harness.data.text_source import TextSource
 from harness.delimited.stream import Refused, opened
 from harness.metrics.inputs.cells import number_text
 from harness.metrics.inputs.frame import Table, accept
+from harness.metrics.inputs.order import doubtful_grade
 from harness.submission import json_lists
 from harness.submission.columns import users_and_items
 from harness.submission.expected import unreadable
@@ -222,11 +223,8 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
     others = [name for name in frame.columns if name not in ids and not _never_grades(name)]
     usual = "grade" if "grade" in others else None
     for name in others:
-        numbers = _as_numbers(frame[name])
-        lowest = numbers.min()
-        flags = set(numbers.unique()) == {0, 1} and usual is None  # whatever it is called
-        doubt = name != usual and (flags or has_role(name, ("grade",)))
-        if isinstance(lowest, float) and lowest <= 0 and doubt:
+        lowest = None if name == usual else doubtful_grade(frame[name], flags=usual is None)
+        if lowest is not None:
             instead = "count every row with --grade-column none"
             instead = instead if usual is None else 'take "grade" with --grade-column grade'
             raise DataError(
@@ -239,15 +237,6 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
 
 def _never_grades(name: str) -> bool:
     return is_index(name) or plain(name) == "usage"
-
-
-def _as_numbers(column: pl.Series) -> pl.Series:
-    """Return the numbers of a column, true and false as 1 and 0; nothing else."""
-    if column.dtype == pl.String:
-        column = column.str.strip_chars().replace(BOOLEANS).str.replace(",", ".", literal=True)
-    elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
-        return pl.Series(dtype=pl.Float64)
-    return column.cast(pl.Float64, strict=False).fill_nan(None).drop_nulls()
 
 
 def _frame(path: Path) -> tuple[pl.DataFrame, Callable[[int], str]]:

@@ -270,10 +270,9 @@ def _look_alikes(
     _, first, which = np.unique(
         KeyTable().codes(keys[lines]), return_index=True, return_inverse=True
     )
-    texts = block.texts(starts[lines], stops[lines])
-    bare = [text.strip(b" \t\r") for text in texts]
-    tokens = [bare[row] for row in first]
-    padded = np.array([len(a) < len(b) for a, b in zip(bare, texts, strict=True)], np.bool_)
+    texts = block.texts(starts[lines[first]], stops[lines[first]])
+    tokens = [text.strip(b" \t\r") for text in texts]
+    padded = stops[lines] - starts[lines] > np.array(list(map(len, tokens)))[which]
     found = diagnosis.of(tokens)
     alike = (found.marks != 0)[which]
     other = faults.UNKNOWN_ID if diagnosis.known.complete else faults.PADDED_ID * padded

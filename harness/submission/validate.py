@@ -228,7 +228,7 @@ def _refuse_models(
 def _checked_as(wanted: Format, against: Against) -> str:
     """Return as what a submission is read, and against which ids."""
     items = against.items_of(wanted)
-    longest = "" if wanted.k is None else f", up to {counted(wanted.k, 'item')}"
+    longest = " of any length" if wanted.k is None else f", up to {counted(wanted.k, 'item')}"
     shape = "a row an item" if wanted.long else f"lists{longest}"
     if wanted.long and wanted.order:
         end = "highest" if wanted.descending else "lowest"

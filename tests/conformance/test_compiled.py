@@ -189,7 +189,7 @@ UNENDED = padded(b"ann,a b"), 7, 44, 10, 1, int32(0, 1), PLACES, PLACES.copy(), 
         lambda: _bytes.keys(TEXT, np.array([-1]), np.array([3]), SECRET, KEYS),
         lambda: _bytes.keys(TEXT, np.array([0]), np.array([9]), SECRET, KEYS),
         lambda: _items.put(int32(3), np.array([1]), int32(7), *LISTS),
-        lambda: _lines.plain(TEXT, 8, 44, True, 99, np.zeros(3, np.uint8), LINE, LINE, LINE),
+        lambda: _lines.plain(TEXT, 8, 44, True, -1, True, 99, np.zeros(3, np.uint8), *[LINE] * 3),
         lambda: _lines.mark(TEXT.copy(), len(TEXT), b"::"),
     ],
 )

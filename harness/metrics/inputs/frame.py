@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Int64
-from harness.core.column_names import is_called, plain
+from harness.core.column_names import has_role, is_called, order_of
 from harness.core.errors import DataError, UsageError, row_text, suggest
 from harness.metrics.inputs.cells import (
     MISMATCH,
@@ -39,7 +39,6 @@ _FRAMES = "a pandas, Polars or Arrow frame"
 
 ROWS = (np.ndarray, list, tuple)
 """What holds one list a row."""
-_NUMBERS = ("rank", "score", "grade", "usage")
 _LISTS = ("List", "Array")
 _PART = 1 << 18
 """Rows that are converted at a time."""
@@ -302,7 +301,8 @@ def _refuse_index(given: Any, role: str) -> None:
         n for n in levels if isinstance(n, str) and n not in getattr(given, "columns", levels)
     ]
     for name in unread:
-        if is_called(name, "user", "item", "list") or plain(name) in _NUMBERS:
+        is_number = order_of(name) or has_role(name, ("grade",)) or name.lower() == "usage"
+        if is_number or is_called(name, "user", "item", "list"):
             raise DataError(
                 f'{role}: its index has "{name}", and an index is not read: give '
                 "frame.reset_index(), or without it frame.reset_index(drop=True)"

@@ -2,63 +2,26 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterator
 from numbers import Number
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from harness.core.column_names import divides, is_called
+from harness.core.column_names import divides, has_role, is_called, order_of
 from harness.core.errors import UsageError, printable
-from harness.metrics.inputs.cells import missing
+from harness.data.conditions import BOOLEANS
+from harness.metrics.inputs.cells import missing, number_text
 from harness.metrics.inputs.frame import Table, as_polars, type_of
 
 if TYPE_CHECKING:
     from harness.metrics.inputs.frame import Column, Frame
 
-RANK_NAMES: Final = frozenset({"rank", "ranks", "ranking"})
-SCORE_NAMES: Final = frozenset(
-    {
-        *("score", "scores", "yscore", "predscore", "predictedscore", "predictionscore"),
-        *("prediction", "predictions", "predicted", "pred", "preds", "ypred", "yhat"),
-        *("rating", "ratings", "predrating", "predictedrating", "estimatedrating"),
-        *("est", "estimate", "estimated", "prob", "probs", "proba", "probability", "probabilities"),
-        *("relevance", "weight", "weights"),
-    }
-)
-"""What people call the numbers that order a user's rows, in small letters and digits alone."""
-GRADE_NAMES: Final = frozenset(
-    {
-        *("relevance", "relevances", "relevant", "isrelevant", "rel", "label", "labels", "target"),
-        *("grades", "gain", "gains", "rating", "ratings", "score", "scores", "ytrue", "y"),
-    }
-)
-"""What people call the numbers of a truth that say which of its items are relevant."""
-
 CALLER = 4
 """How far up the person's own line is, for warnings."""
 _NAMED = 5
 """How many columns a message names; a table of features may have hundreds."""
-
-
-def order_of(name: object) -> str | None:
-    """Return what a column of numbers of this name is taken to hold: ``rank``, ``score`` or None.
-
-    Examples
-    --------
-    >>> [order_of(name) for name in ("Pred_Score", "RANK", "price")]
-    ['score', 'rank', None]
-    """
-    plain = _plain(name)
-    if plain in RANK_NAMES:
-        return "rank"
-    return "score" if plain in SCORE_NAMES else None
-
-
-def _plain(name: object) -> str:
-    return re.sub(r"[\W_]", "", name).casefold() if isinstance(name, str) else ""
 
 
 def check_order(table: Table) -> None:
@@ -67,7 +30,7 @@ def check_order(table: Table) -> None:
     Raises
     ------
     UsageError
-        A column of numbers with one of `RANK_NAMES` or `SCORE_NAMES`, as `order_of` reads them.
+        A column of numbers that `order_of` takes for ranks or scores.
     """
     if table.frame is None or table.wide or "number" in table.names:
         return
@@ -140,27 +103,62 @@ def _called(frame: Frame, table: Table, *roles: str) -> list[str]:
 
 
 def check_grades(table: Table) -> None:
-    """Warn of zeros that nobody named, in a truth's column of `GRADE_NAMES`: such rows count."""
+    """Refuse numbers of a truth that may be grades, and that nobody named.
+
+    Raises
+    ------
+    UsageError
+        A further column as `doubtful_grade` tells it.
+    """
     if table.frame is None or table.wide or "number" in table.names:
         return
+    used = table.names.values()
     for name in table.frame.columns:
         column = table.frame.get_column(name)
         numeric = column.dtype.is_numeric()
-        may_grade = name not in table.names.values() and is_like_grades(name)
-        if not may_grade or not (numeric or type_of(column) == "Boolean"):
+        may_grade = numeric or type_of(column) in ("Boolean", "String")
+        if name in used or not isinstance(name, str) or not may_grade:
             continue
-        if (column == 0 if numeric else ~column).any():
-            warnings.warn(
-                f"{table.role}: column {_quoted(name)} holds zeros, but every row counts as a true "
-                f"item; where 0 says that it is none, name it: grade={_quoted(name)}"
-                + ("" if numeric else " (it holds no numbers: make it 0 and 1)"),
-                stacklevel=CALLER,
+        lowest = doubtful_grade(as_polars(table.frame.select(name), table.role)[name])
+        if lowest is not None:
+            raise UsageError(
+                f"{table.role}: column {_quoted(name)} holds {number_text(lowest)}, which may say "
+                "that an item is not relevant; leave such rows out, or name it, as in "
+                f"grade={_quoted(name)} ({'' if numeric else 'make it numbers first; '}from 0, and "
+                "items of 0 are not true); where every row is a true item, drop the column"
             )
 
 
-def is_like_grades(name: object) -> bool:
-    """Return whether a column of this name may say which items of a truth are relevant."""
-    return _plain(name) in GRADE_NAMES
+def doubtful_grade(column: pl.Series, *, flags: bool = True) -> float | None:
+    """Return the lowest number of a truth's column, if it may say that an item is not relevant.
+
+    That is 0 or less in a column that is called as one of grades is, or that holds 0 and 1 alone.
+
+    Parameters
+    ----------
+    flags : bool
+        Whether 0 and 1 alone tell, whatever the column is called.
+
+    Examples
+    --------
+    >>> doubtful_grade(pl.Series("quantity", [1, -2])), doubtful_grade(pl.Series("price", [0, 5]))
+    (-2.0, None)
+    """
+    numbers = _as_numbers(column)
+    lowest = numbers.min()
+    if not isinstance(lowest, float) or lowest > 0:
+        return None
+    doubt = has_role(column.name, ("grade",)) or (flags and set(numbers.unique()) == {0, 1})
+    return lowest if doubt else None
+
+
+def _as_numbers(column: pl.Series) -> pl.Series:
+    """Return the numbers of a column, true and false as 1 and 0; nothing else."""
+    if column.dtype == pl.String:
+        column = column.str.strip_chars().replace(BOOLEANS).str.replace(",", ".", literal=True)
+    elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+        return pl.Series(dtype=pl.Float64)
+    return column.cast(pl.Float64, strict=False).fill_nan(None).drop_nulls()
 
 
 def _columns(names: list[str]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from harness.core.alike import Meanings
 from harness.core.arrays import Int32
 from harness.core.errors import DataError, UsageError, counted
 from harness.metrics import Judgments, Metric
@@ -100,9 +101,16 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of lists and truth in arrays, and what was seen of them."""
+    """The rows of lists and truth in arrays, and what was seen of them.
+
+    Attributes
+    ----------
+    true_items : int
+        How many of the coder's items, the first ones, are in the truth.
+    """
 
     coders: Coders
+    true_items: int
     lists: Lists
     judgments: Judgments
     seen: Seen
@@ -164,7 +172,7 @@ def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> R
     refuse_written_lists(listed.role, rows.listed_texts)
     # An id that both sides write alike is no list, or a list that both write alike.
     refuse_written_lists(true.role, rows.true_texts)
-    for remark in remarks(rows.seen):
+    for remark in (*remarks(rows.seen), *_look_alikes(rows)):
         warnings.warn(remark, stacklevel=CALLER - 1)
     catalogue, strangers = beyond.read(given, rows.coders, asked)
     for role, ids in strangers.items():
@@ -209,7 +217,7 @@ def read_rows(listed: Table, true: Table, asked: tuple[Metric, ...], whole: bool
     )
     of_lists = texts_of(listed, with_list + found.outside_users, every[true_items:], every)
     of_truth = texts_of(true, users, every[:true_items], every)
-    return Rows(coders, found, judgments, seen, of_lists, of_truth)
+    return Rows(coders, true_items, found, judgments, seen, of_lists, of_truth)
 
 
 def _refuse_names_of_no_frame(given: Given) -> None:
@@ -279,6 +287,21 @@ def remarks(seen: Seen) -> list[str]:
             f"here, {shown(seen.examples['item'])} there; are the ids written alike?"
         )
     return found
+
+
+def _look_alikes(rows: Rows) -> Iterator[str]:
+    """Yield a remark on recommended items that are no true ones and look like one that is."""
+    ids, true = rows.coders.items.ids, rows.true_items
+    if ids.dtype != pl.String or not 0 < true < len(ids) or not rows.seen.known_items:
+        return
+    alike = Meanings(ids.head(true)).of(strangers := ids.slice(true))
+    if len(alike) > 0:
+        place, meant, _ = alike.row(0)
+        yield (
+            f"{counted(len(alike), 'recommended item')} in no truth, but like one that is, such as "
+            f"{shown(strangers[place])} here, {shown(meant)} there: write ids alike where these "
+            "are the same"
+        )
 
 
 def report_of(seen: Seen, order: str) -> dict[str, str | int]:

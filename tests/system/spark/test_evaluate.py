@@ -200,9 +200,9 @@ def test_frames_of_other_libraries(spark: Any) -> None:
         evaluate(pl.DataFrame(LISTS), frame(spark, TRUTH), "MRR")  # type: ignore[arg-type,unused-ignore]
 
 
-def test_zeros_that_nobody_named(spark: Any) -> None:
+def test_grades_that_nobody_named(spark: Any) -> None:
     truth = {"user": ["ann", "bob"], "item": ["a", "c"], "label": [0, 1]}
-    with pytest.warns(UserWarning, match='truth: column "label" holds zeros'):
+    with refusal(UsageError, 'truth: column "label" holds 0', 'grade="label"'):
         evaluate(frame(spark, LISTS), frame(spark, truth), "MRR")
 
 

@@ -78,7 +78,7 @@ def test_a_missing_table_and_column_are_named(tmp_path: Path, kind: str) -> None
     name = write(tmp_path, kind, "CREATE VIEW seen AS SELECT * FROM log")
     for events, keys, words in (
         (f"{name}::logs", {}, [f'{name}: no table "logs"; the database has: log, seen', '"log"?']),
-        (f"{name}::zzz", {}, [f'{name}: no table "zzz"', f'name one: "{name}::log"']),
+        (f"{name}::zzz", {}, [f'{name}: no table "zzz"', f'{name}::log"']),
         (name, {}, [f"{name}: which table is not said; the database has: log, seen"]),
         (f"{name}::log", {"user": "usr"},
          [f'{name}::log: no column "usr"; the table has: user, item, time', 'mean "user"?']),

@@ -2,6 +2,7 @@
 
 import gzip
 import sqlite3
+import tomllib
 from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -54,6 +55,8 @@ def test_rows_that_are_left_out_are_counted(tmp_path: Path, events: str) -> None
         ({"event": {"not": ["view", "x"]}}, ["b", "a"], "event is not view or x"),
         ({"stars": {"min": 0, "max": 1}}, ["a", "a"], "0 <= stars <= 1"),
         ({"stars": {"max": 0.5}, "event": ["cart"]}, ["a"], "event = cart, stars <= 0.5"),
+        ({"stars": {"above": 0, "max": 4.5}}, ["a", "b"], "0 < stars <= 4.5"),
+        ({"stars": {"above": 0}}, ["a", "b"], "stars > 0"),
         ({"time": {"max": date(2020, 1, 2)}}, ["a", "b"], "time <= 2020-01-02"),
         ({"time": {"min": datetime(2020, 1, 2), "max": datetime(2020, 1, 2, 12, tzinfo=UTC)}},
          ["b"], "2020-01-02 <= time <= 2020-01-02 12:00:00"),
@@ -65,18 +68,25 @@ def test_rows_that_are_left_out_are_counted(tmp_path: Path, events: str) -> None
 
 
 @ALL
+@pytest.mark.parametrize("where", [{}, {"stars": {"max": 9, "empty": True}}])
 @pytest.mark.parametrize(
     "row", [",b,2020-01-02,2", "bob,,2020-01-03,3", "cid,d,,4", "d,e,2020-01-05,"]
 )
-def test_hints_on_empty_values_work(tmp_path: Path, row: str, events: str) -> None:
+def test_hints_on_empty_values_work(
+    tmp_path: Path, row: str, where: dict[str, Any], events: str
+) -> None:
     column = ["user", "item", "time", "stars"][row.split(",").index("")]
     log = f"user,item,time,stars\nann,a,2020-01-01,1\n{row}\n"
     keys = {"events": events} | ({"value": "stars"} if column == "stars" else {})
-    with refusal(DataError, f'column "{column}": found an empty value', "leaves such ro"):
-        read(tmp_path, log, **keys)
-    data = read(tmp_path, log, where={column: {"empty": False}}, **keys)
+    words = f'column "{column}": found an empty value', "leaves such ro"
+    with refusal(DataError, *words) as caught:
+        read(tmp_path, log, where=where, **keys)
+    hint = str(caught.value).partition("where = ")[2].partition(" under [data]")[0]
+    cured = tomllib.loads(f"where = {hint}")["where"]
+    assert cured.keys() == where.keys() | {column}
+    data = read(tmp_path, log, where=cured, **keys)
     assert [event[:2] for event in typed(data)] == [("ann", "a")]
-    assert data.notes == (f"{events}: 1 of 2 rows left out (kept: {column} is not empty)",)
+    assert data.notes[0].startswith(f"{events}: 1 of 2 rows left out (kept: ")
 
 
 @ALL
@@ -85,6 +95,27 @@ def test_an_empty_cell_is_none_of_those_that_are_kept(tmp_path: Path, events: st
     data = read(tmp_path, log, where={"user": {"not": "NULL"}}, events=events)
     assert data.user_ids.to_list() == ["ann", "bob"]
     assert len(data.events) == 4
+
+
+@ALL
+@pytest.mark.parametrize(
+    ("where", "kept"),
+    [
+        ({"above": 0, "empty": True}, "1 4.5 None"),
+        ({"max": 1, "empty": True}, "0 1 -2 None"),
+        ({"min": 0, "empty": True, "not": ["1", "1.0"]}, "0 4.5 None"),
+        ({"empty": True, "not": ["1", "1.0"]}, "0 -2 4.5 None"),
+        ({"above": 0}, "1 4.5"),
+    ],
+)
+def test_an_empty_cell_is_kept_where_a_condition_says_so(
+    tmp_path: Path, where: dict[str, Any], kept: str, events: str
+) -> None:
+    stars = [0, 1, None, -2, 4.5]
+    rows = [f"ann,{star},2020-01-01,{'' if star is None else star}\n" for star in stars]
+    log = "user,item,time,stars\n" + "".join(rows)
+    data = read(tmp_path, log, where={"stars": where}, events=events)
+    assert sorted(data.item_ids) == sorted(kept.split())
 
 
 @pytest.mark.parametrize(

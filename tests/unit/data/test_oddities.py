@@ -116,7 +116,8 @@ def test_rows_in_the_order_of_the_file_are_compared_by_value_too(tmp_path: Path)
 
 def bought(column: str, values: str) -> str:
     """Return a log with such values in a further column."""
-    rows = [f"ann,{n},2020-01-0{n},{value}" for n, value in enumerate(values.split(), 1)]
+    cells = values.split(None if " " in values else ",")
+    rows = [f"ann,{n},2020-01-0{n},{value}" for n, value in enumerate(cells, 1)]
     return "".join(f"{row}\n" for row in [f"{HEAD},{column}", *rows])
 
 
@@ -127,33 +128,50 @@ def where_of(hint: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
 @pytest.mark.parametrize(
-    ("column", "values", "told", "least"),
+    ("column", "values", "told", "left_out"),
     [
-        ("Quantity", "2 -6 0.5 -1", "of 4 events 2 have", 0.5),
+        ("Quantity", "2 -6 0.5 -1", "of 4 events 2 have", 2),
         ("is_click", "0 1 1", "of 3 events 1 has", 1),
         ("label", "True False", "of 2 events 1 has", 1),
-        # None is above 0; no number among them; names of other things.
+        ("Quantity", "2,-1,,", "of 4 events 1 has", 1),
+        # None is above 0; texts among the numbers; no number at all; names of other things.
         ("units", "0 0", "of 2 events 2 have", None),
+        ("label", "1 0 x", "of 3 events 1 has", None),
         ("label", "x y", "", None),
         ("price", "0 1", "", None),
     ],
 )
 def test_rows_that_may_be_no_hits_are_noted_with_what_leaves_them_out(
-    tmp_path: Path, form: str, column: str, values: str, told: str, least: float | None
+    tmp_path: Path, form: str, column: str, values: str, told: str, left_out: int | None
 ) -> None:
     log = bought(column, values)
     frame = pl.read_csv(log.encode())
     frame.write_parquet(tmp_path / "log.parquet")
     frame.write_ndjson(tmp_path / "log.jsonl")
     (*_, note) = ("", *notes(tmp_path, log, events=f"log.{form}"))
+    assert bool(note) == bool(told)
     assert note.startswith(f'{told} 0 or less in column "{column}", and each' if told else "")
-    if least is None:
+    if left_out is None:
         assert note.endswith("remove these from the files of the log" if told else "")
         return
-    where = where_of(note)
-    assert where == {column: {"min": least}}
-    (note,) = notes(tmp_path, log, events=f"log.{form}", where=where)
-    assert note.endswith(f"rows left out (kept: {column} >= {least})")
+    (note,) = notes(tmp_path, log, events=f"log.{form}", where=where_of(note))
+    assert note.startswith(f"log.{form}: {left_out} of ")
+    assert note.endswith(f"left out (kept: {column} > 0 unless empty)")
+
+
+def test_event_types_that_the_config_does_not_name_are_noted(tmp_path: Path) -> None:
+    log = bought("event_type", "view cart view")
+    (note,) = notes(tmp_path, log)
+    assert note.startswith('log.csv: column "event_type" holds cart, view, and every row counts')
+    assert "kind = 'event_type' under [data], and hits = ['cart', …] under [evaluation]" in note
+    assert notes(tmp_path, log, kind="event_type") == ()
+    assert notes(tmp_path, bought("event_type", "view view")) == ()
+    small.write(tmp_path, {"later.csv": log})
+    split = {"strategy": "given", "valid": "later.csv"}
+    train = bought("price", "3 3")
+    (note,) = load(small.config(tmp_path, log=train, split=split).layout()).notes
+    assert note.startswith("later.csv: ")
+    assert note.endswith("keep the rows that are hits alone in this file")
 
 
 def test_a_config_that_names_such_a_column_is_taken_at_its_word(tmp_path: Path) -> None:
@@ -167,17 +185,19 @@ def test_a_config_that_names_such_a_column_is_taken_at_its_word(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("train", "cures"),
+    ("train", "held", "cures"),
     [
-        (bought("label", "1 0"), ["leaves such rows out of both", "are not true", "says so"]),
-        (bought("score", "3 3"), ["remove these rows from the file"]),
+        (bought("label", "1 0"), "1 0 1", ["out of both", "are not true", "says so"]),
+        (bought("label", "1 0"), "1,0,", ["out of both", "says so"]),
+        (bought("label", "1 0"), "1 0 x", ["remove these rows from the file"]),
+        (bought("score", "3 3"), "1 0 1", ["remove these rows from the file"]),
     ],
 )
 def test_held_out_rows_that_may_be_no_hits_are_refused(
-    tmp_path: Path, train: str, cures: list[str]
+    tmp_path: Path, train: str, held: str, cures: list[str]
 ) -> None:
     """Each of the hints does what it says."""
-    small.write(tmp_path, {"later.csv": bought("label", "1 0 1")})
+    small.write(tmp_path, {"later.csv": bought("label", held)})
     split = {"strategy": "given", "valid": "later.csv"}
 
     def held_out(**data: Any) -> int:
@@ -191,5 +211,6 @@ def test_held_out_rows_that_may_be_no_hits_are_refused(
     assert len(hints) == len(cures)
     if len(hints) > 1:
         assert held_out(where=where_of(hints[0])) == 2
+        assert held_out(where=where_of(hints[-1])) == 3
+    if len(hints) > 2:
         assert held_out(**tomllib.loads(hints[1].split(", ")[1].partition(" under")[0])) == 3
-        assert held_out(where=where_of(hints[2])) == 3

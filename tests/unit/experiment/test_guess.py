@@ -1,7 +1,9 @@
 """A config for a log of unknown shape: what is guessed, said, written, and what is refused."""
 
 import json
+import sqlite3
 import tomllib
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -85,8 +87,9 @@ def test_how_times_are_written(tmp_path: Path, written: str, expected: str | Non
 def test_dates_of_two_readings_are_told(
     tmp_path: Path, days: list[str], expected: str, other: str
 ) -> None:
-    rows = "".join(f"u{n},i,{day}\n" for n in range(9) for day in days)
-    found = config_of(tmp_path, f"{HEAD}\n{rows}")
+    rows = "".join(f"u{n},i,{day},view\nu{n},i,{day},sale\n" for n in range(9) for day in days)
+    found = config_of(tmp_path, f"{HEAD},event\n{rows}")
+    assert tomllib.loads(found.text)["evaluation"]["hits"] == ["sale"]
     (line,) = (line for line in found.text.splitlines() if line.startswith("time_format"))
     assert (
         line
@@ -97,7 +100,7 @@ def test_dates_of_two_readings_are_told(
         f'"{expected}"; if that is wrong, write time_format = "{other}" in its place, or make the '
         "config anew with --time-format"
     )
-    assert config_of(tmp_path, f"{HEAD}\n{rows}", time_format=other).fault == ""
+    assert config_of(tmp_path, f"{HEAD},event\n{rows}", time_format=other).fault == ""
 
 
 def test_a_later_row_tells_the_order_of_day_and_month(tmp_path: Path) -> None:
@@ -294,6 +297,17 @@ def test_only_the_last_step_of_a_funnel_is_truth(
         assert " truth; [evaluation] hits takes others too" in told
 
 
+def test_a_type_that_is_written_in_two_ways_is_named_once(tmp_path: Path) -> None:
+    """A last line of totals, which has no type, changes nothing."""
+    rows = log(f"{HEAD},event", f"{ROW},view") + "u1,i1,2020-01-30,purchase\n" * 9
+    found = config_of(tmp_path, f"{rows}u2,i1,2020-01-30,Purchase\nTotal,,,\n")
+    values = tomllib.loads(found.text)
+    assert (found.fault, values["evaluation"]["hits"]) == ("", ["purchase", "Purchase"])
+    assert "# only the last step of view → purchase (also written Purchase) is truth" in found.text
+    only = "so only purchase (also written Purchase) is truth; [evaluation] hits takes others too"
+    assert only in "\n".join(found.told)
+
+
 def test_events_that_a_long_gap_cuts_off_are_left_out_and_said(tmp_path: Path) -> None:
     values, told = guessed(tmp_path, log(HEAD) + "u1,i1,2037-01-01\n")
     assert values["data"]["where"] == {"time": {"max": date(2020, 1, 30)}}
@@ -314,13 +328,19 @@ def test_a_season_behind_a_long_gap_is_yours_to_keep_or_leave_out(tmp_path: Path
     assert "right, where = { time = { max = 2021-03-04 } } under [data] says so" in found.fault
 
 
+HITS = {"above": 0, "empty": True}
+
+
 @pytest.mark.parametrize(
     ("column", "values", "where", "left"),
     [
-        ("Quantity", "2 -1 3", {"min": 1}, "such as returns (-1), are left out"),
-        ("weight", "0.5 -0.5 2", {"min": 1e-9}, "such as returns (-0.5), are left out"),
-        ("is_click", "0 1", {"min": 1}, "with 0 in is_click, which says that nothing happened,"),
-        ("label", "True False", {"min": 1}, "with 0 in label, which says"),
+        ("Quantity", "2 -1 3", HITS, "such as returns (-1), are left out"),
+        ("weight", "0.5 -0.5 2", HITS, "such as returns (-0.5), are left out"),
+        ("is_click", "0 1", HITS, "with 0 in is_click, which says that nothing happened,"),
+        ("label", "True False", HITS, "with 0 in label, which says"),
+        # Views have none; a text among them is no number, and bounds would be refused.
+        ("Quantity", "2,-1,", HITS, "note       log.csv: 120 of 360 rows left out"),
+        ("label", "1 0 x", None, 'have 0 or less in column "label", and each counts'),
         # Zeros among other numbers may be ratings that were not given: they are noted.
         ("rating", "0 3 4", None, 'have 0 or less in column "rating", and each counts'),
         ("price", "-1 1", None, ""),
@@ -329,7 +349,7 @@ def test_a_season_behind_a_long_gap_is_yours_to_keep_or_leave_out(tmp_path: Path
 def test_rows_that_a_column_says_to_be_no_hits(
     tmp_path: Path, column: str, values: str, where: dict[str, Any] | None, left: str
 ) -> None:
-    every = values.split()
+    every = values.split(None if " " in values else ",")
     rows = log(f"{HEAD},{column}").splitlines()
     text = "".join(f"{row},{every[n % len(every)]}\n" for n, row in enumerate(rows[1:]))
     config, told = guessed(tmp_path, f"{rows[0]}\n{text}")
@@ -348,7 +368,11 @@ def test_of_several_flags_none_is_chosen(tmp_path: Path) -> None:
 
 def test_a_log_of_what_nobody_took_has_no_truth(tmp_path: Path) -> None:
     found = config_of(tmp_path, log(f"{HEAD},event", f"{ROW},impression"))
-    assert tomllib.loads(found.text)["evaluation"]["hits"] == []
+    assert "hits" not in tomllib.loads(found.text)["evaluation"]
+    assert (
+        '# hits = ["…"]  # name the event types that are truth; impression is no truth'
+        in found.text
+    )
     assert found.fault == "column event: impression is no truth: say with hits which are"
 
 
@@ -390,6 +414,21 @@ def test_the_events_of_a_session_are_rows(tmp_path: Path) -> None:
     assert "rows       the elements of events" in found.told
     data = tomllib.loads(found.text)["data"]
     assert (found.fault, data["rows"], data["item"], data["time"]) == ("", "events", "aid", "ts")
+
+
+def test_the_only_table_of_a_database_is_the_log(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    path = tmp_path / "shop" / "x.sqlite"
+    rows = [line.split(",") for line in log("").splitlines()]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE sold (user, item, time)")
+        connection.executemany("INSERT INTO sold VALUES (?, ?, ?)", rows)
+        connection.commit()
+        found = config_for(path, tmp_path / "new.toml")
+        assert (found.fault, tomllib.loads(found.text)["data"]["events"]) == ("", "x.sqlite::sold")
+        connection.execute("CREATE TABLE users (name)")
+        with refusal(DataError, "the database has: sold, users", f'name one: "{path}::sold"'):
+            config_for(path, tmp_path / "new.toml")
 
 
 def test_letters_of_another_encoding(tmp_path: Path) -> None:

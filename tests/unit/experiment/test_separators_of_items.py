@@ -38,7 +38,7 @@ def checked(**options: Any) -> tuple[set[str], str]:
 
 
 BY: dict[str, Any] = {"solution": "solution.csv"}
-SEMICOLON = "lists, a semicolon between them as "
+SEMICOLON = "lists of any length, a semicolon between them as "
 
 
 def test_it_is_plain_in_the_solution_or_in_the_sample(folder: Path) -> None:

@@ -111,18 +111,35 @@ def test_items_that_are_written_otherwise_are_warned_of(metric: str, given: dict
     assert [warning.filename for warning in caught] == [__file__]
 
 
+@pytest.mark.parametrize(("item", "true"), [("7", "007"), ("A", "a"), ("a\u00a0", "a")])
+def test_single_items_that_look_like_true_ones_are_warned_of(item: str, true: str) -> None:
+    with pytest.warns(UserWarning, match="1 recommended item .*such as .*: write ids alike"):
+        result = evaluate({"ann": [item], "bob": ["y"]}, {"ann": [true], "bob": ["y"]}, "MAP@3")
+    assert result.iloc[0] == 1 / 2
+
+
 @pytest.mark.parametrize(
-    ("column", "values", "hint"),
-    [("relevance", [0, 1], "$"), ("is_relevant", [False, True], r" \(it holds no numbers: ")],
+    ("column", "values", "text"),
+    [
+        ("grades", [0, 1], "holds 0,"),
+        ("Book-Rating", [0, 7], "holds 0,"),
+        ("Quantity", [-2, 1], "holds -2,"),
+        ("is_click", [0, 1], "holds 0,"),
+        ("shown", [0, 1], "holds 0,"),  # 0 and 1 alone, whatever it is called
+        ("label", ["-1", "1"], "(make it numbers first; from 0"),
+        ("is_relevant", [False, True], "(make it numbers first; from 0"),
+    ],
 )
-def test_zeros_that_may_say_that_an_item_is_not_true(
-    column: str, values: list[Any], hint: str
+def test_numbers_that_may_say_that_an_item_is_not_true_are_refused(
+    column: str, values: list[Any], text: str
 ) -> None:
     truth = pl.DataFrame({"user": ["ann", "ann"], "item": ["a", "b"], column: values})
-    with pytest.warns(UserWarning, match=f'grade="{column}"{hint}'):
-        assert evaluate({"ann": ["a", "b"]}, truth, "Precision@2").iloc[0] == 2 / 2
-    graded = truth.cast({column: pl.Int64})
+    with pytest.raises(UsageError, match=f'grade="{column}"') as caught:
+        evaluate({"ann": ["a", "b"]}, truth, "Precision@2")
+    assert text in str(caught.value)
+    graded = truth.cast({column: pl.Int64}).with_columns(pl.col(column).clip(0))
     assert evaluate({"ann": ["a", "b"]}, graded, "Precision@2", grade=column).iloc[0] == 1 / 2
+    assert evaluate({"ann": ["a", "b"]}, truth.drop(column), "Precision@2").iloc[0] == 2 / 2
 
 
 @pytest.mark.parametrize(
@@ -132,7 +149,7 @@ def test_zeros_that_may_say_that_an_item_is_not_true(
         ({"ann": ["b"], "bob": ["c"]}, "MAP@1"),  # hits beyond the cut-off
         ({"ann": [], "bob": []}, "MAP@3"),  # no item is true
         (TRUE.with_columns(relevance=pl.Series([2, 1, 1])), "MAP@3"),  # none is less than true
-        (TRUE.with_columns(price=pl.Series([0, 1, 1])), "MAP@3"),
+        (TRUE.with_columns(price=pl.Series([0, 1, 5])), "MAP@3"),
     ],
 )
 def test_where_all_is_well_nothing_is_said(truth: Any, metric: str) -> None:

@@ -74,6 +74,8 @@ DATA: list[tuple[str, dict[str, Any]]] = [
      {"lists": pd.DataFrame([["ann", "ann", "a"]], columns=["user", "user", "item"])}),
     *((f'recommendations: its index has "{name}"|give frame.reset_index()',
        {"lists": ROWS.assign(rank=[1, 2, 1]).set_index(name)}) for name in ("user", "rank")),
+    *((f'recommendations: its index has "{name}"|give frame.reset_index()',
+       {"lists": ROWS.rename_axis(name)}) for name in ("clicked", "pred_score")),
     # Ids that are missing.
     *((f'recommendations: column "{column}", row 1 (the first is 0): the id is missing; drop',
        {"lists": NUMBERS.assign(**{column: ids}), "truth": NUMBERS})

@@ -49,6 +49,7 @@ def problems(lists: str, solution: str = SOLUTION, **options: Any) -> dict[str, 
         ("0345", "0345.0", "SUB209", 3, "0345.0"),
         ("0345", "'0345", "SUB209", 3, "'0345"),
         ("9007199254740993", "9.0072E+15", "SUB209", 4, "9.0072E+15"),
+        ("0345", "\uff10\uff13\uff14\uff15", "SUB209", 3, "\uff10\uff13\uff14\uff15"),
         ("9007199254740993", "9007199254740993\u00ad", "SUB209", 4, r"9007199254740993\u00ad"),
     ],
 )
@@ -91,6 +92,7 @@ ALL = "user,items\n007,a\nbob44,b\nA1b2,d\na1b2,e\n"
         (("7,a", "07,b", "bob44,c"), "SUB209", 2),
         (("A1b2,a", "A1B2,b", "a1b2,b"), "SUB215", 1),
         (("A1b2,a", "A1B2,b", "bob44,b"), "SUB209", 1),
+        (("007,a", "[A1B2],b", "bob44,b"), "SUB209", 1),
     ],
 )
 def test_users_who_look_alike_stay_apart_in_any_order(
@@ -169,7 +171,7 @@ def test_items_whose_zeros_the_solution_lost_are_a_warning() -> None:
     assert (found["SUB320"].value, found["SUB320"].known) == ("0706016001", "706016001")
 
 
-CATALOGUE = "item\n007\n0123\ncaf\u00e9\n12345\nx 1\n"
+CATALOGUE = "item\n007\n0123\ncaf\u00e9\n12345\nx 1\nx-1\n100000\n"
 
 
 @pytest.mark.parametrize(
@@ -179,6 +181,10 @@ CATALOGUE = "item\n007\n0123\ncaf\u00e9\n12345\nx 1\n"
         ("00123", "SUB317", "0123"),
         ("123.0", "SUB306", "0123"),
         ("1.2345E+04", "SUB307", "12345"),
+        ("1.2345e4", "SUB307", "12345"),
+        ("1e5", "SUB307", "100000"),
+        ("x\u20131", "SUB317", "x-1"),
+        ("\uff11\uff12\uff13\uff14\uff15", "SUB317", "12345"),
         ("'0123", "SUB310", "0123"),
         ("CAF\u00c9", "SUB317", "caf\u00e9"),
         ("cafe\u0301", "SUB317", "caf\u00e9"),

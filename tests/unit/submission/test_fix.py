@@ -55,6 +55,7 @@ def mended(folder: Path, content: str | bytes) -> str:
         ("bob,0706016003 706016003 0706016001", "bob,0706016003 0706016001"),
         ("bob,0999999999 0706016001", "bob,0999999999 0706016001"),
         ("bob,7.06E+08", "bob,7.06E+08"),
+        ("bob,np.(" + "'" * 1000 + "x", "bob,np.(" + "'" * 1000 + "x"),
         # Of twenty items twelve stay; lines that are no rows do too.
         ("bob," + " ".join(map("{:010}".format, range(20))),
          "bob," + " ".join(map("{:010}".format, range(12)))),
@@ -138,6 +139,7 @@ def test_the_input_is_never_written_to(tmp_path: Path) -> None:
 PIECES = [
     *("ann", "bob", "zoe", "0706016001", "706016002", "0706016003.0", "nan"),
     *(",", ",", ",", " ", "\n", "\n", '"', "\t", "\u00a0", ";", "[", "'"),
+    *("np.(", "'" * 300, ")" * 300),
 ]
 
 
@@ -209,6 +211,7 @@ def in_short(folder: Path, users: str, items: str) -> Against:
     return of_tables(folder / "sample.csv", folder / "items.csv" if items else None)
 
 
+HUGE, SHUT = "x" * (1 << 19), ")" * (1 << 17)
 LISTS = "user,items\nann,x1 y\nbob,y\n"
 TWICE = '"user","items"\n"bob","y"\nbob,y\nann,x1 y\n'
 R_SCORES = '"user" "item" "score"\n"1" "ann" "y" 0.5\n"2" "ann" "x1" 1\n"3" "bob" "y" 0.1\n'
@@ -228,6 +231,11 @@ R_SCORES = '"user" "item" "score"\n"1" "ann" "y" 0.5\n"2" "ann" "x1" 1\n"3" "bob
          "SUB005 SUB209", "user,items\nJosé,x1 y\n5€,y\nann,z\n"),
         ("ann bob", "0ab1 café 7", "user,items\nann,0AB1 7.0\nbob,café 0ab1\n".encode("cp1252"),
          "SUB005 SUB306 SUB317", "user,items\nann,0ab1 7\nbob,café 0ab1\n"),
+        # Tokens of any length, in time and memory of that length.
+        ("ann bob", "", f"user,items\nann,[{HUGE}]\nbob,y\n", "SUB310",
+         f"user,items\nann,{HUGE}\nbob,y\n"),
+        ("ann bob", "", f"user,items\nann,np.str_('x') y\nbob,x{SHUT} z\n", "SUB310",
+         "user,items\nann,x y\nbob,x z\n"),
         # write.table of R, by a space, without names of rows; write.csv; rows of items.
         ("ann bob", "", '"user" "items"\n"1" "ann" "x1 y"\n"2" "bob" "y"\n',
          "SUB009 SUB107", LISTS),
@@ -274,6 +282,22 @@ def test_items_that_no_case_makes_true_are_nothing_to_wonder_at() -> None:
     solution = pl.DataFrame({"user": ["ann", "bob"], "items": ["ca9f02", "x"]})
     file = pl.DataFrame({"user": ["ann", "bob"], "items": ["ca9f02 CA9F03 beef01", "x BEEF01"]})
     assert harness.validate(file, solution=solution).problems == ()
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_what_fix_mends_is_told_by_all_items(tmp_path: Path, step: int) -> None:
+    """Not by the five that are shown: one of six is certain."""
+    items = ["b7", "c7", "d7", "e7", "f7", "ca9f02b1"][::step]
+    (tmp_path / "solution.csv").write_text(
+        "user,items\n" + "".join(f"{item},{item}\n" for item in items)
+    )
+    (tmp_path / "lists.csv").write_text(
+        "user,items\n" + "".join(f"{item},{item.upper()} z\n" for item in items)
+    )
+    known = Terms(solution=tmp_path / "solution.csv").checking()[0]
+    (problem,) = validate(tmp_path / "lists.csv", known).errors
+    assert (problem.code, problem.count, problem.fixed) == ("SUB317", 6, True)
+    assert problem.hint.endswith("(--fix mends 1 of 6)")
 
 
 @pytest.mark.parametrize("spelt", [str.upper, str.lower])
