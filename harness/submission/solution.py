@@ -102,6 +102,8 @@ _MAY_BE_ALIKE = r"^0[0-9]|\.0+$|^['\"`]|[^!-~]"
 
 def _alike(ids: pl.Series, role: str) -> Iterator[str]:
     """Yield how many ids are another one, written otherwise, and the first such pair."""
+    if ids.str.len_bytes().n_unique() == 1:  # written otherwise, one would be longer
+        return
     odd = ids.filter(ids.str.contains(_MAY_BE_ALIKE))
     forms = Forms.of(odd, joined=False).plain
     pairs = forms.with_columns(id=odd.gather(forms[AT])).filter(pl.col("id") != pl.col(FORM))
