@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from harness.submission.expected import Against, ids
 from harness.submission.format import Format, TrueColumns, generic
 from harness.submission.keys import learnt, nothing
 from harness.submission.problems import Problem
+from harness.submission.rules import RULES
 from harness.submission.solution import of_file
 from harness.submission.validate import examine
 
@@ -133,7 +135,12 @@ def score(
     problems = examine(given, against).validation.errors
     if problems:
         raise ParticipantVisibleError("\n".join(map(_told, problems)))
-    return _value(given, against.scored_by(truth), truth, asked)
+    against = against.scored_by(truth)
+    for code, odd in against.odd_in_solution().items():
+        if odd:
+            text = RULES[code].says.format(values=", ".join(odd))
+            warnings.warn(f"solution: {text}", stacklevel=2)
+    return _value(given, against, truth, asked)
 
 
 def _value(given: pl.DataFrame, against: Against, truth: Solution, metric: Metric) -> float:

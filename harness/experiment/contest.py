@@ -254,8 +254,9 @@ def _compared(
     hashes = id_hashes(solution.users)
     boards, notes = list[Board](), [*told, *_perfect(read, solution), *_same(read)]
     notes += [f"truth: {solution.shape}"] if solution.shape else []
-    if solution.doubts:
-        notes.append(RULES["SUB321"].says.format(values=", ".join(solution.doubts)))
+    nothing = scorer.against.format.nothing if scorer.against.format else ""
+    for code, odd in scorer.against.odd_in_solution(nothing).items():
+        notes += [RULES[code].says.format(values=", ".join(odd))] if odd else []
     notes += left_out_lines(solution.left_out)
     groups = {ALL: solution.counted}
     groups |= {name: users & solution.counted for name, users in solution.leaderboards.items()}

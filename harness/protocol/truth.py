@@ -72,6 +72,10 @@ class Solution:
         Those of the file, first those of users and items.
     doubts : tuple of str
         Which further columns of the file say that some rows may not be true, and what they hold.
+    words : mapping of text to int
+        True items that are words for a missing value, and how many users have each.
+    alike : tuple of str
+        How many of its users and of its items look like others, with a pair.
     """
 
     users: pl.Series
@@ -92,6 +96,8 @@ class Solution:
     shape: str = ""
     columns: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    words: Mapping[str, int] = field(default_factory=dict)
+    alike: tuple[str, ...] = ()
 
     @property
     def known_users(self) -> pl.Series:

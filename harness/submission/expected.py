@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.core import cache
 from harness.core.arrays import Int64
-from harness.core.errors import DataError, UsageError, printable, suggest
+from harness.core.errors import DataError, UsageError, counted, printable, suggest
 from harness.core.io import exists
 from harness.delimited import fields
 from harness.delimited.blocks import Block, Reader
@@ -88,8 +88,8 @@ class Against:
         Lists of so many items are not too long, whatever the format says.
     true_columns : tuple of str
         The columns of a solution, first those of users and items.
-    doubts : tuple of str
-        As in a `Solution`.
+    doubts, words, alike
+        As in a `Solution`; words without those that are known items.
     """
 
     users: Known = field(default_factory=nothing)
@@ -110,6 +110,8 @@ class Against:
     allowed: int = 0
     true_columns: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    words: Mapping[str, int] = field(default_factory=dict)
+    alike: tuple[str, ...] = ()
 
     def asking(self) -> Against:
         """Return the same where a row is asked for of each user in the file of ids, if any.
@@ -145,7 +147,24 @@ class Against:
         users = self.users.more(others)
         told = self.separated(solution.between, "as in the solution")
         told = replace(told, true_columns=solution.columns, doubts=solution.doubts)
-        return replace(told, users=users, others=others, items=items)
+        words = {word: n for word, n in solution.words.items() if not self.items.has([word])[0]}
+        alike = () if self.items.exact else solution.alike
+        return replace(told, users=users, others=others, items=items, words=words, alike=alike)
+
+    def odd_in_solution(self, nothing: str = "") -> dict[str, list[str]]:
+        """Return what is odd about the solution, by the code of its rule.
+
+        Parameters
+        ----------
+        nothing : str
+            An item that says that there is none, as in a `Format`.
+        """
+        words = [
+            f'"{word}" ({counted(users, "user")})'
+            for word, users in self.words.items()
+            if word != nothing
+        ]
+        return {"SUB321": list(self.doubts), "SUB322": words, "SUB323": list(self.alike)}
 
     def exactly(self) -> Against:
         """Return the same where an id that is not known is another one, however alike."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from harness.core.alike import AT, FORM, Forms
 from harness.core.column_names import is_index
 from harness.core.errors import DataError, counted, printable
+from harness.data.oddities import words_of
 from harness.metrics import Judgments
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.lists import read_truth
@@ -79,8 +82,35 @@ def of_file(
         between=file.between,
         shape=_shape(file, judgments),
         columns=(user, item, *file.frame.columns),
+        words=_words(items, judgments),
+        alike=tuple(chain(_alike(users, "user"), _alike(items, "item"))),
         doubts=tuple(f"{name} ({_some(values)})" for name, values in kinds_in(file.table)),
     )
+
+
+def _words(items: pl.Series, judgments: Judgments) -> dict[str, int]:
+    """Return the true items that are words for a missing value, and how many users have each."""
+    counts = {
+        word: int(np.count_nonzero(judgments.truth.indices == n))
+        for n, word in words_of(items).items()
+    }
+    return {word: users for word, users in counts.items() if users > 0}
+
+
+_MAY_BE_ALIKE = r"^0[0-9]|\.0+$|^['\"`]|[^!-~]"
+
+
+def _alike(ids: pl.Series, role: str) -> Iterator[str]:
+    """Yield how many ids are another one, written otherwise, and the first such pair."""
+    if ids.str.len_bytes().n_unique() == 1:  # written otherwise, one would be longer
+        return
+    odd = ids.filter(ids.str.contains(_MAY_BE_ALIKE))
+    forms = Forms.of(odd, joined=False).plain
+    pairs = forms.with_columns(id=odd.gather(forms[AT])).filter(pl.col("id") != pl.col(FORM))
+    pairs = pairs.filter(pairs[FORM].is_in(ids.implode())) if len(pairs) > 0 else pairs
+    if len(pairs) > 0:
+        pair = pairs.sort(AT).row(0, named=True)
+        yield f'{counted(len(pairs), role)}, such as "{pair["id"]}" beside "{pair[FORM]}"'
 
 
 def _some(names: Sequence[str]) -> str:

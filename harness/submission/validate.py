@@ -116,8 +116,8 @@ def _examined(
                     findings.note("SUB109", columns[int(known.argmax())], 1)
             if against.zeros:
                 findings.note("SUB318", against.zeros)
-            if against.doubts:
-                findings.add("SUB321", 1, [Place(None, shown(doubt)) for doubt in against.doubts])
+            for code, odd in against.odd_in_solution(wanted.nothing).items():
+                findings.add(code, min(1, len(odd)), [Place(None, shown(one)) for one in odd])
             if opened.readable:
                 checked = _checked_as(wanted, against)
                 summary = _read(path, opened, against, solution, places, findings, one_item)

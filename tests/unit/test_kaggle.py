@@ -27,6 +27,12 @@ def test_the_mean_over_users_with_true_items() -> None:
     assert score(SOLUTION, GOOD, "id", metric="HitRate@1") == 1 / 2
 
 
+def test_a_word_for_nothing_in_the_solution_is_a_warning_to_the_host() -> None:
+    """Bob has no true item, or one that nobody can hit."""
+    with pytest.warns(UserWarning, match=r'solution: true items .*: "nan" \(1 user\)'):
+        assert score(lists(ann="a", bob="nan"), lists(ann="a", bob="b"), "id") == 1 / 2
+
+
 def test_it_is_called_as_kaggle_calls_it() -> None:
     hints = typing.get_type_hints(score, vars(typing) | {"pd": pd})
     assert [*hints][:3] == ["solution", "submission", "row_id_column_name"]

@@ -190,6 +190,24 @@ RULES = (
         severity="warning",
     ),
     Rule(
+        "SUB322",
+        "words for nothing in the solution",
+        "true items of the solution are words for a missing value, and count (an empty cell means "
+        "no true item): {values}",
+        "where no item is meant, leave the cell empty (pandas: fillna('')), or drop the row where "
+        "rows hold one item; where it is an item, name a table of items with --items (Python: "
+        "items=)",
+        severity="warning",
+    ),
+    Rule(
+        "SUB323",
+        "alike ids in the solution",
+        "ids of the solution look like others, and count as different: {values}",
+        "write each id in one way, as text (pandas: dtype=str); where all are ids of their own, "
+        '--ids exact (Python: ids="exact") says so',
+        severity="warning",
+    ),
+    Rule(
         "SUB401",
         "one list for all",
         "all {count} lists are the same",

@@ -68,6 +68,9 @@ NOTED = {
     "order of rows",
     "SUB320": 'prediction: "x" is none of the items that are known, and looks like one',
     "SUB321": "every row of the solution counts as true, whatever else it says: x",
+    "SUB322": "true items of the solution are words for a missing value, and count (an empty cell "
+    "means no true item): x",
+    "SUB323": "ids of the solution look like others, and count as different: x",
     "SUB402": "of the evaluated users, x have a hit",
     "SUB403": "of all positions, x hold what the user has in training already",
 }

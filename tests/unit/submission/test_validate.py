@@ -20,6 +20,7 @@ from harness.submission.expected import Against, ids, of_tables
 from harness.submission.rules.rule import GOOD, ITEMS
 
 HEAD = "customer_id,prediction\n"
+LISTS = "user,items\nann,a b\n"
 
 
 def test_nothing_is_wrong_with_a_good_file(tmp_path: Path) -> None:
@@ -137,6 +138,27 @@ def test_a_format_is_known_by_the_header(tmp_path: Path) -> None:
         # zoe is not in the solution; the item of the solution says that zeros are lost.
         (f"{HEAD}ann,0706016001\n", GOOD + "zoe,706016001\n", [("SUB305", 5, "706016001", 1, 1)]),
         (f"{HEAD}ann,a\n", HEAD + "ann,a b\nbob,7\n", []),  # ids of any shape
+        (
+            "user,items\nann,a\nbob,nan\n",
+            f"{LISTS}bob,b\n",
+            [("SUB322", None, '"nan" (1 user)', 1, 1)],
+        ),
+        (
+            "user,item\nann,a\nann,NULL\nbob,b\n",
+            f"{LISTS}bob,b\n",
+            [("SUB322", None, '"NULL" (1 user)', 1, 1)],
+        ),
+        (
+            "user,item\nann,5\nann,5.0\n",
+            "user,items\nann,5 6\n",
+            [("SUB323", None, '1 item, such as "5.0" beside "5"', 1, 1)],
+        ),
+        (
+            "user,items\n1,a\n1.0,b\n",
+            "user,items\n1,a b\n1.0,b\n",
+            [("SUB323", None, '1 user, such as "1.0" beside "1"', 1, 1)],
+        ),
+        ("order_id,products\n7,None\n8,9\n", "order_id,products\n7,None\n8,9 3\n", []),  # Instacart
         ("user,items\nann,a\nbob,b\n", "ann,a\nbob,b\n", [("SUB109", 1, "ann", 1, 1)]),
     ],
 )
