@@ -28,15 +28,12 @@ class EventReader:
         Of each table, so far.
     lows : list of mapping
         What the watched columns of each table say, by name.
-    types : list of mapping
-        The event types in columns of each table that the config does not name.
     """
 
     def __init__(self, layout: Layout, progress: Callable[[int], object]) -> None:
         self.layout, self.progress, self._secret = layout, progress, fields.secret()
         self.rows, self.left_out = [0] * len(layout.events), [0] * len(layout.events)
         self.lows: list[dict[str, Low]] = [{} for _ in layout.events]
-        self.types: list[dict[str, list[str]]] = [{} for _ in layout.events]
 
     def batches(self) -> Iterator[tuple[int, Batch]]:
         """Yield the events, with the number of the table that they are of.
@@ -55,7 +52,6 @@ class EventReader:
         """Yield the events of one file."""
         try:
             source.require(table.columns)
-            self.types[number] |= watched.types(table, source.names, source.first)
             for batch in source.events(watching(table, source.names, source.first), self._secret):
                 yield number, self.counted(number, batch)
         except DataError as error:
@@ -95,7 +91,6 @@ class EventReader:
             if left:
                 told = f"{left:,} of {counted(rows, 'row')} left out (kept: {_told(table)})"
                 yield f"{table.table.path.name}: {told}"
-        yield from watched.notes_of_types(self.layout, self.types)
         yield from watched.notes(self.layout, self.lows, sum(self.rows) - sum(self.left_out))
 
 

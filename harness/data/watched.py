@@ -15,15 +15,13 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Floats
-from harness.core.column_names import has_role, is_called
+from harness.core.column_names import has_role
 from harness.core.errors import DataError, counted, in_toml, printable
 from harness.data.conditions import Condition, as_number, conditions
 from harness.data.layout import EventTable, Layout
 
 _FIRST = 1_000
 """Rows by which a column holds numbers."""
-_ROWS, _TYPES, _SHOWN = 10_000, 20, 5
-"""Rows by which a column holds event types, how many types there are at most, and are shown."""
 
 
 class Low(NamedTuple):
@@ -96,42 +94,6 @@ def watching(
         return table
     free = (name for name in usual if name not in table.columns)
     return replace(table, watched=tuple(filter(holds_numbers, free)))
-
-
-def types(
-    table: EventTable, names: Iterable[str], first: Callable[[str, int], pl.Series]
-) -> dict[str, list[str]]:
-    """Return the event types in the first rows of columns that a config does not name.
-
-    Parameters
-    ----------
-    names, first
-        As `watching` takes them.
-    """
-    usual = [name for name in names if is_called(name, "kind")]
-    if table.kind is not None or not set(usual).isdisjoint(table.columns):
-        return {}
-    there = {name: first(name, _ROWS).drop_nulls().unique().sort().to_list() for name in usual}
-    return {name: values for name, values in there.items() if 1 < len(values) <= _TYPES}
-
-
-def notes_of_types(
-    layout: Layout, of_tables: Sequence[Mapping[str, Sequence[str]]]
-) -> Iterator[str]:
-    """Yield a note on each column of event types that a config does not name."""
-    for table, of_table in zip(layout.events, of_tables, strict=True):
-        for column, values in of_table.items():
-            shown = ", ".join(map(printable, values[:_SHOWN])) + ", …" * (len(values) > _SHOWN)
-            cure = "keep the rows that are hits alone in this file"
-            if all(column in other for other in of_tables):
-                cure = (
-                    f"kind = {in_toml(column)} under [data], and hits = [{in_toml(values[0])}, …] "
-                    "under [evaluation] say which are"
-                )
-            yield (
-                f'{table.table.path.name}: column "{printable(column)}" holds {shown}, and every '
-                f"row counts alike: if not all of these are hits, {cure}"
-            )
 
 
 def refuse(layout: Layout, lows: Lows, table: EventTable, events: int) -> None:
