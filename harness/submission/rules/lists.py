@@ -185,7 +185,7 @@ RULES = (
     Rule(
         "SUB321",
         "rows that may not be true",
-        "every row of the solution counts as true, whatever else it says: {values}",
+        "every row of the solution counts as true, but a column may say otherwise: {values}",
         "keep the rows that are true items alone, and drop the column",
         severity="warning",
     ),

@@ -67,7 +67,7 @@ NOTED = {
     "SUB319": 'prediction: the row of "x" stands apart from others of its user, whose list is the '
     "order of rows",
     "SUB320": 'prediction: "x" is none of the items that are known, and looks like one',
-    "SUB321": "every row of the solution counts as true, whatever else it says: x",
+    "SUB321": "every row of the solution counts as true, but a column may say otherwise: x",
     "SUB322": "true items of the solution are words for a missing value, and count (an empty cell "
     "means no true item): x",
     "SUB323": "ids of the solution look like others, and count as different: x",
