@@ -1,6 +1,5 @@
 """Loops over ids in bytes: every place is checked before it is read."""
 
-cimport cython
 import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
