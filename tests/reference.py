@@ -188,7 +188,7 @@ def of_item(word: str) -> list[str]:
         return codes or ["SUB304"]
     if bare.lower() in WORDS:
         return [*codes, "SUB308"]
-    if re.fullmatch(r"\d+([.,]\d*)?[eE]\+\d+", bare, re.ASCII):
+    if re.fullmatch(r"\d+([.,]\d*)?[eE]\+?\d+", bare, re.ASCII):
         return [*codes, "SUB307"]
     if SEPARATORS.search(bare):
         return [*codes, "SUB309"] if "SUB309" not in codes else codes
@@ -205,7 +205,7 @@ def of_item(word: str) -> list[str]:
 def how(word: str, item: str) -> str:
     """Return what happened to an item that stands for another."""
     bare = seen(word).strip()
-    if re.fullmatch(r"\d([.,]\d+)?[eE]\+\d+", bare):
+    if re.fullmatch(r"\d([.,]\d+)?[eE]\+\d+|\d\.\d+[eE]\d+", bare):
         return "SUB307"
     if re.fullmatch(r"\d+\.0+", bare.strip(QUOTES)):
         return "SUB306"
