@@ -28,12 +28,15 @@ class EventReader:
         Of each table, so far.
     lows : list of mapping
         What the watched columns of each table say, by name.
+    type_columns : list of str or None
+        The column of event types of each table that the config does not name.
     """
 
     def __init__(self, layout: Layout, progress: Callable[[int], object]) -> None:
         self.layout, self.progress, self._secret = layout, progress, fields.secret()
         self.rows, self.left_out = [0] * len(layout.events), [0] * len(layout.events)
         self.lows: list[dict[str, Low]] = [{} for _ in layout.events]
+        self.type_columns: list[str | None] = [None] * len(layout.events)
 
     def batches(self) -> Iterator[tuple[int, Batch]]:
         """Yield the events, with the number of the table that they are of.
@@ -52,6 +55,8 @@ class EventReader:
         """Yield the events of one file."""
         try:
             source.require(table.columns)
+            if self.type_columns[number] is None:
+                self.type_columns[number] = watched.type_column(table, source.names)
             for batch in source.events(watching(table, source.names, source.first), self._secret):
                 yield number, self.counted(number, batch)
         except DataError as error:
@@ -91,6 +96,7 @@ class EventReader:
             if left:
                 told = f"{left:,} of {counted(rows, 'row')} left out (kept: {_told(table)})"
                 yield f"{table.table.path.name}: {told}"
+        yield from watched.notes_of_types(self.layout, self.type_columns)
         yield from watched.notes(self.layout, self.lows, sum(self.rows) - sum(self.left_out))
 
 

@@ -1,6 +1,7 @@
-"""Columns that a config does not name, and whose numbers may say that a row is no hit.
+"""Columns that a config does not name, and that may say that a row is no hit.
 
-A returned article has a quantity of −1, an article that was shown and not clicked a label of 0.
+A returned article has a quantity of −1, an article that was shown and not clicked a label of 0, an
+article that was looked at the event type "view".
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Floats
-from harness.core.column_names import has_role
+from harness.core.column_names import column_of, has_role
 from harness.core.errors import DataError, counted, in_toml, printable
 from harness.data.conditions import Condition, as_number, conditions
 from harness.data.layout import EventTable, Layout
@@ -94,6 +95,28 @@ def watching(
         return table
     free = (name for name in usual if name not in table.columns)
     return replace(table, watched=tuple(filter(holds_numbers, free)))
+
+
+def type_column(table: EventTable, names: Iterable[str]) -> str | None:
+    """Return the column of event types of a table, by its name, if the config does not name it."""
+    column = column_of("kind", names)
+    return None if table.kind is not None or column in table.columns else column
+
+
+def notes_of_types(layout: Layout, columns: Sequence[str | None]) -> Iterator[str]:
+    """Yield a note on each table with a column of event types that the config does not name."""
+    if layout.tells_types:
+        return
+    for table, column in zip(layout.events, columns, strict=True):
+        if column is None:
+            continue
+        cure = "keep only these in the file"
+        if set(columns) == {column}:
+            cure = f"kind = {in_toml(column)} names it, and hits under [evaluation] says which"
+        yield (
+            f'{table.table.path.name}: every row counts, whatever column "{printable(column)}" '
+            f"holds; if only some event types are hits, {cure}"
+        )
 
 
 def refuse(layout: Layout, lows: Lows, table: EventTable, events: int) -> None:

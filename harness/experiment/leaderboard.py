@@ -182,8 +182,16 @@ class _Found:
     seed: int | None
 
     @property
-    def metrics(self) -> list[str]:
-        return list(self.run.record.models[0].metrics)
+    def metrics(self) -> dict[str, str]:
+        """What the run calls its metrics, by name; a user's own by its file without the folder.
+
+        The config of a run folder names the file with its folder, the user's config need not.
+        """
+        names: dict[str, str] = {}
+        for name in self.run.record.models[0].metrics:
+            short = name.rsplit("/", 1)[-1]
+            names[name if short in names else short] = name
+        return names
 
 
 def _runs_in(folder: Path) -> tuple[list[_Found], list[str]]:
@@ -244,7 +252,7 @@ def _group(
     unranked: list[str],
 ) -> Group | None:
     """Return one evaluation set's entries; None where no run was scored by the metric."""
-    name = _usual(several) if metric is None else metric
+    name = _usual(several) if metric is None else metric.rsplit("/", 1)[-1]
     asked = [one for one in several if name in one.metrics]
     better, scored = _one_way(asked, name, unranked)
     if better is None:
@@ -252,7 +260,7 @@ def _group(
     sign = 1 if better == "lower" else -1
 
     def score(found: tuple[ModelRecord, _Found]) -> float:
-        return sign * found[0].metrics[name].mean
+        return sign * found[0].metrics[found[1].metrics[name]].mean
 
     evaluated = [(m, one) for one in scored for m in one.run.record.models]
     times = Counter(m.name for m, _ in evaluated)
@@ -281,7 +289,7 @@ def _one_way(
     scored: Sequence[_Found], metric: str, unranked: list[str]
 ) -> tuple[Better | None, list[_Found]]:
     """Return which values are better by the latest run that says so, and the runs that agree."""
-    ways = [one.run.better(metric) for one in scored]
+    ways = [one.run.better(one.metrics[metric]) for one in scored]
     better = next((way for way in ways if way is not None), None)
     for one, way in zip(scored, ways, strict=True):
         if way is None:
@@ -296,7 +304,7 @@ def _one_way(
 
 def _one_source(scored: Sequence[_Found], metric: str, unranked: list[str]) -> list[_Found]:
     """Return the runs that were scored by the source of a metric of the latest that says it."""
-    digests = [one.run.record.digest_of(metric) for one in scored]
+    digests = [one.run.record.digest_of(one.metrics[metric]) for one in scored]
     latest = next((at for at, digest in enumerate(digests) if digest is not None), None)
     if latest is None:
         return list(scored)
@@ -309,13 +317,14 @@ def _one_source(scored: Sequence[_Found], metric: str, unranked: list[str]) -> l
 
 def _usual(several: Sequence[_Found]) -> str:
     """Return the metric that most runs have first, of equally many the latest run's."""
-    firsts = [one.metrics[0] for one in several]
+    firsts = [next(iter(one.metrics)) for one in several]
     return max(firsts, key=lambda name: (firsts.count(name), -firsts.index(name)))
 
 
 def _entry(model: ModelRecord, metric: str, one: _Found, times: int, leader: _Found) -> Entry:
-    estimate, chance = model.metrics[metric], one.run.record.chance.get(metric)
-    verdict = model.vs_random if metric == one.metrics[0] else None
+    name = one.metrics[metric]
+    estimate, chance = model.metrics[name], one.run.record.chance.get(name)
+    verdict = model.vs_random if metric == next(iter(one.metrics)) else None
     return Entry(
         model=model.name,
         mean=estimate.mean,
@@ -328,7 +337,7 @@ def _entry(model: ModelRecord, metric: str, one: _Found, times: int, leader: _Fo
         seed=one.seed,
         settings=one.settings.get(model.name, ""),
         tuned=0 if model.tuned is None else model.tuned.trials,
-        folds=tuple(fold.metric_of(model.name, metric) for fold in one.run.record.folds),
+        folds=tuple(fold.metric_of(model.name, name) for fold in one.run.record.folds),
         differs=differing(one.config, leader.config),
     )
 

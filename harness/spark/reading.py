@@ -28,7 +28,7 @@ from harness.data.parquet_source import ParquetSource
 from harness.data.source import Batch
 from harness.data.table_files import opened
 from harness.data.typed import TypedEvents
-from harness.data.watched import Low
+from harness.data.watched import Low, type_column
 from harness.spark import remote, users
 from harness.spark.packing import narrow, narrow_times
 from harness.spark.parts import (
@@ -97,12 +97,15 @@ class _Piece:
         None: a table that Spark reads.
     rows : (int, int), optional
         The first, and how many; all by default.
+    type_column : str, optional
+        As `EventReader.type_columns` has it.
     """
 
     table: int
     about: int = 0
     part: Part | None = None
     rows: tuple[int, int] | None = None
+    type_column: str | None = None
 
 
 KIND_SCHEMA = {"valid": pl.Boolean, "name": pl.String}
@@ -123,7 +126,7 @@ def read(spark: SparkSession, layout: Layout, count: int | None) -> Read:
         A file, table, column or value that cannot be used; rows in an order that Spark has not.
     """
     layout = replace(layout, events=tuple(remote.watching(spark, of) for of in layout.events))
-    pieces = list(_pieces(layout))
+    pieces = list(_pieces(spark, layout))
     tables = {at: layout.events[p.table] for at, p in enumerate(pieces) if p.part is None}
     given = {at: remote.frame(spark, of.table, of.columns) for at, of in tables.items()}
     if count is None:
@@ -143,7 +146,7 @@ def read(spark: SparkSession, layout: Layout, count: int | None) -> Read:
         raise
 
 
-def _pieces(layout: Layout) -> Iterator[_Piece]:
+def _pieces(spark: SparkSession, layout: Layout) -> Iterator[_Piece]:
     for number, table in enumerate(layout.events):
         if table.table.remote:
             if table.numbered:
@@ -152,15 +155,17 @@ def _pieces(layout: Layout) -> Iterator[_Piece]:
                     'have none of with --engine spark; set ties = "shuffle" under [split], or '
                     "name a file that every worker sees"
                 )
-            yield _Piece(number)
+            column = type_column(table, remote.whole(spark, table.table).columns)
+            yield _Piece(number, type_column=column)
             continue
         for part in parts_of(table.table):
             with opened(table.table, part) as source:
                 source.require(table.columns)
                 plain = isinstance(source, ParquetSource) and source.plain == source.shown
-                about = source.about()
+                column, about = type_column(table, source.names), source.about()
             for given in ranges(about) if plain else [None]:
-                yield _Piece(number, given[1] if given else about, absolute(part), given)
+                rows_of = given[1] if given else about
+                yield _Piece(number, rows_of, absolute(part), given, column)
 
 
 def ranges(rows: int) -> list[tuple[int, int]]:
@@ -195,6 +200,8 @@ def _summary(
     """Return what is known of all that was read, or raise what is wrong first."""
     reader, found = EventReader(layout, lambda rows: None), []
     for number, table in enumerate(layout.events):
+        columns = (piece.type_column for piece in pieces if piece.table == number)
+        reader.type_columns[number] = next(filter(None, columns), None)
         own = [words for at, words in told if at < len(pieces) and pieces[at].table == number]
         refuse_first(own)
         for facts in map(facts_of, own):

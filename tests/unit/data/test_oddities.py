@@ -159,6 +159,21 @@ def test_rows_that_may_be_no_hits_are_noted_with_what_leaves_them_out(
     assert note.endswith(f"left out (kept: {column} > 0 unless empty)")
 
 
+def test_event_types_that_the_config_does_not_name_are_noted(tmp_path: Path) -> None:
+    """Of a log, and of the held-out events of a given split, whose training log has none."""
+    log = bought("event_type", "view cart view")
+    (note,) = notes(tmp_path, log)
+    assert note.startswith('log.csv: every row counts, whatever column "event_type" holds; if ')
+    assert note.endswith("kind = 'event_type' names it, and hits under [evaluation] says which")
+    assert notes(tmp_path, log, kind="event_type") == ("event types: cart, view",)
+    small.write(tmp_path, {"later.csv": log})
+    split = {"strategy": "given", "valid": "later.csv"}
+    train = bought("price", "3 3")
+    (note,) = load(small.config(tmp_path, log=train, split=split).layout()).notes
+    assert note.startswith("later.csv: every row counts")
+    assert note.endswith("if only some event types are hits, keep only these in the file")
+
+
 def test_a_config_that_names_such_a_column_is_taken_at_its_word(tmp_path: Path) -> None:
     """Of all of them; nor is said what a condition on a column of ids leaves out."""
     log = bought("Quantity,liked", "2,0 -6,1 1,0")

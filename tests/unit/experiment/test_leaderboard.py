@@ -187,6 +187,18 @@ def test_runs_by_another_source_than_the_latest_are_left_out(tmp_path: Path) -> 
     assert reason.startswith(f"{told}; run it again: harness run {tmp_path / 'a'}")
 
 
+def test_an_own_metric_is_one_wherever_a_config_names_its_file(tmp_path: Path) -> None:
+    """The config of a run folder names the file with its folder."""
+    elsewhere = f"/home/ann/{MISSES}"
+    for name, metric, mean in (("a", elsewhere, 0.25), ("b", MISSES, 0.5)):
+        write_run(tmp_path / name, {name: {metric: [mean, mean]}})
+        change(tmp_path / name, metrics={metric: {"better": "lower"}})
+    for asked in (None, MISSES, elsewhere):
+        board = leaderboard(tmp_path, metric=asked)
+        assert order(board) == [["a", "b"]]
+    assert [group.metric for group in board.groups] == [MISSES]
+
+
 def test_a_run_of_the_other_direction_is_left_out_of_the_latest(tmp_path: Path) -> None:
     """The function's `better` was changed after the first run."""
     first = of_own(tmp_path / "first", "higher", good=0.0, bad=1.0)
