@@ -140,7 +140,8 @@ def sample_scores() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     for name in ("demo", "demo-ponpare"):
         result = run(ROOT / "configs" / f"{name}.toml")
         models = [model for model in result.models if model.repeats == 1]
-        values = [model.scores.of_users(result.metrics[0]) for model in models]
+        metric = result.metrics[result.record.metric]
+        values = [result.scores[model.name].of_users(metric) for model in models]
         others = [*values[1:], values[0]]
         for model, own, other in zip(models, values, others, strict=True):
             found[f"{result.evaluation.layout}: {model.name}"] = own, other

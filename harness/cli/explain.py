@@ -62,8 +62,8 @@ def explain(
 ) -> None:
     """Show a user's list position by position: hits, what each adds, every convention's value."""
     from harness.core.io import exists
-    from harness.experiment import run_folder
     from harness.experiment.terms import Terms
+    from harness.results.folder import part
     from harness.submission.format import Named
 
     config = options.config_beside(beside_file, config)
@@ -74,7 +74,7 @@ def explain(
     if not exists(source):
         raise UsageError(f"{source}: no such file or run folder")
     if source.is_dir():
-        run_folder.part(source, "result.json")
+        part(source, "result.json")
     forms.refuse_other_forms(context, forms.RUN if source.is_dir() else forms.FILE)
     named = Named(
         user_column,
@@ -152,12 +152,12 @@ def _asked(
     source: Path, metric: str | None, k: int | None, config: Path | None
 ) -> tuple[Metric, ...]:
     """Return the metric that was asked for; that of a run by the name its table gives it."""
-    from harness.experiment import run_folder
     from harness.metrics import parse
+    from harness.results.run import read
 
     if metric is None:
         return () if k is None else (parse(f"MAP@{k}"),)
-    named = run_folder.read(source).metrics if source.is_dir() else {}
+    named = read(source).metrics if source.is_dir() else {}
     return (named[metric] if metric in named else parse(metric, options.folder_of(config)),)
 
 
@@ -169,13 +169,13 @@ def _of_run(
     asked: tuple[Metric, ...],
 ) -> SubmittedLists:
     """Return the lists of a run's model."""
-    from harness.experiment import run_folder
     from harness.experiment.explain import of_run
+    from harness.results.run import read
 
+    run = read(folder)
     if model is None:
-        names = [one.name for one in run_folder.read(folder).record.models]
+        names = [known.name for known in run.models]
         raise UsageError(f"{folder}: which model? name one with --model; {suggest('', names)}")
-    run = run_folder.read(folder)
     for line in run.source_notes(asked or run.metrics.values()):
         note(f"note  {line}")
     return of_run(folder, model, repeat, asked, fold)

@@ -22,9 +22,9 @@ def report(
 ) -> None:
     """Write a run as one HTML page with charts and tables, which needs no network."""
     from harness.core.io import refuse_overwriting, whole_file, written
-    from harness.experiment import run_folder
-    from harness.experiment.run_folder import FILES, PAGE, TABLES
     from harness.report.page import is_page, page
+    from harness.results.folder import FILES, PAGE, TABLES
+    from harness.results.run import read
 
     target = out or run / PAGE
     own = {*FILES, *TABLES}
@@ -37,7 +37,7 @@ def report(
     )
     if target.name in own:
         raise UsageError(f"{target}: is the name of a run's file; choose another --out, as {PAGE}")
-    text = page(run_folder.read(run))
+    text = page(read(run))
     with written(target, "; choose another --out"), whole_file(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
     if not quiet:

@@ -32,7 +32,7 @@ from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import RecommenderError, counted, printable
 
 if TYPE_CHECKING:
-    from harness.experiment.result import Findings
+    from harness.results.run import Run
 
 _DEBUG = "; --debug shows tracebacks"
 _NOT_ON_SPARK = (
@@ -121,7 +121,7 @@ def run(
     """Evaluate every model of a config on one set, print the table, write a run folder."""
     from harness import config as config_
     from harness.experiment.run import run as run_
-    from harness.experiment.run_folder import check_out
+    from harness.results.folder import check_out
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     if engine == "spark":
@@ -133,7 +133,7 @@ def run(
 
     folder = _Folder(Path.cwd(), out)  # a model may go elsewhere
 
-    def shown(found: Findings) -> None:
+    def shown(found: Run) -> None:
         show(format_, found.to_dict, found.sheets(verbose), found.records())
 
     if engine == "spark":
@@ -141,7 +141,7 @@ def run(
 
         given = settings, master, remote, buckets, tables
         with evaluated(*given) as on_spark:
-            result = on_spark.findings
+            result = on_spark.run
             write = partial(on_spark.write, tables=tables, recommendations=recommendations)
             folder.write(result, write, shown)
     else:
@@ -163,7 +163,7 @@ def run(
         result = own
         folder.write(own, partial(own.write, recommendations=recommendations), shown)
     if format_ == "table" and not quiet:
-        print("\n" * bool(result.folds), end="")  # no line below the table of folds, as elsewhere
+        print("\n" * bool(result.parts), end="")  # no line below the table of folds, as elsewhere
         print("\n".join([folder.written, *_next(folder.path, result.comparison is not None)]))
     elif format_ != "table":
         note(folder.written)
@@ -200,7 +200,7 @@ class _Folder:
         return printable(f"written to {self.path}/{other}")
 
     def write(
-        self, found: Findings, write: Callable[[Path], None], shown: Callable[[Findings], None]
+        self, found: Run, write: Callable[[Path], None], shown: Callable[[Run], None]
     ) -> None:
         """Write a run, and show it, also where the folder cannot be written."""
         of = found.evaluation
@@ -213,12 +213,12 @@ class _Folder:
             shown(found)
 
 
-def _claimed(here: Path, folder: Path, found: Findings) -> Path:
+def _claimed(here: Path, folder: Path, found: Run) -> Path:
     """Return the folder of a run of the same config, or one that is made for it.
 
     It has a number behind its name where runs of other configs have that.
     """
-    from harness.experiment.run_folder import is_run_of
+    from harness.results.folder import is_run_of
 
     number, free = 1, folder
     while True:

@@ -133,12 +133,12 @@ def score(
 
 def _of_run(folder: Path, metric: list[str] | None, format_: Format) -> int:
     """Score the lists of a run's models."""
-    from harness.experiment import run_folder
     from harness.experiment.rescore import rescore
     from harness.metrics import parse
+    from harness.results.run import read
 
     with stdout_to_stderr():  # what a metric prints must not mix with the table
-        named = run_folder.read(folder).metrics
+        named = read(folder).metrics
         asked = [named[text] if text in named else parse(text, Path()) for text in metric or []]
         found = rescore(folder, tuple(dict.fromkeys(asked)))
     show(format_, found.to_dict, found.sheets(), found.records())

@@ -43,14 +43,14 @@ def submit(
     """
     from harness import config as config_
     from harness.core.io import exists
-    from harness.experiment import run_folder
     from harness.experiment.submit import submit as write
     from harness.experiment.submit import submit_run
+    from harness.results.folder import part
 
     source = options.config_of(source, config, "CONFIG or RUN")
     with stdout_to_stderr():  # what a model prints is not ours
         if exists(source) and source.is_dir():
-            run_folder.part(source, "result.json")
+            part(source, "result.json")
             again = _again(source, model, out, set_, all_events)
             forms.refuse_other_forms(context, forms.RUN, f"the model has to learn again: {again}")
             done = submit_run(source, model, out, repeat=repeat, fold=fold)

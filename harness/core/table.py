@@ -328,13 +328,13 @@ class Shown(ABC):
     def records(self) -> list[dict[str, object]]:
         """Return records with all digits, all of the same keys."""
 
-    def record(self) -> object:
+    def content(self) -> object:
         """Return what JSON holds, its fields the keys: the result itself, if it is no other."""
         return self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document as plain values; times under ``seconds`` alone may differ."""
-        return document(self.record())
+        return document(self.content())
 
     def to_json(self) -> str:
         """Return the JSON document as text."""

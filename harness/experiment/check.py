@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.core.errors import UsageError, counted, printable, suggest
-from harness.core.io import as_path
 from harness.core.once import once
 from harness.core.table import MISSING, Column, Sheet, Shown, digits_of, number, p_value
-from harness.experiment import run_folder
 from harness.experiment.compare import compare
-from harness.experiment.run_folder import Run
+from harness.results.run import Run, read
 from harness.stats.pairwise import Pair
 
 BETTER = "better than"
@@ -209,10 +207,10 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
         )
     if not wanted:
         raise UsageError(f"no condition; write one such as {_EXAMPLES}")
-    read = run_folder.read(as_path(run, "a run's folder"))
-    if read.has_scores:  # else the record stands alone
-        read.refuse_contradictions()
-    gate = _Gate(read)
+    opened = read(run)
+    if opened.tables_of_folder.has_scores:  # else the record stands alone
+        opened.tables_of_folder.refuse_contradictions()
+    gate = _Gate(opened)
     found = tuple(gate.checked(text, parse(text)) for text in wanted)
     return Checked(str(run), all(one.holds for one in found), found)
 

@@ -17,7 +17,6 @@ from harness.core.progress import stopwatch
 from harness.core.random import id_hashes
 from harness.core.steps import of_one, side_by_side
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
-from harness.experiment import run_folder
 from harness.experiment.compare_plan import (
     Plan,
     columns_by,
@@ -26,10 +25,11 @@ from harness.experiment.compare_plan import (
     unknown_sources,
     versions,
 )
-from harness.experiment.record import Evaluation
-from harness.experiment.run_folder import Run
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
+from harness.results.folder import PER_USER
+from harness.results.record import Evaluation
+from harness.results.run import Run
 from harness.stats.estimates import (
     ModelEstimate,
     bootstrap_steps,
@@ -148,7 +148,7 @@ def compare(
     for fold in folds:
         for run in fold[1:]:
             if not run.user_ids.equals(fold[0].user_ids):
-                raise run.other_users(run_folder.PER_USER)
+                raise run.tables_of_folder.other_users(PER_USER)
     plan = planned(
         opened,
         versions(opened, partial(_equal, folds)),
@@ -183,7 +183,7 @@ def compare(
 def _scored(fold: Sequence[Run], plan: Plan) -> ScoredFold:
     """Return the users of an evaluation set, and their scores under the metric asked for."""
     found = {
-        name: ScoreTable({plan.metric: fold[of.run].tables[of.model].values[plan.metric]})
+        name: ScoreTable({plan.metric: fold[of.run].scores[of.model].values[plan.metric]})
         for name, of in plan.models.items()
     }
     ids = fold[0].user_ids
@@ -212,7 +212,7 @@ def _equal(folds: Sequence[Sequence[Run]], model: str, at: int, other: int) -> b
 
 
 def _equal_in(one: Run, another: Run, model: str) -> bool:
-    scores, others = one.tables[model].values, another.tables[model].values
+    scores, others = one.scores[model].values, another.scores[model].values
     common = [
         metric
         for metric in scores.keys() & others.keys()

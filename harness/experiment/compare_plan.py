@@ -10,9 +10,8 @@ from typing import TypedDict
 
 from harness.config import Config
 from harness.core.errors import UsageError, counted, suggest
-from harness.experiment import run_folder
-from harness.experiment.run_folder import Run
 from harness.metrics import Metric, is_own
+from harness.results.run import Run, read
 from harness.stats.paired import Rules
 from harness.stats.resampling import MOST_RESAMPLES
 from harness.stats.slices import USER
@@ -96,11 +95,11 @@ def planned(
             f'every two models, or all with the baseline "{baseline}": leave --all-pairs or '
             "--baseline out (in Python, all_pairs= or baseline=)"
         )
-    compare = opened[0].config.compare
+    compare = opened[0].settings.compare
     if baseline is None and not all_pairs and compare.baseline in found:
         baseline = compare.baseline
     shares = compare.public_shares if public_shares is None else list(public_shares)
-    rules = rules_of(opened[0].config, baseline, correction, resamples, seed)
+    rules = rules_of(opened[0].settings, baseline, correction, resamples, seed)
     chosen = _metric(opened, metric)
     refuse_other_source(opened, chosen)
     _refuse_one_model(opened, found)
@@ -115,7 +114,7 @@ def opened_runs(of: Sequence[Path | str | Run]) -> list[Run]:
     UsageError, DataError
         As `compare` does.
     """
-    opened = [one if isinstance(one, Run) else run_folder.read(Path(one)) for one in of]
+    opened = [one if isinstance(one, Run) else read(one) for one in of]
     if not opened:
         raise UsageError("no run to compare; name the folder of one, such as runs/2020-09-16-hm-…")
     for run in opened[1:]:
@@ -245,7 +244,7 @@ def _chosen(
 
 def _metric(opened: Sequence[Run], wanted: str | None) -> Metric:
     """Return a metric that all runs have scores under."""
-    scored = [{str(m): m for m in run.user_metrics} for run in opened]
+    scored = [{str(m): m for m in run.user_metrics.values()} for run in opened]
     common = {name: m for name, m in scored[0].items() if all(name in other for other in scored)}
     # A function of one's own is named from beside its config in the table.
     named = {name: common[str(m)] for name, m in opened[0].metrics.items() if str(m) in common}

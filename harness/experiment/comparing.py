@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from harness.core.errors import UsageError
 from harness.core.io import as_path, exists
-from harness.core.table import Shown
 from harness.experiment.compare import Compared
 from harness.experiment.compare import compare as compare_runs
 from harness.experiment.compare_plan import Asked
 from harness.experiment.contest import Contest, named
 from harness.experiment.leaderboard import Leaderboard, Sort
 from harness.experiment.leaderboard import leaderboard as leaderboard_of_runs
-from harness.experiment.run_folder import Run
 from harness.experiment.standings import ComparedSubmissions, Ranking
 from harness.experiment.terms import Terms, path_or_frame
 from harness.metrics import Metric, parse
+from harness.results.run import Run
 from harness.submission.format import Named
 
 if TYPE_CHECKING:
@@ -371,11 +370,6 @@ def require_runs(of: Sequence[Any]) -> Sequence[Path | Run]:
     """
     for given in of:
         path = isinstance(given, (str, Path))
-        if isinstance(given, Shown):
-            raise UsageError(
-                f"a {type(given).__name__}: compares the models of one run already; several runs "
-                'are compared by their folders: write each, as in result.write("one")'
-            )
         if not isinstance(given, Run) and (not path or Path(given).is_file()):
             raise UsageError(_submission_alone(given))
     return [given if isinstance(given, Run) else Path(given) for given in of]

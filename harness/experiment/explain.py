@@ -12,7 +12,7 @@ import polars as pl
 from harness.core.arrays import repeats
 from harness.core.errors import UsageError, printable, suggest
 from harness.core.table import MISSING, Column, Sheet, Shown, number
-from harness.experiment import run_folder, run_lists
+from harness.experiment import run_lists
 from harness.experiment.score import convention_columns, on_conventions
 from harness.experiment.submitted_lists import SubmittedLists
 from harness.experiment.terms import which_of
@@ -23,6 +23,7 @@ from harness.metrics.inputs.lists import id_order
 from harness.metrics.kernels import discounts
 from harness.metrics.scores import user_scores
 from harness.protocol.truth import Solution
+from harness.results.run import read
 
 
 def of_run(
@@ -45,7 +46,7 @@ def of_run(
         No such run, model, repeat or fold; a model that failed; or the data has changed since the
         run.
     """
-    found = run_lists.of_run(run_folder.read(folder), model, repeat, fold, again=True)
+    found = run_lists.of_run(read(folder), model, repeat, fold, again=True)
     which = f", repeat {repeat}" if found.settings.repeats > 1 else ""
     return found.on_task(f'model "{model}" of {folder}{which}', metrics)
 

@@ -7,16 +7,15 @@ each user once, in how many folds the user may be (`harness.stats.folds`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count, groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from harness.config import Config, GivenSplit, TimeSplit
 from harness.config.paths import paths_of
@@ -32,73 +31,21 @@ from harness.core.progress import Clock
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.naming import parts_of
+from harness.experiment.assemble import best_first, few_users
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
-from harness.experiment.findings import few_users
 from harness.experiment.held_out import HeldOut
-from harness.experiment.list_table import frames_of
-from harness.experiment.per_user import PerUser
-from harness.experiment.record import Chance, Evaluation, ModelRecord
-from harness.experiment.result import Findings, Result, write_run
-from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, USERS
 from harness.metrics import Metric
 from harness.metrics.scores import mean
 from harness.protocol.split import end_of
 from harness.protocol.task import Task, log_evaluation_set, task_on
 from harness.protocol.task import read as read_events
+from harness.results.record import Chance, Evaluation, ModelRecord, RunRecord
+from harness.results.run import Run
 from harness.stats.chance_law import has_law
 from harness.stats.estimates import ModelEstimate, of_set
 from harness.stats.fold_means import FEWEST, Folds, ScoredFold, fold_steps
 from harness.stats.folds import folded
-
-
-@dataclass(frozen=True, eq=False)
-class EvaluatedFold:
-    """A run of one fold, and its users' scores."""
-
-    result: Result
-    users: EvaluatedUsers
-
-    def scored(self, names: Sequence[str]) -> ScoredFold:
-        """Return the users with their ids, and their scores under some models."""
-        ids = self.result.evaluation_set.user_ids
-        return ScoredFold(self.users.hashes, {n: self.users.tables[n] for n in names}, ids)
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class FoldedResult(Findings, PerUser):
-    """A run of several folds; estimates are means over them.
-
-    Attributes
-    ----------
-    folds : tuple of Result
-        Each as a run of its own, the earliest first.
-    """
-
-    folds: tuple[Result, ...]
-
-    def score_rows(self, names: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return what per_user.parquet holds: a row a user, model, repeat and fold."""
-        return frames_of([fold.score_rows(names) for fold in self.folds])
-
-    def list_rows(self, names: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return what recommendations.parquet holds."""
-        return frames_of([fold.list_rows(names) for fold in self.folds])
-
-    def write(self, folder: Path | str, *, recommendations: bool = True) -> None:
-        """Write the run folder as `Result.write` does; its tables have a column ``fold``.
-
-        Raises
-        ------
-        UsageError
-            `folder` exists and is no run folder, or cannot be written.
-        """
-        tables: dict[str, Callable[[], pl.DataFrame]] = {}
-        if recommendations:
-            tables[RECOMMENDATIONS] = self.list_rows
-        tables[PER_USER] = self.score_rows
-        tables[USERS] = lambda: frames_of([fold.users for fold in self.folds])
-        write_run(self, folder, tables, max(fold.group() for fold in self.folds))
 
 
 def require_windows(config: Config, data: Dataset) -> None:
@@ -185,125 +132,128 @@ def named(number: int, folds: int) -> Iterator[None]:
 def over_folds(
     config: Config,
     metrics: tuple[Metric, ...],
-    folds: Sequence[EvaluatedFold],
+    runs: Sequence[Run],
+    users: Sequence[EvaluatedUsers],
     failures: Failures,
     held_out: HeldOut,
     clock: Clock,
-) -> FoldedResult:
-    """Return what the runs of all folds tell together of the models that failed in none."""
-    results, left = [fold.result for fold in folds], failures.without(config)
-    sets = [fold.evaluation_set for fold in results]
-    names = [model.name for model in left.models]
+) -> Run:
+    """Return what the runs of all folds say together of the models that failed in none.
+
+    Parameters
+    ----------
+    users : sequence of EvaluatedUsers
+        Of each fold.
+    """
+    config_left, last = failures.without(config), runs[-1]
+    names = [model.name for model in config_left.models]
     with clock.step("compare"):
-        part = [fold.scored(names) for fold in folds]
-        of = steps_.found(fold_steps(), of_one(part))
-        told = _not_judged(of, held_out)
-        lawful = not told and has_law(metrics[0], graded=config.graded)
-        laws = [fold.users.law for fold in folds] if lawful else None
-        steps = figure_steps(left, metrics, (), of.users, of, against_chance=lawful)
-        figures = steps_.found(steps, of_one(folded(of, part, laws)))
-    last = results[-1]
-    notes = [  # of folds with few users more is told
-        [note for note in fold.notes if note not in few_users(fold.evaluation.users)]
-        for fold in results
+        part = [
+            ScoredFold(fold.hashes, {name: fold.tables[name] for name in names}, run.user_ids)
+            for run, fold in zip(runs, users, strict=True)
+        ]
+        folds = steps_.found(fold_steps(), of_one(part))
+        not_judged = _not_judged(folds, held_out)
+        lawful = not not_judged and has_law(metrics[0], graded=config.graded)
+        laws = [fold.law for fold in users] if lawful else None
+        steps = figure_steps(config_left, metrics, (), folds.users, folds, against_chance=lawful)
+        figures = steps_.found(steps, of_one(folded(folds, part, laws)))
+    notes = [  # of folds with few users more is said
+        [note for note in run.notes if note not in few_users(run.evaluation.users)] for run in runs
     ]
-    resolved = config.resolved() | {"evaluation": last.config["evaluation"]}
-    models = _models(config, metrics, results, of, figures)
     means = [
-        of.means_of(names, metrics[0], fold)
-        for fold in range(len(folds) if figures.comparison else 0)
+        folds.means_of(names, metrics[0], fold)
+        for fold in range(len(runs) if figures.comparison else 0)
     ]
-    seconds = [fold.seconds for fold in results] + [clock.seconds]
-    return FoldedResult(
-        config=resolved,
-        start=last.start,
-        evaluation=Evaluation.of_folds([fold.evaluation for fold in results], of.users),
-        with_items=pl.concat([fold.user_ids.filter(fold.relevant > 0) for fold in sets]).n_unique(),
-        metrics=metrics,
-        models=models,
-        chance=_chance([fold.chance for fold in results], independent=not held_out.overlaps),
-        comparison=figures.comparison and figures.comparison.over_folds(means, metrics[0]),
-        shake_ups=figures.shake_ups,
-        slices=(),
-        leaderboard_estimates=None,
-        notes=(
-            *notes_of(held_out, notes),
-            *_same_lists(left),
-            *told,
-        ),
-        seconds=_added(seconds),
+    records = tuple(run.record for run in runs)
+    chance = [record.chance for record in records]
+    record = RunRecord(
+        evaluation=Evaluation.of_folds([run.evaluation for run in runs], folds.users),
+        metrics=last.record.metrics,
+        models=_models(config, metrics, runs, part, folds, figures),
         failed=failures.told,
-        changed={name: file for fold in results for name, file in fold.changed.items()},
-        folds=tuple(results),
+        chance=_chance(chance, independent=not held_out.overlaps),
+        comparison=figures.comparison and figures.comparison.over_folds(means, metrics[0]),
+        shake_up=figures.shake_ups,
+        slices=(),
+        bridge=None,
+        notes=(*notes_of(held_out, notes), *_same_lists(config_left), *not_judged),
+        seconds=_added([*(record.seconds for record in records), clock.seconds]),
+        folds=records,
+    )
+    return Run(
+        record=record,
+        resolved=config.resolved() | {"evaluation": last.config["evaluation"]},
+        parts=tuple(runs),
+        start=last.start,
+        changed={name: why for run in runs for name, why in run.changed.items()},
     )
 
 
 def _models(
     config: Config,
     metrics: Sequence[Metric],
-    folds: Sequence[Result],
-    of: Folds,
+    runs: Sequence[Run],
+    part: Sequence[ScoredFold],
+    folds: Folds,
     figures: Figures,
 ) -> tuple[ModelRecord, ...]:
     """Return what is known of every model, best first by the mean of the first metric."""
-    by_fold = [{model.name: model for model in fold.models} for fold in folds]
     records = []
-    for name, one in by_fold[-1].items():
-        own = [models[name] for models in by_fold]
-        records.append(
-            ModelRecord(
-                name=name,
-                use=one.use,
-                lists=tuple(config.lists_of(name)),
-                of=one.of,
-                params=one.params,
-                repeats=one.repeats,
-                metrics={str(m): _estimate(name, m, folds, of, figures) for m in metrics},
-                vs_random=figures.verdicts.get(name),
-                curve=_means([model.curve for model in own]),
-                described=_means([model.described for model in own]),
-                seconds=_added([model.seconds for model in own]),
-                tuned=one.tuned,
-                reused=all(model.reused for model in own),
-            )
-        )
-    first, sign = str(metrics[0]), metrics[0].definition.sign
-    return tuple(sorted(records, key=lambda model: sign * model.metrics[first].mean))
+    for last in runs[-1].models:
+        by_fold = [run.record.model(last.name) for run in runs]
+        more = {
+            "lists": tuple(config.lists_of(last.name)),
+            "metrics": {
+                str(metric): _estimate(metric, by_fold, part, folds, figures) for metric in metrics
+            },
+            "vs_random": figures.verdicts.get(last.name),
+            "curve": _means([model.curve for model in by_fold]),
+            "described": _means([model.described for model in by_fold]),
+            "seconds": _added([model.seconds for model in by_fold]),
+            "reused": all(model.reused for model in by_fold),
+        }
+        records.append(last.model_copy(update=more))
+    return best_first(records, metrics[0])
 
 
 def _estimate(
-    name: str, metric: Metric, folds: Sequence[Result], of: Folds, figures: Figures
+    metric: Metric,
+    by_fold: Sequence[ModelRecord],
+    part: Sequence[ScoredFold],
+    folds: Folds,
+    figures: Figures,
 ) -> ModelEstimate:
-    models = [next(m for m in fold.models if m.name == name) for fold in folds]
+    name = by_fold[0].name
     if metric.definition.of == "set":
-        repeats = np.mean([model.scores.of_repeats(metric) for model in models], axis=0)
-        found = of_set(repeats.tolist())
+        repeats = [fold.tables[name].of_repeats(metric) for fold in part]
+        estimate = of_set(np.mean(repeats, axis=0).tolist())
     else:
-        found = replace(figures.estimates[name, metric], mean=of.mean((name, metric)))
+        estimate = replace(figures.estimates[name, metric], mean=folds.mean((name, metric)))
     # Where no fold has a spread over repeats, they are all the same.
-    random = any(model.metrics[str(metric)].sd_repeats is not None for model in models)
-    return found if random else replace(found, sd_repeats=None)
+    random = any(model.metrics[str(metric)].sd_repeats is not None for model in by_fold)
+    return estimate if random else replace(estimate, sd_repeats=None)
 
 
-def _means(several: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
+def _means(by_fold: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
     """Return the means over folds, by key."""
-    return {key: mean(np.array([of[key] for of in several])) for key in several[0]}
+    return {key: mean(np.array([values[key] for values in by_fold])) for key in by_fold[0]}
 
 
-def _added(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    keys = dict.fromkeys(key for of in several for key in of)
-    return {key: sum(of.get(key, 0.0) for of in several) for key in keys}
+def _added(by_fold: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    keys = dict.fromkeys(key for values in by_fold for key in values)
+    return {key: sum(values.get(key, 0.0) for values in by_fold) for key in keys}
 
 
 def _chance(folds: Sequence[Mapping[str, Chance]], *, independent: bool) -> dict[str, Chance]:
     """Return the chance of the means; its spread is known where folds are independent."""
-    found = {}
+    chance = {}
     for name in folds[0]:
-        own = [chance[name] for chance in folds]
-        sd = math.sqrt(math.fsum((chance.sd or 0) ** 2 for chance in own)) / len(own)
-        means = np.array([chance.mean for chance in own])
-        found[name] = Chance(mean(means), sd if independent else None)
-    return found
+        by_fold = [fold[name] for fold in folds]
+        sd = math.sqrt(math.fsum((fold.sd or 0) ** 2 for fold in by_fold)) / len(by_fold)
+        means = np.array([fold.mean for fold in by_fold])
+        chance[name] = Chance(mean(means), sd if independent else None)
+    return chance
 
 
 def notes_of(held_out: HeldOut, folds: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -326,19 +276,19 @@ def notes_of(held_out: HeldOut, folds: Sequence[Sequence[str]]) -> tuple[str, ..
 
 def _same_lists(config: Config) -> list[str]:
     """Return notes on models with the same file of lists in several folds."""
-    told = []
+    notes = []
     for model in config.models:
         names, folds = paths_of(model.lists or []), dict[Path, list[int]]()
         for number, name in enumerate(names, 1):
             folds.setdefault((config.folder / name).resolve(), []).append(number)
-        told += [
-            f'model "{model.name}": its lists are {names[own[0] - 1]} in folds '
-            f"{', '.join(map(str, own[:-1]))} and {own[-1]}; if they were made for one of these, "
+        notes += [
+            f'model "{model.name}": its lists are {names[same[0] - 1]} in folds '
+            f"{', '.join(map(str, same[:-1]))} and {same[-1]}; if they were made for one of these, "
             "name the file of each fold"
-            for own in folds.values()
-            if len(own) > 1
+            for same in folds.values()
+            if len(same) > 1
         ]
-    return told
+    return notes
 
 
 def _not_judged(of: Folds, held_out: HeldOut) -> list[str]:

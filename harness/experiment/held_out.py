@@ -13,9 +13,9 @@ import polars as pl
 from harness.config import Config, GivenSplit
 from harness.core.alike import AT, FORM, Forms
 from harness.core.errors import UsageError, counted, visible
-from harness.experiment.list_table import frames_of
-from harness.experiment.run_folder import FOLD
 from harness.protocol.evaluation_set import EvaluationSet
+from harness.results.folder import FOLD
+from harness.results.tables import frames_of
 
 
 class HeldOut:

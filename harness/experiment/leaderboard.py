@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,9 @@ from harness.config.diff import differing, settings
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable, suggest
 from harness.core.io import exists
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_high, number
-from harness.experiment import run_folder
-from harness.experiment.record import ModelRecord
-from harness.experiment.run_folder import Run
 from harness.metrics import Better
+from harness.results.record import ModelRecord
+from harness.results.run import Run, read
 from harness.stats.chance import Word
 from harness.stats.pairwise import STYLES
 
@@ -204,19 +202,19 @@ def _runs_in(folder: Path) -> tuple[list[_Found], list[str]]:
         if any(name.startswith(".") or name.endswith(".part") for name in names):
             continue  # hidden, or not written whole yet
         try:
-            found.append(_found(run_folder.read(path.parent)))
+            found.append(_found(read(path.parent)))
         except HarnessError as error:
             left_out.append(str(error))
     return sorted(found, key=lambda one: one.date, reverse=True), left_out
 
 
 def _found(run: Run) -> _Found:
-    path = run_folder.part(run.folder, "config.toml")
+    config = run.config
     try:
-        config = tomllib.loads(path.read_text(encoding="utf-8"))
-        own = {model.name: settings(config, model.name) for model in run.record.models}
+        own = {model.name: settings(config, model.name) for model in run.models}
         seed = config.get("evaluation", {}).get("seed")
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        path = run.folder / "config.toml"
         raise DataError(f"{path}: is no config of a run ({error})") from error
     changed = (run.folder / "result.json").stat().st_mtime  # runs of earlier versions have no date
     date = run.environment.get("written") or datetime.fromtimestamp(changed, UTC).isoformat(
@@ -289,7 +287,7 @@ def _one_way(
     scored: Sequence[_Found], metric: str, unranked: list[str]
 ) -> tuple[Better | None, list[_Found]]:
     """Return which values are better by the latest run that says so, and the runs that agree."""
-    ways = [one.run.better(one.metrics[metric]) for one in scored]
+    ways = [one.run.record.better(one.metrics[metric]) for one in scored]
     better = next((way for way in ways if way is not None), None)
     for one, way in zip(scored, ways, strict=True):
         if way is None:

@@ -11,14 +11,15 @@ from harness.config import Config, ModelConfig
 from harness.core.errors import UsageError, counted, printable, suggest
 from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
-from harness.experiment.list_table import ListTable, lists_of
-from harness.experiment.run_folder import RECOMMENDATIONS, Run
 from harness.experiment.submitted_lists import SubmittedLists, lists_of_positions
 from harness.metrics import Metric
 from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
 from harness.protocol import truth
 from harness.protocol.task import Task, make_task, model_of
+from harness.results.folder import RECOMMENDATIONS
+from harness.results.lists import lists_from_rows
+from harness.results.run import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,60 +72,68 @@ def of_run(
         No such model, repeat or fold; a model that failed; a run without lists; the data has
         changed since, or the lists.
     """
-    folder, settings = (
-        whole.folder,
-        model_of(_evaluated(whole, model), model, repeat, str(whole.folder)),
-    )
-    at = _place_of(whole, fold)
-    run, config = whole.folds[at], whole.config.folds()[at]
-    fit = again and not (folder / RECOMMENDATIONS).exists()
-    rows = None if fit else lists_of(run)
+    settings = model_of(_evaluated(whole, model), model, repeat, str(whole.folder))
+    place = _place_of(whole, fold)
+    run, config = whole.folds[place], whole.settings.folds()[place]
+    tables = run.tables_of_folder
+    rows = tables.lists if tables.has_lists or not again else None
     task = make_task(config)
     run.refuse_changed(task.evaluation_set)
     if rows is None:
         made = Factories(config, model).made(repeat)[model]
         lists = recommend(model, fitted(model, made, task), task, repeat)
     else:
-        table = ListTable(rows, folder / RECOMMENDATIONS, task.evaluation_set)
-        lists = table.of(model, repeat + 1)[repeat]
-    found = RunLists(settings, task, lists, at + 1, len(whole.folds))
-    _refuse_other_lists(run, model, repeat, found.on_task("", ()))
-    return found
+        path = whole.folder / RECOMMENDATIONS
+        lists = lists_from_rows(rows, model, repeat + 1, task.evaluation_set, path)[repeat]
+    of_model = RunLists(settings, task, lists, place + 1, len(whole.folds))
+    _refuse_other_lists(run, model, repeat, of_model.on_task("", ()))
+    return of_model
 
 
 def _place_of(run: Run, fold: int | None) -> int:
     """Return the place of a fold of a run, the last one by default."""
-    there = len(run.folds)
-    if run.config.n_folds != there:
-        raise UsageError(
-            f"{run.folder / 'config.toml'}: says {counted(run.config.n_folds, 'fold')}, and the "
-            f"run had {there}: it was changed since; {run.again}"
-        )
-    if fold is not None and there == 1:
+    refuse_other_config(run)
+    folds = len(run.folds)
+    if fold is not None and folds == 1:
         raise UsageError(f"{run.folder}: has one evaluation set, no folds; leave --fold out")
-    if fold is not None and not 1 <= fold <= there:
-        told = f"has no fold {fold}; its folds are 1, the earliest, to {there}"
-        raise UsageError(f"{run.folder}: {told}")
-    return (fold or there) - 1
+    if fold is not None and not 1 <= fold <= folds:
+        raise UsageError(
+            f"{run.folder}: has no fold {fold}; its folds are 1, the earliest, to {folds}"
+        )
+    return (fold or folds) - 1
+
+
+def refuse_other_config(run: Run) -> None:
+    """Raise UsageError where config.toml is not what the lists were made by."""
+    config, record = run.settings, run.record
+    for what, now, then in (
+        ("[split] says {}", counted(config.n_folds, "fold"), counted(len(run.folds), "fold")),
+        ("[evaluation] k is {}", str(config.evaluation.k), str(record.evaluation.k)),
+    ):
+        if now != then:
+            raise UsageError(
+                f"{run.folder / 'config.toml'}: {what.format(now)}, and the run had {then}: it was "
+                f"changed since; {run.again}"
+            )
 
 
 def _evaluated(run: Run, model: str) -> Config:
     """Return a run's config with the models alone that have lists."""
-    names = [one.name for one in run.record.models]
-    for failed in run.record.failed:
+    names = [known.name for known in run.models]
+    for failed in run.failed:
         if failed.name == model:
             raise UsageError(
                 f'{run.folder}: model "{model}" failed in this run and has no lists: '
                 f"{printable(' '.join(failed.says.split()))}; {suggest('', names)}"
             )
-    models = [one for one in run.config.models if one.name in names]
-    return run.config.model_copy(update={"models": models})
+    models = [known for known in run.settings.models if known.name in names]
+    return run.settings.model_copy(update={"models": models})
 
 
 def _refuse_other_lists(run: Run, model: str, repeat: int, submitted: SubmittedLists) -> None:
     """Raise UsageError where the lists have other scores than those of the run."""
-    scores = run.tables[model].values
-    then = {m: own for m, own in scores.items() if m not in run.changed_metrics}
+    scores = run.scores[model].values
+    then = {m: values for m, values in scores.items() if m not in run.changed_metrics}
     if scores and not then:
         raise UsageError(
             f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has changed "
@@ -132,8 +141,8 @@ def _refuse_other_lists(run: Run, model: str, repeat: int, submitted: SubmittedL
             f"{run.again}"
         )
     now = user_scores(submitted.lists, submitted.solution.judgments, list(then))
-    for metric, name in {m: name for name, m in run.metrics.items() if m in then}.items():
-        if not np.array_equal(then[metric][repeat], now[metric]):
+    for name, metric in run.metrics.items():
+        if metric in then and not np.array_equal(then[metric][repeat], now[metric]):
             raise UsageError(
                 f'{run.folder}: model "{model}" gives other lists than in this run ({name} '
                 "differs): the training data or the model has changed, or it does not repeat "

@@ -91,7 +91,7 @@ class Scored(Shown):
         )
         return [*metrics, *conventions]
 
-    def record(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         """Return what JSON holds; what was not asked for has no key."""
         found: dict[str, Any] = {
             "evaluation": {

@@ -23,8 +23,6 @@ from harness.experiment import competition
 from harness.experiment.arguments import config_in_place
 from harness.experiment.folds import named, notes_of, require_files, tasks
 from harness.experiment.held_out import HeldOut
-from harness.experiment.record import Evaluation, Part, Positive
-from harness.experiment.run_folder import check_out
 from harness.experiment.solution_files import (
     ITEMS,
     SAMPLE,
@@ -39,6 +37,8 @@ from harness.experiment.solution_files import (
 from harness.experiment.submit import read_by, refuse_controls, refuse_unreadable, rows_of
 from harness.protocol.task import Task
 from harness.protocol.users import OWN
+from harness.results.folder import check_out
+from harness.results.record import Evaluation, Part, Positive
 from harness.submission.format import FORMATS
 
 TRAIN, VALID = "train.csv", "valid.csv"

@@ -19,7 +19,7 @@ from harness.core.io import refuse_overwriting, scratch_folder, whole_file, writ
 from harness.core.progress import stopwatch
 from harness.data import loading
 from harness.data.dataset import positions
-from harness.experiment import competition, run_folder, run_lists
+from harness.experiment import competition, run_lists
 from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
 from harness.experiment.run_lists import RunLists
@@ -34,6 +34,7 @@ from harness.protocol.evaluation_set import (
     items_of,
 )
 from harness.protocol.task import Task, make_task, model_of, noted, of_users
+from harness.results.run import read
 from harness.submission import format
 from harness.submission.expected import Against
 from harness.submission.fix import LISTS, is_lists
@@ -146,8 +147,8 @@ def submit_run(
         No such run, model or repeat; a model that failed; a run without lists, or without those of
         everyone who needs a row; data that has changed since; a file that cannot be written.
     """
-    run, out = run_folder.read(Path(folder)), Path(out)
-    config = run.config
+    run, out = read(folder), Path(out)
+    config = run.settings
     refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
     found = run_lists.of_run(run, model, repeat, fold)
     of, strange = found.task.evaluation_set, found.lists.strange

@@ -16,12 +16,12 @@ from harness.experiment.check import Checked
 from harness.experiment.compare import Compared
 from harness.experiment.explain import Explanations
 from harness.experiment.leaderboard import Leaderboard
-from harness.experiment.record import Evaluation, RunRecord
 from harness.experiment.score import OnConvention
 from harness.experiment.split_files import SplitRecord
 from harness.experiment.standings import ComparedSubmissions
 from harness.metrics import Better, Cut
 from harness.report.docs import Of
+from harness.results.record import Evaluation, RunRecord
 from harness.stats.estimates import Estimate
 from harness.stats.intervals import Interval
 from harness.submission.problems import Problem

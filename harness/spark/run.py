@@ -25,11 +25,11 @@ from harness.experiment.evaluate_parts import (
     listed,
     refuse_of_all_events,
 )
-from harness.experiment.per_user import scores_by_row
-from harness.experiment.result import Findings
-from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, TABLES, USERS, check_out
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
+from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES, USERS, check_out
+from harness.results.run import Run
+from harness.results.tables import scores_by_row
 from harness.spark.buckets import prepared
 from harness.spark.failures import is_not_there, spark_errors
 from harness.spark.parts import Parts
@@ -48,10 +48,11 @@ class SparkRun:
 
     Attributes
     ----------
-    findings : Findings
+    run : Run
+        Without tables, which the workers have.
     """
 
-    findings: Findings
+    run: Run
     _config: Config
     _parts: Parts[EvaluatedPart]
     _candidate_ids: pl.Series
@@ -82,11 +83,12 @@ class SparkRun:
                 self._write_tables(tables or target.absolute().as_uri(), recommendations)
             if tables is None:
                 self._refuse_elsewhere(target)
-            self.findings.write_records(target, tables)
+            self.run.write_records(target, tables)
         _log.info("wrote the run folder, %s", took())
 
     def _write_tables(self, place: str, recommendations: bool) -> None:
-        names = [str(metric) for metric in self.findings.metrics if metric.definition.of == "user"]
+        metrics = asked(self._config)
+        names = [str(metric) for metric in metrics if metric.definition.of == "user"]
         text, whole, place = "string", "int", place.rstrip("/")
         by_user = {USER: text, "model": text, "repeat": whole}
         scores = by_user | dict.fromkeys(names, "double")
@@ -102,7 +104,7 @@ class SparkRun:
         """Raise DataError where workers wrote to disks of their own."""
         files = sorted((folder / USERS).glob("*.parquet"))
         found = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in files)
-        users = self.findings.evaluation.users
+        users = self.run.evaluation.users
         if found != users:
             raise DataError(
                 f"{folder}: of {users:,} users {found:,} are there, as workers have disks of their "
@@ -188,7 +190,7 @@ def evaluated(
             run = InParts(config, found.parts, found.empty(), clock)
             assert isinstance(run.evaluated, Parts)  # noqa: S101
             stack.callback(run.evaluated.release)
-            yield SparkRun(run.findings, config, run.evaluated, run.candidate_ids)
+            yield SparkRun(run.run, config, run.evaluated, run.candidate_ids)
 
 
 def _refuse_folds(config: Config) -> None:
@@ -215,7 +217,7 @@ def run(
     remote: str | None = None,
     buckets: int | None = None,
     recommendations: bool = True,
-) -> Findings:
+) -> Run:
     """Evaluate every model of a config on Spark, and write the run folder.
 
     Parameters
@@ -228,8 +230,8 @@ def run(
 
     Returns
     -------
-    Findings
-        What `harness.run` finds, to the last bit; scores and lists are in the folder.
+    Run
+        The record of `harness.run`, to the last bit; scores and lists are in the folder.
 
     Raises
     ------
@@ -239,4 +241,4 @@ def run(
     settings = config if isinstance(config, Config) else read(as_path(config, "a config"))
     with evaluated(settings, master, remote, buckets, tables) as found:
         found.write(folder, tables, recommendations=recommendations)
-        return found.findings
+        return found.run

@@ -131,7 +131,7 @@ class Validation(Shown):
         counts = {"errors": errors, "warnings": len(self.problems) - errors}
         return {"checked": self.checked, **counts, "found": self.problems, "forced": forced}
 
-    def record(self) -> dict[str, object]:
+    def content(self) -> dict[str, object]:
         """Return what JSON holds."""
         own = {"valid": self.valid, "rows": self.rows, "checked": self.checked}
         last = {"fold": self.folds, "folds": self.folds} if self.folds > 1 else {}

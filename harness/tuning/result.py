@@ -26,8 +26,8 @@ from harness.core.table import (
     low_high,
     number,
 )
-from harness.experiment.record import Evaluation
 from harness.metrics import Metric
+from harness.results.record import Evaluation
 from harness.tuning.search import chosen
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Tuned(Shown):
             for at, trial in enumerate(model.trials)
         ]
 
-    def record(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         """Return what JSON holds: of a model how many trials, the best one's number, and each."""
         return {
             "evaluation": self.evaluation.model_dump(exclude={"funnel"}),

@@ -24,9 +24,9 @@ from harness.core.sharing import Workers
 from harness.experiment import memory
 from harness.experiment.arguments import config_in_place
 from harness.experiment.build import base_models_first, load
-from harness.experiment.record import Evaluation
 from harness.experiment.side_by_side import processes
 from harness.protocol.task import Task
+from harness.results.record import Evaluation
 from harness.tuning.inner import inner_split
 from harness.tuning.result import Tuned, TunedModel
 from harness.tuning.search import run_search, trials_of

@@ -15,9 +15,8 @@ from harness import config as config_
 from harness.config import Config
 from harness.data.synthetic import synthesise
 from harness.experiment.evaluate_parts import listed
-from harness.experiment.folds import FoldedResult
-from harness.experiment.per_user import scores_by_row
 from harness.experiment.run import run
+from harness.results.tables import scores_by_row
 
 SINGLE = CONFIGS | {
     "leaderboards": {"compare": {"public_shares": [0.4], "resamples": 130}},
@@ -65,7 +64,7 @@ def test_buckets_and_parts(tmp_path: Path, name: str) -> None:
     assert everything(buckets) == everything(whole)
     assert buckets.users.equals(whole.users)
     found = small.in_parts(settings, COUNTS[name])
-    assert timeless(found.findings.to_dict()) == timeless(whole.to_dict())
+    assert timeless(found.run.to_dict()) == timeless(whole.to_dict())
     parts: Any = found.evaluated
     scores = pl.concat([scores_by_row(one.profile["user"], one.tables) for one in parts])
     lists = pl.concat([listed(settings, found.candidate_ids, one) for one in parts])
@@ -139,7 +138,7 @@ def odd(kind: str, **keys: Any) -> dict[str, Any]:
 def by(engine: str, settings: Config) -> Any:
     """Return what a run finds in three buckets, or in three parts."""
     if engine == "parts":
-        return small.in_parts(settings, 3).findings
+        return small.in_parts(settings, 3).run
     with small.in_buckets(3):
         return run(settings)
 
@@ -188,7 +187,7 @@ def test_a_model_that_refuses_one_newcomer_has_no_list_for_any(tmp_path: Path, e
     small.write(tmp_path, {"odd.py": ODD})
     plain = {"name": "Plain", "use": "odd:Plain"}
     settings = small.many(tmp_path, more=[odd("Strict")["more"][0], plain])
-    whole, found = (own.leaderboard_estimates for own in (run(settings), by(engine, settings)))
+    whole, found = (own.record.bridge for own in (run(settings), by(engine, settings)))
     assert found == whole
     assert whole.models["Strict"].window < whole.models["Plain"].window
 
@@ -197,7 +196,6 @@ def test_a_model_that_refuses_one_newcomer_has_no_list_for_any(tmp_path: Path, e
 def test_each_fold_is_a_run_of_its_own(tmp_path: Path, name: str) -> None:
     settings = many(tmp_path, name, **FOLDS)
     found = run(settings)
-    assert isinstance(found, FoldedResult)
     for fold, alone in zip(found.folds, settings.folds(), strict=True):
         assert everything(fold) == everything(run(alone))
 

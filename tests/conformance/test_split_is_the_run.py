@@ -22,8 +22,8 @@ def test_runs_and_lists_score_on_the_files_as_in_the_run(
     config, out = small.many(tmp_path, **(sections | quick)), tmp_path / "out"
     done = harness.split(config, out)
     was, now = harness.run(config), harness.run(out / "config.toml")
-    fingerprint = was.evaluation_set.fingerprint
-    assert now.evaluation_set.fingerprint == done.record.evaluation.fingerprint == fingerprint
+    fingerprint = was.evaluation.fingerprint
+    assert now.evaluation.fingerprint == done.record.evaluation.fingerprint == fingerprint
     look_back = {"trending", "gaps", "fading"} if config.split.strategy == "time" else set()
     figures = [
         {model.name: model.metrics for model in run.models if model.name not in look_back}

@@ -13,7 +13,6 @@ from small import LATEST_FIRST, MODELS, POPULAR, timeless
 from harness.core import cache
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.experiment import memory
-from harness.experiment.result import Result
 from harness.experiment.run import run
 
 FILE = {"name": "mine", "lists": "mine.csv"}
@@ -35,7 +34,6 @@ def test_a_run_in_buckets(tmp_path: Path, at_once: None, caplog: pytest.LogCaptu
     settings = small.many(tmp_path, more=[FILE], evaluation=rules, data={"cache": True})
     with small.in_buckets(3):
         found = run(settings, memory="4GB")
-    assert isinstance(found, Result)
     told, *log = caplog.records
     assert (told.name, told.levelname) == ("harness.experiment.in_buckets", "WARNING")
     needed = "all events need about 1,000,000 GB of memory; --memory allows 4 GB"
@@ -46,7 +44,7 @@ def test_a_run_in_buckets(tmp_path: Path, at_once: None, caplog: pytest.LogCaptu
     assert lines[4] == "popular (1 of 10): fit T, recommend T, score T"
     assert lines[-1] == "compared 45 pairs, T"
     steps = ["read", "evaluation set", "fit", "recommend", "users", "compare"]
-    assert list(found.seconds) == steps
+    assert list(found.record.seconds) == steps
     assert [note for note in found.notes if "position" in note] == [
         'model "mine": 1 position holds an item that is no candidate, and cannot hit'
     ]
@@ -133,7 +131,7 @@ def test_a_log_that_needs_more_than_is_free_runs_in_buckets_by_itself(
     for free, needed, in_buckets in ((9, 9, False), (9, 10, True), (None, 10, False)):
         monkeypatch.setattr(memory, "free", lambda free=free: free and free * 10**8)
         monkeypatch.setattr(memory, "needed", lambda layout, size=needed: size * 10**8)
-        assert ("recommend" in run(settings).seconds) == in_buckets
+        assert ("recommend" in run(settings).record.seconds) == in_buckets
 
 
 # A column of users without values.

@@ -16,11 +16,11 @@ from small import POPULAR
 import harness
 from harness.core import table
 from harness.core.errors import UsageError
-from harness.experiment import run_folder
 from harness.experiment.compare import compare
 from harness.experiment.leaderboard import leaderboard
-from harness.experiment.record import RunRecord, fault_of
 from harness.experiment.run import run
+from harness.results.record import RunRecord, fault_of
+from harness.results.run import read
 from harness.stats.shakeup import RankFlip, ShakeUp
 
 LOG = small.LOG + "cid,e,2020-01-06\ndee,b,2020-01-06\ncid,e,2020-01-08\ndee,e,2020-01-08\n"
@@ -70,13 +70,13 @@ def document(folder: Path) -> Any:
 
 def test_a_run_reads_back_and_compares_as_it_was(runs: Path) -> None:
     folder = runs / "runs/all"
-    found, written = run_folder.read(folder), document(folder)
+    found, written = read(folder), document(folder)
     assert table.document(found.record) == written
     for model in written["models"]:
-        of = found.tables[model["name"]]
+        of = found.scores[model["name"]]
         own = {name: of.of_users(metric).mean() for name, metric in found.metrics.items()}
         assert own == exactly({name: each["mean"] for name, each in model["metrics"].items()})
-    assert found.tables["random"].repeats == 3
+    assert found.scores["random"].repeats == 3
     assert found.user_ids.to_list() == found.users["user"].to_list()
     assert found.environment["written"].endswith("+00:00")
     compared = harness.compare(folder).to_dict()
@@ -141,7 +141,7 @@ def test_a_record_that_was_changed(runs: Path, path: str, value: Any, message: s
 
 
 def test_keys_of_later_versions_are_let_be(runs: Path) -> None:
-    expected, written = run_folder.read(runs / "runs/all").record, document(runs / "runs/all")
+    expected, written = read(runs / "runs/all").record, document(runs / "runs/all")
     pair, model = written["comparison"]["pairs"][0], written["models"][0]
     for part in (written, written["evaluation"], model, written["comparison"], pair):
         part["later"] = {"x": [1]}
@@ -208,7 +208,8 @@ def test_a_public_leaderboard_of_few_users_is_in_no_table(tmp_path: Path) -> Non
     for public, shown in ((29, False), (30, True)):
         flips = (RankFlip("first", "second", 0.5, 0.1),)
         shaken = ShakeUp("MAP@2", public / 100, public, 100, 10_000, 42, 0.25, flips)
-        sheets = replace(result, shake_ups=(shaken,)).sheets(verbose=True)
+        record = result.record.model_copy(update={"shake_up": (shaken,)})
+        sheets = replace(result, record=record).sheets(verbose=True)
         text = "\n".join(map(table.plain, sheets))
         for words in (f"rank flips at {public} %", "50 %, tied in 10 %", "nobody is first on both"):
             assert (words in text) == shown

@@ -11,12 +11,10 @@ from small import POPULAR, RANDOM, timeless
 
 from harness.config import Config
 from harness.core.errors import RecommenderError
-from harness.experiment.folds import FoldedResult
 from harness.experiment.rescore import rescore
-from harness.experiment.result import Findings
 from harness.experiment.run import run
-from harness.experiment.run_folder import read
 from harness.report.page import page
+from harness.results.run import Run, read
 
 FAILING = """
 from baselines.popular import Popular
@@ -64,14 +62,14 @@ def config(folder: Path, *models: dict[str, Any], **sections: Any) -> Config:
     return small.config_of(small.write(folder, FILES), *models, **sections)
 
 
-def figures(found: Findings, *without: str) -> Any:
+def figures(found: Run, *without: str) -> Any:
     """Return all figures; what failed, and what the config says of models, apart."""
     return timeless(found.to_dict(), "failed", "config", *without)
 
 
 class Done(NamedTuple):
-    found: Findings
-    alone: Findings
+    found: Run
+    alone: Run
     folder: Path
 
 
@@ -153,7 +151,6 @@ def test_a_folder_is_read_with_what_failed(done: Done) -> None:
 
 def test_a_model_that_fails_in_one_fold_is_in_no_mean(tmp_path: Path) -> None:
     found = run(config(tmp_path, POPULAR, *failing("Later"), RANDOM, split=FOLDS))
-    assert isinstance(found, FoldedResult)
     assert [len(fold.models) for fold in found.folds] == [3, 3, 2]
     assert [(one.name, one.fold) for one in found.failed] == [("Later", 3)]
     assert "failed  fold 3: model" in str(found)

@@ -12,8 +12,8 @@ from small import POPULAR, RANDOM, timeless
 
 from harness.config import Config
 from harness.core.errors import UsageError
-from harness.experiment.result import Findings
 from harness.experiment.run import run
+from harness.results.run import Run
 
 COUNTED = """
 from pathlib import Path
@@ -68,12 +68,12 @@ def fits(folder: Path) -> int:
     return (folder / "fits").read_text().count("fit")
 
 
-def figures(found: Findings) -> Any:
+def figures(found: Run) -> Any:
     """Return all that is recorded but seconds, and who was asked."""
     return timeless(found.to_dict(), "reused")
 
 
-def reused(found: Findings) -> list[str]:
+def reused(found: Run) -> list[str]:
     return sorted(model.name for model in found.models if model.reused)
 
 

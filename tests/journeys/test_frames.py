@@ -16,7 +16,7 @@ from small import LOG, timeless
 import harness
 from baselines.popular import Popular
 from harness.core.errors import HarnessError
-from harness.experiment.result import Findings, Result
+from harness.results.run import Run
 
 POPULAR = "baselines.popular:Popular"
 
@@ -46,23 +46,21 @@ MODELS: dict[str, Any] = {
 }
 
 
-def run(events: Any = EVENTS, **sections: Any) -> Result:
+def run(events: Any = EVENTS, **sections: Any) -> Run:
     keywords: dict[str, Any] = {"split": DAY, "evaluation": {"k": 2}} | sections
-    found = harness.run(events=events, **{"models": {"popular": POPULAR}, **keywords})
-    assert isinstance(found, Result)
-    return found
+    return harness.run(events=events, **{"models": {"popular": POPULAR}, **keywords})
 
 
 @pytest.fixture(scope="module")
-def found() -> Result:
+def found() -> Run:
     return run(models=MODELS)
 
 
-def means(of: Findings, metric: str = "MAP@2") -> dict[str, float]:
+def means(of: Run, metric: str = "MAP@2") -> dict[str, float]:
     return {model.name: model.metrics[metric].mean for model in of.models}
 
 
-def test_scores_by_hand(found: Result) -> None:
+def test_scores_by_hand(found: Run) -> None:
     """Of a, b ann has 1/2 and cid 1; of d, c bob has 1; of b, a ann has 1 and cid 1/2."""
     by_hand = {"first": 1 / 2, "last": 1 / 3, "object": 1 / 3, "lists": 1 / 3, "popular": 1 / 2}
     assert {name: means(found)[name] for name in by_hand} == pytest.approx(by_hand, abs=1e-15)
@@ -73,13 +71,13 @@ def test_scores_by_hand(found: Result) -> None:
     assert lists == LISTS.to_dict(as_series=False)
 
 
-def test_the_object_stays_as_it_was_given(found: Result) -> None:
+def test_the_object_stays_as_it_was_given(found: Run) -> None:
     """Every repeat fits a copy of what was given, which nobody has fitted before."""
     assert Counting.met == [0, 0, 0]
     assert vars(COUNTED) == {"last": False, "seed": 0}
 
 
-def test_the_run_folder_is_whole_and_says_what_is_in_no_file(found: Result, here: Path) -> None:
+def test_the_run_folder_is_whole_and_says_what_is_in_no_file(found: Run, here: Path) -> None:
     """As the hint says, the run can be made again of a file."""
     model = next(one for one in found.to_dict()["models"] if one["name"] == "object")
     assert (model["use"], model["params"]) == ("given:First", {"last": True, "seed": 0})

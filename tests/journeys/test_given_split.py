@@ -10,12 +10,11 @@ from conftest import refusal
 import harness
 from harness.config import Config, SubmissionConfig, parse
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
-from harness.experiment import run_folder
-from harness.experiment.folds import FoldedResult
 from harness.experiment.run import run
 from harness.experiment.split_files import FoldedSplit, split
 from harness.experiment.submissions import SubmissionError
 from harness.report.page import page
+from harness.results.run import Run, read
 
 FILES = {
     "one.base": "user,item\nann,a\nbob,a\nbob,b\n",
@@ -40,10 +39,8 @@ def given(folder: Path, *models: dict[str, Any], seen: str = "keep", **files: st
     return parse(values, folder)
 
 
-def folded(config: Config) -> FoldedResult:
-    found = run(config)
-    assert isinstance(found, FoldedResult)
-    return found
+def folded(config: Config) -> Run:
+    return run(config)
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +49,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(folder: Path) -> FoldedResult:
+def found(folder: Path) -> Run:
     """Popular and two models of files on two folds."""
     same = {"name": "same", "lists": ["theirs.csv", "./theirs.csv"]}
     both = "user,prediction\nann,b\nbob,a\n"
     return folded(given(folder, small.POPULAR, THEIRS, same, theirs_csv=both))
 
 
-def test_scores_by_hand(found: FoldedResult) -> None:
+def test_scores_by_hand(found: Run) -> None:
     """Popular says a, b in both folds: b is second, 1/2.
 
     Ann's list begins with b, her true item; bob's second is his: (1 + 1/2) / 2.
@@ -69,7 +66,7 @@ def test_scores_by_hand(found: FoldedResult) -> None:
     assert means == {"popular": 0.5, "theirs": 0.75, "same": 0.5}
 
 
-def test_the_record_names_the_files_of_each_fold(found: FoldedResult, folder: Path) -> None:
+def test_the_record_names_the_files_of_each_fold(found: Run, folder: Path) -> None:
     """One file for two folds, by whatever name, is told: their lists are seldom the same."""
     document = found.to_dict()
     of_all, *folds = (
@@ -133,11 +130,11 @@ def test_folds_that_overlap_are_told_and_only_the_mean_of_chance_is_known(tmp_pa
         "folds overlap, so no model is judged against chance, which takes them for independent",
     )
     assert [model.vs_random for model in found.models] == [None]
-    assert (found.chance["MAP@2"].mean, found.chance["MAP@2"].sd) == (3 / 4, None)
+    assert (found.record.chance["MAP@2"].mean, found.record.chance["MAP@2"].sd) == (3 / 4, None)
     assert found.sheets()[0].heading[0].endswith(", 0.7 × chance")
     assert found.records()[0]["lift"] == pytest.approx(2 / 3)
     found.write(tmp_path / "run")
-    assert "0.7 times chance" in page(run_folder.read(tmp_path / "run"))
+    assert "0.7 times chance" in page(read(tmp_path / "run"))
 
 
 TEN, OTHERS = "abcdefghij", "klmnopqrst"

@@ -8,10 +8,9 @@ import pytest
 import small
 from small import POPULAR
 
-from harness.experiment import run_folder
-from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.report.page import page
+from harness.results.run import Run, read
 
 # In training a has three events, b two; popular says "a b" to everybody.
 # Window: ann b (AP@2 1/2), bob a (1), new a (1: never seen before), nia z (0: no candidate).
@@ -44,19 +43,19 @@ CANDIDATES = {"truth": "candidates", "require_hit": False}
 EVERYONE = {"users": "all", "require_hit": False}
 
 
-def ran(folder: Path, *models: dict[str, Any], log: str = LOG, **sections: Any) -> Result:
+def ran(folder: Path, *models: dict[str, Any], log: str = LOG, **sections: Any) -> Run:
     small.write(folder, {"plugged.py": PLUGGED})
     asked = {"metrics": ["MAP@2"]} | sections.pop("evaluation", {})
     sections |= {"compare": {"resamples": 100}, "evaluation": asked}
     return run(small.config(folder, *models, log=log, **sections))
 
 
-def estimates(result: Result) -> dict[str, Any]:
+def estimates(result: Run) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(result.to_json())["bridge"]
     return found
 
 
-def notes(result: Result) -> list[str]:
+def notes(result: Run) -> list[str]:
     return [note for note in result.notes if "leaderboard estimate" in note]
 
 
@@ -81,7 +80,7 @@ def test_users_with_true_items_are_averaged_evaluated_or_not(
     found = estimates(result)
     own = {"window": estimate, "sample": None, "at_least": False}
     assert (found["with_items"], found["models"]) == (with_items, {"popular": own})
-    examined = len(result.evaluation_set.users)
+    examined = result.evaluation.users
     assert (found["examined"], found["window"]) == (examined, 4 + bool(more))
     shown = "leaderboard estimate  popular: 0.8333 over the 3 users with true items"
     assert (shown in repr(result)) == (estimate == 5 / 6)
@@ -130,5 +129,5 @@ def test_a_model_that_cannot_be_asked_has_at_least_so_much(tmp_path: Path) -> No
     assert '"knows whom" gives no lists for the 2 users' in note
     assert "KeyError" in note
     result.write(tmp_path / "run")
-    text = page(run_folder.read(tmp_path / "run"))
+    text = page(read(tmp_path / "run"))
     assert ("at least 0.3750" in text, ">0.6250<" in text) == (True, True)

@@ -18,9 +18,9 @@ from small import POPULAR, RANDOM
 from harness import config as config_
 from harness.core.errors import UsageError
 from harness.experiment.explain import explain, of_run
-from harness.experiment.result import Result
 from harness.experiment.run import run
-from harness.experiment.run_folder import read as read_run
+from harness.results.run import Run
+from harness.results.run import read as read_run
 
 MODELS = """
 import numpy as np
@@ -43,7 +43,7 @@ ITEMS = "item,colour,kind,price,gaps\na,red,hat,3,\nb,blue,hat,4,\nc,red,hat,5,x
 SPREAD = {"name": "spread", "use": "models:Spread"}
 
 
-def evaluate_models(folder: Path, metrics: list[str], *models: dict[str, Any]) -> Result:
+def evaluate_models(folder: Path, metrics: list[str], *models: dict[str, Any]) -> Run:
     """Run models on the log: popular lists b, a; spread a, b or c, d."""
     files = {"items.csv": ITEMS, "models.py": MODELS, "own.py": OWN, "lib/shop.py": OWN}
     small.write(folder, files)
@@ -73,21 +73,21 @@ EXPECTED: dict[str, dict[str, float]] = {
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
+def result(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a run of two models, and of random lists, four times."""
     models = (POPULAR, SPREAD, RANDOM | {"repeats": 4})
     return evaluate_models(tmp_path_factory.mktemp("items"), list(EXPECTED), *models)
 
 
 @pytest.mark.parametrize("name", ["popular", "spread"])
-def test_figures_of_a_run_by_hand(result: Result, name: str) -> None:
+def test_figures_of_a_run_by_hand(result: Run, name: str) -> None:
     (model,) = (model for model in result.models if model.name == name)
     for metric, expected in EXPECTED.items():
         assert model.metrics[metric].mean == exactly(expected[name]), metric
 
 
 def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(
-    result: Result, tmp_path: Path
+    result: Run, tmp_path: Path
 ) -> None:
     result.write(tmp_path / "out")
     written = json.loads((tmp_path / "out" / "result.json").read_text())
@@ -100,9 +100,9 @@ def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(
     assert columns == ["user", "model", "repeat", *(m for m in EXPECTED if m not in of_lists)]
 
 
-def test_chance_is_known_for_accuracy_and_not_beyond(result: Result) -> None:
+def test_chance_is_known_for_accuracy_and_not_beyond(result: Run) -> None:
     # the one true item is at either rank with 1/4
-    chance = {name: own.mean for name, own in result.chance.items()}
+    chance = {name: own.mean for name, own in result.record.chance.items()}
     assert chance == exactly({"RPrecision": 1 / 4, "pFound": 1.85 / 4})
     (note,) = (note for note in result.notes if "no exact chance value is known for" in note)
     assert "Novelty@2" in note
@@ -119,7 +119,7 @@ def test_metrics_of_all_lists_alone(tmp_path: Path) -> None:
 
 
 def test_a_metric_of_ones_own_is_found_again_in_another_folder(
-    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    result: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert result.per_user().loc["popular"]["own:counts@2"].to_list() == [121, 120, 121]
     result.write(tmp_path)

@@ -20,11 +20,12 @@ from harness import config as config_
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
 from harness.experiment.explain import of_run
-from harness.experiment.list_table import UNKNOWN
 from harness.experiment.rescore import rescore
-from harness.experiment.result import ModelResult, Result
 from harness.experiment.run import run
 from harness.metrics import parse
+from harness.results.lists import UNKNOWN
+from harness.results.record import ModelRecord
+from harness.results.run import Run
 
 PLUGGED = (
     small.LATEST_FIRST
@@ -70,7 +71,7 @@ METRICS = ["MAP@2", "MAP(divisor=hits)@2", "Recall@2", "NDCG@2"]
 
 class Done(NamedTuple):
     config: Config
-    result: Result
+    result: Run
     folder: Path
 
 
@@ -82,7 +83,6 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     small.write(here / "configs", files)
     small.write(here / "logs", {"log.csv": small.LOG})
     result = run(here / "configs" / "shop.toml")
-    assert isinstance(result, Result)
     result.write(here / "runs" / "deep" / "one")
     return Done(config_.read(here / "configs/shop.toml"), result, here / "runs" / "deep" / "one")
 
@@ -91,13 +91,12 @@ def shop(metrics: list[str]) -> str:
     return small.toml(*MODELS, data={"path": "../logs"}, evaluation={"metrics": metrics})
 
 
-def model(of: Result, name: str) -> ModelResult:
+def model(of: Run, name: str) -> ModelRecord:
     return next(one for one in of.models if one.name == name)
 
 
-def values(result: Result, name: str, metric: str = "MAP@2") -> list[list[float]]:
-    table = model(result, name).scores.values
-    return next(v.tolist() for m, v in table.items() if str(m) == metric)
+def values(result: Run, name: str, metric: str = "MAP@2") -> list[list[float]]:
+    return result.scores[name].values[result.metrics[metric]].tolist()
 
 
 def figures(of: Any) -> Any:
@@ -110,7 +109,7 @@ def figures(of: Any) -> Any:
 
 def test_scores_by_hand(done: Done) -> None:
     """Popular says b, a; the latest first are d, b; the file has a stranger and then b for ann."""
-    assert done.result.evaluation_set.user_ids.to_list() == ["ann", "bob", "cid"]
+    assert done.result.user_ids.to_list() == ["ann", "bob", "cid"]
     assert values(done.result, "popular") == [[1, 0, 1 / 2]]
     assert values(done.result, "popular", "Recall@2") == [[1, 0, 1]]
     popular = model(done.result, "popular")
@@ -120,7 +119,7 @@ def test_scores_by_hand(done: Done) -> None:
     assert values(done.result, "last day") == [[0, 1, 0]]
     assert values(done.result, "file") == [[1 / 2, 0, 1]]
     # One true item of four candidates: 1/4 at the first place, and half of 1/4 at the second.
-    assert done.result.chance["MAP@2"].mean == pytest.approx(3 / 8, abs=1e-15)
+    assert done.result.record.chance["MAP@2"].mean == pytest.approx(3 / 8, abs=1e-15)
     assert popular.vs_random is not None
     assert popular.vs_random.lift == pytest.approx((1 / 2) / (3 / 8), abs=1e-15)
     order = [one.name for one in done.result.models if one.metrics["MAP@2"].mean == 1 / 2]

@@ -8,10 +8,10 @@ import small
 from conftest import Cli, exactly, is_refused, tells
 
 from harness.config import LastNSplit
-from harness.experiment import run_folder
 from harness.experiment.explain import of_run
 from harness.experiment.rescore import rescore
 from harness.experiment.run import run
+from harness.results.run import read
 
 QUICK = {"resamples": 100}
 LOG = """user,item,time,stars
@@ -48,14 +48,14 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_graded_metrics_take_values_as_grades(graded: Path) -> None:
     """Popular is b, c, a. Cid's a, grade 5, is third; the ideal list has it first: 1/log2(4)."""
-    scores = run_folder.read(graded / "run").user_scores_of("popular")
+    scores = read(graded / "run").tables_of_folder.user_scores_of("popular")
     by_user = {row["user"]: row for row in scores.to_dicts()}
     assert [by_user["cid"][name] for name in (LINEAR, EXPONENTIAL, "NDCG@3")] == exactly([0.5] * 3)
     # Ann: b (grade 1) first, c (3) second; best c, b, z (1): (1 + 3·d)/(3 + 1·d + 1/2), d = 0.6309.
     d = 0.6309297535714575
     assert by_user["ann"][LINEAR] == exactly((1 + 3 * d) / (3 + d + 0.5))
     assert by_user["ann"][EXPONENTIAL] == exactly((1 + 7 * d) / (7 + d + 0.5))
-    again, record = rescore(graded / "run"), run_folder.read(graded / "run").record
+    again, record = rescore(graded / "run"), read(graded / "run").record
     assert [model.metrics for model in again.models] == [model.metrics for model in record.models]
 
 
@@ -66,7 +66,7 @@ def test_scores_of_a_file_are_graded_like_those_of_a_run(
     config = str(graded / "c.toml")
     assert cli("submit", config, "--model", "popular", "--out", "s.csv")[0] == 0
     score = ("score", "s.csv", "--config", config, "--set", "data.cache=true", "--metric")
-    mean = run_folder.read(graded / "run").user_scores_of("popular")[LINEAR].mean()
+    mean = read(graded / "run").tables_of_folder.user_scores_of("popular")[LINEAR].mean()
     for _ in range(2):
         tells(cli(*score, LINEAR, "--format", "csv"), 0, f"metric,{LINEAR},{mean}")
     is_refused(cli(*score, "pFound@3"), "found the grade 5", "from 0 to 1")
@@ -86,8 +86,8 @@ def test_a_run_of_before_there_was_a_choice_is_explained_by_id(tmp_path: Path) -
     run(small.config(tmp_path, split=split, compare=QUICK)).write(tmp_path / "run")
     config = tmp_path / "run" / "config.toml"
     config.write_text(config.read_text().replace('ties = "id"\n', "").replace("seed = 0\n", ""))
-    read = run_folder.read(tmp_path / "run").config.split
-    assert read == LastNSplit(strategy="last_n", n=1, ties="id")
+    split_of_run = read(tmp_path / "run").settings.split
+    assert split_of_run == LastNSplit(strategy="last_n", n=1, ties="id")
     assert of_run(tmp_path / "run", "popular").solution.fingerprint is not None
 
 
@@ -111,7 +111,7 @@ def test_event_types_that_are_truth_are_named_wherever_a_run_is_shown(
     words = f" candidates · truth: {', '.join(truth)} · k = 2 · " if truth else " candidates · k = "
     for form in ("table", "markdown"):
         tells(cli("run", "c.toml", "--out", "run", "--format", form), 0, words)
-    assert run_folder.read(here / "run").record.evaluation.hits == tuple(truth)
+    assert read(here / "run").record.evaluation.hits == tuple(truth)
     tells(cli("report", "run"), 0)
     page = (here / "run" / "report.html").read_text(encoding="utf-8")
     assert (f"<dt>truth</dt><dd>{', '.join(truth)}</dd>" in page) == bool(truth)

@@ -7,8 +7,9 @@ import pytest
 import small
 
 from harness.config import Config
-from harness.experiment.result import ModelResult, Result
 from harness.experiment.run import run
+from harness.results.record import ModelRecord
+from harness.results.run import Run
 
 DAYS = [(f"u{n:03}", f"2020-01-0{1 + n % 5}", n % 4) for n in range(120)]
 """More users than are asked again, to see if they get the same lists."""
@@ -89,15 +90,15 @@ MODELS = [
 
 class Done(NamedTuple):
     config: Config
-    result: Result
+    result: Run
     folder: Path
     fits: list[str]
 
-    def model(self, name: str) -> ModelResult:
+    def model(self, name: str) -> ModelRecord:
         return next(one for one in self.result.models if one.name == name)
 
     def means(self, name: str) -> list[float]:
-        return self.model(name).scores.of_repeats(self.result.metrics[0])
+        return self.result.scores[name].of_repeats(self.result.metrics["MAP@3"])
 
     def seeds(self, label: str) -> list[int]:
         """Return the seeds with which models of a label learnt, in order."""
@@ -111,7 +112,6 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     rules = {"evaluation": {"k": 3, "metrics": ["MAP@3"]}, "compare": {"resamples": 100}}
     config = small.config(folder, *MODELS, log=LOG + NEXT, **rules)
     result = run(config)
-    assert isinstance(result, Result)
     result.write(folder / "run")
     return Done(config, result, folder, (folder / "notes.txt").read_text().splitlines())
 

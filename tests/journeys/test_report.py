@@ -17,11 +17,11 @@ from small import POPULAR
 
 from harness.cli import report as command
 from harness.core.errors import UsageError
-from harness.experiment import run_folder as runs
 from harness.experiment.run import run
-from harness.experiment.run_folder import FILES, is_run
 from harness.report.page import page
 from harness.report.page.view import cut
+from harness.results import run as runs
+from harness.results.folder import FILES, is_run
 
 SECTIONS = "results chance differences growth users slices coverage leaderboard rank-flips repeat"
 VOID = {"meta", "link", "img", "br", "wbr", "input", "hr"}

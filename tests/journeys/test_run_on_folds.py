@@ -13,11 +13,10 @@ from conftest import refusal
 from harness.config import Config
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.core.terminal import fitted
-from harness.experiment import run_folder
 from harness.experiment.compare import compare
-from harness.experiment.folds import FoldedResult
 from harness.experiment.rescore import rescore
 from harness.experiment.run import run
+from harness.results.run import Run, read
 
 THREE = {"strategy": "time", "valid_days": 2, "folds": 3}
 """Days 3 and 4, 5 and 6, 7 and 8 of `small.MANY`."""
@@ -25,14 +24,12 @@ TWO = {"strategy": "time", "valid_days": 1, "folds": 2}
 """The 2nd and the 3rd of `small.TWO_WEEKS`."""
 
 
-def folded(config: Config) -> FoldedResult:
-    found = run(config)
-    assert isinstance(found, FoldedResult)
-    return found
+def folded(config: Config) -> Run:
+    return run(config)
 
 
 class Done(NamedTuple):
-    found: FoldedResult
+    found: Run
     config: Config
     folder: Path
 
@@ -48,20 +45,20 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 
 
 @pytest.fixture(scope="module")
-def weeks(tmp_path_factory: pytest.TempPathFactory) -> FoldedResult:
+def weeks(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The first of popular is a: 1/2 on the 2nd. Then a and b: a again leads by 3 to 2, 0 hits."""
     rules = {"evaluation": {"k": 1, "metrics": ["MAP@1"]}, "compare": {"baseline": "popular"}}
     models, folder = (small.POPULAR, small.RANDOM), tmp_path_factory.mktemp("weeks")
     return folded(small.config(folder, *models, log=small.TWO_WEEKS, split=TWO, **rules))
 
 
-def scores(of: FoldedResult, metric: str, model: str) -> list[float]:
+def scores(of: Run, metric: str, model: str) -> list[float]:
     """Return the score of a model in each fold."""
     models = [{one.name: one for one in fold.models} for fold in of.folds]
     return [fold[model].metrics[metric].mean for fold in models]
 
 
-def test_a_score_is_the_mean_over_folds(weeks: FoldedResult) -> None:
+def test_a_score_is_the_mean_over_folds(weeks: Run) -> None:
     assert scores(weeks, "MAP@1", "popular") == [0.5, 0.0]
     popular = next(model for model in weeks.models if model.name == "popular")
     assert popular.metrics["MAP@1"].mean == 0.25
@@ -82,16 +79,16 @@ def test_the_folder_holds_every_fold(done: Done) -> None:
     for name in ("per_user", "recommendations"):
         rows = pl.read_parquet(done.folder / f"{name}.parquet")
         assert rows["fold"].unique().to_list() == [1, 2, 3]
-    back = run_folder.read(done.folder)
+    back = read(done.folder)
     assert (done.folder / "result.json").read_text() == done.found.to_json() + "\n"
-    assert back.config.split == done.config.split
+    assert back.settings.split == done.config.split
     for fold, own in zip(back.folds, done.found.folds, strict=True):
-        assert fold.user_ids.to_list() == own.evaluation_set.user_ids.to_list()
+        assert fold.user_ids.to_list() == own.user_ids.to_list()
         assert fold.users.columns == own.users.columns
         for model in own.models:
-            (metric,) = (m for m in model.scores.values if str(m) == "MAP@2")
-            values = fold.tables[model.name].values[metric]
-            assert np.array_equal(values, model.scores.values[metric])
+            metric = own.metrics["MAP@2"]
+            values = fold.scores[model.name].values[metric]
+            assert np.array_equal(values, own.scores[model.name].values[metric])
 
 
 def test_readers_of_the_folder_find_what_the_run_found(done: Done) -> None:
@@ -122,8 +119,8 @@ def test_compare_says_which_folds_differ(tmp_path: Path) -> None:
 
 
 def test_slices_are_of_each_fold_and_metrics_of_all_lists_means_of_them(done: Done) -> None:
-    assert done.found.slices == ()
-    assert all(fold.slices for fold in done.found.folds)
+    assert done.found.record.slices == ()
+    assert all(fold.record.slices for fold in done.found.folds)
     with refusal(UsageError, "3 folds", "slices"):
         compare(done.folder, slices=["activity"])
     for model in done.found.models:
@@ -132,7 +129,7 @@ def test_slices_are_of_each_fold_and_metrics_of_all_lists_means_of_them(done: Do
         assert (model.metrics["MAP@2"].sd_repeats is None) == (model.name != "random")
 
 
-def test_scores_that_contradict_the_record_are_refused(weeks: FoldedResult, tmp_path: Path) -> None:
+def test_scores_that_contradict_the_record_are_refused(weeks: Run, tmp_path: Path) -> None:
     """Popular has 1/2 and 0, so 1/4."""
     run = tmp_path / "run"
     weeks.write(run)
@@ -167,7 +164,7 @@ def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path
     cut = json.dumps(held | {"folds": held["folds"][:2]})
     small.write(tmp_path, {"run/result.json": cut})
     with refusal(DataError, "result.json", "its folds are not those of its evaluation"):
-        run_folder.read(tmp_path / "run")
+        read(tmp_path / "run")
 
 
 def test_the_table_shows_each_fold_and_in_how_many_the_best_is_better(done: Done) -> None:
@@ -184,7 +181,7 @@ def test_the_table_shows_each_fold_and_in_how_many_the_best_is_better(done: Done
 
 
 def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(
-    weeks: FoldedResult,
+    weeks: Run,
 ) -> None:
     _, folds = weeks.sheets()
     assert folds.titles[-1] == "better in"
@@ -192,15 +189,6 @@ def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(
     better = sum(random > popular for random, popular in zip(*own, strict=True))
     rows = {row[0]: row[-1] for row in folds.rows[:2]}
     assert rows == {"random": f"{better} of 2 folds", "popular": ""}
-
-
-def test_who_has_no_true_item_is_not_counted_as_having_one(tmp_path: Path) -> None:
-    """Ann has z alone, which nobody had before and is no candidate; cid has b."""
-    first_day = small.TWO_WEEKS[: small.TWO_WEEKS.index("ann,a,2020-01-02")]
-    log = first_day + "ann,z,2020-01-02\ncid,b,2020-01-03\n"
-    rules = {"k": 1, "metrics": ["MAP@1"], "truth": "candidates", "require_hit": False}
-    found = folded(small.config(tmp_path, log=log, split=TWO, evaluation=rules))
-    assert (found.evaluation.users, found.with_items) == (2, 1)
 
 
 # What cannot be evaluated.

@@ -12,36 +12,37 @@ import small
 
 from harness.core import table as records
 from harness.core import table as sheet
-from harness.experiment import result as text
-from harness.experiment.result import Result
 from harness.experiment.run import run
+from harness.results.run import Run
 from harness.stats.chance import Verdict
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Result:
+def found(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Of popular, whose AP is 1, 0 and 1/2, and of random lists."""
     return made(tmp_path_factory.mktemp("pair"), small.POPULAR, small.RANDOM | {"repeats": 10})
 
 
-def made(folder: Path, *models: dict[str, Any], **evaluation: object) -> Result:
-    found = run(small.config(folder, *models, evaluation=evaluation))
-    assert isinstance(found, Result)
-    return found
+def made(folder: Path, *models: dict[str, Any], **evaluation: object) -> Run:
+    return run(small.config(folder, *models, evaluation=evaluation))
 
 
-def printed(found: Result, verbose: bool = False) -> str:
-    return sheet.plain(text.sheet(found, verbose=verbose))
+def printed(found: Run, verbose: bool = False) -> str:
+    return sheet.plain(found.sheets(verbose)[0])
 
 
-def as_csv(found: Result) -> list[dict[str, str]]:
+def as_csv(found: Run) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(records.as_csv(found.records()))))
 
 
-def changed(found: Result, **changes: object) -> Result:
+def changed(found: Run, **changes: object) -> Run:
     """Return a result of popular alone, with other figures."""
     popular = next(model for model in found.models if model.name == "popular")
-    return replace(found, models=(popular.model_copy(update=changes),), comparison=None)
+    return noted(found, models=(popular.model_copy(update=changes),), comparison=None)
+
+
+def noted(found: Run, **changes: object) -> Run:
+    return replace(found, record=found.record.model_copy(update=changes))
 
 
 def line(table: str, start: str) -> list[str]:
@@ -50,7 +51,7 @@ def line(table: str, start: str) -> list[str]:
     return re.split(r"\s{2,}", found)
 
 
-def test_figures_by_hand(found: Result) -> None:
+def test_figures_by_hand(found: Run) -> None:
     """The interval is as wide as values can be; chance is 3/8."""
     titles = ["model", "MAP@2", "95 % interval", "lift", "against the best", "Recall@2", "NDCG@2"]
     assert line(printed(found), "model") == titles
@@ -62,19 +63,19 @@ def test_figures_by_hand(found: Result) -> None:
     assert re.fullmatch(r"\d+\.\d s", line(table, "popular")[-1])
 
 
-def test_notes_stand_above_and_the_evaluation_set_below(found: Result) -> None:
-    alone = replace(changed(found), notes=("7 rows left out",))
+def test_notes_stand_above_and_the_evaluation_set_below(found: Run) -> None:
+    alone = noted(changed(found), notes=("7 rows left out",))
     note, blank = printed(alone).splitlines()[3:5]
     assert (note, blank) == ("note  7 rows left out", "")
     assert printed(alone).splitlines()[-1] == (
-        f"3 users · 4 candidates · k = 2 · {found.evaluation_set.fingerprint[:6]} · table · "
+        f"3 users · 4 candidates · k = 2 · {found.evaluation.fingerprint[:6]} · table · "
         "1 day from 2020-01-08"
     )
     users = "users  3 active in the window → 3 seen in train → 3 with a candidate hit"
     assert users in printed(alone, verbose=True).splitlines()
 
 
-def test_the_verdict_in_words(found: Result) -> None:
+def test_the_verdict_in_words(found: Run) -> None:
     none = "no better than chance"
     for lift, verdict, shown in (
         (12.94, "better", "12.9"),
@@ -87,21 +88,21 @@ def test_the_verdict_in_words(found: Result) -> None:
 
 def test_without_exact_chance_of_the_first_metric_the_cells_are_empty(tmp_path: Path) -> None:
     found = made(tmp_path, metrics=["MAP(divisor=hits)@2", "Recall@2"])
-    assert list(found.chance) == ["Recall@2"]
+    assert list(found.record.chance) == ["Recall@2"]
     assert found.models[0].vs_random is None
     assert line(printed(found), "popular")[:2] == ["popular", "0.5000"]
     (row,) = as_csv(found)
     assert (row["lift"], row["p"], row["verdict"]) == ("", "", "")
 
 
-def test_decimals_enough_to_tell_the_mean(found: Result) -> None:
+def test_decimals_enough_to_tell_the_mean(found: Run) -> None:
     metrics = changed(found).models[0].metrics
     for mean, shown in ((0.0031, "0.0031"), (0.00041, "0.00041"), (0, "0.0000")):
         other = metrics | {"MAP@2": replace(metrics["MAP@2"], mean=mean)}
         assert line(printed(changed(found, metrics=other)), "popular")[1] == shown
 
 
-def test_csv_and_pandas_keep_every_digit(found: Result) -> None:
+def test_csv_and_pandas_keep_every_digit(found: Run) -> None:
     rows, frame = as_csv(found), found.to_pandas()
     assert [row["model"] for row in rows] == list(frame.index) == [m.name for m in found.models]
     for model, row in zip(found.models, rows, strict=True):

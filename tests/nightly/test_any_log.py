@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from small import MODELS, timeless
 
 from harness.core.errors import DataError, EmptyEvaluationSetError
-from harness.experiment.result import Findings
 from harness.experiment.run import run
+from harness.results.run import Run
 
 
-def outcome(call: Callable[[], Findings]) -> Any:
+def outcome(call: Callable[[], Run]) -> Any:
     """Return a run's figures, or what is said of a log that has none."""
     try:
         return timeless(call().to_dict())

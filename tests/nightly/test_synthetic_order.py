@@ -18,7 +18,7 @@ def scores_of(name: str, *changes: str) -> tuple[list[float], int]:
     path = ROOT / "configs" / f"{name}.toml"
     result = run(config_.read(path, ["compare.resamples=100", "data.cache=false", *changes]))
     models = {model.name: next(iter(model.metrics.values())).mean for model in result.models}
-    return [models[baseline] for baseline in BASELINES], len(result.evaluation_set.user_ids)
+    return [models[baseline] for baseline in BASELINES], result.evaluation.users
 
 
 REAL = (0, 0.003, 0.005, 0.02), (0.005, 0.015, 0.03, 0.06)

@@ -12,8 +12,8 @@ import small
 from small import POPULAR
 
 from harness.core import cache
-from harness.experiment import run_folder
 from harness.experiment.run import run
+from harness.results.run import read
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +67,7 @@ import os, sys, time
 from pathlib import Path
 from harness.cli import main
 from harness.experiment.finished import Finished
-from harness.experiment.result import Result
+from harness.results.run import Run
 
 def before(function, place):
     def met(*given, **named):
@@ -80,7 +80,7 @@ def before(function, place):
     return met
 
 Finished.keep = before(Finished.keep, "keep")
-Result.write = before(Result.write, "write")
+Run.write = before(Run.write, "write")
 sys.argv[:] = ["harness", "run", str(Path("exam.toml").absolute()), *sys.argv[1:]]
 main()
 """
@@ -96,7 +96,7 @@ def test_two_processes_on_one_run(tmp_path: Path, out: list[str]) -> None:
     assert (told, [process.returncode for process in both]) == (["", ""], [0, 0])
     runs = [tmp_path / "mine"] if out else sorted((tmp_path / "runs").iterdir())
     assert len(runs) == (1 if out else 2)
-    found = [run_folder.read(folder).record.models[0].metrics for folder in runs]
+    found = [read(folder).record.models[0].metrics for folder in runs]
     assert all(metrics == found[0] for metrics in found)
     assert not [path for path in tmp_path.rglob("*") if "part" in path.name]
     (model,) = run(small.config_of(tmp_path, POPULAR, data={"cache": True})).models

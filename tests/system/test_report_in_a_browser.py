@@ -10,8 +10,8 @@ import small
 from conftest import HOSTILE
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from harness.experiment import run_folder
 from harness.report.page import page as page_of
+from harness.results.run import read
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OFF = ("gpu", "background-networking", "component-update", "sync", "quic")
@@ -44,7 +44,7 @@ Files = dict[str, Path]
 def files(demo_run: Path, hostile_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Files:
     """Return the pages of both runs."""
     runs = {"demo": demo_run, "hostile": hostile_run}
-    pages = {f"{name}.html": page_of(run_folder.read(run)) for name, run in runs.items()}
+    pages = {f"{name}.html": page_of(read(run)) for name, run in runs.items()}
     folder = small.write(tmp_path_factory.mktemp("pages"), pages)
     return {name: folder / f"{name}.html" for name in runs}
 

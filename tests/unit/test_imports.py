@@ -20,6 +20,7 @@ LAYERS = [
     {"harness.tuning"},
     {"harness.spark"},
     {"harness.experiment"},
+    {"harness.results"},
     {"harness.submission"},
     {"harness.protocol"},
     {"harness.config"},

@@ -15,10 +15,12 @@ from markupsafe import Markup, escape
 
 from harness.core.errors import HarnessError
 from harness.core.table import percent
-from harness.experiment.run_folder import ContradictionError, Run, part
 from harness.report.page import tables, words
 from harness.report.page.charts import base, parts, scores
 from harness.report.page.view import View, cut
+from harness.results.folder import part
+from harness.results.run import Run
+from harness.results.tables import ContradictionError
 from harness.stats.slices import column_title
 
 _BEGINNING = 1 << 12

@@ -8,10 +8,10 @@ from itertools import groupby
 
 from harness.core.errors import counted
 from harness.core.table import MISSING, lift, p_value, percent
-from harness.experiment.answer import better_folds
-from harness.experiment.record import RunRecord, lift_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimate
 from harness.report.page.view import View, decimals, shown, spread
+from harness.results.record import RunRecord, lift_of
+from harness.results.wording import better_folds
 from harness.stats.pairwise import CORRECTED, in_folds
 from harness.stats.shakeup import FEW, ShakeUp
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from harness.core.errors import UsageError, printable
 from harness.core.once import once
 from harness.core.table import MISSING, digits_of
-from harness.experiment.record import Chance, ModelRecord
-from harness.experiment.run_folder import Run
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
+from harness.results.record import Chance, ModelRecord
+from harness.results.run import Run
 from harness.stats.pairwise import Comparison
 
 _MAY_LACK = {"metrics", "use", "lists", "of", "params", "tuned", "folds", "failed", "reused"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from harness.core import table
 from harness.core.errors import in_toml, printable
-from harness.experiment.record import lift_of
 from harness.report.page.view import View, cut, shown, spread
+from harness.results.record import lift_of
 
 _NAMED = 3
 """More models than these are counted, not named."""

@@ -19,8 +19,8 @@ from small import timeless
 
 import harness
 from harness.config import Config
-from harness.experiment import run_folder
 from harness.experiment.run import run as run_locally
+from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES
 from harness.spark import evaluate, reading, run
 from spark.conftest import NOISE, Cluster, sides, until
 from spark.test_buckets import many
@@ -46,7 +46,7 @@ def settings(folder: Path) -> Config:
 def frames(folder: Path) -> dict[str, pl.DataFrame]:
     """Return the tables of a run, rows in an order that does not tell who wrote them."""
     read: dict[str, pl.DataFrame] = {}
-    for name in run_folder.TABLES:
+    for name in TABLES:
         path = folder / name
         if path.exists():
             found = pl.read_parquet(path / "*.parquet" if path.is_dir() else path)
@@ -58,8 +58,8 @@ def frames(folder: Path) -> dict[str, pl.DataFrame]:
 def same_tables(there: Path, here: Path) -> None:
     """Check that the workers wrote the rows of the run without Spark, once each."""
     found = frames(there)
-    assert {*found} == {*run_folder.TABLES}
-    lists = found[run_folder.RECOMMENDATIONS]
+    assert {*found} == {*TABLES}
+    lists = found[RECOMMENDATIONS]
     assert lists.select("user", "model", "repeat").is_unique().all()
     for name, rows in frames(here).items():
         assert found[name].equals(rows), name
@@ -135,7 +135,7 @@ def kill(worker: subprocess.Popen[bytes]) -> None:
 
 def writing(folder: Path) -> bool:
     """Return whether workers write the tables of the run, which stand in a folder beside it."""
-    there = {path.parent.name for path in folder.glob(f"*/{run_folder.PER_USER}")}
+    there = {path.parent.name for path in folder.glob(f"*/{PER_USER}")}
     return not there <= {"local"}
 
 

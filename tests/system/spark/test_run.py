@@ -16,9 +16,10 @@ from harness.core.errors import (
     RecommenderError,
     UsageError,
 )
-from harness.experiment import run_folder
 from harness.experiment.compare import compare
 from harness.experiment.run import run as run_locally
+from harness.results.folder import FILES, RECOMMENDATIONS, TABLES
+from harness.results.run import read
 from harness.spark import run
 from harness.spark.parts import Parts
 from spark.conftest import NOISE
@@ -54,8 +55,8 @@ def test_the_folder_holds_what_other_commands_read(spark: Any, tmp_path: Path) -
     )
     run(settings, there, buckets=7)
     run_locally(settings).write(here)
-    assert {path.name for path in there.iterdir()} == {*run_folder.FILES, *run_folder.TABLES}
-    one, other = (run_folder.read(folder) for folder in (there, here))
+    assert {path.name for path in there.iterdir()} == {*FILES, *TABLES}
+    one, other = (read(folder) for folder in (there, here))
     assert one.user_ids.equals(other.user_ids)
     assert one.users.equals(other.users)
     record, expected = (json.loads((f / "result.json").read_text()) for f in (there, here))
@@ -98,14 +99,14 @@ def test_held_out_rows_in_doubt_are_refused_as_they_are_here(spark: Any, tmp_pat
 def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
     place = (tmp_path / "far" / "run-1").as_uri()
     run(small.config(tmp_path), tmp_path / "run", tables=place)
-    assert {p.name for p in (tmp_path / "far" / "run-1").iterdir()} == {*run_folder.TABLES}
-    assert not {*run_folder.TABLES} & {path.name for path in (tmp_path / "run").iterdir()}
-    assert run_folder.read(tmp_path / "run").environment["tables"] == place
+    assert {p.name for p in (tmp_path / "far" / "run-1").iterdir()} == {*TABLES}
+    assert not {*TABLES} & {path.name for path in (tmp_path / "run").iterdir()}
+    assert read(tmp_path / "run").environment["tables"] == place
     with refusal(UsageError, f"Spark wrote its tables to {place}; copy per_user.parquet"):
-        _ = run_folder.read(tmp_path / "run").user_scores
+        _ = read(tmp_path / "run").tables_of_folder.user_scores
     table = "per_user.parquet"
     shutil.copytree(tmp_path / "far" / "run-1" / table, tmp_path / "run" / table)
-    assert len(run_folder.read(tmp_path / "run").user_scores) == 3
+    assert len(read(tmp_path / "run").tables_of_folder.user_scores) == 3
     # That tables are there already is told before anything is read.
     given = small.config(tmp_path)
     (tmp_path / "log.csv").unlink()
@@ -116,8 +117,8 @@ def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
 def test_lists_may_be_left_out(spark: Any, tmp_path: Path) -> None:
     run(small.config(tmp_path), tmp_path / "run", recommendations=False)
     written = {path.name for path in (tmp_path / "run").iterdir()}
-    tables = {*run_folder.TABLES} - {run_folder.RECOMMENDATIONS}
-    assert written == {*run_folder.FILES} | tables
+    tables = {*TABLES} - {RECOMMENDATIONS}
+    assert written == {*FILES} | tables
 
 
 def test_models_that_cannot_run_are_told_before_anything_is_read(tmp_path: Path) -> None:

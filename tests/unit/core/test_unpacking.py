@@ -17,7 +17,7 @@ from harness.core import unpacking
 from harness.core.errors import DataError
 from harness.core.unpacking import Cap, UnpackingError
 from harness.data.loading import load
-from harness.experiment.run_tables import rows_of
+from harness.results.tables import rows_of
 from harness.submission.expected import Against
 from harness.submission.validate import validate
 

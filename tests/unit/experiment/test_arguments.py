@@ -15,8 +15,8 @@ from harness.core.errors import HarnessError
 from harness.experiment.answers import ask, fitted
 from harness.experiment.arguments import config_of
 from harness.experiment.build import Factories
-from harness.experiment.list_table import ids_of
 from harness.protocol.task import make_task
+from harness.results.lists import ids_of
 
 
 class Uncopied(First):

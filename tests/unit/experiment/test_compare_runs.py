@@ -11,9 +11,9 @@ from run_files import EVALUATION, change, document, write_run
 
 import harness
 from harness.core.errors import DataError, HarnessError, UsageError
-from harness.experiment import run_folder
 from harness.experiment.compare import compare
 from harness.metrics import parse
+from harness.results.run import read
 
 POPULAR = {"MAP@3": [1.0, 0.5, 0.0, 0.0], "Recall@3": [1.0, 1.0, 0.0, 0.0]}
 LAST = {"MAP@3": [0.0, 0.5, 0.5, 0.0], "Recall@3": [0.0, 1.0, 1.0, 0.0]}
@@ -152,15 +152,15 @@ def test_no_run_and_one_run_twice(folder: Path, tmp_path: Path) -> None:
     with refusal(UsageError, "is no run folder, but holds 1 run"):
         compare(tmp_path)
     with refusal(UsageError, "is no run folder"):  # no file can have such a name
-        run_folder.read(Path("a" * 300))
+        read(Path("a" * 300))
 
 
 @pytest.mark.parametrize("name", ["result.json", "environment.json", "per_user.parquet"])
 def test_a_damaged_folder(folder: Path, name: str) -> None:
     (folder / name).write_text('{"evaluation": {}')
     with refusal(HarnessError, name):
-        found = run_folder.read(folder)
-        _ = found.tables, found.environment
+        found = read(folder)
+        _ = found.scores, found.environment
 
 
 @pytest.mark.parametrize(
@@ -215,4 +215,4 @@ def test_a_record_of_the_first_version_and_one_with_a_model_twice(folder: Path) 
     assert {model.name for model in compare(folder).models} == {"popular", "last"}
     change(folder, models=document(folder)["models"][:1] * 2)
     with refusal(DataError, "two models have one name"):
-        run_folder.read(folder)
+        read(folder)

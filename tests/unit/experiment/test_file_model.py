@@ -14,9 +14,9 @@ from harness.core.errors import UsageError
 from harness.core.random import Draws
 from harness.experiment.answers import ask
 from harness.experiment.file_model import PrecomputedLists
-from harness.experiment.list_table import ids_of
 from harness.experiment.submissions import SubmissionError
 from harness.protocol.task import make_task
+from harness.results.lists import ids_of
 
 LOG = """user,item,time
 ann,a,2020-01-01

@@ -58,9 +58,9 @@ def by_user(view: View) -> list[Floats] | None:
 
     They are read by their column, so that no metric of the user's own has to be imported.
     """
-    if view.metric not in view.run.user_scores.columns:
+    folds, by_model = [fold.tables_of_folder for fold in view.run.folds], []
+    if view.metric not in folds[0].user_scores.columns:
         return None
-    folds, by_model = view.run.folds, []
     for model in view.models:
         several = []
         for fold in folds:

@@ -2,61 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from harness.core.errors import printable
 from harness.core.table import digits_of, ends, lift, number
-from harness.experiment.record import lift_of
+from harness.results.record import ModelRecord, RunRecord, definition_of, lift_of
 from harness.stats.pairwise import Comparison, Pair
-
-if TYPE_CHECKING:
-    from harness.experiment.record import Chance, ModelRecord
-    from harness.metrics import Metric
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Ranking:
-    """What the answer is read from: these of a whole run, models best first by the first metric."""
-
-    metrics: tuple[Metric, ...]
-    models: Sequence[ModelRecord]
-    comparison: Comparison | None
-    chance: Mapping[str, Chance]
-
 
 _NAMED = 8
 """More models than these are counted, not named."""
 _INDENT = " " * 6
+_OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
 
 
-def lines(result: Ranking) -> list[str]:
+def lines(record: RunRecord) -> list[str]:
     """Return what is known of the best model, the first of the lines its scores."""
-    word = _chance(result.models[0])
+    best, *others = record.models
+    word = _chance(best)
     facts = [f"it is {word}"] if word not in ("", "better") else []
-    facts += _pairs(result)
+    facts.append(_pairs(record))
     for word in ("no better than chance", "worse than chance"):
-        models = [model for model in result.models[1:] if _chance(model) == word]
+        models = [model for model in others if _chance(model) == word]
         facts += [f"{word}: {listed(models)}"] if models else []
-    return [_best(result), *(_INDENT + line for line in facts)]
+    return [_best(record), *(_INDENT + line for line in facts)]
 
 
-def title(result: Ranking) -> str:
+def title(record: RunRecord) -> str:
     """Return the title of the column whose cells are `standing`."""
-    if result.comparison is None:
+    if record.comparison is None:
         return "against chance"
-    if result.comparison.baseline is not None:
+    if record.comparison.baseline is not None:
         return "against the baseline"
-    return f"against the {extreme(result)}"
+    return f"against the {extreme(record)}"
 
 
-def standing(result: Ranking, model: ModelRecord) -> str:
+def standing(record: RunRecord, model: ModelRecord) -> str:
     """Return how a model stands, to the model that all are compared with and to chance.
 
     A model with repeats, as random ones are, has its z as well.
     """
-    chance, compared = _chance(model), _compared(result, model.name)
+    chance, compared = _chance(model), _compared(record, model.name)
     if compared is not None and chance == "better":
         chance = ""
     if model.repeats > 1 and chance and compared == "behind":
@@ -79,50 +64,50 @@ def spread(model: ModelRecord, metric: str, digits: int) -> str:
     return ends(estimate.ci95, digits)
 
 
-def digits(result: Ranking) -> int:
+def digits(record: RunRecord) -> int:
     """Return the decimals that the first metric is printed with."""
-    first = str(result.metrics[0])
-    return digits_of(model.metrics[first].mean for model in result.models)
+    return digits_of(model.metrics[record.metric].mean for model in record.models)
 
 
-def _best(result: Ranking) -> str:
-    metric, best = str(result.metrics[0]), result.models[0]
-    estimate = number(best.metrics[metric].mean, digits(result))
-    bounds = spread(best, metric, digits(result))
-    parts = [f"{name_of(best)}: {metric} {estimate}" + (f" ({bounds})" if bounds else "")]
-    times = lift_of(best, result.chance)
+def extreme(record: RunRecord) -> str:
+    """Return what the first model is; a metric may only describe, and call nothing good."""
+    return "highest" if record.better(record.metric) == "neither" else "best"
+
+
+def _best(record: RunRecord) -> str:
+    metric, best = record.metric, record.models[0]
+    bounds = spread(best, metric, digits(record))
+    mean = number(best.metrics[metric].mean, digits(record))
+    parts = [f"{name_of(best)}: {metric} {mean}" + (f" ({bounds})" if bounds else "")]
+    times = lift_of(best, record.chance)
     if times is not None:
         parts.append(f"{lift(times)} × chance")
-    if result.metrics[0].definition.better == "lower":
+    if record.better(metric) == "lower":
         parts.append("the lower the better")
-    return f"{extreme(result).upper()}  {', '.join(parts)}"
+    return f"{extreme(record).upper()}  {', '.join(parts)}"
 
 
-def extreme(result: Ranking) -> str:
-    """Return what the first model is; a metric may only describe, and call nothing good."""
-    return "highest" if result.metrics[0].definition.better == "neither" else "best"
-
-
-def _pairs(result: Ranking) -> list[str]:
+def _pairs(record: RunRecord) -> str:
     """Return which models the best is tied with, which it is better than, and what is unknown."""
-    if result.comparison is None:
-        if len(result.models) == 1:
-            return ["the only model"]
-        if result.metrics[0].definition.of == "set":
-            return [f"not compared: {result.metrics[0]} is one value for all lists"]
-        return ["not compared: one user tells no two models apart"]
-    best, others = result.models[0].name, result.models[1:]
-    verdicts = {m.name: _verdict(result.comparison, best, m.name) for m in others}
+    best, *others = record.models
+    if record.comparison is None:
+        if not others:
+            return "the only model"
+        definition = definition_of(record.metric)
+        if definition is not None and definition.of == "set":
+            return f"not compared: {record.metric} is one value for all lists"
+        return "not compared: one user tells no two models apart"
+    verdicts = {m.name: _verdict(record.comparison, best.name, m.name) for m in others}
     tied = [m for m in others if verdicts[m.name] == "tied"]
-    said = [f"tied with {listed(tied)}"] if tied else []
+    facts = [f"tied with {listed(tied)}"] if tied else []
     for word in dict.fromkeys(v for v in verdicts.values() if v not in ("tied", None)):
         beaten = [m for m in others if verdicts[m.name] == word]
-        said.append(f"{word} than {_counted(beaten, others)}{_in_folds(result, beaten)}")
+        facts.append(f"{word} than {_counted(beaten, others)}{_in_folds(record, beaten)}")
     unknown = [m for m in others if verdicts[m.name] is None]
     if unknown:
-        baseline = printable(result.comparison.baseline or "")
-        said.append(f"not compared with {_counted(unknown, others)}, only with {baseline}")
-    return ["; ".join(said)]
+        baseline = printable(record.comparison.baseline or "")
+        facts.append(f"not compared with {_counted(unknown, others)}, only with {baseline}")
+    return "; ".join(facts)
 
 
 def better_folds(best: str, name: str, comparison: Comparison | None) -> int | None:
@@ -132,19 +117,21 @@ def better_folds(best: str, name: str, comparison: Comparison | None) -> int | N
     """
     if comparison is None or comparison.folds == 1:
         return None
-    one, other = best, name
+    first, second = best, name
     if comparison.baseline is not None:
-        one, other = name, comparison.baseline
-    pair = _pair(comparison, one, other)
-    return None if pair is None else pair.folds_of(one)
+        first, second = name, comparison.baseline
+    pair = _pair(comparison, first, second)
+    return None if pair is None else pair.folds_of(first)
 
 
-def _in_folds(result: Ranking, beaten: Sequence[ModelRecord]) -> str:
+def _in_folds(record: RunRecord, beaten: Sequence[ModelRecord]) -> str:
     """Return in how many folds the best is better than each of those that it beats."""
-    comparison, best = result.comparison, result.models[0].name
-    pairs = [comparison and _pair(comparison, best, model.name) for model in beaten]
-    counts = {pair.folds_of(best) for pair in pairs if pair}
-    if comparison is None or comparison.folds == 1 or not counts:
+    comparison, best = record.comparison, record.models[0].name
+    if comparison is None or comparison.folds == 1:
+        return ""
+    pairs = [_pair(comparison, best, model.name) for model in beaten]
+    counts = [pair.folds_of(best) for pair in pairs if pair]
+    if not counts:
         return ""
     least, most = min(counts), max(counts)
     some = f"{least}" if least == most else f"{least} to {most}"
@@ -155,31 +142,30 @@ def _chance(model: ModelRecord) -> str:
     return "" if model.vs_random is None else model.vs_random.verdict
 
 
-def _compared(result: Ranking, name: str) -> str | None:
+def _compared(record: RunRecord, name: str) -> str | None:
     """Return how a model stands beside the best, or beside the baseline where there is one."""
-    comparison, best = result.comparison, result.models[0].name
+    comparison, best = record.comparison, record.models[0].name
     if comparison is None:
         return None
     if comparison.baseline is not None:
         known = _verdict(comparison, name, comparison.baseline)
         return "baseline" if name == comparison.baseline else known or ""
     if name == best:
-        return extreme(result)
+        return extreme(record)
     word = _verdict(comparison, best, name)
     return {"better": "behind", "higher": "lower"}.get(word or "", word)
 
 
-def _verdict(comparison: Comparison, one: str, other: str) -> str | None:
-    """Return what the comparison says of `one` beside `other`; None where it has no such pair."""
-    pair = _pair(comparison, one, other)
+def _verdict(comparison: Comparison, first: str, second: str) -> str | None:
+    """Return what the comparison says of the first model; None where it has no such pair."""
+    pair = _pair(comparison, first, second)
     if pair is None:
         return None
-    opposite = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
-    return pair.verdict if pair.one == one else opposite.get(pair.verdict, pair.verdict)
+    return pair.verdict if pair.one == first else _OPPOSITE.get(pair.verdict, pair.verdict)
 
 
-def _pair(comparison: Comparison, one: str, other: str) -> Pair | None:
-    return next((p for p in comparison.pairs if {p.one, p.other} == {one, other}), None)
+def _pair(comparison: Comparison, first: str, second: str) -> Pair | None:
+    return next((p for p in comparison.pairs if {p.one, p.other} == {first, second}), None)
 
 
 def listed(models: Sequence[ModelRecord]) -> str:

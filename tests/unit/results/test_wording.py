@@ -1,15 +1,12 @@
 """A run says which model is best before anything else, in the verdicts of its comparison."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from harness.experiment import answer
-from harness.experiment.answer import Ranking
-from harness.experiment.record import ModelRecord
-from harness.metrics import parse
+from harness.results import wording
+from harness.results.record import ModelRecord, RunRecord
 from harness.stats.chance import Verdict
 from harness.stats.estimates import ModelEstimate
 from harness.stats.pairwise import Comparison, Pair
@@ -26,7 +23,7 @@ def ranking(
     metric: str = "MAP@2",
     baseline: str | None = None,
     chance: Mapping[str, Verdict] = {},
-) -> Ranking:
+) -> RunRecord:
     """Return models with a mean of 1/2; with pairs (one, word, other), they are compared."""
     estimates = {metric: ModelEstimate(0.5, (0.0, 1.0))}
     models = [
@@ -37,11 +34,13 @@ def ranking(
     more: Any = {"correction": "holm", "resamples": 100, "seed": 1, "flips": 100, "any_hit": {}}
     found: Any = tuple(Pair(one, other, *rest, word) for one, word, other in pairs)
     comparison = Comparison(metric=metric, users=3, baseline=baseline, pairs=found, **more)
-    return Ranking((parse(metric),), models, comparison if pairs else None, {})
+    return RunRecord.model_construct(
+        models=tuple(models), comparison=comparison if pairs else None, chance={}
+    )
 
 
-def column(result: Ranking) -> list[str]:
-    return [answer.standing(result, model) for model in result.models]
+def column(result: RunRecord) -> list[str]:
+    return [wording.standing(result, model) for model in result.models]
 
 
 def tied(names: list[str]) -> list[tuple[str, str, str]]:
@@ -52,12 +51,12 @@ def test_best_tied_behind_and_chance() -> None:
     better = [("first", "better", name) for name in ("third", "last")]
     chance = dict.fromkeys(NAMES, BETTER) | {"last": LUCK}
     result = ranking(NAMES, *tied(["second"]), *better, chance=chance)
-    assert answer.lines(result) == [
+    assert wording.lines(result) == [
         "BEST  first: MAP@2 0.5000 (0.0000 … 1.0000), 12.9 × chance",
         "      tied with second; better than the other 2",
         "      no better than chance: last",
     ]
-    assert answer.title(result) == "against the best"
+    assert wording.title(result) == "against the best"
     assert column(result) == ["best", "tied", "behind", "behind, no better than chance"]
 
 
@@ -82,37 +81,37 @@ MANY = ["k,1", *(f"m{i}" for i in range(1, 11))]
                  baseline="first"), "tied with third; better than second"),
     ],
 )  # fmt: skip
-def test_a_line_of_the_answer(result: Ranking, line: str) -> None:
-    assert line in [each.strip() for each in answer.lines(result)]
+def test_a_line_of_the_answer(result: RunRecord, line: str) -> None:
+    assert line in [each.strip() for each in wording.lines(result)]
 
 
 def test_a_best_that_is_no_more_than_chance_says_so() -> None:
     chance = {"first": LUCK, "second": WORSE}
     result = ranking(NAMES[:2], *tied(["second"]), chance=chance)
-    _, first, _, last = map(str.strip, answer.lines(result))
+    _, first, _, last = map(str.strip, wording.lines(result))
     assert (first, last) == ("it is no better than chance", "worse than chance: second")
     assert column(result) == ["best, no better than chance", "tied, worse than chance"]
     alone = ranking(NAMES[:1], chance={"first": BETTER})  # beside chance
-    assert (answer.title(alone), column(alone)) == ("against chance", ["better"])
+    assert (wording.title(alone), column(alone)) == ("against chance", ["better"])
 
 
 def test_beside_a_baseline_nothing_else_is_claimed() -> None:
     words = {"first": "better", "second": "tied", "last": "worse"}
     pairs = [(name, word, "third") for name, word in words.items()]
     result = ranking(NAMES, *pairs, baseline="third", chance=dict.fromkeys(NAMES, BETTER))
-    assert answer.lines(result)[1:] == [
+    assert wording.lines(result)[1:] == [
         "      better than third; not compared with the other 2, only with third"
     ]
-    assert answer.title(result) == "against the baseline"
+    assert wording.title(result) == "against the baseline"
     assert column(result) == ["better", "tied", "baseline", "worse"]
 
 
 def test_a_metric_that_calls_nothing_good_has_a_highest() -> None:
     result = ranking(NAMES[:2], ("first", "higher", "second"), metric="Popularity@2")
-    first, second = answer.lines(result)
+    first, second = wording.lines(result)
     assert first.startswith("HIGHEST  first: Popularity@2 ")
     assert second == "      higher than second"
-    assert answer.title(result) == "against the highest"
+    assert wording.title(result) == "against the highest"
     assert column(result) == ["highest", "lower"]
 
 
@@ -126,8 +125,9 @@ def test_a_metric_that_calls_nothing_good_has_a_highest() -> None:
 def test_repeats_show_their_spread_and_z(last: Verdict, alone: str, beside: str) -> None:
     figures = {"MAP@2": ModelEstimate(0.5, (0.0, 1.0), sd_repeats=0.125)}
     model = ModelRecord(name="last", repeats=10, metrics=figures, vs_random=last)
-    one = replace(ranking(["first"]), models=[model])
+    one = ranking(["first"]).model_copy(update={"models": (model,)})
     start = f"BEST  last × 10: MAP@2 0.5000 (± 0.1250), {last.lift} × chance"
-    assert (answer.lines(one)[0], column(one)) == (start, [alone])
+    assert (wording.lines(one)[0], column(one)) == (start, [alone])
     two = ranking(NAMES[:1], ("first", "better", "last"))
-    assert column(replace(two, models=[*two.models, model])) == ["best", beside]
+    both = two.model_copy(update={"models": (*two.models, model)})
+    assert column(both) == ["best", beside]

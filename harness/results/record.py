@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
 from harness.config import Config, TunedRecord
-from harness.core.errors import printable
+from harness.core.errors import UsageError, printable
 from harness.data.dataset import Dataset
-from harness.metrics import Better, Metric
+from harness.metrics import Better, Definition, Metric, is_own, parse
 from harness.protocol.evaluation_set import EvaluationSet, Step, in_window
 from harness.protocol.fingerprint import FORMAT, fingerprint_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
@@ -78,15 +78,22 @@ class Evaluation(Part):
     def of(
         cls, evaluation_set: EvaluationSet, data: Dataset, config: Config, split: Split
     ) -> Evaluation:
-        """Return what is told of an evaluation set, and of what it was made of."""
-        of = evaluation_set
-        return cls.made(of.k, len(of.candidates), of.fields, of.funnel, data, config, split)
+        """Return what the record says of an evaluation set, and of what it was made of."""
+        return cls.made(
+            evaluation_set.k,
+            len(evaluation_set.candidates),
+            evaluation_set.fields,
+            evaluation_set.funnel,
+            data,
+            config,
+            split,
+        )
 
     @classmethod
     def of_folds(cls, folds: Sequence[Evaluation], users: int) -> Evaluation:
-        """Return what is told of several folds, in their order, and of their different users."""
+        """Return what the record says of several folds, in order, and of their different users."""
         first, last = folds[0], folds[-1]
-        fields = {f"fold {at}": fold.fingerprint for at, fold in enumerate(folds, 1)}
+        fields = {f"fold {number}": fold.fingerprint for number, fold in enumerate(folds, 1)}
         return cls(
             k=first.k,
             users=users,
@@ -234,8 +241,8 @@ def lift_of(model: ModelRecord, chance: Mapping[str, Chance]) -> float | None:
     if model.vs_random is not None:
         return model.vs_random.lift
     metric, estimate = next(iter(model.metrics.items()))
-    found = chance.get(metric)
-    return estimate.mean / found.mean if found and found.mean > 0 else None
+    random = chance.get(metric)
+    return estimate.mean / random.mean if random and random.mean > 0 else None
 
 
 class RunRecord(Part):
@@ -293,7 +300,7 @@ class RunRecord(Part):
             raise ValueError("not all slices have the same models")
         if any({m.name for m in fold.models} - {*failed} != set(names) for fold in self.folds):
             raise ValueError("a fold has not all of its models")
-        fields = {f"fold {n}": one.evaluation.fingerprint for n, one in enumerate(self.folds, 1)}
+        fields = {f"fold {n}": fold.evaluation.fingerprint for n, fold in enumerate(self.folds, 1)}
         if fields != {n: v for n, v in self.evaluation.fields.items() if n.startswith("fold ")}:
             raise ValueError("its folds are not those of its evaluation")
         parts = [part.models for part in self.slices] + [self.bridge.models if self.bridge else {}]
@@ -301,22 +308,50 @@ class RunRecord(Part):
             raise ValueError("a slice or the leaderboard estimate has not all of its models")
         return self
 
+    @property
+    def metric(self) -> str:
+        """The first metric, by which models are ordered and compared."""
+        return next(iter(self.models[0].metrics))
+
+    def better(self, metric: str) -> Better | None:
+        """Return which values of a metric are better; None where that is not known.
+
+        No code of a stranger is run for it: a user's own metric is known where the run recorded it,
+        which earlier versions did not.
+        """
+        if metric in self.metrics:
+            return self.metrics[metric].better
+        definition = definition_of(metric)
+        return None if definition is None else definition.better
+
     def digest_of(self, metric: str) -> str | None:
-        """Return what told the source of a user's own metric; None where there is none."""
+        """Return the digest of the source of a user's own metric; None where there is none."""
         return self.metrics[metric].digest if metric in self.metrics else None
+
+    def model(self, name: str) -> ModelRecord:
+        """Return the model of that name."""
+        return next(model for model in self.models if model.name == name)
 
     def metric_of(self, model: str, metric: str) -> float:
         """Return the mean of a model."""
-        return next(one for one in self.models if one.name == model).metrics[metric].mean
+        return self.model(model).metrics[metric].mean
 
     def _mentioned(self) -> Iterable[str]:
         for pair in self.comparison.pairs if self.comparison else ():
             yield from (pair.one, pair.other)
-        for flip in (flip for one in self.shake_up for flip in one.pairs):
+        for flip in (flip for shaken in self.shake_up for flip in shaken.pairs):
             yield from (flip.one, flip.other)
         for part in self.slices:
             yield from part.models
         yield from self.bridge.models if self.bridge else ()
+
+
+def definition_of(metric: str) -> Definition | None:
+    """Return the definition of a metric; None of a user's own, and of one of another version."""
+    try:
+        return None if is_own(metric) else parse(metric).definition
+    except UsageError:
+        return None
 
 
 def fault_of(error: ValidationError) -> str:

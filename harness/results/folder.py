@@ -1,0 +1,144 @@
+"""Run folders: what they hold, and where one may be written."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import DataError, UsageError, counted, printable
+
+PER_USER, USERS, RECOMMENDATIONS = "per_user.parquet", "users.parquet", "recommendations.parquet"
+TABLES = (PER_USER, USERS, RECOMMENDATIONS)
+"""Of a run on Spark they are folders; the last one may be left out."""
+FILES = ("result.json", PER_USER, USERS, "config.toml", "environment.json")
+FOLD = "fold"
+"""The column of a fold's number, from 1, where a run has several."""
+PAGE = "report.html"
+"""What ``harness report`` adds to a run folder."""
+
+_PACKAGES = ("submission-harness", "numpy", "pandas", "polars", "scipy")
+
+
+def part(folder: Path, name: str) -> Path:
+    """Return a file of a run's folder.
+
+    Raises
+    ------
+    UsageError
+        It is not there.
+    """
+    try:
+        there = (folder / name).is_file() or ((folder / name).is_dir() and name in TABLES)
+    except (OSError, ValueError) as error:  # no file can have such a name
+        raise UsageError(f"{printable(str(folder))[:200]}: is no run folder: {error}") from error
+    runs = [] if there else sorted(path.parent for path in folder.glob(f"*/{name}"))
+    if runs:
+        raise UsageError(
+            f"{folder}: is no run folder, but holds {counted(len(runs), 'run')}; name one, such as "
+            f"{runs[-1]}, or see the best of all: "
+            f"{shlex.join(['harness', 'leaderboard', str(folder)])}"
+        )
+    if not there:
+        raise UsageError(f"{folder}: is no run folder: it holds no {name}; harness run makes one")
+    return folder / name
+
+
+def table(folder: Path, name: str) -> Path:
+    """Return a table of a run's folder.
+
+    Raises
+    ------
+    UsageError
+        It is not there, or where Spark wrote it.
+    """
+    place = None if (folder / name).exists() else elsewhere(folder)
+    if place is None:
+        return part(folder, name)
+    raise UsageError(
+        f"{folder}: holds no {name}: Spark wrote its tables to {printable(place)}; copy {name} "
+        f"from there into {folder}"
+    )
+
+
+def elsewhere(folder: Path) -> str | None:
+    """Return where Spark wrote the tables, such as ``hdfs://…/run-1``; None: into the folder."""
+    there = (folder / "environment.json").is_file()
+    return environment(folder).get("tables") if there else None
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return the versions of everything, and when the run was written."""
+    path = part(folder, "environment.json")
+    values = read_json(path)
+    if not isinstance(values, dict):
+        raise DataError(f"{path}: is no environment of harness run")
+    return {str(key): str(value) for key, value in values.items()}
+
+
+def read_json(path: Path) -> Any:
+    """Return what a file of a run's folder holds; raise DataError where that is no JSON."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{path}: is no result of harness run ({error})") from error
+
+
+def again(folder: Path) -> str:
+    """Return the next step where a run cannot be used as it is."""
+    return f"run it again: {shlex.join(['harness', 'run', str(folder / 'config.toml')])}"
+
+
+def is_run(folder: Path) -> bool:
+    """Return whether a folder holds nothing but what a run writes, so that it may be replaced."""
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {*FILES, *TABLES, PAGE}
+
+
+def is_run_of(folder: Path, config: Mapping[str, Any]) -> bool:
+    """Return whether a folder holds a run of a resolved config, and nothing else."""
+    import tomli_w
+
+    try:
+        text = (folder / "config.toml").read_text(encoding="utf-8")
+        return is_run(folder) and text == tomli_w.dumps(config)
+    except (OSError, ValueError):
+        return False
+
+
+def check_out(
+    folder: Path, may_replace: Callable[[Path], bool] = is_run, what: str = "run folder"
+) -> None:
+    """Raise UsageError where a run could not be written to `folder`, before any work is done.
+
+    Parameters
+    ----------
+    may_replace, what : callable and str
+        Of another command: whether a folder may be replaced, and what it is called.
+    """
+    try:
+        taken = folder.is_symlink() or (folder.exists() and not may_replace(folder))
+        above = next(p for p in folder.absolute().parents if p.exists())
+        writable = above.is_dir() and os.access(above, os.W_OK)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{printable(str(folder))[:200]}: cannot be written: {error}") from error
+    if taken:
+        raise UsageError(f"{folder}: exists and is no {what}; choose another --out")
+    if not writable:
+        raise UsageError(f"{folder}: cannot be written; choose another --out")
+
+
+def environment_of() -> dict[str, str]:
+    """Return the versions that a score may depend on."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
+
+    versions = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "not installed"
+    return versions

@@ -1,0 +1,138 @@
+"""The lists of models as a table: a row a user, written by ids, and read back as positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from harness.core.arrays import Int32, Int64
+from harness.core.errors import DataError
+from harness.data.dataset import positions
+from harness.models.recommendations import EMPTY, Recommendations
+from harness.protocol.evaluation_set import EvaluationSet
+
+UNKNOWN = ""
+"""The id of an item of a file of lists that the data does not know."""
+
+
+def lists_by_row(
+    users: pl.Series, candidate_ids: pl.Series, models: Mapping[str, Iterable[Recommendations]]
+) -> pl.DataFrame:
+    """Return one row a user, model and repeat, with the list of items, the best first.
+
+    Parameters
+    ----------
+    users : polars.Series, (n,)
+    candidate_ids : polars.Series of text
+        The id of every position.
+    """
+    frames = [
+        keys(users, name, repeat).with_columns(ids_of(lists, candidate_ids).alias("items"))
+        for name, repeats in models.items()
+        for repeat, lists in enumerate(repeats)
+    ]
+    return pl.concat(frames)
+
+
+def keys(users: pl.Series, model: str, repeat: int) -> pl.DataFrame:
+    """Return what every row of a table begins with: its user, model and repeat."""
+    return pl.DataFrame(
+        {
+            "user": users,
+            "model": pl.Series([model], dtype=pl.String).new_from_index(0, len(users)),
+            "repeat": pl.Series([repeat], dtype=pl.Int32).new_from_index(0, len(users)),
+        }
+    )
+
+
+def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:
+    """Return the ids of each list; null where a position before the last item is empty."""
+    items, ids = lists.items, candidate_ids
+    if len(lists.strange):
+        strange = lists.strange.fill_null(UNKNOWN).cast(ids.dtype).alias(ids.name)
+        ids = pl.concat([ids, strange])
+    if items.shape[1] == 0:
+        return pl.Series("items", [[]] * len(items), dtype=pl.List(ids.dtype))
+    places = pl.Series(items.ravel())
+    empty = bool((items < 0).any())
+    places = places.set(places < 0, None) if empty else places
+    rows = ids.gather(places).reshape(items.shape).arr.to_list()
+    if not empty:
+        return rows
+    held = items >= 0
+    last = items.shape[1] - held[:, ::-1].argmax(axis=1)
+    cut = pl.DataFrame({"items": rows, "length": np.where(held.any(axis=1), last, 0)})
+    return cut.select(pl.col("items").list.head(pl.col("length")))["items"]
+
+
+def lists_from_rows(
+    rows: pl.DataFrame, model: str, repeats: int, evaluation_set: EvaluationSet, path: Path
+) -> list[Recommendations]:
+    """Return each repeat's lists of a model, in the order of the evaluation set.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        What `lists_by_row` returns, in any order.
+    path : Path
+        Where they are from, for messages.
+
+    Raises
+    ------
+    DataError
+        There is not one list for each user, or a list is too long.
+    """
+    rows = rows.filter(pl.col("model").cast(pl.String) == model)
+    return [
+        _lists(rows.filter(pl.col("repeat") == repeat), model, evaluation_set, path)
+        for repeat in range(repeats)
+    ]
+
+
+def _lists(
+    rows: pl.DataFrame, model: str, evaluation_set: EvaluationSet, path: Path
+) -> Recommendations:
+    """Return the lists of a repeat."""
+    users, items, k = evaluation_set.user_ids, rows["items"], evaluation_set.k
+    row = positions(rows["user"].cast(pl.String), users)
+    whole = len(row) == len(users) and np.array_equal(np.sort(row), np.arange(len(row)))
+    lengths = items.list.len().fill_null(0).to_numpy().astype(np.int64)
+    longest = lengths.max(initial=0)
+    if not whole or longest > k:
+        raise DataError(
+            f'{path}: has not one list of up to {k} items of model "{model}" for each of the '
+            f"{len(users):,} users"
+        )
+    candidates = len(evaluation_set.candidates)
+    width = min(k, candidates) if longest <= candidates else k
+    lists = np.full((len(row), width), EMPTY, np.int32)
+    user = np.repeat(row, lengths)
+    rank = np.arange(len(user)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    ids = items.filter(items.list.len() > 0).explode()
+    lists[user, rank], strange = _places(ids, rank, evaluation_set)
+    return Recommendations(lists, strange)
+
+
+def _places(ids: pl.Series, rank: Int64, evaluation_set: EvaluationSet) -> tuple[Int32, pl.Series]:
+    """Return the position of each id, and the ids of those behind the last candidate's.
+
+    Items that nobody knows are different ones, so that each rank has a position for them.
+    """
+    candidates = len(evaluation_set.candidates)
+    different = ids.unique(maintain_order=True).drop_nulls()
+    different = different.filter(different.cast(pl.String) != UNKNOWN)
+    names = different.cast(pl.String)
+    place = positions(names, evaluation_set.candidate_ids).copy()
+    strange = place < 0
+    behind = candidates + int(strange.sum())
+    place[strange] = np.arange(candidates, behind, dtype=np.int32)
+    index = pl.DataFrame({"id": different, "place": place})
+    rows = pl.DataFrame({"id": ids}).join(index, on="id", how="left", maintain_order="left")
+    places = rows["place"].fill_null(EMPTY).cast(pl.Int32).to_numpy().copy()
+    unknown = (ids.cast(pl.String) == UNKNOWN).fill_null(False).to_numpy()
+    places[unknown] = behind + rank[unknown]
+    texts = names.filter(pl.Series(strange)).alias("item")
+    return places, texts.extend_constant(None, int(rank[unknown].max(initial=-1)) + 1)

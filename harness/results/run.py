@@ -1,0 +1,491 @@
+"""A run: its record and its tables, just made or read back, shown and written alike."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from harness import config as config_
+from harness.core.errors import DataError, HarnessError, UsageError, suggest
+from harness.core.io import as_path, whole_folder, written
+from harness.core.once import once
+from harness.core.progress import stopwatch
+from harness.core.table import Sheet, Shown
+from harness.metrics import Metric
+from harness.metrics.scores import ScoreTable
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.fingerprint import FORMAT
+from harness.protocol.task import asked
+from harness.results import folder as folder_
+from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, check_out, part
+from harness.results.record import Evaluation, FailedModel, ModelRecord, RunRecord, fault_of
+from harness.results.sheets import folds_sheet, model_records, models_sheet, pairs_sheet
+from harness.results.tables import FolderTables, RunTables, frames_of
+from harness.stats.pairwise import Comparison
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_log = logging.getLogger(__name__)
+
+_LISTS, _ROWS = 16, 1 << 22
+"""A group of rows in per_user.parquet: so many scores of each user, or so many rows."""
+_KEYS = (FOLD, "model", "repeat", "user")
+_TEXTS = ("model", "user", "item")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Run(Shown):
+    """Models evaluated on an evaluation set, or on several: what `harness.run` returns.
+
+    One that `read` returns has the same; its tables are read when they are asked for.
+
+    Attributes
+    ----------
+    record : RunRecord
+        What result.json holds; models stand best first.
+    tables : RunTables or FolderTables, optional
+        Scores, lists and users of one evaluation set, or all that a folder holds; None where folds
+        have their own, and where only Spark's workers have them.
+    resolved : mapping, optional
+        The config with every default, of a run just made; see `config`.
+    parts : tuple of Run
+        Each of several folds as a run of its own, the earliest first; see `folds`.
+    start : str
+        The date on which the window of a run just made starts, for the name of its folder.
+    changed : mapping of model to text
+        Why a model that was finished before is evaluated anew, such as ``own.py has changed``.
+    evaluated_with_items : int, optional
+        How many evaluated users have a true item, where no table of users is at hand.
+    """
+
+    record: RunRecord
+    tables: RunTables | FolderTables | None = None
+    resolved: Mapping[str, Any] | None = None
+    parts: tuple[Run, ...] = ()
+    start: str = ""
+    changed: Mapping[str, str] = field(default_factory=dict)
+    evaluated_with_items: int | None = None
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """What the models were evaluated on."""
+        return self.record.evaluation
+
+    @property
+    def models(self) -> tuple[ModelRecord, ...]:
+        """The models that have scores, best first."""
+        return self.record.models
+
+    @property
+    def failed(self) -> tuple[FailedModel, ...]:
+        """Models without scores; the others are compared as if these were not there."""
+        return self.record.failed
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """Every pair of models, on the first metric; None for a single model or user."""
+        return self.record.comparison
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out or looked odd."""
+        return self.record.notes
+
+    @property
+    def folds(self) -> tuple[Run, ...]:
+        """Its evaluation sets, each as a run of its own; of a run of one, itself alone."""
+        return self.parts or (self,)
+
+    # The folder.
+
+    @property
+    def tables_of_folder(self) -> FolderTables:
+        """The tables of a run that was read.
+
+        Raises
+        ------
+        UsageError
+            It was just made.
+        """
+        if not isinstance(self.tables, FolderTables):
+            raise UsageError('this run is in no folder: write it first, as in result.write("one")')
+        return self.tables
+
+    @property
+    def folder(self) -> Path:
+        """Where it was read from."""
+        return self.tables_of_folder.folder
+
+    @property
+    def again(self) -> str:
+        """The next step where a run cannot be used as it is."""
+        return folder_.again(self.folder)
+
+    @once
+    def environment(self) -> dict[str, str]:
+        """The versions of everything, and when the run was written."""
+        return folder_.environment(self.folder)
+
+    @once
+    def config(self) -> Mapping[str, Any]:
+        """The resolved config, as config.toml has it."""
+        if self.resolved is not None:
+            return self.resolved
+        path = part(self.folder, "config.toml")
+        try:
+            return tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise DataError(f"{path}: is no config of a run ({error})") from error
+
+    @once
+    def settings(self) -> config_.Config:
+        """The config of a run folder, to evaluate by."""
+        config = config_.read(part(self.folder, "config.toml"))
+        if not hasattr(config.split, "ties") or "ties" in config.split.model_fields_set:
+            return config
+        by_id = config.split.model_copy(update={"ties": "id"})  # of before there was a choice
+        return config.model_copy(update={"split": by_id})
+
+    # Its metrics.
+
+    @once
+    def metrics(self) -> dict[str, Metric]:
+        """The metrics by the names that the table gives them.
+
+        A function in a file beside the config is named from there; here it is found from anywhere.
+
+        Raises
+        ------
+        DataError
+            The config names other metrics, or a function calls other values better than the run.
+        """
+        tables = self.folds[0].tables
+        if isinstance(tables, RunTables):
+            return {str(metric): metric for metric in next(iter(tables.scores.values())).values}
+        names = list(self.record.models[0].metrics)
+        metrics = asked(self.settings)
+        if len(metrics) != len(names):
+            raise DataError(f"{self.folder}/config.toml: names other metrics than result.json has")
+        for name, metric in zip(names, metrics, strict=True):
+            now, then = metric.definition.better, self.record.better(name)
+            if then not in (None, now):
+                raise DataError(
+                    f"{self.folder}: in its result {then} is better by {name}, and its function "
+                    f"now says {now}; {self.again}"
+                )
+        return dict(zip(names, metrics, strict=True))
+
+    @property
+    def user_metrics(self) -> dict[str, Metric]:
+        """Those that have a value for each user."""
+        return {name: m for name, m in self.metrics.items() if m.definition.of == "user"}
+
+    def name_of(self, metric: Metric) -> str:
+        """Return what the table calls a metric."""
+        return next((name for name, known in self.metrics.items() if known == metric), str(metric))
+
+    def digest_of(self, metric: Metric) -> str | None:
+        """Return the digest of a user's own metric's source; None where the run has none."""
+        return self.record.digest_of(self.name_of(metric))
+
+    @once
+    def changed_metrics(self) -> dict[Metric, str]:
+        """The user's own metrics whose source is known to be another one now, by their names."""
+        changed = {}
+        for name, metric in self.metrics.items():
+            then, now = self.record.digest_of(name), metric.definition.digest
+            if then is not None and now is not None and then != now:
+                changed[metric] = name
+        return changed
+
+    def source_notes(self, metrics: Iterable[Metric]) -> tuple[str, ...]:
+        """Return notes on metrics whose source changed, where lists of the run are scored now."""
+        changed = [self.changed_metrics[m] for m in metrics if m in self.changed_metrics]
+        return tuple(
+            f"{name}: its source has changed since this run; figures are by what it is now"
+            for name in changed
+        )
+
+    def refuse_changed(self, evaluation_set: EvaluationSet) -> None:
+        """Raise UsageError unless an evaluation set is known to be the one that the run was on."""
+        if self.evaluation.fingerprint_format != FORMAT:
+            raise UsageError(
+                f"{self.folder}: was written by another version, which made fingerprints in "
+                "another way, so nothing tells whether the data has changed since this run; "
+                f"{self.again}"
+            )
+        then = self.evaluation.fields
+        differ = [name for name, now in evaluation_set.fields.items() if then.get(name) != now]
+        if differ:
+            raise UsageError(
+                f"{self.folder}: the data has changed since this run (it differs in "
+                f"{', '.join(differ)}); {self.again}"
+            )
+
+    # Its tables.
+
+    def _tables(self) -> RunTables | FolderTables:
+        if self.tables is None:
+            raise UsageError("the scores and lists of this run are in its folds, or with Spark")
+        return self.tables
+
+    @property
+    def user_ids(self) -> pl.Series:
+        """The evaluated users of one evaluation set, in id order."""
+        return self._tables().user_ids
+
+    @once
+    def scores(self) -> dict[str, ScoreTable]:
+        """The scores of every model by every metric of users, of one evaluation set."""
+        return self._tables().scores_by(self.user_metrics)
+
+    @property
+    def users(self) -> pl.DataFrame:
+        """Who the evaluated users are (`harness.protocol.users`), with their fold of several."""
+        if self.parts:
+            return frames_of([fold.users for fold in self.parts])
+        return self._tables().users
+
+    @property
+    def with_items(self) -> int | None:
+        """How many users of one evaluation set have a true item; None where that is not known."""
+        if self.evaluated_with_items is not None or self.tables is None:
+            return self.evaluated_with_items
+        try:
+            return int((self.users["truth"] > 0).sum())
+        except (HarnessError, pl.exceptions.PolarsError):  # the folder lacks it
+            return None
+
+    def score_rows(self, models: Iterable[str] | None = None) -> pl.DataFrame:
+        """Return a row a user, model and repeat, of some models; of all, what a folder has."""
+        if self.parts:
+            return frames_of([fold.score_rows(models) for fold in self.parts])
+        return self._tables().score_rows(self._models(models))
+
+    def list_rows(self, models: Iterable[str] | None = None) -> pl.DataFrame:
+        """Return the lists, the best item first; see `score_rows`."""
+        if self.parts:
+            return frames_of([fold.list_rows(models) for fold in self.parts])
+        return self._tables().list_rows(self._models(models))
+
+    def _models(self, names: Iterable[str] | None) -> list[str]:
+        return [m.name for m in self.models if names is None or m.name in names]
+
+    def per_user(self, model: str | None = None, *, repeat: int | None = None) -> pd.DataFrame:
+        """Return a row a user and a column for each metric of users, as `harness.evaluate` does.
+
+        Parameters
+        ----------
+        model : str, optional
+            Without it the index has model, repeat and user.
+        repeat : int, optional
+            Of the model, from 0; by default a user's mean over its repeats, by which models are
+            compared.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Users, as text, in the index. Of several folds their number comes first in it.
+
+        Raises
+        ------
+        UsageError
+            No such model or repeat.
+        """
+        rows = self.score_rows(self._named(model, repeat))
+        if model is not None:
+            rows = rows if repeat is None else rows.filter(repeat=repeat)
+            by = [key for key in (FOLD, "user") if key in rows.columns]
+            rows = rows.drop("model", "repeat").group_by(by, maintain_order=True).mean()
+        return _pandas(rows).set_index([key for key in _KEYS if key in rows.columns])
+
+    def recommendations(
+        self, model: str | None = None, *, repeat: int | None = None
+    ) -> pd.DataFrame:
+        """Return the lists, a row an item; users with an empty list have none.
+
+        Parameters
+        ----------
+        model : str, optional
+            Without it columns model and repeat come first.
+        repeat : int, optional
+            Of the model, from 0; needed where it has several.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns user, rank (from 1) and item, ids as text; of several folds their number first.
+            An item of a file of lists that the data does not know is "".
+
+        Raises
+        ------
+        UsageError
+            No such model or repeat, or several of which none is named.
+        """
+        names = self._named(model, repeat)
+        repeats = 1 if model is None else self.record.model(model).repeats
+        if repeats > 1 and repeat is None:
+            raise UsageError(
+                f'model "{model}" has {repeats} repeats with lists of their own; say which, such '
+                "as repeat=0"
+            )
+        rows = self.list_rows(names)
+        if model is not None:
+            rows = rows.filter(repeat=repeat or 0).drop("model", "repeat")
+        keys = [key for key in _KEYS if key in rows.columns]
+        ranks = pl.int_ranges(1, pl.col("items").list.len() + 1).alias("rank")
+        listed = rows.filter(pl.col("items").list.len() > 0).with_columns(ranks)
+        items = listed.explode("items", "rank").drop_nulls("items")  # empty places have none
+        return _pandas(items.select(*keys, "rank", pl.col("items").alias("item")))
+
+    def _named(self, model: str | None, repeat: int | None) -> list[str] | None:
+        """Return the model that is named, or none."""
+        if model is None:
+            if repeat is not None:
+                raise UsageError(f"repeat = {repeat} goes with a model: name it first")
+            return None
+        repeats = {known.name: known.repeats for known in self.models}
+        if model not in repeats:
+            errors = [failed.says for failed in self.failed if failed.name == model]
+            hint = f"it failed: {errors[0]}" if errors else suggest(str(model), repeats)
+            raise UsageError(f'no model "{model}" in this run; {hint}')
+        if repeat is not None and repeat not in range(repeats[model]):
+            last = repeats[model] - 1
+            raise UsageError(f'model "{model}" has no repeat {repeat!r}; the last is {last}')
+        return [model]
+
+    # How it is shown and written.
+
+    def sheets(self, verbose: bool = False) -> list[Sheet]:
+        """Return the tables that are printed: the models, and their scores in each fold.
+
+        `verbose`: times and pairs as well.
+        """
+        record = self.record
+        sheets = [models_sheet(record, self.with_items, self.changed, verbose=verbose)]
+        sheets += [folds_sheet(record)] if record.folds else []
+        if verbose and record.comparison is not None:
+            sheets.append(pairs_sheet(record, record.comparison))
+        return sheets
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a model in full precision; of one that failed its error alone."""
+        return model_records(self.record)
+
+    def content(self) -> RunRecord:
+        """Return what result.json holds."""
+        return self.record
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row a model: repeats, metrics with intervals, lift, p, verdict.
+
+        A model that failed has no row (`failed` has it).
+        ``tuned`` is the number of trials that its parameters were chosen from, 0 for none.
+        """
+        names = list(self.models[0].metrics)
+        ends = [f"{name} {end}" for name in names for end in ("low", "high", "sd_repeats")]
+        order = ["repeats", "tuned", *names, *ends, "lift", "p", "verdict"]
+        frame = super().to_pandas().set_index("model").iloc[: len(self.models)]
+        frame = frame.rename(columns={f"{name} mean": name for name in names})
+        return frame[order].astype({"lift": float, "p": float})
+
+    def write(self, folder: Path | str, *, recommendations: bool = True) -> None:
+        """Write the run folder whole, or nothing.
+
+        It holds result.json, per_user.parquet (per-user values), users.parquet (who the users are),
+        recommendations.parquet (their lists), config.toml and environment.json (versions, and when
+        it was written). Of several folds the tables have a column ``fold``.
+
+        Parameters
+        ----------
+        recommendations : bool
+            Whether to write the lists, by which `harness explain`, `harness score` and
+            `harness submit` need no model to learn again.
+
+        Raises
+        ------
+        UsageError
+            `folder` exists and is no run folder, or cannot be written.
+        """
+        folder, took = as_path(folder, "a folder"), stopwatch()
+        check_out(folder)
+        tables: dict[str, Callable[[], pl.DataFrame]] = {}
+        if recommendations:
+            tables[RECOMMENDATIONS] = self.list_rows
+        tables |= {PER_USER: self.score_rows, USERS: lambda: self.users}
+        users = max(fold.evaluation.users for fold in self.folds)
+        group = min(_LISTS * users, max(users, _ROWS))
+        with written(folder, "; choose another --out"), whole_folder(folder) as target:
+            self.write_records(target)
+            write = partial(_write_table, target, group)
+            with ThreadPoolExecutor() as pool:  # Polars lets go of Python's lock
+                list(pool.map(write, tables, tables.values()))
+        _log.info("wrote the run folder, %s", took())
+
+    def write_records(self, folder: Path, tables: str | None = None) -> None:
+        """Write result.json, config.toml and environment.json into a folder.
+
+        Parameters
+        ----------
+        tables : str, optional
+            Where the tables are, if they are not beside them.
+        """
+        import tomli_w
+
+        (folder / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
+        (folder / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        where = {} if tables is None else {"tables": tables}
+        environment = json.dumps(folder_.environment_of() | {"written": now} | where, indent=2)
+        (folder / "environment.json").write_text(environment + "\n", encoding="utf-8")
+
+
+def _write_table(folder: Path, group: int, name: str, rows: Callable[[], pl.DataFrame]) -> None:
+    options: dict[str, Any] = {} if name == USERS else {"row_group_size": group}
+    if name == RECOMMENDATIONS:  # each group by a thread
+        options = {"row_group_size": -(-group // 4), "statistics": False}
+    rows().write_parquet(folder / name, compression_level=1, **options)
+
+
+def _pandas(rows: pl.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    texts = [pl.col(name).cast(pl.String) for name in _TEXTS if name in rows.columns]
+    plain = rows.with_columns(texts)
+    return pd.DataFrame(
+        {s.name: s.to_list() if s.dtype == pl.String else s.to_numpy() for s in plain}
+    )
+
+
+def read(folder: Path | str) -> Run:
+    """Return the run in a folder, whose tables are read when they are asked for.
+
+    Raises
+    ------
+    UsageError, DataError
+        No such folder, or it holds no run.
+    """
+    folder = as_path(folder, "a run's folder")
+    path = part(folder, "result.json")
+    try:
+        record = RunRecord.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise DataError(f"{path}: is no result of harness run ({error})") from error
+    except ValidationError as error:
+        folder_.read_json(path)  # says so where it is no JSON at all
+        raise DataError(f"{path}: is no result of harness run: {fault_of(error)}") from error
+    tables = FolderTables(folder, record)
+    parts = [Run(record=fold.record, tables=fold) for fold in tables.folds() if record.folds]
+    return Run(record=record, tables=tables, parts=tuple(parts))
