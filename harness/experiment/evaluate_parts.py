@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -23,12 +23,12 @@ from harness.core.exact_sum import Largest, Sums
 from harness.core.progress import Clock
 from harness.core.random import id_hashes
 from harness.data.dataset import Dataset
+from harness.experiment.assemble import assemble
 from harness.experiment.build import Factories
 from harness.experiment.competition import sample_of_users
 from harness.experiment.evaluate_model import EvaluatedModel, describing, scored
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
-from harness.experiment.findings import People, findings_of
 from harness.experiment.in_parts import (
     Models,
     Plan,
@@ -38,8 +38,6 @@ from harness.experiment.in_parts import (
     of_all_events,
     plan_steps,
 )
-from harness.experiment.list_table import lists_by_row
-from harness.experiment.result import Findings
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.models.base import Recommender
@@ -47,8 +45,10 @@ from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol import evaluation_set
 from harness.protocol import users as users_
-from harness.protocol.leaderboard_estimate import Sample, with_items
+from harness.protocol.leaderboard_estimate import LeaderboardEstimates, Sample, with_items
 from harness.protocol.task import Task, asked, noted
+from harness.results.lists import lists_by_row
+from harness.results.run import Run
 from harness.stats.chance_graded import Grades
 from harness.stats.slices import USER
 
@@ -100,7 +100,8 @@ class InParts:
 
     Attributes
     ----------
-    findings : Findings
+    run : Run
+        Without tables, which are in the parts.
     evaluated : Parts of EvaluatedPart
     candidate_ids : polars.Series of str
 
@@ -111,7 +112,7 @@ class InParts:
         set; a model that breaks its contract.
     """
 
-    findings: Findings
+    run: Run
     evaluated: Parts[EvaluatedPart]
     candidate_ids: pl.Series
 
@@ -139,23 +140,23 @@ class InParts:
             opened = partial(_opened, config, self._metrics)
             self.evaluated = parts.kept(asking, opened)
             sums: Any = self.evaluated.total(_sums_of)
-        self.findings = self._findings(sums, factories, clocks, clock)
+        self.run = self._run(sums, factories, clocks, clock)
 
-    def _findings(
+    def _run(
         self, sums: Any, factories: Factories, clocks: Mapping[str, Clock], clock: Clock
-    ) -> Findings:
+    ) -> Run:
         """Return what the sums of all parts tell."""
         config, metrics, plan, of = self._config, self._metrics, self._plan, sums["set"]
         evaluation = plan.evaluation(of)
         funnel, sample = evaluation.funnel, int(sums["sample"].values[0]) or None
         k, users = config.evaluation.k, funnel[-1].users
         _log.info("evaluated %s, %.1f s", counted(users, "user"), clock.seconds["evaluate"])
-        people = People(
+        counted_users = LeaderboardEstimates(
             examined=users,
-            with_items=int(of["with_items"][0]),
             window=evaluation_set.in_window(funnel),
-            all_with_items=int(sums["with_items"][0]),
+            with_items=int(sums["with_items"][0]),
             sample=sample,
+            models={},
         )
         evaluated = [
             EvaluatedModel.of(
@@ -175,8 +176,19 @@ class InParts:
             figures = steps_.found(steps, self.evaluated.total)
         pairs = len(figures.comparison.pairs) if figures.comparison else 0
         _log.info("compared %s, %.1f s", counted(pairs, "pair"), clock.seconds["compare"])
-        shared = factories, metrics, plan.data, plan.split, evaluation, people, figures, evaluated
-        return findings_of(*shared, tuple(sums["unread"]), clock.seconds)
+        run = assemble(
+            factories,
+            metrics,
+            plan.data,
+            plan.split,
+            evaluation,
+            counted_users,
+            figures,
+            evaluated,
+            list(sums["unread"]),
+            clock.seconds,
+        )
+        return replace(run, evaluated_with_items=int(of["with_items"][0]))
 
 
 def refuse_of_all_events(config: Config, models: Models) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from harness.config import Config
 from harness.core.errors import HarnessError, RecommenderError, counted, printable
-from harness.experiment.record import FailedModel
+from harness.results.record import FailedModel
 
 _log = logging.getLogger(__name__)
 

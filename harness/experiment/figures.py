@@ -14,9 +14,9 @@ from harness.core.arrays import Counts
 from harness.core.exact_sum import Sums
 from harness.core.once import once
 from harness.core.steps import Steps, side_by_side
-from harness.experiment.record import Chance
 from harness.metrics import Metric
 from harness.protocol.evaluation_set import EvaluationSet
+from harness.results.record import Chance
 from harness.stats import chance_law, chance_moments
 from harness.stats.chance import Verdict, chance_steps
 from harness.stats.chance_graded import Grades

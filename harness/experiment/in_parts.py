@@ -25,7 +25,6 @@ from harness.experiment.answers import Answers, ask
 from harness.experiment.build import itself
 from harness.experiment.failures import Failures
 from harness.experiment.file_model import PrecomputedLists
-from harness.experiment.record import Evaluation
 from harness.metrics import Metric, needs
 from harness.metrics.grades import refuse_grades
 from harness.models import guard, item_stats
@@ -48,6 +47,7 @@ from harness.protocol.fingerprint import fields_of
 from harness.protocol.k_core import Core, core_steps
 from harness.protocol.split import Split
 from harness.protocol.task import VALUES, Task, asked, noted, of_users
+from harness.results.record import Evaluation
 
 Models = Sequence[dict[str, Recommender]]
 """Of each repeat, the models that have so many, by name."""

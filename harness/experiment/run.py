@@ -1,4 +1,4 @@
-"""The main job: a config in, every model evaluated on one set, a `Result` out."""
+"""The main job: a config in, every model evaluated on one set, a `Run` out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -22,36 +23,30 @@ from harness.core.steps import of_one
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
 from harness.experiment.arguments import config_of, refuse_with_frames
+from harness.experiment.assemble import assemble
 from harness.experiment.build import only
 from harness.experiment.competition import sample_of_users
 from harness.experiment.evaluate_model import EvaluatedModel, describing, scored
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
-from harness.experiment.findings import People, findings_of
 from harness.experiment.finished import Finished, KnownModels
-from harness.experiment.folds import (
-    EvaluatedFold,
-    FoldedResult,
-    label,
-    over_folds,
-    require_files,
-    require_windows,
-)
+from harness.experiment.folds import label, over_folds, require_files, require_windows
 from harness.experiment.held_out import HeldOut
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_memory import FoldModels, InMemory
-from harness.experiment.record import Evaluation
-from harness.experiment.result import ModelResult, Result
 from harness.experiment.side_by_side import WORKER, SideBySide, processes
 from harness.metrics import Metric, needs
 from harness.metrics.scores import ScoreTable
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import in_window
-from harness.protocol.leaderboard_estimate import Sample, with_items
+from harness.protocol.leaderboard_estimate import LeaderboardEstimates, Sample, with_items
 from harness.protocol.task import asked, log_evaluation_set
 from harness.protocol.task import read as read_events
 from harness.protocol.users import with_attributes
+from harness.results.record import Evaluation
+from harness.results.run import Run
+from harness.results.tables import RunTables
 from harness.stats.slices import USER
 
 _log = logging.getLogger(__name__)
@@ -77,7 +72,7 @@ def run(
     fresh: bool = False,
     jobs: int = 1,
     progress: bool = False,
-) -> Result | FoldedResult:
+) -> Run:
     """Evaluate every model of a config on the evaluation set that it makes, and compare them.
 
     On each of them, where its split has folds; estimates are then means over folds.
@@ -191,7 +186,7 @@ def evaluate(
     memory: str | None = None,
     jobs: int = 1,
     progress: bool = False,
-) -> Result | FoldedResult:
+) -> Run:
     """Return what the models of a config score under some metrics.
 
     Parameters
@@ -205,7 +200,7 @@ def evaluate(
         FoldModels.made(fold, number, len(configs), failures, finished)
         for number, fold in enumerate(configs, 1)
     ]
-    evaluated, held_out = list[EvaluatedFold](), HeldOut(config)
+    runs, users, held_out = list[Run](), list[EvaluatedUsers](), HeldOut(config)
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)
     with Workers(WORKER, count - 1) as workers:
         beside = SideBySide(config, workers)
@@ -213,11 +208,13 @@ def evaluate(
             for fold, found in zip(folds, asked_of, strict=True):
                 with fold.named():
                     held_out.add(found.task.evaluation_set)
-                    evaluated.append(_fold(fold, found, metrics, beside))
+                    run, part = _fold(fold, found, metrics, beside)
+                    runs.append(run)
+                    users.append(part)
                 del found  # its events are let go before those of the next are at hand
     if len(folds) == 1:
-        return evaluated[0].result
-    return over_folds(config, metrics, evaluated, failures, held_out, Clock())
+        return runs[0]
+    return over_folds(config, metrics, runs, users, failures, held_out, Clock())
 
 
 def _fold(
@@ -225,8 +222,8 @@ def _fold(
     found: InMemory | InBuckets,
     metrics: tuple[Metric, ...],
     beside: SideBySide,
-) -> EvaluatedFold:
-    """Return the result of one evaluation set."""
+) -> tuple[Run, EvaluatedUsers]:
+    """Return the run on one evaluation set, and its users' scores."""
     config, task, clock = fold.config, found.task, fold.clock
     log_evaluation_set(task.evaluation_set, clock, label(fold.number, fold.of))
     with clock.step("users"):
@@ -254,25 +251,28 @@ def _fold(
     pairs = len(figures.comparison.pairs) if figures.comparison else 0
     fold.log(f"compared {counted(pairs, 'pair')}, {clock.seconds['compare']:.1f} s")
     of, left_out = task.evaluation_set, others.evaluation_set
-    people = People(
-        examined=len(of.users),
-        with_items=int((of.relevant > 0).sum()),
-        window=in_window(of.funnel),
-        all_with_items=len(with_items(of, left_out)),
-        sample=None if sample is None else sample.ids,
+    run = assemble(
+        fold.factories,
+        metrics,
+        task.data,
+        task.split,
+        Evaluation.of(of, task.data, config, task.split),
+        LeaderboardEstimates(
+            examined=len(of.users),
+            window=in_window(of.funnel),
+            with_items=len(with_items(of, left_out)),
+            sample=None if sample is None else sample.ids,
+            models={},
+        ),
+        figures,
+        list(evaluated),
+        [*fold.failures.notes(config), *unread],
+        clock.seconds,
+        failed=fold.failures.told,
+        reused=fold.finished.reused,
     )
-    evaluation = Evaluation.of(of, task.data, config, task.split)
-    shared = metrics, task.data, task.split, evaluation, people, figures, list(evaluated)
-    unread = (*fold.failures.notes(config), *unread)
-    findings = findings_of(fold.factories, *shared, unread, clock.seconds)
-    reused = fold.finished.reused
-    own = {name: {"scores": tables[name], "recommendations": kept[name]} for name in tables}
-    results = tuple(
-        ModelResult(**dict(m) | own[m.name] | {"reused": m.name in reused}) for m in findings.models
-    )
-    more: dict[str, Any] = {"models": results, "evaluation_set": of, "users": users}
-    more |= {"failed": fold.failures.told, "changed": fold.finished.changed}
-    return EvaluatedFold(Result(**vars(findings) | more), part)
+    run_tables = RunTables(of.user_ids, of.candidate_ids, users, tables, kept)
+    return replace(run, tables=run_tables, changed=fold.finished.changed), part
 
 
 def _evaluations(
