@@ -64,7 +64,11 @@ def assemble(
     resolved["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in metrics]
     resolved["evaluation"].setdefault("candidates", data.candidates)
     models = _models(factories, resolved, metrics, figures, evaluated, reused)
-    estimates = {model.name: model.leaderboard_estimate for model in evaluated}
+    estimates = {
+        model.name: model.leaderboard_estimate
+        for model in evaluated
+        if model.leaderboard_estimate is not None
+    }
     start = "given"
     if split.cutoff is not None:
         start = str(np.datetime64(split.cutoff, "us").astype("datetime64[D]"))
@@ -78,8 +82,7 @@ def assemble(
         shake_up=figures.shake_ups,
         slices=figures.slices,
         bridge=replace(
-            users,
-            models={m.name: one for m in models if (one := estimates[m.name]) is not None},
+            users, models={m.name: estimates[m.name] for m in models if m.name in estimates}
         ),
         notes=(
             *_notes(config, data, split, evaluation, metrics),

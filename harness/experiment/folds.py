@@ -83,30 +83,30 @@ def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
 
 def require_files(config: Config) -> None:
     """Raise DataError where a file of a fold is not there, before the first of them is read."""
-    given = config.folds() if isinstance(config.split, GivenSplit) and config.n_folds > 1 else ()
-    for number, fold in enumerate(given, 1):
+    folds = config.folds() if isinstance(config.split, GivenSplit) and config.n_folds > 1 else ()
+    for number, fold in enumerate(folds, 1):
         tables = zip(("[data] events", "[split] valid"), fold.layout().events, strict=True)
         for key, events in tables:
             try:
                 _ = events.table.remote or parts_of(events.table)
             except DataError as error:
-                where = f"{config.file}: {key}, fold {number} of {len(given)}"
+                where = f"{config.file}: {key}, fold {number} of {len(folds)}"
                 raise DataError(f"{where}: {error}") from error
 
 
 def tasks(config: Config) -> Iterator[Task]:
     """Yield the task of every fold; events that several have in common are read once."""
-    folds, number = config.folds(), count(1)
-    for _, own in groupby(folds, key=lambda fold: fold.layout()):
-        first, *others = own
+    folds, numbers = config.folds(), count(1)
+    for _, same in groupby(folds, key=lambda fold: fold.layout()):
+        first, *later = same
         with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
             data = read_events(first, background, progress=False)
         require_windows(config, data)
-        for fold in (first, *others):
-            at, clock = next(number), Clock()
-            with named(at, len(folds)):
+        for fold in (first, *later):
+            number, clock = next(numbers), Clock()
+            with named(number, len(folds)):
                 task = task_on(fold, data, clock)
-            log_evaluation_set(task.evaluation_set, clock, label(at, len(folds)))
+            log_evaluation_set(task.evaluation_set, clock, label(number, len(folds)))
             yield task
 
 
@@ -122,10 +122,10 @@ def named(number: int, folds: int) -> Iterator[None]:
         yield
     except HarnessError as error:
         if folds > 1:  # in place: an error may hold more than its words
-            told, *more = str(error).split("\n")
+            first, *more = str(error).split("\n")
             if isinstance(error, EmptyEvaluationSetError) and number < folds:
-                told += ", or ask for fewer folds"
-            error.args = ("\n".join([f"{label(number, folds)}{told}", *more]),)
+                first += ", or ask for fewer folds"
+            error.args = ("\n".join([f"{label(number, folds)}{first}", *more]),)
         raise
 
 
@@ -265,13 +265,13 @@ def notes_of(held_out: HeldOut, folds: Sequence[Sequence[str]]) -> tuple[str, ..
         The notes of each.
     """
     common = [note for note in folds[0] if all(note in notes for notes in folds)]
-    own = [
+    single = [
         f"fold {number}: {note}"
         for number, notes in enumerate(folds, 1)
         for note in notes
         if note not in common
     ]
-    return (*held_out.notes, *common, *own)
+    return (*held_out.notes, *common, *single)
 
 
 def _same_lists(config: Config) -> list[str]:

@@ -45,7 +45,7 @@ class HeldOut:
             return
         users = of.user_ids.gather(np.repeat(np.arange(len(of.users)), of.truth.sizes))
         items = of.candidate_ids.gather(of.truth.indices)
-        pairs, at = pl.DataFrame({"user": users, "item": items}), len(self._pairs) + 1
+        pairs = pl.DataFrame({"user": users, "item": items})
         for number, other in enumerate(self._pairs, 1):
             both = len(other.join(pairs, on=other.columns, how="semi"))
             if both == len(other) == len(pairs) > 0:
@@ -55,7 +55,7 @@ class HeldOut:
                 )
             if both:
                 self.overlaps.append(
-                    f"folds {number} and {at} overlap: {both:,} of the "
+                    f"folds {number} and {len(self._pairs) + 1} overlap: {both:,} of the "
                     f"{counted(len(other), 'true item')} of fold {number} "
                     f"{'is' if both == 1 else 'are'} true in both"
                 )
@@ -74,17 +74,18 @@ def _written_otherwise(folds: Sequence[pl.DataFrame]) -> Iterator[str]:
     plain = Forms.of(users["user"]).plain.rename({FORM: "plain"})
     # Where one file has both, they are two users.
     apart = pl.col("user").n_unique().over("plain", FOLD) == 1
-    found = (
+    alike = (
         users.join(plain, on=AT, maintain_order="left")
         .filter(apart)
         .unique(["plain", "user"], keep="first", maintain_order=True)
         .filter(pl.len().over("plain") > 1)
         .sort("plain", maintain_order=True)
     )
-    if len(found):
-        first = found.head(2).select("user", FOLD).iter_rows()
-        told = (f'"{visible(user)}" of fold {n}' for user, n in first)
+    if len(alike):
+        first = alike.head(2).select("user", FOLD).iter_rows()
+        examples = (f'"{visible(user)}" of fold {n}' for user, n in first)
         yield (
-            f"{counted(found['plain'].n_unique(), 'user')} may be written in two ways, such as "
-            f"{' and '.join(told)}: ids are texts, so these are different users; write them alike"
+            f"{counted(alike['plain'].n_unique(), 'user')} may be written in two ways, such as "
+            f"{' and '.join(examples)}: ids are texts, so these are different users; write them "
+            "alike"
         )

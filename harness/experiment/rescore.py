@@ -94,10 +94,10 @@ class Written(KnownModels):
             if not metric.definition.needs and not is_own(metric.name)
         }
         judgments = evaluation_set.judgments()
-        scores = [user_scores(own.items, judgments, list(known.values())) for own in lists]
+        scores = [user_scores(each.items, judgments, list(known.values())) for each in lists]
         for name, metric in known.items():
             values = np.array([by_metric[metric] for by_metric in scores])
             self._tables.refuse_other_mean(model, name, MeanScore.of(values), str(path))
         about = f'model "{model.name}":'
         notes = tuple(note for note in self._run.notes if note.startswith(about))
-        return [Answers(own, drawn=drawn, notes=notes) for own in lists], clock
+        return [Answers(each, drawn=drawn, notes=notes) for each in lists], clock

@@ -49,9 +49,9 @@ class RunLists:
         solution = truth.of_task(self.task, metrics)
         strange = self.lists.strange.fill_null("(an item that nobody knows)")
         items = pl.concat([solution.items.alias(strange.name), strange])
-        found = lists_of_positions(title, solution, self.lists.items, items, {})
-        which = replace(found.solution, folds=self.folds, fold=self.fold)
-        return replace(found, solution=which, left_out={})
+        submitted = lists_of_positions(title, solution, self.lists.items, items, {})
+        solution = replace(submitted.solution, folds=self.folds, fold=self.fold)
+        return replace(submitted, solution=solution, left_out={})
 
 
 def of_run(

@@ -295,9 +295,9 @@ class FolderTables:
                     fold.refuse_other_mean(model, name, mean, str(path))
         for model in self.record.models if self.record.folds else ():
             for name in names:
-                means_of = np.array([one.metric_of(model.name, name) for one in self.record.folds])
+                by_fold = [fold.metric_of(model.name, name) for fold in self.record.folds]
                 where = f"the folds of {self.folder / 'result.json'}"
-                self.refuse_other_mean(model, name, MeanScore.of(means_of), where)
+                self.refuse_other_mean(model, name, MeanScore.of(np.array(by_fold)), where)
 
     def refuse_other_mean(
         self, model: ModelRecord, metric: str, scores: MeanScore, where: str

@@ -25,7 +25,7 @@ from harness.experiment.run import run
 from harness.metrics import parse
 from harness.results.lists import UNKNOWN
 from harness.results.record import ModelRecord
-from harness.results.run import Run
+from harness.results.run import Run, read
 
 PLUGGED = (
     small.LATEST_FIRST
@@ -237,6 +237,14 @@ def test_lists_of_another_model_are_refused(done: Done) -> None:
     for name, repeat, words in asked:
         with refusal(UsageError, words):
             done.result.recommendations(name, repeat=repeat)
+
+
+def test_a_run_that_is_read_back_shows_the_same(done: Done) -> None:
+    back = read(done.folder)
+    assert back.sheets(verbose=True) == done.result.sheets(verbose=True)
+    assert back.to_pandas().equals(done.result.to_pandas())
+    assert back.per_user().equals(done.result.per_user())
+    assert back.recommendations().equals(done.result.recommendations())
 
 
 def test_values_per_user_have_the_shape_of_evaluate(done: Done) -> None:

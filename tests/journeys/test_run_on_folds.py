@@ -82,6 +82,9 @@ def test_the_folder_holds_every_fold(done: Done) -> None:
     back = read(done.folder)
     assert (done.folder / "result.json").read_text() == done.found.to_json() + "\n"
     assert back.settings.split == done.config.split
+    assert (repr(back), back.to_dict()) == (repr(done.found), done.found.to_dict())
+    assert back.per_user().equals(done.found.per_user())
+    assert back.recommendations().equals(done.found.recommendations())
     for fold, own in zip(back.folds, done.found.folds, strict=True):
         assert fold.user_ids.to_list() == own.user_ids.to_list()
         assert fold.users.columns == own.users.columns
