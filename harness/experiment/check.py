@@ -208,8 +208,7 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     if not wanted:
         raise UsageError(f"no condition; write one such as {_EXAMPLES}")
     opened = read(run)
-    if opened.tables_of_folder.has_scores:  # else the record stands alone
-        opened.tables_of_folder.refuse_contradictions()
+    opened.tables_of_folder.refuse_contradictions()
     gate = _Gate(opened)
     found = tuple(gate.checked(text, parse(text)) for text in wanted)
     return Checked(str(run), all(one.holds for one in found), found)

@@ -48,8 +48,7 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
     """
     run = read(Path(folder))
     refuse_other_config(run)
-    if run.tables_of_folder.has_scores:
-        run.tables_of_folder.refuse_contradictions()
+    run.tables_of_folder.refuse_contradictions()
     config = only(run.settings, [model.name for model in run.models])
     wanted = tuple(metrics) or tuple(run.metrics.values())
     _refuse_beyond(run, config, wanted)

@@ -136,11 +136,6 @@ class FolderTables:
         self.folder, self.record, self.number, self._whole = folder, record, number, whole
 
     @property
-    def has_scores(self) -> bool:
-        """Whether the table of scores is there; of a run on Spark it may be elsewhere."""
-        return (self.folder / PER_USER).exists()
-
-    @property
     def has_lists(self) -> bool:
         """Whether the table of lists is there; a run may be written without it."""
         return (self.folder / RECOMMENDATIONS).exists()
@@ -282,8 +277,11 @@ class FolderTables:
     def refuse_contradictions(self, scores: pl.DataFrame | None = None) -> None:
         """Raise ContradictionError where scores, in any fold, have other means than the record.
 
-        They are read, but for those that were read already.
+        They are read, but for those that were read already. Where Spark wrote the table elsewhere
+        the record stands alone.
         """
+        if scores is None and not (self.folder / PER_USER).exists():
+            return
         path, names = table(self.folder, PER_USER), list(self.record.models[0].metrics)
         by_model = _means_by_model(path, names, folded=bool(self.record.folds), scores=scores)
         for fold in self.folds():
