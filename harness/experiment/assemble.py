@@ -33,6 +33,7 @@ from harness.stats.fold_means import FEWEST
 
 def assemble(
     factories: Factories,
+    *,
     metrics: tuple[Metric, ...],
     data: Dataset,
     split: Split,
@@ -42,7 +43,6 @@ def assemble(
     evaluated: Sequence[EvaluatedModel],
     unread: Sequence[str],
     seconds: Mapping[str, float],
-    *,
     failed: tuple[FailedModel, ...] = (),
     reused: Container[str] = (),
 ) -> Run:

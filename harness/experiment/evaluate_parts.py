@@ -178,15 +178,15 @@ class InParts:
         _log.info("compared %s, %.1f s", counted(pairs, "pair"), clock.seconds["compare"])
         run = assemble(
             factories,
-            metrics,
-            plan.data,
-            plan.split,
-            evaluation,
-            counted_users,
-            figures,
-            evaluated,
-            list(sums["unread"]),
-            clock.seconds,
+            metrics=metrics,
+            data=plan.data,
+            split=plan.split,
+            evaluation=evaluation,
+            users=counted_users,
+            figures=figures,
+            evaluated=evaluated,
+            unread=list(sums["unread"]),
+            seconds=clock.seconds,
         )
         return replace(run, evaluated_with_items=int(of["with_items"][0]))
 

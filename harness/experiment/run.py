@@ -253,25 +253,27 @@ def _fold(
     of, left_out = task.evaluation_set, others.evaluation_set
     run = assemble(
         fold.factories,
-        metrics,
-        task.data,
-        task.split,
-        Evaluation.of(of, task.data, config, task.split),
-        LeaderboardEstimates(
+        metrics=metrics,
+        data=task.data,
+        split=task.split,
+        evaluation=Evaluation.of(of, task.data, config, task.split),
+        users=LeaderboardEstimates(
             examined=len(of.users),
             window=in_window(of.funnel),
             with_items=len(with_items(of, left_out)),
             sample=None if sample is None else sample.ids,
             models={},
         ),
-        figures,
-        list(evaluated),
-        [*fold.failures.notes(config), *unread],
-        clock.seconds,
+        figures=figures,
+        evaluated=list(evaluated),
+        unread=[*fold.failures.notes(config), *unread],
+        seconds=clock.seconds,
         failed=fold.failures.told,
         reused=fold.finished.reused,
     )
-    run_tables = RunTables(of.user_ids, of.candidate_ids, users, tables, kept)
+    run_tables = RunTables(
+        user_ids=of.user_ids, item_ids=of.candidate_ids, users=users, scores=tables, lists=kept
+    )
     return replace(run, tables=run_tables, changed=fold.finished.changed), part
 
 

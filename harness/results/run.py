@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from pydantic import ValidationError
 
-from harness import config as config_
+from harness.config import Config
+from harness.config import read as read_config
 from harness.core.errors import DataError, HarnessError, UsageError, suggest
 from harness.core.io import as_path, whole_folder, written
 from harness.core.once import once
@@ -27,7 +28,7 @@ from harness.metrics.scores import ScoreTable
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.fingerprint import FORMAT
 from harness.protocol.task import asked
-from harness.results import folder as folder_
+from harness.results import folder as run_folder
 from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, check_out, part
 from harness.results.record import Evaluation, FailedModel, ModelRecord, RunRecord, fault_of
 from harness.results.sheets import folds_sheet, model_records, models_sheet, pairs_sheet
@@ -131,12 +132,12 @@ class Run(Shown):
     @property
     def again(self) -> str:
         """The next step where a run cannot be used as it is."""
-        return folder_.again(self.folder)
+        return run_folder.again(self.folder)
 
     @once
     def environment(self) -> dict[str, str]:
         """The versions of everything, and when the run was written."""
-        return folder_.environment(self.folder)
+        return run_folder.environment(self.folder)
 
     @once
     def config(self) -> Mapping[str, Any]:
@@ -150,9 +151,9 @@ class Run(Shown):
             raise DataError(f"{path}: is no config of a run ({error})") from error
 
     @once
-    def settings(self) -> config_.Config:
+    def settings(self) -> Config:
         """The config of a run folder, to evaluate by."""
-        config = config_.read(part(self.folder, "config.toml"))
+        config = read_config(part(self.folder, "config.toml"))
         if not hasattr(config.split, "ties") or "ties" in config.split.model_fields_set:
             return config
         by_id = config.split.model_copy(update={"ties": "id"})  # of before there was a choice
@@ -448,7 +449,7 @@ class Run(Shown):
         (folder / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
         now = datetime.now(UTC).isoformat(timespec="seconds")
         where = {} if tables is None else {"tables": tables}
-        environment = json.dumps(folder_.environment_of() | {"written": now} | where, indent=2)
+        environment = json.dumps(run_folder.environment_of() | {"written": now} | where, indent=2)
         (folder / "environment.json").write_text(environment + "\n", encoding="utf-8")
 
 
@@ -484,7 +485,7 @@ def read(folder: Path | str) -> Run:
     except OSError as error:
         raise DataError(f"{path}: is no result of harness run ({error})") from error
     except ValidationError as error:
-        folder_.read_json(path)  # says so where it is no JSON at all
+        run_folder.read_json(path)  # says so where it is no JSON at all
         raise DataError(f"{path}: is no result of harness run: {fault_of(error)}") from error
     tables = FolderTables(folder, record)
     parts = [Run(record=fold.record, tables=fold) for fold in tables.folds() if record.folds]
