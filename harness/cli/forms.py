@@ -21,7 +21,7 @@ _OF_LISTS = (
 """How lists in files are read, and what they are scored against: a run knows all that."""
 FORMS: dict[str, dict[str, tuple[str, ...]]] = {
     "run": {
-        LOCAL: ("--memory", "--fail-fast", "--fresh", "--model", "--jobs", "--debug"),
+        LOCAL: ("--memory", "--fresh", "--model", "--jobs", "--debug"),
         SPARK: ("--master", "--remote", "--buckets", "--tables"),
     },
     "score": {RUN: (), FILE: (*_OF_LISTS, "--conventions", "--codabench", "--evalai")},

@@ -139,8 +139,7 @@ def run(
     if engine == "spark":
         from harness.spark.run import evaluated  # slow to import
 
-        given = settings, master, remote, buckets, tables
-        with evaluated(*given) as on_spark:
+        with evaluated(settings, master, remote, buckets, tables, fail_fast=fail_fast) as on_spark:
             result = on_spark.run
             write = partial(on_spark.write, tables=tables, recommendations=recommendations)
             folder.write(result, write, shown)

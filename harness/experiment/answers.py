@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -10,9 +10,11 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from harness.config import ModelConfig
 from harness.core import plugins
 from harness.core.arrays import Int32
 from harness.core.errors import HarnessError, RecommenderError
+from harness.core.progress import Clock, steps
 from harness.core.random import Draws, of_fold
 from harness.experiment.build import itself
 from harness.experiment.file_model import PrecomputedLists, odd
@@ -79,6 +81,30 @@ class Answers:
             refusal=told["refusal"],
             changes=told["changes"],
         )
+
+
+def ask_in_turn(
+    models: Iterable[Recommender],
+    settings: ModelConfig,
+    task: Task,
+    others: Task | None,
+    clock: Clock,
+    progress: bool,
+) -> list[Answers]:
+    """Return the answers of every repeat, each fitted and asked before the next one is made."""
+    answers: list[Answers] = []
+    total = settings.repeats * len(task.evaluation_set.users)
+    with steps(settings.name, total, " users", progress) as bar:
+        for repeat, model in enumerate(models):
+            with clock.step("fit"):
+                learnt = fitted(settings.name, model, task)
+            with clock.step("recommend"):
+                again = repeat == 0
+                answers.append(
+                    ask(settings.name, learnt, task, others, repeat, bar.update, again=again)
+                )
+            del model, learnt
+    return answers
 
 
 def ask(

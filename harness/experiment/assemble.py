@@ -1,26 +1,36 @@
-"""A run put together of figures of all its users: the same wherever users' scores are."""
+"""A run put together of figures of all its users: the same wherever the users are."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
-from harness.config import Config
+from harness.config import Config, ModelConfig
+from harness.core import steps
 from harness.core.errors import counted
+from harness.core.exact_sum import Sums
+from harness.core.progress import Clock
+from harness.core.steps import Total
 from harness.data.dataset import Dataset
 from harness.experiment.build import Factories
-from harness.experiment.evaluate_model import EvaluatedModel
-from harness.experiment.figures import Figures
+from harness.experiment.evaluate_part import EvaluatedPart, describing, set_values
+from harness.experiment.failures import Failures
+from harness.experiment.figures import Figures, figure_steps
 from harness.metrics import Metric
-from harness.protocol.leaderboard_estimate import LeaderboardEstimates
+from harness.metrics.scores import curve
+from harness.protocol.leaderboard_estimate import (
+    LeaderboardEstimate,
+    LeaderboardEstimates,
+    leaderboard_estimate,
+)
 from harness.protocol.split import Split
+from harness.protocol.users import OWN
 from harness.results.record import (
     Direction,
     Evaluation,
-    FailedModel,
     ModelRecord,
     RunRecord,
     Tuned,
@@ -38,28 +48,53 @@ def assemble(
     data: Dataset,
     split: Split,
     evaluation: Evaluation,
-    users: LeaderboardEstimates,
-    figures: Figures,
-    evaluated: Sequence[EvaluatedModel],
-    unread: Sequence[str],
-    seconds: Mapping[str, float],
-    failed: tuple[FailedModel, ...] = (),
+    total: Total[EvaluatedPart],
+    clocks: Mapping[str, Clock],
+    clock: Clock,
+    failures: Failures,
     reused: Container[str] = (),
 ) -> Run:
-    """Return a run, of which only the tables are missing.
+    """Return the run that the users of all parts make, of which only the tables are missing.
 
     Parameters
     ----------
     factories : Factories
         The classes of the config's models.
-    users : LeaderboardEstimates
-        The users whom a leaderboard may count; the models' estimates are added.
-    unread : sequence of str
-        What could not be read.
+    total : function of a step
+        Adds a function of a part up over all parts (`harness.core.steps`).
+    clocks : mapping of model to Clock
+        What each of them took.
+    failures : Failures
+        To which models are added that failed in any part.
     reused : container of str
         Models that an earlier run finished.
+
+    Raises
+    ------
+    HarnessError
+        No model is left.
     """
-    config = factories.config
+    config, sums = factories.config, cast("Any", total(_sums_of))
+    failures.add_parts(sums["failed"])
+    failures.sort([model.name for model in config.models])
+    failures.require_others(config)
+    left, users = failures.without(config), evaluation.users
+    sample = int(sums["sample"].values[0]) or None
+    evaluated = [
+        EvaluatedModel.of(
+            sums["models"][model.name],
+            model,
+            metrics,
+            config.evaluation.k,
+            clocks[model.name].seconds,
+            seeded=factories.seeded(model.name),
+            sample_ids=sample,
+        )
+        for model in left.models
+    ]
+    with clock.step("compare"):
+        columns = [*OWN, *dict.fromkeys(config.compare.slices)]
+        figures = steps.found(figure_steps(left, metrics, columns, users), total)
     resolved = config.resolved()
     resolved["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in metrics]
     resolved["evaluation"].setdefault("candidates", data.candidates)
@@ -76,23 +111,144 @@ def assemble(
         evaluation=evaluation,
         metrics={str(metric): Direction.of(metric) for metric in metrics},
         models=models,
-        failed=failed,
+        failed=failures.told,
         chance={str(metric): chance for metric, chance in figures.chance.items()},
         comparison=figures.comparison,
         shake_up=figures.shake_ups,
         slices=figures.slices,
-        bridge=replace(
-            users, models={m.name: estimates[m.name] for m in models if m.name in estimates}
+        bridge=LeaderboardEstimates(
+            examined=users,
+            window=evaluation.in_window,
+            with_items=int(sums["with_items"][0]),
+            sample=sample,
+            models={m.name: estimates[m.name] for m in models if m.name in estimates},
         ),
         notes=(
             *_notes(config, data, split, evaluation, metrics),
-            *unread,
+            *failures.notes(config),
+            *sums["unread"],
             *(note for model in evaluated for note in model.notes),
         ),
-        seconds=dict(seconds),
+        seconds=dict(clock.seconds),
         folds=(),
     )
-    return Run(record=record, resolved=resolved, start=start)
+    with_items = int(sums["set"]["with_items"][0])
+    return Run(record=record, resolved=resolved, start=start, evaluated_with_items=with_items)
+
+
+def compared(run: Run) -> str:
+    """Return what the log says of the comparison."""
+    pairs = len(run.comparison.pairs) if run.comparison else 0
+    return f"compared {counted(pairs, 'pair')}, {run.record.seconds['compare']:.1f} s"
+
+
+def _sums_of(part: EvaluatedPart) -> Sums:
+    return part.sums
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedModel:
+    """What all users' lists of one model tell beside each user's values.
+
+    Attributes
+    ----------
+    of_set : mapping of Metric to list of float
+        Metrics of all lists together, one value a repeat.
+    random : bool
+        Whether repeats may differ: the model, or one that it is made of, has a seed, or takes
+        numbers from its draws.
+    curve : mapping of cut-off to float
+        The first metric's mean at each.
+    described : mapping of text to float
+        Coverage and popularity at the evaluation set's k, whether they were asked for or not.
+    leaderboard_estimate : LeaderboardEstimate, optional
+        The first metric as a leaderboard would count it, where users were left out to ask for.
+    notes : tuple of str
+        What looks odd about its lists.
+    """
+
+    name: str
+    of_set: dict[Metric, list[float]]
+    random: bool
+    seconds: dict[str, float]
+    curve: dict[int, float]
+    described: dict[str, float]
+    leaderboard_estimate: LeaderboardEstimate | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        sums: Mapping[Any, Any],
+        settings: ModelConfig,
+        metrics: Sequence[Metric],
+        k: int,
+        seconds: dict[str, float],
+        *,
+        seeded: bool,
+        sample_ids: int | None,
+    ) -> EvaluatedModel:
+        """Return what the sums of all users tell.
+
+        Parameters
+        ----------
+        k : int
+            The evaluation set's.
+        seeded : bool
+            Whether the model has seeds of its own.
+        sample_ids : int, optional
+            How many ids a leaderboard averages that averages all of a sample submission.
+        """
+        users, of_set = int(sums["users"][0]), set_values(sums["set"], metrics, k)
+        coverage, popularity = describing(k)
+        random = seeded or bool(sums["drawn"][0])
+        notes = [*_notes_of_lists(sums, settings)]
+        if not random and sums["differ"][0]:
+            random = True
+            notes.append(
+                f'model "{settings.name}": its repeats differ, though it has no seed and takes '
+                "nothing from draws; its scores cannot be repeated: give it a parameter seed, or "
+                "take random numbers from draws"
+            )
+        elif not random and settings.repeats > 1:
+            notes.append(
+                f'model "{settings.name}": its {settings.repeats} repeats are all the same: it has '
+                "no seed and takes nothing from draws; leave repeats out, or take random numbers "
+                "from draws"
+            )
+        refused = "leaderboard without others" if sums["refused"] else "leaderboard"
+        leaderboard = sums.get(refused)
+        return cls(
+            name=settings.name,
+            of_set=of_set,
+            random=random,
+            seconds=seconds,
+            curve=curve(sums["curve"], metrics[0], users),
+            described={
+                str(coverage): sum(of_set[coverage]) / settings.repeats,
+                str(popularity): sums["popularity"].total / users,
+            },
+            leaderboard_estimate=leaderboard and leaderboard_estimate(leaderboard, sample_ids),
+            notes=tuple(dict.fromkeys(notes)),  # a run that is scored again has its notes already
+        )
+
+
+def _notes_of_lists(sums: Mapping[Any, Any], settings: ModelConfig) -> Iterator[str]:
+    """Yield what is odd about a model's lists, and whether others have none."""
+    if settings.use is not None:
+        n, empty = int(sums["users"][0]), int(sums["empty"][0])
+        if 2 * empty > n:
+            which = "all" if empty == n else f"{empty:,} of"
+            lists = "1 list is" if n == 1 else f"{n:,} lists are"
+            yield f'model "{settings.name}": {which} {lists} empty, and score 0'
+    yield from sums["notes"]
+    yield from sorted(sums["changes"])[:1]
+    if sums["refused"]:
+        users = counted(int(sums["left_out"][0]), "user")
+        yield (
+            f'model "{settings.name}" gives no lists for the {users} whom the evaluation set '
+            f"leaves out; they count as 0 in its leaderboard estimate ({min(sums['refused'])})"
+        )
 
 
 def _models(

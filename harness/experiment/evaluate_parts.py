@@ -12,23 +12,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
 import polars as pl
 
 from harness.config import Config, ModelConfig
 from harness.core import steps as steps_
-from harness.core.arrays import Int32
 from harness.core.errors import UsageError, counted
-from harness.core.exact_sum import Largest, Sums
+from harness.core.exact_sum import Sums
 from harness.core.progress import Clock
 from harness.core.random import id_hashes
 from harness.data.dataset import Dataset
-from harness.experiment.assemble import assemble
+from harness.experiment.assemble import assemble, compared
 from harness.experiment.build import Factories
-from harness.experiment.competition import sample_of_users
-from harness.experiment.evaluate_model import EvaluatedModel, describing, scored
+from harness.experiment.evaluate_part import Asked, EvaluatedPart, describing, evaluate_part
 from harness.experiment.failures import Failures
-from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.in_parts import (
     Models,
     Plan,
@@ -43,12 +39,11 @@ from harness.metrics.scores import ScoreTable
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
-from harness.protocol import evaluation_set
-from harness.protocol import users as users_
-from harness.protocol.leaderboard_estimate import LeaderboardEstimates, Sample, with_items
+from harness.protocol import users
 from harness.protocol.task import Task, asked, noted
 from harness.results.lists import lists_by_row
 from harness.results.run import Run
+from harness.results.tables import scores_by_row
 from harness.stats.chance_graded import Grades
 from harness.stats.slices import USER
 
@@ -70,22 +65,6 @@ class Parts(Protocol[Of]):
         self, make: Callable[[Any], Content], opened: Callable[[int, Content], Other]
     ) -> Parts[Other]:
         """Return new parts: what `make` makes of each, as `opened` makes it of what was kept."""
-
-
-@dataclass(frozen=True, eq=False)
-class EvaluatedPart(EvaluatedUsers):
-    """The users of a part, their scores and lists.
-
-    Attributes
-    ----------
-    sums : mapping
-        What is told of all users, by model and of the evaluation set.
-    lists : mapping of int to mapping of int to int32 array, (n, k)
-        Candidate positions, by the number of the model and the repeat.
-    """
-
-    sums: Mapping[Any, Any]
-    lists: Mapping[int, Mapping[int, Int32]]
 
 
 class InParts:
@@ -116,79 +95,50 @@ class InParts:
     evaluated: Parts[EvaluatedPart]
     candidate_ids: pl.Series
 
-    def __init__(self, config: Config, parts: Parts[Dataset], data: Dataset, clock: Clock) -> None:
-        factories, self._config, self._metrics = Factories(config), config, asked(config)
+    def __init__(
+        self,
+        config: Config,
+        parts: Parts[Dataset],
+        data: Dataset,
+        clock: Clock,
+        *,
+        fail_fast: bool = False,
+    ) -> None:
+        factories, metrics = Factories(config), asked(config)
         repeats = range(max(model.repeats for model in config.models))
-        models = [factories.made(repeat) for repeat in repeats]
-        refuse_of_all_events(config, models)
+        made = [factories.made(repeat) for repeat in repeats]
+        refuse_of_all_events(config, made)
         with clock.step("evaluation set"), noted(data):
-            self._plan = steps_.found(plan_steps(config, data), parts.total)
-        candidates = counted(len(self._plan.candidates), "candidate")
+            plan = steps_.found(plan_steps(config, data), parts.total)
+        candidates = counted(len(plan.candidates), "candidate")
         _log.info("evaluation set: %s, %.1f s", candidates, clock.seconds["evaluation set"])
-        self.candidate_ids = data.item_ids.gather(self._plan.candidates)
-        own = list(in_parts(models)) if len(self._plan.candidates) > 0 else []
-        if own:
-            self._plan.refuse_slices(parts.total)
-        clocks = {model.name: Clock() for model in config.models}
+        self.candidate_ids = data.item_ids.gather(plan.candidates)
+        models = list(in_parts(made)) if len(plan.candidates) > 0 else []
+        if models:
+            plan.refuse_slices(parts.total)
+        clocks, failures = {model.name: Clock() for model in config.models}, Failures(fail_fast)
         with clock.step("fit"):
-            fit(self._plan, own, parts.total, clocks, Failures(fail_fast=True))
-            described = (*self._metrics, *describing(config.evaluation.k))
-            catalogue = self._plan.catalogue(described, parts.total)
+            fit(plan, models, parts.total, clocks, failures)
+            catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
         _log.info("fit %s, %.1f s", counted(len(clocks), "model"), clock.seconds["fit"])
-        asking = _Asking(self._plan, own, self._metrics, catalogue)
         with clock.step("evaluate"):
-            opened = partial(_opened, config, self._metrics)
-            self.evaluated = parts.kept(asking, opened)
-            sums: Any = self.evaluated.total(_sums_of)
-        self.run = self._run(sums, factories, clocks, clock)
-
-    def _run(
-        self, sums: Any, factories: Factories, clocks: Mapping[str, Clock], clock: Clock
-    ) -> Run:
-        """Return what the sums of all parts tell."""
-        config, metrics, plan, of = self._config, self._metrics, self._plan, sums["set"]
-        evaluation = plan.evaluation(of)
-        funnel, sample = evaluation.funnel, int(sums["sample"].values[0]) or None
-        k, users = config.evaluation.k, funnel[-1].users
-        _log.info("evaluated %s, %.1f s", counted(users, "user"), clock.seconds["evaluate"])
-        counted_users = LeaderboardEstimates(
-            examined=users,
-            window=evaluation_set.in_window(funnel),
-            with_items=int(sums["with_items"][0]),
-            sample=sample,
-            models={},
-        )
-        evaluated = [
-            EvaluatedModel.of(
-                sums["models"][at],
-                model,
-                metrics,
-                k,
-                clocks[model.name].seconds,
-                seeded=factories.seeded(model.name),
-                sample_ids=sample,
-            )
-            for at, model in enumerate(config.models)
-        ]
-        with clock.step("compare"):
-            columns = [*users_.OWN, *dict.fromkeys(config.compare.slices)]
-            steps = figure_steps(config, metrics, columns, users)
-            figures = steps_.found(steps, self.evaluated.total)
-        pairs = len(figures.comparison.pairs) if figures.comparison else 0
-        _log.info("compared %s, %.1f s", counted(pairs, "pair"), clock.seconds["compare"])
-        run = assemble(
+            asking = _Asking(plan, models, metrics, catalogue, failures)
+            self.evaluated = parts.kept(asking, partial(_opened, config, metrics))
+            evaluation = plan.evaluation(self.evaluated.total(_set_of))
+        n_users = counted(evaluation.users, "user")
+        _log.info("evaluated %s, %.1f s", n_users, clock.seconds["evaluate"])
+        self.run = assemble(
             factories,
             metrics=metrics,
             data=plan.data,
             split=plan.split,
             evaluation=evaluation,
-            users=counted_users,
-            figures=figures,
-            evaluated=evaluated,
-            unread=list(sums["unread"]),
-            seconds=clock.seconds,
+            total=self.evaluated.total,
+            clocks=clocks,
+            clock=clock,
+            failures=failures,
         )
-        return replace(run, evaluated_with_items=int(of["with_items"][0]))
+        _log.info(compared(self.run))
 
 
 def refuse_of_all_events(config: Config, models: Models) -> None:
@@ -217,86 +167,84 @@ class _Asking:
     models: Sequence[tuple[int, str, Recommender]]
     metrics: tuple[Metric, ...]
     catalogue: Catalogue | None
+    failures: Failures
 
     def __call__(self, part: Dataset) -> Content:
         """Return what is kept of a part."""
+        config = self.plan.config
         task, others = self.plan.tasks(part)
-        of, left_out = task.evaluation_set, others.evaluation_set
-        sample, unread = sample_of_users(self.plan.config, of, left_out)
-        models: dict[int, Any] = {}
-        for at, settings in enumerate(self.plan.config.models if self.models else ()):
-            models[at] = self._scored(settings, task, others, sample)
-        profile = users_.with_attributes(
-            users_.of_events(task), task, self.plan.config.compare.slices
+        models = [
+            (settings, partial(self._answers, settings, task, others))
+            for settings in (config.models if self.models else ())
+            if settings.name not in self.failures.found
+        ]
+        evaluated = evaluate_part(
+            task,
+            others,
+            users.with_attributes(users.of_events(task), task, config.compare.slices),
+            models,
+            self.metrics,
+            self.catalogue,
+            # What fails here fails for this part; all parts are asked, wherever they are.
+            replace(self.failures, found=dict(self.failures.found)),
         )
-        sums = {
-            "models": {at: one.pop("sums") for at, one in models.items()},
-            "set": evaluation_set.sums(of),
-            "with_items": np.array([len(with_items(of, left_out))]),
-            "sample": Largest(np.array([0 if sample is None else sample.ids])),
-            "unread": {words: np.array([1]) for words in unread},
+        return {
+            "profile": evaluated.profile,
+            "cases": dict(enumerate(evaluated.cases)),
+            "grades": {} if evaluated.grades is None else evaluated.grades._asdict(),
+            "sums": evaluated.sums,
+            "values": {
+                name: {self.metrics.index(m): values for m, values in table.values.items()}
+                for name, table in evaluated.tables.items()
+            },
+            "lists": {
+                name: {repeat: answer.items for repeat, answer in enumerate(repeats)}
+                for name, repeats in evaluated.lists.items()
+            },
         }
-        cases, grades = dict(enumerate(cases_of(of))), grades_of(of)
-        graded = {} if grades is None else grades._asdict()
-        content = {"profile": profile, "cases": cases, "models": models, "sums": sums}
-        return content | {"grades": graded}
 
-    def _scored(
-        self, settings: ModelConfig, task: Task, others: Task, sample: Sample | None
-    ) -> dict[str, Any]:
-        """Return a model's values by metric, its lists by repeat, and its sums."""
+    def _answers(self, settings: ModelConfig, task: Task, others: Task) -> Asked:
+        """Return what a model answers for the users of a part."""
         answers = [
             ask_part(name, model, task, others, repeat)
             for repeat, name, model in self.models
             if name == settings.name
         ]
-        # Nothing can be said for others of a metric that is not 0 for users without hits.
-        also = others if self.metrics[0].definition.zero_without_hits else None
-        one = scored(
-            answers,
-            settings,
-            task,
-            self.catalogue,
-            self.metrics,
-            Clock(),
-            others=also,
-            sample=sample,
-        )
-        return {
-            "values": {self.metrics.index(m): own for m, own in one.table.values.items()},
-            "lists": {repeat: answer.lists.items for repeat, answer in enumerate(answers)},
-            "sums": one.sums,
-        }
+        return answers, Clock()
 
 
-def listed(config: Config, candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:
+def listed(models: Sequence[str], candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:
     """Return one row a user, model and repeat, with the list of items, the best first."""
-    models = {
-        config.models[at].name: map(Recommendations, repeats.values())
-        for at, repeats in part.lists.items()
-    }
-    return lists_by_row(part.profile[USER], candidate_ids, models)
+    lists = {name: part.lists[name] for name in models}
+    return lists_by_row(part.profile[USER], candidate_ids, lists)
+
+
+def scored(models: Sequence[str], part: EvaluatedPart) -> pl.DataFrame:
+    """Return one row a user, model and repeat, with a column for each metric of users."""
+    return scores_by_row(part.profile[USER], {name: part.tables[name] for name in models})
 
 
 def _opened(config: Config, metrics: tuple[Metric, ...], _: int, content: Content) -> EvaluatedPart:
-    tables, lists = {}, {}
-    for at, own in content["models"].items():
-        values = {metrics[i]: of for i, of in own["values"].items()}
-        tables[config.models[at].name] = ScoreTable(values)
-        lists[at] = own["lists"]
-    profile, cases = content["profile"], content["cases"]
+    cases = content["cases"]
     return EvaluatedPart(
-        id_hashes(profile[USER]),
-        tables,
-        profile,
+        id_hashes(content["profile"][USER]),
+        {
+            name: ScoreTable({metrics[at]: values for at, values in of.items()})
+            for name, of in content["values"].items()
+        },
+        content["profile"],
         (cases[0], cases[1], cases[2]),
         config.evaluation.k,
         metrics[0],
         Grades(**content["grades"]) if content["grades"] else None,
         content["sums"],
-        lists,
+        {
+            name: tuple(map(Recommendations, repeats.values()))
+            for name, repeats in content["lists"].items()
+        },
     )
 
 
-def _sums_of(part: EvaluatedPart) -> Sums:
-    return part.sums
+def _set_of(part: EvaluatedPart) -> Sums:
+    sums: Sums = part.sums["set"]
+    return sums

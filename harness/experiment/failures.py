@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -62,6 +62,11 @@ class Failures:
                 raise
             self.found[name] = Failure(error, self.fold)
             _log.info("failed: %s", printable(str(error).partition("\n")[0]))
+
+    def add_parts(self, texts: Mapping[str, Mapping[str, object]]) -> None:
+        """Add models that failed where other processes asked them, by what they raised there."""
+        for name in texts.keys() - self.found.keys():
+            self.found[name] = Failure(RecommenderError(min(texts[name])), self.fold)
 
     def sort(self, names: Sequence[str]) -> None:
         """Put what was found into the order of names."""

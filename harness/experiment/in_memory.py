@@ -14,9 +14,8 @@ from harness.config import Config, ModelConfig
 from harness.core.errors import printable
 from harness.core.progress import Clock
 from harness.data.dataset import Dataset
-from harness.experiment.answers import Answers
+from harness.experiment.answers import Answers, ask_in_turn
 from harness.experiment.build import Factories
-from harness.experiment.evaluate_model import asked_in_turn
 from harness.experiment.failures import Failures
 from harness.experiment.finished import KnownModels
 from harness.experiment.folds import label, named
@@ -74,8 +73,9 @@ class FoldModels:
         """Tell the log what was done, and in which of several folds."""
         _log.info("%s%s", label(self.number, self.of), told)
 
-    def log_model(self, name: str, clock: Clock) -> None:
-        """Tell the log that a model is evaluated, and how long each step took."""
+    def log_model(self, clocks: dict[str, Clock], name: str, clock: Clock) -> None:
+        """Keep the clock of a model that is evaluated, and log how long each step took."""
+        clocks[name] = clock
         names = [model.name for model in self.config.models]
         number = f"{names.index(name) + 1} of {len(names)}"
         steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in clock.seconds.items())
@@ -134,5 +134,5 @@ class InMemory:
         # Taken out, so that a model's memory is free again unless others are made of it.
         models = (of.pop(settings.name) for of in self._models[: settings.repeats])
         clock = Clock()
-        answers = asked_in_turn(models, settings, self.task, self.others, clock, self._progress)
+        answers = ask_in_turn(models, settings, self.task, self.others, clock, self._progress)
         return answers, clock

@@ -288,21 +288,23 @@ def unseen(users: int) -> None:
 
 def _timed(name: str, waiting: ModelSteps, clock: Clock, failures: Failures) -> ModelSteps:
     """Yield the steps of a model until it fails; their seconds are counted."""
-    total = None
+    sums: Any = {}
     with failures.caught(name), closing(waiting):
         while True:
             with clock.step("fit"):
-                step = after(waiting, total)
+                step = after(waiting, sums.get("sums"))
             if isinstance(step, Ended):
                 return
-            total = yield partial(_in_time, name, step, clock, failures)
+            sums = yield partial(_in_time, name, step, clock, failures)
             if name in failures.found:
                 return
+            if "failed" in sums:  # in another process
+                raise RecommenderError(min(sums["failed"]))
 
 
 def _in_time(name: str, step: Step, clock: Clock, failures: Failures, part: Train) -> Sums:
-    sums: Sums = {}
+    """Return the sums of a part, or what the model raised."""
     if name not in failures.found:
         with failures.caught(name), clock.step("fit"):
-            sums = step(part)
-    return sums
+            return {"sums": step(part)}
+    return {"failed": {str(failures.found[name].error): np.array([1])}}

@@ -7,15 +7,13 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from harness.config import Config
-from harness.core import steps as steps_
-from harness.core.errors import counted, printable
+from harness.core.errors import printable
 from harness.core.progress import Clock
 from harness.core.removed import removed
 from harness.core.sharing import Workers
@@ -23,12 +21,10 @@ from harness.core.steps import of_one
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
 from harness.experiment.arguments import config_of, refuse_with_frames
-from harness.experiment.assemble import assemble
+from harness.experiment.assemble import assemble, compared
 from harness.experiment.build import only
-from harness.experiment.competition import sample_of_users
-from harness.experiment.evaluate_model import EvaluatedModel, describing, scored
+from harness.experiment.evaluate_part import EvaluatedPart, describing, evaluate_part
 from harness.experiment.failures import Failures
-from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.finished import Finished, KnownModels
 from harness.experiment.folds import label, over_folds, require_files, require_windows
 from harness.experiment.held_out import HeldOut
@@ -36,18 +32,12 @@ from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_memory import FoldModels, InMemory
 from harness.experiment.side_by_side import WORKER, SideBySide, processes
 from harness.metrics import Metric, needs
-from harness.metrics.scores import ScoreTable
-from harness.models.item_stats import Catalogue
-from harness.models.recommendations import Recommendations
-from harness.protocol.evaluation_set import in_window
-from harness.protocol.leaderboard_estimate import LeaderboardEstimates, Sample, with_items
 from harness.protocol.task import asked, log_evaluation_set
 from harness.protocol.task import read as read_events
 from harness.protocol.users import with_attributes
 from harness.results.record import Evaluation
 from harness.results.run import Run
 from harness.results.tables import RunTables
-from harness.stats.slices import USER
 
 _log = logging.getLogger(__name__)
 
@@ -200,7 +190,7 @@ def evaluate(
         FoldModels.made(fold, number, len(configs), failures, finished)
         for number, fold in enumerate(configs, 1)
     ]
-    runs, users, held_out = list[Run](), list[EvaluatedUsers](), HeldOut(config)
+    runs, users, held_out = list[Run](), list[EvaluatedPart](), HeldOut(config)
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)
     with Workers(WORKER, count - 1) as workers:
         beside = SideBySide(config, workers)
@@ -219,62 +209,51 @@ def evaluate(
 
 def _fold(
     fold: FoldModels,
-    found: InMemory | InBuckets,
+    answers: InMemory | InBuckets,
     metrics: tuple[Metric, ...],
     beside: SideBySide,
-) -> tuple[Run, EvaluatedUsers]:
+) -> tuple[Run, EvaluatedPart]:
     """Return the run on one evaluation set, and its users' scores."""
-    config, task, clock = fold.config, found.task, fold.clock
-    log_evaluation_set(task.evaluation_set, clock, label(fold.number, fold.of))
+    config, task, clock = fold.config, answers.task, fold.clock
+    selected = task.evaluation_set
+    log_evaluation_set(selected, clock, label(fold.number, fold.of))
     with clock.step("users"):
-        others = found.others
-        users = with_attributes(found.profile, task, config.compare.slices, whole=True)
-        sample, unread = sample_of_users(config, task.evaluation_set, others.evaluation_set)
-        catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
-    order = [model.name for model in config.models]  # they are not asked in it
-    models = _evaluated(found, fold, beside, metrics, catalogue, sample)
-    asked_of = sorted(models, key=lambda model: order.index(model[0].name))
-    fold.failures.sort(order)
-    evaluated = {one: table for one, table, _ in asked_of}
-    kept = {one.name: lists for one, _, lists in asked_of}
-    fold.failures.require_others(config)
-    left = fold.failures.without(config)
-    with clock.step("compare"):
-        hashes = task.hashes[task.evaluation_set.users]
-        tables = {one.name: table for one, table in evaluated.items()}
-        cases, k = cases_of(task.evaluation_set), task.evaluation_set.k
-        grades = grades_of(task.evaluation_set)
-        part = EvaluatedUsers(hashes, tables, users, cases, k, metrics[0], grades)
-        columns = [column for column in users.columns if column != USER]
-        steps = figure_steps(left, metrics, columns, len(hashes))
-        figures = steps_.found(steps, of_one(part))
-    pairs = len(figures.comparison.pairs) if figures.comparison else 0
-    fold.log(f"compared {counted(pairs, 'pair')}, {clock.seconds['compare']:.1f} s")
-    of, left_out = task.evaluation_set, others.evaluation_set
+        users = with_attributes(answers.profile, task, config.compare.slices, whole=True)
+        catalogue = answers.catalogue(needs((*metrics, *describing(selected.k))))
+    clocks = dict[str, Clock]()
+    part = evaluate_part(
+        task,
+        answers.others,
+        users,
+        fold.answers(answers, beside),
+        metrics,
+        catalogue,
+        fold.failures,
+        partial(fold.log_model, clocks),
+    )
     run = assemble(
         fold.factories,
         metrics=metrics,
         data=task.data,
         split=task.split,
-        evaluation=Evaluation.of(of, task.data, config, task.split),
-        users=LeaderboardEstimates(
-            examined=len(of.users),
-            window=in_window(of.funnel),
-            with_items=len(with_items(of, left_out)),
-            sample=None if sample is None else sample.ids,
-            models={},
-        ),
-        figures=figures,
-        evaluated=list(evaluated),
-        unread=[*fold.failures.notes(config), *unread],
-        seconds=clock.seconds,
-        failed=fold.failures.told,
+        evaluation=Evaluation.of(selected, task.data, config, task.split),
+        total=of_one(part),
+        clocks=clocks,
+        clock=clock,
+        failures=fold.failures,
         reused=fold.finished.reused,
     )
-    run_tables = RunTables(
-        user_ids=of.user_ids, item_ids=of.candidate_ids, users=users, scores=tables, lists=kept
+    fold.log(compared(run))
+    scores = part.with_sets(metrics)
+    tables = RunTables(
+        user_ids=selected.user_ids,
+        item_ids=selected.candidate_ids,
+        users=users,
+        scores=scores,
+        lists=part.lists,
     )
-    return replace(run, tables=run_tables, changed=fold.finished.changed), part
+    part = replace(part, tables=scores)
+    return replace(run, tables=tables, changed=fold.finished.changed), part
 
 
 def _evaluations(
@@ -334,47 +313,3 @@ def _in_buckets(
                 ) as found,
             ):
                 yield found
-
-
-def _evaluated(
-    found: InMemory | InBuckets,
-    fold: FoldModels,
-    beside: SideBySide,
-    metrics: tuple[Metric, ...],
-    catalogue: Catalogue | None,
-    sample: Sample | None,
-) -> Iterator[tuple[EvaluatedModel, ScoreTable, tuple[Recommendations, ...]]]:
-    """Yield every model of the config that does not fail, evaluated, its scores and its lists."""
-    # Nothing can be said for others of a metric that is not 0 for users without hits.
-    others = found.others if metrics[0].definition.zero_without_hits else None
-    k, failures = found.task.evaluation_set.k, fold.failures
-    for model, answered in fold.answers(found, beside):
-        with failures.caught(model.name):
-            answers, clock = answered()
-        if model.name in failures.found:
-            continue
-        unasked = answers[0].others is None and answers[0].refusal is None
-        one = scored(
-            answers,
-            model,
-            found.task,
-            catalogue,
-            metrics,
-            clock,
-            others=None if unasked else others,
-            sample=sample,
-        )
-        evaluated = EvaluatedModel.of(
-            one.sums,
-            model,
-            metrics,
-            k,
-            clock.seconds,
-            seeded=fold.factories.seeded(model.name),
-            sample_ids=None if sample is None else sample.ids,
-        )
-        of_set = {metric: np.array(own)[:, None] for metric, own in evaluated.of_set.items()}
-        values = {**one.table.values, **of_set}
-        table = ScoreTable({metric: values[metric] for metric in metrics})
-        fold.log_model(model.name, clock)
-        yield evaluated, table, tuple(answer.lists for answer in answers)

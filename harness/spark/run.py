@@ -19,17 +19,12 @@ from harness.core.io import as_path, whole_folder, written
 from harness.core.plugins import BESIDE
 from harness.core.progress import Clock, stopwatch
 from harness.experiment.build import Factories
-from harness.experiment.evaluate_parts import (
-    EvaluatedPart,
-    InParts,
-    listed,
-    refuse_of_all_events,
-)
+from harness.experiment.evaluate_part import EvaluatedPart
+from harness.experiment.evaluate_parts import InParts, listed, refuse_of_all_events, scored
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
 from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES, USERS, check_out
 from harness.results.run import Run
-from harness.results.tables import scores_by_row
 from harness.spark.buckets import prepared
 from harness.spark.failures import is_not_there, spark_errors
 from harness.spark.parts import Parts
@@ -87,16 +82,17 @@ class SparkRun:
         _log.info("wrote the run folder, %s", took())
 
     def _write_tables(self, place: str, recommendations: bool) -> None:
-        metrics = asked(self._config)
+        metrics, left = asked(self._config), {model.name for model in self.run.models}
+        models = [model.name for model in self._config.models if model.name in left]
         names = [str(metric) for metric in metrics if metric.definition.of == "user"]
         text, whole, place = "string", "int", place.rstrip("/")
         by_user = {USER: text, "model": text, "repeat": whole}
         scores = by_user | dict.fromkeys(names, "double")
-        self._parts.write(f"{place}/{PER_USER}", scores, _scores)
+        self._parts.write(f"{place}/{PER_USER}", scores, partial(scored, models))
         known = dict.fromkeys(OWN, "bigint") | dict.fromkeys(self._config.compare.slices, text)
         self._parts.write(f"{place}/{USERS}", {USER: text} | known, _users)
         if recommendations:
-            lists = partial(listed, self._config, self._candidate_ids)
+            lists = partial(listed, models, self._candidate_ids)
             columns = by_user | {"items": f"array<{text}>"}
             self._parts.write(f"{place}/{RECOMMENDATIONS}", columns, lists)
 
@@ -125,10 +121,6 @@ def _refuse_taken(spark: SparkSession, tables: str) -> None:
         raise UsageError(f"--tables {tables}: {name} is there already; name a place that is free")
 
 
-def _scores(part: EvaluatedPart) -> pl.DataFrame:
-    return scores_by_row(part.profile[USER], part.tables)
-
-
 def _users(part: EvaluatedPart) -> pl.DataFrame:
     return part.profile
 
@@ -155,6 +147,8 @@ def evaluated(
     remote: str | None = None,
     buckets: int | None = None,
     tables: str | None = None,
+    *,
+    fail_fast: bool = False,
 ) -> Iterator[SparkRun]:
     """Yield a config's models evaluated on Spark; scores and lists go afterwards.
 
@@ -166,6 +160,8 @@ def evaluated(
         How many parts users are divided into, up to 4,096; by default as many as the log asks for.
     tables : str, optional
         Where they are to be written, if not into the run folder: what stands there is told first.
+    fail_fast : bool
+        As `run` takes it.
 
     Raises
     ------
@@ -187,7 +183,7 @@ def evaluated(
         Factories(config)  # imports files of the config's own, and asked those of metrics:
         asked(config)  # they are known by their names from here on
         with _travelling():
-            run = InParts(config, found.parts, found.empty(), clock)
+            run = InParts(config, found.parts, found.empty(), clock, fail_fast=fail_fast)
             assert isinstance(run.evaluated, Parts)  # noqa: S101
             stack.callback(run.evaluated.release)
             yield SparkRun(run.run, config, run.evaluated, run.candidate_ids)
@@ -217,6 +213,7 @@ def run(
     remote: str | None = None,
     buckets: int | None = None,
     recommendations: bool = True,
+    fail_fast: bool = False,
 ) -> Run:
     """Evaluate every model of a config on Spark, and write the run folder.
 
@@ -227,6 +224,8 @@ def run(
         As `SparkRun.write` takes them.
     master, remote, buckets
         As `evaluated` takes them.
+    fail_fast : bool
+        Raise what the first model raises that fails, as `harness.run` does.
 
     Returns
     -------
@@ -239,6 +238,6 @@ def run(
         Whatever `harness.run` raises, and what is wrong with Spark.
     """
     settings = config if isinstance(config, Config) else read(as_path(config, "a config"))
-    with evaluated(settings, master, remote, buckets, tables) as found:
+    with evaluated(settings, master, remote, buckets, tables, fail_fast=fail_fast) as found:
         found.write(folder, tables, recommendations=recommendations)
         return found.run

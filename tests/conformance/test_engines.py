@@ -67,7 +67,8 @@ def test_buckets_and_parts(tmp_path: Path, name: str) -> None:
     assert timeless(found.run.to_dict()) == timeless(whole.to_dict())
     parts: Any = found.evaluated
     scores = pl.concat([scores_by_row(one.profile["user"], one.tables) for one in parts])
-    lists = pl.concat([listed(settings, found.candidate_ids, one) for one in parts])
+    names = [model.name for model in settings.models]
+    lists = pl.concat([listed(names, found.candidate_ids, one) for one in parts])
     assert texts(scores).equals(texts(whole.score_rows()))
     assert texts(lists).equals(texts(whole.list_rows()))
 
@@ -124,6 +125,20 @@ class Strict(Plain):
                 raise KeyError(self.ids_[int(user)])
         return super().recommend(users, k, draws, exclude)
 
+class FailsForOne(Plain):
+    def recommend(self, users, k, draws, exclude=None):
+        if "user7" in self.ids_.gather(users):
+            raise KeyError("user7")
+        return super().recommend(users, k, draws, exclude)
+
+class LearnsFromMost(Plain):
+    def fit_steps(self, train):
+        def most(part):
+            if "user7" in part.user_ids:
+                raise KeyError("user7")
+            return {"events": np.array([len(part.events)])}
+        yield most
+
 class Fails(Plain):
     def recommend(self, users, k, draws, exclude=None):
         raise ZeroDivisionError
@@ -141,6 +156,21 @@ def by(engine: str, settings: Config) -> Any:
         return small.in_parts(settings, 3).run
     with small.in_buckets(3):
         return run(settings)
+
+
+@pytest.mark.parametrize("engine", BOTH)
+@pytest.mark.parametrize("kind", ["FailsForOne", "LearnsFromMost"])
+def test_a_model_that_fails_in_one_part_has_no_scores(
+    tmp_path: Path, engine: str, kind: str
+) -> None:
+    """That of user7; the others are evaluated as without it."""
+    small.write(tmp_path, {"odd.py": ODD})
+    found = by(engine, small.many(tmp_path, **odd(kind)))
+    (failed,) = found.failed
+    assert failed.name == kind
+    assert "KeyError: 'user7'" in failed.error
+    without = run(small.many(tmp_path))
+    assert timeless(found.to_dict(), "failed") == timeless(without.to_dict(), "failed")
 
 
 NOTED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {

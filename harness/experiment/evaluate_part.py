@@ -1,0 +1,194 @@
+"""The users of one part evaluated: lists asked for and scored, and all that adds up over parts.
+
+All users are one part where they are in memory. What a run says follows from the users' scores and
+from sums over the parts (`harness.experiment.assemble`), whoever holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.config import ModelConfig
+from harness.core.exact_sum import Exact, Largest, Sums
+from harness.core.progress import Clock
+from harness.experiment.answers import Answers
+from harness.experiment.competition import sample_of_users
+from harness.experiment.failures import Failures
+from harness.experiment.figures import EvaluatedUsers, cases_of, grades_of
+from harness.metrics import Metric, value_of
+from harness.metrics.scores import ScoreTable, curve_sums, score, set_sums
+from harness.models.item_stats import Catalogue
+from harness.models.recommendations import Recommendations
+from harness.protocol import evaluation_set
+from harness.protocol.leaderboard_estimate import Sample, leaderboard_sums, with_items
+from harness.protocol.task import Task
+
+Asked = tuple[list[Answers], Clock]
+"""What a model answered in each repeat, and the seconds that it took."""
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedPart(EvaluatedUsers):
+    """The users of a part, their scores and lists.
+
+    Attributes
+    ----------
+    sums : mapping
+        What is known of all users when those of all parts are added up: of the evaluation set, and
+        by model.
+    lists : mapping of model to sequence of Recommendations
+        Of each repeat.
+    """
+
+    sums: Mapping[Any, Any]
+    lists: Mapping[str, Sequence[Recommendations]]
+
+    def with_sets(self, metrics: Sequence[Metric]) -> dict[str, ScoreTable]:
+        """Return the scores of all users, with the metrics of all lists together."""
+        tables = {}
+        for name, table in self.tables.items():
+            of_sets = set_values(self.sums["models"][name]["set"], metrics, self.k)
+            values = {**table.values, **{m: np.array(of)[:, None] for m, of in of_sets.items()}}
+            tables[name] = ScoreTable({metric: values[metric] for metric in metrics})
+        return tables
+
+
+def evaluate_part(
+    task: Task,
+    others: Task,
+    profile: pl.DataFrame,
+    models: Iterable[tuple[ModelConfig, Callable[[], Asked]]],
+    metrics: tuple[Metric, ...],
+    catalogue: Catalogue | None,
+    failures: Failures,
+    log: Callable[[str, Clock], object] = lambda name, clock: None,
+) -> EvaluatedPart:
+    """Ask models for the lists of the users of a part, and score them.
+
+    Parameters
+    ----------
+    others : Task
+        That of the users whom the evaluation set leaves out, and a leaderboard counts.
+    profile : polars.DataFrame
+        Who the users are (`harness.protocol.users`).
+    models : iterable
+        Each with what returns its answers, or raises; it is let go before the next one is taken.
+    failures : Failures
+        To which models are added that raise.
+    log : function of a name and a Clock
+        Called when a model is scored.
+    """
+    selected, left_out = task.evaluation_set, others.evaluation_set
+    sample, unread = sample_of_users(task.config, selected, left_out)
+    tables, lists, sums = dict[str, ScoreTable](), dict[str, Sequence[Recommendations]](), {}
+    for settings, ask in models:
+        with failures.caught(settings.name):
+            answers, clock = ask()
+        if settings.name in failures.found:
+            continue
+        with clock.step("score"):
+            tables[settings.name], sums[settings.name] = _scored(
+                answers, task, others, metrics, catalogue, sample
+            )
+        lists[settings.name] = tuple(answer.lists for answer in answers)
+        log(settings.name, clock)
+        del answers
+    return EvaluatedPart(
+        selected.user_hashes,
+        tables,
+        profile,
+        cases_of(selected),
+        selected.k,
+        metrics[0],
+        grades_of(selected),
+        {
+            "models": sums,
+            "failed": {
+                name: {failure.told(name): np.array([1])}
+                for name, failure in failures.found.items()
+            },
+            "set": evaluation_set.sums(selected),
+            "with_items": np.array([len(with_items(selected, left_out))]),
+            "sample": Largest(np.array([0 if sample is None else sample.ids])),
+            "unread": {words: np.array([1]) for words in unread},
+        },
+        lists,
+    )
+
+
+def describing(k: int) -> tuple[Metric, Metric]:
+    """Return the metrics that say how lists look, at the evaluation set's k."""
+    return Metric("Coverage", k), Metric("Popularity", k)
+
+
+def _of_all_lists(metrics: Sequence[Metric], k: int) -> list[Metric]:
+    """Return the metrics of all lists together, those that describe them among them."""
+    every = dict.fromkeys((*metrics, *describing(k)))
+    return [metric for metric in every if metric.definition.of == "set"]
+
+
+def set_values(
+    sums: Mapping[Any, Any], metrics: Sequence[Metric], k: int
+) -> dict[Metric, list[float]]:
+    """Return the metrics of all lists together, one value a repeat, by their sums."""
+    return {
+        metric: [value_of(metric, sums[repeat][at]) for repeat in sorted(sums)]
+        for at, metric in enumerate(_of_all_lists(metrics, k))
+    }
+
+
+def _scored(
+    answers: Sequence[Answers],
+    task: Task,
+    others: Task,
+    metrics: Sequence[Metric],
+    catalogue: Catalogue | None,
+    sample: Sample | None,
+) -> tuple[ScoreTable, dict[str, Any]]:
+    """Return the scores of a model's answers under all metrics of users, and its sums."""
+    repeats, selected = [answer.lists for answer in answers], task.evaluation_set
+    popularity = describing(selected.k)[1]
+    of_users = [m for m in (*metrics, popularity) if m.definition.of == "user"]
+    judgments = selected.judgments(catalogue)
+    table = score(repeats, judgments, tuple(dict.fromkeys(of_users)))
+    sums: dict[str, Any] = {
+        "users": np.array([len(selected.users)]),
+        "set": set_sums(repeats, judgments, _of_all_lists(metrics, selected.k)),
+        "popularity": Exact.of(table.of_users(popularity)),
+        "curve": curve_sums(repeats, judgments, table, metrics[0]),
+        "empty": np.array([int((repeats[0].items < 0).all(axis=1).sum())]),
+        "differ": np.array([int(_differ(repeats))]),
+        "drawn": np.array([int(any(answer.drawn for answer in answers))]),
+        "notes": _marked(answers[0].notes),
+        "changes": _marked([answers[0].changes]),
+        "refused": {},
+        "left_out": np.array([0]),
+    }
+    asked_for_others = answers[0].others is not None or answers[0].refusal is not None
+    # Nothing is known for others of a metric that is not 0 for users without hits.
+    if asked_for_others and metrics[0].definition.zero_without_hits:
+        beyond = [answer.others for answer in answers if answer.others is not None]
+        for key, lists in {
+            "leaderboard": beyond if len(beyond) == len(answers) else None,
+            "leaderboard without others": None,  # another part may have a refusal
+        }.items():
+            sums[key] = leaderboard_sums(
+                metrics[0], table, selected, others.evaluation_set, lists, catalogue, sample
+            )
+        sums["refused"] = _marked(answer.refusal for answer in answers)
+        sums["left_out"] = np.array([len(others.evaluation_set.users)])
+    return ScoreTable({m: v for m, v in table.values.items() if m in metrics}), sums
+
+
+def _differ(repeats: Sequence[Recommendations]) -> bool:
+    return any(not np.array_equal(lists.items, repeats[0].items) for lists in repeats)
+
+
+def _marked(texts: Iterable[str | None]) -> Sums:
+    """Return sums that say which texts there are."""
+    return {text: np.array([1]) for text in texts if text is not None}
