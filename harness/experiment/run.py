@@ -17,8 +17,8 @@ from harness.core import steps as steps_
 from harness.core.errors import counted, printable
 from harness.core.progress import Clock
 from harness.core.removed import removed
-from harness.core.sharing import Workers
 from harness.core.steps import of_one
+from harness.core.workers import Workers
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
 from harness.experiment.arguments import config_of, refuse_with_frames
@@ -42,7 +42,7 @@ from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_memory import FoldModels, InMemory
 from harness.experiment.record import Evaluation
 from harness.experiment.result import ModelResult, Result
-from harness.experiment.side_by_side import WORKER, SideBySide, processes
+from harness.experiment.workers import ModelWorkers, processes
 from harness.metrics import Metric, needs
 from harness.metrics.scores import ScoreTable
 from harness.models.item_stats import Catalogue
@@ -207,8 +207,8 @@ def evaluate(
     ]
     evaluated, held_out = list[EvaluatedFold](), HeldOut(config)
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)
-    with Workers(WORKER, count - 1) as workers:
-        beside = SideBySide(config, workers)
+    with Workers(count - 1) as workers:
+        beside = ModelWorkers(config, workers)
         with closing(_evaluations(config, folds, limit, beside, progress)) as asked_of:
             for fold, found in zip(folds, asked_of, strict=True):
                 with fold.named():
@@ -224,7 +224,7 @@ def _fold(
     fold: FoldModels,
     found: InMemory | InBuckets,
     metrics: tuple[Metric, ...],
-    beside: SideBySide,
+    beside: ModelWorkers,
 ) -> EvaluatedFold:
     """Return the result of one evaluation set."""
     config, task, clock = fold.config, found.task, fold.clock
@@ -279,7 +279,7 @@ def _evaluations(
     config: Config,
     folds: Sequence[FoldModels],
     limit: memory_.Limit | None,
-    beside: SideBySide,
+    beside: ModelWorkers,
     progress: bool,
 ) -> Generator[InMemory | InBuckets, None, None]:
     """Yield each fold's answers to come: with all events in memory, or a bucket at a time.
@@ -297,7 +297,7 @@ def _in_memory(
     config: Config,
     folds: Sequence[FoldModels],
     limit: memory_.Limit | None,
-    beside: SideBySide,
+    beside: ModelWorkers,
     progress: bool,
 ) -> Iterator[InMemory]:
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
@@ -337,7 +337,7 @@ def _in_buckets(
 def _evaluated(
     found: InMemory | InBuckets,
     fold: FoldModels,
-    beside: SideBySide,
+    beside: ModelWorkers,
     metrics: tuple[Metric, ...],
     catalogue: Catalogue | None,
     sample: Sample | None,
@@ -346,7 +346,7 @@ def _evaluated(
     # Nothing can be said for others of a metric that is not 0 for users without hits.
     others = found.others if metrics[0].definition.zero_without_hits else None
     k, failures = found.task.evaluation_set.k, fold.failures
-    for model, answered in fold.answers(found, beside):
+    for model, answered in beside.answers(fold, found):
         with failures.caught(model.name):
             answers, clock = answered()
         if model.name in failures.found:

@@ -139,9 +139,12 @@ def nodes() -> Iterator[tuple[str, ast.AST]]:
 
 
 def test_no_code_comes_from_data() -> None:
+    """But for the replies of workers, which run models as the same user."""
     unsafe = {"dill", "cloudpickle", "joblib", "marshal", "pickle", "shelve"}
+    loky = "harness.core.workers", "joblib.externals.loky"
     for module, node in nodes():
-        assert not {name.partition(".")[0] for name in imported([node])} & unsafe, module
+        names = {name for name in imported([node]) if (module, name) != loky}
+        assert not {name.partition(".")[0] for name in names} & unsafe, module
         assert not called([node]) & {"eval", "exec", "__import__"}, module
         if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
             assert ast.unparse(node.value) == "False", module
