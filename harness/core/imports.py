@@ -18,7 +18,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
-from harness.core.plugins import BESIDE
+from harness.core.sources import BESIDE
 
 _OURS = "harness"
 _MAIN = {"__main__", "__mp_main__"}

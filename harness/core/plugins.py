@@ -16,9 +16,8 @@ from types import ModuleType
 from typing import Any, Literal
 
 from harness.core.errors import NotCompiledError, UsageError, suggest
+from harness.core.sources import BESIDE, look
 
-BESIDE = "_beside_"
-"""What the names of modules begin with that are files beside a config."""
 _BEGAN: dict[Path | str, int] = {}
 """When the import of a module began: of a file beside a config, by its path, the last one."""
 _BEFORE: set[str] = set()
@@ -75,6 +74,7 @@ def is_new(module_name: str) -> bool:
 
 
 def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
+    look()
     _BEFORE.update(() if _BEFORE else sys.modules)
     beside = file_of(module_name, folder)
     if beside.is_file():

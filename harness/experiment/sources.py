@@ -22,6 +22,7 @@ from harness.config import Config
 from harness.core import imports, plugins
 from harness.core.errors import DataError, RecommenderError
 from harness.core.imports import Module, digest_met, digest_of, is_installed, when_met
+from harness.core.sources import BESIDE
 from harness.experiment import identity
 
 _UNKNOWN = "unknown to process"
@@ -151,7 +152,7 @@ class Sources:
                 continue
             explained = is_installed(path) or self._others.holds(name, path, self._explained)
             if self._place.holds(name, path, reached) or (not explained and theirs(name)):
-                again = name.startswith(plugins.BESIDE)  # run each time
+                again = name.startswith(BESIDE)  # run each time
                 digest = digest_met(file, path) if again else when_met(name, module, file)
                 self._imported[path] = digest or ""
                 if digest is None:
