@@ -32,17 +32,9 @@ class UnknownSourceError(Exception):
 
 
 class Source(NamedTuple):
-    """The file of a module, as it was when the module was first looked at.
+    """The file of a module, or its archive, as it was when the module was first looked at.
 
-    Attributes
-    ----------
-    file : Path
-        Of a module in an archive, the archive.
-    digest : str
-    stamp : tuple of int
-        Size, inode and times of change.
-    sure : bool
-        Whether it was written before the module was imported, so that the module is made of it.
+    It is `sure` that the module is made of it where it was written before the import.
     """
 
     file: Path
@@ -57,48 +49,41 @@ class Source(NamedTuple):
 
 
 class Sources:
-    """The source that a config's models are made of, from now on.
+    """The source of all modules, from now on.
 
     Parameters
     ----------
-    beside : collection of Path
-        The files beside the config that it names. They are imported already.
     folder : Path
-        From where files are shown.
+        Of the config, from where files are shown.
     """
 
-    def __init__(self, beside: Collection[Path], folder: Path) -> None:
-        self._beside = {path.resolve() for path in beside}
+    def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
-        self._first = self._modules()
+        self._first = _imported()
 
-    def _modules(self) -> dict[str, Source]:
-        """Return the source of every module; of the files beside configs those that are in use."""
-        return {
-            name: source
-            for name, source in _imported().items()
-            if not name.startswith(BESIDE) or source.file in self._beside
-        }
-
-    def record(self) -> dict[str, dict[str, str]]:
+    def record(self, beside: Collection[Path]) -> dict[str, dict[str, str]]:
         """Return what `changed` compares: where modules come from, and the digest of each file.
+
+        Parameters
+        ----------
+        beside : collection of Path
+            The files beside configs that are in use. Other modules may all be.
 
         Raises
         ------
         UnknownSourceError
             A file was written while it was in use.
         """
-        modules = self._modules()
-        for source in (*self._first.values(), *modules.values()):
+        files, tops, digests = {path.resolve() for path in beside}, set[str](), dict[str, str]()
+        for name, source in (*self._first.items(), *_imported().items()):
+            if name.startswith(BESIDE) and source.file not in files:
+                continue
             if not source.is_as_imported:
-                raise UnknownSourceError(
-                    f"{self._shown(source.file)} was written while it was in use"
-                )
-        tops = {name.partition(".")[0] for name in modules if not name.startswith(BESIDE)}
-        return {
-            "origins": {name: origin(name) for name in sorted(tops)},
-            "digests": {str(source.file): source.digest for source in modules.values()},
-        }
+                why = "was written while it was in use"
+                raise UnknownSourceError(f"{self._shown(source.file)} {why}")
+            digests[str(source.file)] = source.digest
+            tops |= set() if name.startswith(BESIDE) else {name.partition(".")[0]}
+        return {"origins": {name: origin(name) for name in sorted(tops)}, "digests": digests}
 
     def changed(self, record: Mapping[str, Mapping[str, str]]) -> str | None:
         """Return what differs now from the source that a record is of; None where nothing does."""
@@ -151,16 +136,16 @@ def _imported() -> dict[str, Source]:
 
 def _source(name: str, module: object, since: int) -> Source | None:
     """Return the source of a module that was imported at some time after `since`."""
-    file = None if name in _MAIN else source_file(module)
+    path = getattr(module, "__dict__", {}).get("__file__")  # getattr of a lazy module imports it
+    file = None if name in _MAIN else source_file(path)
     if file is None:
         return None
     stamp = _stamp(file)
     return Source(file, digest_of(file), stamp, sure=max(stamp[2:], default=since) <= since)
 
 
-def source_file(module: object) -> Path | None:
-    """Return the file of a module, None where its source is not to be known; or its archive."""
-    file = getattr(module, "__dict__", {}).get("__file__")  # getattr of a lazy module imports it
+def source_file(file: object) -> Path | None:
+    """Return a module's file, or its archive; None where it has none, or is not to be looked at."""
     if not isinstance(file, str) or _is_skipped(str(Path(file).parent)):
         return None
     path = Path(file).resolve()

@@ -22,7 +22,7 @@ from harness.core.progress import Clock
 from harness.core.sharing import Work, Workers
 from harness.data import loading
 from harness.data.layout import Layout
-from harness.experiment import identity, memory
+from harness.experiment import finished, memory
 from harness.experiment.answers import Answers
 from harness.experiment.build import only
 from harness.experiment.memory import Limit
@@ -110,7 +110,7 @@ def _of_files(config: Config) -> Config:
 
     A unit is theirs as a whole, or not at all.
     """
-    given = {m.name for m in config.models if not identity.is_known(config, m.name)}
+    given = {m.name for m in config.models if not finished.is_known(config, m.name)}
     if not given:
         return config
     names = [one.name for u in units(config.models) if not given & {m.name for m in u} for one in u]
@@ -132,7 +132,7 @@ def received(config: str, folder: str, file: str) -> Config:
 
 def source_of(config: Config) -> OneSource:
     """Return the source of a config's classes, imported already."""
-    return OneSource({m.name: identity.uses(config, m.name) for m in config.models}, config)
+    return OneSource()
 
 
 def refuse_other(
