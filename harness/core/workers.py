@@ -16,6 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from threading import Condition, Event, Lock, RLock, Thread
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -24,6 +25,7 @@ import numpy as np
 from harness.core import plugins
 from harness.core.arrays import Int32
 from harness.core.errors import DataError, HarnessError, RecommenderError, UsageError
+from harness.core.sources import imported_sources
 
 _log = logging.getLogger(__name__)
 
@@ -45,8 +47,8 @@ class Work(Generic[T, R]):
     open : function
         Returns, when workers can read the files, what they are asked by: a function of items that
         returns what `reply` does. It is sent to them. Without items it only prepares.
-    check : function of a JSON document
-        Raises HarnessError where the worker that replied so is of no use.
+    seen : function
+        Returns what a worker must have seen, too, as JSON has it.
     read : function of a JSON document and arrays
         Returns the result of an item.
     here : function of an item
@@ -56,7 +58,7 @@ class Work(Generic[T, R]):
     """
 
     open: Callable[[], Callable[[Sequence[T]], Reply]]
-    check: Callable[[Mapping[str, Any]], object]
+    seen: Callable[[], list[Any]]
     read: Callable[[Mapping[str, Any], list[Int32]], R]
     here: Callable[[T], R]
     lost: Callable[[T, str], R]
@@ -87,6 +89,7 @@ class Workers:
         self._start = start or partial(_pool, threads=threads_of(count))
         self._pool: Any = None
         self._lock = Lock()
+        self._sources = imported_sources() if count else {}
 
     def __enter__(self) -> Self:
         """Return itself; the processes end with the block."""
@@ -117,6 +120,30 @@ class Workers:
             if feeder.is_alive():
                 feeder.join()
 
+    def require_same_source(self, name: str) -> None:
+        """Raise RecommenderError where this process has imported a file otherwise than a worker.
+
+        Parameters
+        ----------
+        name : str
+            The model that it has asked.
+        """
+        other = self._other_source(imported_sources()) if self._sources else None
+        if other is not None:
+            raise RecommenderError(
+                f'model "{name}": {other} was written during the run, after another process had '
+                "evaluated models with what it was; run the same command again"
+            )
+
+    def _other_source(self, imported: Mapping[str, str]) -> Path | None:
+        """Add what a process has imported; return a file that another has imported otherwise."""
+        with self._lock:
+            for path, digest in imported.items():
+                if self._sources.get(path, digest) != digest:
+                    return Path(path)
+            self._sources.update(imported)
+            return None
+
     def _feed(self, queue: _Queue[T, R], work: Work[T, R]) -> None:
         """Let workers take units from the end, as long as there are any."""
         if self._pool is None and queue.ended.wait(self._patience):
@@ -132,7 +159,7 @@ class Workers:
                         return
                     for future in wait(futures, return_when=FIRST_COMPLETED).done:
                         unit = futures.pop(future)
-                        queue.give(unit, _results(unit, future, work))
+                        queue.give(unit, self._results(unit, future, work))
                 except BrokenProcessPool:  # any of them may have ended it
                     futures.clear()
                     self._end(1)
@@ -150,11 +177,11 @@ class Workers:
         """Return the result of an item that the only worker is asked for."""
         if self._pool is None:
             try:
-                _results((), self._submit(ask, ()), work)
+                self._results((), self._submit(ask, ()), work)
             except BrokenProcessPool as error:
                 raise DataError(f"{_ending(error)} before it was asked for anything") from error
         try:
-            return _results((item,), self._submit(ask, (item,)), work)[0]
+            return self._results((item,), self._submit(ask, (item,)), work)[0]
         except BrokenProcessPool as error:
             self._end(1)
             return item, partial(work.lost, item, _ending(error))
@@ -172,6 +199,24 @@ class Workers:
                     f"cannot be started here ({error}; --jobs 1 needs none)"
                 ) from error
             return future
+
+    def _results(
+        self, unit: Sequence[T], future: Future[Reply], work: Work[T, R]
+    ) -> list[tuple[T, Callable[[], R]]]:
+        """Return what a worker has found, unless it is of no use."""
+        text, arrays = future.result()
+        document = json.loads(text)
+        if "refused" in document:
+            raise DataError(document["refused"])
+        other = self._other_source(document["sources"])
+        if other is not None:
+            raise DataError(f"finds other code: {other.name} has changed since its import")
+        if document["seen"] != work.seen():
+            raise DataError("finds other data: its files have changed since they were read")
+        return [
+            (item, partial(_raise, told) if "error" in told else partial(work.read, told, lists))
+            for item, told, lists in zip(unit, document["items"], arrays, strict=True)
+        ]
 
     def _end(self, count: int) -> None:
         """End the processes; `count` others may be started."""
@@ -226,20 +271,6 @@ class _Queue(Generic[T, R]):
             self._changed.notify()
 
 
-def _results(
-    unit: Sequence[T], future: Future[Reply], work: Work[T, R]
-) -> list[tuple[T, Callable[[], R]]]:
-    text, arrays = future.result()
-    document = json.loads(text)
-    if "refused" in document:
-        raise DataError(document["refused"])
-    work.check(document)
-    return [
-        (item, partial(_raise, told) if "error" in told else partial(work.read, told, lists))
-        for item, told, lists in zip(unit, document["items"], arrays, strict=True)
-    ]
-
-
 def _raise(told: Mapping[str, str]) -> Any:
     kinds = {kind.__name__: kind for kind in (UsageError, DataError)}
     error = kinds.get(told["kind"], RecommenderError)(told["error"])
@@ -261,8 +292,8 @@ def _ending(error: BrokenProcessPool) -> str:
 class Prepared(Protocol[Item]):
     """What a worker has made of a job."""
 
-    def found(self) -> dict[str, Any]:
-        """Return what `Work.check` looks at."""
+    def seen(self) -> list[Any]:
+        """Return what tells the data that it has read."""
 
     def ask(self, item: Item) -> tuple[dict[str, Any], list[Int32]]:
         """Return what `Work.read` takes."""
@@ -285,7 +316,8 @@ def reply(prepare: Callable[[], Prepared[T]], items: Sequence[T]) -> Reply:
                 values, lists = {"error": str(error), "kind": kind, "traceback": text}, []
             told.append(values)
             arrays.append([np.ascontiguousarray(one, np.int32) for one in lists])
-        return json.dumps(prepared.found() | {"items": told}), arrays
+        document = {"items": told, "seen": prepared.seen(), "sources": imported_sources()}
+        return json.dumps(document), arrays
     except HarnessError as error:
         return json.dumps({"refused": str(error)}), []
     except BaseException as error:  # a model's, Ctrl-C of its own, or a fault of ours

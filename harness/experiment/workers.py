@@ -18,21 +18,20 @@ from typing import Any
 from harness.config import Config, ModelConfig, parse
 from harness.core import cache
 from harness.core.arrays import Int32
-from harness.core.errors import DataError, RecommenderError, UsageError, counted
+from harness.core.errors import RecommenderError, UsageError, counted
 from harness.core.progress import Clock
 from harness.core.workers import Reply, Work, Workers, reply
 from harness.data import loading
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
-from harness.experiment import identity, memory
+from harness.experiment import memory
 from harness.experiment.answers import Answers
 from harness.experiment.build import only
 from harness.experiment.failures import Failures
-from harness.experiment.finished import Finished
+from harness.experiment.finished import Finished, is_known
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_memory import Asked, FoldModels, InMemory
 from harness.experiment.memory import Limit
-from harness.experiment.sources import OneSource
 from harness.models.recommendations import Recommendations
 from harness.protocol.task import read
 
@@ -80,12 +79,10 @@ class ModelWorkers:
 
     def __init__(self, config: Config, workers: Workers) -> None:
         self._workers, self._names = workers, shared_models(config) if workers.count else []
-        self._source: OneSource | None = None
         self.ready: Callable[[], object] = lambda: None
         if self._names:
             self._config = only(config, self._names)
             self._stamps = [stamps_of(fold.layout()) for fold in config.folds()]
-            self._source = source_of(self._config)
 
     def answers(
         self, fold: FoldModels, task: InMemory | InBuckets
@@ -103,14 +100,12 @@ class ModelWorkers:
             self.ready()
             return partial(ask, Job.of(self._config, fold.number - 1))
 
-        def check(document: Mapping[str, Any]) -> None:
-            seen = [self._stamps[fold.number - 1], task.task.evaluation_set.fingerprint]
-            require_same(document, self._source, seen)
+        def seen() -> list[Any]:
+            return [self._stamps[fold.number - 1], task.task.evaluation_set.fingerprint]
 
         def here(name: str) -> Asked:
             answers = fold.ask(task, settings[name])
-            if self._source is not None:
-                self._source.require_same(name)
+            self._workers.require_same_source(name)
             return answers
 
         done = {*finished.found, *fold.failures.found}
@@ -118,33 +113,20 @@ class ModelWorkers:
         names = [[model.name for model in unit] for unit in unasked]
         names.sort(key=lambda unit: unit[0] in self._names)
         first = sum(unit[0] not in self._names for unit in names)  # workers do not have these
-        work = Work(open_, check, partial(_read, finished.unkept), here, _lost)
+        work = Work(open_, seen, partial(_read, finished.unkept), here, _lost)
         for name, answered in self._workers.share(names, work, first):
             yield settings[name], answered
 
 
 def shared_models(config: Config) -> list[str]:
     """Return the models that other processes have, too: a unit as a whole, or nothing of it."""
-    known = {model.name: identity.is_known(config, model.name) for model in config.models}
+    known = {model.name: is_known(config, model.name) for model in config.models}
     return [
         model.name
         for unit in units(config.models)
         if all(known[model.name] for model in unit)
         for model in unit
     ]
-
-
-def source_of(config: Config) -> OneSource:
-    """Return the source of a config's classes, imported already."""
-    return OneSource({m.name: identity.uses(config, m.name) for m in config.models}, config)
-
-
-def require_same(document: Mapping[str, Any], source: OneSource | None, seen: list[Any]) -> None:
-    """Raise DataError where a worker has other code or data than this process."""
-    if source is not None:
-        source.refuse_other(document["code"])
-    if document["seen"] != seen:
-        raise DataError("finds other data: its files have changed since they were read")
 
 
 def _read(unkept: dict[str, str], told: Mapping[str, Any], lists: list[Int32]) -> Asked:
@@ -189,7 +171,7 @@ class _Fold:
             partial(Finished, fresh=True, background=self._background),
         )
         layout = fold.layout()
-        self._stamps, self._source = stamps_of(layout), source_of(fold)
+        self._stamps = stamps_of(layout)
         if not _read_last or _read_last[0][0] != layout:
             _read_last.clear()  # let go before others are read
             _read_last.append((layout, read(fold, self._background, progress=False)))
@@ -203,10 +185,9 @@ class _Fold:
             _asked.append(cls(job))
         return _asked[0]
 
-    def found(self) -> dict[str, Any]:
-        """Return data and code as this process has them."""
-        seen = self._stamps, self._task.task.evaluation_set.fingerprint
-        return {"seen": seen, "code": self._source.imported()}
+    def seen(self) -> list[Any]:
+        """Return what tells the data that was read."""
+        return [self._stamps, self._task.task.evaluation_set.fingerprint]
 
     def ask(self, name: str) -> tuple[dict[str, Any], list[Int32]]:
         """Return a model's answers, and keep them for later runs."""

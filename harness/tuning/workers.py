@@ -9,8 +9,8 @@ from typing import Any
 from harness.core.arrays import Int32
 from harness.core.workers import Reply, Work, Workers, reply
 from harness.experiment.build import only
-from harness.experiment.identity import is_known
-from harness.experiment.workers import Job, require_same, source_of, stamps_of
+from harness.experiment.finished import is_known
+from harness.experiment.workers import Job, stamps_of
 from harness.tuning.search import Params, Scored, written
 from harness.tuning.trial import InnerFold, Rules, TrialSetup, inner_folds
 from harness.tuning.trials import kept_trials
@@ -35,16 +35,16 @@ def scores(
     """
     name = setup.model.name
     config = only(setup.config, [name])
-    source, seen = source_of(config), [stamps_of(config.layout()), _fingerprints(setup.folds)]
+    seen = [stamps_of(config.layout()), _fingerprints(setup.folds)]
 
     def here(params: Params) -> Scored:
         scored = setup.score(params)
-        source.require_same(name)
+        workers.require_same_source(name)
         return scored
 
     work = Work(
         open=lambda: partial(ask, Job.of(config), name, fresh),
-        check=lambda document: require_same(document, source, seen),
+        seen=lambda: seen,
         read=partial(_read, setup),
         here=here,
         lost=_lost,
@@ -95,15 +95,15 @@ class _Trials:
     def __init__(self, job: Job, model: str, fresh: bool) -> None:
         config = job.read()
         rules = Rules.of(config)
-        self._source, stamps = source_of(config), stamps_of(config.layout())
+        stamps = stamps_of(config.layout())
         kept = kept_trials(config, [model], rules.metric, fresh=fresh)[model]
         _folds.extend(() if _folds else inner_folds(config, rules.metric))
         self._setup = TrialSetup.of(model, config, rules, _folds, kept)
         self._seen = [stamps, _fingerprints(_folds)]
 
-    def found(self) -> dict[str, Any]:
-        """Return data and code as this process has them."""
-        return {"seen": self._seen, "code": self._source.imported()}
+    def seen(self) -> list[Any]:
+        """Return what tells the data that was read."""
+        return self._seen
 
     def ask(self, item: Params) -> tuple[dict[str, Any], list[Int32]]:
         """Return what a trial scores, and what is told of earlier ones."""

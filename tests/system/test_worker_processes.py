@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ from functools import partial
 from harness.core.workers import Reply, reply
 
 class Echo:
-    def found(self):
-        return {}
+    def seen(self):
+        return []
 
     def ask(self, item):
         match item:
@@ -46,17 +47,18 @@ ask = partial(reply, Echo)
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Return the name of a module that has what a worker is asked by."""
     (tmp_path / "echo_worker.py").write_text(ECHO)
     monkeypatch.syspath_prepend(tmp_path)
-    return "echo_worker"
+    yield "echo_worker"
+    sys.modules.pop("echo_worker", None)
 
 
 def answer(module: str, item: str) -> Any:
     """Return what a worker answers."""
     ask = importlib.import_module(module).ask
-    work = Work[str, Any](lambda: ask, len, lambda told, _: told, str, lambda _, ending: ending)
+    work = Work[str, Any](lambda: ask, list, lambda told, _: told, str, lambda _, ending: ending)
     with Workers(1, patience=0) as processes:
         results = dict(processes.share([["mine"], [item]], work, first=1))
     return results[item]()
@@ -97,7 +99,7 @@ def test_it_ends_with_the_process_that_started_it(module: str, ends: signal.Sign
     script = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"from harness.core.workers import Work, Workers; from {module} import ask\n"
-        "work = Work(lambda: ask, len, dict, len, len)\n"
+        "work = Work(lambda: ask, list, dict, len, len)\n"
         "with Workers(1, patience=0) as workers:\n"
         "    list(workers.share([['mine'], ['sleep']], work, 1))\n"
     )

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from harness.core.errors import UsageError
+from harness.core import workers as core
+from harness.core.errors import RecommenderError, UsageError
 from harness.core.workers import Reply, Work, Workers, reply, threads_of
 
 REST = "the rest of its work is done by this one"
@@ -40,8 +41,8 @@ class Pool:
 class There:
     """What a worker has made."""
 
-    def found(self) -> dict[str, Any]:
-        return {}
+    def seen(self) -> list[Any]:
+        return ["log.csv"]
 
     def ask(self, item: str) -> tuple[dict[str, Any], list[Any]]:
         if item == "fail":
@@ -55,7 +56,7 @@ def lost(item: str, ending: str) -> str:
 
 WORK = Work[str, str](
     open=lambda: partial(reply, There),
-    check=lambda document: None,
+    seen=lambda: ["log.csv"],
     read=lambda told, arrays: str(told["says"]),
     here=lambda item: "here",
     lost=lost,
@@ -129,15 +130,26 @@ def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(workers: W
         results(workers, [["a"], ["fail"]])
 
 
-def other_data(document: object) -> None:
-    raise UsageError("finds other data")
+def test_a_file_that_processes_have_imported_otherwise_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    digests = iter([{"a.py": "1"}, {"a.py": "1", "b.py": "1"}, {"a.py": "1", "b.py": "2"}])
+    monkeypatch.setattr(core, "imported_sources", lambda: next(digests))
+    with Workers(1, Pool, patience=0) as workers:
+        assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "there"}
+        with pytest.raises(RecommenderError, match=r'model "mine": b\.py was written during the'):
+            workers.require_same_source("mine")
+
+
+def no_file() -> Any:
+    raise UsageError("finds no file")
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"check": other_data}, "finds other data"),
-        ({"open": lambda: partial(reply, lambda: other_data(None))}, "finds other data"),
+        ({"seen": lambda: ["other.csv"]}, "finds other data: "),
+        ({"open": lambda: partial(reply, no_file)}, "finds no file"),
         ({"open": lambda: partial(reply, lambda: {}["x"])}, "failed (KeyError: 'x' ("),
     ],
 )
