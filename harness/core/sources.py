@@ -15,6 +15,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 BESIDE = "_beside_"
@@ -116,16 +117,18 @@ def imported_sources() -> dict[str, str]:
 
 _looked_at: dict[str, tuple[object, Source | None]] = {}
 _last_look: int | None = None
+_looking = Lock()
 
 
 def look() -> None:
     """Note which modules there are. Call it before an import, to know of what is new since when."""
     global _last_look
-    since = _process_start() if _last_look is None else _last_look
-    _last_look = time.time_ns()
-    for name, module in list(sys.modules.items()):
-        if name not in _looked_at or _looked_at[name][0] is not module:
-            _looked_at[name] = module, _source(name, module, since)
+    with _looking:
+        since = _process_start() if _last_look is None else _last_look
+        _last_look = time.time_ns()
+        for name, module in list(sys.modules.items()):
+            if name not in _looked_at or _looked_at[name][0] is not module:
+                _looked_at[name] = module, _source(name, module, since)
 
 
 def _imported() -> dict[str, Source]:

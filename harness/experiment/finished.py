@@ -162,9 +162,8 @@ class Finished(KnownModels):
         for name, answers in zip(self._entries, kept, strict=True):
             if isinstance(answers, Taken):
                 self.found[name] = partial(answers.of, name)
-            else:
-                why = answers or self._reason(name)
-                self.changed |= {} if why is None else {name: why}
+            elif (why := answers or self._reason(name)) is not None:
+                self.changed[name] = why
 
     def _read(self, entry: Entry) -> Taken | str | None:
         """Return a model's answers, or what of its source has changed; None without any."""
