@@ -12,7 +12,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +35,7 @@ Item = TypeVar("Item", contravariant=True)
 
 Reply = tuple[str, list[list[Int32]]]
 """What a worker sends: a JSON document, and the arrays of each item."""
+Ask = Callable[[Sequence[T]], Reply]
 _THREADS = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "POLARS_MAX")
 
 
@@ -57,7 +58,7 @@ class Work(Generic[T, R]):
         Returns, or raises, what becomes of an item that ended the worker, as the text says.
     """
 
-    open: Callable[[], Callable[[Sequence[T]], Reply]]
+    open: Callable[[], Ask[T]]
     seen: Callable[[], list[Any]]
     read: Callable[[Mapping[str, Any], list[Int32]], R]
     here: Callable[[T], R]
@@ -65,31 +66,24 @@ class Work(Generic[T, R]):
 
 
 class Workers:
-    """Processes beside this one, started when there has been work for a second.
+    """Processes beside this one, each started when there has been work for a second.
 
     Parameters
     ----------
     count : int
         How many; without any, all is done here.
-    start : function of a number
-        Returns a pool of so many processes.
+    start : function
+        Returns a pool of one process.
     patience : float
         Seconds of work before they are started. What is done by then gains nothing from them.
-
-    Attributes
-    ----------
-    count : int
-        How many there may be from now on: one when a worker has died, none when one is of no use.
     """
 
     def __init__(
-        self, count: int, start: Callable[[int], Any] | None = None, patience: float = 1.0
+        self, count: int, start: Callable[[], Any] | None = None, patience: float = 1.0
     ) -> None:
-        self.count, self._patience = count, patience
-        self._start = start or partial(_pool, threads=threads_of(count))
-        self._pool: Any = None
-        self._lock = Lock()
-        self._sources = imported_sources() if count else {}
+        start = start or partial(_pool, threads_of(count))
+        self._workers, self._patience = [_Worker(start) for _ in range(count)], patience
+        self._sources, self._changed = imported_sources() if count else {}, Lock()
 
     def __enter__(self) -> Self:
         """Return itself; the processes end with the block."""
@@ -97,7 +91,13 @@ class Workers:
 
     def __exit__(self, *error: object) -> None:
         """End the processes."""
-        self._end(0)
+        for worker in self._workers:
+            worker.end()
+
+    @property
+    def count(self) -> int:
+        """How many there are, without those that are of no use."""
+        return len(self._workers)
 
     def share(
         self, units: Sequence[Sequence[T]], work: Work[T, R], first: int = 0
@@ -107,18 +107,20 @@ class Workers:
         Units are not divided. This process takes the first that is left, a worker the last, but
         none of the `first` ones.
         """
-        queue = _Queue[T, R](units, first)
-        feeder = Thread(target=self._feed, args=(queue, work), name="share", daemon=True)
-        if self.count > 0 and len(units) > max(first, 1):
-            feeder.start()
+        queue, threads = _Queue[T, R](units, first), list[tuple[_Worker, Thread]]()
+        for worker in self._workers[: len(units) - max(first, 1)] if units else ():
+            feed = partial(self._feed, worker, queue, work)
+            threads.append((worker, Thread(target=feed, name="share", daemon=True)))
+            threads[-1][1].start()
         try:
             yield from queue.results(work.here)
         finally:
             queue.ended.set()
-            if queue.taken:  # nobody waits for what is under way
-                self._end(0)
-            if feeder.is_alive():
-                feeder.join()
+            for worker, thread in threads:
+                while thread.is_alive():
+                    if queue.taken:  # nobody waits for what is under way
+                        worker.end()
+                    thread.join(0.1)
 
     def require_same_source(self, name: str) -> None:
         """Raise RecommenderError where this process has imported a file otherwise than a worker.
@@ -137,74 +139,55 @@ class Workers:
 
     def _other_source(self, imported: Mapping[str, str]) -> Path | None:
         """Add what a process has imported; return a file that another has imported otherwise."""
-        with self._lock:
+        with self._changed:
             for path, digest in imported.items():
                 if self._sources.get(path, digest) != digest:
                     return Path(path)
             self._sources.update(imported)
             return None
 
-    def _feed(self, queue: _Queue[T, R], work: Work[T, R]) -> None:
-        """Let workers take units from the end, as long as there are any."""
-        if self._pool is None and queue.ended.wait(self._patience):
+    def _feed(self, worker: _Worker, queue: _Queue[T, R], work: Work[T, R]) -> None:
+        """Let a worker take units from the end, as long as there are any."""
+        if worker.pool is None and queue.ended.wait(self._patience):
             return
-        futures = dict[Future[Reply], Sequence[T]]()
+        unit = None
         try:
             ask = work.open()
-            while True:
+            while (unit := queue.take()) is not None:
                 try:
-                    while len(queue.taken) < self.count and (unit := queue.take()) is not None:
-                        futures[self._submit(ask, unit)] = unit
-                    if not queue.taken:
-                        return
-                    for future in wait(futures, return_when=FIRST_COMPLETED).done:
-                        unit = futures.pop(future)
-                        queue.give(unit, self._results(unit, future, work))
-                except BrokenProcessPool:  # any of them may have ended it
-                    futures.clear()
-                    self._end(1)
-                    for unit in list(queue.taken):
-                        queue.give(unit, [self._alone(item, work, ask) for item in unit])
+                    results = self._results(worker, ask, unit, work)
+                except BrokenProcessPool:
+                    worker.end()
+                    results = [self._alone(worker, ask, item, work) for item in unit]
+                queue.give(results)
         except Exception as error:
-            self._end(0)
             if not queue.ended.is_set():
                 _log.warning("a worker process %s: the rest of its work is done by this one", error)
-            queue.give_back()
+            worker.end()
+            self._workers.remove(worker)
+            if unit is not None:
+                queue.give_back(unit)
 
     def _alone(
-        self, item: T, work: Work[T, R], ask: Callable[[Sequence[T]], Reply]
+        self, worker: _Worker, ask: Ask[T], item: T, work: Work[T, R]
     ) -> tuple[T, Callable[[], R]]:
-        """Return the result of an item that the only worker is asked for."""
-        if self._pool is None:
+        """Return the result of an item; if it ends a worker that has read the data, it is lost."""
+        if worker.pool is None:
             try:
-                self._results((), self._submit(ask, ()), work)
+                self._results(worker, ask, (), work)
             except BrokenProcessPool as error:
                 raise DataError(f"{_ending(error)} before it was asked for anything") from error
         try:
-            return self._results((item,), self._submit(ask, (item,)), work)[0]
+            return self._results(worker, ask, (item,), work)[0]
         except BrokenProcessPool as error:
-            self._end(1)
+            worker.end()
             return item, partial(work.lost, item, _ending(error))
 
-    def _submit(self, ask: Callable[[Sequence[T]], Reply], unit: Sequence[T]) -> Future[Reply]:
-        with self._lock:
-            if self.count == 0:
-                raise RuntimeError("has ended")
-            try:
-                if self._pool is None:
-                    self._pool = self._start(self.count)
-                future: Future[Reply] = self._pool.submit(ask, unit)
-            except (ImportError, NotImplementedError, OSError) as error:
-                raise UsageError(
-                    f"cannot be started here ({error}; --jobs 1 needs none)"
-                ) from error
-            return future
-
     def _results(
-        self, unit: Sequence[T], future: Future[Reply], work: Work[T, R]
+        self, worker: _Worker, ask: Ask[T], unit: Sequence[T], work: Work[T, R]
     ) -> list[tuple[T, Callable[[], R]]]:
-        """Return what a worker has found, unless it is of no use."""
-        text, arrays = future.result()
+        """Return what a worker finds, unless it is of no use."""
+        text, arrays = worker.reply(ask, unit)
         document = json.loads(text)
         if "refused" in document:
             raise DataError(document["refused"])
@@ -218,19 +201,35 @@ class Workers:
             for item, told, lists in zip(unit, document["items"], arrays, strict=True)
         ]
 
-    def _end(self, count: int) -> None:
-        """End the processes; `count` others may be started."""
-        with self._lock:
-            self.count, pool, self._pool = min(count, self.count), self._pool, None
+
+class _Worker:
+    """A process that is started when it is asked, and again when it has ended."""
+
+    def __init__(self, start: Callable[[], Any]) -> None:
+        self._start = start
+        self.pool: Any = None
+
+    def reply(self, ask: Ask[T], unit: Sequence[T]) -> Reply:
+        """Return its reply; raises BrokenProcessPool where it ends before."""
+        try:
+            self.pool = self.pool or self._start()
+            future: Future[Reply] = self.pool.submit(ask, unit)
+        except (ImportError, NotImplementedError, OSError) as error:
+            raise UsageError(f"cannot be started here ({error}; --jobs 1 needs none)") from error
+        return future.result()
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        pool, self.pool = self.pool, None
         if pool is not None:
             pool.shutdown(kill_workers=True)
 
 
 class _Queue(Generic[T, R]):
-    """Units that are left, those that workers have taken, and what they found."""
+    """Units that are left, and what workers found."""
 
     def __init__(self, units: Sequence[Sequence[T]], first: int) -> None:
-        self.ended, self.taken = Event(), list[Sequence[T]]()
+        self.ended, self.taken = Event(), 0
         self._left, self._first = deque(units), first
         self._results = list[tuple[T, Callable[[], R]]]()
         self._changed = Condition()
@@ -249,25 +248,25 @@ class _Queue(Generic[T, R]):
             yield from results
 
     def take(self) -> Sequence[T] | None:
-        """Return the last unit that is left for a worker, if there is one."""
+        """Return the last unit that is left for a worker, if there is one; it is to be given."""
         with self._changed:
             if self.ended.is_set() or len(self._left) <= max(self._first, 0):
                 return None
-            self.taken.append(self._left.pop())
-            return self.taken[-1]
+            self.taken += 1
+            return self._left.pop()
 
-    def give(self, unit: Sequence[T], results: Sequence[tuple[T, Callable[[], R]]]) -> None:
-        """Take what a worker found."""
+    def give(self, results: Sequence[tuple[T, Callable[[], R]]]) -> None:
+        """Take what a worker has found of a unit."""
         with self._changed:
-            self.taken.remove(unit)
+            self.taken -= 1
             self._results += results
             self._changed.notify()
 
-    def give_back(self) -> None:
-        """Leave what workers have taken to this process."""
+    def give_back(self, unit: Sequence[T]) -> None:
+        """Leave what a worker has taken to the others."""
         with self._changed:
-            self._left += reversed(self.taken)
-            self.taken.clear()
+            self.taken -= 1
+            self._left.append(unit)
             self._changed.notify()
 
 
@@ -279,7 +278,7 @@ def _raise(told: Mapping[str, str]) -> Any:
 
 
 def _ending(error: BrokenProcessPool) -> str:
-    """Return how the only process of a pool ended."""
+    """Return how a process ended."""
     status = re.search(r"\((-?\d+)\)", str(error))  # loky writes EXIT(7) or SIGKILL(-9)
     if status is None:
         return "ended"
@@ -334,14 +333,14 @@ def threads_of(count: int) -> int:
     return min(processors, -(-2 * processors // (count + 1)))
 
 
-def _pool(count: int, threads: int) -> Any:
+def _pool(threads: int) -> Any:
     from joblib.externals.loky import ProcessPoolExecutor
 
     # Threads that wait for one another leave the processors to the other processes.
     env = {f"{name}_THREADS": str(threads) for name in _THREADS} | {"OMP_WAIT_POLICY": "passive"}
     env = {name: value for name, value in env.items() if name not in os.environ}
     env["PYTHONSAFEPATH"] = "1"  # a file of the current folder is not taken for one of Python's
-    return ProcessPoolExecutor(count, env=env, initializer=_settle, initargs=(os.getpid(),))
+    return ProcessPoolExecutor(1, env=env, initializer=_settle, initargs=(os.getpid(),))
 
 
 def _settle(parent: int) -> None:

@@ -20,7 +20,7 @@ from harness.core import cache
 from harness.core.arrays import Int32
 from harness.core.errors import RecommenderError, UsageError, counted
 from harness.core.progress import Clock
-from harness.core.workers import Reply, Work, Workers, reply
+from harness.core.workers import Ask, Reply, Work, Workers, reply
 from harness.data import loading
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
@@ -96,7 +96,7 @@ class ModelWorkers:
             if name in finished.found and name not in fold.failures.found:
                 yield model, partial(finished.found[name], task.task)
 
-        def open_() -> Callable[[Sequence[str]], Reply]:
+        def open_() -> Ask[str]:
             self.ready()
             return partial(ask, Job.of(self._config, fold.number - 1))
 
