@@ -1,7 +1,5 @@
 """The same command again: what is finished is not asked again, while all is the same."""
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +42,10 @@ FOLDS = {"strategy": "time", "valid_days": 2}
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path: Path, at_once: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def kept(tmp_path: Path, at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     files = {"own.py": COUNTED, "counting_late.py": "", "log.csv": small.MANY, "fits": ""}
     small.write(tmp_path, files)
-    yield
-    sys.modules.pop("counting_late", None)
 
 
 def counted(folder: Path, use: str = "Counted", **params: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import importlib
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,14 +16,10 @@ OWN = "import helped\nclass Model:\n    pass\n"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where Python looks, with a class and its helper; what is imported is forgotten."""
-    small.write(tmp_path, {"mine.py": OWN, "helped.py": ""})
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where Python looks, with a class and its helper."""
     monkeypatch.syspath_prepend(tmp_path)
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
+    return small.write(tmp_path, {"mine.py": OWN, "helped.py": ""})
 
 
 def loaded(folder: Path) -> Sources:
