@@ -9,10 +9,11 @@ from harness.config import Config
 
 # Every process writes down that it asked; this one waits until a worker has done so, too.
 OWN = """
-import os, sys, threading, time
+import os, time
+from multiprocessing import current_process
 from pathlib import Path
 from baselines.popular import Popular
-WORKS = sys.argv[1:2] in (["harness.experiment.worker"], ["harness.tuning.worker"])
+WORKS = current_process().name != "MainProcess"
 
 class Meets(Popular):
     def __init__(self, folder, window_days=None):
@@ -27,14 +28,6 @@ class Meets(Popular):
         while not WORKS and not Path(self.folder, "worker").exists():
             assert time.monotonic() < end, "no worker came"
             time.sleep(0.01)
-        yield from super().fit_steps(train)
-
-class Waits(Popular):
-    def fit_steps(self, train):
-        shares = [thread for thread in threading.enumerate() if thread.name == "share"]
-        assert shares or WORKS, "no thread shares the work"
-        for thread in shares:
-            thread.join(300)
         yield from super().fit_steps(train)
 
 class Leaves(Meets):

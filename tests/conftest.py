@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -40,6 +41,17 @@ def _cache_names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def _own_cache(_cache_names: Iterator[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_CACHE_DIR", next(_cache_names))  # made when something is kept
     monkeypatch.delenv("HARNESS_CACHE_SETTLE", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _own_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Forget what a test wrote and imported: models of later tests would seem to be made of it."""
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        file = getattr(sys.modules[name], "__dict__", {}).get("__file__") or ""
+        if file.startswith(str(tmp_path_factory.getbasetemp())):
+            del sys.modules[name]
 
 
 Cli = Callable[..., tuple[int, str, str]]

@@ -212,18 +212,6 @@ _ENTRY = re.compile(r"\.?[0-9a-f]{32}(\..*)?")
 """What entries are called, and what processes that were killed left of them."""
 
 
-def notes_of(path: Path) -> dict[str, Any] | None:
-    """Return what is noted with an entry; None where that is damaged, or there is none."""
-    try:
-        sums = json.loads((path / _SUMS).read_text(encoding="utf-8"))
-        if checksum(path / _META) != sums[_META]:
-            return None
-        found = json.loads((path / _META).read_text(encoding="utf-8"))
-    except _UNTRUSTED:
-        return None
-    return found if isinstance(found, dict) else None
-
-
 def make_room(folder: Path, most: int) -> int:
     """Remove the entries that were not used for longest; return the bytes left, `most` at most.
 

@@ -8,7 +8,6 @@ import inspect
 import pkgutil
 import shlex
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -16,13 +15,8 @@ from types import ModuleType
 from typing import Any, Literal
 
 from harness.core.errors import NotCompiledError, UsageError, suggest
+from harness.core.sources import BESIDE, look
 
-BESIDE = "_beside_"
-"""What the names of modules begin with that are files beside a config."""
-_BEGAN: dict[Path | str, int] = {}
-"""When the import of a module began: of a file beside a config, by its path, the last one."""
-_BEFORE: set[str] = set()
-"""The modules that were there when the first import path was looked up."""
 _FORMS = {
     "class": 'use = "{}" is no import path; expected "module:Class", such as "my_model:Model"',
     "function": 'is no import path; expected "module:function", such as "my_metrics:early"',
@@ -58,29 +52,9 @@ def load(owner: str, use: str, folder: Path, kind: Literal["class", "function", 
     return found
 
 
-def began(module_name: str, folder: Path) -> int:
-    """Return when the import of a module began, in nanoseconds since 1970; now, if none has."""
-    beside = file_of(module_name, folder).resolve()
-    return last_run(beside) or _BEGAN.get(module_name) or time.time_ns()
-
-
-def last_run(path: Path) -> int:
-    """Return when a file beside a config was last run, in nanoseconds since 1970; 0 if never."""
-    return _BEGAN.get(path, 0)
-
-
-def is_new(module_name: str) -> bool:
-    """Return whether a module was imported after the first import path was looked up."""
-    return bool(_BEFORE) and module_name not in _BEFORE
-
-
 def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
-    _BEFORE.update(() if _BEFORE else sys.modules)
+    look()
     beside = file_of(module_name, folder)
-    if beside.is_file():
-        _BEGAN[beside.resolve()] = time.time_ns()  # it is run each time
-    else:
-        _BEGAN.setdefault(module_name, time.time_ns())
     if module_name.endswith(".py") and not beside.is_file():
         raise UsageError(
             f"{owner}: no file {beside}; paths start at the config file, in Python at the current "

@@ -1,15 +1,22 @@
 """Finished models: their answers, kept in the cache for the next run that would ask them the same.
 
-What makes a model the same is said in `identity`.
+A finished model is known by one key: the evaluation set and its files, the settings of the model
+and of those that it is made of, the installed packages, Python, the platform and our own code. Its
+entry also says what source it was made of (`harness.core.sources`): where that has changed, the
+model is evaluated anew. Files that a model opens itself are not known.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+import platform
+import sys
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,20 +25,33 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.config import Config
-from harness.core import cache
+from harness.config.models import ModelConfig
+from harness.config.paths import paths_of
+from harness.core import cache, plugins
 from harness.core.cache import Entry
 from harness.core.errors import DataError
+from harness.core.given import is_given
 from harness.core.progress import Clock
+from harness.core.sources import (
+    Sources,
+    UnknownSourceError,
+    is_installed,
+    origin,
+    own_code,
+    source_file,
+)
+from harness.data import loading
 from harness.experiment.answers import Answers
-from harness.experiment.identity import common, described, is_known, of_model, uses
-from harness.experiment.sources import Sources, UnknownSourceError, sources_of
+from harness.experiment.build import base_models_first
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.task import Task
 
+FORMAT = 2
+"""Raised whenever the same model would answer otherwise, or is kept otherwise."""
 FOLDER = "models"
 """Of the cache, where they lie."""
 _LAST = "models.last"
-"""Of the cache: a file for each model of each config, with the name of the entry kept last."""
+"""Of the cache: a file for each model of each config, with what was kept last."""
 _MOST = 10_000_000_000
 """Bytes that are kept; the models that were not used for longest go first."""
 
@@ -84,14 +104,11 @@ class Finished(KnownModels):
         self, config: Config, *, fresh: bool, background: Executor, most: int = _MOST
     ) -> None:
         super().__init__()
-        self._most = most
-        self._config, self._background = config, background
-        self._sources: dict[str, Sources] = {}
-        self._entries: dict[str, Entry] = {}
-        if config.data.cache:
-            self._sources = sources_of({n: uses(config, n) for n in _asked(config)}, config)
-            self._entries = _entries(config)
-        if not fresh and cache.is_private(cache.folder() / FOLDER):  # one thread says it if not
+        self._config, self._background, self._most = config, background, most
+        self._entries = _entries(config) if config.data.cache else {}
+        self._sources = Sources(config.folder)
+        # One thread says it where the folder is not private.
+        if self._entries and not fresh and cache.is_private(cache.folder() / FOLDER):
             self._take()
 
     @property
@@ -104,7 +121,7 @@ class Finished(KnownModels):
         if name not in self._entries:
             return
         try:
-            sources = self._sources[name].known()
+            sources = record_of(self._sources, self._config, name)
         except UnknownSourceError as error:
             self.unkept[name] = str(error)
             return
@@ -112,7 +129,6 @@ class Finished(KnownModels):
             "sources": sources,
             "candidates": len(task.evaluation_set.candidates),
             "users": len(task.evaluation_set.users),
-            "described": described(task.config, name),
             "seconds": clock.seconds,
             "repeats": [answer.told for answer in answers],
         }
@@ -120,7 +136,16 @@ class Finished(KnownModels):
 
     def _write(self, name: str, answers: Sequence[Answers], notes: dict[str, Any]) -> None:
         entry = self._entries[name]
-        why = _keep(entry, answers, notes)
+
+        def write(folder: Path) -> dict[str, Any]:
+            for repeat, answer in enumerate(answers):
+                np.save(folder / f"lists-{repeat}.npy", answer.lists.items, allow_pickle=False)
+                if answer.others is not None:
+                    others = folder / f"others-{repeat}.npy"
+                    np.save(others, answer.others.items, allow_pickle=False)
+            return notes
+
+        why = entry.keep_settled(write)
         if why is not None:
             self.unkept[name] = why
             return
@@ -128,98 +153,82 @@ class Finished(KnownModels):
         with suppress(OSError):
             last = self._last(name)
             if cache.private(last.parent) is not None:
-                last.write_text(entry.path.name, encoding="ascii")
+                last.write_text(json.dumps(self._settings_and_files(name)), encoding="utf-8")
 
     def _take(self) -> None:
-        """Take what is kept of the models that are the same."""
-        if not self._entries:
-            return
+        """Take what is kept of the models that are the same, and say why others are not."""
         with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
-            given = [(entry, self._sources[name]) for name, entry in self._entries.items()]
-            several = list(pool.map(_taken, *zip(*given, strict=True)))
-        for name, taken in zip(self._entries, several, strict=True):
-            if isinstance(taken, str):
-                self.changed[name] = taken
-            elif taken is not None:
-                self.found[name] = partial(taken.of, name)
-        for name in sorted(self._entries.keys() - self.found.keys() - self.changed.keys()):
-            self._explain(name)
+            kept = pool.map(self._read, self._entries.values())
+        for name, answers in zip(self._entries, kept, strict=True):
+            if isinstance(answers, Taken):
+                self.found[name] = partial(answers.of, name)
+            elif (why := answers or self._reason(name)) is not None:
+                self.changed[name] = why
 
-    def _explain(self, name: str) -> None:
-        """Say why a model is not there, if it was ever kept of this config."""
-        entry, last = self._entries[name], None
-        with suppress(OSError, ValueError):
-            kept = self._last(name).read_text(encoding="ascii")
-            last = cache.notes_of(entry.path.with_name(kept))
-        same_files = last is not None and last["files"] == entry.files
-        if entry.path.is_dir() and (same_files or cache.notes_of(entry.path) is None):
-            self.changed[name] = "what was kept of it is damaged"
-        elif last is None:
-            return
-        elif last["described"] != described(self._config, name):
-            self.changed[name] = "its settings have changed"
-        elif not same_files:
-            self.changed[name] = "the data has changed"
-        else:
-            self.changed[name] = "the evaluation, the seed, our code or packages have changed"
+    def _read(self, entry: Entry) -> Taken | str | None:
+        """Return a model's answers, or what of its source has changed; None without any."""
+
+        def build(folder: Path, notes: dict[str, Any]) -> Taken | str:
+            return self._sources.changed(notes["sources"]) or Taken.read(folder, notes)
+
+        answers = entry.read(build)
+        if isinstance(answers, Taken):
+            with suppress(OSError):
+                os.utime(entry.path)
+        return answers
+
+    def _reason(self, name: str) -> str | None:
+        """Return why a model is not there; None where it was never kept of this config."""
+        try:
+            settings, files = json.loads(self._last(name).read_text(encoding="utf-8"))
+        except (OSError, ValueError, TypeError):
+            return None
+        if settings != self._settings_and_files(name)[0]:
+            return "its settings have changed"
+        if files != self._entries[name].files:
+            return "the data has changed"
+        if self._entries[name].path.is_dir():
+            return "what was kept of it is damaged"
+        return "the evaluation, the seed, our code or packages have changed"
+
+    def _settings_and_files(self, name: str) -> tuple[str, list[list[Any]]]:
+        settings = [_settings_of(model) for model in with_base_models(self._config, name)]
+        return repr(settings), self._entries[name].files
 
     def _last(self, name: str) -> Path:
-        """Return the file that says which entry of this model of this config was kept last."""
+        """Return the file that says what was kept last of this model of this config."""
         config = self._config
         place = str(config.folder.resolve() / Path(config.file).name), config.fold, name
         digest = hashlib.sha256(repr(place).encode()).hexdigest()[:32]
         return cache.folder() / _LAST / digest
 
 
-def _taken(entry: Entry, sources: Sources) -> Taken | str | None:
-    """Return a model's answers, or what of its source is not the same."""
-
-    def build(folder: Path, notes: dict[str, Any]) -> Taken | str:
-        return sources.other_than(notes["sources"]) or Taken.read(folder, notes)
-
-    found = entry.read(build)
-    if isinstance(found, Taken):
-        with suppress(OSError):
-            os.utime(entry.path)
-    return found
-
-
+@dataclass(frozen=True, eq=False)
 class Taken:
-    """A finished model's answers.
+    """A finished model's answers in each repeat, and what they took when they were asked for."""
 
-    Attributes
-    ----------
-    answers : list of Answers, one a repeat
-    clock : Clock
-        What they took when they were asked for.
-    """
-
-    def __init__(self, answers: list[Answers], notes: Mapping[str, Any]) -> None:
-        self.answers, self.clock = answers, Clock()
-        self.clock.seconds.update(notes["seconds"])
-        self._of = notes["users"], notes["candidates"]
+    answers: list[Answers]
+    clock: Clock
+    n_users: int
+    n_candidates: int
 
     @classmethod
     def read(cls, folder: Path, notes: Mapping[str, Any]) -> Taken:
         """Return the answers in a folder; ValueError where they are none."""
-        found = []
-        for repeat, told in enumerate(notes["repeats"]):
-            lists = _load(folder / f"lists-{repeat}.npy", notes["candidates"])
+        answers, clock, candidates = list[Answers](), Clock(), notes["candidates"]
+        clock.seconds.update(notes["seconds"])
+        for repeat, facts in enumerate(notes["repeats"]):
+            lists = _load(folder / f"lists-{repeat}.npy", candidates)
             others = folder / f"others-{repeat}.npy"
-            beyond = _load(others, notes["candidates"]) if told["others"] else None
-            found.append(Answers.of(told, lists, beyond))
-        return cls(found, notes)
+            beyond = _load(others, candidates) if facts["others"] else None
+            answers.append(Answers.of(facts, lists, beyond))
+        return cls(answers, clock, notes["users"], candidates)
 
     def of(self, name: str, task: Task) -> tuple[list[Answers], Clock]:
-        """Return the answers, and the seconds that they took.
-
-        Raises
-        ------
-        DataError
-            They are not for the users and candidates of a task.
-        """
-        of = task.evaluation_set
-        if self._of != (len(of.users), len(of.candidates)):
+        """Return the answers and the seconds; DataError where they are not for a task's users."""
+        evaluation_set = task.evaluation_set
+        size = len(evaluation_set.users), len(evaluation_set.candidates)
+        if size != (self.n_users, self.n_candidates):
             raise DataError(
                 f'model "{name}": what an earlier run kept of it is of another evaluation set; '
                 "evaluate it anew: --fresh (in Python, fresh=True)"
@@ -236,31 +245,128 @@ def _load(path: Path, candidates: int) -> Recommendations:
     return Recommendations(items)
 
 
-def _keep(entry: Entry, answers: Sequence[Answers], notes: dict[str, Any]) -> str | None:
-    """Write a model's answers; return why they are not kept, None where they are."""
-
-    def write(folder: Path) -> dict[str, Any]:
-        for repeat, answer in enumerate(answers):
-            np.save(folder / f"lists-{repeat}.npy", answer.lists.items, allow_pickle=False)
-            if answer.others is not None:
-                np.save(folder / f"others-{repeat}.npy", answer.others.items, allow_pickle=False)
-        return notes
-
-    return entry.keep_settled(write)
-
-
-def _asked(config: Config) -> Iterator[str]:
-    """Yield the models of a class; a file of lists is read again, and an object asked again."""
-    named = (model.name for model in config.models if model.use is not None)
-    return (name for name in named if is_known(config, name))
-
-
 def _entries(config: Config) -> dict[str, Entry]:
-    """Return the cache's entry of every model; none of one that needs a file which is not there."""
-    found = dict[str, Entry]()
+    """Return the entry of every model of a class, unless it needs a file that is not there.
+
+    A file of lists is read again, and an object asked again.
+    """
+    entries = dict[str, Entry]()
     with suppress(OSError):
-        shared = common(config)
-        for name in _asked(config):
-            with suppress(OSError):
-                found[name] = of_model(shared, FOLDER, config, name)
-    return found
+        key = evaluation_key(config)
+        for model in config.models:
+            if model.use is not None and is_known(config, model.name):
+                with suppress(OSError):
+                    entries[model.name] = model_key(key, FOLDER, config, model.name)
+    return entries
+
+
+def evaluation_key(config: Config, *more: object) -> Entry:
+    """Return the key that all models of a config share.
+
+    Parameters
+    ----------
+    config : Config
+        Of one evaluation set.
+    more : objects
+        What else their answers follow from.
+
+    Raises
+    ------
+    OSError
+        A file is not there.
+    """
+    layout = config.layout()
+    parts = (
+        FORMAT,
+        loading.FORMAT,
+        layout,
+        config.data.least,
+        config.split.model_dump_json(),
+        config.evaluation.model_dump_json(exclude={"metrics"}),
+        config.fold,
+        str(config.folder.resolve()),
+        platform.platform(),
+        sys.version,
+        _packages(),
+        own_code(),
+        more,
+    )
+    return cache.entry(parts, loading.files(layout))
+
+
+def model_key(evaluation: Entry, folder: str, config: Config, name: str) -> Entry:
+    """Return the key of one model, in a folder of the cache.
+
+    Parameters
+    ----------
+    evaluation : Entry
+        What `evaluation_key` returned.
+
+    Raises
+    ------
+    OSError
+        A file of lists is not there.
+    """
+    models = with_base_models(config, name)
+    lists = [config.folder / path for model in models for path in paths_of(model.lists or [])]
+    parts = [(_settings_of(model), _place_of(model.use, config.folder)) for model in models]
+    return evaluation.part(folder, parts, lists)
+
+
+def _settings_of(model: ModelConfig) -> tuple[str, list[tuple[str, str]]]:
+    """Return a model's settings, its parameters as Python writes them: JSON has no inf or date."""
+    params = sorted((name, repr(value)) for name, value in model.params.items())
+    return model.model_dump_json(exclude={"space", "tuned", "params"}), params
+
+
+def _place_of(use: str | None, folder: Path) -> str:
+    """Return where the module of a class lies: a file beside the config comes before others."""
+    module = (use or "").rpartition(":")[0]
+    beside = plugins.file_of(module, folder)
+    return str(beside.resolve()) if beside.is_file() else origin(module.partition(".")[0])
+
+
+def is_known(config: Config, name: str) -> bool:
+    """Return whether it is known what a model is: no object or frame of a program has an identity.
+
+    Nor has what is made of one.
+    """
+    models = with_base_models(config, name)
+    names = [use for model in models for use in (model.use, *paths_of(model.lists or [])) if use]
+    return not any(map(is_given, names))
+
+
+def with_base_models(config: Config, name: str) -> list[ModelConfig]:
+    """Return the settings of a model and of those that it is made of."""
+    settings = {model.name: model for model in config.models}
+    return [settings[part] for part in sorted({*base_models_first(settings, [name]), name})]
+
+
+def record_of(sources: Sources, config: Config, name: str) -> dict[str, dict[str, str]]:
+    """Return the record of the source of a model, whose classes are imported; raises as `record`.
+
+    Installed classes and ours are made of nothing that is not in the key.
+    """
+    uses = [model.use for model in with_base_models(config, name) if model.use is not None]
+    modules = {use.rpartition(":")[0] for use in uses}
+    files = [plugins.file_of(module, config.folder) for module in modules]
+    beside = [file for file in files if file.is_file()]
+    imported = [sys.modules[module] for module in modules & sys.modules.keys()]
+    if beside or any(source_file(module.__dict__.get("__file__")) for module in imported):
+        return sources.record(beside)
+    return {"digests": {}, "origins": {}}
+
+
+def _packages() -> list[tuple[str, int]]:
+    """Return the installed packages with their versions, and when each was installed.
+
+    Their folders are named after their versions, and are made anew when one is installed again.
+    """
+    packages = set[tuple[str, int]]()
+    for path in map(Path, sys.path):
+        if is_installed(path.parent):  # a package's own, there once the package is imported
+            continue
+        with suppress(OSError):
+            folders = (one for one in path.iterdir() if one.suffix in (".dist-info", ".egg-info"))
+            packages.update((one.name, one.stat().st_mtime_ns) for one in folders)
+    return sorted(packages)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import polars as pl
 
@@ -21,13 +21,15 @@ from harness.experiment.finished import KnownModels
 from harness.experiment.folds import label, named
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_parts import Models
-from harness.experiment.side_by_side import Asked, SideBySide
 from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.evaluation_set import left_out
 from harness.protocol.task import Task, of_users, task_on
 from harness.protocol.users import of_events
 
 _log = logging.getLogger(__name__)
+
+Asked = tuple[list[Answers], Clock]
+"""What a model answered in each repeat, and the seconds that it took."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,23 +89,6 @@ class FoldModels:
         answers, clock = found.answers(model)
         self.finished.keep(model.name, found.task, answers, clock)
         return answers, clock
-
-    def answers(
-        self, found: InMemory | InBuckets, beside: SideBySide
-    ) -> Iterator[tuple[ModelConfig, Callable[[], Asked]]]:
-        """Yield models that have not failed with what returns their answers, or raises.
-
-        First those that an earlier run finished, then the others, as soon as they can be asked.
-        """
-        done = {*self.finished.found, *self.failures.found}
-        unasked = [model for model in self.config.models if model.name not in done]
-        for model in self.config.models:
-            if model.name in self.finished.found and model.name not in self.failures.found:
-                yield model, partial(self.finished.found[model.name], found.task)
-        ask, evaluation_set = partial(self.ask, found), found.task.evaluation_set
-        yield from beside.answers(
-            unasked, self.number - 1, evaluation_set, ask, self.finished.unkept
-        )
 
 
 class InMemory:

@@ -16,8 +16,8 @@ from harness.config import Config
 from harness.core.errors import printable
 from harness.core.progress import Clock
 from harness.core.removed import removed
-from harness.core.sharing import Workers
 from harness.core.steps import of_one
+from harness.core.workers import Workers
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
 from harness.experiment.arguments import config_of, refuse_with_frames
@@ -30,7 +30,7 @@ from harness.experiment.folds import label, over_folds, require_files, require_w
 from harness.experiment.held_out import HeldOut
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_memory import FoldModels, InMemory
-from harness.experiment.side_by_side import WORKER, SideBySide, processes
+from harness.experiment.workers import ModelWorkers, processes
 from harness.metrics import Metric, needs
 from harness.protocol.task import asked, log_evaluation_set
 from harness.protocol.task import read as read_events
@@ -192,8 +192,8 @@ def evaluate(
     ]
     runs, users, held_out = list[Run](), list[EvaluatedPart](), HeldOut(config)
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)
-    with Workers(WORKER, count - 1) as workers:
-        beside = SideBySide(config, workers)
+    with Workers(count - 1) as workers:
+        beside = ModelWorkers(config, workers)
         with closing(_evaluations(config, folds, limit, beside, progress)) as asked_of:
             for fold, found in zip(folds, asked_of, strict=True):
                 with fold.named():
@@ -211,7 +211,7 @@ def _fold(
     fold: FoldModels,
     answers: InMemory | InBuckets,
     metrics: tuple[Metric, ...],
-    beside: SideBySide,
+    beside: ModelWorkers,
 ) -> tuple[Run, EvaluatedPart]:
     """Return the run on one evaluation set, and its users' scores."""
     config, task, clock = fold.config, answers.task, fold.clock
@@ -225,7 +225,7 @@ def _fold(
         task,
         answers.others,
         users,
-        fold.answers(answers, beside),
+        beside.answers(fold, answers),
         metrics,
         catalogue,
         fold.failures,
@@ -260,7 +260,7 @@ def _evaluations(
     config: Config,
     folds: Sequence[FoldModels],
     limit: memory_.Limit | None,
-    beside: SideBySide,
+    beside: ModelWorkers,
     progress: bool,
 ) -> Generator[InMemory | InBuckets, None, None]:
     """Yield each fold's answers to come: with all events in memory, or a bucket at a time.
@@ -278,7 +278,7 @@ def _in_memory(
     config: Config,
     folds: Sequence[FoldModels],
     limit: memory_.Limit | None,
-    beside: SideBySide,
+    beside: ModelWorkers,
     progress: bool,
 ) -> Iterator[InMemory]:
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written

@@ -238,11 +238,12 @@ def own_definition(name: str, folder: Path) -> Definition:
     UsageError
         No such module or function, or a ``better`` that is none of these words.
     """
-    from harness.core import imports, plugins  # heavy, and few have metrics of their own
+    from harness.core import plugins  # heavy, and few have metrics of their own
+    from harness.metrics.source import source_of
 
     function = plugins.load(f'metric "{name}"', name, folder, "function")
     module = name.rpartition(":")[0]
-    digest = imports.source_of(module, plugins.file_of(module, folder), function)
+    digest = source_of(module, plugins.file_of(module, folder), function)
     summary = (function.__doc__ or "").strip().partition("\n")[0]
     formula, endless = _formula(name, function), (-math.inf, math.inf)
     better: Better = getattr(function, "better", "higher")

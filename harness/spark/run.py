@@ -16,8 +16,8 @@ import polars as pl
 from harness.config import Config, GivenSplit, read
 from harness.core.errors import DataError, UsageError
 from harness.core.io import as_path, whole_folder, written
-from harness.core.plugins import BESIDE
 from harness.core.progress import Clock, stopwatch
+from harness.core.sources import BESIDE
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_part import EvaluatedPart
 from harness.experiment.evaluate_parts import InParts, listed, refuse_of_all_events, scored

@@ -102,18 +102,16 @@ def run_search(
     return tuple(made.values())
 
 
-def proposed(
-    space: Space, given: Params, search: SearchName, trials: int, seed: int, sign: int
-) -> list[Params]:
-    """Return all parameters that `run_search` scores, where that does not depend on scores."""
-    found: list[Params] = []
+def proposed(search: Callable[[Score], object]) -> list[Params]:
+    """Return all parameters that a search scores, where that does not depend on scores."""
+    proposals: list[Params] = []
 
     def note(params: Params) -> Scored:
-        found.append(params)
+        proposals.append(params)
         return 0.0, {}
 
-    run_search(space, given, search, trials, seed, sign, note)
-    return found
+    search(note)
+    return proposals
 
 
 def written(params: Params) -> str:

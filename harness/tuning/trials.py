@@ -17,13 +17,13 @@ from typing import Any
 from harness.config import Config
 from harness.core import cache
 from harness.core.cache import Entry
-from harness.experiment.identity import common, of_model, uses
-from harness.experiment.sources import Sources, UnknownSourceError, sources_of
-from harness.metrics import Metric
+from harness.core.sources import Sources, UnknownSourceError
+from harness.experiment.finished import evaluation_key, model_key, record_of
+from harness.metrics import Metric, is_own
 from harness.tuning.inner import inner_split
 from harness.tuning.search import Params, Score, Scored
 
-_FORMAT = 1
+_FORMAT = 2
 """Raised whenever the same parameters would be scored otherwise, or are kept otherwise."""
 _FOLDER = "trials"
 _MOST = 20_000_000
@@ -63,7 +63,7 @@ class KeptTrials:
             for model in config.models
         ]
         config = config.model_copy(update={"models": models})
-        entry = of_model(self._shared, _FOLDER, config, self._name)
+        entry = model_key(self._shared, _FOLDER, config, self._name)
         found = None if self._fresh else entry.read(self._taken)
         if found is not None:
             with suppress(OSError):
@@ -73,17 +73,18 @@ class KeptTrials:
         if value is None:
             return value, noted
         try:
-            notes = {"value": value, "noted": noted, "sources": self._sources.known()}
+            sources = record_of(self._sources, config, self._name)
         except UnknownSourceError as error:
             self.unkept = str(error)
             return value, noted
+        notes = {"value": value, "noted": noted, "sources": sources}
         self.unkept = entry.keep_settled(lambda _: notes) or self.unkept
         return value, noted
 
     def _taken(self, _: Path, notes: dict[str, Any]) -> Scored | None:
-        other = self._sources.other_than(notes["sources"])
-        if other is not None:
-            self.changed = other
+        changed = self._sources.changed(notes["sources"])
+        if changed is not None:
+            self.changed = changed
             return None
         noted = notes["noted"]
         ci95 = None if noted["ci95"] is None else tuple(noted["ci95"])
@@ -104,13 +105,15 @@ def kept_trials(
     if shared is not None:
         with suppress(OSError):
             cache.make_room(shared.path.parent / _FOLDER, _MOST)
-    sources = sources_of({name: [*uses(config, name), metric.name] for name in names}, config)
-    return {name: KeptTrials(name, shared, own, fresh=fresh) for name, own in sources.items()}
+    sources = Sources(config.folder)
+    return {name: KeptTrials(name, shared, sources, fresh=fresh) for name in names}
 
 
 def _shared(config: Config, metric: Metric) -> Entry | None:
-    """Return the entry of what all trials follow from; None where a file is missing."""
-    rule = inner_split(config).model_dump_json()
+    """Return the key that all trials share; None where a file or a metric's source is missing."""
+    rule, source = inner_split(config).model_dump_json(), metric.definition.digest
+    if is_own(metric.name) and source is None:
+        return None
     with suppress(OSError):  # told by whoever reads it
-        return common(config.folds()[0], _FORMAT, rule, str(metric))
+        return evaluation_key(config.folds()[0], _FORMAT, rule, str(metric), source)
     return None

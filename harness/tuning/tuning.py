@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +21,19 @@ from harness.core.errors import (
     suggest,
 )
 from harness.core.progress import steps, stopwatch
-from harness.core.sharing import Workers
+from harness.core.workers import Workers
 from harness.experiment import memory
 from harness.experiment.arguments import config_in_place
 from harness.experiment.build import base_models_first, load
-from harness.experiment.side_by_side import processes
+from harness.experiment.workers import processes
 from harness.protocol.task import Task
 from harness.results.record import Evaluation
 from harness.tuning.inner import inner_split
 from harness.tuning.result import Tuned, TunedModel
-from harness.tuning.search import run_search, trials_of
-from harness.tuning.side_by_side import WORKER, SideBySide
+from harness.tuning.search import Params, Scored, proposed, run_search, trials_of, written
 from harness.tuning.trial import Rules, TrialSetup, base_models_of, inner_folds
 from harness.tuning.trials import kept_trials
+from harness.tuning.workers import scores
 
 _log = logging.getLogger(__name__)
 
@@ -87,12 +88,11 @@ def tune(
     folds = inner_folds(config, rules.metric, progress=progress)
     evaluation = _evaluation([fold.task for fold in folds])
     found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
-    with Workers(WORKER, count - 1) as workers:
+    with Workers(count - 1) as workers:
         for name in base_models_first(settings, [*counts]):
             if name in counts:  # an ensemble is tuned on its base models as they will be
                 setup = TrialSetup.of(name, best, rules, folds, kept[name])
-                beside = SideBySide(setup, workers, fresh=fresh)
-                found[name] = _tuned(beside, counts[name], progress)
+                found[name] = _tuned(setup, counts[name], workers, fresh=fresh, progress=progress)
                 best = _with_best(best, found[name], rules, evaluation.fingerprint)
     return Tuned(
         config=best,
@@ -142,13 +142,29 @@ def _checked(model: ModelConfig, config: Config) -> int:
     return count
 
 
-def _tuned(beside: SideBySide, count: int, progress: bool) -> TunedModel:
-    """Make all trials of a model: first as it is, then as the search proposes."""
-    setup, took = beside.setup, stopwatch()
-    model, rules, space = setup.model, setup.rules, domains(setup.model.space)
-    given = space, model.params, rules.search, count, rules.seed, rules.metric.definition.sign
+def _tuned(
+    setup: TrialSetup, count: int, workers: Workers, *, fresh: bool, progress: bool
+) -> TunedModel:
+    """Make all trials of a model: first as it is, then as the search proposes.
+
+    With workers all that it proposes are scored before it is told of any.
+    """
+    model, rules, took = setup.model, setup.rules, stopwatch()
+    space, sign = domains(model.space), rules.metric.definition.sign
+    search = partial(run_search, space, model.params, rules.search, count, rules.seed, sign)
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
-        trials = run_search(*given, beside.scores(given, bar.update))
+        scored = dict[str, Scored]()
+        if workers.count:
+            scored = scores(setup, workers, proposed(search), bar.update, fresh=fresh)
+
+        def score(params: Params) -> Scored:
+            if scored:
+                return scored[written(params)]
+            value, noted = setup.score(params)
+            bar.update()
+            return value, noted
+
+        trials = search(score)
     _log.info("%s: %s, %s", printable(model.name), counted(len(trials), "trial"), took())
     searched = trials[1:] or trials
     if all(trial.value is None for trial in searched):
@@ -156,7 +172,7 @@ def _tuned(beside: SideBySide, count: int, progress: bool) -> TunedModel:
             f'model "{model.name}": every trial failed ({len(searched):,}), the first with: '
             f"{searched[0].user_attrs['error']}"
         )
-    sign = rules.metric.definition.sign  # of equally good trials the earliest is the best
+    # Of equally good trials the earliest is the best.
     best = min(trials, key=lambda t: math.inf if t.value is None else sign * t.value)
     return TunedModel(
         name=model.name,

@@ -51,10 +51,11 @@ def test_objects_are_left_to_this_process(tmp_path: Path) -> None:
 
 
 def test_a_model_that_ends_its_process_fails(tmp_path: Path) -> None:
-    found = run(config(tmp_path, own(tmp_path, "Leaves", "last")), jobs=2)
-    assert [model.name for model in found.models] == ["first"]
+    """All others are evaluated, whoever has to ask them again."""
+    found = run(config(tmp_path, POPULAR, own(tmp_path, "Leaves", "leaves"), small.RANDOM), jobs=2)
+    assert {model.name for model in found.models} == {"first", "popular", "random"}
     (failed,) = found.failed
-    assert failed.error == 'model "last" ended its process, which ended with status 7'
+    assert failed.error == 'model "leaves" ended its process, which ended with status 7'
 
 
 def test_models_that_fail_in_a_worker_are_told_in_the_configs_order(tmp_path: Path) -> None:

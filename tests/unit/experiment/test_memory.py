@@ -8,7 +8,7 @@ import small
 
 from harness.core.errors import UsageError
 from harness.experiment import memory
-from harness.experiment.side_by_side import processes
+from harness.experiment.workers import processes
 
 SIZES = {" 1.5 gb ": 15 * 10**8, "2GiB": 2 * 1024**3, "1500MB": 15 * 10**8, "1T": 10**12}
 

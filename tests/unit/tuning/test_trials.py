@@ -1,7 +1,6 @@
 """What is kept of a trial: taken while all that its score follows from is the same."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -21,13 +20,12 @@ WHOLE = {"name": "whole", "use": "baselines.blend:Blend", "of": ["base"]}
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path: Path, at_once: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def kept(tmp_path: Path, at_once: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where trials are kept."""
     monkeypatch.syspath_prepend(tmp_path)
     files = {"mine.py": MINE, "trial_helper.py": "", "metric.py": FIRST, "log.csv": small.LOG}
     small.write(tmp_path, files)
-    yield cache.folder() / "trials"
-    sys.modules.pop("trial_helper", None)
+    return cache.folder() / "trials"
 
 
 def config(folder: Path, *more: dict[str, Any], **sections: Any) -> Config:

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import small
 
-from harness.experiment.identity import common, of_model
+from harness.experiment.finished import evaluation_key, model_key
 
 
 def of(folder: Path, model: dict[str, Any] = small.POPULAR, **sections: Any) -> Path:
     config = small.config(folder, model, **sections)
-    return of_model(common(config), "models", config, model["name"]).path
+    return model_key(evaluation_key(config), "models", config, model["name"]).path
 
 
 def entry(folder: Path, **params: Any) -> Path:
@@ -45,7 +45,7 @@ def test_a_model_is_the_same_whatever_else_is_asked(tmp_path: Path) -> None:
     before = of(tmp_path)
     sections = {"evaluation": {"metrics": ["Recall@2"]}, "compare": {"baseline": "popular"}}
     config = small.config_of(tmp_path, **sections)  # the log as it is
-    assert of_model(common(config), "models", config, "popular").path == before
+    assert model_key(evaluation_key(config), "models", config, "popular").path == before
 
 
 def test_values_that_json_writes_alike_are_other_parameters(tmp_path: Path) -> None:
@@ -54,6 +54,17 @@ def test_values_that_json_writes_alike_are_other_parameters(tmp_path: Path) -> N
     found = [entry(tmp_path, x=value) for value in values]
     assert len(set(found)) == len(values)
     assert entry(tmp_path, x=1, y=2) == entry(tmp_path, y=2, x=1) != entry(tmp_path, x=2, y=1)
+
+
+def test_a_file_beside_the_config_comes_before_a_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for name in ("late/mine.py", "early/mine.py", "mine.py"):
+        small.write(tmp_path, {name: ""})
+        monkeypatch.syspath_prepend((tmp_path / name).parent)
+        found.append(of(tmp_path, {"name": "mine", "use": "mine:Mine"}))
+    assert len(set(found)) == 3
 
 
 def test_what_a_package_brings_within_itself_is_not_installed(

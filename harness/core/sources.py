@@ -1,0 +1,210 @@
+"""The source of what this process has imported: files that no version tells from their next edit.
+
+They are the files of all modules but installed ones, Python's own and ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import sysconfig
+import time
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+BESIDE = "_beside_"
+"""What the names of modules begin with that are files beside a config: each run imports them."""
+_MAIN = {"__main__", "__mp_main__"}
+_OURS = [Path(__file__).parents[1], Path(__file__).parents[2] / "baselines"]
+_SKIPPED = tuple(
+    f"{os.path.realpath(folder)}{os.sep}"
+    for folder in (*map(str, _OURS), *map(sysconfig.get_path, ("stdlib", "platstdlib")))
+)
+
+
+class UnknownSourceError(Exception):
+    """It is not certain what was imported; the message says of which file, and why."""
+
+
+class Source(NamedTuple):
+    """The file of a module, or its archive, as it was when the module was first looked at.
+
+    It is `sure` that the module is made of it where it was written before the import.
+    """
+
+    file: Path
+    digest: str
+    stamp: tuple[int, ...]
+    sure: bool
+
+    @property
+    def is_as_imported(self) -> bool:
+        """Whether the module was made of the file as it is now."""
+        return self.sure and _stamp(self.file) == self.stamp
+
+
+class Sources:
+    """The source of all modules, from now on.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the config, from where files are shown.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        self._first = _imported()
+
+    def record(self, beside: Collection[Path]) -> dict[str, dict[str, str]]:
+        """Return what `changed` compares: where modules come from, and the digest of each file.
+
+        Parameters
+        ----------
+        beside : collection of Path
+            The files beside configs that are in use. Other modules may all be.
+
+        Raises
+        ------
+        UnknownSourceError
+            A file was written while it was in use.
+        """
+        files, tops, digests = {path.resolve() for path in beside}, set[str](), dict[str, str]()
+        for name, source in (*self._first.items(), *_imported().items()):
+            if name.startswith(BESIDE) and source.file not in files:
+                continue
+            if not source.is_as_imported:
+                why = "was written while it was in use"
+                raise UnknownSourceError(f"{self._shown(source.file)} {why}")
+            digests[str(source.file)] = source.digest
+            tops |= set() if name.startswith(BESIDE) else {name.partition(".")[0]}
+        return {"origins": {name: origin(name) for name in sorted(tops)}, "digests": digests}
+
+    def changed(self, record: Mapping[str, Mapping[str, str]]) -> str | None:
+        """Return what differs now from the source that a record is of; None where nothing does."""
+        for path, digest in record["digests"].items():
+            if digest_of(Path(path)) != digest:
+                return f"{self._shown(Path(path))} has changed"
+        for name, place in record["origins"].items():
+            if origin(name) != place:
+                return f"{name} is imported from another place"
+        return None
+
+    def _shown(self, path: Path) -> Path:
+        inside = path.is_relative_to(self._folder)
+        return path.relative_to(self._folder) if inside else path
+
+
+def imported_sources() -> dict[str, str]:
+    """Return the digest of every source file that is imported, as it was, and of our own code.
+
+    Processes that have the same digests for the same paths have imported the same.
+    """
+    digests = {str(folder): own_code() for folder in _OURS[:1]}
+    for source in _imported().values():
+        path = str(source.file)
+        known = digests.setdefault(path, source.digest)
+        if known != source.digest:  # imported before and after an edit, under two names
+            digests[path] = f"{known} {source.digest}"
+    return digests
+
+
+_looked_at: dict[str, tuple[object, Source | None]] = {}
+_last_look: int | None = None
+_looking = Lock()
+
+
+def look() -> None:
+    """Note which modules there are. Call it before an import, to know of what is new since when."""
+    global _last_look
+    with _looking:
+        since = _process_start() if _last_look is None else _last_look
+        _last_look = time.time_ns()
+        for name, module in list(sys.modules.items()):
+            if name not in _looked_at or _looked_at[name][0] is not module:
+                _looked_at[name] = module, _source(name, module, since)
+
+
+def _imported() -> dict[str, Source]:
+    look()
+    known = {name: _looked_at[name][1] for name in list(sys.modules) if name in _looked_at}
+    return {name: source for name, source in known.items() if source is not None}
+
+
+def _source(name: str, module: object, since: int) -> Source | None:
+    """Return the source of a module that was imported at some time after `since`."""
+    path = getattr(module, "__dict__", {}).get("__file__")  # getattr of a lazy module imports it
+    file = None if name in _MAIN else source_file(path)
+    if file is None:
+        return None
+    stamp = _stamp(file)
+    return Source(file, digest_of(file), stamp, sure=max(stamp[2:], default=since) <= since)
+
+
+def source_file(file: object) -> Path | None:
+    """Return a module's file, or its archive; None where it has none, or is not to be looked at."""
+    if not isinstance(file, str) or _is_skipped(str(Path(file).parent)):
+        return None
+    path = Path(file).resolve()
+    return next((place for place in (path, *path.parents) if place.is_file()), None)
+
+
+@cache
+def _is_skipped(folder: str) -> bool:
+    """Return whether the modules in a folder are installed, Python's own or ours."""
+    real = os.path.realpath(folder)
+    return f"{real}{os.sep}".startswith(_SKIPPED) or is_installed(Path(real))
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    with suppress(OSError):
+        now = path.stat()
+        return now.st_size, now.st_ino, now.st_mtime_ns, now.st_ctime_ns
+    return ()
+
+
+def _process_start() -> int:
+    """Return when this process began, in nanoseconds since 1970; now, if the system has no word."""
+    with suppress(OSError, ValueError):
+        fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        after_boot = int(fields[19]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+        return time.time_ns() - (time.clock_gettime_ns(time.CLOCK_BOOTTIME) - after_boot)
+    return time.time_ns()
+
+
+def origin(name: str) -> str:
+    """Return from where a module is imported, or would be."""
+    with suppress(ImportError, ValueError):
+        spec = find_spec(name)
+        if spec is not None:
+            return str(spec.origin or list(spec.submodule_search_locations or ()))
+    return ""
+
+
+def is_installed(path: Path) -> bool:
+    """Return whether a file is of an installed package, whose version is known."""
+    return "site-packages" in path.parts or "dist-packages" in path.parts
+
+
+def digest_of(path: Path) -> str:
+    """Return the digest of a file however its lines end, empty of one that cannot be read."""
+    with suppress(OSError):
+        return hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
+    return ""
+
+
+@cache
+def own_code() -> str:
+    """Return what tells the source of this package, where it is a checkout: it has no version."""
+    if is_installed(_OURS[0]):
+        return ""
+    files = [path for folder in _OURS for path in folder.rglob("*.*")]
+    files = sorted(path for path in files if path.suffix in {".py", ".so"})
+    stamps = [(str(path), _stamp(path)[0], _stamp(path)[2]) for path in files]
+    return hashlib.sha256(repr(stamps).encode()).hexdigest()

@@ -1,0 +1,168 @@
+"""Worker processes: what they disturb, how they end, and what makes them of no use."""
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+from beside import OWN, config, own
+
+from harness.core.workers import Work, Workers, threads_of
+from harness.experiment import workers
+from harness.experiment.run import run
+
+pytestmark = pytest.mark.usefixtures("at_once")
+
+ECHO = """
+import os, signal, sys, time
+from functools import partial
+from harness.core.workers import Reply, reply
+
+class Echo:
+    def seen(self):
+        return []
+
+    def ask(self, item):
+        match item:
+            case "print":
+                print("said by a model", flush=True)
+                os.system("echo said by a program")
+                return {"read": sys.stdin.read()}, []
+            case "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "sleep":
+                print(os.getpid(), file=sys.stderr, flush=True)
+                time.sleep(600)
+        return dict(os.environ), []
+
+ask = partial(reply, Echo)
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Return the name of a module that has what a worker is asked by."""
+    (tmp_path / "echo_worker.py").write_text(ECHO)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "echo_worker"
+    sys.modules.pop("echo_worker", None)
+
+
+def answer(module: str, item: str) -> Any:
+    """Return what a worker answers."""
+    ask = importlib.import_module(module).ask
+    work = Work[str, Any](lambda: ask, list, lambda told, _: told, str, lambda _, ending: ending)
+    with Workers(1, patience=0) as processes:
+        results = dict(processes.share([["mine"], [item]], work, first=1))
+    return results[item]()
+
+
+def test_models_may_print_and_read(capfd: pytest.CaptureFixture[str], module: str) -> None:
+    assert answer(module, "print") == {"read": ""}
+    out, err = capfd.readouterr()
+    assert (out, {*err.split("\n")}) == ("", {"", "said by a model", "said by a program"})
+
+
+def test_a_model_that_is_killed_is_told(module: str) -> None:
+    assert answer(module, "die") == "was killed (memory may have run out; --jobs 1 leaves it more)"
+
+
+def test_libraries_have_so_many_threads_unless_the_environment_says_how_many(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "9")
+    expected = {"OPENBLAS_NUM_THREADS": "9", "OMP_WAIT_POLICY": "passive"}
+    expected["OMP_NUM_THREADS"] = str(threads_of(1))
+    assert answer(module, "").items() >= expected.items()
+
+
+def is_there(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
+@pytest.mark.parametrize("ends", [signal.SIGKILL, signal.SIGINT])
+def test_it_ends_with_the_process_that_started_it(module: str, ends: signal.Signals) -> None:
+    """A killed one says nothing to it; Ctrl-C at a terminal goes to both."""
+    script = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"from harness.core.workers import Work, Workers; from {module} import ask\n"
+        "work = Work(lambda: ask, list, dict, len, len)\n"
+        "with Workers(1, patience=0) as workers:\n"
+        "    list(workers.share([['mine'], ['sleep']], work, 1))\n"
+    )
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    line = [sys.executable, "-c", script]
+    with subprocess.Popen(line, stderr=subprocess.PIPE, env=env, process_group=0) as parent:
+        assert parent.stderr is not None
+        pid = int(parent.stderr.readline())
+        assert is_there(pid)
+        if ends == signal.SIGINT:
+            os.killpg(parent.pid, ends)
+        else:
+            parent.kill()
+    end = time.monotonic() + 120
+    while is_there(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not is_there(pid)
+    assert parent.returncode == -ends
+
+
+def test_a_worker_that_finds_other_data_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(workers, "stamps_of", lambda layout: [["log.csv", 1]])
+    found = run(config(tmp_path, own(tmp_path, "Meets", "last")), jobs=2)
+    assert [model.name for model in found.models] == ["first", "last"]
+    assert caplog.messages == [
+        "a worker process finds other data: its files have changed since they were read: the "
+        "rest of its work is done by this one"
+    ]
+
+
+WRITES = """
+class Writes(Meets):
+    def fit_steps(self, train):
+        Path(__file__).write_text(Path(__file__).read_text() + "# edited")
+        yield from super().fit_steps(train)
+"""
+
+
+def test_a_worker_that_finds_other_code_is_not_used(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The class is edited when the first process has imported it, before a worker does."""
+    models = own(tmp_path, "Writes", "first"), own(tmp_path, "Meets", "last")
+    small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN + WRITES})
+    run(small.config_of(tmp_path, *models, data={"cache": True}), jobs=2)
+    assert caplog.messages[0].startswith(
+        "a worker process finds other code: own.py has changed since its import: the rest of its "
+    )
+
+
+def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
+    models = own(tmp_path, "Meets", "first"), own(tmp_path, "Meets", "last")
+    script = "import harness\nfound = harness.run('shop.toml', jobs=2)\nprint(found.models[1].name)"
+    small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN, "script.py": script})
+    small.write(tmp_path, {"shop.toml": small.toml(*models)})
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "last\n")

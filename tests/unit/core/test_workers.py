@@ -1,0 +1,185 @@
+"""Work that is shared with workers, which are threads of this process here."""
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from harness.core import workers as core
+from harness.core.errors import RecommenderError, UsageError
+from harness.core.workers import Reply, Work, Workers, reply, threads_of
+
+REST = "the rest of its work is done by this one"
+started: list[Any] = []
+endings: dict[str, list[str]] = {}
+"""How pools end that are asked for an item, each time."""
+
+
+class Pool:
+    """Threads that end as loky's processes do."""
+
+    def __init__(self) -> None:
+        started.append(self)
+        self._threads = ThreadPoolExecutor(1)
+
+    def submit(self, ask: Any, items: Sequence[str]) -> Future[Reply]:
+        for item in items or [""]:
+            if endings.get(item):
+                raise BrokenProcessPool(f"The exit codes are {{{endings[item].pop()}}}")
+        return self._threads.submit(ask, items)
+
+    def shutdown(self, kill_workers: bool) -> None:
+        self._threads.shutdown()
+
+
+class There:
+    """What a worker has made."""
+
+    def seen(self) -> list[Any]:
+        return ["log.csv"]
+
+    def ask(self, item: str) -> tuple[dict[str, Any], list[Any]]:
+        if item == "fail":
+            raise UsageError("no such thing")
+        return {"says": "there"}, []
+
+
+def lost(item: str, ending: str) -> str:
+    return ending
+
+
+WORK = Work[str, str](
+    open=lambda: partial(reply, There),
+    seen=lambda: ["log.csv"],
+    read=lambda told, arrays: str(told["says"]),
+    here=lambda item: "here",
+    lost=lost,
+)
+
+
+@pytest.fixture(autouse=True)
+def workers() -> Iterator[Workers]:
+    started.clear()
+    endings.clear()
+    with Workers(1, Pool, patience=0) as workers:
+        yield workers
+
+
+def results(
+    workers: Workers, units: list[list[str]], work: Work[str, str] = WORK
+) -> dict[str, str]:
+    """Return the results: workers do what is left behind the first unit, or refuse it."""
+    shared = workers.share(units, work, first=1)
+    first = next(shared)
+    for thread in threading.enumerate():
+        if thread.name == "share":
+            thread.join(120)
+    return {item: get() for item, get in (first, *shared)}
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_no_worker_is_started_for_short_work(count: int) -> None:
+    with Workers(count, Pool, patience=3600) as workers:
+        done = [(item, get()) for item, get in workers.share([["a", "b"], ["c"]], WORK)]
+    assert done == [("a", "here"), ("b", "here"), ("c", "here")]
+    assert started == []
+
+
+def test_a_worker_takes_units_whole(workers: Workers) -> None:
+    done = results(workers, [["a"], ["b"], ["c", "d"]])
+    assert done == {"a": "here", "b": "there", "c": "there", "d": "there"}
+    assert len(started) == 1
+
+
+@pytest.mark.parametrize(("processors", "processes", "threads"), [(2, 2, 2), (7, 4, 4), (4, 16, 1)])
+def test_a_worker_has_twice_its_share_of_the_processors(
+    processors: int, processes: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: processors)
+    assert threads_of(processes - 1) == threads
+
+
+@pytest.mark.parametrize(
+    ("times", "result"),
+    [
+        (["EXIT(3)"], "there"),
+        (["EXIT(3)", "SIGSEGV(-11)"], "ended with status 3"),
+        (["SIGSEGV(-11)", "EXIT(3)"], "ended by signal 11"),
+        (["UNKNOWN", "EXIT(3)"], "ended"),
+    ],
+)
+def test_an_item_that_ends_a_worker_twice_is_lost(
+    times: list[str], result: str, workers: Workers, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its unit is asked again, one by one, in another process; so are those behind it."""
+    endings["c"] = [*times]
+    done = results(workers, [["a"], ["b"], ["c", "d"], ["e"]])
+    assert done == {"a": "here", "b": "there", "c": result, "d": "there", "e": "there"}
+    assert len(started) == 1 + len(times)
+    assert not caplog.messages
+
+
+def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(workers: Workers) -> None:
+    with pytest.raises(UsageError, match="no such thing"):
+        results(workers, [["a"], ["fail"]])
+
+
+def test_a_file_that_processes_have_imported_otherwise_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    digests = iter([{"a.py": "1"}, {"a.py": "1", "b.py": "1"}, {"a.py": "1", "b.py": "2"}])
+    monkeypatch.setattr(core, "imported_sources", lambda: next(digests))
+    with Workers(1, Pool, patience=0) as workers:
+        assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "there"}
+        with pytest.raises(RecommenderError, match=r'model "mine": b\.py was written during the'):
+            workers.require_same_source("mine")
+
+
+def no_file() -> Any:
+    raise UsageError("finds no file")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"seen": lambda: ["other.csv"]}, "finds other data: "),
+        ({"open": lambda: partial(reply, no_file)}, "finds no file"),
+        ({"open": lambda: partial(reply, lambda: {}["x"])}, "failed (KeyError: 'x' ("),
+    ],
+)
+def test_a_worker_that_is_of_no_use_is_not_used(
+    change: dict[str, Any], why: str, workers: Workers, caplog: pytest.LogCaptureFixture
+) -> None:
+    units = [["a"], ["b"], ["c"], ["d"]]
+    done = results(workers, units, replace(WORK, **change))
+    assert list(done.items()) == [(item, "here") for item in "abcd"]
+    (message,) = caplog.messages
+    assert message.startswith(f"a worker process {why}")
+    assert message.endswith(f": {REST}")
+
+
+def test_workers_that_end_before_they_are_asked_are_not_used(
+    workers: Workers, caplog: pytest.LogCaptureFixture
+) -> None:
+    endings[""], endings["b"] = ["EXIT(1)"], ["SIGKILL(-9)"]
+    assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "here"}
+    assert caplog.messages == [
+        f"a worker process ended with status 1 before it was asked for anything: {REST}"
+    ]
+
+
+def test_a_machine_that_starts_no_processes_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    def none() -> Any:
+        raise OSError("no semaphores")
+
+    with Workers(1, none, patience=0) as workers:
+        assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "here"}
+    assert caplog.messages == [
+        f"a worker process cannot be started here (no semaphores; --jobs 1 needs none): {REST}"
+    ]
