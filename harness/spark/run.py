@@ -30,10 +30,8 @@ from harness.experiment.result import Findings
 from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, TABLES, USERS, check_out
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
-from harness.spark.buckets import prepared
-from harness.spark.failures import is_not_there, spark_errors
-from harness.spark.parts import Parts
-from harness.spark.session import session
+from harness.spark.population import PartTable, SparkParts, in_buckets
+from harness.spark.session import session, spark_errors
 from harness.stats.slices import USER
 
 if TYPE_CHECKING:
@@ -53,7 +51,7 @@ class SparkRun:
 
     findings: Findings
     _config: Config
-    _parts: Parts[EvaluatedPart]
+    _parts: SparkParts[EvaluatedPart]
     _candidate_ids: pl.Series
 
     def write(
@@ -78,49 +76,36 @@ class SparkRun:
         folder, took = Path(folder), stopwatch()
         check_out(folder)
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
+            place = tables or target.absolute().as_uri()
             with spark_errors():
-                self._write_tables(tables or target.absolute().as_uri(), recommendations)
+                self._parts.write(place.rstrip("/"), self._tables(recommendations))
             if tables is None:
                 self._refuse_elsewhere(target)
             self.findings.write_records(target, tables)
         _log.info("wrote the run folder, %s", took())
 
-    def _write_tables(self, place: str, recommendations: bool) -> None:
-        names = [str(metric) for metric in self.findings.metrics if metric.definition.of == "user"]
-        text, whole, place = "string", "int", place.rstrip("/")
-        by_user = {USER: text, "model": text, "repeat": whole}
-        scores = by_user | dict.fromkeys(names, "double")
-        self._parts.write(f"{place}/{PER_USER}", scores, _scores)
-        known = dict.fromkeys(OWN, "bigint") | dict.fromkeys(self._config.compare.slices, text)
-        self._parts.write(f"{place}/{USERS}", {USER: text} | known, _users)
+    def _tables(self, recommendations: bool) -> dict[str, PartTable]:
+        metrics = [metric for metric in self.findings.metrics if metric.definition.of == "user"]
+        by_user = {USER: "string", "model": "string", "repeat": "int"}
+        scores = by_user | {str(metric): "double" for metric in metrics}
+        slices = dict.fromkeys(self._config.compare.slices, "string")
+        known = {USER: "string"} | dict.fromkeys(OWN, "bigint") | slices
+        tables = {PER_USER: PartTable(scores, _scores), USERS: PartTable(known, _users)}
         if recommendations:
             lists = partial(listed, self._config, self._candidate_ids)
-            columns = by_user | {"items": f"array<{text}>"}
-            self._parts.write(f"{place}/{RECOMMENDATIONS}", columns, lists)
+            tables[RECOMMENDATIONS] = PartTable(by_user | {"items": "array<string>"}, lists)
+        return tables
 
     def _refuse_elsewhere(self, folder: Path) -> None:
         """Raise DataError where workers wrote to disks of their own."""
         files = sorted((folder / USERS).glob("*.parquet"))
-        found = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in files)
+        there = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in files)
         users = self.findings.evaluation.users
-        if found != users:
+        if there != users:
             raise DataError(
-                f"{folder}: of {users:,} users {found:,} are there, as workers have disks of their "
+                f"{folder}: of {users:,} users {there:,} are there, as workers have disks of their "
                 "own: name a place that all of them reach with --tables, such as hdfs://…/run-1"
             )
-
-
-def _refuse_taken(spark: SparkSession, tables: str) -> None:
-    """Raise UsageError where a table of a run is at a place already."""
-    for name in TABLES:
-        path = f"{tables.rstrip('/')}/{name}"
-        try:
-            spark.read.parquet(path)
-        except Exception as error:
-            if is_not_there(error):
-                continue
-            raise
-        raise UsageError(f"--tables {tables}: {name} is there already; name a place that is free")
 
 
 def _scores(part: EvaluatedPart) -> pl.DataFrame:
@@ -131,18 +116,32 @@ def _users(part: EvaluatedPart) -> pl.DataFrame:
     return part.profile
 
 
+def _refuse_taken(spark: SparkSession, tables: str) -> None:
+    """Raise UsageError where a table of a run is at a place already."""
+    from pyspark.errors import AnalysisException
+
+    for name in TABLES:
+        try:
+            spark.read.parquet(f"{tables.rstrip('/')}/{name}")
+        except AnalysisException as error:
+            if error.getCondition() == "PATH_NOT_FOUND":
+                continue
+            raise
+        raise UsageError(f"--tables {tables}: {name} is there already; name a place that is free")
+
+
 @contextmanager
 def _travelling() -> Iterator[None]:
     """Let classes and functions of files beside configs, as far as loaded, travel to workers."""
     from pyspark import cloudpickle
 
-    own = [module for name, module in sys.modules.items() if name.startswith(BESIDE)]
-    for module in own:
+    modules = [module for name, module in sys.modules.items() if name.startswith(BESIDE)]
+    for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
         yield
     finally:
-        for module in own:
+        for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
 
 
@@ -180,13 +179,13 @@ def evaluated(
         if tables is not None:
             _refuse_taken(spark, tables)
         with clock.step("read"):
-            found = stack.enter_context(prepared(spark, layout, buckets))
+            log = stack.enter_context(in_buckets(spark, layout, buckets))
         _log.info("read the events, %.1f s", clock.seconds["read"])
         Factories(config)  # imports files of the config's own, and asked those of metrics:
         asked(config)  # they are known by their names from here on
         with _travelling():
-            run = InParts(config, found.parts, found.empty(), clock)
-            assert isinstance(run.evaluated, Parts)  # noqa: S101
+            run = InParts(config, log.parts, log.shared, clock)
+            assert isinstance(run.evaluated, SparkParts)  # noqa: S101
             stack.callback(run.evaluated.release)
             yield SparkRun(run.findings, config, run.evaluated, run.candidate_ids)
 
@@ -195,13 +194,13 @@ def _refuse_folds(config: Config) -> None:
     """Raise UsageError where there are several evaluation sets."""
     if config.n_folds == 1:
         return
-    asked, one = f"asks for {config.n_folds} folds", "set folds = 1, which is the last"
+    folds, cure = f"asks for {config.n_folds} folds", "set folds = 1, which is the last"
     if isinstance(config.split, GivenSplit):
-        asked = f"valid names {config.n_folds} files, one a fold"
-        one = "name one file there, and one in [data] events"
+        folds = f"valid names {config.n_folds} files, one a fold"
+        cure = "name one file there, and one in [data] events"
     local = not any(table.remote for table in config.layout().tables)
     raise UsageError(
-        f"{config.file}: [split] {asked}, and --engine spark evaluates one evaluation set: {one}"
+        f"{config.file}: [split] {folds}, and --engine spark evaluates one evaluation set: {cure}"
         + ("; or run without it, where --memory says how much may be used" if local else "")
     )
 
@@ -237,6 +236,8 @@ def run(
         Whatever `harness.run` raises, and what is wrong with Spark.
     """
     settings = config if isinstance(config, Config) else read(as_path(config, "a config"))
-    with evaluated(settings, master, remote, buckets, tables) as found:
-        found.write(folder, tables, recommendations=recommendations)
-        return found.findings
+    with evaluated(
+        settings, master=master, remote=remote, buckets=buckets, tables=tables
+    ) as spark_run:
+        spark_run.write(folder, tables, recommendations=recommendations)
+        return spark_run.findings
