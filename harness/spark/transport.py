@@ -6,6 +6,7 @@ Spark would work four times on what fails each time, and wrap what it raises.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -36,12 +37,22 @@ SCHEMA = "part INT, source LONG, chunk INT, chunks INT, content BINARY, facts ST
 CHUNK_BYTES = 1 << 18
 """Of a content in one row: neither Spark nor Arrow is at ease with long rows."""
 _TASK_BITS = 32
+_OLDEST = pl.CompatLevel.oldest()
+_TYPES: dict[str, pl.DataType] = {
+    "part": pl.Int32(),
+    "source": pl.Int64(),
+    "chunk": pl.Int32(),
+    "chunks": pl.Int32(),
+    "content": pl.Binary(),
+    "facts": pl.String(),
+    "error": pl.String(),
+}
 _SUMS = {"exact": Exact, "largest": Largest}
 _UNITS_US = np.array([DAY_US, 1_000_000, 1])
 
 
 def pack(values: Content) -> bytes:
-    """Return values as bytes: a stream of Arrow, each array in a row of its column.
+    """Return values as bytes: a stream of Arrow, each array in one row of a column of lists.
 
     Parameters
     ----------
@@ -59,38 +70,28 @@ def pack(values: Content) -> bytes:
     >>> unpack(pack({"a": np.array([1, 2]), 7: {"ids": pl.Series(["x"])}}))["a"].tolist()
     [1, 2]
     """
-    import pyarrow as pa
-
-    arrays: list[pa.Array] = []
-    layout = json.dumps(_describe(values, arrays))
-    columns = [
-        pa.LargeListArray.from_arrays(pa.array([0, len(array)], pa.int64()), array)
-        for array in arrays
-    ]
-    fields = [pa.field(str(number), column.type) for number, column in enumerate(columns)]
-    schema = pa.schema(fields, metadata={"layout": layout})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as stream:
-        stream.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
-    packed: bytes = sink.getvalue().to_pybytes()
-    return packed
+    arrays: list[pl.Series] = []
+    layout = pl.Series("layout", [json.dumps(_describe(values, arrays))])
+    lists = [array.alias(str(number)).implode() for number, array in enumerate(arrays)]
+    stream = io.BytesIO()
+    frame = pl.DataFrame([layout, *lists])
+    frame.write_ipc_stream(stream, compat_level=_OLDEST)  # of a slice of ids, its rows alone
+    return stream.getvalue()
 
 
-def _describe(value: Any, arrays: list[pa.Array]) -> list[Any]:
-    """Return what makes a value of columns again; add these."""
-    import pyarrow as pa
-
+def _describe(value: Any, arrays: list[pl.Series]) -> list[Any]:
+    """Return what makes a value of arrays again; add these."""
     if isinstance(value, Mapping):
         return ["mapping", [[_key(key), _describe(v, arrays)] for key, v in value.items()]]
     if isinstance(value, pl.DataFrame):
         return ["frame", [_describe(column, arrays) for column in value.iter_columns()]]
     if isinstance(value, pl.Series):
-        arrays.append(value.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        arrays.append(value)
         return ["series", len(arrays) - 1, value.name]
     if isinstance(value, Exact | Largest):
         return [type(value).__name__.lower(), _describe(value.values, arrays)]
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        arrays.append(pa.array(value.reshape(-1)))
+        arrays.append(pl.Series(value.reshape(-1)))
         return ["array", len(arrays) - 1, value.shape]
     if getattr(value, "format", None) == "csr":
         parts = value.data, value.indices, value.indptr
@@ -106,34 +107,30 @@ def _key(key: Any) -> int | str:
     raise TypeError(f"the key {key!r} cannot be packed; expected a whole number or text")
 
 
-def unpack(data: Any) -> dict[Any, Any]:
-    """Return what `pack` made bytes of; arrays are views of these."""
-    import pyarrow as pa
-
-    batch = pa.ipc.open_stream(data).read_next_batch()
-    values: dict[Any, Any] = _made_again(
-        json.loads(batch.schema.metadata[b"layout"]), [column.values for column in batch.columns]
-    )
+def unpack(data: bytes) -> dict[Any, Any]:
+    """Return what `pack` made bytes of."""
+    layout, *lists = pl.read_ipc_stream(io.BytesIO(data)).iter_columns()
+    values: dict[Any, Any] = _rebuilt(json.loads(layout[0]), [array[0] for array in lists])
     return values
 
 
-def _made_again(described: list[Any], arrays: list[pa.Array]) -> Any:
+def _rebuilt(described: list[Any], arrays: list[pl.Series]) -> Any:
     match described:
         case ["mapping", pairs]:
-            return {key: _made_again(value, arrays) for key, value in pairs}
+            return {key: _rebuilt(value, arrays) for key, value in pairs}
         case ["frame", columns]:
-            return pl.DataFrame([_made_again(column, arrays) for column in columns])
+            return pl.DataFrame([_rebuilt(column, arrays) for column in columns])
         case ["series", number, name]:
-            return pl.Series(name, arrays[number])
+            return arrays[number].alias(name)
         case ["array", number, shape]:
-            return arrays[number].to_numpy(zero_copy_only=False).reshape(shape)
+            return arrays[number].to_numpy().reshape(shape)
         case ["matrix", shape, parts]:
             from scipy.sparse import csr_array  # slow to import
 
-            data, indices, starts = (_made_again(part, arrays) for part in parts)
+            data, indices, starts = (_rebuilt(part, arrays) for part in parts)
             return csr_array((data, indices, starts), shape=tuple(shape))
         case [kind, values]:
-            return _SUMS[kind](_made_again(values, arrays))
+            return _SUMS[kind](_rebuilt(values, arrays))
 
 
 def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -179,7 +176,7 @@ def to_rows(
     if content is None:
         yield _row(part, facts=words)
         return
-    data = memoryview(pack(content))
+    data = pack(content)
     starts = range(0, len(data), chunk_bytes)
     for chunk, start in enumerate(starts):
         yield _row(
@@ -193,13 +190,9 @@ def to_rows(
 
 
 def _row(part: int, **values: Any) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    kinds = {"INT": pa.int32(), "LONG": pa.int64(), "BINARY": pa.binary(), "STRING": pa.string()}
-    schema = pa.schema([(name, kinds[kind]) for name, kind in map(str.split, SCHEMA.split(", "))])
     values = {"source": 0, "chunk": 0, "chunks": 1} | values | {"part": part}
-    columns = {name: [values.get(name)] for name in schema.names}
-    return pa.RecordBatch.from_pydict(columns, schema=schema)
+    frame = pl.DataFrame({name: [values.get(name)] for name in _TYPES}, schema=_TYPES)
+    return frame.to_arrow(compat_level=_OLDEST).to_batches()[0]  # pyarrow alone takes pandas
 
 
 def contents(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, dict[Any, Any]]]:
@@ -207,17 +200,16 @@ def contents(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, dict[Any,
 
     The chunks of a content may come in any order, and between those of others.
     """
-    waiting: dict[tuple[int, int], dict[int, Any]] = {}
+    waiting: dict[tuple[int, int], dict[int, bytes]] = {}
     for batch in batches:
-        numbers = batch.select(["part", "source", "chunk", "chunks", "error"]).to_pylist()
-        for row, content in zip(numbers, batch["content"], strict=True):
+        for row in _rows_of(batch):
             if row["error"] is not None:
                 raise _error_of(row["error"])
-            if not content.is_valid:
+            if row["content"] is None:
                 continue
             key = row["part"], row["source"]
             chunks = waiting.setdefault(key, {})
-            chunks[row["chunk"]] = content.as_buffer()
+            chunks[row["chunk"]] = row["content"]
             if len(chunks) == row["chunks"]:
                 del waiting[key]
                 yield row["part"], unpack(b"".join(chunks[chunk] for chunk in range(len(chunks))))
@@ -225,11 +217,15 @@ def contents(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, dict[Any,
         raise RuntimeError("Spark lost some rows of a part")
 
 
+def _rows_of(table: pa.RecordBatch | pa.Table) -> Iterator[dict[str, Any]]:
+    return pl.DataFrame(pl.from_arrow(table)).iter_rows(named=True)
+
+
 def facts_of(frame: DataFrame) -> list[tuple[int, Any]]:
     """Return the numbers and facts of all parts that have some, by number; or raise an error."""
     rows = frame.where("facts IS NOT NULL OR error IS NOT NULL").select("part", "facts", "error")
     pairs: list[tuple[int, Any]] = []
-    for row in sorted(rows.toArrow().to_pylist(), key=lambda row: row["part"]):
+    for row in sorted(_rows_of(rows.toArrow()), key=lambda row: row["part"]):
         if row["error"] is not None:
             raise _error_of(row["error"])
         pairs.append((row["part"], json.loads(row["facts"])))
