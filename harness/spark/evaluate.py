@@ -11,14 +11,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import polars as pl
 
 from harness.core import errors
-from harness.core.arrays import Int64
+from harness.core.arrays import Floats, Int64
 from harness.core.column_names import has_role, order_of
 from harness.core.errors import DataError, UsageError
 from harness.core.exact_sum import exact_sum
@@ -336,7 +335,7 @@ class _Summary:
     seen: Seen
     texts: tuple[Texts | None, Texts | None]
     order: str
-    sums: Sequence[Sequence[float]]
+    sums: Sequence[Floats]
     counts: Sequence[Int64]
     strangers: beyond.Strangers
     listed: pl.DataFrame
@@ -368,19 +367,17 @@ def _summary(both: DataFrame, call: Call) -> _Summary:
     )
     seen = _added([Seen(**part["seen"]) for part in parts])
     assert seen is not None  # noqa: S101
-    sums, counts = (zip(*(part[name] for part in parts), strict=True) for name in _ADDED)
+    sums = zip(*(part["sums"] for part in parts), strict=True)
+    counts = zip(*(part["counts"] for part in parts), strict=True)
     return _Summary(
         seen=seen,
         texts=(listed, true),
         order=parts[0]["order"],
-        sums=[list(chain(*partials)) for partials in sums],
+        sums=[np.concatenate(partials) for partials in sums],
         counts=[np.sum(arrays, axis=0) for arrays in counts],
         strangers=_strangers([part["strangers"] for part in parts]),
         listed=rows.drop_nulls("item"),
     )
-
-
-_ADDED = ("sums", "counts")
 
 
 def _added(parts: Sequence[Counted]) -> Counted | None:
@@ -442,7 +439,7 @@ def _means(summary: _Summary, call: Call) -> pd.Series:
     report = report_of(summary.seen, summary.order)
     for metric in call.asked:
         if metric.definition.of == "user":
-            means[str(metric)] = exact_sum(np.array(next(sums))) / summary.seen.users
+            means[str(metric)] = exact_sum(next(sums)) / summary.seen.users
         elif metric.definition.needs:
             listings, _ = _of_candidates(summary, call, call.cuts.index(metric.k))
             means[str(metric)] = value_of(metric, listings)

@@ -228,20 +228,7 @@ class Buckets(NamedTuple):
 def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) -> Iterator[Buckets]:
     """Yield the buckets of a layout's events; Spark forgets them afterwards.
 
-    Parameters
-    ----------
-    count : int, optional
-        How many, 4,096 at most; by default as many as the local engine makes.
-
-    Raises
-    ------
-    HarnessError
-        A file, table, column or value that cannot be used; rows in an order that Spark has not.
-
-    Examples
-    --------
-    >>> with in_buckets(spark, config.layout()) as buckets:  # doctest: +SKIP
-    ...     buckets.parts.total(lambda data: {"events": np.array([len(data.events)])})
+    Without a count there are as many as the local engine makes.
     """
     with ExitStack() as stack:
         log = read(spark, layout, count)

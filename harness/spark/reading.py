@@ -87,18 +87,7 @@ class _Piece(NamedTuple):
 
 
 def read(spark: SparkSession, layout: Layout, count: int | None) -> Read:
-    """Read the events of a layout; the caller lets Spark forget the frame.
-
-    Parameters
-    ----------
-    count : int, optional
-        How many buckets; by default as many as the local engine makes, more or less.
-
-    Raises
-    ------
-    HarnessError
-        A file, table, column or value that cannot be used; rows in an order that Spark has not.
-    """
+    """Read the events of a layout for `count` buckets; the caller lets Spark forget the frame."""
     layout = replace(layout, events=tuple(remote.watching(spark, t) for t in layout.events))
     pieces = list(_pieces(spark, layout))
     tables = {
@@ -278,13 +267,6 @@ def _checked(
 def keys_of(count: int) -> list[int]:
     """Return a number for each of so many buckets, which Spark puts into a partition of its own.
 
-    Raises
-    ------
-    UsageError
-        A number that users cannot be divided into.
-
-    Notes
-    -----
     Spark partitions by MurmurHash3 of a number, with seed 42.
     """
     if not 1 <= count <= LEAVES:

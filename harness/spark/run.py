@@ -42,12 +42,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class SparkRun:
-    """A run whose users' scores and lists are with Spark's workers.
-
-    Attributes
-    ----------
-    findings : Findings
-    """
+    """A run whose users' scores and lists are with Spark's workers."""
 
     findings: Findings
     _config: Config
@@ -57,22 +52,7 @@ class SparkRun:
     def write(
         self, folder: Path | str, tables: str | None = None, *, recommendations: bool = True
     ) -> None:
-        """Write the run folder whole, or nothing; its tables are written by the workers.
-
-        Parameters
-        ----------
-        tables : str, optional
-            Where per_user.parquet, users.parquet and recommendations.parquet are written instead,
-            such as ``hdfs://…/run-1``: a place that all workers reach, which is not there yet. By
-            default in `folder`, which they must all see.
-        recommendations : bool
-            Whether recommendations.parquet, which has the lists, is written.
-
-        Raises
-        ------
-        UsageError, DataError
-            `folder` exists and is no run folder, or is not seen by the workers.
-        """
+        """Write the run folder whole, or nothing, by the parameters of `run`."""
         folder, took = Path(folder), stopwatch()
         check_out(folder)
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
@@ -153,21 +133,9 @@ def evaluated(
     buckets: int | None = None,
     tables: str | None = None,
 ) -> Iterator[SparkRun]:
-    """Yield a config's models evaluated on Spark; scores and lists go afterwards.
+    """Yield a config's models evaluated on Spark, by the parameters of `run`.
 
-    Parameters
-    ----------
-    master, remote : str, optional
-        As `harness.spark.session.session` takes them.
-    buckets : int, optional
-        How many parts users are divided into, up to 4,096; by default as many as the log asks for.
-    tables : str, optional
-        Where they are to be written, if not into the run folder: what stands there is told first.
-
-    Raises
-    ------
-    HarnessError
-        Whatever `harness.run` raises, and what is wrong with Spark.
+    Scores and lists go afterwards. What stands where tables are to be written is told first.
     """
     _refuse_folds(config)
     layout, clock = config.layout(), Clock()
@@ -220,10 +188,17 @@ def run(
     Parameters
     ----------
     config : Config or path of a TOML file
-    folder, tables, recommendations
-        As `SparkRun.write` takes them.
-    master, remote, buckets
-        As `evaluated` takes them.
+    folder : path
+        The run folder; workers write its tables there, so they must all see it.
+    tables : str, optional
+        Where per_user.parquet, users.parquet and recommendations.parquet are written instead,
+        such as ``hdfs://…/run-1``: a place that all workers reach, which is not there yet.
+    master, remote : str, optional
+        As `harness.spark.session.session` takes them.
+    buckets : int, optional
+        How many parts users are divided into, up to 4,096; by default as many as the log asks for.
+    recommendations : bool
+        Whether recommendations.parquet, which has the lists, is written.
 
     Returns
     -------

@@ -156,10 +156,11 @@ def _opened(master: str | None, remote: str | None) -> SparkSession:
 
 def _wait_for_server(remote: str) -> None:
     """Raise UsageError where no Connect server answers."""
-    import grpc
     from pyspark.sql.connect.client import DefaultChannelBuilder
 
     channel = DefaultChannelBuilder(remote).toChannel()
+    import grpc  # behind PySpark, which says which packages are missing
+
     try:
         grpc.channel_ready_future(channel).result(timeout=_CONNECT_SECONDS)
     except grpc.FutureTimeoutError:
