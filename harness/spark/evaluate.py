@@ -11,14 +11,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import polars as pl
 
 from harness.core import errors
-from harness.core.arrays import Int64
+from harness.core.arrays import Floats, Int64
+from harness.core.column_names import has_role, order_of
 from harness.core.errors import DataError, UsageError
 from harness.core.exact_sum import exact_sum
 from harness.metrics import Metric, value_of
@@ -26,7 +26,7 @@ from harness.metrics.evaluate import metrics_of
 from harness.metrics.inputs import beyond
 from harness.metrics.inputs.cells import as_list, ids_of
 from harness.metrics.inputs.codes import Coder
-from harness.metrics.inputs.frame import as_polars
+from harness.metrics.inputs.frame import Table, accept, as_polars, two_columns
 from harness.metrics.inputs.read import (
     Seen,
     Texts,
@@ -38,21 +38,15 @@ from harness.metrics.inputs.read import (
     report_of,
 )
 from harness.spark import scoring
-from harness.spark.failures import own_version, spark_errors
-from harness.spark.scoring import Call, Items, read, written
-from harness.spark.session import require_pyspark
-from harness.spark.tables import (
-    Side,
-    local,
-    quoted,
-    refuse_kinds,
-    refuse_without_order,
-    side_of,
-)
+from harness.spark.remote import column as column_of
+from harness.spark.scoring import ATTRIBUTES, CANDIDATES, TRAIN, Call, Sent
+from harness.spark.session import installed_version, require_pyspark, spark_errors
+from harness.spark.transport import pack, unpack
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
 Counted = TypeVar("Counted", Seen, Texts)
 
@@ -130,150 +124,260 @@ def evaluate(
     listed = side_of(predictions, "predictions", orders, **names_of_lists(user, item))
     names = names_of_truth(user, item, truth_user, truth_item)
     true = side_of(truth, "truth", {"grade": grade}, **names)
-    refuse_without_order(listed, score)
+    _refuse_without_order(listed, score)
     shared = not (listed.table.wide or true.table.wide)
     with spark_errors():
         for name in ("user", "item"):
-            refuse_kinds(true, listed, name)
-        items = _items_of(train, candidates, attributes, asked, true, user, item)
-        sent = listed.sent(shared), true.sent(shared)
-        call = Call(own_version(), tuple(map(str, asked)), *sent, items)
+            _refuse_kinds(true, listed, name)
+        tables, train_users = dict[str, Any](), 0
+        if any(metric.definition.needs for metric in asked):
+            if train is not None:
+                events = side_of(train, "train", {}, user=user, item=item)
+                tables[TRAIN], train_users = _counted(events, true)
+            if candidates is not None:
+                tables[CANDIDATES] = _candidates(candidates)
+            if attributes is not None:
+                tables[ATTRIBUTES] = _attributes(attributes)
+        call = Call(
+            version=installed_version(),
+            metrics=tuple(map(str, asked)),
+            listed=listed.sent(shared),
+            true=true.sent(shared),
+            user=user,
+            item=item,
+            tables=pack(tables),
+            train_users=train_users,
+        )
         call.scored(listed.empty, true.empty)  # what is wrong whatever the rows is told at once
         both = listed.select(call.listed, True).unionByName(
             true.select(call.true, False), allowMissingColumns=True
         )
         both = both.repartition("user")
-        found = _found(both, call)
-        _check(found, listed, true, _CALLER)
+        summary = _summary(both, call)
+        _check(summary, listed, true, _CALLER)
         if not per_user:
-            return _means(found, call)
+            return _means(summary, call)
         return _of_users(both, call, true)
 
 
-def _items_of(
-    train: Any,
-    candidates: Any,
-    attributes: Any,
-    asked: Sequence[Metric],
-    true: Side,
-    user: str,
-    item: str,
-) -> Items:
-    """Return what the metrics that are asked for need to know of the items."""
-    if not any(metric.definition.needs for metric in asked):
-        return Items(user, item)
-    counted: tuple[bytes | None, int] = (None, 0)
-    if train is not None:
-        counted = _counted(side_of(train, "train", {}, user=user, item=item), true)
-    chosen = None if candidates is None else _candidates(candidates)
-    table = None if attributes is None else written(_attributes(attributes))
-    return Items(user, item, *counted, chosen, table)
+@dataclass(frozen=True)
+class Side:
+    """Lists or truth: the DataFrame, and what its columns are for: a table without rows."""
+
+    frame: DataFrame
+    table: Table
+
+    @property
+    def empty(self) -> pl.DataFrame:
+        """A frame of its columns, without rows."""
+        frame: Any = self.table.frame
+        return pl.DataFrame(frame)
+
+    def kind(self, name: str) -> str:
+        """Return what the ids of a column are, in words; raise DataError over any other."""
+        column = self.table.names[name]
+        dtype: Any = self.empty.schema[column]
+        dtype = getattr(dtype, "inner", dtype)
+        if dtype == pl.String:
+            return "text"
+        if dtype.is_integer():
+            return "whole numbers"
+        raise DataError(
+            f"{self.table.where(name)} holds {self.frame.schema[column].dataType.simpleString()} "
+            'values; ids are text or whole numbers (.cast("string") or .cast("bigint") makes them)'
+        )
+
+    def type(self, name: str) -> str:
+        """Return the type that ids of a column are sent as: whole numbers of any width alike."""
+        kind = "string" if self.kind(name) == "text" else "bigint"
+        return f"array<{kind}>" if name == "item" and self.table.wide else kind
+
+    def sent(self, shared: bool) -> Sent:
+        """Return what workers get; where both sides are long they share the column of items."""
+        names, role = self.table.names, self.table.role
+        columns = {names["user"]: "user", names["item"]: "item" if shared else f"{role} item"}
+        if "number" in names:
+            columns[names["number"]] = f"{role} number"
+        elif role == "truth" and not self.table.wide:
+            for name, dtype in self.empty.schema.items():
+                is_number = dtype.is_numeric() or dtype == pl.Boolean
+                if name not in columns and has_role(name, ("grade",)) and is_number:
+                    columns[name] = f"{role} {name}"
+        return Sent(role=role, names=names, meaning=self.table.meaning, columns=columns)
+
+    def select(self, sent: Sent, listed: bool) -> DataFrame:
+        """Return the columns that are sent."""
+        from pyspark.sql import functions
+
+        types = {self.table.names[name]: self.type(name) for name in ("user", "item")}
+        columns = [functions.lit(listed).alias("listed")]
+        for name, wire in sent.columns.items():
+            cells = column_of(name)
+            columns.append((cells.cast(types[name]) if name in types else cells).alias(wire))
+        return self.frame.select(columns)
+
+    def cells(self, name: str) -> Any:
+        """Return the ids of a column as a column of Spark's, items of lists one a row."""
+        from pyspark.sql import functions
+
+        cells = column_of(self.table.names[name])
+        return functions.explode(cells) if self.table.wide and name == "item" else cells
 
 
-def _counted(train: Side, true: Side) -> tuple[bytes, int]:
+def side_of(frame: DataFrame, role: str, numbers: Mapping[str, str | None], **names: Any) -> Side:
+    """Return a DataFrame with what its columns are for, by the names that `accept` takes."""
+    from pyspark.sql import DataFrame
+
+    if not isinstance(frame, DataFrame):
+        raise UsageError(
+            f"{role}: found {type(frame).__module__.partition('.')[0]} {type(frame).__name__}; "
+            "give a Spark DataFrame, or call harness.evaluate, which takes other forms"
+        )
+    with spark_errors():
+        columns = frame.schema.fields
+    if len({column.name for column in columns}) < len(columns):
+        raise two_columns(frame, role)
+    empty = pl.DataFrame(schema={column.name: _dtype(column.dataType) for column in columns})
+    return Side(frame, accept(empty, role, numbers=numbers, **names))
+
+
+def _dtype(type_: DataType) -> pl.DataType:
+    """Return what stands for a type of Spark, as far as ids and numbers go."""
+    name = type_.typeName()
+    if name == "array":
+        return pl.List(_dtype(type_.elementType))  # type: ignore[attr-defined,unused-ignore]
+    return _DTYPES.get(name, pl.Binary())
+
+
+_DTYPES: Mapping[str, pl.DataType] = {
+    **dict.fromkeys(("string", "varchar", "char"), pl.String()),
+    **dict.fromkeys(("byte", "short", "integer", "long"), pl.Int64()),
+    **dict.fromkeys(("float", "double", "decimal"), pl.Float64()),
+    "boolean": pl.Boolean(),
+}
+
+
+def _refuse_without_order(listed: Side, score: str | Literal[False] | None) -> None:
+    """Raise UsageError where nothing orders the rows of long predictions."""
+    table = listed.table
+    if score is not False and (table.wide or "number" in table.names):
+        return
+    ids = table.names["user"], table.names["item"]
+    orders = [f'{order_of(n)}="{n}"' for n in listed.empty.columns if n not in ids and order_of(n)]
+    named = orders or ['rank="…" (1 first)', 'score="…" (highest first)']
+    raise UsageError(
+        "predictions: Spark keeps no order of rows; name the column that orders those of a user: "
+        f"{' or '.join(named)}; or give one row a user, with an array of items"
+    )
+
+
+def _refuse_kinds(true: Side, other: Side, name: str) -> None:
+    """Raise DataError where two sides have ids of different kinds."""
+    kinds = true.kind(name), other.kind(name)
+    if kinds[0] != kinds[1]:
+        raise DataError(
+            f"{other.table.where(name)} holds {kinds[1]}, {true.table.where(name)} holds "
+            f'{kinds[0]}: no id would match; make both text (.cast("string")) or both whole numbers'
+        )
+
+
+def _local(frame: DataFrame) -> pl.DataFrame:
+    """Return the rows of a small DataFrame."""
+    return pl.DataFrame(pl.from_arrow(frame.toArrow()))
+
+
+def _counted(train: Side, true: Side) -> tuple[pl.DataFrame, int]:
     """Return the training events and the users of each item, and how many users there are."""
     from pyspark.sql import functions
 
-    refuse_kinds(true, train, "item")
+    _refuse_kinds(true, train, "item")
     train.kind("user")
-    user, item = (quoted(train.table.names[name]) for name in ("user", "item"))
-    cells = functions.explode(functions.col(item)) if train.table.wide else functions.col(item)
-    events = train.frame.select(functions.col(user).alias("user"), cells.alias("item"))
-    sums = (
-        functions.count(functions.lit(1)),
-        functions.countDistinct("user"),
-        functions.count_if(functions.col("user").isNull()),
+    events = train.frame.select(
+        train.cells("user").alias("user"), train.cells("item").alias("item")
     )
-    named = [s.alias(name) for s, name in zip(sums, ("count", "users", "missing"), strict=True)]
-    counts = local(events.groupBy("item").agg(*named))
-    for name, missing in (
-        ("user", counts["missing"].sum()),
-        ("item", counts["item"].null_count()),
-    ):
-        if missing:
+    counts = _local(
+        events.groupBy("item").agg(
+            functions.count(functions.lit(1)).alias("count"),
+            functions.countDistinct("user").alias("users"),
+            functions.count_if(functions.col("user").isNull()).alias("missing"),
+        )
+    )
+    missing = {"user": counts["missing"].sum(), "item": counts["item"].null_count()}
+    for name, rows in missing.items():
+        if rows:
             raise DataError(
                 f"{train.table.where(name)}: an id is missing; drop such rows, or give them an id"
             )
     users = events.select("user").distinct().count()
-    return written(counts.select("item", "count", "users").sort("item")), users
+    return counts.select("item", "count", "users").sort("item"), users
 
 
-def _candidates(given: Any) -> bytes:
-    cells = None if isinstance(given, (Mapping, str, bytes)) else as_list(given)
+def _candidates(candidates: Any) -> pl.Series:
+    cells = None if isinstance(candidates, (Mapping, str, bytes)) else as_list(candidates)
     if not isinstance(cells, list):
-        raise UsageError(f"candidates: found {type(given).__name__}; give a list of item ids")
-    ids = ids_of(cells, "candidates").alias("item")
-    return written(ids.to_frame().cast({pl.Int128: pl.Int64}))
+        raise UsageError(f"candidates: found {type(candidates).__name__}; give a list of item ids")
+    ids = ids_of(cells, "candidates")
+    return ids.cast(pl.Int64) if ids.dtype == pl.Int128 else ids
 
 
-def _attributes(given: Any) -> pl.DataFrame:
+def _attributes(attributes: Any) -> pl.DataFrame:
     from pyspark.sql import DataFrame
 
-    return local(given) if isinstance(given, DataFrame) else as_polars(given, "attributes")
+    if isinstance(attributes, DataFrame):
+        return _local(attributes)
+    return as_polars(attributes, "attributes")
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """What all partitions tell, added up.
-
-    Attributes
-    ----------
-    texts : of the lists and of the truth
-    sums : list of lists of float
-        The numbers whose exact sum is that of all users' values, a metric of users each.
-    counts : list of int64 arrays
-        Of metrics of all lists, which need no candidates.
-    listed : polars.DataFrame
-        Columns item (as text), at (the place of a cut-off in `Call.cuts`) and listed.
-    """
+class _Summary:
+    """What `Scored.summary` and `Scored.listed` of all partitions tell, added up."""
 
     seen: Seen
     texts: tuple[Texts | None, Texts | None]
     order: str
-    sums: Sequence[Sequence[float]]
+    sums: Sequence[Floats]
     counts: Sequence[Int64]
     strangers: beyond.Strangers
     listed: pl.DataFrame
 
 
-def _found(both: DataFrame, call: Call) -> _Found:
-    """Return what the partitions tell."""
-    told, listed = _summaries(both, call)
-    refused = sorted(part["error"] for part in told if "error" in part)
+def _summary(both: DataFrame, call: Call) -> _Summary:
+    """Return what the partitions tell, added up; raise what the first of them refuses."""
+    from pyspark.sql import functions
+
+    partitions = both.mapInArrow(partial(scoring.summary, call), scoring.SUMMARY)
+    if call.cuts:
+        partitions = partitions.groupBy("item", "cut").agg(
+            functions.sum("listed").alias("listed"),
+            functions.collect_list("summary").alias("summary"),
+        )
+    rows = _local(partitions)
+    of_partitions = rows.filter(pl.col("item").is_null())["summary"]
+    texts = of_partitions.explode() if call.cuts else of_partitions
+    parts = [json.loads(text) for text in texts]
+    refused = sorted(part["error"] for part in parts if "error" in part)
     if refused:
         kind, text = refused[0]
         raise getattr(errors, kind)(text)
-    if not told:
+    if not parts:
         raise DataError("truth: there are no rows, so there is nobody to evaluate")
-    one, other = (
-        _added([Texts(**part["texts"][side]) for part in told if part["texts"][side]])
+    listed, true = (
+        _added([Texts(**part["texts"][side]) for part in parts if part["texts"][side]])
         for side in (0, 1)
     )
-    seen = _added([Seen(**part["seen"]) for part in told])
+    seen = _added([Seen(**part["seen"]) for part in parts])
     assert seen is not None  # noqa: S101
-    return _Found(
-        seen,
-        (one, other),
-        told[0]["order"],
-        [list(chain(*of)) for of in zip(*(part["sums"] for part in told), strict=True)],
-        [np.sum(of, axis=0) for of in zip(*(part["counts"] for part in told), strict=True)],
-        _strangers([part["strangers"] for part in told]),
-        listed,
+    sums = zip(*(part["sums"] for part in parts), strict=True)
+    counts = zip(*(part["counts"] for part in parts), strict=True)
+    return _Summary(
+        seen=seen,
+        texts=(listed, true),
+        order=parts[0]["order"],
+        sums=[np.concatenate(partials) for partials in sums],
+        counts=[np.sum(arrays, axis=0) for arrays in counts],
+        strangers=_strangers([part["strangers"] for part in parts]),
+        listed=rows.drop_nulls("item"),
     )
-
-
-def _summaries(both: DataFrame, call: Call) -> tuple[list[dict[str, Any]], pl.DataFrame]:
-    """Return what each partition tells, and how often each item is listed."""
-    from pyspark.sql import functions
-
-    parts = both.mapInArrow(partial(scoring.summary, call), scoring.SUMMARY)
-    if not call.cuts:
-        rows = local(parts)
-        return [json.loads(text) for text in rows["told"]], rows
-    sums = functions.sum("listed").alias("listed"), functions.collect_list("told").alias("told")
-    rows = local(parts.groupBy("item", "at").agg(*sums))
-    of_parts, of_items = rows.filter(pl.col("item").is_null()), rows.drop_nulls("item")
-    return [json.loads(text) for text in of_parts["told"].explode()], of_items
 
 
 def _added(parts: Sequence[Counted]) -> Counted | None:
@@ -281,77 +385,81 @@ def _added(parts: Sequence[Counted]) -> Counted | None:
     return reduce(_sum, parts) if parts else None
 
 
-def _sum(one: Counted, other: Counted) -> Counted:
+def _sum(first: Counted, second: Counted) -> Counted:
     def both(a: Any, b: Any) -> Any:
         if isinstance(a, bool):
             return a or b
         if isinstance(a, int):
             return a + b
         if isinstance(a, dict):
-            return {key: min(of[key] for of in (a, b) if key in of) for key in {**a, **b}}
+            return {key: min(side[key] for side in (a, b) if key in side) for key in {**a, **b}}
         return min((text for text in (a, b) if text is not None), default=None)
 
-    names = [field.name for field in fields(one)]
-    return replace(one, **{name: both(getattr(one, name), getattr(other, name)) for name in names})
+    names = [field.name for field in fields(first)]
+    sums = {name: both(getattr(first, name), getattr(second, name)) for name in names}
+    return replace(first, **sums)
 
 
 def _strangers(parts: Sequence[beyond.Strangers]) -> beyond.Strangers:
     """Return which tables of items have none that any partition knows."""
-    of = {role: [part[role] for part in parts if role in part] for part in parts for role in part}
+    pairs: dict[str, list[Any]] = {}
+    for part in parts:
+        for role, pair in part.items():
+            pairs.setdefault(role, []).append(pair)
     return {
-        role: None if None in found else min(map(tuple, filter(None, found)))
-        for role, found in of.items()
+        role: None if None in met else min(map(tuple, filter(None, met)))
+        for role, met in pairs.items()
     }
 
 
-def _check(found: _Found, listed: Side, true: Side, caller: int) -> None:
+def _check(summary: _Summary, listed: Side, true: Side, caller: int) -> None:
     """Refuse, or warn of, what is wrong with all rows together, as `harness.evaluate` does."""
-    seen = found.seen
+    seen = summary.seen
     refuse_strangers("predictions", seen)
-    for side, texts in zip((listed, true), found.texts, strict=True):
+    for side, texts in zip((listed, true), summary.texts, strict=True):
         refuse_written_lists(side.table.role, texts)
     if not seen.known_items and "strange item" in seen.examples:
         # A partition sees only its own true items: is anyone's listed for anybody?
-        common = listed.ids("item").join(true.ids("item"), "id", "left_semi")
-        seen = replace(seen, known_items=not common.isEmpty())
-    of_items = [
-        beyond.of_strangers(role, *ids) for role, ids in found.strangers.items() if ids is not None
+        ids = [side.frame.select(side.cells("item").alias("id")) for side in (listed, true)]
+        seen = replace(seen, known_items=not ids[0].join(ids[1], "id", "left_semi").isEmpty())
+    unknown = [
+        beyond.of_strangers(role, here=pair[0], there=pair[1])
+        for role, pair in summary.strangers.items()
+        if pair is not None
     ]
-    for text in (*remarks(seen), *of_items):
+    for text in (*remarks(seen), *unknown):
         warnings.warn(text, stacklevel=caller)
 
 
-def _means(found: _Found, call: Call) -> pd.Series:
+def _means(summary: _Summary, call: Call) -> pd.Series:
     import pandas as pd
 
-    asked, users = call.asked, found.seen.users
-    sums, counts = iter(found.sums), iter(found.counts)
+    sums, counts = iter(summary.sums), iter(summary.counts)
     means: dict[str, float] = {}
-    report = report_of(found.seen, found.order)
-    for metric in asked:
+    report = report_of(summary.seen, summary.order)
+    for metric in call.asked:
         if metric.definition.of == "user":
-            means[str(metric)] = exact_sum(np.array(next(sums))) / users
+            means[str(metric)] = exact_sum(next(sums)) / summary.seen.users
         elif metric.definition.needs:
-            listings, _ = _of_candidates(found, call, call.cuts.index(metric.k))
+            listings, _ = _of_candidates(summary, call, call.cuts.index(metric.k))
             means[str(metric)] = value_of(metric, listings)
         else:
             means[str(metric)] = value_of(metric, next(counts))
     if call.cuts:
-        report["items_no_candidates"] = _of_candidates(found, call, len(call.cuts) - 1)[1]
+        report["items_no_candidates"] = _of_candidates(summary, call, len(call.cuts) - 1)[1]
     result = pd.Series(means)
     result.attrs.update(report)
     return result
 
 
-def _of_candidates(found: _Found, call: Call, at: int) -> tuple[Int64, int]:
+def _of_candidates(summary: _Summary, call: Call, cut: int) -> tuple[Int64, int]:
     """Return each candidate's listings at a cut-off, and how many listed items are none."""
-    given = call.items.candidates or call.items.train
-    assert given is not None  # noqa: S101
-    candidates = read(given)["item"]
+    tables = unpack(call.tables)
+    candidates = tables[CANDIDATES] if CANDIDATES in tables else tables[TRAIN]["item"]
     coder = Coder()
     coder.codes(candidates, "candidates")
     listings = np.zeros(len(coder), np.int64)
-    rows = found.listed.filter(pl.col("at") == at)
+    rows = summary.listed.filter(pl.col("cut") == cut)
     codes = coder.codes(rows["item"].cast(candidates.dtype), "predictions")
     inside = codes < len(listings)
     listings[codes[inside]] = rows["listed"].to_numpy()[inside]
@@ -360,12 +468,10 @@ def _of_candidates(found: _Found, call: Call, at: int) -> tuple[Int64, int]:
 
 def _of_users(both: DataFrame, call: Call, true: Side) -> DataFrame:
     """Return every user's values, which workers work out when they are read."""
-    from pyspark.sql import functions
-
-    names = [f"m{at}" for at in range(len(call.asked))]
+    names = [f"m{number}" for number in range(len(call.asked))]
     schema = ", ".join([f"user {true.type('user')}", *(f"{name} double" for name in names)])
-    found = both.mapInArrow(partial(scoring.values, call), schema)
-    column = true.table.names["user"]
-    users = functions.col("user").cast(true.frame.schema[column].dataType).alias(column)
-    values = (functions.col(n).alias(str(m)) for n, m in zip(names, call.asked, strict=True))
-    return found.select(users, *values)
+    values = both.mapInArrow(partial(scoring.values, call), schema)
+    user = true.table.names["user"]
+    users = column_of("user").cast(true.frame.schema[user].dataType).alias(user)
+    metrics = zip(names, call.asked, strict=True)
+    return values.select(users, *(column_of(n).alias(str(metric)) for n, metric in metrics))

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harness.core.errors import DataError, UsageError, suggest
-from harness.data import times, watched
+from harness.data import attributes, times, watched
 from harness.data.conditions import Condition
 from harness.data.json_source import SUFFIXES
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Table
 from harness.data.source import FieldRule, id_rule, nulled, time_rule
 from harness.data.typed import bad_value
-from harness.spark.tables import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
 _CHARSETS = {"utf-8": "UTF-8", "latin-1": "ISO-8859-1", "cp1252": "windows-1252"}
 """What Java calls each encoding."""
-_PACKED = (".gz", ".bz2", ".zst")
+_COMPRESSED = (".gz", ".bz2", ".zst")
 
 
 def frame(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFrame:
@@ -33,20 +32,21 @@ def frame(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFram
     DataError
         It does not have one of them.
     """
-    found = whole(spark, table)
+    every = whole(spark, table)
     for name in columns:
-        if name not in found.columns:
+        if name not in every.columns:
             raise DataError(
-                f'{table.remote}: no column "{name}"; it has: {", ".join(found.columns)}\n'
-                f"{suggest(name, found.columns)}"
+                f'{table.remote}: no column "{name}"; it has: {", ".join(every.columns)}\n'
+                f"{suggest(name, every.columns)}"
             )
-    return found.select([_column(name) for name in columns])
+    return every.select([column(name) for name in columns])
 
 
-def _column(name: str) -> Column:
+def column(name: str) -> Column:
+    """Return a column by its name, whatever letters it has."""
     from pyspark.sql import functions
 
-    return functions.col(quoted(name))
+    return functions.col(f"`{name.replace('`', '``')}`")
 
 
 def whole(spark: SparkSession, table: Table) -> DataFrame:
@@ -60,7 +60,7 @@ def whole(spark: SparkSession, table: Table) -> DataFrame:
         )
     if name.startswith(CATALOG):
         return spark.table(name.removeprefix(CATALOG))
-    for end in _PACKED:
+    for end in _COMPRESSED:
         plain = plain.removesuffix(end)
     return _text(spark, table) if plain.endswith(_TEXT) else spark.read.parquet(name)
 
@@ -73,14 +73,14 @@ def _text(spark: SparkSession, table: Table) -> DataFrame:
                 f"{table.remote}: Spark reads text without {table.named(key)}; leave it out, or "
                 "copy the file to where every worker sees it"
             )
-    quoted_ = table.quote and len(table.separator.encode()) == 1
+    quotes = table.quote and len(table.separator.encode()) == 1
     reader = spark.read.options(
         header=table.header is None,
         sep=table.separator,
         encoding=_CHARSETS[table.encoding],
-        quote='"' if quoted_ else "",
+        quote='"' if quotes else "",
         escape='"',
-        multiLine=quoted_,  # a line may end within quotes
+        multiLine=quotes,  # a line may end within quotes
         mode="FAILFAST",
         columnPruning=False,  # else a line with too few fields is not seen
         enforceSchema=False,
@@ -91,50 +91,55 @@ def _text(spark: SparkSession, table: Table) -> DataFrame:
     return reader.csv(table.remote)
 
 
-def events(spark: SparkSession, table: EventTable) -> DataFrame:
-    """Return the columns of a log that are read."""
-    return frame(spark, table.table, table.columns)
-
-
 def watching(spark: SparkSession, table: EventTable) -> EventTable:
     """Return a table of events with the columns that are watched, where Spark reads it."""
     if not table.table.remote:
         return table
-    found = whole(spark, table.table)
+    every = whole(spark, table.table)
 
     def first(name: str, rows: int) -> pl.Series:
-        text = _column(name).cast("string")
-        return pl.Series([row[0] for row in found.select(text).head(rows)], dtype=pl.String)
+        texts = every.select(column(name).cast("string")).head(rows)
+        return pl.Series([row[0] for row in texts], dtype=pl.String)
 
-    return watched.watching(table, found.columns, first)
+    return watched.watching(table, every.columns, first)
 
 
-def pattern(found: DataFrame, column: str | None, time_format: str) -> str | None:
+def pattern(table: DataFrame, name: str | None, time_format: str) -> str | None:
     """Return how the times of a column are written, by the first; see `Source.pattern`."""
-    if column is None or time_format in times.EPOCH_UNITS_US:
+    if name is None or time_format in times.EPOCH_UNITS_US:
         return None
-    if dict(found.dtypes)[column] != "string":
+    if dict(table.dtypes)[name] != "string":
         return times.DATE
-    text = _column(column)
-    rows = found.select(text).where(text.isNotNull() & (text != "")).head(times.FIRST)
+    text = column(name)
+    rows = table.select(text).where(text.isNotNull() & (text != "")).head(times.FIRST)
     return times.pattern_of_first(time_format, (row[0] for row in rows))
 
 
 def texts(spark: SparkSession, table: AttributeTable) -> DataFrame:
     """Return an attribute table, all columns as text, ids first."""
-    names = whole(spark, table.table).columns
-    wanted = [table.id, *([] if table.since is None else [table.since]), *names]
-    found = frame(spark, table.table, list(dict.fromkeys(wanted)))
-    return found.select([_column(name).cast("string").alias(name) for name in found.columns])
+    first = [table.id, *([] if table.since is None else [table.since])]
+    names = list(dict.fromkeys([*first, *whole(spark, table.table).columns]))
+    every = frame(spark, table.table, names)
+    return every.select([column(name).cast("string").alias(name) for name in names])
+
+
+def items(spark: SparkSession, table: AttributeTable) -> pl.DataFrame | None:
+    """Return an items' table that Spark alone can read; None: others are read when needed."""
+    if not table.table.remote:
+        return None
+    every = texts(spark, table)
+    wanted = rules(table, pattern(every, table.since, table.time_format))
+    rows = checked(table.table.name, pl.DataFrame(pl.from_arrow(every.toArrow())), wanted)
+    attributes.refuse_repeated(table, rows[table.id])
+    return rows
 
 
 def rules(table: AttributeTable, pattern: str | None) -> list[FieldRule]:
     """Return what the columns of an attribute table must hold."""
-    since = table.since
-    own = [id_rule(table.id)]
-    if since is not None:
-        own.append(time_rule(since, table.time_format, pattern, required=False))
-    return own
+    wanted = [id_rule(table.id)]
+    if table.since is not None:
+        wanted.append(time_rule(table.since, table.time_format, pattern, required=False))
+    return wanted
 
 
 def refuse_bad(
@@ -148,13 +153,13 @@ def refuse_bad(
     Rows that do not hold it may hold anything.
     """
     for rule in wanted:
-        found = bad_value(rows, rule, where)
-        if found is not None:
-            raise DataError(f"{name}{rule.fault(found[1])}")
+        bad = bad_value(rows, rule, where)
+        if bad is not None:
+            raise DataError(f"{name}{rule.fault(bad[1])}")
 
 
 def checked(name: str, rows: pl.DataFrame, wanted: Sequence[FieldRule]) -> pl.DataFrame:
     """Return the rows of an attribute table, null where nothing stands."""
-    found = rows.with_columns(nulled(rows[column]) for column in rows.columns)
-    refuse_bad(name, found, wanted)
-    return found
+    rows = rows.with_columns(nulled(rows[name]) for name in rows.columns)
+    refuse_bad(name, rows, wanted)
+    return rows

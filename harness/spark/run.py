@@ -25,10 +25,8 @@ from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
 from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES, USERS, check_out
 from harness.results.run import Run
-from harness.spark.buckets import prepared
-from harness.spark.failures import is_not_there, spark_errors
-from harness.spark.parts import Parts
-from harness.spark.session import session
+from harness.spark.population import PartTable, SparkParts, in_buckets
+from harness.spark.session import session, spark_errors
 from harness.stats.slices import USER
 
 if TYPE_CHECKING:
@@ -49,80 +47,69 @@ class SparkRun:
 
     run: Run
     _config: Config
-    _parts: Parts[EvaluatedPart]
+    _parts: SparkParts[EvaluatedPart]
     _candidate_ids: pl.Series
 
     def write(
         self, folder: Path | str, tables: str | None = None, *, recommendations: bool = True
     ) -> None:
-        """Write the run folder whole, or nothing; its tables are written by the workers.
-
-        Parameters
-        ----------
-        tables : str, optional
-            Where per_user.parquet, users.parquet and recommendations.parquet are written instead,
-            such as ``hdfs://…/run-1``: a place that all workers reach, which is not there yet. By
-            default in `folder`, which they must all see.
-        recommendations : bool
-            Whether recommendations.parquet, which has the lists, is written.
-
-        Raises
-        ------
-        UsageError, DataError
-            `folder` exists and is no run folder, or is not seen by the workers.
-        """
+        """Write the run folder whole, or nothing, by the parameters of `run`."""
         folder, took = Path(folder), stopwatch()
         check_out(folder)
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
+            place = tables or target.absolute().as_uri()
             with spark_errors():
-                self._write_tables(tables or target.absolute().as_uri(), recommendations)
+                self._parts.write(place.rstrip("/"), self._tables(recommendations))
             if tables is None:
                 self._refuse_elsewhere(target)
             self.run.write_records(target, tables)
         _log.info("wrote the run folder, %s", took())
 
-    def _write_tables(self, place: str, recommendations: bool) -> None:
-        metrics, left = asked(self._config), {model.name for model in self.run.models}
-        models = [model.name for model in self._config.models if model.name in left]
-        names = [str(metric) for metric in metrics if metric.definition.of == "user"]
-        text, whole, place = "string", "int", place.rstrip("/")
-        by_user = {USER: text, "model": text, "repeat": whole}
-        scores = by_user | dict.fromkeys(names, "double")
-        self._parts.write(f"{place}/{PER_USER}", scores, partial(scored, models))
-        known = dict.fromkeys(OWN, "bigint") | dict.fromkeys(self._config.compare.slices, text)
-        self._parts.write(f"{place}/{USERS}", {USER: text} | known, _users)
+    def _tables(self, recommendations: bool) -> dict[str, PartTable]:
+        metrics = [metric for metric in asked(self._config) if metric.definition.of == "user"]
+        scored_models = {model.name for model in self.run.models}
+        models = [m.name for m in self._config.models if m.name in scored_models]
+        by_user = {USER: "string", "model": "string", "repeat": "int"}
+        scores = by_user | {str(metric): "double" for metric in metrics}
+        slices = dict.fromkeys(self._config.compare.slices, "string")
+        known = {USER: "string"} | dict.fromkeys(OWN, "bigint") | slices
+        tables = {
+            PER_USER: PartTable(scores, partial(scored, models)),
+            USERS: PartTable(known, _users),
+        }
         if recommendations:
             lists = partial(listed, models, self._candidate_ids)
-            columns = by_user | {"items": f"array<{text}>"}
-            self._parts.write(f"{place}/{RECOMMENDATIONS}", columns, lists)
+            tables[RECOMMENDATIONS] = PartTable(by_user | {"items": "array<string>"}, lists)
+        return tables
 
     def _refuse_elsewhere(self, folder: Path) -> None:
         """Raise DataError where workers wrote to disks of their own."""
         files = sorted((folder / USERS).glob("*.parquet"))
-        found = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in files)
+        there = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in files)
         users = self.run.evaluation.users
-        if found != users:
+        if there != users:
             raise DataError(
-                f"{folder}: of {users:,} users {found:,} are there, as workers have disks of their "
+                f"{folder}: of {users:,} users {there:,} are there, as workers have disks of their "
                 "own: name a place that all of them reach with --tables, such as hdfs://…/run-1"
             )
 
 
+def _users(part: EvaluatedPart) -> pl.DataFrame:
+    return part.profile
+
+
 def _refuse_taken(spark: SparkSession, tables: str) -> None:
     """Raise UsageError where a table of a run is at a place already."""
+    from pyspark.errors import AnalysisException
+
     for name in TABLES:
-        path = f"{tables.rstrip('/')}/{name}"
         try:
-            spark.read.parquet(path)
-        except Exception as error:
-            if is_not_there(error):
+            spark.read.parquet(f"{tables.rstrip('/')}/{name}")
+        except AnalysisException as error:
+            if error.getCondition() == "PATH_NOT_FOUND":
                 continue
             raise
         raise UsageError(f"--tables {tables}: {name} is there already; name a place that is free")
-
-
-def _users(part: EvaluatedPart) -> pl.DataFrame:
-    return part.profile
 
 
 @contextmanager
@@ -130,13 +117,13 @@ def _travelling() -> Iterator[None]:
     """Let classes and functions of files beside configs, as far as loaded, travel to workers."""
     from pyspark import cloudpickle
 
-    own = [module for name, module in sys.modules.items() if name.startswith(BESIDE)]
-    for module in own:
+    modules = [module for name, module in sys.modules.items() if name.startswith(BESIDE)]
+    for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
         yield
     finally:
-        for module in own:
+        for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
 
 
@@ -150,23 +137,9 @@ def evaluated(
     *,
     fail_fast: bool = False,
 ) -> Iterator[SparkRun]:
-    """Yield a config's models evaluated on Spark; scores and lists go afterwards.
+    """Yield a config's models evaluated on Spark, by the parameters of `run`.
 
-    Parameters
-    ----------
-    master, remote : str, optional
-        As `harness.spark.session.session` takes them.
-    buckets : int, optional
-        How many parts users are divided into, up to 4,096; by default as many as the log asks for.
-    tables : str, optional
-        Where they are to be written, if not into the run folder: what stands there is told first.
-    fail_fast : bool
-        As `run` takes it.
-
-    Raises
-    ------
-    HarnessError
-        Whatever `harness.run` raises, and what is wrong with Spark.
+    Scores and lists go afterwards. What stands where tables are to be written is told first.
     """
     _refuse_folds(config)
     layout, clock = config.layout(), Clock()
@@ -178,13 +151,13 @@ def evaluated(
         if tables is not None:
             _refuse_taken(spark, tables)
         with clock.step("read"):
-            found = stack.enter_context(prepared(spark, layout, buckets))
+            log = stack.enter_context(in_buckets(spark, layout, buckets))
         _log.info("read the events, %.1f s", clock.seconds["read"])
         Factories(config)  # imports files of the config's own, and asked those of metrics:
         asked(config)  # they are known by their names from here on
         with _travelling():
-            run = InParts(config, found.parts, found.empty(), clock, fail_fast=fail_fast)
-            assert isinstance(run.evaluated, Parts)  # noqa: S101
+            run = InParts(config, log.parts, log.shared, clock, fail_fast=fail_fast)
+            assert isinstance(run.evaluated, SparkParts)  # noqa: S101
             stack.callback(run.evaluated.release)
             yield SparkRun(run.run, config, run.evaluated, run.candidate_ids)
 
@@ -193,13 +166,13 @@ def _refuse_folds(config: Config) -> None:
     """Raise UsageError where there are several evaluation sets."""
     if config.n_folds == 1:
         return
-    asked, one = f"asks for {config.n_folds} folds", "set folds = 1, which is the last"
+    folds, cure = f"asks for {config.n_folds} folds", "set folds = 1, which is the last"
     if isinstance(config.split, GivenSplit):
-        asked = f"valid names {config.n_folds} files, one a fold"
-        one = "name one file there, and one in [data] events"
+        folds = f"valid names {config.n_folds} files, one a fold"
+        cure = "name one file there, and one in [data] events"
     local = not any(table.remote for table in config.layout().tables)
     raise UsageError(
-        f"{config.file}: [split] {asked}, and --engine spark evaluates one evaluation set: {one}"
+        f"{config.file}: [split] {folds}, and --engine spark evaluates one evaluation set: {cure}"
         + ("; or run without it, where --memory says how much may be used" if local else "")
     )
 
@@ -220,10 +193,17 @@ def run(
     Parameters
     ----------
     config : Config or path of a TOML file
-    folder, tables, recommendations
-        As `SparkRun.write` takes them.
-    master, remote, buckets
-        As `evaluated` takes them.
+    folder : path
+        The run folder; workers write its tables there, so they must all see it.
+    tables : str, optional
+        Where per_user.parquet, users.parquet and recommendations.parquet are written instead,
+        such as ``hdfs://…/run-1``: a place that all workers reach, which is not there yet.
+    master, remote : str, optional
+        As `harness.spark.session.session` takes them.
+    buckets : int, optional
+        How many parts users are divided into, up to 4,096; by default as many as the log asks for.
+    recommendations : bool
+        Whether recommendations.parquet, which has the lists, is written.
     fail_fast : bool
         Raise what the first model raises that fails, as `harness.run` does.
 
@@ -238,6 +218,13 @@ def run(
         Whatever `harness.run` raises, and what is wrong with Spark.
     """
     settings = config if isinstance(config, Config) else read(as_path(config, "a config"))
-    with evaluated(settings, master, remote, buckets, tables, fail_fast=fail_fast) as found:
-        found.write(folder, tables, recommendations=recommendations)
-        return found.run
+    with evaluated(
+        settings,
+        master=master,
+        remote=remote,
+        buckets=buckets,
+        tables=tables,
+        fail_fast=fail_fast,
+    ) as spark_run:
+        spark_run.write(folder, tables, recommendations=recommendations)
+        return spark_run.run

@@ -21,9 +21,8 @@ from harness.data import bucketing, buckets
 from harness.data.dataset import Dataset, Events
 from harness.data.layout import Layout
 from harness.spark import reading
-from harness.spark.buckets import prepared
-from harness.spark.packing import unpacked
-from harness.spark.parts import contents
+from harness.spark.population import in_buckets
+from harness.spark.transport import contents
 from spark.conftest import SENT
 
 pytestmark = SENT
@@ -60,16 +59,16 @@ def all_same(found: Dataset, expected: Dataset) -> None:
 def datasets(found: Any) -> list[Dataset]:
     """Return the data set of each bucket, opened here as workers do."""
     read = contents(found.parts.frame.toArrow().to_batches())
-    opened = {part: found.parts.opened(part, unpacked(content)) for part, content, _ in read}
+    opened = {part: found.parts.opened(part, content) for part, content in read}
     return [opened[part] for part in sorted(opened)]
 
 
 def compare(spark: Any, layout: Layout, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bucketing, "bucket_count", lambda events: count)
-    with buckets.prepared(layout, kept=False) as local, prepared(spark, layout) as found:
+    with buckets.prepared(layout, kept=False) as local, in_buckets(spark, layout) as found:
         assert [*found.known.events] == [*local.known.events]
         assert [*found.known.users] == [*local.known.users]
-        all_same(found.empty(), local.empty())
+        all_same(found.shared, local.empty())
         for one, other in zip(datasets(found), local.datasets(), strict=True):
             all_same(one, other)
 
@@ -119,7 +118,7 @@ def test_parquet_in_any_order_of_rows_and_ranges(
     with buckets.prepared(layout, kept=False) as local:
         expected = list(local.datasets())
     frame.sample(fraction=1, shuffle=True, seed=2).write_parquet(tmp_path / "log.parquet")
-    with prepared(spark, layout) as found:
+    with in_buckets(spark, layout) as found:
         for one, other in zip(datasets(found), expected, strict=True):
             all_same(one, other)
 
@@ -140,7 +139,7 @@ def test_what_spark_reads_itself(
         table(tmp_path, events=of, where=where).layout() for of in ("log.parquet", uri)
     )
     monkeypatch.setattr(bucketing, "bucket_count", lambda events: 7)
-    with buckets.prepared(layout, kept=False) as local, prepared(spark, remote) as found:
+    with buckets.prepared(layout, kept=False) as local, in_buckets(spark, remote) as found:
         for there, here in zip(found.known.notes, local.known.notes, strict=True):
             assert there.split(":")[-1] == here.split(":")[-1]
         assert 'have 0 or less in column "label"' in there
@@ -158,7 +157,7 @@ def test_quotes_and_lines_within_them_are_read_by_spark_as_they_are_here(
 ) -> None:
     layout = table(tmp_path, log, **data).layout()
     remote = table(tmp_path, log, events=(tmp_path / "log.csv").as_uri(), **data).layout()
-    with buckets.prepared(layout, kept=False) as local, prepared(spark, remote) as found:
+    with buckets.prepared(layout, kept=False) as local, in_buckets(spark, remote) as found:
         for one, other in zip(datasets(found), local.datasets(), strict=True):
             all_same(one, other)
 
@@ -166,7 +165,7 @@ def test_quotes_and_lines_within_them_are_read_by_spark_as_they_are_here(
 def test_attributes_that_spark_reads_are_frames_of_each_bucket(spark: Any, tmp_path: Path) -> None:
     small.write(tmp_path, {"users.csv": USERS, "items.csv": ITEMS})
     uris = {name: (tmp_path / f"{name}.csv").as_uri() for name in ("users", "items")}
-    with prepared(spark, table(tmp_path, **uris).layout(), 64) as found:
+    with in_buckets(spark, table(tmp_path, **uris).layout(), 64) as found:
         for data in datasets(found):
             users, items = data.users_table, data.items_table
             assert isinstance(users, pl.DataFrame)
@@ -198,7 +197,7 @@ def test_what_cannot_be_used_is_told(
     """As Spark reads it; what workers read is refused by the reader of the local engine."""
     name = (tmp_path / "log.csv").as_uri()
     layout = table(tmp_path, log, events=name, **data).layout()
-    with refusal(HarnessError, name, words), prepared(spark, layout):
+    with refusal(HarnessError, name, words), in_buckets(spark, layout):
         pass
 
 
@@ -206,7 +205,7 @@ def test_the_error_of_a_file_is_the_local_one(spark: Any, tmp_path: Path) -> Non
     layout = table(tmp_path, LOG + "bob,,2020-01-04,1\n").layout()
     with pytest.raises(DataError) as local, buckets.prepared(layout, kept=False):
         pass
-    with pytest.raises(DataError) as found, prepared(spark, layout):
+    with pytest.raises(DataError) as found, in_buckets(spark, layout):
         pass
     assert str(found.value) == str(local.value)
     assert 'line 8, column "item"' in str(found.value)
@@ -215,7 +214,7 @@ def test_the_error_of_a_file_is_the_local_one(spark: Any, tmp_path: Path) -> Non
 def test_a_line_with_too_few_fields_is_told(spark: Any, tmp_path: Path) -> None:
     name = (tmp_path / "log.csv").as_uri()
     layout = table(tmp_path, LOG + "bob,a\n", events=name).layout()
-    with pytest.raises(Exception, match=r"(?i)malformed"), prepared(spark, layout):
+    with pytest.raises(Exception, match=r"(?i)malformed"), in_buckets(spark, layout):
         pass
 
 
@@ -224,7 +223,7 @@ def test_float_ids_are_refused(spark: Any, tmp_path: Path) -> None:
     pl.DataFrame({"user": [1.0], "item": ["a"], "time": ["2020-01-01"]}).write_parquet(path)
     name = path.as_uri()
     told = refusal(DataError, name, 'column "user" holds floats', "Int64")
-    with told, prepared(spark, table(tmp_path, events=name).layout()):
+    with told, in_buckets(spark, table(tmp_path, events=name).layout()):
         pass
 
 
@@ -232,7 +231,7 @@ def test_an_id_of_two_rows_of_a_users_table_is_told(spark: Any, tmp_path: Path) 
     small.write(tmp_path, {"users.csv": USERS + "ann,32\n"})
     name = (tmp_path / "users.csv").as_uri()
     words = name, 'column "user": the id "ann" stands in more than one row'
-    with refusal(DataError, *words), prepared(spark, table(tmp_path, users=name).layout(), 7):
+    with refusal(DataError, *words), in_buckets(spark, table(tmp_path, users=name).layout(), 7):
         pass
 
 
@@ -240,17 +239,17 @@ def test_rows_that_have_no_order_are_refused(spark: Any, tmp_path: Path) -> None
     split = {"strategy": "last_n", "n": 1, "ties": "file"}
     layout = small.config(tmp_path, split=split, data={"events": "table:shop_log"}).layout()
     with refusal(UsageError, 'ties = "file"', "order of rows", "--engine spark"):  # noqa: SIM117
-        with prepared(spark, layout):
+        with in_buckets(spark, layout):
             pass
 
 
 def test_items_of_one_hash_are_told(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hashes = "harness.spark.buckets.id_hashes"
+    hashes = "harness.spark.population.id_hashes"
     monkeypatch.setattr(hashes, lambda ids: id_hashes(ids) & np.uint64(0))
     told = refusal(DataError, 'items "', "have the same hash; give one another id")
-    with told, prepared(spark, table(tmp_path).layout()):
+    with told, in_buckets(spark, table(tmp_path).layout()):
         pass
 
 
@@ -304,7 +303,7 @@ def test_buckets_are_those_of_the_local_engine(
     frame().write_csv(tmp_path / "all.csv")
     layout = small.config(tmp_path, log=THREE, data=write(tmp_path)).layout()
     plain = small.config(tmp_path, log=THREE).layout()
-    with buckets.prepared(plain, kept=False) as expected, prepared(spark, layout) as found:
+    with buckets.prepared(plain, kept=False) as expected, in_buckets(spark, layout) as found:
         for one, other in zip(datasets(found), expected.datasets(), strict=True):
             all_same(one, other)
 
@@ -326,7 +325,7 @@ def test_remote_text_with_a_long_separator(
     remote = data | {"events": (tmp_path / "log.dat").as_uri()}
     local = data | {"events": "log.dat"}
     one, other = (small.config(tmp_path, data=of).layout() for of in (local, remote))
-    with prepared(spark, one) as here, prepared(spark, other) as there:
+    with in_buckets(spark, one) as here, in_buckets(spark, other) as there:
         (found,), (expected,) = datasets(there), datasets(here)
         assert found.user_ids.to_list() == ['"é']
         assert found.item_ids.to_list() == ["a", "b:c"]

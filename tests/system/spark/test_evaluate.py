@@ -228,7 +228,7 @@ def test_another_python(spark: Any, rows: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_another_version_of_our_package(
     spark: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["harness.spark.evaluate"], "own_version", lambda: "9.9")
+    monkeypatch.setattr(sys.modules["harness.spark.evaluate"], "installed_version", lambda: "9.9")
     monkeypatch.setattr(scoring.Call, "scored", lambda *_: None)  # which is not asked of the driver
     with refusal(UsageError, "a worker has version", "the driver has 9.9"):
         evaluate(*sides(spark, rows), "MRR")

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from harness.core.errors import DataError
-from harness.spark.parts import SCHEMA, Parts, kept, rows
+from harness.spark.population import PartTable, SparkParts, kept
+from harness.spark.transport import mapped, to_rows
 from spark.conftest import SENT
 
 pytestmark = SENT
@@ -18,7 +19,7 @@ pytestmark = SENT
 def numbers(batches: Any) -> Any:
     for batch in batches:
         for n in batch["id"].to_pylist():
-            yield from rows(n, {"n": np.array([n])}, {"n": n})
+            yield from to_rows(n, {"n": np.array([n])}, facts={"n": n})
 
 
 def number(part: int, content: Any) -> int:
@@ -26,9 +27,8 @@ def number(part: int, content: Any) -> int:
     return part
 
 
-def parts(spark: Any, count: int, partitions: int = 3) -> Parts[int]:
-    frame = spark.range(0, count, 1, partitions).mapInArrow(numbers, SCHEMA)
-    return kept(frame, number)
+def parts(spark: Any, count: int, partitions: int = 3) -> SparkParts[int]:
+    return kept(mapped(spark.range(0, count, 1, partitions), numbers), number, count)
 
 
 @pytest.mark.parametrize(("count", "partitions"), [(5, 3), (20, 1)])
@@ -62,7 +62,8 @@ def test_rows_are_written_as_parquet(spark: Any, tmp_path: Path, by_spark: bool)
     """Where workers see files they write these; anywhere else Spark writes."""
     found, path = parts(spark, 3), tmp_path / "my rows"
     types = {"user": "string", "value": "double", "items": "array<string>"}
-    found.write(str(path) if by_spark else path.as_uri(), types, frame_of)
+    place = tmp_path if by_spark else tmp_path.as_uri()
+    found.write(str(place), {"my rows": PartTable(types, frame_of)})
     assert (path / "_SUCCESS").exists() == by_spark
     rows = pl.concat([pl.read_parquet(file) for file in path.glob("*.parquet")])
     assert rows.columns == ["user", "value", "items"]
@@ -79,7 +80,7 @@ def test_an_error_of_ours_reaches_the_driver_and_is_not_tried_again(
     spark: Any, tmp_path: Path
 ) -> None:
     found, work = parts(spark, 1, 1), partial(failing, tmp_path)
-    broken: Parts[int] = Parts(found.frame, work, found.facts)
+    broken: SparkParts[int] = SparkParts(found.frame, work, found.count)
     calls = (
         lambda: found.total(work),
         lambda: found.kept(work, number),

@@ -21,7 +21,7 @@ from harness.experiment.run import run as run_locally
 from harness.results.folder import FILES, RECOMMENDATIONS, TABLES
 from harness.results.run import read
 from harness.spark import run
-from harness.spark.parts import Parts
+from harness.spark.population import SparkParts
 from spark.conftest import NOISE
 
 pytestmark = NOISE
@@ -132,7 +132,7 @@ def test_tables_that_are_not_seen_here_are_told(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workers that have disks of their own write nothing here."""
-    monkeypatch.setattr(Parts, "write", lambda *_: None)
+    monkeypatch.setattr(SparkParts, "write", lambda *_: None)
     with refusal(DataError, "of 3 users 0 are there", "--tables"):
         run(small.config(tmp_path), tmp_path / "run")
     assert not (tmp_path / "run").exists()
