@@ -98,11 +98,11 @@ TIMES = [pd.Timestamp("2020-01-01")] * 7
 REFUSED: list[tuple[Any, ...]] = [
     (
         TEXT.rename({"user": "customer"}),
-        'the events frame: no column "user"; it has: customer, item, time',
-        'data={"user": "…"}',
+        'the events frame: no column "user"; did you mean "customer"? ',
+        '(name yours: data={"user": "…"})',
     ),
-    (TEXT.rename({"user": "users"}), 'did you mean "users"?'),
     (PANDAS.set_index("user"), 'its index has "user", ', "give frame.reset_index()"),
+    (PANDAS.set_index("time"), 'its index has "time": give frame.reset_index()'),
     (objects("user", ["ann", 1, *"bcdefg"]), 'column "user"', "row 1 (the first is 0)", "1 (int)"),
     (changed(item=pl.Series([1.5] * 8)), 'column "item" holds', "cannot keep ids apart"),
     (changed(user=pl.when(pl.col("item") != "c").then("user")), ROW_3, '"user"'),
@@ -133,8 +133,8 @@ REFUSED: list[tuple[Any, ...]] = [
         'frame["user"].astype(str)',
     ),
     (PANDAS.assign(user=1j), 'the events frame: column "user" holds complex values'),
-    (TEXT.to_dict(), "events: found dict", "events=pandas.DataFrame(events)"),
-    (TEXT["user"], 'the events frame: no column "item"; it has: user'),
+    (TEXT.to_dict(), "events: found dict; give a pandas, Polars or Arrow frame"),
+    (TEXT["user"], 'the events frame: no column "item"; allowed: user'),
     ("nowhere.csv", "nowhere.csv: no such file"),
 ]
 
@@ -161,5 +161,5 @@ def test_what_says_how_a_file_is_written_is_refused_with_a_frame(key: str) -> No
 def test_what_needs_files_is_refused_with_the_step_that_helps(
     memory: str | None, jobs: int, name: str
 ) -> None:
-    with refusal(HarnessError, f"{name}: ", 'events="events.parquet"'):
+    with refusal(HarnessError, f"{name} needs events in a file", 'events="events.parquet"'):
         refuse_with_frames(read(TEXT).config, memory, jobs)
