@@ -7,12 +7,12 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.core.errors import UsageError, counted, printable, suggest
 from harness.core.io import as_path
-from harness.core.once import once
 from harness.core.table import MISSING, Column, Sheet, Shown, digits_of, number, p_value
 from harness.experiment import run_folder
 from harness.experiment.compare import compare
@@ -241,7 +241,7 @@ class _Gate:
         error = errors.get(wanted.model) or errors.get(str(other))
         return Condition(text, metric, wanted.model, value, bound, p, holds, error)
 
-    @once
+    @cached_property
     def _metrics(self) -> list[str]:
         return list(self._record.models[0].metrics)
 

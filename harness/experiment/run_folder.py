@@ -8,6 +8,7 @@ import platform
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from pydantic import ValidationError
 
 from harness import config as config_
 from harness.core.errors import DataError, UsageError, counted, printable
-from harness.core.once import once
 from harness.experiment.record import ModelRecord, RunRecord, fault_of
 from harness.experiment.run_tables import (
     MeanScore,
@@ -61,7 +61,7 @@ class Run:
         """Which of several folds it is, from 1; None of a whole run."""
         return None
 
-    @once
+    @cached_property
     def config(self) -> config_.Config:
         """The resolved config."""
         found = config_.read(part(self.folder, "config.toml"))
@@ -70,7 +70,7 @@ class Run:
         by_id = found.split.model_copy(update={"ties": "id"})  # of before there was a choice
         return found.model_copy(update={"split": by_id})
 
-    @once
+    @cached_property
     def metrics(self) -> dict[str, Metric]:
         """The metrics by the names that the table gives them.
 
@@ -115,7 +115,7 @@ class Run:
         """Return what told the source of a user's own metric; None where the run has none."""
         return self.record.digest_of(self.name_of(metric))
 
-    @once
+    @cached_property
     def changed_metrics(self) -> dict[Metric, str]:
         """The user's own metrics whose source is known to be another one now, by their names."""
         found = {}
@@ -154,7 +154,7 @@ class Run:
         """The next step where a run cannot be used as it is."""
         return f"run it again: {shlex.join(['harness', 'run', str(self.folder / 'config.toml')])}"
 
-    @once
+    @cached_property
     def environment(self) -> dict[str, str]:
         """The versions of everything, and when the run was written."""
         path = part(self.folder, "environment.json")
@@ -163,13 +163,13 @@ class Run:
             raise DataError(f"{path}: is no environment of harness run")
         return {str(key): str(value) for key, value in found.items()}
 
-    @once
+    @cached_property
     def folds(self) -> tuple[Run, ...]:
         """Its evaluation sets, each as a run of its own; of a run of one, itself alone."""
         several = enumerate(self.record.folds, 1)
         return tuple(_Fold(self.folder, own, number, self) for number, own in several) or (self,)
 
-    @once
+    @cached_property
     def user_scores(self) -> pl.DataFrame:
         """Every score: one row a user, model, repeat and fold, ordered by repeat and user.
 
@@ -184,7 +184,7 @@ class Run:
         self.refuse_contradictions(found)
         return found.sort("repeat", "user", maintain_order=True)
 
-    @once
+    @cached_property
     def user_ids(self) -> pl.Series:
         """The evaluated users, in id order."""
         first = self.record.models[0].name
@@ -222,7 +222,7 @@ class Run:
         """The metrics of users, and the columns of their scores."""
         return {m: name for name, m in self.metrics.items() if m.definition.of == "user"}
 
-    @once
+    @cached_property
     def tables(self) -> dict[str, ScoreTable]:
         """The scores of every model."""
         names = self.user_metrics
@@ -274,7 +274,7 @@ class Run:
                 f"changed since the run; {self.again} --fresh"
             )
 
-    @once
+    @cached_property
     def users(self) -> pl.DataFrame:
         """Who the evaluated users are (`harness.protocol.users`), rows in the order of the tables.
 
@@ -288,7 +288,7 @@ class Run:
             raise self.other_users(USERS)
         return ordered
 
-    @once
+    @cached_property
     def _profile(self) -> pl.DataFrame:
         """What the table of users holds."""
         path = self.table(USERS)
@@ -348,12 +348,12 @@ class _Fold(Run):
         """Itself alone."""
         return (self,)
 
-    @once
+    @cached_property
     def user_scores(self) -> pl.DataFrame:
         """Those of its users."""
         return self._own(PER_USER, self.whole.user_scores)
 
-    @once
+    @cached_property
     def _profile(self) -> pl.DataFrame:
         return self._own(USERS, self.whole._profile)
 
