@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 EDITABLE := $(PIP) --no-build-isolation --editable
 WORKERS ?= 2
 
@@ -33,7 +33,7 @@ system: $(VENV)/.installed-dev
 
 # All of it with many examples of each property, the long studies, every other tool, and the faults that tests must catch.
 nightly: $(VENV)/.installed-dev
-	$(PYTEST) --hypothesis-profile=full harness baselines tests
+	HARNESS_LONG=1 $(PYTEST) --hypothesis-profile=full harness baselines tests
 	$(MAKE) --keep-going coverage mutants fuzz fuzz-asan peers peers-neighbours
 
 # How much of harness/ the tests of `make test` execute; what Spark runs is left out.
@@ -82,7 +82,7 @@ peers: $(VENV)/.installed-dev .venv-peers/.installed
 	@echo "setting up .venv-peers: two minutes, 1.8 GB"
 	test -x .venv-peers/bin/python || python3.11 -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check setuptools==57.5.0 wheel
-	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -r peers/requirements.txt
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-build-isolation -r peers/requirements.txt
 	touch $@
 
 # LensKit, RecBole and similaripy; without them make peers skips what they are compared in, and says so.

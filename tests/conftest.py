@@ -20,6 +20,7 @@ from harness.cli import app, guarded
 from harness.core.arrays import Ragged, UInt64
 from harness.core.random import id_hashes
 from harness.experiment.run import run
+from harness.protocol.evaluation_set import EvaluationSet
 
 ROOT = Path(__file__).parents[1]
 
@@ -116,6 +117,13 @@ def ragged(rows: Iterable[Iterable[int]]) -> Ragged:
     held = [sorted(row) for row in rows]
     numbers = np.array([number for row in held for number in row], np.int32)
     return Ragged(np.cumsum([0, *map(len, held)]), numbers)
+
+
+def words_of(evaluation_set: EvaluationSet, rows: Ragged) -> dict[str, str]:
+    """Return the candidate ids of every row as one word, by user."""
+    ids, users = evaluation_set.candidate_ids.to_list(), evaluation_set.user_ids.to_list()
+    own = np.split(rows.indices, rows.indptr[1:-1])
+    return {user: "".join(ids[p] for p in row) for user, row in zip(users, own, strict=True)}
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 
 from harness.core.arrays import Ragged
 from harness.metrics import Block, Judgments, parse, per_user
@@ -42,14 +41,6 @@ def cumulants(name: str, *sizes: int) -> list[float]:
     return [float(value) for value in (result.mean, result.var, result.third, result.none)]
 
 
-@st.composite
-def any_sizes(draw: st.DrawFn) -> tuple[int, int, int, int]:
-    """Draw candidates, relevant ones, all relevant items, k."""
-    n = draw(st.integers(1, 6))
-    r = draw(st.integers(0, n))
-    return n, r, draw(st.integers(r, 9)), draw(st.integers(1, 8))
-
-
 EXACT = [
     *("MAP", "MAP(divisor=trec)", "MAP(divisor=k)", "MAP(divisor=retrieved)"),
     *("Precision", "Recall", "F1", "HitRate", "MRR", "NDCG", "RPrecision"),
@@ -58,4 +49,5 @@ EXACT = [
 SIZES = [  # candidates, relevant ones, all relevant items, k
     *((1, 1, 1, 12), (1, 0, 0, 1), (2, 1, 1, 1), (3, 2, 5, 2), (5, 2, 2, 3), (5, 5, 6, 3)),
     *((5, 4, 4, 10), (6, 3, 4, 6), (7, 2, 3, 4), (7, 6, 6, 5), (8, 3, 3, 5), (4, 0, 3, 2)),
+    *((6, 2, 9, 8), (6, 6, 9, 1), (6, 5, 5, 7)),
 ]

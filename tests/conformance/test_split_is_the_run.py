@@ -11,22 +11,35 @@ from harness.experiment.submit import submit
 
 OF_TRAIN = ("Coverage", "Gini", "Novelty")
 """Metrics that need more than a solution."""
+HOLES = "user,items\n" + "".join(
+    f"user{n},{('a b', 'z b', 'b b', '', 'e')[n // 3 % 5]}\n" for n in range(40)
+)
+"""Some lists are empty, some repeat an item, some hold what no candidate is."""
+
+
+def means_of(metrics: Any) -> dict[str, float]:
+    return {name: figure.mean for name, figure in metrics.items()}
 
 
 @pytest.mark.parametrize("sections", small.CONFIGS.values(), ids=small.CONFIGS)
 def test_runs_and_lists_score_on_the_files_as_in_the_run(
     sections: dict[str, Any], tmp_path: Path
 ) -> None:
-    """But of models that look back from the cut-off, which a given split puts behind train."""
-    quick = {"compare": {"resamples": 100} | sections.get("compare", {})}
-    config, out = small.many(tmp_path, **(sections | quick)), tmp_path / "out"
+    """But of models that look back from the cut-off, which a given split puts behind train.
+
+    The files name no files of lists, such as `holes`.
+    """
+    more = {"compare": {"resamples": 100} | sections.get("compare", {})}
+    more["more"] = [*sections.get("more", []), {"name": "holes", "lists": "holes.csv"}]
+    small.write(tmp_path, {"holes.csv": HOLES})
+    config, out = small.many(tmp_path, **(sections | more)), tmp_path / "out"
     done = harness.split(config, out)
     was, now = harness.run(config), harness.run(out / "config.toml")
     fingerprint = was.evaluation_set.fingerprint
     assert now.evaluation_set.fingerprint == done.record.evaluation.fingerprint == fingerprint
-    look_back = {"trending", "gaps", "fading"} if config.split.strategy == "time" else set()
+    other = {"trending", "gaps", "fading"} if config.split.strategy == "time" else set()
     figures = [
-        {model.name: model.metrics for model in run.models if model.name not in look_back}
+        {model.name: model.metrics for model in run.models if model.name not in other | {"holes"}}
         for run in (was, now)
     ]
     assert figures[0] == figures[1]
@@ -43,8 +56,8 @@ def test_runs_and_lists_score_on_the_files_as_in_the_run(
         )
         assert [scored.metrics[m].mean for m in metrics] == [own[name][m].mean for m in metrics]
         found = harness.score(tmp_path / "lists.csv", config=config)
-        assert {m: f.mean for m, f in found.metrics.items()} == {
-            m: f.mean for m, f in own[name].items()
-        }
+        assert means_of(found.metrics) == means_of(own[name])
         assert found.validation is not None
         assert found.validation.errors == ()
+    holes = harness.score(tmp_path / "holes.csv", config=config)
+    assert means_of(holes.metrics) == means_of(own["holes"])

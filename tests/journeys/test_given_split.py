@@ -198,29 +198,10 @@ def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:
     )
 
 
-ALIKE_LOG = "user,item\n107,5012\n107,5002\n100,5011\n101,5017\n129,5008\n114,5016\n"
-ALIKE_TEST = "user,item\n107{0},5011\n100{0},5012\n101{0},5012\n129,5016\n114,5010\n"
-
-
-def held_out(folder: Path, train: str, test: str) -> Config:
-    """Return the config on one file to learn from and one to be evaluated on."""
-    small.write(folder, {"train.csv": train, "test.csv": test})
-    split = {"strategy": "given", "valid": "test.csv"}
-    return small.config_of(folder, data={"events": "train.csv", "time": False}, split=split)
-
-
-def test_new_users_who_look_like_known_ones_are_noted(tmp_path: Path) -> None:
-    """Three of five are new by a sign alone; no bucket knows both of them."""
-    with small.in_buckets(3):
-        found = run(held_out(tmp_path, ALIKE_LOG, ALIKE_TEST.format("\u00a0")))
-    assert found.notes[0] == (
-        "3 users of [split] valid are new, and look like users of [data] events, such as "
-        r'"100\u00a0" like "100": ids are texts, so these are different users; write them alike'
-    )
-
-
 def test_where_all_are_new_by_a_space_alone_the_error_says_so(tmp_path: Path) -> None:
-    config = held_out(tmp_path, "user,item\nann,a\nbob,b\n", "user,item\nann ,b\n")
+    small.write(tmp_path, {"test.csv": "user,item\nann ,b\n"})
+    sections: dict[str, Any] = {"data": {"time": False}, "split": GIVEN | {"valid": "test.csv"}}
+    config = small.config(tmp_path, log="user,item\nann,a\nbob,b\n", **sections)
     with refusal(EmptyEvaluationSetError, '"seen in train" emptied', 'such as "ann " like "ann"'):
         run(config)
 

@@ -18,11 +18,6 @@ from harness.cli import app
 from harness.experiment.split_files import split
 from harness.report.documents import DOCUMENTS
 
-RAISES = """
-class Raises:
-    def fit(self, train): raise ZeroDivisionError
-    def recommend(self, users, k, draws, exclude=None): ...
-"""
 LAST = POPULAR | {"name": "last", "params": {"window_days": 2}}
 RANDOM = small.RANDOM | {"repeats": 2}
 METRICS = ["MAP@2", "Recall@1", "Coverage@2", "Popularity@2"]
@@ -32,7 +27,7 @@ FILES = {
     "log.csv": small.LOG,
     "tuned.csv": small.TO_TUNE,
     "days.csv": small.TWO_WEEKS,
-    "raises.py": RAISES,
+    "raises.py": small.FAILS,
     "shop.toml": small.toml(POPULAR, LAST, RANDOM, evaluation={"metrics": METRICS}),
     "folds.toml": small.toml(POPULAR, LAST, data={"events": "days.csv"}, split=DAYS),
     "failing.toml": small.toml(POPULAR, {"name": "bad", "use": "raises:Raises"}),

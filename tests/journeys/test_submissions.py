@@ -68,20 +68,6 @@ def test_a_config_may_say_that_ids_are_exact(harness: Cli) -> None:
     tells(harness(*run_it, *own), 0, "2 evaluated users have no list")
 
 
-def test_score_by_a_solution(harness: Cli) -> None:
-    """AP@12 is 1 (b and a of a and b), 1/2 (d at the second place), 0 (no list)."""
-    scored = document(harness, "score", *BY_SOLUTION)
-    assert list(scored["metrics"]) == ["MAP@12", "Recall@12", "NDCG@12"]
-    assert scored["metrics"]["MAP@12"]["mean"] == exactly((1 + 1 / 2 + 0) / 3)
-    low, high = scored["metrics"]["MAP@12"]["ci95"]
-    assert low < 0.5 < high
-    boards = {name: board["MAP@12"]["mean"] for name, board in scored["usage"].items()}
-    assert boards == exactly({"Public": 1, "Private": 1 / 4})
-    evaluation = scored["evaluation"]
-    assert (evaluation["k"], evaluation["users"], evaluation["fingerprint"]) == (12, 3, None)
-    assert "conventions" not in scored
-
-
 def test_metrics_that_are_asked_for(harness: Cli) -> None:
     """The lists of ann and bob hold a, b and d of a, b, c, d. Own metrics may print."""
     asked = ("--metric", "HitRate@1", "--metric", "Coverage@2", "--metric", "HitRate@1")

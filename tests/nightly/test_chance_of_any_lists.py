@@ -2,8 +2,17 @@
 
 import pytest
 from conftest import exactly
-from enumeration import EXACT, any_sizes, cumulants, enumerated
+from enumeration import EXACT, cumulants, enumerated
 from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+@st.composite
+def any_sizes(draw: st.DrawFn) -> tuple[int, int, int, int]:
+    """Draw candidates, relevant ones, all relevant items, k."""
+    n = draw(st.integers(1, 6))
+    r = draw(st.integers(0, n))
+    return n, r, draw(st.integers(r, 9)), draw(st.integers(1, 8))
 
 
 @pytest.mark.parametrize("name", EXACT)

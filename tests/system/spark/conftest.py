@@ -43,6 +43,9 @@ EAGER = {
     "ui.enabled": "false",
 }
 """Settings with which any task is run twice while a core is free, and that is told."""
+LONG = pytest.mark.skipif(
+    "HARNESS_LONG" not in os.environ, reason="takes a minute; make nightly sets HARNESS_LONG"
+)
 NOISE = [
     pytest.mark.filterwarnings(f"ignore::{kind}Warning")
     for kind in ("Future", "Deprecation", "Resource")

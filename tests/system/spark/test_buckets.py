@@ -102,6 +102,7 @@ def many(seed: int, rows: int = 5_000) -> pl.DataFrame:
             "time": draw.integers(0, 10**13, rows),
             "price": draw.integers(1, 6, rows),
             "label": draw.integers(0, 2, rows),
+            "action": "view",
         }
     ).with_columns(pl.col("time").cast(pl.Datetime("us")))
 
@@ -143,6 +144,7 @@ def test_what_spark_reads_itself(
         for there, here in zip(found.known.notes, local.known.notes, strict=True):
             assert there.split(":")[-1] == here.split(":")[-1]
         assert 'have 0 or less in column "label"' in there
+        assert any('whatever column "action" holds' in note for note in found.known.notes)
         for one, other in zip(datasets(found), local.datasets(), strict=True):
             all_same(replace(one, notes=()), replace(other, notes=()))
 

@@ -22,7 +22,7 @@ from harness.config import Config
 from harness.experiment import run_folder
 from harness.experiment.run import run as run_locally
 from harness.spark import evaluate, reading, run
-from spark.conftest import NOISE, Cluster, sides, until
+from spark.conftest import LONG, NOISE, Cluster, sides, until
 from spark.test_buckets import many
 
 pytestmark = NOISE
@@ -139,7 +139,7 @@ def writing(folder: Path) -> bool:
     return not there <= {"local"}
 
 
-@pytest.mark.parametrize("moment", ["at work", "writing"])
+@pytest.mark.parametrize("moment", ["at work", pytest.param("writing", marks=LONG)])
 def test_a_worker_that_is_killed_changes_nothing(
     on_cluster: Any, cluster: Cluster, tmp_path: Path, local: Any, moment: str
 ) -> None:
@@ -190,6 +190,7 @@ class Late(OneOrder, FromSums):
 """A model whose first task waits, where Spark runs it, until it is begun anew elsewhere."""
 
 
+@LONG
 def test_tasks_that_are_run_twice_change_nothing(
     twice: Callable[[], bool], tmp_path: Path, local: Any
 ) -> None:

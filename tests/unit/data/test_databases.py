@@ -14,7 +14,7 @@ from event_files import log, moments, refused, rows
 
 from harness.config.splits import LastNSplit
 from harness.core.errors import DataError, UsageError
-from harness.data import attributes, loading
+from harness.data import attributes, database_source, loading
 from harness.data.layout import AttributeTable, Table
 from harness.data.loading import load
 from harness.data.table_files import sources
@@ -47,7 +47,10 @@ def duckdb_of(folder: Path, user: str, time: str = "TIMESTAMP '1970-01-02'") -> 
 
 
 @KINDS
-def test_events_of_tables_and_views_and_of_names_with_quotes(tmp_path: Path, kind: str) -> None:
+def test_events_of_tables_and_views_and_of_names_with_quotes(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_source, "ROWS", 2)  # of three
     name = write(
         tmp_path,
         kind,
@@ -128,17 +131,18 @@ def test_values_of_sqlite_that_keep_no_ids_apart(tmp_path: Path, value: str, hel
 
 def test_values_of_sqlite_have_types_of_their_own(tmp_path: Path) -> None:
     """Integers and text in one column of ids; times and ratings that are integers or reals."""
-    values = "(1, 'a', 5, 0.1), ('1b', 2, 6.5, '4'), ('1', 3, 7, 5), ('c', 'x', 8, NULL)"
+    large = 2**63 - 1
+    values = f"(1, 'a', 5, 0.1), ('1é', {large}, 6.5, '4'), ('1', 3, 7, 5), ('c', 'x', 8, NULL)"
     made = "CREATE TABLE l (user, item, time, stars)", f"INSERT INTO l VALUES {values}"
     keys = {"events": f"{write(tmp_path, 'sqlite', *made)}::l", "time_format": "epoch_s"}
     result = moments(log(tmp_path, where={"stars": {"min": 0.1}}, **keys))
-    assert result == [("1", "a", 5_000_000), ("1", "3", 7_000_000), ("1b", "2", 6_500_000)]
+    assert result == [("1", "a", 5_000_000), ("1", "3", 7_000_000), ("1é", str(large), 6_500_000)]
 
 
 @pytest.mark.parametrize(
     ("kind", "text"),
-    [("HUGEINT", "3"), ("UUID", UUID), ("ENUM('x', 'y')", "y"), ("DECIMAL(5, 1)", "2.5"),
-     ("BOOLEAN", "true")],
+    [("HUGEINT", str(2**64)), ("TEXT", "😀\n"), ("UUID", UUID), ("ENUM('x', 'y')", "y"),
+     ("DECIMAL(5, 1)", "2.5"), ("BOOLEAN", "true")],
 )  # fmt: skip
 def test_ids_of_duckdbs_types(tmp_path: Path, kind: str, text: str) -> None:
     layout = log(tmp_path, events=duckdb_of(tmp_path, f"CAST('{text}' AS {kind})"))

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import small
 from conftest import refusal
-from event_files import SALES, SHOP, typed
+from event_files import SALES, SHOP, log, rows, typed
 
 from harness import config as config_
 from harness.config import Config
@@ -137,6 +137,13 @@ def plugged(folder: Path, module: str = SHOP, **data: Any) -> Config:
     """Write a module of a layout beside its sales; return the config that names it."""
     small.write(folder, {"shops.py": module, "sales.txt": SALES})
     return config_.parse(small.values() | {"data": SHOPS | data}, folder)
+
+
+def test_a_layout_of_ones_own_is_found_from_anywhere(tmp_path: Path) -> None:
+    config = plugged(tmp_path / "shop")
+    small.write(tmp_path, {"log.csv": small.LOG})
+    for own in (config, config_.parse(config.resolved(), tmp_path / "other")):
+        assert rows(own.layout()) == rows(log(tmp_path))
 
 
 SHOPS = {"layout": "shops:Shop", "path": "."}

@@ -12,7 +12,6 @@ from event_files import TWO_TABLES
 
 from harness import config as config_
 from harness.core.errors import DataError
-from harness.data import bucketing
 from harness.data.buckets import prepared
 from harness.data.loading import load
 
@@ -34,16 +33,11 @@ WORDS = (
 def notes(folder: Path, log: str, **data: Any) -> tuple[str, ...]:
     """Return what is noted of a log in memory; in buckets it must be the same."""
     layout = small.config(folder, log=log, data=data).layout()
-    with pytest.MonkeyPatch.context() as patch, prepared_in_four(patch, layout) as made:
+    with small.in_buckets(4), prepared(layout, kept=False) as made:
         in_buckets = made.empty().notes
     found = load(layout).notes
     assert found == in_buckets
     return found
-
-
-def prepared_in_four(patch: pytest.MonkeyPatch, layout: Any) -> Any:
-    patch.setattr(bucketing, "bucket_count", lambda events: 4)
-    return prepared(layout, kept=False)
 
 
 @pytest.mark.parametrize("where", [{}, {"item": {"empty": False}, "user": {"not": ["bob"]}}])

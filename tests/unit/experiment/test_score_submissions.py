@@ -42,13 +42,6 @@ def test_a_file_with_errors_is_scored_by_force_alone(solution: Path) -> None:
     assert (problems["errors"], problems["forced"]) == (1, True)
 
 
-def test_by_a_solution_alone_nobody_is_missing_and_no_item_unknown(solution: Path) -> None:
-    found = scored(solution, "user,items\nann,unheardof b\n")
-    assert found.validation is not None
-    assert found.validation.problems == ()
-    assert found.metrics["MRR"].mean == (1 / 2) / 3
-
-
 LISTS = st.dictionaries(
     st.sampled_from(["ann", "bob", "cem", "dee", "zed"]),
     st.lists(st.sampled_from(["a", "b", "c", "d", "x", "unheardof"]), max_size=5),

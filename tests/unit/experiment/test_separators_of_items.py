@@ -103,12 +103,6 @@ def test_an_id_or_several(folder: Path) -> None:
         assert ("a;b" in items) == (separator == " ")
 
 
-def test_lists_as_python_prints_them_are_refused_still(folder: Path) -> None:
-    Path("solution.csv").write_text("user,items\nann,\"['a', 'b']\"\nbob,\"['b']\"\n")
-    with refusal(HarnessError, "without brackets, quotes and commas"):
-        figure(**BY)
-
-
 def test_a_host_on_kaggle_may_write_them_so(folder: Path) -> None:
     solution, lists = (pd.read_csv(f"{name}.csv") for name in ("solution", "lists"))
     assert kaggle.score(solution, lists, "user") == MAP

@@ -37,6 +37,7 @@ def scored(keep: bool, **more: object) -> Scored:
 def test_each_is_a_convention(keep: bool) -> None:
     """H&M averages users with true items; ml_metrics averages all, with 0."""
     result = scored(keep, conventions=True)
+    assert list(result.metrics) == ["MAP@12", "Recall@12", "NDCG@12"]
     assert result.metrics["MAP@12"].mean == exactly(KEPT if keep else LEFT_OUT)
     assert result.own == ("ml_metrics" if keep else "kaggle")
     values = result.conventions or {}
@@ -44,8 +45,13 @@ def test_each_is_a_convention(keep: bool) -> None:
 
 
 def test_who_is_counted() -> None:
-    """Public: ann and bob, 1/2 each, and dee; private: cem, 0, and eva."""
+    """Public: ann and bob, 1/2 each, and dee; private: cem, 0, and eva.
+
+    By a solution alone nobody is missing, such as eva, and no item unknown, such as q.
+    """
     result, kept = scored(False), scored(True)
+    assert result.validation is not None
+    assert result.validation.problems == ()
     assert (result.users, kept.users) == (3, 5)
     assert result.left_out["users_without_items"] == 2
     assert kept.left_out["users_without_items_kept"] == 2

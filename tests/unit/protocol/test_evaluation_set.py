@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import refusal
+from conftest import refusal, words_of
 from few_events import DAY, dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.config import EvaluationConfig
-from harness.core.arrays import Ragged
 from harness.core.errors import EmptyEvaluationSetError, UsageError
 from harness.data.dataset import NO_TIME, Dataset
 from harness.protocol.evaluation_set import EvaluationSet, Step, build
@@ -49,13 +48,6 @@ def evaluation_set(train: Pairs, valid: Pairs, *, k: int = 3, **keys: Any) -> Ev
     return build(*shop(train, valid, **tables), EvaluationConfig(k=k, **keys))
 
 
-def lists(result: EvaluationSet, rows: Ragged) -> dict[str, str]:
-    """Return the candidate ids of every row as one word, by user."""
-    ids, users = result.candidate_ids.to_list(), result.user_ids.to_list()
-    own = np.split(rows.indices, rows.indptr[1:-1])
-    return {user: "".join(ids[p] for p in row) for user, row in zip(users, own, strict=True)}
-
-
 TRAIN = pairs("ann:ab bob:b cid:c")
 VALID = pairs("ann:abx bob:x dee:a cid:ccc")
 """x is no candidate of the rule "train"; dee is new; only bob has no candidate hit."""
@@ -67,7 +59,7 @@ def test_ponpare_counts_coupons_of_other_weeks_in_r_only() -> None:
     keys = {"catalogue": "nopz", "shown": shown, "candidates": "shown", "registered": {"ann": 0}}
     result = evaluation_set(pairs("ann:o"), pairs("ann:nopq"), **keys)
     assert result.candidate_ids.to_list() == ["n", "z"]
-    assert lists(result, result.truth) == {"ann": "n"}
+    assert words_of(result, result.truth) == {"ann": "n"}
     assert result.relevant.tolist() == [4]
     assert result.outside_ids.to_list() == ["o", "p", "q"]
 
@@ -206,9 +198,9 @@ def test_equals_plain_python(train: Any, valid: Any, catalogue: set[str], keys: 
         "users": result.user_ids.to_list(),
         "candidates": result.candidate_ids.to_list(),
         "funnel": [step.users for step in result.funnel],
-        "truth": lists(result, result.truth),
+        "truth": words_of(result, result.truth),
         "relevant": result.relevant.tolist(),
         "outside": result.outside_ids.to_list(),
-        "seen": None if result.seen is None else lists(result, result.seen),
+        "seen": None if result.seen is None else words_of(result, result.seen),
         "n": result.n_candidates.tolist(),
     }

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import small
-from conftest import refusal
+from conftest import refusal, words_of
 
 from harness.core.errors import DataError, UsageError
 from harness.metrics import parse
@@ -35,15 +34,9 @@ def evaluation_set(folder: Path, **sections: Any) -> EvaluationSet:
     return make_task(small.config(folder, log=LOG, **sections)).evaluation_set
 
 
-def truth(result: EvaluationSet) -> dict[str, str]:
-    ids, users = result.candidate_ids.to_list(), result.user_ids.to_list()
-    rows = np.split(result.truth.indices, result.truth.indptr[1:-1])
-    return {user: "".join(ids[p] for p in row) for user, row in zip(users, rows, strict=True)}
-
-
 def test_truth_is_of_the_types_that_are_hits_and_all_types_make_users_known(tmp_path: Path) -> None:
     result = evaluation_set(tmp_path, data={"kind": "event"}, evaluation={"hits": ["sale"]})
-    assert truth(result) == {"ann": "c", "bob": "a"}
+    assert words_of(result, result.truth) == {"ann": "c", "bob": "a"}
     assert result.candidate_ids.to_list() == ["a", "b", "c"]  # a and c were only viewed
     assert result.outside_ids.to_list() == ["z"]
     assert result.funnel == (
@@ -56,7 +49,7 @@ def test_truth_is_of_the_types_that_are_hits_and_all_types_make_users_known(tmp_
 def test_several_types_may_be_hits(tmp_path: Path) -> None:
     hits = {"hits": ["sale", "view"]}
     result = evaluation_set(tmp_path, data={"kind": "event"}, evaluation=hits)
-    assert truth(result) == {"ann": "bc", "bob": "ac", "cid": "a"}
+    assert words_of(result, result.truth) == {"ann": "bc", "bob": "ac", "cid": "a"}
     assert result.funnel[0].step == "with sale or view in the window"
 
 
@@ -73,7 +66,7 @@ def test_a_type_that_no_event_has_is_refused(tmp_path: Path, data: Any, there: s
 def test_a_grade_is_the_highest_value_of_a_pair_and_0_is_not_relevant(tmp_path: Path) -> None:
     data = {"kind": "event", "value": "stars"}
     result = evaluation_set(tmp_path, data=data, evaluation={"hits": ["sale"]})
-    assert truth(result) == {"ann": "c"}  # bob's sale of a has the value 0
+    assert words_of(result, result.truth) == {"ann": "c"}  # bob's sale of a has the value 0
     grades, outside = result.grades, result.outside_grades
     assert grades is not None and outside is not None
     assert (grades.tolist(), outside.tolist(), result.relevant.tolist()) == ([3.0], [1.0], [2])

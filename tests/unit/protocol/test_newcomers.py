@@ -50,10 +50,10 @@ def test_wherever_users_are(new: list[str], known: list[str], expected: Newcomer
 def test_a_split_notes_users_and_items() -> None:
     """Ann, who is new with a space behind her, is no new person; the item 07 is 7."""
     train = [("ann", "7", 1), ("bob", "b", 1), ("cid", "b", 1)]
-    valid = [("ann ", "b", 2), ("Bob", "7", 2), ("zoe", "07", 2), ("cid", "8", 2)]
+    valid = [("ann ", "b", 2), ("Bob", "7", 2), ("zoe", "07\u00a0", 2), ("cid", "8", 2)]
     assert split(dataset(train, valid), GIVEN).notes() == (
         "2 users of [split] valid are new, and look like users of [data] events, such as "
         '"Bob" like "bob": ids are texts, so these are different users; write them alike',
         "1 item of [split] valid is new, and looks like items of [data] events, such as "
-        '"07" like "7": ids are texts, so these are different items; write them alike',
+        r'"07\u00a0" like "7": ids are texts, so these are different items; write them alike',
     )

@@ -15,7 +15,6 @@ from harness import config as config_
 from harness.core import steps
 from harness.core.errors import DataError
 from harness.core.steps import of_parts
-from harness.data import bucketing
 from harness.data.buckets import prepared
 from harness.experiment.in_parts import plan_steps
 from harness.protocol.strays import Strays, by_day, strays_of
@@ -134,18 +133,16 @@ def test_other_splits_are_taken_as_they_are(tmp_path: Path, split: dict[str, Any
 
 
 @pytest.mark.parametrize("data", [{}, {"min_user_events": 2}])
-def test_in_parts_they_are_refused_in_the_same_words(
-    tmp_path: Path, data: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_parts_they_are_refused_in_the_same_words(tmp_path: Path, data: dict[str, Any]) -> None:
     """Of a k-core, too, which leaves dan out."""
     more = "dan,a,2036-01-01\n" if data else ""
     config = small.config(tmp_path, log=LOG + more, data=data)
-    monkeypatch.setattr(bucketing, "bucket_count", lambda events: 4)
     with pytest.raises(DataError) as whole:
         make_task(config)
-    with prepared(config.layout(), kept=False) as made, pytest.raises(DataError) as in_parts:
+    with small.in_buckets(4), prepared(config.layout(), kept=False) as made:
         assert len(list(made.datasets())) > 1
-        steps.found(plan_steps(config, made.empty()), of_parts(made.datasets))
+        with pytest.raises(DataError) as in_parts:
+            steps.found(plan_steps(config, made.empty()), of_parts(made.datasets))
     assert str(in_parts.value).splitlines() == str(whole.value).splitlines()[:3]
     assert TOLD in str(whole.value)
 

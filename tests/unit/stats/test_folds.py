@@ -49,12 +49,6 @@ def folds_of(*folds: Scores) -> tuple[FoldedUsers, Folds]:
     return folded(of, part), of
 
 
-def values_and_errors(folds: Sequence[Scores], name: str = "one") -> tuple[Any, Any]:
-    users, of = folds_of(*folds)
-    errors = estimates.errors(users, (name, METRIC), of)
-    return users.tables[name].of_users(METRIC).tolist(), errors.tolist()
-
-
 def compared(users: ScoredUsers, of: Folds | None = None) -> Paired:
     own = compare_steps(MODELS, METRIC, Rules(resamples=9999), of)
     return steps.found(own, steps.of_one(users))
@@ -126,7 +120,9 @@ def test_values_are_as_defined(folds: list[Scores]) -> None:
                 value[user] += share * score
                 error[user] += share * (score - of_mean)
         assert sum(value.values()) / len(users) == mean
-        result, errors = values_and_errors(folds, name)
+        known, of = folds_of(*folds)
+        errors = estimates.errors(known, (name, METRIC), of).tolist()
+        result = known.tables[name].of_users(METRIC).tolist()
         assert result == exactly([float(value[u]) for u in users])
         assert errors == exactly([float(error[u]) for u in users])
 

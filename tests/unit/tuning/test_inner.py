@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import small
-from conftest import refusal
+from conftest import refusal, words_of
 
 from harness.config import Config, GivenSplit
 from harness.core.errors import HarnessError, UsageError
-from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task, make_task
 from harness.tuning.inner import inner_tasks, past
 
@@ -41,15 +40,6 @@ def config(folder: Path, log: str = LOG + HELD_OUT, **sections: Any) -> Config:
 def inner_task(config: Config) -> Task:
     (only,) = inner_tasks(config)
     return only
-
-
-def truth(evaluation_set: EvaluationSet) -> dict[str, str]:
-    ids, ends = evaluation_set.candidate_ids.to_list(), evaluation_set.truth.indptr.tolist()
-    items = evaluation_set.truth.indices.tolist()
-    return {
-        user: "".join(ids[p] for p in items[ends[n] : ends[n + 1]])
-        for n, user in enumerate(evaluation_set.user_ids.to_list())
-    }
 
 
 NOON = (LOG + HELD_OUT).replace("\n", " 12:00:00\n").replace("time 12:00:00", "time")
@@ -85,7 +75,7 @@ def test_the_inner_split(
     tune = {"split": inner} if inner else {}
     found = inner_task(config(tmp_path, log, split=split, tune=tune))
     assert found.split.summary().startswith(summary)
-    assert truth(found.evaluation_set) == truths
+    assert words_of(found.evaluation_set, found.evaluation_set.truth) == truths
 
 
 def test_folds_are_tuned_before_the_earliest_cut_off(tmp_path: Path) -> None:
