@@ -108,10 +108,12 @@ def _config_of_sections(sections: Mapping[str, Any]) -> Config:
     from harness.experiment.given_models import model_entries, plain
 
     values = {name: plain(section) for name, section in sections.items() if name != "models"}
-    for name in ("data", "split"):
+    for name, example in (("data", 'data={"events": frame}'), ("split", _EXAMPLES["split"])):
         if not isinstance(section := values.get(name, {}), dict):
             kind = type(section).__name__
-            raise UsageError(f"{IN_PYTHON}: {name}: found {kind}; expected a mapping")
+            raise UsageError(
+                f"{IN_PYTHON}: {name}: found {kind}; expected a mapping, such as {example}"
+            )
     frames = dict[str, Any]()
     values["data"] = _data(values.get("data", {}), frames)
     if "valid" in values.get("split", {}):

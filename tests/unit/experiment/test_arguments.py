@@ -115,7 +115,12 @@ NO_RUNS: list[tuple[dict[str, Any], Any, Any, str]] = [  # keywords, models, a c
     ({}, MINE, WHOLE, "found models as dict beside a config"),
     ({}, (), EVENTS, "found DataFrame in place of a config; give the path of a TOML file, or a"),
     (SPLIT | {"data": {"events": EVENTS}}, MINE, None, "events is given twice"),
-    (SPLIT | {"data": EVENTS}, MINE, None, "data: found DataFrame; expected a mapping"),
+    (
+        SPLIT | {"data": EVENTS},
+        MINE,
+        None,
+        'data: found DataFrame; expected a mapping, such as data={"events": frame}',
+    ),
     (SPLIT | {"split": DAY | {"days": 7}}, MINE, None, "harness.run: [split] days"),
     (SPLIT | {"evaluation": {"k": 0}}, MINE, None, "[evaluation] k: found 0"),
 ]
