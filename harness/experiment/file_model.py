@@ -131,13 +131,15 @@ def odd(name: str, lists: Recommendations, evaluation_set: EvaluationSet) -> tup
     """Return notes on a file's lists: users without one, and items that are no candidates."""
     without = int((lists.items < 0).all(axis=1).sum())
     strange = int((lists.items >= len(evaluation_set.candidates)).sum())
-    users = "evaluated user has no list, and scores 0", "evaluated users have no list, and score 0"
-    positions = (
-        "position holds an item that is no candidate, and cannot hit",
-        "positions hold items that are no candidates, and cannot hit",
-    )
-    counts = [counted(n, *words) for n, words in ((without, users), (strange, positions)) if n > 0]
-    return tuple(f'model "{name}": {note}' for note in (*counts, *lists.warnings))
+    notes = []
+    if without > 0:
+        plural = "evaluated users have no list, and score 0"
+        notes.append(counted(without, "evaluated user has no list, and scores 0", plural))
+    if strange > 0:
+        plural = "positions hold items that are no candidates, and cannot hit"
+        single = "position holds an item that is no candidate, and cannot hit"
+        notes.append(counted(strange, single, plural))
+    return tuple(f'model "{name}": {note}' for note in (*notes, *lists.warnings))
 
 
 def _warnings(examined: Examined) -> tuple[str, ...]:
