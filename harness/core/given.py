@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from harness.core.errors import UsageError
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -52,3 +54,10 @@ def shown(name: str) -> str:
     ('the events frame', 'log.csv')
     """
     return name.removeprefix(_PREFIX)
+
+
+def no_file(name: str, step: str) -> UsageError:
+    """Return what to say of a frame or an object that an earlier process had."""
+    return UsageError(
+        f'{shown(name)}: was given in Python, and no file holds it; {step} in place of "{name}"'
+    )

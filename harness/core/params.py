@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date, time
 
 from harness.core.errors import in_toml
 
@@ -80,6 +81,21 @@ def is_number(value: object) -> bool:
     """Return whether a parameter is a finite number; true and false are none."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and abs(value) <= sys.float_info.max  # type: ignore[arg-type]
+
+
+def is_plain(value: object) -> bool:
+    """Return whether a config can hold a value, and so may a record of it.
+
+    Examples
+    --------
+    >>> is_plain([1, {"a": "b"}]), is_plain(None), is_plain({1: "b"})
+    (True, False, False)
+    """
+    if isinstance(value, list | tuple):
+        return all(map(is_plain, value))
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and is_plain(held) for key, held in value.items())
+    return isinstance(value, bool | int | float | str | date | time)
 
 
 def require_models(models: object, most: int | None = None) -> None:

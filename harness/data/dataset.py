@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
@@ -16,7 +16,6 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core.arrays import Bool, Floats, Int32, Int64
-from harness.core.once import once
 from harness.data import _events
 from harness.data.layout import AttributeTable, CandidateRule
 
@@ -300,7 +299,7 @@ class Dataset:
         own = ("user_ids", "item_ids", "users_table", "items_table")
         return replace(self, **{name: copy(getattr(self, name)) for name in own})
 
-    @once
+    @cached_property
     def times(self) -> tuple[int, int]:
         """When the first and the last event happened, those of other buckets included."""
         if self.span is not None:

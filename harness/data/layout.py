@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import category
 
 from harness.core.errors import UsageError
-from harness.core.given import is_given, name_of, shown
+from harness.core.given import is_given, name_of, no_file, shown
 from harness.core.unpacking import SENT, Cap
 from harness.data.conditions import Condition, conditions, key, narrowed, where_to_write
 
@@ -158,10 +158,7 @@ class Table:
             Spark alone can read it, or it is a frame of another process.
         """
         if self.is_frame and self.frame is None:
-            raise UsageError(
-                f"{self.path}: was given in Python, and no file holds it; write it as Parquet, and "
-                f'name that file in place of "{name_of(self.name)}"'
-            )
+            raise no_file(name_of(self.name), "write it as Parquet, and name that file")
         if self.remote:
             raise UsageError(
                 f"{self.remote}: is read by Spark alone: harness run CONFIG --engine spark; other "

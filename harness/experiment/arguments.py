@@ -1,26 +1,22 @@
-"""What `harness.run` is told in Python as a config: frames for files, classes for import paths."""
+"""What `harness.run` takes as a config: a file, a mapping of sections, or keywords."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.config import IN_PYTHON, Config, parse, read
 from harness.core.errors import UsageError
-from harness.core.given import Given, is_given
-from harness.core.io import as_path
+from harness.core.given import Given, name_of
 
-if TYPE_CHECKING:
-    from harness.experiment.given_frames import Frames
-
-_TABLES = ("events", "users", "items")
 _EXAMPLES = {
     "events": "events=frame",
     "split": 'split={"strategy": "time", "valid_days": 7}',
     "models": 'models={"mine": MyModel()}',
 }
-_OF_TEXT = (
+_TABLES = ("events", "users", "items")
+_TEXT_KEYS = (
     "separator",
     "header",
     "encoding",
@@ -31,10 +27,6 @@ _OF_TEXT = (
     "max_unpacked_gb",
 )
 """Keys of [data] that say how files of events are written."""
-_WITHOUT_FRAMES = {
-    "memory": "events of a frame are in memory already",
-    "jobs": "other processes cannot read a frame of this one",
-}
 
 
 def config_of(
@@ -42,160 +34,118 @@ def config_of(
     keywords: Mapping[str, Any],
     models: Sequence[str] | Mapping[str, Any],
 ) -> tuple[Config, Sequence[str]]:
-    """Return the config that is given, or made of keywords, and the models of it to evaluate.
-
-    Parameters
-    ----------
-    keywords : mapping
-        Tables and sections by name; None where they are not given.
-
-    Raises
-    ------
-    HarnessError
-        A config and keywords are given, or neither; a key, value, frame or model that cannot be
-        used.
-    """
-    said = {key: own for key, own in keywords.items() if own is not None}
+    """Return a config, or one made of keywords, and the names of its models to evaluate."""
+    keywords = {name: value for name, value in keywords.items() if value is not None}
     if config is None:
-        return _of_sections(_sections(said, models)), ()
-    if not isinstance(config, Mapping | Config | str | Path):
-        known = ", ".join(_EXAMPLES.values())
+        return config_in_place(_sections(keywords, models)), ()
+    config = config_in_place(config)
+    are_names = isinstance(models, list | tuple) and all(isinstance(name, str) for name in models)
+    if keywords or not are_names:
+        extra = [*keywords] + ([] if are_names else [f"models as {type(models).__name__}"])
         raise UsageError(
-            f"{IN_PYTHON}: found {type(config).__name__} in place of a config; give the path of a "
-            f"TOML file or a mapping of its sections, or name what you give: {known}"
+            f"{IN_PYTHON}: found {' and '.join(extra)} beside a config, which says it all; give "
+            'nothing but names of its models: models=["popular"]'
         )
-    if said:
-        raise UsageError(
-            f"{IN_PYTHON}: a config says it all: leave {' and '.join(said)} out, or the config"
-        )
-    if not isinstance(models, list | tuple) or not all(isinstance(one, str) for one in models):
-        raise UsageError(
-            f"{IN_PYTHON}: models with a config are names of its models, such as "
-            f'models=["popular"]; found {type(models).__name__}'
-        )
-    return config_in_place(config), models
+    return config, list(models)
 
 
 def config_in_place(config: Config | Mapping[str, Any] | str | Path, jobs: int = 1) -> Config:
-    """Return the config that is given, or that a mapping of its sections makes.
-
-    Raises
-    ------
-    HarnessError
-        What cannot be used, or `jobs` of frames.
-    """
+    """Return a config, that of a file, or that of a mapping of sections; no `jobs` of frames."""
     if isinstance(config, Mapping):
-        config = _of_sections(config)
+        config = _config_of_sections(config)
+    elif isinstance(config, str | Path):
+        config = read(Path(config))
     elif not isinstance(config, Config):
-        config = read(as_path(config, "a config"))
+        raise UsageError(
+            f"{IN_PYTHON}: found {type(config).__name__} in place of a config; give the path of a "
+            'TOML file, or a mapping of its sections: {"data": {"events": frame}, '
+            '"split": {"strategy": "time", "valid_days": 7}, "models": {"mine": MyModel()}}'
+        )
     refuse_with_frames(config, None, jobs)
     return config
 
 
 def refuse_with_frames(config: Config, memory: str | None, jobs: int) -> None:
-    """Raise UsageError where something is asked for that needs files of the events."""
-    if not any(fold.layout().has_frames for fold in config.folds()):
-        return
-    asked = {"memory": memory is not None, "jobs": jobs != 1}
-    for name in (name for name, given in asked.items() if given):
+    """Raise UsageError where events are frames and an argument needs files of them."""
+    name = "memory" if memory is not None else "jobs" if jobs != 1 else None
+    if name is not None and any(fold.layout().has_frames for fold in config.folds()):
         raise UsageError(
-            f"{IN_PYTHON}: {name}: {_WITHOUT_FRAMES[name]}; leave {name} out, or write the frame "
-            'as Parquet and give its path: events="events.parquet"'
+            f"{IN_PYTHON}: {name} needs events in a file, and these are a frame; leave {name} out, "
+            'or write the frame as Parquet and give its path: events="events.parquet"'
         )
 
 
-def _sections(said: Mapping[str, Any], models: Any) -> dict[str, Any]:
-    """Return the sections of a config, of keywords: tables are keys of [data]."""
-    _require(said, models)
-    tables = {key: said[key] for key in _TABLES if key in said}
-    data = said.get("data", {})
+def _sections(keywords: Mapping[str, Any], models: Any) -> dict[str, Any]:
+    """Return the sections that keywords name; tables are keys of [data]."""
+    is_there = {
+        "events": "events" in keywords or "data" in keywords,
+        "split": "split" in keywords,
+        "models": not isinstance(models, tuple) or len(models) > 0,
+    }
+    missing = [name for name in is_there if not is_there[name]]
+    if missing:
+        examples = ", ".join(_EXAMPLES[name] for name in missing)
+        raise UsageError(
+            f"{IN_PYTHON}: no {' and no '.join(missing)}; give {examples}, or a config alone: "
+            f'{IN_PYTHON}("exam.toml")'
+        )
+    tables = {name: keywords[name] for name in _TABLES if name in keywords}
+    data = keywords.get("data", {})
     if isinstance(data, Mapping):
-        for key in tables:
-            if key in data:
-                raise UsageError(f"{IN_PYTHON}: {key} is given twice, in data too; give it once")
+        for name in tables.keys() & data.keys():
+            raise UsageError(f"{IN_PYTHON}: {name} is given twice, in data too; give it once")
         data = {**data, **tables}
-    own = {key: value for key, value in said.items() if key not in tables}
-    return own | {"data": data, "models": models}
+    sections = {name: keywords[name] for name in keywords if name not in tables}
+    return sections | {"data": data, "models": models}
 
 
-def _require(said: Mapping[str, Any], models: Any) -> None:
-    """Raise UsageError where what must be said is not said."""
-    there = {"events": "events" in said or "data" in said, "split": "split" in said}
-    there["models"] = not isinstance(models, tuple) or len(models) > 0
-    if not any(there.values()):
-        raise UsageError(
-            f'{IN_PYTHON}: give a config, such as {IN_PYTHON}("exam.toml"), or events=, split= '
-            "and models="
-        )
-    for name in (name for name, given in there.items() if not given):
-        raise UsageError(f"{IN_PYTHON}: {name} is missing; give it, such as {_EXAMPLES[name]}")
-
-
-def _of_sections(sections: Mapping[str, Any]) -> Config:
+def _config_of_sections(sections: Mapping[str, Any]) -> Config:
     """Return the config of sections as a TOML file has them, with frames and objects in place.
 
-    ``[data] events``, ``users`` and ``items``, ``[split] valid`` and the lists of models may be
-    frames; models are a list as of ``[[models]]``, or a mapping of names.
+    Events, users, items, ``[split] valid`` and lists of models may be frames.
     """
-    from harness.experiment.given_frames import Frames, read_frames  # they load what reads frames
-    from harness.experiment.given_models import entries, plain
+    from harness.experiment.given_frames import name_frames, read_frames  # slow to import
+    from harness.experiment.given_models import model_entries, plain
 
-    frames = Frames()
-    values = {name: plain(own) for name, own in sections.items() if name != "models"}
-    values["data"] = _data(_section(values, "data"), frames)
-    split = _section(values, "split")
-    if "valid" in split:
-        values["split"] = split | {"valid": frames.named("the valid frame", split["valid"])}
-    if frames.found:  # of what is no file there is no stamp by which the cache would know it
+    values = {name: plain(section) for name, section in sections.items() if name != "models"}
+    for name, example in (("data", 'data={"events": frame}'), ("split", _EXAMPLES["split"])):
+        if not isinstance(section := values.get(name, {}), dict):
+            kind = type(section).__name__
+            raise UsageError(
+                f"{IN_PYTHON}: {name}: found {kind}; expected a mapping, such as {example}"
+            )
+    frames = dict[str, Any]()
+    values["data"] = _data(values.get("data", {}), frames)
+    if "valid" in values.get("split", {}):
+        values["split"]["valid"] = name_frames(values["split"]["valid"], "the valid frame", frames)
+    if frames:  # without the stamp of a file the cache cannot know them again
         values["data"]["cache"] = False
-    models, objects = entries(sections.get("models"), frames)
-    config = parse(values | {"models": models}, Path(), IN_PYTHON)
-    given = Given(read_frames(config, frames.found), objects)
-    return config.model_copy(update={"given": given})
+    entries, objects = model_entries(sections.get("models"), frames)
+    config = parse(values | {"models": entries}, Path(), IN_PYTHON)
+    return config.model_copy(update={"given": Given(read_frames(config, frames), objects)})
 
 
-def _section(values: Mapping[str, Any], name: str) -> dict[str, Any]:
-    found = values.get(name, {})
-    if not isinstance(found, dict):
-        raise UsageError(f"{IN_PYTHON}: {name}: found {type(found).__name__}; expected a mapping")
-    return found
+def _data(data: dict[str, Any], frames: dict[str, Any]) -> dict[str, Any]:
+    """Return [data] with names of frames; the frames are added to `frames`."""
+    from harness.experiment.given_frames import FORMS, name_frames
 
-
-def _data(data: dict[str, Any], frames: Frames) -> dict[str, Any]:
-    """Return the section with the names of frames."""
-    if "events" in data:
-        data = {"layout": "table", "path": ".", **data}
     for key in _TABLES:
-        own = data.get(key)
-        if isinstance(own, dict) and "file" in own:
-            data[key] = own | {"file": frames.named(f"the {key} frame", own["file"])}
-        elif own is not None:
-            data[key] = frames.named(f"the {key} frame", own)
-            _require_source(key, data[key])
-    _refuse_of_text(data)
-    return data
-
-
-def _refuse_of_text(data: Mapping[str, Any]) -> None:
-    first = data.get("events")
-    if isinstance(first, list):
-        first = first[0] if first else None
-    for key in _OF_TEXT if isinstance(first, str) and is_given(first) else ():
-        if key in data:
+        table, role = data.get(key), f"the {key} frame"
+        if isinstance(table, dict) and "file" in table:
+            data[key] = table | {"file": name_frames(table["file"], role, frames)}
+        elif table is not None:
+            data[key] = name_frames(table, role, frames)
+            for file in data[key] if isinstance(data[key], list) else [data[key]]:
+                if not isinstance(file, str):
+                    kind = type(file).__name__
+                    raise UsageError(
+                        f"{IN_PYTHON}: {key}: found {kind}; give {FORMS}, or the path of a file"
+                    )
+    are_frames = any(name.startswith(name_of("the events frame")) for name in frames)
+    for key in _TEXT_KEYS:
+        if key in data and are_frames:
             raise UsageError(
                 f"{IN_PYTHON}: [data] {key} says how a file is written, and the events are a "
                 "frame; leave it out"
             )
-
-
-def _require_source(key: str, own: Any) -> None:
-    """Raise UsageError where a table is neither a frame nor a file."""
-    from harness.experiment.given_frames import FORMS
-
-    for one in own if isinstance(own, list) else [own]:
-        if not isinstance(one, str):
-            made = f"; such as {key}=pandas.DataFrame({key})" if isinstance(one, dict) else ""
-            raise UsageError(
-                f"{IN_PYTHON}: {key}: found {type(one).__name__}; give {FORMS}, or the path of a "
-                f"file{made}"
-            )
+    return {"layout": "table", "path": ".", **data} if "events" in data else data

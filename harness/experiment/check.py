@@ -7,11 +7,11 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.core.errors import UsageError, counted, printable, suggest
-from harness.core.once import once
 from harness.core.table import MISSING, Column, Sheet, Shown, digits_of, number, p_value
 from harness.experiment.compare import compare
 from harness.results.run import Run, read
@@ -238,7 +238,7 @@ class _Gate:
         error = errors.get(wanted.model) or errors.get(str(other))
         return Condition(text, metric, wanted.model, value, bound, p, holds, error)
 
-    @once
+    @cached_property
     def _metrics(self) -> list[str]:
         return list(self._record.models[0].metrics)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy as np
 from harness.config import Config
 from harness.core.arrays import Counts
 from harness.core.exact_sum import Sums
-from harness.core.once import once
 from harness.core.steps import Steps, side_by_side
 from harness.metrics import Metric
 from harness.protocol.evaluation_set import EvaluationSet
@@ -59,7 +58,7 @@ class EvaluatedUsers(ProfiledUsers):
     metric: Metric
     grades: Grades | None
 
-    @once
+    @cached_property
     def law(self) -> Law:
         """What a random ranking would score for each user."""
         found = chance_law.law(self.metric.up_to(self.k), *self.cases, self.grades)

@@ -1,9 +1,9 @@
-"""Precomputed recommendations: a file of lists instead of a model."""
+"""Precomputed recommendations: a file or frame of lists instead of a model."""
 
 from __future__ import annotations
 
 import shlex
-from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 from harness.config.paths import paths_of
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import DataError, UsageError, counted
-from harness.core.given import is_given, shown
+from harness.core.given import is_given, no_file
+from harness.core.io import exists
 from harness.metrics import Judgments
 from harness.models.base import Draws, Train
 from harness.models.recommendations import EMPTY, Recommendations
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
     from harness.protocol.evaluation_set import EvaluationSet
     from harness.submission.validate import Examined
 
+_OF_PLACES = ("SUB303", "SUB315", "SUB316", "SUB319", "SUB320")
+"""Warnings after which an item may be another, or stand elsewhere, than was meant."""
+
 
 class PrecomputedLists:
-    """The lists of a file or frame: as they stand for users (`on`), and as a base model of others.
+    """The lists of a file or frame: as they stand for users (`on`), and as a base model.
 
     They are evaluated as ``harness score FILE --config CONFIG`` reads them: what is no candidate,
     or stands twice, uses its position and never hits. A base model must answer as every recommender
@@ -36,25 +40,28 @@ class PrecomputedLists:
     Raises
     ------
     UsageError
-        There is no such file.
+        There is no such file, or an earlier process had the frame.
     """
 
     def __init__(self, name: str, config: Config) -> None:
         lists = next(model.lists for model in config.models if model.name == name)
-        last = paths_of(lists or "")[-1]
-        self.name, self.config, self.path = name, config, config.folder / last
-        self.frame = config.given.frames.get(last)
-        there = is_given(last)  # where it is not held, the lists of an earlier run may be at hand
-        with suppress(OSError):  # a name that is too long
-            there = there or self.path.is_file()
-        if not there:
-            start = "the config file" if config.is_file else "the current folder"
-            raise UsageError(f'model "{name}": no file {self.path}; paths start at {start}')
+        file = paths_of(lists or "")[-1]
+        self.name, self.config = name, config
+        self.source: Path | pl.DataFrame = config.folder / file
+        if is_given(file):
+            if file not in config.given.frames:
+                raise no_file(file, "write them as CSV or Parquet, and name that file")
+            self.source = config.given.frames[file]
+        elif not (exists(self.source) and self.source.is_file()):
+            start = "the config file"
+            if not config.is_file:
+                start = 'the current folder; an import path is "my_model:MyModel"'
+            raise UsageError(f'model "{name}": no file {self.source}; paths start at {start}')
 
     def fit(self, train: Train) -> Self:
         """Read the lists of all users; nothing is learnt."""
-        found = self.on(train.user_ids, train.candidate_ids, train.item_ids, None)
-        self.lists_ = np.where(found.items < len(train.candidates), found.items, EMPTY)
+        items = self.on(train.user_ids, train.candidate_ids, train.item_ids, None).items
+        self.lists_ = np.where(items < len(train.candidates), items, EMPTY)
         return self
 
     def recommend(
@@ -71,7 +78,7 @@ class PrecomputedLists:
         Parameters
         ----------
         users, candidates, items : polars.Series of str
-            Who is asked for, the items that may be recommended, and all there are.
+            Users to look up, the items that may be recommended, and all there are.
         k : int, optional
             Positions of a list; all by default.
 
@@ -82,20 +89,20 @@ class PrecomputedLists:
         DataError
             It has none of the users.
         """
-        found, warnings = self._read(users, candidates, k)
-        if found.whole.max(initial=EMPTY) >= len(found.items):  # read for their ids once more
-            others = items.filter(~items.is_in(candidates.implode())).alias(candidates.name)
-            found, _ = self._read(users, pl.concat([candidates, others]), k, force=True)
-        whole = np.ascontiguousarray(found.whole[:, :k])
-        strange = found.items[len(candidates) :].cast(pl.String)
-        nobodys = int(whole.max(initial=EMPTY)) + 1 - len(found.items)
-        strange = strange.extend_constant(None, max(nobodys, 0))
-        return Recommendations(whole, strange, warnings)
+        lists, warnings = self._read(users, candidates, k)
+        if lists.whole.max(initial=EMPTY) >= len(lists.items):  # read for their ids once more
+            beyond = items.filter(~items.is_in(candidates.implode())).alias(candidates.name)
+            lists, _ = self._read(users, pl.concat([candidates, beyond]), k, force=True)
+        positions = np.ascontiguousarray(lists.whole[:, :k])
+        unknown = int(positions.max(initial=EMPTY)) + 1 - len(lists.items)
+        strange = lists.items[len(candidates) :].cast(pl.String)
+        strange = strange.extend_constant(None, max(unknown, 0))
+        return Recommendations(positions, strange, warnings)
 
     def _read(
         self, users: pl.Series, items: pl.Series, k: int | None, *, force: bool = False
     ) -> tuple[SubmittedLists, tuple[str, ...]]:
-        """Return the file's lists, and what is odd; `force`: whatever errors are found in them."""
+        """Return the lists and what is odd; with `force` whatever errors they have."""
         # Slow to import, and for files alone.
         from harness.experiment.submissions import SubmissionError, lists_of_validated
         from harness.experiment.terms import Terms
@@ -106,47 +113,40 @@ class PrecomputedLists:
         nothing = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
         solution = Solution(users, items, Judgments(nothing, nothing.sizes), k=k)
         against = Terms(self.config).against().scored_by(solution)
-        if self.frame is None and is_given(self.path.name):
-            raise UsageError(
-                f"{shown(self.path.name)}: were given in Python, and no file holds them; write "
-                "them to one, and name it in place of this"
-            )
-        given = self.path if self.frame is None else self.frame
-        found = examine(given, against, solution, places=k)
-        if not found.validation.valid and not force:
+        examined = examine(self.source, against, solution, places=k)
+        if not examined.validation.valid and not force:
             refusal = "these lists have errors; mend them"
             if self.config.is_file:
-                typed = ["harness", "validate", str(self.path), "--config", self.config.file]
-                refusal += f", or see all of them: {shlex.join(typed)}"
-            raise SubmissionError(found.validation, refusal, f'model "{self.name}": ')
+                command = ["harness", "validate", str(self.source), "--config", self.config.file]
+                refusal += f", or see all of them: {shlex.join(command)}"
+            raise SubmissionError(examined.validation, refusal, f'model "{self.name}": ')
         try:
-            return lists_of_validated(given, found, solution, k), _warnings(found)
+            lists = lists_of_validated(self.source, examined, solution, k)
         except DataError as error:
             raise DataError(f'model "{self.name}": {error}') from error
+        return lists, _warnings(examined)
 
 
-def odd(name: str, found: Recommendations, evaluation_set: EvaluationSet) -> tuple[str, ...]:
+def odd(name: str, lists: Recommendations, evaluation_set: EvaluationSet) -> tuple[str, ...]:
     """Return notes on a file's lists: users without one, and items that are no candidates."""
-    without = int((found.items < 0).all(axis=1).sum())
-    strange = int((found.items >= len(evaluation_set.candidates)).sum())
-    users = "evaluated user has no list, and scores 0", "evaluated users have no list, and score 0"
-    positions = (
-        "position holds an item that is no candidate, and cannot hit",
-        "positions hold items that are no candidates, and cannot hit",
-    )
-    counts = [counted(n, *words) for n, words in ((without, users), (strange, positions)) if n > 0]
-    return tuple(f'model "{name}": {told}' for told in (*counts, *found.warnings))
+    without = int((lists.items < 0).all(axis=1).sum())
+    strange = int((lists.items >= len(evaluation_set.candidates)).sum())
+    notes = []
+    if without > 0:
+        plural = "evaluated users have no list, and score 0"
+        notes.append(counted(without, "evaluated user has no list, and scores 0", plural))
+    if strange > 0:
+        plural = "positions hold items that are no candidates, and cannot hit"
+        single = "position holds an item that is no candidate, and cannot hit"
+        notes.append(counted(strange, single, plural))
+    return tuple(f'model "{name}": {note}' for note in (*notes, *lists.warnings))
 
 
-_OF_ITEMS = ("SUB303", "SUB315", "SUB316", "SUB319", "SUB320")
-"""Warnings of rules after which an item may be another, or stand elsewhere, than was meant."""
-
-
-def _warnings(found: Examined) -> tuple[str, ...]:
+def _warnings(examined: Examined) -> tuple[str, ...]:
     """Return what is odd about items and their places, as `harness score` says it."""
-    words = {"SUB301": "a row has no item"} if found.against.long else {}
+    words = {"SUB301": "a row has no item"} if examined.against.long else {}
     return tuple(
         f"{p.code} {words.get(p.code, p.message)}" + (f" (× {p.count:,})" if p.count > 1 else "")
-        for p in found.validation.problems
-        if p.code in _OF_ITEMS or p.code in words
+        for p in examined.validation.problems
+        if p.code in _OF_PLACES or p.code in words
     )

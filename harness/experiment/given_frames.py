@@ -23,77 +23,75 @@ if TYPE_CHECKING:
 FORMS = "a pandas, Polars or Arrow frame or a DuckDB relation"
 
 
-class Frames:
-    """Frames that were met, by the names that stand for them in the config."""
+def name_frames(value: Any, role: str, frames: dict[str, Any]) -> Any:
+    """Return a name for a frame, or for each in a list of one a fold; anything else as it is.
 
-    def __init__(self) -> None:
-        self.found: dict[str, Any] = {}
-
-    def named(self, what: str, given: Any) -> Any:
-        """Return a name for a frame, or for each of one a fold; anything else as it is."""
-        if isinstance(given, list):
-            return [self.named(f"{what} of fold {n}", one) for n, one in enumerate(given, 1)]
-        if not is_frame(given):
-            return given
-        name = name_of(what)
-        self.found[name] = given
-        return name
+    The frame is added to `frames` by that name.
+    """
+    if isinstance(value, list):
+        return [name_frames(v, f"{role} of fold {n}", frames) for n, v in enumerate(value, 1)]
+    if not is_frame(value):
+        return value
+    name = name_of(role)
+    frames[name] = value
+    return name
 
 
-def is_frame(given: Any) -> bool:
+def is_frame(value: Any) -> bool:
     """Return whether something looks like a frame of any library."""
-    if isinstance(given, type):
+    if isinstance(value, type):
         return False
-    return isinstance(given, pl.LazyFrame) or any(
-        hasattr(given, name) for name in ("__arrow_c_stream__", "__dataframe__", "columns")
+    return isinstance(value, pl.LazyFrame) or any(
+        hasattr(value, name) for name in ("__arrow_c_stream__", "__dataframe__", "columns")
     )
 
 
-def read_frames(config: Config, given: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """Return the frames as Polars holds them: of events the columns alone that are asked for."""
-    folds = [fold.layout().events for fold in config.folds()]
-    events = {name_of(table.table.name): table for own in folds for table in own}
+def read_frames(config: Config, frames: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+    """Return the frames as Polars holds them; of events only the columns that are asked for."""
+    tables = {
+        name_of(table.table.name): table
+        for fold in config.folds()
+        for table in fold.layout().events
+    }
     return {
-        name: _events(events[name], own) if name in events else as_polars(own, role_of(name))
-        for name, own in given.items()
+        name: _read_events(tables[name], frame)
+        if name in tables
+        else as_polars(frame, role_of(name))
+        for name, frame in frames.items()
     }
 
 
-def _events(table: EventTable, given: Any) -> pl.DataFrame:
-    """Return the columns of events; ids of several types are refused, as by `harness.evaluate`."""
+def _read_events(table: EventTable, native: Any) -> pl.DataFrame:
+    """Return the columns of events; ids of mixed types are refused, as by `harness.evaluate`."""
     role = table.table.name
-    if isinstance(given, pl.LazyFrame):
+    if isinstance(native, pl.LazyFrame):
         try:
-            names = given.collect_schema().names()
+            names = native.collect_schema().names()
         except pl.exceptions.PolarsError as error:
             raise DataError(f"{role}: the lazy frame cannot be worked out: {error}") from error
-        _require_columns(role, table, given, names)
-        given = given.select(table.columns)
-    frame = frame_of(given, role, forms=FORMS)
-    _require_columns(role, table, given, frame.columns)
+        _require_columns(role, table, native, names)
+        native = native.select(table.columns)
+    frame = frame_of(native, role, forms=FORMS)
+    _require_columns(role, table, native, frame.columns)
     ids = Table(role, {"user": table.user, "item": table.item}, "", wide=False, frame=frame)
-    others = [name for name in table.columns if name not in (table.user, table.item)]
     columns = {table.user: ids.column("user"), table.item: ids.column("item")}
-    columns |= {name: _typed(frame, name, role) for name in others}
-    for name, column in columns.items():
-        _refuse_objects(role, name, frame, column)
+    for name in table.columns:
+        if name not in columns:
+            columns[name] = _read_column(frame, name, role)
+        kind = columns[name].dtype
+        is_extension = isinstance(kind, pl.datatypes.BaseExtension)
+        if kind in (pl.Object, pl.Duration, pl.Time) or is_extension:
+            cells = frame.get_column(name)
+            held = next((type(cell).__name__ for cell in cells if not missing(cell)), "nothing")
+            raise DataError(
+                f'{role}: column "{name}" holds {held} values; expected text, numbers, dates or '
+                f'times: frame["{name}"].astype(str) makes texts of them in pandas'
+            )
     return pl.DataFrame(columns)
 
 
-def _refuse_objects(role: str, name: str, frame: Frame, column: pl.Series) -> None:
-    """Raise DataError where a column holds what is neither text, number, date nor time."""
-    kind = column.dtype
-    if kind in (pl.Object, pl.Duration, pl.Time) or isinstance(kind, pl.datatypes.BaseExtension):
-        own = frame.get_column(name)
-        found = next((type(cell).__name__ for cell in own if not missing(cell)), "nothing")
-        raise DataError(
-            f'{role}: column "{name}" holds {found} values; expected text, numbers, dates or '
-            f'times: frame["{name}"].astype(str) makes texts of them in pandas'
-        )
-
-
-def _typed(frame: Frame, name: str, role: str) -> pl.Series:
-    """Return a column; dates or times of pandas' objects as what they are, and no texts."""
+def _read_column(frame: Frame, name: str, role: str) -> pl.Series:
+    """Return a column; dates or times among pandas' objects stay dates or times."""
     column = frame.get_column(name)
     if type_of(column) == "Object":
         kinds = set(map(type, column)) - {type(None), float}
@@ -106,31 +104,28 @@ def _typed(frame: Frame, name: str, role: str) -> pl.Series:
 
 
 def _refuse_mixed_zones(column: Column, where: str) -> None:
-    """Raise DataError where some times have a zone and others none: Arrow takes these for UTC."""
-    bare = [getattr(time, "tzinfo", None) is None and not missing(time) for time in column]
-    zoned = [getattr(time, "tzinfo", None) is not None for time in column]
-    if any(bare) and any(zoned):
-        at = bare.index(True)
+    """Raise DataError where only some times have a zone: Arrow takes the others for UTC."""
+    has_zone = {
+        row: getattr(time, "tzinfo", None) is not None
+        for row, time in enumerate(column)
+        if not missing(time)
+    }
+    bare = next((row for row, zoned in has_zone.items() if not zoned), None)
+    if bare is not None and any(has_zone.values()):
         raise DataError(
-            f"{where}, {row_text(at)}: found {shown(str(column[at]))}, a time without a zone, "
+            f"{where}, {row_text(bare)}: found {shown(str(column[bare]))}, a time without a zone, "
             "where others have one; give all of them a zone, or none"
         )
 
 
-def _require_columns(role: str, table: EventTable, given: Any, columns: Sequence[Any]) -> None:
+def _require_columns(role: str, table: EventTable, native: Any, columns: Sequence[Any]) -> None:
     """Raise DataError where a frame of events lacks a column."""
-    if set(table.columns) - set(columns):
-        require_names(columns, role)
-    keys = {table.user: "user", table.item: "item", table.time: "time"}
     for name in table.columns:
         if name in columns:
             continue
-        told = f'{role}: no column "{name}"; it has: {", ".join(map(str, columns))}'
-        levels = getattr(getattr(given, "index", None), "names", None) or ()
-        if name in levels:
-            raise DataError(f'{told}\nits index has "{name}": give frame.reset_index()')
-        near = suggest(name, map(str, columns))
-        near = near if near.startswith("did") else ""
-        key = keys.get(name)
-        how = f'name yours: data={{"{key}": "…"}}' if key else ""
-        raise DataError("\n".join([told, "; ".join(filter(None, (near, how)))]).rstrip())
+        require_names(columns, role)
+        if name in (getattr(getattr(native, "index", None), "names", None) or ()):
+            raise DataError(f'{role}: its index has "{name}": give frame.reset_index()')
+        keys = [key for key in ("user", "item", "time") if getattr(table, key) == name]
+        hint = "".join(f' (name yours: data={{"{key}": "…"}})' for key in keys)
+        raise DataError(f'{role}: no column "{name}"; {suggest(name, columns)}{hint}')

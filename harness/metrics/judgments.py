@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.core.arrays import Bool, Counts, Floats, Int32, Int64, Ragged
-from harness.core.once import once
 from harness.metrics.kernels import Tally, ranks, tally
 
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ class Judgments:
         graded, rows = (grades, outside), self.truth.pick(keep)
         return Judgments(rows, self.relevant[keep], *graded, self.catalogue, kinds)
 
-    @once
+    @cached_property
     def _outside_ends(self) -> Int64:
         """Where each user's true items without a position begin among those of all, and the end."""
         return np.append(0, np.cumsum(self.relevant - self.truth.sizes))
 
-    @once
+    @cached_property
     def all_grades(self) -> tuple[Int64, Floats]:
         """The grades of all true items, and whose each is."""
         users = np.arange(len(self.truth))
@@ -113,14 +113,14 @@ class Block:
         """The first k positions, (n, min(k, K))."""
         return self.items[:, : self.k]
 
-    @once
+    @cached_property
     def tally(self) -> Tally:
         """Hits, their ranks and their sums for each list."""
         truth = self.judgments.truth
         relevant = self.judgments.relevant
         return tally(self.items, truth.indptr, truth.indices, self.k, relevant=relevant)
 
-    @once
+    @cached_property
     def found(self) -> Found:
         """Every hit, by user and rank."""
         truth = self.judgments.truth

@@ -16,7 +16,7 @@ from harness.core import random
 from harness.core.arrays import Bool, Floats, Int32, Int64, places
 from harness.core.errors import in_toml
 from harness.core.exact_sum import rounded, weight_slices
-from harness.core.once import Lent, lent
+from harness.core.lent import Lent, lent
 from harness.core.params import ParameterError, require_above, require_flag, require_from
 from harness.data import attributes
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events

@@ -17,8 +17,6 @@ from harness.models.base import Recommender, Train
 from harness.models.sums import Step, Steps, steps_of
 
 _SEEDS = ("seed", "random_state")
-_ANSWERS = {"recommend": "an array"}
-"""What methods return that do not return self."""
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -34,19 +32,27 @@ def made(
     """
     _check_params(name, use, factory, params)
     try:
-        made = factory(**params)
+        model = factory(**params)
     except BaseException as error:
         raise_interrupt(error)
         raise UsageError(
             f'model "{name}": {use} cannot be made with these parameters: {told(error)}'
         ) from error
+    return checked(name, use, model)
+
+
+def checked(name: str, use: str, model: Any) -> Recommender:
+    """Return an object as a recommender; raise UsageError where it is none."""
     for method in ("fit", "recommend"):
-        if not callable(getattr(made, method, None)):
-            raise UsageError(f'model "{name}": {use} has no method "{method}"')
-    return cast(Recommender, made)
+        if not callable(getattr(model, method, None)):
+            raise UsageError(
+                f'model "{name}": {use} has no method "{method}"; a model has fit(train) and '
+                "recommend(users, k, draws, exclude=None)"
+            )
+    return cast(Recommender, model)
 
 
-def seeds(factory: Callable[..., Any], params: Mapping[str, Any]) -> dict[str, int]:
+def seeds(factory: Any, params: Mapping[str, Any]) -> dict[str, int]:
     """Return the value of every parameter `seed` and `random_state` that is a whole number."""
     values = {name: params.get(name, defaults(factory).get(name)) for name in _SEEDS}
     return {
@@ -56,12 +62,11 @@ def seeds(factory: Callable[..., Any], params: Mapping[str, Any]) -> dict[str, i
     }
 
 
-def defaults(factory: Callable[..., Any]) -> dict[str, Any]:
+def defaults(factory: Any) -> dict[str, Any]:
     """Return the defaults of a class's parameters, of those that have one."""
-    accepted = _accepted(factory) or {}
     return {
         name: about.default
-        for name, about in accepted.items()
+        for name, about in _accepted(factory).items()
         if about.kind in _NAMED and about.default is not about.empty
     }
 
@@ -88,7 +93,7 @@ def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
         raise_interrupt(error)
         raise RecommenderError(f'model "{name}" raised in {method}: {told(error)}') from error
     if answer is None:
-        expected = _ANSWERS.get(method, "self")
+        expected = "an array" if method == "recommend" else "self"
         raise RecommenderError(f'model "{name}": {method} returned None; expected {expected}')
     return answer
 
@@ -101,19 +106,17 @@ def fit_steps(name: str, model: Any, train: Train) -> Steps:
     RecommenderError
         Also where sums are not of whole numbers.
     """
-    steps = _told(name, lambda: steps_of(model, train))
-    step = _told(name, partial(after, steps))
+    call = partial(guarded, name, "fit_steps")
+    steps = call(lambda: steps_of(model, train))
+    step = call(partial(after, steps))
     while not isinstance(step, Ended):
-        step = _told(name, partial(after, steps, (yield partial(_sums_of, name, step))))
+        # No name holds the total while the next one is made.
+        step = call(partial(after, steps, (yield partial(_sums_of, name, step))))
 
 
 def _sums_of(name: str, step: Step, part: Train) -> Sums:
-    sums: Sums = _told(name, partial(step, part))
+    sums: Sums = guarded(name, "fit_steps", lambda: step(part))
     return sums
-
-
-def _told(name: str, call: Callable[[], Any]) -> Any:
-    return guarded(name, "fit_steps", call)
 
 
 def stored(model: Any) -> dict[str, Any]:
@@ -125,23 +128,23 @@ def stored(model: Any) -> dict[str, Any]:
     >>> stored(Fraction(1, 2)), stored(None)
     ({'numerator': 1, 'denominator': 2}, {})
     """
-    if model is None or isinstance(model, type):
+    if model is None:
         return {}
-    own = [name for name, about in (_accepted(type(model)) or {}).items() if about.kind in _NAMED]
-    return {name: getattr(model, name) for name in own if hasattr(model, name)}
+    names = [name for name, about in _accepted(type(model)).items() if about.kind in _NAMED]
+    return {name: getattr(model, name) for name in names if hasattr(model, name)}
 
 
-def _accepted(factory: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
-    """Return the parameters of a class; None where it does not tell, as one written in C may."""
+def _accepted(factory: Any) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a class; any where it does not tell, as one written in C may."""
     try:
         return inspect.signature(factory).parameters
     except (TypeError, ValueError):
-        return None
+        return {"params": inspect.Parameter("params", inspect.Parameter.VAR_KEYWORD)}
 
 
 def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) -> None:
     accepted = _accepted(factory)
-    if accepted is None or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted.values()):
+    if any(about.kind is inspect.Parameter.VAR_KEYWORD for about in accepted.values()):
         return
     models = accepted.get("models")
     if models is not None and models.default is models.empty and "models" not in params:

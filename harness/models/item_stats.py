@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from scipy.sparse import csr_array, vstack
 
 from harness.core.arrays import Bool, Counts, Floats, Int32, Int64
 from harness.core.errors import UsageError
-from harness.core.once import once
 from harness.data.attributes import of_ids
 from harness.data.interactions import descending
 from harness.models.base import Train
@@ -151,7 +151,7 @@ class TrainCounts:
     popular: Counts
     shares: Callable[[], Floats]
 
-    @once
+    @cached_property
     def user_share(self) -> Floats:
         """The share of the training users that have each item."""
         found: Floats = self.shares()

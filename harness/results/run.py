@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from harness.config import Config
 from harness.config import read as read_config
 from harness.core.errors import DataError, HarnessError, UsageError, suggest
 from harness.core.io import as_path, whole_folder, written
-from harness.core.once import once
 from harness.core.progress import stopwatch
 from harness.core.table import Sheet, Shown
 from harness.metrics import Metric
@@ -134,12 +133,12 @@ class Run(Shown):
         """The next step where a run cannot be used as it is."""
         return run_folder.again(self.folder)
 
-    @once
+    @cached_property
     def environment(self) -> dict[str, str]:
         """The versions of everything, and when the run was written."""
         return run_folder.environment(self.folder)
 
-    @once
+    @cached_property
     def config(self) -> Mapping[str, Any]:
         """The resolved config, as config.toml has it."""
         if self.resolved is not None:
@@ -150,7 +149,7 @@ class Run(Shown):
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{path}: is no config of a run ({error})") from error
 
-    @once
+    @cached_property
     def settings(self) -> Config:
         """The config of a run folder, to evaluate by."""
         config = read_config(part(self.folder, "config.toml"))
@@ -161,7 +160,7 @@ class Run(Shown):
 
     # Its metrics.
 
-    @once
+    @cached_property
     def metrics(self) -> dict[str, Metric]:
         """The metrics by the names that the table gives them.
 
@@ -201,7 +200,7 @@ class Run(Shown):
         """Return the digest of a user's own metric's source; None where the run has none."""
         return self.record.digest_of(self.name_of(metric))
 
-    @once
+    @cached_property
     def changed_metrics(self) -> dict[Metric, str]:
         """The user's own metrics whose source is known to be another one now, by their names."""
         changed = {}
@@ -247,7 +246,7 @@ class Run(Shown):
         """The evaluated users of one evaluation set, in id order."""
         return self._tables().user_ids
 
-    @once
+    @cached_property
     def scores(self) -> dict[str, ScoreTable]:
         """The scores of every model by every metric of users, of one evaluation set."""
         return self._tables().scores_by(self.user_metrics)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,6 @@ from harness.core import parquet
 from harness.core.arrays import Floats
 from harness.core.errors import DataError, UsageError, printable
 from harness.core.io import parts, unusable
-from harness.core.once import once
 from harness.core.unpacking import OWN, Cap, UnpackingError
 from harness.metrics import Metric
 from harness.metrics.registry import LARGEST_SCORE
@@ -140,7 +140,7 @@ class FolderTables:
         """Whether the table of lists is there; a run may be written without it."""
         return (self.folder / RECOMMENDATIONS).exists()
 
-    @once
+    @cached_property
     def user_scores(self) -> pl.DataFrame:
         """Every score: one row a user, model, repeat and fold, ordered by repeat and user.
 
@@ -157,7 +157,7 @@ class FolderTables:
         self.refuse_contradictions(scores)
         return scores.sort("repeat", "user", maintain_order=True)
 
-    @once
+    @cached_property
     def user_ids(self) -> pl.Series:
         """The evaluated users, in id order."""
         first = self.record.models[0].name
@@ -199,7 +199,7 @@ class FolderTables:
         """Return a row a user, model and repeat, with a column for each metric of users."""
         return pl.concat([self.user_scores_of(model) for model in models])
 
-    @once
+    @cached_property
     def lists(self) -> pl.DataFrame:
         """One row a user, model and repeat, with the list of items, in the order of the file.
 
@@ -231,7 +231,7 @@ class FolderTables:
         rows = self.lists.with_columns(pl.col("user", "model").cast(pl.String))
         return pl.concat([rows.filter(model=name).sort("repeat", "user") for name in models])
 
-    @once
+    @cached_property
     def users(self) -> pl.DataFrame:
         """Who the evaluated users are (`harness.protocol.users`), rows in the order of the tables.
 
@@ -245,7 +245,7 @@ class FolderTables:
             raise self.other_users(USERS)
         return ordered
 
-    @once
+    @cached_property
     def _profile(self) -> pl.DataFrame:
         if self._whole is not None:
             return self._of_fold(USERS, self._whole._profile)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from pydantic import NonNegativeInt
 
 from harness.core.arrays import Floats, Int64
 from harness.core.exact_sum import Sums
-from harness.core.once import once
 from harness.core.steps import Steps
 from harness.metrics import Metric
 from harness.stats.estimates import Estimate, ScoredUsers, estimate_of
@@ -62,7 +61,7 @@ class ProfiledUsers(ScoredUsers):
 
     profile: pl.DataFrame
 
-    @once
+    @cached_property
     def texts(self) -> Mapping[str, pl.Series]:
         """Each column of the profile as text; an empty one stands for nothing."""
         return {name: text_of(self.profile[name]) for name in self.profile.columns if name != USER}

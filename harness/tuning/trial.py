@@ -10,7 +10,7 @@ from harness.config.space import SearchName
 from harness.core.errors import RecommenderError, UsageError
 from harness.core.progress import Clock
 from harness.experiment.answers import ask_in_turn
-from harness.experiment.build import Factories, base_models_first, load
+from harness.experiment.build import Factories, Factory, base_models_first
 from harness.metrics import Metric, needs, parse
 from harness.metrics.grades import refuse_grades
 from harness.metrics.scores import ScoreTable, score
@@ -116,8 +116,9 @@ class TrialSetup:
         metric, clock, tables = self.rules.metric, Clock(), list[ScoreTable]()
         try:
             for fold, base_models in zip(self.folds, self.base_models, strict=True):
-                model = load(fold.task.config, settings, base_models)
-                answers = ask_in_turn(model, settings, fold.task, None, clock, progress=False)
+                make = Factory(fold.task.config, settings).make
+                repeats = (make(n, models) for n, models in enumerate(base_models))
+                answers = ask_in_turn(repeats, settings, fold.task, None, clock, progress=False)
                 with clock.step("score"):
                     judgments = fold.task.evaluation_set.judgments(fold.catalogue)
                     lists = [answer.lists for answer in answers]

@@ -24,7 +24,7 @@ from harness.core.progress import steps, stopwatch
 from harness.core.workers import Workers
 from harness.experiment import memory
 from harness.experiment.arguments import config_in_place
-from harness.experiment.build import base_models_first, load
+from harness.experiment.build import Factory, base_models_first
 from harness.experiment.workers import processes
 from harness.protocol.task import Task
 from harness.results.record import Evaluation
@@ -138,7 +138,7 @@ def _checked(model: ModelConfig, config: Config) -> int:
         raise UsageError(f'model "{model.name}": {error}') from error
     first = {n: d.low if isinstance(d, Range) else d[0] for n, d in space.items()}
     settings = model.model_copy(update={"params": {**model.params, **first}})
-    next(load(config, settings, base_models_of(model, config)))
+    Factory(config, settings).make(0, base_models_of(model, config)[0])
     return count
 
 

@@ -149,7 +149,7 @@ def test_frames_are_tuned_as_files_are(here: Path) -> None:
     assert timeless(of_frame.to_dict()) == timeless(of_file.to_dict())
     assert of_frame.config.models[0].params["window_days"] <= 4
     assert means(harness.run(of_frame.config), "MAP@1") == {"popular": 0}
-    with refusal(HarnessError, "jobs: other processes cannot read a frame"):
+    with refusal(HarnessError, "jobs needs events in a file, and these are a frame"):
         harness.tune(sections(frame, **rules), jobs=2)
 
 

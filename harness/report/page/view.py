@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from harness.core.errors import UsageError, printable
-from harness.core.once import once
 from harness.core.table import MISSING, digits_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.results.record import Chance, ModelRecord
@@ -34,17 +34,17 @@ class View:
         self.metrics = list(self.models[0].metrics)
         self.metric = self.metrics[0]
 
-    @once
+    @cached_property
     def at(self) -> dict[str, int]:
         """The position of each model."""
         return {name: i for i, name in enumerate(self.names)}
 
-    @once
+    @cached_property
     def decimals(self) -> int:
         """How many decimals the first metric needs."""
         return decimals([self.mean(model) for model in self.models])
 
-    @once
+    @cached_property
     def higher_first(self) -> bool:
         """Whether the best stands first because its mean is the highest."""
         return self.mean(self.models[0]) >= self.mean(self.models[-1])

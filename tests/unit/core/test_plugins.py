@@ -102,7 +102,8 @@ ITEM_KNN, USER_KNN = "baselines.item_knn:ItemKNN", "baselines.user_knn:UserKNN"
         ("my_model:Model", {}, GOOD.replace("depth=1", "depth"),
          'my_model:Model needs the parameter "depth"; set it under params'),
         ("my_model:Model", {}, GOOD.replace("def recommend(", "def recommend_("),
-         'my_model:Model has no method "recommend"'),
+         'my_model:Model has no method "recommend"; a model has fit(train) and recommend(users, k, '
+         "draws, exclude=None)"),
     ],
 )  # fmt: skip
 def test_what_is_no_model_is_named(

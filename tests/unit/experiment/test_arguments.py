@@ -76,30 +76,20 @@ def test_a_path_is_taken_as_it_is(here: Path) -> None:
     assert config.lists_of("m") == [str(here / "~" / "$l.csv")]
 
 
-SEEDED = {"use": First(seed=3), "repeats": 2}
 NO_MODELS: list[tuple[Any, ...]] = [
     (NoFit(), 'model "m": NoFit has no method "fit"', "recommend(users, k, draws"),
     (NoFit, 'model "m": NoFit has no method "fit"'),
-    (None, 'model "m": found None', "a class, an object with fit and recommend"),
-    (len, 'model "m": found builtin_function_or_method len'),
-    ("popular", "model \"m\": found 'popular'", '"my_model:MyModel"'),
-    ("lists.csv", 'model "m": no file', "lists.csv", "start at the current folder"),
+    (None, '[[models]] "m" needs the key "use"'),
+    (len, 'model "m": builtin_function_or_method has no method "fit"'),
+    ("popular", 'model "m": no file', "start at the current folder", '"my_model:MyModel"'),
     (Needs, 'Needs needs the parameter "depth"; set it under params'),
     ({"use": First, "params": {"lst": True}}, 'has no parameter "lst"; did you mean "last"?'),
-    (
-        {"use": First(), "params": {"last": True}},
-        "params goes with a class, and this is an object of First",
-        '{"use": First',
-    ),
-    (
-        {"use": First, "params": {"last": object()}},
-        'params "last" is object, which no config can hold',
-        "'m': MyModel(last=…)",
-    ),
-    ({"use": First, "params": {"last": None}}, 'params "last" is None'),
-    (SEEDED, "copies of this First have one seed", '"seed": 3'),
+    ({"use": First(), "params": {"last": True}}, "params goes with a class", '"params": …}'),
+    ({"use": First, "params": {"last": len}}, 'params "last" is builtin', "'m': MyModel(last=…)"),
+    ({"use": First, "params": {"last": None}}, 'params "last" is None, which no config can hold'),
+    ({"use": First(seed=3), "repeats": 2}, "repeats goes with a class", '"repeats": …}'),
     (Uncopied(), 'model "m": no copy can be made of this Uncopied', "cannot pickle a connection"),
-    ({"name": "n", "use": First}, "its mapping names it 'n'"),
+    ({"params": {"last": True}}, '[[models]] "m" needs the key "use"'),
     ({"use": First, "repeat": 2}, "repeat", "repeats"),
     (pl.DataFrame({"user": ["zoe"], "item": ["a"]}), 'model "m"', "zoe"),
 ]
@@ -113,19 +103,24 @@ def test_what_is_no_model_is_refused(model: Any, words: list[str]) -> None:
 
 MINE = {"m": First}
 SPLIT = {"events": EVENTS, "split": DAY}
+WHOLE = {"data": {"events": EVENTS}, "split": DAY, "models": MINE}
 NO_RUNS: list[tuple[dict[str, Any], Any, Any, str]] = [  # keywords, models, a config, and words
-    ({}, (), None, 'give a config, such as harness.run("exam.toml"), or events='),
-    ({"events": EVENTS}, MINE, None, 'split is missing; give it, such as split={"strategy": "time'),
-    (SPLIT, (), None, 'models is missing; give it, such as models={"mine": MyModel()}'),
-    ({"split": DAY}, MINE, None, "events is missing"),
-    (SPLIT, {}, None, "models is empty; give one"),
+    ({}, (), None, "no events and no split and no models; give events=frame, split={"),
+    ({"events": EVENTS}, MINE, None, 'no split; give split={"strategy": "time", "valid_days": 7}'),
+    ({"split": DAY}, MINE, None, 'no events; give events=frame, or a config alone: harness.run("'),
+    (SPLIT, {}, None, "[[models]]: found []"),
     (SPLIT, [First()], None, "models: found list; expected a mapping of names"),
-    (SPLIT, {7: First}, None, "the name 7; a model's name is a text"),
-    ({"events": EVENTS}, (), "exam.toml", "a config says it all: leave events out"),
-    ({}, MINE, "exam.toml", 'models=["popular"]; found dict'),
-    ({}, (), EVENTS, "found DataFrame in place of a config; give the path of a TOML file or a"),
+    (SPLIT, {7: First}, None, "[[models]] number 1 name: found 7"),
+    ({"events": EVENTS}, (), WHOLE, "found events beside a config, which says it all"),
+    ({}, MINE, WHOLE, "found models as dict beside a config"),
+    ({}, (), EVENTS, "found DataFrame in place of a config; give the path of a TOML file, or a"),
     (SPLIT | {"data": {"events": EVENTS}}, MINE, None, "events is given twice"),
-    (SPLIT | {"split": "time"}, MINE, None, "split: found str; expected a mapping"),
+    (
+        SPLIT | {"data": EVENTS},
+        MINE,
+        None,
+        'data: found DataFrame; expected a mapping, such as data={"events": frame}',
+    ),
     (SPLIT | {"split": DAY | {"days": 7}}, MINE, None, "harness.run: [split] days"),
     (SPLIT | {"evaluation": {"k": 0}}, MINE, None, "[evaluation] k: found 0"),
 ]

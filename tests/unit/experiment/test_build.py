@@ -143,3 +143,14 @@ def test_what_takes_no_parts_or_has_none_is_refused(tmp_path: Path) -> None:
     told = 'model "whole": baselines.fill:Fill is made of other models; name them under of'
     with refusal(UsageError, told):
         shared(tmp_path, {"name": "whole", "use": "baselines.fill:Fill"})
+
+
+GONE = [("use", "First", 'write "my_model:First"'), ("lists", "the lists of m", "CSV or Parquet")]
+
+
+@pytest.mark.parametrize(("key", "name", "step"), GONE)
+def test_what_an_earlier_process_had_is_refused(
+    tmp_path: Path, key: str, name: str, step: str
+) -> None:
+    with refusal(UsageError, f"{name}: was given in Python", step, f'in place of "given:{name}"'):
+        shared(tmp_path, {"name": "m", key: f"given:{name}"})

@@ -95,46 +95,27 @@ def objects(column: str, values: list[Any]) -> pd.DataFrame:
 
 ROW_3 = "row 3 (the first is 0)"
 TIMES = [pd.Timestamp("2020-01-01")] * 7
+ZONED = pd.Timestamp("2020-01-01", tz="UTC")
 REFUSED: list[tuple[Any, ...]] = [
-    (
-        TEXT.rename({"user": "customer"}),
-        'the events frame: no column "user"; it has: customer, item, time',
-        'data={"user": "…"}',
-    ),
-    (TEXT.rename({"user": "users"}), 'did you mean "users"?'),
+    (TEXT.rename({"user": "who"}), 'no column "user"; allowed: who, item,', 'data={"user": "…"}'),
     (PANDAS.set_index("user"), 'its index has "user", ', "give frame.reset_index()"),
+    (PANDAS.set_index("time"), 'its index has "time": give frame.reset_index()'),
     (objects("user", ["ann", 1, *"bcdefg"]), 'column "user"', "row 1 (the first is 0)", "1 (int)"),
     (changed(item=pl.Series([1.5] * 8)), 'column "item" holds', "cannot keep ids apart"),
     (changed(user=pl.when(pl.col("item") != "c").then("user")), ROW_3, '"user"'),
     (DATES.with_columns(time=pl.when(pl.col("item") != "c").then("time")), ROW_3, '"time"'),
     (changed(time=pl.Series(["2020-01-01"] * 3 + ["soon"] * 5)), ROW_3, '"soon"'),
     (objects("time", [datetime(2020, 1, 1, 5), *[date(2020, 1, 1)] * 7]), "row 1 (the first is 0)"),
-    (
-        objects("time", [pd.Timestamp("2020-01-01", tz="UTC"), *TIMES]),
-        'the events frame: column "time", row 1 (the first is 0)',
-        "a time without a zone",
-    ),
+    (objects("time", [ZONED, *TIMES]), '"time", row 1 (the first is 0)', "a time without a zone"),
     (changed(time=pl.lit(7)), "holds numbers", "time_format"),
     (TEXT.head(0), "the events frame: the table has no rows"),
-    (
-        PANDAS.set_axis([0, 1, 2], axis=1),
-        "names of columns are text; found [0, 1, 2]",
-        "frame.columns = ['0', '1', '2']",
-    ),
+    (PANDAS.set_axis([0, 1, 2], axis=1), "found [0, 1, 2]", "frame.columns = ['0', '1', '2']"),
     (TEXT.lazy().select("user", "itm"), "frame: the lazy frame cannot be worked out", '"itm"'),
-    (
-        TEXT.lazy().with_columns(item=pl.col("item").cast(pl.Int64)),
-        "cannot be worked out",
-        "'item'",
-    ),
-    (
-        objects("user", [UUID(int=n) for n in range(8)]),
-        'the events frame: column "user" holds UUID values',
-        'frame["user"].astype(str)',
-    ),
+    (TEXT.lazy().cast({"item": pl.Int64}), "cannot be worked out", "'item'"),
+    (objects("user", [UUID(int=n) for n in range(8)]), "UUID values", 'frame["user"].astype(str)'),
     (PANDAS.assign(user=1j), 'the events frame: column "user" holds complex values'),
-    (TEXT.to_dict(), "events: found dict", "events=pandas.DataFrame(events)"),
-    (TEXT["user"], 'the events frame: no column "item"; it has: user'),
+    (TEXT.to_dict(), "events: found dict; give a pandas, Polars or Arrow frame"),
+    (TEXT["user"], 'the events frame: no column "item"; allowed: user'),
     ("nowhere.csv", "nowhere.csv: no such file"),
 ]
 
@@ -161,5 +142,5 @@ def test_what_says_how_a_file_is_written_is_refused_with_a_frame(key: str) -> No
 def test_what_needs_files_is_refused_with_the_step_that_helps(
     memory: str | None, jobs: int, name: str
 ) -> None:
-    with refusal(HarnessError, f"{name}: ", 'events="events.parquet"'):
+    with refusal(HarnessError, f"{name} needs events in a file", 'events="events.parquet"'):
         refuse_with_frames(read(TEXT).config, memory, jobs)
