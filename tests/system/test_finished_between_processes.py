@@ -115,14 +115,12 @@ class Mine(Popular):
         importlib.import_module("named_later")
         yield from super().fit_steps(train)
 """
-X = "x = 1\n"
 CHANGES: list[tuple[dict[str, str], str]] = [  # files that are written, and what is reused then
     ({"lib/mine.py": MINE, "lib/helper.py": "", "lib/named_later.py": ""}, ""),
     ({}, "mine popular"),
-    ({"lib/helper.py": X}, "popular"),
-    ({"lib/named_later.py": X}, "popular"),
-    # A file beside the config comes before an installed module.
-    ({"shop/mine.py": MINE}, "popular"),
+    ({"lib/helper.py": "x = 1"}, "popular"),
+    ({"lib/named_later.py": "x = 1"}, "popular"),
+    ({"shop/mine.py": MINE}, "popular"),  # it comes before an installed module
 ]
 
 
@@ -149,7 +147,7 @@ harness.run("exam.toml")
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say when it started")
 def test_a_helper_that_a_script_imported_before_it_was_edited_is_unknown(tmp_path: Path) -> None:
     settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
-    small.write(tmp_path, {"log.csv": small.MANY, "exam.toml": settings})
-    small.write(tmp_path, {"mine.py": MINE, "helper.py": "", "named_later.py": ""})
+    files = {"mine.py": MINE, "helper.py": "", "named_later.py": "", "exam.toml": settings}
+    small.write(tmp_path, {"log.csv": small.MANY, **files})
     told = started(tmp_path, "-c", EDITS).communicate()[1]
     assert "anew: mine (helper.py was written while it was in use)" in told

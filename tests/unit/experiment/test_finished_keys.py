@@ -59,12 +59,11 @@ def test_values_that_json_writes_alike_are_other_parameters(tmp_path: Path) -> N
 def test_a_file_beside_the_config_comes_before_a_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = []
+    entries = set[Path]()
     for name in ("late/mine.py", "early/mine.py", "mine.py"):
-        small.write(tmp_path, {name: ""})
-        monkeypatch.syspath_prepend((tmp_path / name).parent)
-        found.append(of(tmp_path, {"name": "mine", "use": "mine:Mine"}))
-    assert len(set(found)) == 3
+        monkeypatch.syspath_prepend((small.write(tmp_path, {name: ""}) / name).parent)
+        entries.add(of(tmp_path, {"name": "mine", "use": "mine:Mine"}))
+    assert len(entries) == 3
 
 
 def test_what_a_package_brings_within_itself_is_not_installed(
