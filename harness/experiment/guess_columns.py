@@ -59,8 +59,8 @@ _FEW, _FAR = 20, 10
 """Values of which one is a date where a column holds dates; a span that is so much longer."""
 _MANY_ROWS = 100_000
 """Rows in which returns are looked for."""
-_SMALL = 10
-"""How many of an item people mostly buy at once."""
+_SMALL, _MOST_RETURNS = 10, 0.5
+"""So many of an item are mostly bought at once; the share of rows below 0 that is no longer few."""
 MOST_TYPES = 20
 """Event types of a column of them."""
 _LATEST = {"epoch_s": 1e11, "epoch_ms": 1e14, "epoch_us": 1e17}
@@ -438,13 +438,15 @@ def _note_returns(source: Source, column: str, found: Guessed) -> None:
         return  # ids and codes
     for rows in (_ROWS, _MANY_ROWS):  # most columns show in a few that they hold no such
         numbers = _numbers(source, column, rows)
-        if numbers is None or numbers.is_empty() or not (numbers % 1 == 0).all():
+        if numbers is None or numbers.is_empty():
             return
-        counts = int((numbers.abs() <= _SMALL).sum()), int((numbers < 0).sum())
-        if counts[0] < _MOST * len(numbers) or 2 * counts[1] >= len(numbers):
+        values = numbers.to_numpy()
+        small, below = np.abs(values) <= _SMALL, values < 0
+        whole = bool((np.floor(values) == values).all())
+        if not whole or small.mean() < _MOST or below.mean() >= _MOST_RETURNS:
             return
-    if counts[1] > 0:
-        lowest, highest = (number_text(float(end)) for end in (numbers.min(), numbers.max()))
+    if below.any():
+        lowest, highest = number_text(float(values.min())), number_text(float(values.max()))
         found.told.append(
             f"note       column {printable(column)} holds {lowest} to {highest} and is not used: "
             f"if rows below 0 are returns, {key(column)} = {{ above = 0, empty = true }} in where "
