@@ -74,8 +74,11 @@ def check_recommender(recommender: Recommender) -> None:
     Raises
     ------
     RecommenderError
-        The first check that fails; the message says which and how.
+        The first check that fails; the message says which and how. Or it is a class.
     """
+    if isinstance(recommender, type):
+        name = recommender.__name__
+        raise RecommenderError(f"{name} is a class; give an object of it: {name}()")
     for check in recommender_checks():
         try:
             check(recommender)

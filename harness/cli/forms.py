@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -19,6 +21,8 @@ _OF_LISTS = (
     *("--truth-user-column", "--truth-item-column", "--grade-column", "--ids"),
 )
 """How lists in files are read, and what they are scored against: a run knows all that."""
+_OF_SCORES = ("--keep-users-without-items", "--force", "--k")
+"""Those of `_OF_LISTS` that say how lists are scored."""
 FORMS: dict[str, dict[str, tuple[str, ...]]] = {
     "run": {
         LOCAL: ("--memory", "--fresh", "--model", "--jobs", "--debug"),
@@ -52,17 +56,34 @@ def refuse_other_forms(context: typer.Context, form: str, instead: str = "") -> 
     instead : str
         What to do about it; by default, to leave it out.
     """
-    typed = [
-        name_of(param)
-        for param in context.command.params
-        if getattr(context.get_parameter_source(param.name or ""), "name", "") == "COMMANDLINE"
-    ]
+    typed = [name for name, _ in _typed(context)]
     for other, options in FORMS[context.command.name or ""].items():
         wrong = [name for name in typed if name in options]
         if other != form and wrong:
             goes, it = ("goes", "it") if len(wrong) == 1 else ("go", "them")
             step = instead or f"leave {it} out"
             raise UsageError(f"{' and '.join(wrong)} {goes} with {other}, not with {form}: {step}")
+
+
+def mending(context: typer.Context, file: Path) -> str:
+    """Return the command that mends a file of lists by what was typed to read and score it."""
+    words = ["harness", "validate", str(file)]
+    for name, value in _typed(context):
+        if name not in _OF_LISTS or name in _OF_SCORES:
+            continue
+        option = [name] if name.startswith("-") else []
+        for text in value if isinstance(value, (list, tuple)) else [value]:
+            words += option if text is True else [*option, str(text)]
+    return shlex.join([*words, "--fix", "OUT"])
+
+
+def _typed(context: typer.Context) -> list[tuple[str, Any]]:
+    """Return the options and arguments that were typed, with their values."""
+    return [
+        (name_of(param), context.params.get(param.name or ""))
+        for param in context.command.params
+        if getattr(context.get_parameter_source(param.name or ""), "name", "") == "COMMANDLINE"
+    ]
 
 
 def of_lists(context: typer.Context) -> list[str]:

@@ -122,7 +122,7 @@ def score(
     except SubmissionError as error:
         if terms.fold:
             note(f"note  {terms.fold}")
-        return _refused(error.validation, format_)
+        return _refused(error.validation, format_, forms.mending(context, file))
     show(format_, scored.to_dict, scored.sheets(), scored.records())
     if codabench is not None:
         export.write_codabench(scored, codabench)
@@ -145,12 +145,12 @@ def _of_run(folder: Path, metric: list[str] | None, format_: Format) -> int:
     return 0
 
 
-def _refused(found: Validation, format_: Format) -> int:
-    """Print what is wrong with a file that is not scored."""
+def _refused(found: Validation, format_: Format, fix: str) -> int:
+    """Print what is wrong with a file that is not scored; `fix` is the command that mends it."""
     from harness.core.table import document
 
     nothing: dict[str, Any] = {"evaluation": None, "metrics": {}, "usage": {}}
     record = nothing | {"problems": found.summary(forced=False)}
-    tell(found, partial(document, record), format_, fix="harness validate FILE --fix OUT")
+    tell(found, partial(document, record), format_, fix=fix)
     print("not scored: the file has errors; mend it, or score it with --force", file=sys.stderr)
     return 1

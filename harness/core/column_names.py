@@ -26,7 +26,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "tscreated datum zeit zeitpunkt zeitstempel bestelldatum fecha hora dateachat data "
         "updatedat",
         "kind": "event eventtype type action behavior behaviour activity eventname "
-        "behaviortype behaviourtype actiontype purchaseflg purchaseflag",
+        "behaviortype behaviourtype actiontype purchaseflg purchaseflag ereignis ereignistyp "
+        "aktion vorgang typ evenement événement evento accion acción azione tipo tipoevento",
         "part": "split set subset fold partition phase part dataset",
         "model": "model modelname modelid algorithm algo recommender recommendername method system "
         "experiment run runid runname repeat seed variant strategy approach fold",
@@ -37,7 +38,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "count value weight gain stars overall feedback clicked bought purchased isrelevant "
         "relevancescore isbought purchase click like liked hit y ytrue gt interaction preference "
         "plays playcount units amount watched ratio frequency response reordered converted "
-        "truth grades gains relevances scores",
+        "truth grades gains relevances scores qtyordered pieces menge anzahl stück stueck "
+        "quantité quantite cantidad unidades quantità quantita pezzi",
     }.items()
 }
 """Names by what the column holds; the first are preferred."""

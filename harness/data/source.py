@@ -139,7 +139,7 @@ class FieldRule:
     """What a column must hold: text that is not empty where `required`, and that `parse` reads.
 
     `parse` makes null of what it cannot read; `if_empty` is what to do where nothing stands, and
-    `if_unread` where something does.
+    `if_unread` where something does. `expects` says of a value what `expected` says of any.
     """
 
     column: str
@@ -148,6 +148,7 @@ class FieldRule:
     required: bool
     if_empty: str = ""
     if_unread: str = ""
+    expects: Callable[[str], str] | None = None
 
     @property
     def holds_ids(self) -> bool:
@@ -171,9 +172,8 @@ class FieldRule:
         """Return what is said of a value, behind the place where it stands."""
         nothing = not value or value.lower() == "nan"  # within no bounds either
         hint = self.if_empty if nothing else self.if_unread
-        return (
-            f', column "{self.column}": found {_printable(value)}, expected {self.expected}{hint}'
-        )
+        expected = self.expects(value) if self.expects and value else self.expected
+        return f', column "{self.column}": found {_printable(value)}, expected {expected}{hint}'
 
 
 def _other_separators(table: Table, line: str) -> list[str]:
@@ -298,8 +298,9 @@ def time_rule(
 ) -> FieldRule:
     """Return what a column of times as text must hold."""
     parse = times.from_text(column, time_format, pattern)
-    expected = times.expected(time_format, pattern)
-    return FieldRule(column, expected, parse, required, _without_empty(column, where))
+    expects = partial(times.expected, time_format, pattern)
+    without_empty = _without_empty(column, where)
+    return FieldRule(column, expects(), parse, required, without_empty, expects=expects)
 
 
 class Source(ABC):

@@ -10,6 +10,14 @@ import polars as pl
 TIME_FORMATS = ("iso", "epoch_s", "epoch_ms", "epoch_us")
 DATE = "%Y-%m-%d"
 
+_DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y.%m.%d", DATE)
+PATTERNS = [
+    f"{day}{clock}"
+    for day in (*_DATES, *(day.replace("Y", "y") for day in _DATES), "%Y%m%d")
+    for clock in ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+] + ["%Y-%m-%d %H:%M:%S UTC", "%Y%m%d%H%M%S", "%d-%b-%Y", "%d %b %Y", "%b %d, %Y", "%B %d, %Y"]
+"""Ways of writing times that are tried in this order."""
+
 EPOCH_UNITS_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1}
 _CALENDAR_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
 """The first microsecond of the year 1, and that behind the last of 9999, since 1970-01-01."""
@@ -106,11 +114,28 @@ def require_time_format(time_format: str) -> None:
         )
 
 
-def expected(time_format: str, pattern: str | None = None) -> str:
+def format_of(value: str) -> str:
+    """Return how a time is written that is no ISO time; a usual way where that is not known.
+
+    Examples
+    --------
+    >>> format_of("1/31/2025 00:01"), format_of("soon")
+    ('%m/%d/%Y %H:%M', '%d.%m.%Y')
+    """
+    if pattern_of("iso", value) is not None:
+        return PATTERNS[0]
+    read = pl.DataFrame({"time": [value]}).select(
+        from_text("time", name, name).alias(name) for name in PATTERNS
+    )
+    return next((column.name for column in read if column.null_count() == 0), PATTERNS[0])
+
+
+def expected(time_format: str, pattern: str | None = None, value: str = "") -> str:
     """Return what a value should have looked like, for an error message."""
     if time_format == "iso":
         shown = "" if pattern is None else f" ({pattern}, all written alike)"
-        others = 'where all are written otherwise: time_format = "%d.%m.%Y", or "epoch_s"'
+        other = f'time_format = "{format_of(value)}"'
+        others = f'where all are written otherwise: {other}, or "epoch_s"'
         return f"an ISO time{shown} of a day that exists; {others}"
     if time_format in EPOCH_UNITS_US:
         unit, other = "seconds", 'milliseconds are time_format = "epoch_ms"'

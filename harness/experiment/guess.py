@@ -18,7 +18,7 @@ import numpy as np
 
 from harness.config import parse
 from harness.config.paths import escaped
-from harness.core.column_names import plain
+from harness.core.column_names import is_called, plain
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable
 from harness.core.progress import Clock
 from harness.data import loading
@@ -397,7 +397,8 @@ def _tell_types(data: Dataset | None, found: Guessed) -> str:
         found.types = []
         return ""
     some = ", ".join(map(printable, found.types[:5])) + ", …" * (len(found.types) > 5)
-    told = f"kind       column {printable(found.data['kind'])}, with {some}"
+    by = "" if is_called(found.data["kind"], "kind") else ", by its values"
+    told = f"kind       column {printable(found.data['kind'])}{by}, with {some}"
     funnel = funnel_of(found.data["kind"], found.types)
     if data is None and not (funnel and funnel[-1]):
         found.types = []

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from harness.core.column_names import DATA, column_of, has_role, plain
+from harness.core.column_names import DATA, bare, column_of, has_role, plain
 from harness.core.errors import UsageError, printable
 from harness.data import times
 from harness.data.conditions import as_number, key
@@ -47,12 +47,6 @@ _CODES = {
 _NO_EVENT = re.compile(r"birth|dob|geburt")
 """In the names of columns whose dates are of users."""
 _SESSIONS = "session", "sid"
-_DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y-%m-%d")
-_PATTERNS = [
-    f"{day}{clock}"
-    for day in (*_DATES, *(day.replace("Y", "y") for day in _DATES), "%Y%m%d")
-    for clock in ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-] + ["%Y-%m-%d %H:%M:%S UTC", "%Y%m%d%H%M%S", "%d-%b-%Y", "%d %b %Y", "%b %d, %Y", "%B %d, %Y"]
 _COMPACT = r"^(?:19|20)\d{6}(?:\d{6})?(?: |$)"
 _DATUM = re.compile(
     r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|\d{1,4}([-./])\d{1,2}\1\d{1,4}(?:[ T].*)?"
@@ -65,6 +59,8 @@ _FEW, _FAR = 20, 10
 """Values of which one is a date where a column holds dates; a span that is so much longer."""
 _MANY_ROWS = 100_000
 """Rows in which returns are looked for."""
+_SMALL, _MOST_RETURNS = 10, 0.5
+"""So many of an item are mostly bought at once; the share of rows below 0 that is no longer few."""
 MOST_TYPES = 20
 """Event types of a column of them."""
 _LATEST = {"epoch_s": 1e11, "epoch_ms": 1e14, "epoch_us": 1e17}
@@ -355,7 +351,7 @@ def _ways(texts: pl.Series) -> list[tuple[str, str | None]]:
     iso = next(filter(None, (times.pattern_of("iso", text) for text in texts)), None)
     days = int(texts.str.contains(_COMPACT).sum()) > _MOST * len(texts)
     tried: list[tuple[str, str | None]] = [("iso", iso)] if iso else []
-    tried += [(one, one) for one in _PATTERNS if days or "%Y%m" not in one]
+    tried += [(one, one) for one in times.PATTERNS if days or "%Y%m" not in one]
     if days:
         return tried
     middle = _middle(texts)
@@ -402,14 +398,15 @@ def _leave_out_no_hits(source: Source, names: Sequence[str], found: Guessed) -> 
     """Leave out rows that a column says to be no hits: below 0, as returns, or 0 of 0 and 1."""
     flags = list[str]()
     for name in names:
-        if name == found.data.get("kind") or not has_role(name, ("grade",)):
+        if name == found.data.get("kind"):
             continue
-        texts = source.first(name, _MANY_ROWS).cast(pl.String).to_frame("text")
-        numbers = texts.select(as_number(pl.col("text"), is_text=True)).to_series().drop_nulls()
-        lowest = numbers.min()
-        if len(numbers) < texts.filter(pl.col("text") != "").height:
+        if not has_role(name, ("grade",)):
+            _note_returns(source, name, found)
+            continue
+        numbers = _numbers(source, name, _MANY_ROWS)
+        if numbers is None:
             continue  # bounds are refused there
-        numbers = numbers.drop_nans()
+        lowest = numbers.min()
         if set(numbers.unique()) == {0, 1}:
             flags.append(name)
         elif isinstance(lowest, float) and lowest < 0:
@@ -428,14 +425,46 @@ def _leave_out_no_hits(source: Source, names: Sequence[str], found: Guessed) -> 
         )
 
 
+def _numbers(source: Source, column: str, rows: int) -> pl.Series | None:
+    """Return the numbers in the first rows of a column, None where other texts are among them."""
+    texts = source.first(column, rows).cast(pl.String).to_frame("text")
+    numbers = texts.select(as_number(pl.col("text"), is_text=True)).to_series().drop_nulls()
+    return None if len(numbers) < texts.filter(pl.col("text") != "").height else numbers.drop_nans()
+
+
+def _note_returns(source: Source, column: str, found: Guessed) -> None:
+    """Note a column that no name explains where it may hold quantities, some of them returned."""
+    if bare(column).endswith("id") or bare(column) != plain(column):
+        return  # ids and codes
+    for rows in (_ROWS, _MANY_ROWS):  # most columns show in a few that they hold no such
+        numbers = _numbers(source, column, rows)
+        if numbers is None or numbers.is_empty():
+            return
+        values = numbers.to_numpy()
+        small, below = np.abs(values) <= _SMALL, values < 0
+        whole = bool((np.floor(values) == values).all())
+        if not whole or small.mean() < _MOST or below.mean() >= _MOST_RETURNS:
+            return
+    if below.any():
+        lowest, highest = number_text(float(values.min())), number_text(float(values.max()))
+        found.told.append(
+            f"note       column {printable(column)} holds {lowest} to {highest} and is not used: "
+            f"if rows below 0 are returns, {key(column)} = {{ above = 0, empty = true }} in where "
+            "under [data] leaves out those of 0 or less"
+        )
+
+
 def _guess_types(source: Source, names: Sequence[str], found: Guessed) -> None:
     kind, value = column_of("kind", names), column_of("value", names)
-    if kind is not None:
-        texts = source.first(kind, _ROWS).cast(pl.String).alias(kind)
+    for column in names if kind is None else (kind,):
+        texts = source.first(column, _ROWS).cast(pl.String).alias(column)
         filled = texts.filter(texts != "")
-        counts = filled.value_counts(sort=True)
-        if 0 < len(counts) <= MOST_TYPES and len(filled) >= _MOST * len(texts):
-            found.data["kind"], found.types = kind, counts[kind].to_list()
+        types = filled.value_counts(sort=True)[column].to_list()
+        words = sum(names_a_step(text) or is_never_truth(text) for text in types[:MOST_TYPES])
+        few = 0 < len(types) <= MOST_TYPES and len(filled) >= _MOST * len(texts)
+        if few and (column == kind or words > 1):
+            found.data["kind"], found.types = column, types
+            break
     if value is not None:
         first = source.first(value, _ROWS).cast(pl.String)
         if first.cast(pl.Float64, strict=False).null_count() == 0:

@@ -30,6 +30,7 @@ from harness.submission.format import (
     of_header,
     scored,
     shaped,
+    width_of,
 )
 from harness.submission.keys import Known, Learning, learnt, nothing, packed
 from harness.submission.rules import OF_FAULT, RULES
@@ -208,7 +209,7 @@ class Against:
             items = replace(items.more(wanted.catalogue), complete=True)
         if wanted.nothing:
             items = replace(items.more([wanted.nothing]), digits=items.digits)
-        if items.complete or wanted.width == 0 or len(self.items) > 0:
+        if items.complete or items.exact or wanted.width == 0 or len(self.items) > 0:
             return items  # those of a solution have told what items look like
         return replace(items, digits=True, width=wanted.width)
 
@@ -334,7 +335,7 @@ def like_tables(sample: Path | None = None, items: Path | None = None) -> Agains
 
 
 def of_sample(sample: Path) -> Format:
-    """Return the format of a sample submission: a competition's, or what its header says.
+    """Return the format of a sample submission: a competition's, or what header and lists say.
 
     Raises
     ------
@@ -346,7 +347,9 @@ def of_sample(sample: Path) -> Format:
     if known is not None:
         return known
     with _readable(sample):
-        return replace(of_header(head), prescribed=True)
+        wanted = of_header(head)
+    lists = _first_lists(sample, wanted, head)
+    return replace(wanted, prescribed=True, width=width_of(lists))
 
 
 def first_cells(given: Path | pl.DataFrame, column: str, most: int | None = _FIRST) -> list[str]:
@@ -410,17 +413,21 @@ def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
     DataError
         The file cannot be read.
     """
-    head = columns(sample)
-    column = spelt((wanted or of_sample(sample)).items, head)
+    cells = _first_lists(sample, wanted or of_sample(sample), columns(sample))
+    return Separators.of(cells).plain if cells else None
+
+
+def _first_lists(sample: Path, wanted: Format, head: Sequence[str]) -> list[str]:
+    """Return the first lists of a sample; none where it has no column of them as text."""
+    column = spelt(wanted.items, head)
     if column is None:
-        return None
+        return []
     if is_parquet(sample):  # in it a column may be lists, or anything
         from harness.submission.frame_rows import is_text, parquet  # they take Polars
 
         if not is_text(parquet(sample).collect_schema()[column]):
-            return None
-    cells = first_cells(sample, column)
-    return Separators.of(cells).plain if cells else None
+            return []
+    return first_cells(sample, column)
 
 
 def spelt(name: str, head: Sequence[str]) -> str | None:

@@ -85,11 +85,12 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
         ):
             dropped = _write(opened, against, target, summary.renamed)
             appended = _append(against, opened.wanted, there, target)
+            items = against.items_of(opened.wanted)
     except Refused as error:
         raise UsageError(f"{path}: cannot be read, so nothing is mended ({error})") from error
     except OSError as error:
         raise UsageError(f"{out}: cannot be written: {error.strerror or error}") from error
-    return Fixed(out, appended, dropped)
+    return Fixed(out, appended, dropped, compared=len(items) > 0 or items.digits)
 
 
 def _write(opened: Source, against: Against, target: BinaryIO, renamed: Bool) -> int:

@@ -80,6 +80,19 @@ class Separators:
         return self.only if 2 * sum(self.held.values()) >= self.filled else None
 
 
+def width_of(lists: Iterable[str]) -> int:
+    """Return how many digits each item of some lists has; 0 where none begins with a zero.
+
+    Examples
+    --------
+    >>> width_of(["0012 1234", "0007"]), width_of(["12 34"]), width_of(["007 12"]), width_of(["0"])
+    (4, 0, 0, 0)
+    """
+    items = {item for text in lists for item in re.split(r"[\s,;|]+", text.strip())}
+    widths = {len(item) if re.fullmatch("[0-9]{2,}", item) else 0 for item in items - {""}}
+    return widths.pop() if len(widths) == 1 and any(item[:1] == "0" for item in items) else 0
+
+
 def _some(counts: Mapping[str, int]) -> dict[str, int]:
     return {separator: count for separator, count in counts.items() if count > 0}
 

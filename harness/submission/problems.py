@@ -284,6 +284,8 @@ def mended(found: Validation, fixed: Fixed, left: Validation) -> str:
     rows += f", {counted(fixed.dropped, 'repeated row')} dropped" if fixed.dropped else ""
     codes = ", ".join(problem.code for problem in left.errors)
     rest = f"errors are left: {codes}" if codes else "no errors are left"
+    if not codes and not fixed.compared:
+        rest += "; items were not compared (give --solution, --items or --config)"
     return f"{done}, written to {printable(str(fixed.path))}{rows}; {rest}"
 
 
@@ -319,8 +321,11 @@ class Fixed:
     path : Path
     appended, dropped : int
         Rows of users who were missing, and rows that stood there again.
+    compared : bool
+        Whether anything says what items look like.
     """
 
     path: Path
     appended: int
     dropped: int
+    compared: bool = True

@@ -218,6 +218,8 @@ def failing(model: Sound) -> list[str]:
 def test_the_sound_one_passes() -> None:
     testing.check_recommender(Sound())
     testing.check_recommender(InParts())
+    with pytest.raises(RecommenderError, match=r"give an object of it: Sound\(\)"):
+        testing.check_recommender(Sound)  # type: ignore[arg-type]
 
 
 NOTICED_BY_OTHERS = {Repeats, IgnoresExclude, DrawsItsOwn, SeedsRandom}

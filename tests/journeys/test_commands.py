@@ -380,6 +380,15 @@ def test_what_a_mended_file_still_has_is_told_all_the_same(harness: Cli) -> None
     assert "good.csv" in quiet[2]
 
 
+def test_a_refused_file_is_mended_as_the_message_says(harness: Cli) -> None:
+    truth, lists = "user,item\nann,0012\nbob,0345\n", "user,item\nann,12\nbob,0345\n"
+    small.write(Path(), {"bad file.csv": lists, "key.csv": truth})
+    options = ("--solution", "key.csv", "--row-order", "--item-column", "item")
+    (mending,) = re.findall("; or harness (.*) OUT", harness("score", "bad file.csv", *options)[1])
+    assert harness(*shlex.split(mending), "good.csv")[0] == 0
+    assert harness("score", "good.csv", *options)[0] == 0
+
+
 # Names and texts of files steer no terminal.
 
 

@@ -259,6 +259,8 @@ GERMAN = {"time_format": "%d.%m.%Y"}
         ({}, THREE + 'a,x,2020-01-01\n"",y,2020-01-01\n', 'line 3, column "user": found an empty'),
         ({}, THREE + "a,x,2020-02-30\n",
          'found "2020-02-30", expected an ISO time (%Y-%m-%d, all written alike) of a day that'),
+        ({}, THREE + "a,x,01.10.2025 00:01\n", 'time_format = "%d.%m.%Y %H:%M"'),
+        ({}, THREE + "a,x,10/31/2025 00:01:02\n", 'time_format = "%m/%d/%Y %H:%M:%S"'),
         (COLUMNS, "a::x::4::1\n",
          'separated by "::" they are 4: set separator = "::" under [data] (or --set \'data.sep'),
         (COLUMNS, "a\tx\t4\t1\n", 'by "\\t" they are 4: set separator = "\\t" under [data]'),

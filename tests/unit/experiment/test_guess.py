@@ -264,6 +264,10 @@ def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
         ("behavior_type", "1 2 3 4", "4"),
         ("action_type", "0 1 2 3", "2"),
         ("action", "click order sale", "order sale"),
+        ("Vorgang", "view purchase", "purchase"),
+        # Words of a funnel tell, whatever the column is called.
+        ("spalte7", "view cart purchase", "purchase"),
+        ("x", "purchase Refund other", "purchase other"),
         # One step, words of another kind, and codes of no column that is known are no funnel.
         ("event", "purchase save", "purchase save"),
         ("event", "play like", "play like"),
@@ -344,6 +348,10 @@ HITS = {"above": 0, "empty": True}
         # Zeros among other numbers may be ratings that were not given: they are noted.
         ("rating", "0 3 4", None, 'have 0 or less in column "rating", and each counts'),
         ("price", "-1 1", None, ""),
+        ("Stück", "2 -1 3", HITS, "such as returns (-1), are left out"),
+        # By values alone nothing is left out.
+        ("kpl", "2 -1 4", None, "kpl holds -1 to 4 and is not used: if rows below 0 are returns"),
+        ("celsius", "-3 18 25", None, ""),
     ],
 )
 def test_rows_that_a_column_says_to_be_no_hits(
@@ -355,6 +363,7 @@ def test_rows_that_a_column_says_to_be_no_hits(
     config, told = guessed(tmp_path, f"{rows[0]}\n{text}")
     assert config["data"].get("where") == (None if where is None else {column: where})
     assert left in "\n".join(told)
+    assert ("is not used: if" in "\n".join(told)) == ("is not used: if" in left)
     kept = len(every) - 1 if where else len(every)
     assert f"{360 * kept // len(every)} events of" in "\n".join(told)
 

@@ -142,6 +142,14 @@ def test_ids_of_so_many_digits_say_how_many() -> None:
     assert (found["SUB305"].severity, found["SUB305"].count) == ("error", 3)
 
 
+def test_lists_of_a_sample_tell_how_many_digits_items_have() -> None:
+    Path("sample.csv").write_text("user,items\nann,0376951 1234567\n")
+    Path("lists.csv").write_text("user,items\nann,376951 7654321\n")
+    (problem,) = harness.validate("lists.csv", sample="sample.csv").errors
+    assert problem.message == '"376951" lost its leading zeros: ids have 7 digits'
+    assert harness.validate("lists.csv", sample="sample.csv", ids="exact").problems == ()
+
+
 def test_an_item_in_one_list_with_the_one_that_it_looks_like_is_another() -> None:
     lists = "user,items\nu1,7 0007\nu2,123\n"
     found = problems(lists, "user,items\nu1,0007 0123\nu2,0123\n")
@@ -202,14 +210,6 @@ def test_an_item_of_a_catalogue_is_an_error_that_shows_both(
     ).problems
     assert (problem.code, problem.severity, problem.known) == (code, "error", known)
     assert (problem.line, problem.user) == (2, "ann")
-
-
-def test_no_text_says_that_ids_have_no_digits() -> None:
-    Path("items.csv").write_text("item\n007\n0123\n")
-    (problem,) = checked(
-        Path(), "user,items\nann,7 0123\nbob,007 0123\n", of_tables(items=Path("items.csv"))
-    ).problems
-    assert problem.message == '"7" lost its leading zeros; "007" is known (user "ann")'
 
 
 # Frames and files of other kinds.

@@ -7,6 +7,7 @@ from checking import against, checked
 
 from harness.core.table import as_csv
 from harness.submission import problems
+from harness.submission.expected import Against
 from harness.submission.fix import fix
 from harness.submission.problems import Validation
 from harness.submission.rules.rule import GOOD
@@ -57,19 +58,26 @@ def test_as_records(bad: Validation) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "text"),
+    ("content", "items", "text"),
     [
-        (BAD, "mended, written to out.csv; errors are left: SUB202, SUB203"),
-        (GOOD, "nothing to mend, written to out.csv; no errors are left"),
+        (BAD, True, "mended, written to out.csv; errors are left: SUB202, SUB203"),
+        (GOOD, True, "nothing to mend, written to out.csv; no errors are left"),
         (
             GOOD.replace("ann,0706016001 0706016002", "bob,0706016003"),
+            True,
             "mended, written to out.csv, 1 missing row appended, 1 repeated row dropped; "
             "no errors are left",
         ),
+        (
+            GOOD,
+            False,
+            "nothing to mend, written to out.csv; no errors are left; items were not compared "
+            "(give --solution, --items or --config)",
+        ),
     ],
 )
-def test_what_was_mended(here: Path, content: str, text: str) -> None:
-    known = against(Path())
+def test_what_was_mended(here: Path, content: str, items: bool, text: str) -> None:
+    known = against(Path()) if items else Against()
     before = checked(Path(), content, known)
     fixed = fix(Path("submission.csv"), known, Path("out.csv"))
     assert problems.mended(before, fixed, validate(Path("out.csv"), known)) == text
