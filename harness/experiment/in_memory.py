@@ -16,6 +16,7 @@ from harness.core.progress import Clock
 from harness.data.dataset import Dataset
 from harness.experiment.answers import Answers, ask_in_turn
 from harness.experiment.build import Factories
+from harness.experiment.evaluate_part import Asked
 from harness.experiment.failures import Failures
 from harness.experiment.finished import KnownModels
 from harness.experiment.folds import label, named
@@ -27,9 +28,6 @@ from harness.protocol.task import Task, of_users, task_on
 from harness.protocol.users import of_events
 
 _log = logging.getLogger(__name__)
-
-Asked = tuple[list[Answers], Clock]
-"""What a model answered in each repeat, and the seconds that it took."""
 
 
 @dataclass(frozen=True, eq=False)

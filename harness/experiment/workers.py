@@ -27,10 +27,11 @@ from harness.data.layout import Layout
 from harness.experiment import memory
 from harness.experiment.answers import Answers
 from harness.experiment.build import only
+from harness.experiment.evaluate_part import Asked
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished, is_known
 from harness.experiment.in_buckets import InBuckets
-from harness.experiment.in_memory import Asked, FoldModels, InMemory
+from harness.experiment.in_memory import FoldModels, InMemory
 from harness.experiment.memory import Limit
 from harness.models.recommendations import Recommendations
 from harness.protocol.task import read
