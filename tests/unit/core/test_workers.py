@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -60,11 +60,10 @@ WORK = Work[str, str](
 
 
 @pytest.fixture(autouse=True)
-def workers() -> Iterator[Workers]:
+def workers() -> Workers:
     started.clear()
     endings.clear()
-    with Workers(1, Pool, patience=0) as workers:
-        yield workers
+    return Workers(1, Pool, patience=0)
 
 
 def results(workers: Workers, units: list[list[str]], work: Any = WORK) -> dict[str, str]:
@@ -86,9 +85,8 @@ def test_no_worker_is_started_for_short_work(count: int) -> None:
 
 
 def test_a_worker_takes_units_whole(workers: Workers) -> None:
-    done = results(workers, [["a"], ["b"], ["c", "d"]])
-    assert done == {"a": "here", "b": "there", "c": "there", "d": "there"}
-    assert len(started) == 1
+    there = {"b": "there", "c": "there", "d": "there"}
+    assert results(workers, [["a"], ["b"], ["c", "d"]]) == {"a": "here", **there}
 
 
 @pytest.mark.parametrize(("processors", "processes", "threads"), [(2, 2, 2), (7, 4, 4), (4, 16, 1)])
