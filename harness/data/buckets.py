@@ -28,7 +28,7 @@ from harness.data.table_files import sources
 
 _log = logging.getLogger(__name__)
 
-FORMAT = 5
+FORMAT = 6
 """Raised whenever buckets would be made or kept differently."""
 _BYTES_A_ROW = 40
 """Of disk: sixteen of a part, its users' ids, and what a bucket keeps."""

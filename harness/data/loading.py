@@ -270,7 +270,7 @@ def times_at(ids: pl.Series, times: pl.Series, index: pl.Series) -> Int64:
 
 TYPES = "event types: "
 """How the note begins that says which there are."""
-FORMAT = 8
+FORMAT = 9
 """Raised whenever a data set would be built or kept differently."""
 
 

@@ -114,27 +114,27 @@ def require_time_format(time_format: str) -> None:
         )
 
 
-def format_of(value: str) -> str:
-    """Return how a time is written that is no ISO time; a usual way where that is not known.
+def formats_of(value: str) -> list[str]:
+    """Return how a time may be written that is no ISO time; a usual way where that is not known.
 
     Examples
     --------
-    >>> format_of("1/31/2025 00:01"), format_of("soon")
-    ('%m/%d/%Y %H:%M', '%d.%m.%Y')
+    >>> formats_of("1/31/2025 00:01"), formats_of("01/02/2025"), formats_of("soon")
+    (['%m/%d/%Y %H:%M'], ['%d/%m/%Y', '%m/%d/%Y'], ['%d.%m.%Y'])
     """
     if pattern_of("iso", value) is not None:
-        return PATTERNS[0]
+        return [PATTERNS[0]]
     read = pl.DataFrame({"time": [value]}).select(
         from_text("time", name, name).alias(name) for name in PATTERNS
     )
-    return next((column.name for column in read if column.null_count() == 0), PATTERNS[0])
+    return [column.name for column in read if column.null_count() == 0] or [PATTERNS[0]]
 
 
 def expected(time_format: str, pattern: str | None = None, value: str = "") -> str:
     """Return what a value should have looked like, for an error message."""
     if time_format == "iso":
         shown = "" if pattern is None else f" ({pattern}, all written alike)"
-        other = f'time_format = "{format_of(value)}"'
+        other = "time_format = " + " or ".join(f'"{name}"' for name in formats_of(value))
         others = f'where all are written otherwise: {other}, or "epoch_s"'
         return f"an ISO time{shown} of a day that exists; {others}"
     if time_format in EPOCH_UNITS_US:
