@@ -91,7 +91,7 @@ class Workers:
 
     def __exit__(self, *error: object) -> None:
         """End the processes."""
-        for worker in self._workers:
+        for worker in list(self._workers):  # one that is of no use may be taken out meanwhile
             worker.end()
 
     @property

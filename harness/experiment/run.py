@@ -221,16 +221,17 @@ def _fold(
         users = with_attributes(answers.profile, task, config.compare.slices, whole=True)
         catalogue = answers.catalogue(needs((*metrics, *describing(selected.k))))
     clocks = dict[str, Clock]()
-    part = evaluate_part(
-        task,
-        answers.others,
-        users,
-        beside.answers(fold, answers),
-        metrics,
-        catalogue,
-        fold.failures,
-        partial(fold.log_model, clocks),
-    )
+    with closing(beside.answers(fold, answers)) as models:  # workers stop where one raises
+        part = evaluate_part(
+            task,
+            answers.others,
+            users,
+            models,
+            metrics,
+            catalogue,
+            fold.failures,
+            partial(fold.log_model, clocks),
+        )
     run = assemble(
         fold.factories,
         metrics=metrics,

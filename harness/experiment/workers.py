@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ class ModelWorkers:
 
     def answers(
         self, fold: FoldModels, task: InMemory | InBuckets
-    ) -> Iterator[tuple[ModelConfig, Callable[[], Asked]]]:
+    ) -> Generator[tuple[ModelConfig, Callable[[], Asked]], None, None]:
         """Yield models that have not failed with what returns their answers, or raises.
 
         First those that an earlier run finished, then the others, as soon as they can be asked.
