@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from harness.core.errors import UsageError, printable
 from harness.core.io import alone, exchange, scratch_folder
+from harness.core.sources import own_code
 
 _log = logging.getLogger(__name__)
 
@@ -54,14 +55,14 @@ class Entry:
         """Return what `build` makes of the folder and its notes, None where there is none to trust.
 
         An entry is used when the files' names, sizes, inodes and times of change are those it was
-        made from, its own content has the checksums noted with it, and the folder that it lies in
-        is the user's own.
+        made from, our code is what made it, its own content has the checksums noted with it, and
+        the folder that it lies in is the user's own.
         """
         try:
             if not is_private(self.path.parent):
                 return None
             notes: dict[str, Any] = json.loads((self.path / _META).read_text(encoding="utf-8"))
-            if notes["files"] != self.files:
+            if notes["files"] != self.files or notes["code"] != own_code():
                 return None
             sums = json.loads((self.path / _SUMS).read_text(encoding="utf-8"))
             names = sorted({_META, *sums})
@@ -179,7 +180,7 @@ class Entry:
 
     def _seal(self, folder: Path, notes: dict[str, Any]) -> None:
         """Write notes and checksums beside what was written."""
-        meta = json.dumps(notes | {"files": self.files})
+        meta = json.dumps(notes | {"files": self.files, "code": own_code()})
         (folder / _META).write_text(meta, encoding="utf-8")
         sums = {
             path.name: checksum(path) for path in sorted(folder.iterdir()) if path.name != _SUMS

@@ -101,17 +101,23 @@ class Sources:
         return path.relative_to(self._folder) if inside else path
 
 
-def imported_sources() -> dict[str, str]:
+def imported_sources(unsure: str = "") -> dict[str, str]:
     """Return the digest of every source file that is imported, as it was, and of our own code.
 
     Processes that have the same digests for the same paths have imported the same.
+
+    Parameters
+    ----------
+    unsure : str
+        Put behind the digest of a file that may have been written after its import.
     """
     digests = {str(folder): own_code() for folder in _OURS[:1]}
     for source in _imported().values():
         path = str(source.file)
-        known = digests.setdefault(path, source.digest)
-        if known != source.digest:  # imported before and after an edit, under two names
-            digests[path] = f"{known} {source.digest}"
+        digest = source.digest + ("" if source.sure else unsure)
+        known = digests.setdefault(path, digest)
+        if known != digest:  # imported before and after an edit, under two names
+            digests[path] = f"{known} {digest}"
     return digests
 
 
@@ -201,10 +207,14 @@ def digest_of(path: Path) -> str:
 
 @cache
 def own_code() -> str:
-    """Return what tells the source of this package, where it is a checkout: it has no version."""
+    """Return what tells our own source: a checkout and what was built between have no version."""
     if is_installed(_OURS[0]):
-        return ""
-    files = [path for folder in _OURS for path in folder.rglob("*.*")]
-    files = sorted(path for path in files if path.suffix in {".py", ".so"})
-    stamps = [(str(path), _stamp(path)[0], _stamp(path)[2]) for path in files]
+        from importlib.metadata import distribution  # slow to import
+
+        package = distribution("submission-harness")
+        stamps: object = package.version, package.read_text("RECORD")  # has a digest of each file
+    else:
+        files = [path for folder in _OURS for path in folder.rglob("*.*")]
+        files = sorted(path for path in files if path.suffix in {".py", ".so"})
+        stamps = [(str(path), _stamp(path)[0], _stamp(path)[2]) for path in files]
     return hashlib.sha256(repr(stamps).encode()).hexdigest()

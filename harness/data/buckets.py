@@ -28,8 +28,6 @@ from harness.data.table_files import sources
 
 _log = logging.getLogger(__name__)
 
-FORMAT = 6
-"""Raised whenever buckets would be made or kept differently."""
 _BYTES_A_ROW = 40
 """Of disk: sixteen of a part, its users' ids, and what a bucket keeps."""
 
@@ -133,7 +131,7 @@ def prepared(
     DataError
         A file or value that cannot be used, a full disk.
     """
-    entry = cache.entry((FORMAT, layout, "buckets"), loading.files(layout))
+    entry = cache.entry((layout, "buckets"), loading.files(layout))
     if kept and not entry.can_be_made:
         where = tempfile.gettempdir()
         told = "%s: cannot be used; buckets are made in %s and not kept"
@@ -154,20 +152,13 @@ def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object])
         made = entry.read(lambda folder, _: _opened(folder, layout))
         if made is not None:
             return made
-        _remove_earlier(entry.path.parent, layout)
+        shutil.rmtree(entry.path, ignore_errors=True)  # stale, and as large as the new ones
         _write(layout, folder, progress, "HARNESS_CACHE_DIR")
         if not entry.settled:
             names = ", ".join(path.name for path in entry.paths)
             raise DataError(f"{names}: changed while events were read; run the command again")
         entry.adopt(folder)
     return _opened(entry.path, layout)
-
-
-def _remove_earlier(folder: Path, layout: Layout) -> None:
-    """Remove buckets of the format before, and the folder beside them where they were made."""
-    name = cache.entry((FORMAT - 1, layout, "buckets"), loading.files(layout)).path.name
-    for earlier in (name, f"{name}.making"):
-        shutil.rmtree(folder / earlier, ignore_errors=True)
 
 
 def _opened(folder: Path, layout: Layout) -> Buckets:

@@ -270,8 +270,6 @@ def times_at(ids: pl.Series, times: pl.Series, index: pl.Series) -> Int64:
 
 TYPES = "event types: "
 """How the note begins that says which there are."""
-FORMAT = 9
-"""Raised whenever a data set would be built or kept differently."""
 
 
 def cached(
@@ -282,7 +280,7 @@ def cached(
     Without an entry to be trusted it is made anew, and written by `background`, whose owner waits
     for it.
     """
-    entry = cache.entry((FORMAT, layout), files(layout))
+    entry = cache.entry(layout, files(layout))
     found = entry.read(lambda folder, notes: _dataset(folder, layout, notes))
     if found is not None:
         return found, True

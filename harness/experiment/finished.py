@@ -46,8 +46,6 @@ from harness.experiment.build import base_models_first
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.task import Task
 
-FORMAT = 2
-"""Raised whenever the same model would answer otherwise, or is kept otherwise."""
 FOLDER = "models"
 """Of the cache, where they lie."""
 _LAST = "models.last"
@@ -277,8 +275,6 @@ def evaluation_key(config: Config, *more: object) -> Entry:
     """
     layout = config.layout()
     parts = (
-        FORMAT,
-        loading.FORMAT,
         layout,
         config.data.least,
         config.split.model_dump_json(),

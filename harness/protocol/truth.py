@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from harness.config import Config
     from harness.protocol.task import Task
 
-FORMAT = 3
-"""Raised whenever a solution would be made or kept differently."""
 _NO_IDS = pl.Series(dtype=pl.String)
 _NEEDS = {
     "train": "the training events",
@@ -174,7 +172,7 @@ def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
         return of_task(make_task(config), metrics)
     layout = config.layout()
     rules = config.evaluation.model_dump(exclude={"metrics", "seed"})
-    key = FORMAT, loading.FORMAT, layout, config.split, rules, config.data.least
+    key = "solution", layout, config.split, rules, config.data.least
     entry = cache.entry(key, loading.files(layout))
     found = entry.read(_read)
     if found is None:

@@ -23,8 +23,6 @@ from harness.metrics import Metric, is_own
 from harness.tuning.inner import inner_split
 from harness.tuning.search import Params, Score, Scored
 
-_FORMAT = 2
-"""Raised whenever the same parameters would be scored otherwise, or are kept otherwise."""
 _FOLDER = "trials"
 _MOST = 20_000_000
 """Bytes that are kept, some ten thousand trials; those not used for longest go first."""
@@ -115,5 +113,5 @@ def _shared(config: Config, metric: Metric) -> Entry | None:
     if is_own(metric.name) and source is None:
         return None
     with suppress(OSError):  # told by whoever reads it
-        return evaluation_key(config.folds()[0], _FORMAT, rule, str(metric), source)
+        return evaluation_key(config.folds()[0], "trials", rule, str(metric), source)
     return None

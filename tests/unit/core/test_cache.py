@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import refusal
 
+from harness.core import cache
 from harness.core.cache import entry as entry_of
 from harness.core.cache import make_room_for
 from harness.core.errors import UsageError
@@ -74,3 +75,15 @@ def test_how_old_a_file_must_be_is_a_number(monkeypatch: pytest.MonkeyPatch, sec
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", seconds)
     with refusal(UsageError, f'HARNESS_CACHE_SETTLE is "{seconds}"; give seconds, 0 or more'):
         entry_of("events", [])
+
+
+def test_what_other_code_made_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it did not look for is not noted with it: a rule that is new would never be asked."""
+    (tmp_path / "log.csv").write_text("user,item\n")
+    made = entry_of("events", [tmp_path / "log.csv"])
+    made.keep(lambda _: {"notes": []})
+    for code, notes in ((cache.own_code(), []), ("other", None)):
+        monkeypatch.setattr(cache, "own_code", lambda code=code: code)
+        assert made.read(lambda _, kept: kept["notes"]) == notes

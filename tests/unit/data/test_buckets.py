@@ -22,7 +22,7 @@ from event_files import moments, of
 from harness.core import cache
 from harness.core.errors import DataError
 from harness.core.random import id_hashes
-from harness.data import bucketing, buckets, database_source, loading, parts
+from harness.data import bucketing, buckets, database_source, parts
 from harness.data.buckets import Buckets, prepared
 from harness.data.dataset import DAY_US
 from harness.data.layout import Layout
@@ -167,15 +167,6 @@ def test_they_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     content[len(content) // 2] ^= 1
     bucketing.events_file(entry, 0).write_bytes(content)
     assert (read(0), write.call_count) == (5, 2)
-
-
-def test_buckets_of_the_format_before_are_removed(tmp_path: Path) -> None:
-    layout = layout_of(tmp_path)
-    earlier = cache.entry((buckets.FORMAT - 1, layout, "buckets"), loading.files(layout)).path
-    small.write(earlier, {"known.json": "{}"})
-    small.write(earlier.with_name(f"{earlier.name}.making"), {"meta.json": "[]"})
-    with prepared(layout) as made:
-        assert kept() == [made.folder]
 
 
 def test_without_the_cache_they_go_afterwards(tmp_path: Path) -> None:
