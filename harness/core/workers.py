@@ -11,7 +11,7 @@ import sys
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ class Workers:
     ) -> None:
         start = start or partial(_pool, threads_of(count))
         self._workers, self._patience = [_Worker(start) for _ in range(count)], patience
-        self._sources, self._changed = imported_sources() if count else {}, Lock()
+        self._sources, self._changed = _sources() if count else {}, Lock()
 
     def __enter__(self) -> Self:
         """Return itself; the processes end with the block."""
@@ -101,7 +101,7 @@ class Workers:
 
     def share(
         self, units: Sequence[Sequence[T]], work: Work[T, R], first: int = 0
-    ) -> Iterator[tuple[T, Callable[[], R]]]:
+    ) -> Generator[tuple[T, Callable[[], R]], None, None]:
         """Yield every item with what returns its result, or raises, as soon as it can be asked.
 
         Units are not divided. This process takes the first that is left, a worker the last, but
@@ -130,7 +130,7 @@ class Workers:
         name : str
             The model that it has asked.
         """
-        other = self._other_source(imported_sources()) if self._sources else None
+        other = self._other_source(_sources()) if self._sources else None
         if other is not None:
             raise RecommenderError(
                 f'model "{name}": {other} was written during the run, after another process had '
@@ -270,6 +270,11 @@ class _Queue(Generic[T, R]):
             self._changed.notify()
 
 
+def _sources() -> dict[str, str]:
+    """Return the source of this process; what it is not sure of is equal to no other's."""
+    return imported_sources(unsure=f" {os.getpid()}")
+
+
 def _raise(told: Mapping[str, str]) -> Any:
     kinds = {kind.__name__: kind for kind in (UsageError, DataError)}
     error = kinds.get(told["kind"], RecommenderError)(told["error"])
@@ -315,7 +320,7 @@ def reply(prepare: Callable[[], Prepared[T]], items: Sequence[T]) -> Reply:
                 values, lists = {"error": str(error), "kind": kind, "traceback": text}, []
             told.append(values)
             arrays.append([np.ascontiguousarray(one, np.int32) for one in lists])
-        document = {"items": told, "seen": prepared.seen(), "sources": imported_sources()}
+        document = {"items": told, "seen": prepared.seen(), "sources": _sources()}
         return json.dumps(document), arrays
     except HarnessError as error:
         return json.dumps({"refused": str(error)}), []

@@ -15,7 +15,7 @@ import polars as pl
 
 from harness.core import parquet
 from harness.core.arrays import Floats
-from harness.core.errors import DataError, UsageError, printable
+from harness.core.errors import DataError, UsageError, counted, printable
 from harness.core.io import parts, unusable
 from harness.core.unpacking import OWN, Cap, UnpackingError
 from harness.metrics import Metric
@@ -164,7 +164,7 @@ class FolderTables:
         ids = self.user_scores.filter(model=first, repeat=0)["user"]
         n = self.record.evaluation.users
         if len(ids) != n or ids.null_count() or ids.n_unique() != n:
-            raise self._not_all(first, "repeat")
+            raise self._not_all(first)
         return ids
 
     def user_scores_of(self, model: str) -> pl.DataFrame:
@@ -182,7 +182,7 @@ class FolderTables:
             for number, repeat in enumerate(rows.iter_slices(n) if n > 0 else ())
         )
         if not whole:
-            raise self._not_all(model, f"{repeats} repeats")
+            raise self._not_all(model)
         return rows
 
     def scores_by(self, metrics: Mapping[str, Metric]) -> dict[str, ScoreTable]:
@@ -227,9 +227,22 @@ class FolderTables:
         return rows
 
     def list_rows(self, models: Iterable[str]) -> pl.DataFrame:
-        """Return `lists` of some models, ordered by model, repeat and user."""
+        """Return `lists` of some models, ordered by model, repeat and user.
+
+        Raises
+        ------
+        DataError
+            A model has not one list for each user and repeat.
+        """
         rows = self.lists.with_columns(pl.col("user", "model").cast(pl.String))
-        return pl.concat([rows.filter(model=name).sort("repeat", "user") for name in models])
+        of_models = list[pl.DataFrame]()
+        for name in models:
+            own = rows.filter(model=name).sort("repeat", "user")
+            n = self.record.evaluation.users * self.record.model(name).repeats
+            if len(own) != n or own.select("repeat", "user").n_unique() != n:
+                raise self._not_all(name, RECOMMENDATIONS)
+            of_models.append(own)
+        return pl.concat(of_models)
 
     @cached_property
     def users(self) -> pl.DataFrame:
@@ -257,10 +270,12 @@ class FolderTables:
             raise DataError(f"{self.folder / name}: has no column {FOLD}; {again(self.folder)}")
         return rows.filter(pl.col(FOLD) == self.number).drop(FOLD)
 
-    def _not_all(self, model: str, repeats: str) -> DataError:
+    def _not_all(self, model: str, table: str = PER_USER) -> DataError:
+        users = counted(self.record.evaluation.users, "user")
+        repeats = counted(self.record.model(model).repeats, "repeat")
         return DataError(
-            f'{self.folder / PER_USER}: has not all scores of model "{model}": expected one row '
-            f"for each of {self.record.evaluation.users:,} users and {repeats}"
+            f'{self.folder / table}: has not all rows of model "{printable(model)}": expected one '
+            f"for each of {users} in {repeats}; {again(self.folder)}"
         )
 
     def other_users(self, name: str) -> DataError:
@@ -288,7 +303,7 @@ class FolderTables:
             for model in fold.record.models:
                 rows, means = by_model.get((fold.number, model.name), (0, {}))
                 if rows != fold.record.evaluation.users * model.repeats:
-                    raise fold._not_all(model.name, f"{model.repeats} repeats")
+                    raise fold._not_all(model.name)
                 for name, mean in means.items():
                     fold.refuse_other_mean(model, name, mean, str(path))
         for model in self.record.models if self.record.folds else ():

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 import polars as pl
 
-from harness.core import errors
 from harness.core.arrays import Floats, Int64
 from harness.core.column_names import has_role, order_of
 from harness.core.errors import DataError, UsageError
@@ -41,7 +40,7 @@ from harness.spark import scoring
 from harness.spark.remote import column as column_of
 from harness.spark.scoring import ATTRIBUTES, CANDIDATES, TRAIN, Call, Sent
 from harness.spark.session import installed_version, require_pyspark, spark_errors
-from harness.spark.transport import pack, unpack
+from harness.spark.transport import error_of, pack, unpack
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -357,8 +356,7 @@ def _summary(both: DataFrame, call: Call) -> _Summary:
     parts = [json.loads(text) for text in texts]
     refused = sorted(part["error"] for part in parts if "error" in part)
     if refused:
-        kind, text = refused[0]
-        raise getattr(errors, kind)(text)
+        raise error_of(*refused[0])
     if not parts:
         raise DataError("truth: there are no rows, so there is nobody to evaluate")
     listed, true = (

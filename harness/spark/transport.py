@@ -204,7 +204,7 @@ def contents(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, dict[Any,
     for batch in batches:
         for row in _rows_of(batch):
             if row["error"] is not None:
-                raise _error_of(row["error"])
+                raise error_of(*json.loads(row["error"]))
             if row["content"] is None:
                 continue
             key = row["part"], row["source"]
@@ -227,7 +227,7 @@ def facts_of(frame: DataFrame) -> list[tuple[int, Any]]:
     pairs: list[tuple[int, Any]] = []
     for row in sorted(_rows_of(rows.toArrow()), key=lambda row: row["part"]):
         if row["error"] is not None:
-            raise _error_of(row["error"])
+            raise error_of(*json.loads(row["error"]))
         pairs.append((row["part"], json.loads(row["facts"])))
     return pairs
 
@@ -251,8 +251,7 @@ def attempt(part: int, rows: Batches) -> Batches:
         yield _row(part, error=json.dumps([type(error).__name__, str(error)]))
 
 
-def _error_of(words: str) -> HarnessError:
-    name, text = json.loads(words)
-    kind = getattr(errors, name, HarnessError)
-    error: HarnessError = kind(text)
+def error_of(kind: str, text: str) -> HarnessError:
+    """Return a mistake that was met elsewhere, by the name of its class."""
+    error: HarnessError = getattr(errors, kind, HarnessError)(text)
     return error

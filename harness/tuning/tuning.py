@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from harness.core.workers import Workers
 from harness.experiment import memory
 from harness.experiment.arguments import config_in_place
 from harness.experiment.build import Factory, base_models_first
-from harness.experiment.workers import processes
+from harness.experiment.workers import processes, stamps_of
 from harness.protocol.task import Task
 from harness.results.record import Evaluation
 from harness.tuning.inner import inner_split
@@ -85,6 +85,7 @@ def tune(
             'after the other: leave --jobs out, or search = "random" or "grid"'
         )
     kept = kept_trials(config, counts, rules.metric, fresh=fresh)
+    stamps = stamps_of(config.layout())
     folds = inner_folds(config, rules.metric, progress=progress)
     evaluation = _evaluation([fold.task for fold in folds])
     found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
@@ -92,7 +93,10 @@ def tune(
         for name in base_models_first(settings, [*counts]):
             if name in counts:  # an ensemble is tuned on its base models as they will be
                 setup = TrialSetup.of(name, best, rules, folds, kept[name])
-                found[name] = _tuned(setup, counts[name], workers, fresh=fresh, progress=progress)
+                shared = partial(scores, setup, workers, stamps=stamps, fresh=fresh)
+                found[name] = _tuned(
+                    setup, counts[name], shared if workers.count else None, progress=progress
+                )
                 best = _with_best(best, found[name], rules, evaluation.fingerprint)
     return Tuned(
         config=best,
@@ -143,19 +147,21 @@ def _checked(model: ModelConfig, config: Config) -> int:
 
 
 def _tuned(
-    setup: TrialSetup, count: int, workers: Workers, *, fresh: bool, progress: bool
+    setup: TrialSetup,
+    count: int,
+    shared: Callable[..., dict[str, Scored]] | None,
+    *,
+    progress: bool,
 ) -> TunedModel:
     """Make all trials of a model: first as it is, then as the search proposes.
 
-    With workers all that it proposes are scored before it is told of any.
+    With workers (`shared`) all that it proposes are scored before it is told of any.
     """
     model, rules, took = setup.model, setup.rules, stopwatch()
     space, sign = domains(model.space), rules.metric.definition.sign
     search = partial(run_search, space, model.params, rules.search, count, rules.seed, sign)
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
-        scored = dict[str, Scored]()
-        if workers.count:
-            scored = scores(setup, workers, proposed(search), bar.update, fresh=fresh)
+        scored = shared(proposed(search), bar.update) if shared is not None else {}
 
         def score(params: Params) -> Scored:
             if scored:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import lru_cache, partial
 from typing import Any
 
@@ -22,6 +23,7 @@ def scores(
     proposals: Sequence[Params],
     update: Callable[[], object],
     *,
+    stamps: Any,
     fresh: bool,
 ) -> dict[str, Scored]:
     """Return what every choice of parameters scores, by how it is `written`.
@@ -30,12 +32,14 @@ def scores(
     ----------
     update : function
         Called for each trial that is made.
+    stamps : list
+        What `stamps_of` returned before the files were read.
     fresh : bool
         Whether all trials are made anew.
     """
     name = setup.model.name
     config = only(setup.config, [name])
-    seen = [stamps_of(config.layout()), _fingerprints(setup.folds)]
+    seen = [stamps, _fingerprints(setup.folds)]
 
     def here(params: Params) -> Scored:
         scored = setup.score(params)
@@ -51,9 +55,11 @@ def scores(
     )
     made = dict[str, Scored]()
     first = 0 if is_known(config, name) else len(proposals)  # nobody else has an object
-    for params, scored in workers.share([[one] for one in proposals], work, first):
-        made[written(params)] = scored()
-        update()
+    # Closed at once: workers stop where a trial raises.
+    with closing(workers.share([[one] for one in proposals], work, first)) as trials:
+        for params, scored in trials:
+            made[written(params)] = scored()
+            update()
     return made
 
 

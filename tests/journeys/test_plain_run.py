@@ -288,6 +288,16 @@ def test_a_run_without_its_lists(tmp_path: Path) -> None:
         of_run(tmp_path / "run", "file")
 
 
+def test_lists_of_which_some_are_lost_are_none(done: Done, tmp_path: Path) -> None:
+    done.result.write(tmp_path / "run")
+    path = tmp_path / "run/recommendations.parquet"
+    rows = pl.read_parquet(path)
+    for lost in (rows[1:], pl.concat([rows[1:2], rows[1:]])):
+        lost.write_parquet(path)
+        with refusal(DataError, f"{path}: has not all rows of model"):
+            read(tmp_path / "run").recommendations()
+
+
 def test_lists_of_another_evaluation_are_refused(done: Done, tmp_path: Path) -> None:
     small.write(done.config.folder.parent / "logs", {"other.csv": small.LOG.replace("b,d", "b,b")})
     done.result.write(tmp_path / "run")

@@ -14,6 +14,7 @@ import pytest
 import small
 from beside import OWN, config, own
 
+from harness.core.sources import look
 from harness.core.workers import Work, Workers, threads_of
 from harness.experiment import workers
 from harness.experiment.run import run
@@ -53,6 +54,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def answer(module: str, item: str) -> Any:
     """Return what a worker answers."""
+    look()  # the file is as it was before the import
     ask = importlib.import_module(module).ask
     work = Work[str, Any](lambda: ask, list, lambda told, _: told, str, lambda _, ending: ending)
     with Workers(1, patience=0) as processes:

@@ -1,6 +1,7 @@
 """What is known of the source of modules in memory."""
 
 import importlib
+import os
 import sys
 import zipfile
 from pathlib import Path
@@ -107,6 +108,16 @@ def test_processes_compare_what_they_imported_and_not_what_files_say(folder: Pat
     loaded(folder)
     now = imported_sources()
     assert {path for path in before if now[path] != before[path]} == {str(folder / "mine.py")}
+
+
+def test_what_was_written_since_the_last_look_is_marked(folder: Path) -> None:
+    loaded(folder)
+    small.write(folder, {"late.py": ""})
+    os.utime(folder / "late.py", (4e9, 4e9))
+    importlib.import_module("late")
+    plain, marked = imported_sources(), imported_sources(" 7")
+    assert {path for path in plain if marked[path] != plain[path]} == {str(folder / "late.py")}
+    assert marked[str(folder / "late.py")] == f"{plain[str(folder / 'late.py')]} 7"
 
 
 def test_a_file_that_was_imported_before_and_after_an_edit_is_like_no_others(folder: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_file_that_processes_have_imported_otherwise_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     digests = iter([{"a.py": "1"}, {"a.py": "1", "b.py": "1"}, {"a.py": "1", "b.py": "2"}])
-    monkeypatch.setattr(core, "imported_sources", lambda: next(digests))
+    monkeypatch.setattr(core, "imported_sources", lambda unsure: next(digests))
     with Workers(1, Pool, patience=0) as workers:
         assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "there"}
         with pytest.raises(RecommenderError, match=r'model "mine": b\.py was written during the'):

@@ -166,9 +166,9 @@ def test_a_damaged_folder(folder: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (lambda rows: rows[1:], "has not all scores"),
-        (lambda rows: rows.with_columns(user=pl.lit("ann")), "has not all scores"),
-        (lambda rows: rows.with_columns(pl.col("repeat") + 1), "has not all scores"),
+        (lambda rows: rows[1:], "has not all rows"),
+        (lambda rows: rows.with_columns(user=pl.lit("ann")), "has not all rows"),
+        (lambda rows: rows.with_columns(pl.col("repeat") + 1), "has not all rows"),
         (lambda rows: rows.drop("repeat"), "no column repeat"),
         (lambda rows: rows.drop("MAP@3"), "no column MAP@3"),
         (lambda rows: rows.with_columns(pl.lit(float("nan")).alias("MAP@3")), "is no number"),
