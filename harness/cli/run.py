@@ -137,12 +137,15 @@ def run(
         show(format_, found.to_dict, found.sheets(verbose), found.records())
 
     if engine == "spark":
-        from harness.spark.run import evaluated  # slow to import
+        from harness.spark.run import evaluated, write  # slow to import
 
         with evaluated(settings, master, remote, buckets, tables, fail_fast=fail_fast) as on_spark:
             result = on_spark.run
-            write = partial(on_spark.write, tables=tables, recommendations=recommendations)
-            folder.write(result, write, shown)
+            folder.write(
+                result,
+                lambda path: write(path, settings, on_spark, tables, recommendations),
+                shown,
+            )
     else:
         bars = shows_bars()
         with stdout_to_stderr():  # what a model prints must not mix with the results

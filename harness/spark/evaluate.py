@@ -9,22 +9,21 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Floats, Int64
 from harness.core.column_names import has_role, order_of
 from harness.core.errors import DataError, UsageError
 from harness.core.exact_sum import exact_sum
 from harness.metrics import Metric, value_of
 from harness.metrics.evaluate import metrics_of
 from harness.metrics.inputs import beyond
+from harness.metrics.inputs.beyond import Given, ItemCounts
 from harness.metrics.inputs.cells import as_list, ids_of
-from harness.metrics.inputs.codes import Coder
 from harness.metrics.inputs.frame import Table, accept, as_polars, two_columns
 from harness.metrics.inputs.read import (
     Seen,
@@ -38,16 +37,14 @@ from harness.metrics.inputs.read import (
 )
 from harness.spark import scoring
 from harness.spark.remote import column as column_of
-from harness.spark.scoring import ATTRIBUTES, CANDIDATES, TRAIN, Call, Sent
+from harness.spark.scoring import FACTS, LISTED, Call
 from harness.spark.session import installed_version, require_pyspark, spark_errors
-from harness.spark.transport import error_of, pack, unpack
+from harness.spark.transport import Content, mapped, merged
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
-
-Counted = TypeVar("Counted", Seen, Texts)
 
 _CALLER = 3
 """How far up the person's own line is, for warnings."""
@@ -128,34 +125,34 @@ def evaluate(
     with spark_errors():
         for name in ("user", "item"):
             _refuse_kinds(true, listed, name)
-        tables, train_users = dict[str, Any](), 0
+        counts = None
         if any(metric.definition.needs for metric in asked):
             if train is not None:
-                events = side_of(train, "train", {}, user=user, item=item)
-                tables[TRAIN], train_users = _counted(events, true)
-            if candidates is not None:
-                tables[CANDIDATES] = _candidates(candidates)
+                counts = _counted(side_of(train, "train", {}, user=user, item=item), true)
             if attributes is not None:
-                tables[ATTRIBUTES] = _attributes(attributes)
+                attributes = _attributes(attributes)
         call = Call(
             version=installed_version(),
-            metrics=tuple(map(str, asked)),
-            listed=listed.sent(shared),
-            true=true.sent(shared),
-            user=user,
-            item=item,
-            tables=pack(tables),
-            train_users=train_users,
+            metrics=asked,
+            listed=listed.table,
+            true=true.table,
+            columns={side.table.role: side.columns(shared) for side in (listed, true)},
+            given=Given(
+                recommendations=None,
+                truth=None,
+                user=user,
+                item=item,
+                train=counts,
+                candidates=candidates,
+                attributes=attributes,
+            ),
         )
-        call.scored(listed.empty, true.empty)  # what is wrong whatever the rows is told at once
-        both = listed.select(call.listed, True).unionByName(
-            true.select(call.true, False), allowMissingColumns=True
-        )
-        both = both.repartition("user")
-        summary = _summary(both, call)
-        _check(summary, listed, true, _CALLER)
+        call.scored(listed.table, true.table)  # what is wrong whatever the rows is told at once
+        both = _both(listed, true, call).repartition("user")
+        facts, listings = _summary(both, call)
+        seen = _check(facts, listed, true)
         if not per_user:
-            return _means(summary, call)
+            return _means(facts, seen, listings, call)
         return _of_users(both, call, true)
 
 
@@ -167,15 +164,16 @@ class Side:
     table: Table
 
     @property
-    def empty(self) -> pl.DataFrame:
-        """A frame of its columns, without rows."""
+    def schema(self) -> pl.Schema:
+        """What stands for the columns' types."""
         frame: Any = self.table.frame
-        return pl.DataFrame(frame)
+        schema: pl.Schema = frame.schema
+        return schema
 
     def kind(self, name: str) -> str:
         """Return what the ids of a column are, in words; raise DataError over any other."""
         column = self.table.names[name]
-        dtype: Any = self.empty.schema[column]
+        dtype: Any = self.schema[column]
         dtype = getattr(dtype, "inner", dtype)
         if dtype == pl.String:
             return "text"
@@ -191,29 +189,18 @@ class Side:
         kind = "string" if self.kind(name) == "text" else "bigint"
         return f"array<{kind}>" if name == "item" and self.table.wide else kind
 
-    def sent(self, shared: bool) -> Sent:
-        """Return what workers get; where both sides are long they share the column of items."""
+    def columns(self, shared: bool) -> dict[str, str]:
+        """Return what columns are called on their way; long sides share the column of items."""
         names, role = self.table.names, self.table.role
         columns = {names["user"]: "user", names["item"]: "item" if shared else f"{role} item"}
         if "number" in names:
             columns[names["number"]] = f"{role} number"
         elif role == "truth" and not self.table.wide:
-            for name, dtype in self.empty.schema.items():
+            for name, dtype in self.schema.items():
                 is_number = dtype.is_numeric() or dtype == pl.Boolean
                 if name not in columns and has_role(name, ("grade",)) and is_number:
                     columns[name] = f"{role} {name}"
-        return Sent(role=role, names=names, meaning=self.table.meaning, columns=columns)
-
-    def select(self, sent: Sent, listed: bool) -> DataFrame:
-        """Return the columns that are sent."""
-        from pyspark.sql import functions
-
-        types = {self.table.names[name]: self.type(name) for name in ("user", "item")}
-        columns = [functions.lit(listed).alias("listed")]
-        for name, wire in sent.columns.items():
-            cells = column_of(name)
-            columns.append((cells.cast(types[name]) if name in types else cells).alias(wire))
-        return self.frame.select(columns)
+        return columns
 
     def cells(self, name: str) -> Any:
         """Return the ids of a column as a column of Spark's, items of lists one a row."""
@@ -262,7 +249,7 @@ def _refuse_without_order(listed: Side, score: str | Literal[False] | None) -> N
     if score is not False and (table.wide or "number" in table.names):
         return
     ids = table.names["user"], table.names["item"]
-    orders = [f'{order_of(n)}="{n}"' for n in listed.empty.columns if n not in ids and order_of(n)]
+    orders = [f'{order_of(n)}="{n}"' for n in listed.schema if n not in ids and order_of(n)]
     named = orders or ['rank="…" (1 first)', 'score="…" (highest first)']
     raise UsageError(
         "predictions: Spark keeps no order of rows; name the column that orders those of a user: "
@@ -285,7 +272,7 @@ def _local(frame: DataFrame) -> pl.DataFrame:
     return pl.DataFrame(pl.from_arrow(frame.toArrow()))
 
 
-def _counted(train: Side, true: Side) -> tuple[pl.DataFrame, int]:
+def _counted(train: Side, true: Side) -> ItemCounts:
     """Return the training events and the users of each item, and how many users there are."""
     from pyspark.sql import functions
 
@@ -308,168 +295,116 @@ def _counted(train: Side, true: Side) -> tuple[pl.DataFrame, int]:
                 f"{train.table.where(name)}: an id is missing; drop such rows, or give them an id"
             )
     users = events.select("user").distinct().count()
-    return counts.select("item", "count", "users").sort("item"), users
-
-
-def _candidates(candidates: Any) -> pl.Series:
-    cells = None if isinstance(candidates, (Mapping, str, bytes)) else as_list(candidates)
-    if not isinstance(cells, list):
-        raise UsageError(f"candidates: found {type(candidates).__name__}; give a list of item ids")
-    ids = ids_of(cells, "candidates")
-    return ids.cast(pl.Int64) if ids.dtype == pl.Int128 else ids
+    return ItemCounts(counts.select("item", "count", "users").sort("item"), users)
 
 
 def _attributes(attributes: Any) -> pl.DataFrame:
     from pyspark.sql import DataFrame
 
-    if isinstance(attributes, DataFrame):
-        return _local(attributes)
-    return as_polars(attributes, "attributes")
+    is_spark = isinstance(attributes, DataFrame)
+    return _local(attributes) if is_spark else as_polars(attributes, "attributes")
 
 
-@dataclass(frozen=True, eq=False)
-class _Summary:
-    """What `Scored.summary` and `Scored.listed` of all partitions tell, added up."""
-
-    seen: Seen
-    texts: tuple[Texts | None, Texts | None]
-    order: str
-    sums: Sequence[Floats]
-    counts: Sequence[Int64]
-    strangers: beyond.Strangers
-    listed: pl.DataFrame
-
-
-def _summary(both: DataFrame, call: Call) -> _Summary:
-    """Return what the partitions tell, added up; raise what the first of them refuses."""
+def _both(listed: Side, true: Side, call: Call) -> DataFrame:
+    """Return what is sent of both sides."""
     from pyspark.sql import functions
 
-    partitions = both.mapInArrow(partial(scoring.summary, call), scoring.SUMMARY)
-    if call.cuts:
-        partitions = partitions.groupBy("item", "cut").agg(
-            functions.sum("listed").alias("listed"),
-            functions.collect_list("summary").alias("summary"),
-        )
-    rows = _local(partitions)
-    of_partitions = rows.filter(pl.col("item").is_null())["summary"]
-    texts = of_partitions.explode() if call.cuts else of_partitions
-    parts = [json.loads(text) for text in texts]
-    refused = sorted(part["error"] for part in parts if "error" in part)
-    if refused:
-        raise error_of(*refused[0])
-    if not parts:
+    frames = []
+    for side in (listed, true):
+        types = {side.table.names[name]: side.type(name) for name in ("user", "item")}
+        columns = [functions.lit(side is listed).alias("listed")]
+        for name, sent in call.columns[side.table.role].items():
+            cells = column_of(name)
+            columns.append((cells.cast(types[name]) if name in types else cells).alias(sent))
+        frames.append(side.frame.select(columns))
+    return frames[0].unionByName(frames[1], allowMissingColumns=True)
+
+
+def _summary(both: DataFrame, call: Call) -> tuple[dict[str, Any], pl.DataFrame]:
+    """Return what `scoring.summary` tells of all partitions: counts and sums, and listings."""
+    partitions = both.sparkSession.conf.get("spark.sql.shuffle.partitions")
+    count = int(partitions or 1) if call.cuts else 1  # without listings all that comes is short
+    content = merged(mapped(both, partial(scoring.summary, call)), count, _together)
+    if not content:
         raise DataError("truth: there are no rows, so there is nobody to evaluate")
-    listed, true = (
-        _added([Texts(**part["texts"][side]) for part in parts if part["texts"][side]])
-        for side in (0, 1)
-    )
-    seen = _added([Seen(**part["seen"]) for part in parts])
-    assert seen is not None  # noqa: S101
-    sums = zip(*(part["sums"] for part in parts), strict=True)
-    counts = zip(*(part["counts"] for part in parts), strict=True)
-    return _Summary(
-        seen=seen,
-        texts=(listed, true),
-        order=parts[0]["order"],
-        sums=[np.concatenate(partials) for partials in sums],
-        counts=[np.sum(arrays, axis=0) for arrays in counts],
-        strangers=_strangers([part["strangers"] for part in parts]),
-        listed=rows.drop_nulls("item"),
-    )
+    return reduce(_added, map(json.loads, content[FACTS])), content[LISTED]
 
 
-def _added(parts: Sequence[Counted]) -> Counted | None:
-    """Return counts of parts of the users as one: numbers added up, examples the first in order."""
-    return reduce(_sum, parts) if parts else None
+def _together(first: Content, second: Content) -> Content:
+    """Return two summaries as one."""
+    listed = pl.concat([first[LISTED], second[LISTED]]).group_by("item", "cut").agg(pl.sum("times"))
+    return {FACTS: pl.concat([first[FACTS], second[FACTS]]), LISTED: listed}
 
 
-def _sum(first: Counted, second: Counted) -> Counted:
-    def both(a: Any, b: Any) -> Any:
-        if isinstance(a, bool):
-            return a or b
-        if isinstance(a, int):
-            return a + b
-        if isinstance(a, dict):
-            return {key: min(side[key] for side in (a, b) if key in side) for key in {**a, **b}}
-        return min((text for text in (a, b) if text is not None), default=None)
-
-    names = [field.name for field in fields(first)]
-    sums = {name: both(getattr(first, name), getattr(second, name)) for name in names}
-    return replace(first, **sums)
+def _added(first: Any, second: Any) -> Any:
+    """Return facts of two partitions as one: numbers and lists add up, of texts the first stays."""
+    if isinstance(first, dict):
+        return {key: _added(first.get(key), second.get(key)) for key in {**first, **second}}
+    if first is None or second is None:
+        return second if first is None else first
+    if isinstance(first, bool):
+        return first or second
+    return min(first, second) if isinstance(first, str) else first + second
 
 
-def _strangers(parts: Sequence[beyond.Strangers]) -> beyond.Strangers:
-    """Return which tables of items have none that any partition knows."""
-    pairs: dict[str, list[Any]] = {}
-    for part in parts:
-        for role, pair in part.items():
-            pairs.setdefault(role, []).append(pair)
-    return {
-        role: None if None in met else min(map(tuple, filter(None, met)))
-        for role, met in pairs.items()
-    }
-
-
-def _check(summary: _Summary, listed: Side, true: Side, caller: int) -> None:
+def _check(facts: Mapping[str, Any], listed: Side, true: Side) -> Seen:
     """Refuse, or warn of, what is wrong with all rows together, as `harness.evaluate` does."""
-    seen = summary.seen
+    examples = {what: min(ids) for what, ids in facts["seen"]["examples"].items()}
+    seen = Seen(**facts["seen"] | {"examples": examples})
     refuse_strangers("predictions", seen)
-    for side, texts in zip((listed, true), summary.texts, strict=True):
-        refuse_written_lists(side.table.role, texts)
+    for role, texts in facts["texts"].items():
+        refuse_written_lists(role, None if texts is None else Texts(**texts))
     if not seen.known_items and "strange item" in seen.examples:
         # A partition sees only its own true items: is anyone's listed for anybody?
         ids = [side.frame.select(side.cells("item").alias("id")) for side in (listed, true)]
         seen = replace(seen, known_items=not ids[0].join(ids[1], "id", "left_semi").isEmpty())
     unknown = [
-        beyond.of_strangers(role, here=pair[0], there=pair[1])
-        for role, pair in summary.strangers.items()
-        if pair is not None
+        beyond.of_strangers(role, *min(pairs))
+        for role, pairs in facts["strangers"].items()
+        if None not in pairs
     ]
     for text in (*remarks(seen), *unknown):
-        warnings.warn(text, stacklevel=caller)
+        warnings.warn(text, stacklevel=_CALLER)
+    return seen
 
 
-def _means(summary: _Summary, call: Call) -> pd.Series:
+def _means(facts: Mapping[str, Any], seen: Seen, listings: pl.DataFrame, call: Call) -> pd.Series:
     import pandas as pd
 
-    sums, counts = iter(summary.sums), iter(summary.counts)
-    means: dict[str, float] = {}
-    report = report_of(summary.seen, summary.order)
-    for metric in call.asked:
-        if metric.definition.of == "user":
-            means[str(metric)] = exact_sum(next(sums)) / summary.seen.users
-        elif metric.definition.needs:
-            listings, _ = _of_candidates(summary, call, call.cuts.index(metric.k))
-            means[str(metric)] = value_of(metric, listings)
-        else:
-            means[str(metric)] = value_of(metric, next(counts))
+    report = report_of(seen, facts["order"])
+    exposure = []
     if call.cuts:
-        report["items_no_candidates"] = _of_candidates(summary, call, len(call.cuts) - 1)[1]
+        candidates = call.given.candidates
+        if candidates is None:
+            ids = call.given.train.items["item"]
+        else:
+            ids = ids_of(as_list(candidates), "candidates").unique()
+        inside = pl.col("item").is_in(ids.cast(pl.String).implode())
+        for cut in range(len(call.cuts)):
+            rows = listings.filter(inside, cut=cut)["times"]
+            exposure.append(np.zeros(len(ids), np.int64))
+            exposure[-1][: len(rows)] = rows
+        report["items_no_candidates"] = len(listings.filter(~inside, cut=len(call.cuts) - 1))
+    means: dict[str, float] = {}
+    for metric in call.metrics:
+        name = str(metric)
+        if metric.definition.of == "user":
+            means[name] = exact_sum(np.array(facts["sums"][name])) / seen.users
+        elif metric.definition.needs:
+            means[name] = value_of(metric, exposure[call.cuts.index(metric.k)])
+        else:
+            means[name] = value_of(metric, np.sum(facts["counts"][name], axis=0))
     result = pd.Series(means)
     result.attrs.update(report)
     return result
 
 
-def _of_candidates(summary: _Summary, call: Call, cut: int) -> tuple[Int64, int]:
-    """Return each candidate's listings at a cut-off, and how many listed items are none."""
-    tables = unpack(call.tables)
-    candidates = tables[CANDIDATES] if CANDIDATES in tables else tables[TRAIN]["item"]
-    coder = Coder()
-    coder.codes(candidates, "candidates")
-    listings = np.zeros(len(coder), np.int64)
-    rows = summary.listed.filter(pl.col("cut") == cut)
-    codes = coder.codes(rows["item"].cast(candidates.dtype), "predictions")
-    inside = codes < len(listings)
-    listings[codes[inside]] = rows["listed"].to_numpy()[inside]
-    return listings, int(np.count_nonzero(~inside))
-
-
 def _of_users(both: DataFrame, call: Call, true: Side) -> DataFrame:
     """Return every user's values, which workers work out when they are read."""
-    names = [f"m{number}" for number in range(len(call.asked))]
+    names = [f"m{number}" for number in range(len(call.metrics))]
     schema = ", ".join([f"user {true.type('user')}", *(f"{name} double" for name in names)])
     values = both.mapInArrow(partial(scoring.values, call), schema)
     user = true.table.names["user"]
     users = column_of("user").cast(true.frame.schema[user].dataType).alias(user)
-    metrics = zip(names, call.asked, strict=True)
+    metrics = zip(names, call.metrics, strict=True)
     return values.select(users, *(column_of(n).alias(str(metric)) for n, metric in metrics))

@@ -7,9 +7,9 @@ items come to the driver.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlparse
@@ -18,33 +18,44 @@ from urllib.request import url2pathname
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Int32, UInt64
+from harness.core.arrays import Int32
 from harness.core.errors import DataError
 from harness.core.exact_sum import Sums, add
 from harness.core.ids import Encoder, hashes_of
 from harness.core.io import whole_file
-from harness.core.random import id_hashes
-from harness.data import attributes, bucketing, dataset, loading
+from harness.data import attributes, dataset, loading, ordering
 from harness.data.bucketing import EVENTS, Known
 from harness.data.buckets import of_bucket
 from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
-from harness.data.event_types import EventType, codes_of, of_types
+from harness.data.event_types import Codes, EventType, codes_of, in_order, of_types
 from harness.data.layout import Layout
 from harness.data.loading import Items
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
 from harness.spark import remote
-from harness.spark.reading import HASHES, ITEMS, KINDS, SINCE, TABLE, USERS, read
+from harness.spark.reading import (
+    ITEMS,
+    KINDS,
+    SINCE,
+    TABLE,
+    USERS,
+    checked,
+    divided,
+    kinds_frame,
+    pieces_of,
+)
 from harness.spark.transport import (
     Batches,
     Content,
+    attempt,
+    combined,
     contents,
     facts_of,
     mapped,
+    merged,
     narrow,
     narrow_times,
-    pack,
+    row_of,
     to_rows,
-    unpack,
     widen_times,
 )
 
@@ -54,11 +65,11 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 Other = TypeVar("Other")
 
-_FAN_IN = 8
-"""So many contents at most are merged by one worker, or by the driver."""
 _ROWS = 1 << 16
 """Of a batch that Spark writes."""
 _ODD = "odd"
+_GATHERED = (1 << 31) - 1
+"""The number of what is wrong with buckets: what is wrong with what is read comes first."""
 _CHANGED = (
     "other events were read when some were read again: a table changed meanwhile; run the command "
     "again"
@@ -97,19 +108,18 @@ class SparkParts(Generic[Part]):
     frame: DataFrame
     opened: Callable[[int, Content], Part]
     count: int
-    facts: Mapping[int, Any] = field(default_factory=dict)
 
     def total(self, step: Callable[[Part], Sums]) -> Sums:
         """Return the sum of what `step` returns of every part; errors are raised as by workers."""
-        work = partial(_combined, add, partial(_applied, self.opened, step))
+        opened = self.opened  # without the frame, which does not travel
+        work = partial(combined, add, lambda part, content: step(opened(part, content)))
         return merged(mapped(self.frame, work), self.count, add)
 
     def kept(
         self, make: Callable[[Part], Content], opened: Callable[[int, Content], Other]
     ) -> SparkParts[Other]:
         """Return new parts of what `make` returns of each; errors are those of `total`."""
-        work = partial(_made, partial(_applied, self.opened, make))
-        return kept(mapped(self.frame, work), opened, self.count)
+        return kept(mapped(self.frame, partial(_made, self.opened, make)), opened, self.count)
 
     def write(self, place: str, tables: Mapping[str, PartTable]) -> None:
         """Write the rows of every part, each table a folder of Parquet files at a place.
@@ -118,8 +128,7 @@ class SparkParts(Generic[Part]):
         """
         if place.startswith("file:"):
             folder = Path(url2pathname(urlparse(place).path))
-            work = partial(_write_files, self.opened, tables, folder)
-            facts_of(mapped(self.frame, work))
+            facts_of(mapped(self.frame, partial(_write_files, self.opened, tables, folder)))
             return
         for name, table in tables.items():
             schema = ", ".join(f"`{column}` {kind}" for column, kind in table.types.items())
@@ -133,53 +142,20 @@ class SparkParts(Generic[Part]):
 
 def kept(frame: DataFrame, opened: Callable[[int, Content], Part], count: int) -> SparkParts[Part]:
     """Return parts of a frame of `SCHEMA`, which is worked out, once, and kept."""
-    frame = frame.persist()
+    parts = SparkParts(frame.persist(), opened, count)
     try:
-        return SparkParts(frame, opened, count, dict(facts_of(frame)))
+        facts_of(parts.frame)
     except BaseException:
-        frame.unpersist()
+        parts.release()
         raise
+    return parts
 
 
-def merged(frame: DataFrame, count: int, combine: Callable[[Any, Any], Content]) -> Content:
-    """Return the contents of a frame, `count` at most, combined in any order into one."""
-    while count > _FAN_IN:
-        count = -(-count // _FAN_IN)
-        frame = mapped(
-            frame.repartition(count, "part"),
-            partial(_combined, combine, lambda _, content: content),
-        )
-    nothing: Content = {}
-    parts = contents(frame.toArrow().to_batches())
-    return reduce(combine, (content for _, content in parts), nothing)
-
-
-def _applied(
-    opened: Callable[[int, Content], Part],
-    make: Callable[[Part], Content],
-    part: int,
-    data: Content,
-) -> Content:
-    return make(opened(part, data))
-
-
-def _combined(
-    combine: Callable[[Any, Any], Content],
-    value_of: Callable[[int, Content], Content],
-    batches: Batches,
+def _made(
+    opened: Callable[[int, Content], Part], make: Callable[[Part], Content], batches: Batches
 ) -> Batches:
-    """Yield what is made of a task's parts as one content."""
-    total, first = None, 0
     for part, content in contents(batches):
-        value = value_of(part, content)
-        total, first = (value, part) if total is None else (combine(total, value), first)
-    if total is not None:
-        yield from to_rows(first, total)
-
-
-def _made(value_of: Callable[[int, Content], Content], batches: Batches) -> Batches:
-    for part, content in contents(batches):
-        yield from to_rows(part, value_of(part, content))
+        yield from to_rows(part, make(opened(part, content)))
 
 
 def _write_files(
@@ -221,7 +197,6 @@ class Buckets(NamedTuple):
 
     parts: SparkParts[Dataset]
     shared: Dataset
-    known: Known
 
 
 @contextmanager
@@ -230,193 +205,172 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
 
     Without a count there are as many as the local engine makes.
     """
-    with ExitStack() as stack:
-        log = read(spark, layout, count)
-        stack.callback(log.frame.unpersist)
-        met = merged(log.frame.where("part < 0"), log.n_parts, _union)[ITEMS]
-        table = None if layout.items is None else remote.items(spark, layout.items)
-        items, positions = loading.items_of(layout, met, table)
-        gathering = _Gathering(
-            layout=layout,
-            keys=log.keys,
-            user_columns=log.user_columns,
-            types=log.known.types,
-            n_items=len(items.ids),
-            words=words_of(items.ids),
-            lookup=pack(Lookup.of(met, positions)._asdict()),
-        )
-        known = log.known._replace(notes=(*log.known.notes, *items.notes))
-        common = {ITEMS: items.frame(), **({} if table is None else {TABLE: table})}
-        opening = _Opening(layout=layout, known=known, common=pack(common))
-        pieces = log.frame.where("part >= 0 AND content IS NOT NULL")
-        parts = kept(mapped(pieces, gathering), opening, len(log.keys))
-        stack.callback(parts.release)
-        log.frame.unpersist()
-        known = _known(layout, known, len(log.keys), parts.facts)
-        if sum(known.events) != log.n_events:
+    layout = remote.watching(spark, layout)
+    pieces = list(pieces_of(spark, layout))
+    log = divided(spark, layout, pieces, count)
+    frame = mapped(log.frame, partial(_gathered, layout, log.keys, log.user_columns)).persist()
+    try:
+        facts = [facts for _, facts in facts_of(frame)]
+        read = [piece for piece in facts if "table" in piece]
+        odd = [Oddities._make(bucket[_ODD]) for bucket in facts if _ODD in bucket]
+        notes = checked(layout, pieces, read)
+        if sum(bucket.events for bucket in odd) != sum(piece["events"] for piece in read):
             raise DataError(_CHANGED)
-        parts = replace(parts, opened=replace(opening, known=known))
+        met = merged(frame.where("part < 0"), len(log.keys), _union)[ITEMS]
+        table = None if layout.items is None else remote.items(spark, layout.items)
+        items, _ = loading.items_of(layout, met, table)
+        times = [time for piece in read for time in piece["times"]]
+        known = Known(
+            events=(),
+            users=(),
+            span=(min(times), max(times)),
+            notes=(*notes, *items.notes, *notes_of(layout, odd)),
+            kinds=in_order(EventType._make(kind) for piece in read for kind in piece["kinds"]),
+        )
+        opened = partial(_opened, layout, items, table, known)
         no_ids = pl.Series(dataset.ID, [], pl.String)
         shared = of_bucket(layout, items, known, ids=no_ids, events=no_events(), registered=None)
-        yield Buckets(parts, shared, known)
+        yield Buckets(SparkParts(frame.where("part >= 0"), opened, len(log.keys)), shared)
+    finally:
+        frame.unpersist()
 
 
 def _union(first: Content, second: Content) -> Content:
-    ids = [content[ITEMS].alias(dataset.ID) for content in (first, second) if content]
-    return {ITEMS: pl.concat(ids).unique()}
+    return {ITEMS: pl.concat([first[ITEMS], second[ITEMS]]).unique()}
 
 
-def _known(layout: Layout, known: Known, count: int, facts: Mapping[int, Any]) -> Known:
-    """Return what is known of all buckets by what each of them tells."""
-    nothing = {USERS: 0, _ODD: Oddities({}, {}, 0, 0, 0)}
-    every = [facts.get(bucket, nothing) for bucket in range(count)]
-    odd = [Oddities._make(bucket[_ODD]) for bucket in every]
-    return known._replace(
-        events=[bucket.events for bucket in odd],
-        users=[bucket[USERS] for bucket in every],
-        notes=(*known.notes, *notes_of(layout, odd)),
+def _gathered(
+    layout: Layout, keys: Sequence[int], user_columns: Sequence[str], batches: Batches
+) -> Batches:
+    """Yield the buckets of a partition, and what those tell that have read their events."""
+    pieces: dict[int, list[Content]] = {}
+    others: list[dict[str, Any]] = []
+    for key, piece in contents(batches, others):
+        pieces.setdefault(keys.index(key), []).append(piece)
+    yield from (row_of(**row) for row in others)
+    if all(row["error"] is None for row in others):
+        yield from attempt(_GATHERED, _buckets(layout, user_columns, pieces))
+
+
+def _buckets(
+    layout: Layout, user_columns: Sequence[str], pieces: dict[int, list[Content]]
+) -> Batches:
+    """Yield the rows of buckets and of their items; none where users have no events."""
+    for bucket in sorted(pieces):
+        logs = [piece for piece in pieces[bucket] if dataset.TIME in piece]
+        tables = [piece for piece in pieces.pop(bucket) if TABLE in piece]
+        if not logs:
+            continue
+        types = in_order(EventType(*kind) for piece in logs for kind in piece[KINDS].iter_rows())
+        users, items = Encoder(), Encoder()
+        batches = [_events(piece, users, items, types) for piece in logs]
+        logs.clear()
+        ids, user_map = loading.sorted_ids(users.ids())
+        met = items.ids()
+        item_ids, item_map = loading.index_of(
+            met.str.zfill(layout.id_width or 0) if layout.restore_zeros else met
+        )
+        events = ordering.merged(batches, user_map, item_map, len(types))
+        content: dict[str, Any] = {
+            KINDS: kinds_frame(types),
+            USERS: ids,
+            ITEMS: item_ids,
+            EVENTS: narrow(np.diff(events.user_starts(len(ids)))),
+            dataset.ITEM: narrow(events.item),
+            dataset.TIME: narrow_times(events.time),
+        }
+        if layout.several_types:
+            content[dataset.KIND] = events.kind
+        if events.row is not None:
+            content[dataset.ROW] = narrow(events.row)
+        if events.value is not None:
+            content[dataset.VALUE] = events.value
+        if user_columns:
+            content |= _of_users(layout, user_columns, tables, ids)
+        odd = oddities_of(events, ids, words_of(item_ids), len(types))
+        yield from to_rows(bucket, content, facts={_ODD: odd})
+        yield from to_rows(-1 - bucket, {ITEMS: met})
+
+
+def _events(piece: Content, users: Encoder, items: Encoder, types: Sequence[EventType]) -> Events:
+    """Return the events of a piece by the codes of users and items."""
+    time, row = widen_times(piece[dataset.TIME]), piece.get(dataset.ROW)
+    events = Events(
+        user=_codes(users, piece[USERS])[piece[dataset.USER]],
+        item=_codes(items, piece[ITEMS])[piece[dataset.ITEM]],
+        time=time,
+        kind=piece.get(dataset.KIND, np.zeros(len(time), np.uint8)),
+        row=None if row is None else row.astype(np.int64),
+        value=piece.get(dataset.VALUE),
     )
+    met = [EventType(*kind) for kind in piece[KINDS].iter_rows()]
+    return of_types(events, codes_of(met, types))
 
 
-class Lookup(NamedTuple):
-    """Where items stand, by the hash of the id that they were met with."""
+def _codes(encoder: Encoder, ids: pl.Series) -> Int32:
+    first, second = hashes_of(dataset.ID)
+    ids = ids.alias(dataset.ID)
+    keys = ids.to_frame().select(first.alias("first"), second.alias("second"))
+    return encoder.codes(ids, (keys["first"], keys["second"]))
 
-    hashes: UInt64
-    places: Int32
 
-    @classmethod
-    def of(cls, met: pl.Series, positions: Int32) -> Lookup:
-        """Return that of distinct ids and their positions."""
-        hashes = id_hashes(met)
-        order = np.argsort(hashes)
-        hashes = hashes[order]
-        same = np.flatnonzero(hashes[1:] == hashes[:-1])
-        if len(same) > 0:
-            first, second = sorted(met.gather(order[same[0] : same[0] + 2]))
-            raise DataError(
-                f'items "{first}" and "{second}" have the same hash; give one another id'
-            )
-        return cls(hashes, positions[order])
+def _of_users(
+    layout: Layout, columns: Sequence[str], pieces: Sequence[Content], ids: pl.Series
+) -> dict[str, Any]:
+    """Return what the users' table says of a bucket's users."""
+    table, content = layout.users, dict[str, Any]()
+    assert table is not None  # noqa: S101
+    none = pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    frame = pl.concat([none, *(piece[TABLE] for piece in pieces)])
+    attributes.refuse_repeated(table, frame[table.id])
+    if table.since is not None:
+        since = [np.zeros(0, np.int64), *(piece[SINCE] for piece in pieces)]
+        times = pl.Series(np.concatenate(since))
+        content[dataset.REGISTERED] = loading.times_at(frame[table.id], times, ids)
+    return content | ({TABLE: frame} if table.table.remote else {})
 
-    def positions(self, hashes: UInt64) -> Int32:
-        """Return the positions of items by the hashes of their ids."""
-        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-        if (self.hashes[place] != hashes).any():
+
+def _opened(
+    layout: Layout,
+    items: Items,
+    items_table: pl.DataFrame | None,
+    known: Known,
+    _: int,
+    content: Content,
+) -> Dataset:
+    """Return the data set of a bucket."""
+    starts = np.concatenate(([0], np.cumsum(content[EVENTS], dtype=np.int64)))
+    codes = codes_of([EventType(*kind) for kind in content[KINDS].iter_rows()], known.types)
+    row = content.get(dataset.ROW)
+
+    def item() -> Int32:
+        places = dataset.positions(content[ITEMS], items.ids)
+        if (places < 0).any():
             raise DataError(_CHANGED)
-        return self.places[place]
+        return places[content[dataset.ITEM]]
 
+    def kind() -> Codes:
+        return codes[content[dataset.KIND]]
 
-@dataclass(frozen=True, eq=False)
-class _Gathering:
-    """What makes buckets of a partition, which holds all that each of them gets."""
-
-    layout: Layout
-    keys: Sequence[int]
-    user_columns: Sequence[str]
-    types: Sequence[EventType]
-    n_items: int
-    words: Mapping[int, str]
-    lookup: bytes
-
-    def __call__(self, batches: Batches) -> Batches:
-        """Yield the rows of buckets; none where users have no events."""
-        lookup = Lookup(**unpack(self.lookup))
-        number_of = {key: number for number, key in enumerate(self.keys)}
-        pieces: dict[int, list[Content]] = {}
-        for key, content in contents(batches):
-            pieces.setdefault(number_of[key], []).append(content)
-        for number in sorted(pieces):
-            of_bucket = pieces.pop(number)
-            logs = [piece for piece in of_bucket if dataset.TIME in piece]
-            if logs:
-                ids, events = self._events(logs, lookup)
-                tables = [piece for piece in of_bucket if TABLE in piece]
-                content = _columns(ids, events, len(self.types)) | self._of_users(tables, ids)
-                odd = oddities_of(events, ids, self.words, len(self.types))
-                yield from to_rows(number, content, facts={USERS: len(ids), _ODD: odd})
-
-    def _events(self, pieces: list[Content], lookup: Lookup) -> tuple[pl.Series, Events]:
-        users, batches = Encoder(), []
-        hashes = hashes_of(dataset.ID)
-        for piece in pieces:
-            ids = piece[USERS].alias(dataset.ID)
-            keys = ids.to_frame().select(h.alias(str(i)) for i, h in enumerate(hashes))
-            codes = users.codes(ids, (keys["0"], keys["1"]))
-            time, row = widen_times(piece[dataset.TIME]), piece.get(dataset.ROW)
-            events = Events(
-                user=codes[piece[dataset.USER]],
-                item=lookup.positions(piece[HASHES])[piece[dataset.ITEM]],
-                time=time,
-                kind=piece.get(dataset.KIND, np.zeros(len(time), np.uint8)),
-                row=None if row is None else row.astype(np.int64),
-                value=piece.get(dataset.VALUE),
-            )
-            met = [EventType._make(kind) for kind in piece[KINDS].iter_rows()]
-            batches.append(of_types(events, codes_of(met, self.types)))
-        ids = users.ids().alias(dataset.ID)
-        return bucketing.gathered(ids, batches, self.n_items, len(self.types))
-
-    def _of_users(self, pieces: list[Content], ids: pl.Series) -> dict[str, Any]:
-        """Return what the users' table says of a bucket's users."""
-        table, content = self.layout.users, dict[str, Any]()
-        if table is None or not self.user_columns:
-            return content
-        none = pl.DataFrame(schema=dict.fromkeys(self.user_columns, pl.String))
-        frame = pl.concat([none, *(piece[TABLE] for piece in pieces)])
-        attributes.refuse_repeated(table, frame[table.id])
-        if table.since is not None:
-            since = [np.zeros(0, np.int64), *(piece[SINCE] for piece in pieces)]
-            times = pl.Series(np.concatenate(since))
-            content[dataset.REGISTERED] = loading.times_at(frame[table.id], times, ids)
-        return content | ({TABLE: frame} if table.table.remote else {})
-
-
-def _columns(ids: pl.Series, events: Events, n_types: int) -> dict[str, Any]:
-    """Return a bucket's users and events as they are kept."""
-    content: dict[str, Any] = {
-        USERS: ids,
-        EVENTS: narrow(np.diff(events.user_starts(len(ids)))),
-        dataset.ITEM: narrow(events.item),
-        dataset.TIME: narrow_times(events.time),
-    }
-    if n_types > 1:
-        content[dataset.KIND] = events.kind
-    if events.row is not None:
-        content[dataset.ROW] = narrow(events.row)
-    if events.value is not None:
-        content[dataset.VALUE] = events.value
-    return content
-
-
-@dataclass(frozen=True, eq=False)
-class _Opening:
-    """What makes the data set of a bucket of its content, and of the items, packed."""
-
-    layout: Layout
-    known: Known
-    common: bytes
-
-    def __call__(self, _: int, content: Content) -> Dataset:
-        """Return the data set."""
-        shared = unpack(self.common)
-        starts = np.concatenate(([0], np.cumsum(content[EVENTS], dtype=np.int64)))
-        row = content.get(dataset.ROW)
-        events = Events(
-            user=of_starts(starts),
-            item=lambda: content[dataset.ITEM].astype(np.int32),
-            time=lambda: widen_times(content[dataset.TIME]),
-            kind=content.get(dataset.KIND, one_kind(int(starts[-1]))),
-            row=None if row is None else row.astype(np.int64),
-            value=content.get(dataset.VALUE),
-            starts=starts,
-        )
-        data = of_bucket(
-            self.layout,
-            Items.kept(shared[ITEMS], self.layout),
-            self.known,
-            ids=content[USERS].alias(dataset.ID),
-            events=events,
-            registered=content.get(dataset.REGISTERED),
-        )
-        tables = {"users_table": content.get(TABLE), "items_table": shared.get(TABLE)}
-        return replace(data, **{name: table for name, table in tables.items() if table is not None})
+    events = Events(
+        user=of_starts(starts),
+        item=item,
+        time=lambda: widen_times(content[dataset.TIME]),
+        kind=kind if layout.several_types else one_kind(int(starts[-1])),
+        row=None if row is None else row.astype(np.int64),
+        value=content.get(dataset.VALUE),
+        starts=starts,
+    )
+    data = of_bucket(
+        layout,
+        items,
+        known,
+        ids=content[USERS].alias(dataset.ID),
+        events=events,
+        registered=content.get(dataset.REGISTERED),
+    )
+    return replace(
+        data,
+        users_table=content.get(TABLE, data.users_table),
+        items_table=data.items_table if items_table is None else items_table,
+    )

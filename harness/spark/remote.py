@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,7 +13,7 @@ from harness.core.errors import DataError, UsageError, suggest
 from harness.data import attributes, times, watched
 from harness.data.conditions import Condition
 from harness.data.json_source import SUFFIXES
-from harness.data.layout import CATALOG, AttributeTable, EventTable, Table
+from harness.data.layout import CATALOG, AttributeTable, Layout, Table
 from harness.data.source import FieldRule, id_rule, nulled, time_rule
 from harness.data.typed import bad_value
 
@@ -91,17 +93,20 @@ def _text(spark: SparkSession, table: Table) -> DataFrame:
     return reader.csv(table.remote)
 
 
-def watching(spark: SparkSession, table: EventTable) -> EventTable:
-    """Return a table of events with the columns that are watched, where Spark reads it."""
-    if not table.table.remote:
-        return table
-    every = whole(spark, table.table)
+def watching(spark: SparkSession, layout: Layout) -> Layout:
+    """Return a layout whose tables of events that Spark reads have the columns that are watched."""
 
-    def first(name: str, rows: int) -> pl.Series:
-        texts = every.select(column(name).cast("string")).head(rows)
+    def first(frame: DataFrame, name: str, rows: int) -> pl.Series:
+        texts = frame.select(column(name).cast("string")).head(rows)
         return pl.Series([row[0] for row in texts], dtype=pl.String)
 
-    return watched.watching(table, every.columns, first)
+    tables = []
+    for table in layout.events:
+        if table.table.remote:
+            every = whole(spark, table.table)
+            table = watched.watching(table, every.columns, partial(first, every))
+        tables.append(table)
+    return replace(layout, events=tuple(tables))
 
 
 def pattern(table: DataFrame, name: str | None, time_format: str) -> str | None:

@@ -6,8 +6,8 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ from harness.core.io import as_path, whole_folder, written
 from harness.core.progress import Clock, stopwatch
 from harness.core.sources import BESIDE
 from harness.experiment.build import Factories
-from harness.experiment.evaluate_part import EvaluatedPart
 from harness.experiment.evaluate_parts import InParts, listed, refuse_of_all_events, scored
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
@@ -35,67 +34,50 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, eq=False)
-class SparkRun:
-    """A run whose users' scores and lists are with Spark's workers.
-
-    Attributes
-    ----------
-    run : Run
-        Without tables, which the workers have.
-    """
-
-    run: Run
-    _config: Config
-    _parts: SparkParts[EvaluatedPart]
-    _candidate_ids: pl.Series
-
-    def write(
-        self, folder: Path | str, tables: str | None = None, *, recommendations: bool = True
-    ) -> None:
-        """Write the run folder whole, or nothing, by the parameters of `run`."""
-        folder, took = Path(folder), stopwatch()
-        check_out(folder)
-        with written(folder, "; choose another --out"), whole_folder(folder) as target:
-            place = tables or target.absolute().as_uri()
-            with spark_errors():
-                self._parts.write(place.rstrip("/"), self._tables(recommendations))
-            if tables is None:
-                self._refuse_elsewhere(target)
-            self.run.write_records(target, tables)
-        _log.info("wrote the run folder, %s", took())
-
-    def _tables(self, recommendations: bool) -> dict[str, PartTable]:
-        metrics = [metric for metric in asked(self._config) if metric.definition.of == "user"]
-        scored_models = {model.name for model in self.run.models}
-        models = [m.name for m in self._config.models if m.name in scored_models]
-        by_user = {USER: "string", "model": "string", "repeat": "int"}
-        scores = by_user | {str(metric): "double" for metric in metrics}
-        slices = dict.fromkeys(self._config.compare.slices, "string")
-        known = {USER: "string"} | dict.fromkeys(OWN, "bigint") | slices
-        tables = {
-            PER_USER: PartTable(scores, partial(scored, models)),
-            USERS: PartTable(known, _users),
-        }
-        if recommendations:
-            lists = partial(listed, models, self._candidate_ids)
-            tables[RECOMMENDATIONS] = PartTable(by_user | {"items": "array<string>"}, lists)
-        return tables
-
-    def _refuse_elsewhere(self, folder: Path) -> None:
-        """Raise DataError where workers wrote to disks of their own."""
-        files = sorted((folder / USERS).glob("*.parquet"))
-        there = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in files)
-        users = self.run.evaluation.users
-        if there != users:
-            raise DataError(
-                f"{folder}: of {users:,} users {there:,} are there, as workers have disks of their "
-                "own: name a place that all of them reach with --tables, such as hdfs://…/run-1"
-            )
+def write(
+    folder: Path | str, config: Config, run: InParts, tables: str | None, recommendations: bool
+) -> None:
+    """Write the run folder of what `evaluated` yields whole, or nothing, as `run` does."""
+    folder, took = Path(folder), stopwatch()
+    check_out(folder)
+    assert isinstance(run.evaluated, SparkParts)  # noqa: S101
+    with written(folder, "; choose another --out"), whole_folder(folder) as target:
+        place = tables or target.absolute().as_uri()
+        with spark_errors():
+            run.evaluated.write(place.rstrip("/"), _tables(config, run, recommendations))
+        if tables is None:
+            _refuse_elsewhere(target, run.run.evaluation.users)
+        run.run.write_records(target, tables)
+    _log.info("wrote the run folder, %s", took())
 
 
-def _users(part: EvaluatedPart) -> pl.DataFrame:
-    return part.profile
+def _tables(config: Config, run: InParts, recommendations: bool) -> dict[str, PartTable]:
+    scored_models = {model.name for model in run.run.models}
+    models = [model.name for model in config.models if model.name in scored_models]
+    by_user = {USER: "string", "model": "string", "repeat": "int"}
+    metrics = [str(metric) for metric in asked(config) if metric.definition.of == "user"]
+    slices = dict.fromkeys(config.compare.slices, "string")
+    tables = {
+        PER_USER: PartTable(by_user | dict.fromkeys(metrics, "double"), partial(scored, models)),
+        USERS: PartTable(
+            {USER: "string"} | dict.fromkeys(OWN, "bigint") | slices, attrgetter("profile")
+        ),
+    }
+    if recommendations:
+        lists = partial(listed, models, run.candidate_ids)
+        tables[RECOMMENDATIONS] = PartTable(by_user | {"items": "array<string>"}, lists)
+    return tables
+
+
+def _refuse_elsewhere(folder: Path, users: int) -> None:
+    """Raise DataError where workers wrote to disks of their own."""
+    files = (folder / USERS).glob("*.parquet")
+    there = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in files)
+    if there != users:
+        raise DataError(
+            f"{folder}: of {users:,} users {there:,} are there, as workers have disks of their "
+            "own: name a place that all of them reach with --tables, such as hdfs://…/run-1"
+        )
 
 
 def _refuse_taken(spark: SparkSession, tables: str) -> None:
@@ -136,7 +118,7 @@ def evaluated(
     tables: str | None = None,
     *,
     fail_fast: bool = False,
-) -> Iterator[SparkRun]:
+) -> Iterator[InParts]:
     """Yield a config's models evaluated on Spark, by the parameters of `run`.
 
     Scores and lists go afterwards. What stands where tables are to be written is told first.
@@ -159,7 +141,7 @@ def evaluated(
             run = InParts(config, log.parts, log.shared, clock, fail_fast=fail_fast)
             assert isinstance(run.evaluated, SparkParts)  # noqa: S101
             stack.callback(run.evaluated.release)
-            yield SparkRun(run.run, config, run.evaluated, run.candidate_ids)
+            yield run
 
 
 def _refuse_folds(config: Config) -> None:
@@ -225,6 +207,6 @@ def run(
         buckets=buckets,
         tables=tables,
         fail_fast=fail_fast,
-    ) as spark_run:
-        spark_run.write(folder, tables, recommendations=recommendations)
-        return spark_run.run
+    ) as found:
+        write(folder, settings, found, tables, recommendations)
+        return found.run

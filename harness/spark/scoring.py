@@ -6,103 +6,38 @@ What it returns is text and numbers: counts, and sums that the driver adds up ex
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import polars as pl
 
-from harness.core.arrays import Floats, Int32, Int64
-from harness.core.errors import HarnessError, UsageError
+from harness.core.arrays import Floats
+from harness.core.errors import UsageError
 from harness.core.exact_sum import partials
-from harness.metrics import Block, Judgments, Metric, parse, sums_of
-from harness.metrics.beyond_accuracy import listings
+from harness.metrics import Judgments, Metric
 from harness.metrics.inputs import beyond
-from harness.metrics.inputs.beyond import Given, ItemCounts
-from harness.metrics.inputs.frame import Table, accept
+from harness.metrics.inputs.beyond import Given, Strangers
+from harness.metrics.inputs.frame import Table
 from harness.metrics.inputs.order import check_grades
 from harness.metrics.inputs.read import Rows, longest_of, read_rows
-from harness.metrics.scores import user_scores
+from harness.metrics.scores import sums_of_lists, user_scores
 from harness.spark.session import installed_version
-from harness.spark.transport import Batches, unpack
+from harness.spark.transport import Batches, to_rows
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-TRAIN, CANDIDATES, ATTRIBUTES = "train", "candidates", "attributes"
-
-
-@dataclass(frozen=True)
-class Sent:
-    """Lists or truth as workers get them.
-
-    Attributes
-    ----------
-    names : mapping of ``user``, ``item`` and ``number`` to column
-    meaning : str
-        What the numbers are: ``rank``, ``score``, ``grade`` or nothing.
-    columns : mapping of column to what it is called on its way
-    """
-
-    role: str
-    names: Mapping[str, str]
-    meaning: str
-    columns: Mapping[str, str]
-
-    def table(self, frame: pl.DataFrame) -> Table:
-        """Return the rows, which have no numbers, of a frame with a person's own columns."""
-        numbers: dict[str, str | None] = (
-            {self.meaning: self.names["number"]} if self.meaning else {}
-        )
-        user, item = self.names["user"], self.names["item"]
-        table = accept(frame, self.role, user=user, item=item, numbers=numbers)
-        return replace(table, place=None)
-
-    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return rows of this side with a person's own columns."""
-        return frame.select(pl.col(wire).alias(column) for column, wire in self.columns.items())
+FACTS, LISTED = "facts", "listed"
+"""What `summary` yields: counts and sums as JSON, and how often items are listed."""
 
 
 @dataclass(frozen=True)
 class Scored:
-    """The rows of some users, and what they score.
-
-    Attributes
-    ----------
-    counts : mapping of Metric to int64 array
-        Of metrics of all lists together, which need no candidates.
-    listings : sequence of int64 arrays, (items,)
-        How often each item is listed, at each of the cut-offs of `Call.cuts`.
-    """
+    """Whole users' lists and truth, and the items that they are judged by."""
 
     rows: Rows
+    judgments: Judgments
+    strangers: Strangers
     values: Mapping[Metric, Floats]
-    counts: Mapping[Metric, Int64]
-    listings: Sequence[Int64]
-    strangers: beyond.Strangers
-
-    def summary(self) -> dict[str, Any]:
-        """Return what the driver adds up: counts, and sums by their partials."""
-        rows = self.rows
-        texts = rows.listed_texts, rows.true_texts
-        return {
-            "seen": asdict(rows.seen),
-            "texts": [None if side is None else asdict(side) for side in texts],
-            "order": rows.lists.order,
-            "sums": [partials(values).tolist() for values in self.values.values()],
-            "counts": [counts.tolist() for counts in self.counts.values()],
-            "strangers": self.strangers,
-        }
-
-    def listed(self) -> list[pl.DataFrame]:
-        """Return how often items are listed at each cut-off, those that are."""
-        ids = self.rows.coders.items.ids.cast(pl.String).alias("item")
-        return [
-            pl.DataFrame([ids, pl.Series("listed", counts)])
-            .filter(pl.col("listed") > 0)
-            .with_columns(cut=pl.lit(cut, pl.Int32))
-            for cut, counts in enumerate(self.listings)
-        ]
 
 
 @dataclass(frozen=True)
@@ -111,32 +46,27 @@ class Call:
 
     Attributes
     ----------
-    tables : bytes
-        What metrics beyond accuracy need to know of the items, packed: training events counted by
-        item, candidates, attributes.
-    train_users : int
-        How many users have training events.
+    version : str
+        Of the driver's package.
+    listed, true : Table
+        Which columns lists and truth have, without rows.
+    columns : mapping of role to mapping of column to what it is called on its way
+    given : Given
+        Training events counted by item, candidates and attributes.
     """
 
     version: str
-    metrics: tuple[str, ...]
-    listed: Sent
-    true: Sent
-    user: str
-    item: str
-    tables: bytes
-    train_users: int
-
-    @property
-    def asked(self) -> tuple[Metric, ...]:
-        """The metrics."""
-        return tuple(map(parse, self.metrics))
+    metrics: tuple[Metric, ...]
+    listed: Table
+    true: Table
+    columns: Mapping[str, Mapping[str, str]]
+    given: Given
 
     @property
     def cuts(self) -> tuple[int | None, ...]:
         """The cut-offs at which items' listings are counted: the last is the longest there is."""
-        cuts = [m.k for m in self.asked if m.definition.needs == "candidates"]
-        return (*dict.fromkeys(cuts), longest_of(self.asked)) if cuts else ()
+        cuts = [m.k for m in self.metrics if m.definition.needs == "candidates"]
+        return (*dict.fromkeys(cuts), longest_of(self.metrics)) if cuts else ()
 
     def of(self, batches: Batches) -> Scored | None:
         """Return what a partition scores; None where it has no rows."""
@@ -152,72 +82,58 @@ class Call:
             return None
         frame: Any = pl.from_arrow(pa.Table.from_batches(rows))
         listed, true = frame.filter("listed"), frame.filter(~pl.col("listed"))
-        return self.scored(self.listed.rows(listed), self.true.rows(true))
+        return self.scored(self._table(self.listed, listed), self._table(self.true, true))
 
-    def scored(self, listed: pl.DataFrame, true: pl.DataFrame) -> Scored:
+    def _table(self, table: Table, rows: pl.DataFrame) -> Table:
+        """Return rows, which have no numbers, of a table with a person's own columns."""
+        columns = self.columns[table.role].items()
+        frame = rows.select(pl.col(sent).alias(column) for column, sent in columns)
+        return replace(table, frame=frame, place=None)
+
+    def scored(self, listed: Table, true: Table) -> Scored:
         """Return what whole users score."""
-        asked, truth = self.asked, self.true.table(true)
-        check_grades(truth)
-        rows = read_rows(self.listed.table(listed), truth, asked)
-        catalogue, strangers = beyond.read(self._given(), rows.coders, asked)
+        check_grades(true)
+        rows = read_rows(listed, true, self.metrics)
+        catalogue, strangers = beyond.read(self.given, rows.coders, self.metrics)
         judgments = replace(rows.judgments, catalogue=catalogue)
-        items = rows.lists.items
-        of_users = [metric for metric in asked if metric.definition.of == "user"]
-        of_sets = [m for m in asked if m.definition.of == "set" and not m.definition.needs]
-        return Scored(
-            rows=rows,
-            values=user_scores(items, judgments, of_users, threads=1),
-            counts={m: sums_of(m, _block(items, judgments, m.k)) for m in of_sets},
-            listings=[listings(_block(items, judgments, k)) for k in self.cuts],
-            strangers=strangers,
-        )
-
-    def _given(self) -> Given:
-        tables = unpack(self.tables)
-        train = tables.get(TRAIN)
-        return Given(
-            recommendations=None,
-            truth=None,
-            user=self.user,
-            item=self.item,
-            train=None if train is None else ItemCounts(train, self.train_users),
-            candidates=tables.get(CANDIDATES),
-            attributes=tables.get(ATTRIBUTES),
-        )
-
-
-def _block(items: Int32, judgments: Judgments, k: int | None) -> Block:
-    return Block(items, judgments, max(items.shape[1], 1) if k is None else k)
-
-
-SUMMARY = "summary string, item string, cut int, listed bigint"
-"""Columns of what `summary` yields."""
+        of_users = [metric for metric in self.metrics if metric.definition.of == "user"]
+        values = user_scores(rows.lists.items, judgments, of_users, threads=1)
+        return Scored(rows, judgments, strangers, values)
 
 
 def summary(call: Call, batches: Batches) -> Batches:
-    """Yield a row with the summary of a partition, as JSON, and rows of how often items are listed.
+    """Yield what the driver adds up: counts, sums by their partials, and items' listings."""
+    from pyspark import TaskContext
 
-    A mistake in the data is told in that row too: raised, it would be met again by each retry.
-    """
-    import pyarrow as pa
+    scored = call.of(batches)
+    if scored is None:
+        return
+    rows, seen = scored.rows, asdict(scored.rows.seen)
+    of_sets = [m for m in call.metrics if m.definition.of == "set" and not m.definition.needs]
+    counts = sums_of_lists(rows.lists.items, scored.judgments, of_sets)
+    facts = {
+        "seen": seen | {"examples": {what: [id_] for what, id_ in seen["examples"].items()}},
+        "texts": {
+            table.role: None if texts is None else asdict(texts)
+            for table, texts in ((call.listed, rows.listed_texts), (call.true, rows.true_texts))
+        },
+        "order": rows.lists.order,
+        "sums": {str(m): partials(values).tolist() for m, values in scored.values.items()},
+        "counts": {str(m): [counts[number].tolist()] for number, m in enumerate(of_sets)},
+        "strangers": {role: [pair] for role, pair in scored.strangers.items()},
+    }
+    listed = pl.DataFrame(schema={"item": pl.String, "cut": pl.Int32, "times": pl.Int64})
+    ids = rows.coders.items.ids.cast(pl.String)
+    for cut, k in enumerate(call.cuts):
+        items = rows.lists.items[:, :k]
+        codes, times = np.unique(items[items >= 0], return_counts=True)
+        of_cut = {"item": ids.gather(codes), "cut": cut, "times": times}
+        listed.extend(pl.DataFrame(of_cut, schema=listed.schema))
+    part = TaskContext.get().partitionId()
+    yield from to_rows(part, {FACTS: pl.Series([json.dumps(facts)]), LISTED: listed})
 
-    listed: list[pl.DataFrame] = []
-    try:
-        scored = call.of(batches)
-        if scored is None:
-            return
-        facts, listed = scored.summary(), scored.listed()
-    except HarnessError as error:
-        facts = {"error": [type(error).__name__, str(error)]}
-    schema = {"summary": pl.String, "item": pl.String, "cut": pl.Int32, "listed": pl.Int64}
-    first = pl.DataFrame({"summary": [json.dumps(facts)]})
-    rows = pl.concat([pl.DataFrame(schema=schema), first, *listed], how="diagonal")
-    kinds = pa.string(), pa.string(), pa.int32(), pa.int64()
-    types = pa.schema(list(zip(schema, kinds, strict=True)))
-    yield from rows.to_arrow().cast(types).to_batches()
 
-
-def values(call: Call, batches: Batches) -> Iterator[pa.RecordBatch]:
+def values(call: Call, batches: Batches) -> Batches:
     """Yield the users of a partition and their values, a column a metric."""
     import pyarrow as pa
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,8 @@ SCHEMA = "part INT, source LONG, chunk INT, chunks INT, content BINARY, facts ST
 CHUNK_BYTES = 1 << 18
 """Of a content in one row: neither Spark nor Arrow is at ease with long rows."""
 _TASK_BITS = 32
+_FAN_IN = 8
+"""So many contents at most are combined by one worker, or by the driver."""
 _OLDEST = pl.CompatLevel.oldest()
 _TYPES: dict[str, pl.DataType] = {
     "part": pl.Int32(),
@@ -170,17 +172,17 @@ def to_rows(
     """Yield the rows of a part; `source` tells contents apart that a task makes for one number."""
     from pyspark import TaskContext
 
-    task = TaskContext.get()
-    source += 0 if task is None else task.partitionId() << _TASK_BITS
     words = None if facts is None else json.dumps(facts)
     if content is None:
-        yield _row(part, facts=words)
+        yield row_of(part=part, facts=words)
         return
+    task = TaskContext.get()
+    source += 0 if task is None else task.partitionId() << _TASK_BITS
     data = pack(content)
     starts = range(0, len(data), chunk_bytes)
     for chunk, start in enumerate(starts):
-        yield _row(
-            part,
+        yield row_of(
+            part=part,
             source=source,
             chunk=chunk,
             chunks=len(starts),
@@ -189,23 +191,28 @@ def to_rows(
         )
 
 
-def _row(part: int, **values: Any) -> pa.RecordBatch:
-    values = {"source": 0, "chunk": 0, "chunks": 1} | values | {"part": part}
-    frame = pl.DataFrame({name: [values.get(name)] for name in _TYPES}, schema=_TYPES)
+def row_of(**values: Any) -> pa.RecordBatch:
+    """Return a row of `SCHEMA`."""
+    frame = pl.DataFrame([values], schema=_TYPES)
     return frame.to_arrow(compat_level=_OLDEST).to_batches()[0]  # pyarrow alone takes pandas
 
 
-def contents(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, dict[Any, Any]]]:
-    """Yield the number and the content of each part that has one; raise an error that is there.
+def contents(
+    batches: Iterable[pa.RecordBatch], others: list[dict[str, Any]] | None = None
+) -> Iterator[tuple[int, dict[Any, Any]]]:
+    """Yield the number and the content of each part that has one.
 
-    The chunks of a content may come in any order, and between those of others.
+    The chunks of a content may come in any order, and between those of others. An error is raised,
+    unless `others` takes the rows without a content.
     """
     waiting: dict[tuple[int, int], dict[int, bytes]] = {}
     for batch in batches:
-        for row in _rows_of(batch):
-            if row["error"] is not None:
-                raise error_of(*json.loads(row["error"]))
+        for row in pl.DataFrame(pl.from_arrow(batch)).iter_rows(named=True):
             if row["content"] is None:
+                if others is None:
+                    _refuse(row["error"])
+                else:
+                    others.append(row)
                 continue
             key = row["part"], row["source"]
             chunks = waiting.setdefault(key, {})
@@ -217,19 +224,22 @@ def contents(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, dict[Any,
         raise RuntimeError("Spark lost some rows of a part")
 
 
-def _rows_of(table: pa.RecordBatch | pa.Table) -> Iterator[dict[str, Any]]:
-    return pl.DataFrame(pl.from_arrow(table)).iter_rows(named=True)
+def _refuse(error: str | None) -> None:
+    """Raise a mistake that was met elsewhere."""
+    if error is not None:
+        kind, text = json.loads(error)
+        raise getattr(errors, kind, HarnessError)(text)
 
 
 def facts_of(frame: DataFrame) -> list[tuple[int, Any]]:
     """Return the numbers and facts of all parts that have some, by number; or raise an error."""
     rows = frame.where("facts IS NOT NULL OR error IS NOT NULL").select("part", "facts", "error")
-    pairs: list[tuple[int, Any]] = []
-    for row in sorted(_rows_of(rows.toArrow()), key=lambda row: row["part"]):
-        if row["error"] is not None:
-            raise error_of(*json.loads(row["error"]))
-        pairs.append((row["part"], json.loads(row["facts"])))
-    return pairs
+    facts: list[tuple[int, Any]] = []
+    table = pl.DataFrame(pl.from_arrow(rows.toArrow())).sort("part", maintain_order=True)
+    for part, words, error in table.iter_rows():
+        _refuse(error)
+        facts.append((part, json.loads(words)))
+    return facts
 
 
 def mapped(frame: DataFrame, work: Work) -> DataFrame:
@@ -243,15 +253,34 @@ def _all_taken(work: Work, batches: Batches) -> Batches:
         pass
 
 
+def merged(frame: DataFrame, count: int, combine: Callable[[Any, Any], Content]) -> Content:
+    """Return the contents of a frame, `count` at most, combined in any order into one."""
+    while count > _FAN_IN:
+        count = -(-count // _FAN_IN)
+        work = partial(combined, combine, lambda _, content: content)
+        frame = mapped(frame.repartition(count, "part"), work)
+    values = (content for _, content in contents(frame.toArrow().to_batches()))
+    nothing: Content = {}
+    return reduce(combine, values, next(values, nothing))
+
+
+def combined(
+    combine: Callable[[Any, Any], Content],
+    value_of: Callable[[int, Content], Content],
+    batches: Batches,
+) -> Batches:
+    """Yield what is made of the parts of a partition as one content."""
+    total: Content | None = None
+    for part, content in contents(batches):
+        value = value_of(part, content)
+        total = value if total is None else combine(total, value)
+    if total is not None:
+        yield from to_rows(part, total)
+
+
 def attempt(part: int, rows: Batches) -> Batches:
     """Yield rows; a mistake of the user that is met in their making is the last one."""
     try:
         yield from rows
     except HarnessError as error:
-        yield _row(part, error=json.dumps([type(error).__name__, str(error)]))
-
-
-def error_of(kind: str, text: str) -> HarnessError:
-    """Return a mistake that was met elsewhere, by the name of its class."""
-    error: HarnessError = getattr(errors, kind, HarnessError)(text)
-    return error
+        yield row_of(part=part, error=json.dumps([type(error).__name__, str(error)]))

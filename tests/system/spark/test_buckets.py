@@ -16,7 +16,6 @@ from conftest import ROOT, refusal
 from harness import config as config_
 from harness.config import Config
 from harness.core.errors import DataError, HarnessError, UsageError
-from harness.core.random import id_hashes
 from harness.data import bucketing, buckets
 from harness.data.dataset import Dataset, Events
 from harness.data.layout import Layout
@@ -66,8 +65,6 @@ def datasets(found: Any) -> list[Dataset]:
 def compare(spark: Any, layout: Layout, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bucketing, "bucket_count", lambda events: count)
     with buckets.prepared(layout, kept=False) as local, in_buckets(spark, layout) as found:
-        assert [*found.known.events] == [*local.known.events]
-        assert [*found.known.users] == [*local.known.users]
         all_same(found.shared, local.empty())
         for one, other in zip(datasets(found), local.datasets(), strict=True):
             all_same(one, other)
@@ -140,10 +137,10 @@ def test_what_spark_reads_itself(
     )
     monkeypatch.setattr(bucketing, "bucket_count", lambda events: 7)
     with buckets.prepared(layout, kept=False) as local, in_buckets(spark, remote) as found:
-        for there, here in zip(found.known.notes, local.known.notes, strict=True):
+        for there, here in zip(found.shared.notes, local.known.notes, strict=True):
             assert there.split(":")[-1] == here.split(":")[-1]
         assert 'have 0 or less in column "label"' in there
-        assert any('whatever column "action" holds' in note for note in found.known.notes)
+        assert any('whatever column "action" holds' in note for note in found.shared.notes)
         for one, other in zip(datasets(found), local.datasets(), strict=True):
             all_same(replace(one, notes=()), replace(other, notes=()))
 
@@ -243,14 +240,15 @@ def test_rows_that_have_no_order_are_refused(spark: Any, tmp_path: Path) -> None
             pass
 
 
-def test_items_of_one_hash_are_told(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_item_that_was_not_there_when_items_were_told_is_seen(
+    spark: Any, tmp_path: Path
 ) -> None:
-    hashes = "harness.spark.population.id_hashes"
-    monkeypatch.setattr(hashes, lambda ids: id_hashes(ids) & np.uint64(0))
-    told = refusal(DataError, 'items "', "have the same hash; give one another id")
-    with told, in_buckets(spark, table(tmp_path).layout()):
-        pass
+    """A part that is lost is read again, and its table may have changed meanwhile."""
+    with in_buckets(spark, table(tmp_path).layout(), 1) as found:
+        ((part, content),) = contents(found.parts.frame.toArrow().to_batches())
+        data = found.parts.opened(part, content | {"items": pl.Series(["a", "b", "d"])})
+        with refusal(DataError, "a table changed meanwhile; run the command again"):
+            _ = data.events.item
 
 
 # Events in many files, databases and lists: workers read what the local engine does.
@@ -311,8 +309,9 @@ def test_buckets_are_those_of_the_local_engine(
 def test_lists_are_read_from_files_that_workers_see(spark: Any, tmp_path: Path) -> None:
     for data in ({"events": "file:///x.jsonl"}, {"events": "table:x", "rows": "a"}):
         layout = small.config(tmp_path, data=data).layout()
-        with refusal(UsageError, data["events"], "are read from files that every worker sees"):
-            reading.read(spark, layout, 1)
+        told = refusal(UsageError, data["events"], "are read from files that every worker sees")
+        with told, in_buckets(spark, layout, 1):
+            pass
 
 
 def test_remote_text_with_a_long_separator(

@@ -19,7 +19,7 @@ pytestmark = SENT
 def numbers(batches: Any) -> Any:
     for batch in batches:
         for n in batch["id"].to_pylist():
-            yield from to_rows(n, {"n": np.array([n])}, facts={"n": n})
+            yield from to_rows(n, {"n": np.array([n])})
 
 
 def number(part: int, content: Any) -> int:
@@ -34,7 +34,6 @@ def parts(spark: Any, count: int, partitions: int = 3) -> SparkParts[int]:
 @pytest.mark.parametrize(("count", "partitions"), [(5, 3), (20, 1)])
 def test_the_total_is_the_sum_over_all_parts(spark: Any, count: int, partitions: int) -> None:
     found = parts(spark, count, partitions)
-    assert found.facts == {n: {"n": n} for n in range(count)}
     total = found.total(lambda n: {"n": np.array([n]), n % 2: {"one": np.array([1])}})
     assert total["n"].tolist() == [count * (count - 1) // 2]
     assert total[0]["one"].tolist() == [(count + 1) // 2]
