@@ -129,8 +129,10 @@ def evaluate(
         if any(metric.definition.needs for metric in asked):
             if train is not None:
                 counts = _counted(side_of(train, "train", {}, user=user, item=item), true)
-            if attributes is not None:
-                attributes = _attributes(attributes)
+            if isinstance(attributes, type(truth)):
+                attributes = _local(attributes)
+            elif attributes is not None:
+                attributes = as_polars(attributes, "attributes")
         call = Call(
             version=installed_version(),
             metrics=asked,
@@ -158,17 +160,11 @@ def evaluate(
 
 @dataclass(frozen=True)
 class Side:
-    """Lists or truth: the DataFrame, and what its columns are for: a table without rows."""
+    """Lists or truth: the DataFrame, its types, and what columns are for: a table without rows."""
 
     frame: DataFrame
+    schema: pl.Schema
     table: Table
-
-    @property
-    def schema(self) -> pl.Schema:
-        """What stands for the columns' types."""
-        frame: Any = self.table.frame
-        schema: pl.Schema = frame.schema
-        return schema
 
     def kind(self, name: str) -> str:
         """Return what the ids of a column are, in words; raise DataError over any other."""
@@ -224,7 +220,7 @@ def side_of(frame: DataFrame, role: str, numbers: Mapping[str, str | None], **na
     if len({column.name for column in columns}) < len(columns):
         raise two_columns(frame, role)
     empty = pl.DataFrame(schema={column.name: _dtype(column.dataType) for column in columns})
-    return Side(frame, accept(empty, role, numbers=numbers, **names))
+    return Side(frame, empty.schema, accept(empty, role, numbers=numbers, **names))
 
 
 def _dtype(type_: DataType) -> pl.DataType:
@@ -298,13 +294,6 @@ def _counted(train: Side, true: Side) -> ItemCounts:
     return ItemCounts(counts.select("item", "count", "users").sort("item"), users)
 
 
-def _attributes(attributes: Any) -> pl.DataFrame:
-    from pyspark.sql import DataFrame
-
-    is_spark = isinstance(attributes, DataFrame)
-    return _local(attributes) if is_spark else as_polars(attributes, "attributes")
-
-
 def _both(listed: Side, true: Side, call: Call) -> DataFrame:
     """Return what is sent of both sides."""
     from pyspark.sql import functions
@@ -352,18 +341,18 @@ def _check(facts: Mapping[str, Any], listed: Side, true: Side) -> Seen:
     examples = {what: min(ids) for what, ids in facts["seen"]["examples"].items()}
     seen = Seen(**facts["seen"] | {"examples": examples})
     refuse_strangers("predictions", seen)
-    for role, texts in facts["texts"].items():
-        refuse_written_lists(role, None if texts is None else Texts(**texts))
+    for role, written in facts["texts"].items():
+        refuse_written_lists(role, None if written is None else Texts(**written))
     if not seen.known_items and "strange item" in seen.examples:
         # A partition sees only its own true items: is anyone's listed for anybody?
         ids = [side.frame.select(side.cells("item").alias("id")) for side in (listed, true)]
         seen = replace(seen, known_items=not ids[0].join(ids[1], "id", "left_semi").isEmpty())
-    unknown = [
-        beyond.of_strangers(role, *min(pairs))
-        for role, pairs in facts["strangers"].items()
-        if None not in pairs
-    ]
-    for text in (*remarks(seen), *unknown):
+    texts = remarks(seen)
+    for role, pairs in facts["strangers"].items():
+        if None not in pairs:
+            here, there = min(pairs)
+            texts.append(beyond.of_strangers(role, here, there))
+    for text in texts:
         warnings.warn(text, stacklevel=_CALLER)
     return seen
 

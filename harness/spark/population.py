@@ -119,7 +119,13 @@ class SparkParts(Generic[Part]):
         self, make: Callable[[Part], Content], opened: Callable[[int, Content], Other]
     ) -> SparkParts[Other]:
         """Return new parts of what `make` returns of each; errors are those of `total`."""
-        return kept(mapped(self.frame, partial(_made, self.opened, make)), opened, self.count)
+        frame = mapped(self.frame, partial(_made, self.opened, make)).persist()
+        try:
+            facts_of(frame)
+        except BaseException:
+            frame.unpersist()
+            raise
+        return SparkParts(frame, opened, self.count)
 
     def write(self, place: str, tables: Mapping[str, PartTable]) -> None:
         """Write the rows of every part, each table a folder of Parquet files at a place.
@@ -138,17 +144,6 @@ class SparkParts(Generic[Part]):
     def release(self) -> None:
         """Let Spark forget the parts."""
         self.frame.unpersist()
-
-
-def kept(frame: DataFrame, opened: Callable[[int, Content], Part], count: int) -> SparkParts[Part]:
-    """Return parts of a frame of `SCHEMA`, which is worked out, once, and kept."""
-    parts = SparkParts(frame.persist(), opened, count)
-    try:
-        facts_of(parts.frame)
-    except BaseException:
-        parts.release()
-        raise
-    return parts
 
 
 def _made(
@@ -210,7 +205,7 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
     log = divided(spark, layout, pieces, count)
     frame = mapped(log.frame, partial(_gathered, layout, log.keys, log.user_columns)).persist()
     try:
-        facts = [facts for _, facts in facts_of(frame)]
+        facts = facts_of(frame)
         read = [piece for piece in facts if "table" in piece]
         odd = [Oddities._make(bucket[_ODD]) for bucket in facts if _ODD in bucket]
         notes = checked(layout, pieces, read)
@@ -244,11 +239,11 @@ def _gathered(
 ) -> Batches:
     """Yield the buckets of a partition, and what those tell that have read their events."""
     pieces: dict[int, list[Content]] = {}
-    others: list[dict[str, Any]] = []
-    for key, piece in contents(batches, others):
+    reports: list[dict[str, Any]] = []
+    for key, piece in contents(batches, reports):
         pieces.setdefault(keys.index(key), []).append(piece)
-    yield from (row_of(**row) for row in others)
-    if all(row["error"] is None for row in others):
+    yield from (row_of(**row) for row in reports)
+    if all(row["error"] is None for row in reports):
         yield from attempt(_GATHERED, _buckets(layout, user_columns, pieces))
 
 
@@ -261,7 +256,7 @@ def _buckets(
         tables = [piece for piece in pieces.pop(bucket) if TABLE in piece]
         if not logs:
             continue
-        types = in_order(EventType(*kind) for piece in logs for kind in piece[KINDS].iter_rows())
+        types = in_order(kind for piece in logs for kind in _kinds(piece))
         users, items = Encoder(), Encoder()
         batches = [_events(piece, users, items, types) for piece in logs]
         logs.clear()
@@ -303,8 +298,11 @@ def _events(piece: Content, users: Encoder, items: Encoder, types: Sequence[Even
         row=None if row is None else row.astype(np.int64),
         value=piece.get(dataset.VALUE),
     )
-    met = [EventType(*kind) for kind in piece[KINDS].iter_rows()]
-    return of_types(events, codes_of(met, types))
+    return of_types(events, codes_of(_kinds(piece), types))
+
+
+def _kinds(content: Content) -> list[EventType]:
+    return [EventType._make(kind) for kind in content[KINDS].iter_rows()]
 
 
 def _codes(encoder: Encoder, ids: pl.Series) -> Int32:
@@ -340,7 +338,7 @@ def _opened(
 ) -> Dataset:
     """Return the data set of a bucket."""
     starts = np.concatenate(([0], np.cumsum(content[EVENTS], dtype=np.int64)))
-    codes = codes_of([EventType(*kind) for kind in content[KINDS].iter_rows()], known.types)
+    codes = codes_of(_kinds(content), known.types)
     row = content.get(dataset.ROW)
 
     def item() -> Int32:

@@ -90,9 +90,18 @@ def divided(
         rows = sum(piece.about for piece in pieces) + sum(f.count() for f in by_spark.values())
         count = bucketing.bucket_count(rows)
     keys = keys_of(count)
+    frames: list[DataFrame] = []
+    files = [(number, piece) for number, piece in enumerate(pieces) if piece.part is not None]
+    if files:
+        tasks = spark.range(0, len(files), 1, len(files))
+        frames.append(mapped(tasks, partial(_read_files, layout, keys, files)))
+    for number, frame in by_spark.items():
+        table = layout.events[pieces[number].table]
+        pattern = remote.pattern(frame, table.time, table.time_format)
+        read = partial(_read_rows, layout, keys, number, pieces[number], pattern)
+        frames.append(mapped(frame, read))
     user_columns, users = _users(spark, layout, keys)
-    frames = [*_frames(spark, layout, keys, pieces, by_spark), *users]
-    every = reduce(lambda union, frame: union.unionAll(frame), frames)
+    every = reduce(lambda union, frame: union.unionAll(frame), [*frames, *users])
     return Divided(every.repartition(count, "part"), keys, user_columns)
 
 
@@ -123,24 +132,6 @@ def ranges(rows: int) -> list[tuple[int, int]]:
     count = max(-(-rows // PIECE_ROWS), 1)
     ends = [rows * number // count for number in range(count + 1)]
     return [(first, behind - first) for first, behind in pairwise(ends)]
-
-
-def _frames(
-    spark: SparkSession,
-    layout: Layout,
-    keys: Sequence[int],
-    pieces: Sequence[Piece],
-    by_spark: Mapping[int, DataFrame],
-) -> Iterator[DataFrame]:
-    """Yield what workers make of all files, and of each table that Spark reads."""
-    files = [(number, piece) for number, piece in enumerate(pieces) if piece.part is not None]
-    if files:
-        tasks = spark.range(0, len(files), 1, len(files))
-        yield mapped(tasks, partial(_read_files, layout, keys, files))
-    for number, frame in by_spark.items():
-        table = layout.events[pieces[number].table]
-        pattern = remote.pattern(frame, table.time, table.time_format)
-        yield mapped(frame, partial(_read_rows, layout, keys, number, pieces[number], pattern))
 
 
 def _read_files(

@@ -207,6 +207,6 @@ def run(
         buckets=buckets,
         tables=tables,
         fail_fast=fail_fast,
-    ) as found:
-        write(folder, settings, found, tables, recommendations)
-        return found.run
+    ) as in_parts:
+        write(folder, settings, in_parts, tables, recommendations)
+        return in_parts.run

@@ -198,21 +198,21 @@ def row_of(**values: Any) -> pa.RecordBatch:
 
 
 def contents(
-    batches: Iterable[pa.RecordBatch], others: list[dict[str, Any]] | None = None
+    batches: Iterable[pa.RecordBatch], reports: list[dict[str, Any]] | None = None
 ) -> Iterator[tuple[int, dict[Any, Any]]]:
     """Yield the number and the content of each part that has one.
 
     The chunks of a content may come in any order, and between those of others. An error is raised,
-    unless `others` takes the rows without a content.
+    unless `reports` takes the rows without a content.
     """
     waiting: dict[tuple[int, int], dict[int, bytes]] = {}
     for batch in batches:
         for row in pl.DataFrame(pl.from_arrow(batch)).iter_rows(named=True):
             if row["content"] is None:
-                if others is None:
+                if reports is None:
                     _refuse(row["error"])
                 else:
-                    others.append(row)
+                    reports.append(row)
                 continue
             key = row["part"], row["source"]
             chunks = waiting.setdefault(key, {})
@@ -231,15 +231,13 @@ def _refuse(error: str | None) -> None:
         raise getattr(errors, kind, HarnessError)(text)
 
 
-def facts_of(frame: DataFrame) -> list[tuple[int, Any]]:
-    """Return the numbers and facts of all parts that have some, by number; or raise an error."""
+def facts_of(frame: DataFrame) -> list[Any]:
+    """Return the facts of all parts that have some, by number; or raise the first error."""
     rows = frame.where("facts IS NOT NULL OR error IS NOT NULL").select("part", "facts", "error")
-    facts: list[tuple[int, Any]] = []
     table = pl.DataFrame(pl.from_arrow(rows.toArrow())).sort("part", maintain_order=True)
-    for part, words, error in table.iter_rows():
+    for error in table["error"]:
         _refuse(error)
-        facts.append((part, json.loads(words)))
-    return facts
+    return list(map(json.loads, table["facts"]))
 
 
 def mapped(frame: DataFrame, work: Work) -> DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from harness.core.errors import DataError
-from harness.spark.population import PartTable, SparkParts, kept
+from harness.spark.population import PartTable, SparkParts
 from harness.spark.transport import mapped, to_rows
 from spark.conftest import SENT
 
@@ -28,7 +28,8 @@ def number(part: int, content: Any) -> int:
 
 
 def parts(spark: Any, count: int, partitions: int = 3) -> SparkParts[int]:
-    return kept(mapped(spark.range(0, count, 1, partitions), numbers), number, count)
+    frame = mapped(spark.range(0, count, 1, partitions), numbers)
+    return SparkParts(frame.persist(), number, count)
 
 
 @pytest.mark.parametrize(("count", "partitions"), [(5, 3), (20, 1)])
