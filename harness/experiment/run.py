@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -41,6 +41,8 @@ from harness.results.run import Run
 from harness.results.tables import RunTables
 
 _log = logging.getLogger(__name__)
+
+Evaluators = Generator[Evaluator, None, None]
 
 
 @removed(
@@ -261,32 +263,33 @@ def _evaluators(
     limit: memory_.Limit | None,
     beside: ModelWorkers,
     progress: bool,
-) -> Generator[Evaluator, None, None]:
+) -> Evaluators:
     """Yield what asks the models of each fold: with all events in memory, or a bucket at a time.
 
     Events that several folds have in common are read once.
     """
     for layout, same in groupby(folds, key=lambda fold: fold.config.layout()):
         if limit is None or layout.has_frames or memory_.needed(layout) <= limit.size:
-            evaluators: Iterator[Evaluator] = _in_memory(config, list(same), beside, progress)
+            evaluators: Evaluators = _in_memory(config, list(same), beside, progress)
         else:
             evaluators = _in_buckets(config, list(same), limit, progress)
-        for evaluator in evaluators:
-            evaluation_set = evaluator.task.evaluation_set
-            memory_.require_memory(
-                config,
-                users=len(evaluation_set.users) * evaluator.fold.n_folds,  # values of all are held
-                events=evaluator.events,
-                candidates=len(evaluation_set.candidates),
-                limit=limit,
-            )
-            yield evaluator
-            del evaluator
+        with closing(evaluators):
+            for evaluator in evaluators:
+                evaluation_set, n_folds = evaluator.task.evaluation_set, evaluator.fold.n_folds
+                memory_.require_memory(
+                    config,
+                    users=len(evaluation_set.users) * n_folds,  # values of all folds are held
+                    events=evaluator.events,
+                    candidates=len(evaluation_set.candidates),
+                    limit=limit,
+                )
+                yield evaluator
+                del evaluator
 
 
 def _in_memory(
     config: Config, folds: Sequence[FoldModels], beside: ModelWorkers, progress: bool
-) -> Iterator[InMemory]:
+) -> Evaluators:
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
         with folds[0].clock.step("read"):
             data = read_events(folds[0].config, background, progress)
@@ -303,7 +306,7 @@ def _in_memory(
 
 def _in_buckets(
     config: Config, folds: Sequence[FoldModels], limit: memory_.Limit, progress: bool
-) -> Iterator[InBuckets]:
+) -> Evaluators:
     first, models = folds[0], [made for fold in folds for made in fold.models]
     with in_buckets.opened(first.config, models, limit, first.clock, progress) as buckets:
         require_windows(config, buckets.empty())
