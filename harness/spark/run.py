@@ -19,7 +19,13 @@ from harness.core.io import as_path, whole_folder, written
 from harness.core.progress import Clock, stopwatch
 from harness.core.sources import BESIDE
 from harness.experiment.build import Factories
-from harness.experiment.evaluate_parts import InParts, listed, refuse_of_all_events, scored
+from harness.experiment.evaluate_parts import (
+    EvaluatedParts,
+    evaluate_parts,
+    listed,
+    refuse_of_all_events,
+    scored,
+)
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
 from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES, USERS, check_out
@@ -35,24 +41,28 @@ _log = logging.getLogger(__name__)
 
 
 def write(
-    folder: Path | str, config: Config, run: InParts, tables: str | None, recommendations: bool
+    folder: Path | str,
+    config: Config,
+    done: EvaluatedParts,
+    tables: str | None,
+    recommendations: bool,
 ) -> None:
     """Write the run folder of what `evaluated` yields whole, or nothing, as `run` does."""
     folder, took = Path(folder), stopwatch()
     check_out(folder)
-    assert isinstance(run.evaluated, SparkParts)  # noqa: S101
+    assert isinstance(done.parts, SparkParts)  # noqa: S101
     with written(folder, "; choose another --out"), whole_folder(folder) as target:
         place = tables or target.absolute().as_uri()
         with spark_errors():
-            run.evaluated.write(place.rstrip("/"), _tables(config, run, recommendations))
+            done.parts.write(place.rstrip("/"), _tables(config, done, recommendations))
         if tables is None:
-            _refuse_elsewhere(target, run.run.evaluation.users)
-        run.run.write_records(target, tables)
+            _refuse_elsewhere(target, done.run.evaluation.users)
+        done.run.write_records(target, tables)
     _log.info("wrote the run folder, %s", took())
 
 
-def _tables(config: Config, run: InParts, recommendations: bool) -> dict[str, PartTable]:
-    scored_models = {model.name for model in run.run.models}
+def _tables(config: Config, done: EvaluatedParts, recommendations: bool) -> dict[str, PartTable]:
+    scored_models = {model.name for model in done.run.models}
     models = [model.name for model in config.models if model.name in scored_models]
     by_user = {USER: "string", "model": "string", "repeat": "int"}
     metrics = [str(metric) for metric in asked(config) if metric.definition.of == "user"]
@@ -64,7 +74,7 @@ def _tables(config: Config, run: InParts, recommendations: bool) -> dict[str, Pa
         ),
     }
     if recommendations:
-        lists = partial(listed, models, run.candidate_ids)
+        lists = partial(listed, models, done.candidate_ids)
         tables[RECOMMENDATIONS] = PartTable(by_user | {"items": "array<string>"}, lists)
     return tables
 
@@ -118,7 +128,7 @@ def evaluated(
     tables: str | None = None,
     *,
     fail_fast: bool = False,
-) -> Iterator[InParts]:
+) -> Iterator[EvaluatedParts]:
     """Yield a config's models evaluated on Spark, by the parameters of `run`.
 
     Scores and lists go afterwards. What stands where tables are to be written is told first.
@@ -138,10 +148,10 @@ def evaluated(
         Factories(config)  # imports files of the config's own, and asked those of metrics:
         asked(config)  # they are known by their names from here on
         with _travelling():
-            run = InParts(config, log.parts, log.shared, clock, fail_fast=fail_fast)
-            assert isinstance(run.evaluated, SparkParts)  # noqa: S101
-            stack.callback(run.evaluated.release)
-            yield run
+            done = evaluate_parts(config, log.parts, log.shared, clock, fail_fast=fail_fast)
+            assert isinstance(done.parts, SparkParts)  # noqa: S101
+            stack.callback(done.parts.release)
+            yield done
 
 
 def _refuse_folds(config: Config) -> None:
@@ -207,6 +217,6 @@ def run(
         buckets=buckets,
         tables=tables,
         fail_fast=fail_fast,
-    ) as in_parts:
-        write(folder, settings, in_parts, tables, recommendations)
-        return in_parts.run
+    ) as done:
+        write(folder, settings, done, tables, recommendations)
+        return done.run
