@@ -96,13 +96,6 @@ class SparkParts(Generic[Part]):
         workers, as all functions do that are given to the methods.
     count : int
         How many parts there are at most.
-
-    Examples
-    --------
-    >>> def squares(part):  # doctest: +SKIP
-    ...     return {"squares": np.array([part["n"] ** 2])}
-    >>> parts.total(squares)["squares"].tolist()  # doctest: +SKIP
-    [14]
     """
 
     frame: DataFrame

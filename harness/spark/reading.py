@@ -61,16 +61,7 @@ class Piece(NamedTuple):
 
 
 class Divided(NamedTuple):
-    """Events that are read and divided.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        What each bucket gets, all of it in one partition, by the bucket's key.
-    keys : sequence of int
-    user_columns : sequence of str
-        Of the rows of the users' table, where buckets get some.
-    """
+    """What each bucket gets, all of it in one partition, by its key; and columns of users' rows."""
 
     frame: DataFrame
     keys: Sequence[int]
@@ -321,16 +312,11 @@ def _read_users(
 
     def rows() -> Batches:
         for source, batch in enumerate(batches):
-            since = None
             if table.table.remote:
-                rules = remote.rules(table, pattern)
-                texts = pl.DataFrame(pl.from_arrow(batch))
-                frame = remote.checked(table.table.name, texts, rules)
-                if table.since is not None:
-                    since = rules[-1].parsed(frame[table.since])
+                frame, since = remote.checked(table, pattern, batch)
             else:
-                known = loading.users_of(layout)
-                frame, since = known.select(table.id), attributes.since(table, known)
+                times = loading.users_of(layout)
+                frame, since = times.select(table.id), attributes.since(table, times)
             bucket = _buckets_of(frame.to_series(), len(keys))
             for number, key in enumerate(keys):
                 of_bucket = np.flatnonzero(bucket == number)

@@ -18,6 +18,7 @@ from harness.data.source import FieldRule, id_rule, nulled, time_rule
 from harness.data.typed import bad_value
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
@@ -133,38 +134,36 @@ def items(spark: SparkSession, table: AttributeTable) -> pl.DataFrame | None:
     if not table.table.remote:
         return None
     every = texts(spark, table)
-    wanted = rules(table, pattern(every, table.since, table.time_format))
-    rows = checked(table.table.name, pl.DataFrame(pl.from_arrow(every.toArrow())), wanted)
+    rows, _ = checked(table, pattern(every, table.since, table.time_format), every.toArrow())
     attributes.refuse_repeated(table, rows[table.id])
     return rows
 
 
-def rules(table: AttributeTable, pattern: str | None) -> list[FieldRule]:
-    """Return what the columns of an attribute table must hold."""
-    wanted = [id_rule(table.id)]
-    if table.since is not None:
-        wanted.append(time_rule(table.since, table.time_format, pattern, required=False))
-    return wanted
+def checked(
+    table: AttributeTable, pattern: str | None, texts: pa.Table | pa.RecordBatch
+) -> tuple[pl.DataFrame, pl.Series | None]:
+    """Return the rows of an attribute table, null where nothing stands, and their times."""
+    rows = pl.DataFrame(pl.from_arrow(texts))
+    rows = rows.with_columns(nulled(rows[name]) for name in rows.columns)
+    refuse_bad(table.table.name, rows, [id_rule(table.id)])
+    if table.since is None:
+        return rows, None
+    rule = time_rule(table.since, table.time_format, pattern, required=False)
+    refuse_bad(table.table.name, rows, [rule])
+    return rows, rule.parsed(rows[table.since])
 
 
 def refuse_bad(
     name: str,
     rows: pl.DataFrame,
-    wanted: Sequence[FieldRule],
+    rules: Sequence[FieldRule],
     where: Sequence[Condition] = (),
 ) -> None:
     """Raise DataError for the first value that is not what a rule says, of rows that hold `where`.
 
     Rows that do not hold it may hold anything.
     """
-    for rule in wanted:
+    for rule in rules:
         bad = bad_value(rows, rule, where)
         if bad is not None:
             raise DataError(f"{name}{rule.fault(bad[1])}")
-
-
-def checked(name: str, rows: pl.DataFrame, wanted: Sequence[FieldRule]) -> pl.DataFrame:
-    """Return the rows of an attribute table, null where nothing stands."""
-    rows = rows.with_columns(nulled(rows[name]) for name in rows.columns)
-    refuse_bad(name, rows, wanted)
-    return rows

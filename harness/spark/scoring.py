@@ -42,25 +42,14 @@ class Scored:
 
 @dataclass(frozen=True)
 class Call:
-    """What workers need beside rows; they get it as Spark sends functions.
-
-    Attributes
-    ----------
-    version : str
-        Of the driver's package.
-    listed, true : Table
-        Which columns lists and truth have, without rows.
-    columns : mapping of role to mapping of column to what it is called on its way
-    given : Given
-        Training events counted by item, candidates and attributes.
-    """
+    """What workers need beside rows; they get it as Spark sends functions."""
 
     version: str
     metrics: tuple[Metric, ...]
-    listed: Table
+    listed: Table  # without rows, as is `true`
     true: Table
-    columns: Mapping[str, Mapping[str, str]]
-    given: Given
+    columns: Mapping[str, Mapping[str, str]]  # by role: what each is called on its way
+    given: Given  # training events are counted by item
 
     @property
     def cuts(self) -> tuple[int | None, ...]:
