@@ -135,7 +135,7 @@ def evaluate(
                 attributes = as_polars(attributes, "attributes")
         call = Call(
             version=installed_version(),
-            metrics=asked,
+            metrics=tuple(map(str, asked)),
             listed=listed.table,
             true=true.table,
             columns={side.table.role: side.columns(shared) for side in (listed, true)},
@@ -375,7 +375,7 @@ def _means(facts: Mapping[str, Any], seen: Seen, listings: pl.DataFrame, call: C
             exposure[-1][: len(rows)] = rows
         report["items_no_candidates"] = len(listings.filter(~inside, cut=len(call.cuts) - 1))
     means: dict[str, float] = {}
-    for metric in call.metrics:
+    for metric in call.asked:
         name = str(metric)
         if metric.definition.of == "user":
             means[name] = exact_sum(np.array(facts["sums"][name])) / seen.users
@@ -396,4 +396,4 @@ def _of_users(both: DataFrame, call: Call, true: Side) -> DataFrame:
     user = true.table.names["user"]
     users = column_of("user").cast(true.frame.schema[user].dataType).alias(user)
     metrics = zip(names, call.metrics, strict=True)
-    return values.select(users, *(column_of(n).alias(str(metric)) for n, metric in metrics))
+    return values.select(users, *(column_of(name).alias(metric) for name, metric in metrics))

@@ -16,7 +16,7 @@ import polars as pl
 from harness.core.arrays import Floats
 from harness.core.errors import UsageError
 from harness.core.exact_sum import partials
-from harness.metrics import Judgments, Metric
+from harness.metrics import Judgments, Metric, parse
 from harness.metrics.inputs import beyond
 from harness.metrics.inputs.beyond import Given, Strangers
 from harness.metrics.inputs.frame import Table
@@ -45,17 +45,22 @@ class Call:
     """What workers need beside rows; they get it as Spark sends functions."""
 
     version: str
-    metrics: tuple[Metric, ...]
+    metrics: tuple[str, ...]  # workers import functions of one's own by their names
     listed: Table  # without rows, as is `true`
     true: Table
     columns: Mapping[str, Mapping[str, str]]  # by role: what each is called on its way
     given: Given  # training events are counted by item
 
     @property
+    def asked(self) -> tuple[Metric, ...]:
+        """The metrics."""
+        return tuple(map(parse, self.metrics))
+
+    @property
     def cuts(self) -> tuple[int | None, ...]:
         """The cut-offs at which items' listings are counted: the last is the longest there is."""
-        cuts = [m.k for m in self.metrics if m.definition.needs == "candidates"]
-        return (*dict.fromkeys(cuts), longest_of(self.metrics)) if cuts else ()
+        cuts = [m.k for m in self.asked if m.definition.needs == "candidates"]
+        return (*dict.fromkeys(cuts), longest_of(self.asked)) if cuts else ()
 
     def of(self, batches: Batches) -> Scored | None:
         """Return what a partition scores; None where it has no rows."""
@@ -82,10 +87,10 @@ class Call:
     def scored(self, listed: Table, true: Table) -> Scored:
         """Return what whole users score."""
         check_grades(true)
-        rows = read_rows(listed, true, self.metrics)
-        catalogue, strangers = beyond.read(self.given, rows.coders, self.metrics)
+        rows = read_rows(listed, true, self.asked)
+        catalogue, strangers = beyond.read(self.given, rows.coders, self.asked)
         judgments = replace(rows.judgments, catalogue=catalogue)
-        of_users = [metric for metric in self.metrics if metric.definition.of == "user"]
+        of_users = [metric for metric in self.asked if metric.definition.of == "user"]
         values = user_scores(rows.lists.items, judgments, of_users, threads=1)
         return Scored(rows, judgments, strangers, values)
 
@@ -98,7 +103,7 @@ def summary(call: Call, batches: Batches) -> Batches:
     if scored is None:
         return
     rows, seen = scored.rows, asdict(scored.rows.seen)
-    of_sets = [m for m in call.metrics if m.definition.of == "set" and not m.definition.needs]
+    of_sets = [m for m in call.asked if m.definition.of == "set" and not m.definition.needs]
     counts = sums_of_lists(rows.lists.items, scored.judgments, of_sets)
     facts = {
         "seen": seen | {"examples": {what: [id_] for what, id_ in seen["examples"].items()}},

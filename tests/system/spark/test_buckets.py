@@ -1,5 +1,6 @@
 """Buckets that Spark's workers make: those of the local engine, field by field."""
 
+import shutil
 from contextlib import closing
 from dataclasses import fields, replace
 from datetime import date
@@ -75,6 +76,21 @@ def test_sample_competitions(
     spark: Any, monkeypatch: pytest.MonkeyPatch, name: str, count: int
 ) -> None:
     compare(spark, config_.read(ROOT / f"configs/{name}.toml").layout(), count, monkeypatch)
+
+
+def test_ids_that_lost_their_zero_are_those_of_others(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "data/hm-sample", tmp_path / "log")
+    packed, column = tmp_path / "log/transactions_train.csv.gz", pl.col("article_id")
+    lost = pl.when(pl.row_index() % 3 == 0).then(column.str.strip_prefix("0")).otherwise(column)
+    log = pl.read_csv(packed, infer_schema=False).with_columns(lost.alias("article_id"))
+    packed.unlink()
+    log.write_csv(tmp_path / "log/transactions_train.csv")
+    toml = (ROOT / "configs/demo.toml").read_text()
+    changed = toml.replace('"../data/hm-sample"', '"log"\nrestore_zeros = true')
+    small.write(tmp_path, {"run.toml": changed})
+    compare(spark, config_.read(tmp_path / "run.toml").layout(), 4, monkeypatch)
 
 
 def table(folder: Path, log: str = LOG, **data: Any) -> Config:
