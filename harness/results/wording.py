@@ -102,7 +102,8 @@ def _pairs(record: RunRecord) -> str:
     facts = [f"tied with {listed(tied)}"] if tied else []
     for word in dict.fromkeys(v for v in verdicts.values() if v not in ("tied", None)):
         beaten = [m for m in others if verdicts[m.name] == word]
-        facts.append(f"{word} than {_counted(beaten, others)}{_in_folds(record, beaten)}")
+        in_folds = _in_folds(record.comparison, best.name, beaten)
+        facts.append(f"{word} than {_counted(beaten, others)}{in_folds}")
     unknown = [m for m in others if verdicts[m.name] is None]
     if unknown:
         baseline = printable(record.comparison.baseline or "")
@@ -117,22 +118,17 @@ def better_folds(best: str, name: str, comparison: Comparison | None) -> int | N
     """
     if comparison is None or comparison.folds == 1:
         return None
-    first, second = best, name
-    if comparison.baseline is not None:
-        first, second = name, comparison.baseline
+    first, second = (best, name) if comparison.baseline is None else (name, comparison.baseline)
     pair = _pair(comparison, first, second)
     return None if pair is None else pair.folds_of(first)
 
 
-def _in_folds(record: RunRecord, beaten: Sequence[ModelRecord]) -> str:
+def _in_folds(comparison: Comparison, best: str, beaten: Sequence[ModelRecord]) -> str:
     """Return in how many folds the best is better than each of those that it beats."""
-    comparison, best = record.comparison, record.models[0].name
-    if comparison is None or comparison.folds == 1:
+    if comparison.folds == 1:
         return ""
     pairs = [_pair(comparison, best, model.name) for model in beaten]
-    counts = [pair.folds_of(best) for pair in pairs if pair]
-    if not counts:
-        return ""
+    counts = {pair.folds_of(best) for pair in pairs if pair}
     least, most = min(counts), max(counts)
     some = f"{least}" if least == most else f"{least} to {most}"
     return f", in {some} of {comparison.folds} folds"
