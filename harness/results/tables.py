@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from polars import selectors
 
 from harness.core import parquet
 from harness.core.errors import DataError, counted, printable
@@ -261,8 +262,8 @@ def _checked(path: Path, name: str) -> pl.DataFrame:
         if not all(kind.is_numeric() or kind in texts for kind in rows.dtypes):
             raise DataError(f"{path}: holds no users of harness run")
         return rows.cast({USER: pl.String})
-    types: dict[str, Any] = {"user": pl.String, "model": pl.String, "repeat": pl.Int32}
-    types[FOLD] = pl.Int32
+    types: dict[str, Any] = dict.fromkeys(("user", "model"), pl.String)
+    types |= dict.fromkeys(("repeat", FOLD), pl.Int32)
     metrics = [column for column in rows.columns if column not in types]
     try:
         scores = rows.cast({column: types.get(column, pl.Float64) for column in rows.columns})
@@ -278,30 +279,21 @@ def _checked(path: Path, name: str) -> pl.DataFrame:
 def _means_by_model(
     path: Path, record: RunRecord
 ) -> dict[tuple[int | None, str], tuple[int, dict[str, tuple[float, float]]]]:
-    """Return how many rows a model has in a fold, and by metric the mean of scores and sizes.
-
-    Files are read one after the other, and of them the columns of metrics alone.
-    """
+    """Return how many rows a model has in a fold, and by metric the mean of scores and sizes."""
     by: dict[Any, Any] = {FOLD: pl.Int32} if record.folds else {}
     by["model"] = pl.String
-    files, sums = parts(path), list[pl.DataFrame]()
-    with _readable(files[0]):
-        kinds = parquet.scan(files[0], _CAP).collect_schema()
-    refuse_lost(files[0], "scores", kinds, by)
-    columns = {m: parquet.column_of(m) for m in record.models[0].metrics if m in kinds}
-    totals = [c.cast(pl.Float64).sum().alias(f"sum {m}") for m, c in columns.items()]
-    totals += [c.cast(pl.Float64).abs().sum().alias(f"size {m}") for m, c in columns.items()]
-    for file in files:
+    values, sums = selectors.exclude(*by).cast(pl.Float64), list[pl.DataFrame]()
+    for file in parts(path):  # one after the other, and no columns beside these
+        rows = rows_of(file, columns=[*by, *record.models[0].metrics])
+        refuse_lost(file, "scores", rows.columns, by)
+        size, total = values.abs().sum().name.prefix("size "), values.sum().name.prefix("sum ")
         with _readable(file):
-            rows = parquet.scan(file, _CAP).select(*by, *columns.values())
-            parquet.check_texts(rows, _CAP, file.stat().st_size)
-            groups = rows.cast(by).group_by(list(by))
-            sums.append(groups.agg(pl.len().alias("rows"), *totals).collect())
+            sums.append(rows.cast(by).group_by(*by).agg(pl.len().alias("rows"), total, size))
     means = {}
-    for row in pl.concat(sums).group_by(list(by)).sum().iter_rows(named=True):
-        n = row["rows"]
-        by_metric = {m: (row[f"sum {m}"] / n, row[f"size {m}"] / n) for m in columns}
-        if any(math.isnan(size) for _, size in by_metric.values()):
+    for row in pl.concat(sums).group_by(*by).sum().iter_rows(named=True):
+        n, metrics = row["rows"], [m for m in record.models[0].metrics if f"sum {m}" in row]
+        by_metric = {m: (row[f"sum {m}"] / n, row[f"size {m}"] / n) for m in metrics}
+        if not all(math.isfinite(size) for _, size in by_metric.values()):
             raise DataError(f"{path}: a score is no number")
         means[row.get(FOLD), row["model"]] = n, by_metric
     return means
@@ -314,10 +306,12 @@ def refuse_lost(path: Path, what: str, columns: Collection[str], wanted: Iterabl
             raise DataError(f"{path}: holds no {what} of harness run: no column {name}")
 
 
-def rows_of(path: Path, cap: Cap = _CAP) -> pl.DataFrame:
-    """Return the rows of a file; raise DataError where it unpacks to more than it may."""
+def rows_of(path: Path, cap: Cap = _CAP, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return the rows of a file, of some columns; refuse one that unpacks to more than it may."""
     with _readable(path):
         frame = parquet.scan(path, cap)
+        if columns is not None:
+            frame = frame.select(selectors.by_name(*columns, require_all=False))
         parquet.check_texts(frame, cap, path.stat().st_size)
         return frame.collect()
 

@@ -43,9 +43,9 @@ def texts(rows: pl.DataFrame) -> pl.DataFrame:
 
 def everything(found: Any) -> dict[str, Any]:
     """Return all that a run writes but its seconds."""
-    rows = {name: found.table(name) for name in (PER_USER, RECOMMENDATIONS)}
     record: dict[str, Any] = timeless(found.to_dict())
-    return record | {name: texts(one).to_dict(as_series=False) for name, one in rows.items()}
+    rows = {name: texts(found.table(name)) for name in (PER_USER, RECOMMENDATIONS)}
+    return record | {name: frame.to_dict(as_series=False) for name, frame in rows.items()}
 
 
 def test_folds_in_buckets(tmp_path: Path) -> None:
