@@ -336,7 +336,7 @@ class Run(Shown):
         record, with_items = self.record, self.evaluated_with_items
         if with_items is None and self.tables is not None:
             with suppress(HarnessError, pl.exceptions.PolarsError):  # the folder may lack them
-                with_items = int((self.users["truth"] > 0).sum())
+                with_items = len(self.users.filter(pl.col("truth") > 0))
         sheets = [models_sheet(record, with_items, self.changed, verbose=verbose)]
         sheets += [folds_sheet(record)] if record.folds else []
         if verbose and record.comparison is not None:
