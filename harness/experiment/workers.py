@@ -30,8 +30,8 @@ from harness.experiment.build import only
 from harness.experiment.evaluate_part import Asked
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished, is_known
-from harness.experiment.in_buckets import InBuckets
-from harness.experiment.in_memory import FoldModels, InMemory
+from harness.experiment.fold import Evaluator, FoldModels
+from harness.experiment.in_memory import InMemory
 from harness.experiment.memory import Limit
 from harness.models.recommendations import Recommendations
 from harness.protocol.task import read
@@ -86,7 +86,7 @@ class ModelWorkers:
             self._stamps = [stamps_of(fold.layout()) for fold in config.folds()]
 
     def answers(
-        self, fold: FoldModels, task: InMemory | InBuckets
+        self, fold: FoldModels, task: Evaluator
     ) -> Generator[tuple[ModelConfig, Callable[[], Asked]], None, None]:
         """Yield models that have not failed with what returns their answers, or raises.
 
