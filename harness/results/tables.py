@@ -282,13 +282,15 @@ def _means_by_model(
     """Return how many rows a model has in a fold, and by metric the mean of scores and sizes."""
     by: dict[Any, Any] = {FOLD: pl.Int32} if record.folds else {}
     by["model"] = pl.String
+    columns = selectors.by_name(*by, *record.models[0].metrics, require_all=False)
     values, sums = selectors.exclude(*by).cast(pl.Float64), list[pl.DataFrame]()
-    for file in parts(path):  # one after the other, and no columns beside these
-        rows = rows_of(file, columns=[*by, *record.models[0].metrics])
-        refuse_lost(file, "scores", rows.columns, by)
-        size, total = values.abs().sum().name.prefix("size "), values.sum().name.prefix("sum ")
+    size, total = values.abs().sum().name.prefix("size "), values.sum().name.prefix("sum ")
+    for file in parts(path):
         with _readable(file):
-            sums.append(rows.cast(by).group_by(*by).agg(pl.len().alias("rows"), total, size))
+            rows = _scan(file, _CAP, columns)
+            refuse_lost(file, "scores", rows.collect_schema(), by)
+            groups = rows.cast(by).group_by(*by)
+            sums.append(groups.agg(pl.len().alias("rows"), total, size).collect())
     means = {}
     for row in pl.concat(sums).group_by(*by).sum().iter_rows(named=True):
         n, metrics = row["rows"], [m for m in record.models[0].metrics if f"sum {m}" in row]
@@ -306,14 +308,16 @@ def refuse_lost(path: Path, what: str, columns: Collection[str], wanted: Iterabl
             raise DataError(f"{path}: holds no {what} of harness run: no column {name}")
 
 
-def rows_of(path: Path, cap: Cap = _CAP, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return the rows of a file, of some columns; refuse one that unpacks to more than it may."""
+def rows_of(path: Path, cap: Cap = _CAP) -> pl.DataFrame:
+    """Return the rows of a file; raise DataError where it unpacks to more than it may."""
     with _readable(path):
-        frame = parquet.scan(path, cap)
-        if columns is not None:
-            frame = frame.select(selectors.by_name(*columns, require_all=False))
-        parquet.check_texts(frame, cap, path.stat().st_size)
-        return frame.collect()
+        return _scan(path, cap, pl.all()).collect()
+
+
+def _scan(path: Path, cap: Cap, columns: pl.Expr) -> pl.LazyFrame:
+    frame = parquet.scan(path, cap).select(columns)
+    parquet.check_texts(frame, cap, path.stat().st_size)
+    return frame
 
 
 @contextmanager
