@@ -55,16 +55,11 @@ def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:
         ids = pl.concat([ids, strange])
     if items.shape[1] == 0:
         return pl.Series("items", [[]] * len(items), dtype=pl.List(ids.dtype))
-    places = pl.Series(items.ravel())
-    empty = bool((items < 0).any())
-    places = places.set(places < 0, None) if empty else places
-    rows = ids.gather(places).reshape(items.shape).arr.to_list()
-    if not empty:
-        return rows
-    held = items >= 0
+    held, places = items >= 0, pl.Series(items.ravel())
+    rows = ids.gather(places.set(places < 0, None)).reshape(items.shape).arr.to_list()
     last = items.shape[1] - held[:, ::-1].argmax(axis=1)
-    cut = pl.DataFrame({"items": rows, "length": np.where(held.any(axis=1), last, 0)})
-    return cut.select(pl.col("items").list.head(pl.col("length")))["items"]
+    whole = pl.DataFrame({"items": rows, "length": np.where(held.any(axis=1), last, 0)})
+    return whole.select(pl.col("items").list.head("length"))["items"]
 
 
 def lists_from_rows(
