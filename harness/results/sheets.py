@@ -21,7 +21,7 @@ def models_sheet(
     record: RunRecord, with_items: int | None, changed: Mapping[str, str], *, verbose: bool
 ) -> Sheet:
     """Return the table of a run's models between its lines; `verbose`: with times and funnel."""
-    first, *others = record.models[0].metrics
+    first, *rest = record.models[0].metrics
     digits, standing = wording.digits(record), wording.title(record)
 
     def times(model: ModelRecord) -> str:
@@ -34,7 +34,7 @@ def models_sheet(
         Column("95 % interval", lambda model: wording.spread(model, first, digits)),
         Column("lift", times),
         Column(standing, partial(wording.standing, record), "words"),
-        *(Column(name, partial(_mean, name)) for name in others),
+        *(Column(name, partial(_mean, name)) for name in rest),
     ]
     if verbose:
         columns.append(Column("time", lambda model: f"{sum(model.seconds.values()):.1f} s"))
