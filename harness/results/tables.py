@@ -282,17 +282,17 @@ def _means_by_model(
     """Return how many rows a model has in a fold, and by metric the mean of scores and sizes."""
     by: dict[Any, Any] = {FOLD: pl.Int32} if record.folds else {}
     by["model"] = pl.String
-    columns = selectors.by_name(*by, *record.models[0].metrics, require_all=False)
-    values, sums = selectors.exclude(*by).cast(pl.Float64), list[pl.DataFrame]()
+    columns = selectors.by_name([*by, *record.models[0].metrics], require_all=False)
+    values, sums = selectors.exclude(list(by)).cast(pl.Float64), list[pl.DataFrame]()
     size, total = values.abs().sum().name.prefix("size "), values.sum().name.prefix("sum ")
     for file in parts(path):
         with _readable(file):
             rows = _scan(file, _CAP, columns)
             refuse_lost(file, "scores", rows.collect_schema(), by)
-            groups = rows.cast(by).group_by(*by)
+            groups = rows.cast(by).group_by(list(by))
             sums.append(groups.agg(pl.len().alias("rows"), total, size).collect())
     means = {}
-    for row in pl.concat(sums).group_by(*by).sum().iter_rows(named=True):
+    for row in pl.concat(sums).group_by(list(by)).sum().iter_rows(named=True):
         n, metrics = row["rows"], [m for m in record.models[0].metrics if f"sum {m}" in row]
         by_metric = {m: (row[f"sum {m}"] / n, row[f"size {m}"] / n) for m in metrics}
         if not all(math.isfinite(size) for _, size in by_metric.values()):
