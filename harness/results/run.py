@@ -267,13 +267,11 @@ class Run(Shown):
         UsageError
             No such model or repeat.
         """
-        self._refuse_unknown(model, repeat)
-        rows = self.table(PER_USER, model)
+        rows = self._rows(PER_USER, model, repeat)
+        keys = [key for key in _KEYS if key in rows.columns]
         if model is not None:
-            rows = rows if repeat is None else rows.filter(repeat=repeat)
-            by = [key for key in (FOLD, "user") if key in rows.columns]
-            rows = rows.drop("model", "repeat").group_by(by, maintain_order=True).mean()
-        return _pandas(rows).set_index([key for key in _KEYS if key in rows.columns])
+            rows = rows.group_by(keys, maintain_order=True).mean()
+        return _pandas(rows).set_index(keys)
 
     def recommendations(
         self, model: str | None = None, *, repeat: int | None = None
@@ -298,33 +296,35 @@ class Run(Shown):
         UsageError
             No such model or repeat, or several of which none is named.
         """
-        self._refuse_unknown(model, repeat)
-        repeats = 1 if model is None else self.record.model(model).repeats
-        if repeats > 1 and repeat is None:
-            raise UsageError(
-                f'model "{model}" has {repeats} repeats with lists of their own; say which, such '
-                "as repeat=0"
-            )
-        rows = self.table(RECOMMENDATIONS, model)
-        if model is not None:
-            rows = rows.filter(repeat=repeat or 0).drop("model", "repeat")
+        rows = self._rows(RECOMMENDATIONS, model, repeat)
         keys = [key for key in _KEYS if key in rows.columns]
         ranks = pl.int_ranges(1, pl.col("items").list.len() + 1).alias("rank")
         listed = rows.filter(pl.col("items").list.len() > 0).with_columns(ranks)
         items = listed.explode("items", "rank").drop_nulls("items")  # empty places have none
         return _pandas(items.select(*keys, "rank", pl.col("items").alias("item")))
 
-    def _refuse_unknown(self, model: str | None, repeat: int | None) -> None:
+    def _rows(self, name: str, model: str | None, repeat: int | None) -> pl.DataFrame:
+        """Return a table, or the rows of a model without its name and repeat."""
+        if model is None:
+            if repeat is not None:
+                raise UsageError(f"repeat = {repeat} goes with a model: name it first")
+            return self.table(name)
         repeats = {known.name: known.repeats for known in self.models}
-        if model is None and repeat is not None:
-            raise UsageError(f"repeat = {repeat} goes with a model: name it first")
-        if model is not None and model not in repeats:
+        if model not in repeats:
             errors = [failed.says for failed in self.failed if failed.name == model]
             hint = f"it failed: {errors[0]}" if errors else suggest(str(model), repeats)
             raise UsageError(f'no model "{model}" in this run; {hint}')
-        if model is not None and repeat is not None and repeat not in range(repeats[model]):
+        if repeat is not None and repeat not in range(repeats[model]):
             last = repeats[model] - 1
             raise UsageError(f'model "{model}" has no repeat {repeat!r}; the last is {last}')
+        if repeat is None and repeats[model] > 1 and name == RECOMMENDATIONS:
+            raise UsageError(
+                f'model "{model}" has {repeats[model]} repeats with lists of their own; say which, '
+                "such as repeat=0"
+            )
+        rows = self.table(name, model)
+        rows = rows if repeat is None else rows.filter(repeat=repeat)
+        return rows.drop("model", "repeat")
 
     # How it is shown and written.
 
