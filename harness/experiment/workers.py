@@ -175,8 +175,8 @@ class _Fold:
         self._stamps = stamps_of(layout)
         if not _read_last or _read_last[0][0] != layout:
             _read_last.clear()  # let go before others are read
-            _read_last.append((layout, read(fold, self._background, progress=False)))
-        self._task = InMemory(self._models, _read_last[0][1], progress=False)
+            _read_last.append((layout, read(fold, self._background, self._models.observer)))
+        self._task = InMemory(self._models, _read_last[0][1])
 
     @classmethod
     def of(cls, job: Job) -> _Fold:
