@@ -43,9 +43,8 @@ def texts(rows: pl.DataFrame) -> pl.DataFrame:
 
 def everything(found: Any) -> dict[str, Any]:
     """Return all that a run writes but its seconds."""
-    record: dict[str, Any] = timeless(found.to_dict())
-    rows = {name: texts(found.table(name)) for name in (PER_USER, RECOMMENDATIONS)}
-    return record | {name: frame.to_dict(as_series=False) for name, frame in rows.items()}
+    rows = {name: texts(found.table(name)).to_dicts() for name in (PER_USER, RECOMMENDATIONS)}
+    return {**timeless(found.to_dict()), **rows}
 
 
 def test_folds_in_buckets(tmp_path: Path) -> None:
