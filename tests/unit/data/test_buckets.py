@@ -3,7 +3,6 @@
 import errno
 import gzip
 import shutil
-import tempfile
 import sqlite3
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
