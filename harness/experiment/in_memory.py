@@ -18,7 +18,7 @@ from harness.experiment.answers import Answers, ask_in_turn
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_part import Asked
 from harness.experiment.failures import Failures
-from harness.experiment.finished import KnownModels
+from harness.experiment.finished import Finished
 from harness.experiment.folds import label, named
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_parts import Models
@@ -47,7 +47,7 @@ class FoldModels:
     models: Models
     clock: Clock
     failures: Failures
-    finished: KnownModels
+    finished: Finished
 
     @classmethod
     def made(
@@ -56,12 +56,12 @@ class FoldModels:
         number: int,
         of: int,
         failures: Failures,
-        finished: Callable[[Config], KnownModels],
+        finished: Callable[[Config], Finished],
     ) -> FoldModels:
         """Return a fold with its models, which have learnt nothing yet."""
         factories, before = Factories(config), finished(config)
         repeats = range(max(model.repeats for model in config.models))
-        models = [factories.made(repeat, without=before.found) for repeat in repeats]
+        models = [factories.made(repeat, without=before.answers) for repeat in repeats]
         own = failures if of == 1 else failures.in_fold(number)
         return cls(number, of, config, factories, models, Clock(), own, before)
 
@@ -79,7 +79,7 @@ class FoldModels:
         names = [model.name for model in self.config.models]
         number = f"{names.index(name) + 1} of {len(names)}"
         steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in clock.seconds.items())
-        told = "taken from an earlier run" if name in self.finished.found else steps
+        told = "taken from an earlier run" if name in self.finished.answers else steps
         self.log(f"{printable(name)} ({number}): {told}")
 
     def ask(self, found: InMemory | InBuckets, model: ModelConfig) -> Asked:

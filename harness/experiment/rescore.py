@@ -15,7 +15,7 @@ from harness.core.progress import Clock
 from harness.experiment.answers import Answers
 from harness.experiment.build import only
 from harness.experiment.failures import Failures
-from harness.experiment.finished import KnownModels
+from harness.experiment.finished import Finished
 from harness.experiment.run import evaluate
 from harness.experiment.run_lists import refuse_other_config
 from harness.metrics import Metric, is_own
@@ -53,7 +53,10 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
     wanted = tuple(metrics) or tuple(run.metrics.values())
     _refuse_beyond(run, config, wanted)
     scored = evaluate(
-        config, wanted, Failures(fail_fast=True), lambda fold: Written(run.folds[-1 - fold.fold])
+        config,
+        wanted,
+        Failures(fail_fast=True),
+        lambda fold: Written(fold, run.folds[-1 - fold.fold]),
     )
     notes = (*scored.notes, *run.source_notes(wanted))
     record = scored.record.model_copy(update={"failed": run.failed, "notes": notes})
@@ -70,14 +73,15 @@ def _refuse_beyond(run: Run, config: Config, metrics: Sequence[Metric]) -> None:
             )
 
 
-class Written(KnownModels):
+class Written(Finished):
     """The models of a run, as its folder holds their lists."""
 
-    def __init__(self, run: Run) -> None:
-        super().__init__()
+    def __init__(self, config: Config, run: Run) -> None:
+        super().__init__(config, fresh=True, background=None)
         self._run, self._tables = run, run.tables_of_folder
         self._rows = self._tables.lists
-        self.found = {model.name: partial(self._of, model) for model in run.models}
+        self.reused = ()  # a run records what was reused when it was made
+        self.answers = {model.name: partial(self._of, model) for model in run.models}
 
     def _of(self, model: ModelRecord, task: Task) -> tuple[list[Answers], Clock]:
         """Return a model's lists; raise ContradictionError where they have other scores."""

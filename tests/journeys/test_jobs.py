@@ -31,6 +31,17 @@ def test_the_results_are_the_same(tmp_path: Path) -> None:
     assert found.recommendations().equals(alone.recommendations())
 
 
+def test_a_worker_reads_a_file_of_lists_as_this_process_does(tmp_path: Path) -> None:
+    """With an item that is no candidate."""
+    file = {"name": "file", "lists": "lists.csv"}
+    settings = config(tmp_path, own(tmp_path, "Meets", "second"), file)
+    lists = "user,item\n" + "".join(f"user{n},zzz\nuser{n},a\n" for n in range(40))
+    small.write(tmp_path, {"lists.csv": lists})
+    shared, alone = run(settings, jobs=2), run(settings, fresh=True)
+    assert shared.recommendations("file").equals(alone.recommendations("file"))
+    assert timeless(shared.to_dict(), "reused") == timeless(alone.to_dict(), "reused")
+
+
 class Mine(Popular):
     """One that no other process can import by a path."""
 
