@@ -75,7 +75,7 @@ docs: $(VENV)/.compiled
 	$(BIN)/python -c 'from harness.report.schemas import write; write("docs/schema")'
 
 peers: $(VENV)/.installed-dev .venv-peers/.installed
-	$(BIN)/python -m pytest peers
+	$(PYTEST) peers
 
 # The tools need Python 3.11; one of them asks for use_2to3, which later versions of setuptools refuse.
 .venv-peers/.installed: peers/requirements.txt
@@ -97,7 +97,7 @@ peers-neighbours: $(VENV)/.installed-dev .venv-neighbours/.installed
 	touch $@
 
 fuzz: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q tests/system/fuzz/fuzz_*.py
+	$(PYTEST) -q tests/system/fuzz/fuzz_*.py
 
 # The tests that reach what is compiled, on modules that AddressSanitizer and the sanitizer of
 # undefined behaviour watch: built apart, and imported from there in place of the folder's own.
@@ -111,7 +111,7 @@ fuzz-asan: $(VENV)/.installed-dev
 	PYTHONPATH="$(CURDIR)/$(ASAN)/lib" PYTHONSAFEPATH=1 \
 	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" PYTHONMALLOC=malloc \
 	    ASAN_OPTIONS=detect_leaks=0:$(REPORT) UBSAN_OPTIONS=print_stacktrace=1:$(REPORT) \
-	    $(BIN)/python -m pytest -q tests/conformance/test_compiled.py \
+	    $(PYTEST) -q tests/conformance/test_compiled.py \
 	        tests/system/fuzz/fuzz_submissions.py tests/system/fuzz/fuzz_rows.py tests/system/fuzz/fuzz_solutions.py \
 	        tests/system/fuzz/fuzz_events.py \
 	    || { cat $(ASAN)/report.*; exit 1; }

@@ -15,7 +15,7 @@ from harness.core.steps import of_parts
 from harness.data import bucketing
 from harness.data.buckets import prepared
 from harness.experiment import memory
-from harness.experiment.evaluate_parts import InParts
+from harness.experiment.evaluate_parts import EvaluatedParts, evaluate_parts
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -225,10 +225,10 @@ class Listed(list[Any]):
         return Listed(opened(at, make(part)) for at, part in enumerate(self))
 
 
-def in_parts(settings: Config, count: int = 3) -> InParts:
+def in_parts(settings: Config, count: int = 3) -> EvaluatedParts:
     """Return what a run finds in so many parts of users that nobody puts together."""
     with in_buckets(count), prepared(settings.layout(), kept=False) as buckets:
-        return InParts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())
+        return evaluate_parts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())
 
 
 @contextmanager

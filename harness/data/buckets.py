@@ -42,15 +42,12 @@ class Buckets:
         Of all buckets.
     known : Known
         How many events and users each bucket has, and when the first and last event happened.
-    variable : str
-        Which variable of the environment names another place for the folder.
     """
 
     folder: Path
     layout: Layout
     items: Items
     known: Known
-    variable: str = "HARNESS_CACHE_DIR"
 
     def __len__(self) -> int:
         return len(self.known.events)
@@ -140,7 +137,7 @@ def prepared(
     if not kept or not entry.settled:
         with leftovers.temporary_folder() as folder:
             _write(layout, folder, progress, "TMPDIR")
-            yield replace(_opened(folder, layout), variable="TMPDIR")
+            yield _opened(folder, layout)
     else:
         found = entry.read(lambda folder, _: _opened(folder, layout))
         yield found or _made(entry, layout, progress)
@@ -166,16 +163,14 @@ def _opened(folder: Path, layout: Layout) -> Buckets:
     return Buckets(folder, layout, items, bucketing.known(folder))
 
 
-def more_room(variable: str) -> str:
-    """Return what to do about a full disk."""
-    return f"make room, or name a folder on another disk: {variable}=FOLDER harness run …"
-
-
 def _write(layout: Layout, folder: Path, progress: Callable[[int], object], variable: str) -> None:
     """Write the buckets; raise DataError where the disk is too small, before that or meanwhile."""
     needed, place = estimated_rows(layout) * _BYTES_A_ROW, folder.parent
     free = shutil.disk_usage(place).free
-    told = f"the buckets of users need about {_size(needed)}; {more_room(variable)}"
+    told = (
+        f"the buckets of users need about {_size(needed)}; make room, or name a folder on another "
+        f"disk: {variable}=FOLDER harness run …"
+    )
     if free < needed:
         raise DataError(f"{place}: the disk has {_size(free)} free; {told}")
     try:

@@ -113,7 +113,7 @@ def ask(
     task: Task,
     others: Task | None,
     repeat: int,
-    progress: Callable[[int], object],
+    progress: Callable[[int], object] = lambda users: None,
     *,
     again: bool,
 ) -> Answers:

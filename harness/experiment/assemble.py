@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +22,6 @@ from harness.experiment.figures import Figures, figure_steps
 from harness.metrics import Metric
 from harness.metrics.scores import curve
 from harness.protocol.leaderboard_estimate import (
-    LeaderboardEstimate,
     LeaderboardEstimates,
     leaderboard_estimate,
 )
@@ -78,32 +77,33 @@ def assemble(
     failures.add_parts(sums["failed"])
     failures.sort([model.name for model in config.models])
     failures.require_others(config)
-    left, users = failures.without(config), evaluation.users
-    sample = int(sums["sample"].values[0]) or None
-    evaluated = [
-        EvaluatedModel.of(
-            sums["models"][model.name],
-            model,
-            metrics,
-            config.evaluation.k,
-            clocks[model.name].seconds,
-            seeded=factories.seeded(model.name),
-            sample_ids=sample,
-        )
-        for model in left.models
-    ]
+    config_left, n_users = failures.without(config), evaluation.users
     with clock.step("compare"):
         columns = [*OWN, *dict.fromkeys(config.compare.slices)]
-        figures = steps.found(figure_steps(left, metrics, columns, users), total)
+        figures = steps.found(figure_steps(config_left, metrics, columns, n_users), total)
     resolved = config.resolved()
     resolved["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in metrics]
     resolved["evaluation"].setdefault("candidates", data.candidates)
-    models = _models(factories, resolved, metrics, figures, evaluated, reused)
-    estimates = {
-        model.name: model.leaderboard_estimate
-        for model in evaluated
-        if model.leaderboard_estimate is not None
-    }
+    uses = {model["name"]: model.get("use") for model in resolved["models"]}
+    records, notes = list[ModelRecord](), list[str]()
+    for settings in config_left.models:
+        name, of_model = settings.name, sums["models"][settings.name]
+        seeded = factories.seeded(name) or bool(of_model["drawn"][0])
+        notes += _notes_of_model(of_model, settings, seeded=seeded)
+        records.append(
+            _record_of(
+                factories,
+                settings,
+                of_model,
+                metrics,
+                figures,
+                use=uses[name],
+                seconds=clocks[name].seconds,
+                reused=name in reused,
+                varies=seeded or bool(of_model["differ"][0]),
+            )
+        )
+    models = best_first(records, metrics[0])
     start = "given"
     if split.cutoff is not None:
         start = str(np.datetime64(split.cutoff, "us").astype("datetime64[D]"))
@@ -116,18 +116,12 @@ def assemble(
         comparison=figures.comparison,
         shake_up=figures.shake_ups,
         slices=figures.slices,
-        bridge=LeaderboardEstimates(
-            examined=users,
-            window=evaluation.in_window,
-            with_items=int(sums["with_items"][0]),
-            sample=sample,
-            models={m.name: estimates[m.name] for m in models if m.name in estimates},
-        ),
+        bridge=_estimates(sums, [model.name for model in models], evaluation),
         notes=(
             *_notes(config, data, split, evaluation, metrics),
             *failures.notes(config),
             *sums["unread"],
-            *(note for model in evaluated for note in model.notes),
+            *notes,
         ),
         seconds=dict(clock.seconds),
         folds=(),
@@ -146,154 +140,111 @@ def _sums_of(part: EvaluatedPart) -> Sums:
     return part.sums
 
 
-@dataclass(frozen=True, eq=False)
-class EvaluatedModel:
-    """What all users' lists of one model tell beside each user's values.
+def _record_of(
+    factories: Factories,
+    settings: ModelConfig,
+    sums: Mapping[Any, Any],
+    metrics: Sequence[Metric],
+    figures: Figures,
+    *,
+    use: str | None,
+    seconds: dict[str, float],
+    reused: bool,
+    varies: bool,
+) -> ModelRecord:
+    """Return what the scores and lists of all users tell of a model.
 
-    Attributes
+    Parameters
     ----------
-    of_set : mapping of Metric to list of float
-        Metrics of all lists together, one value a repeat.
-    random : bool
-        Whether repeats may differ: the model, or one that it is made of, has a seed, or takes
-        numbers from its draws.
-    curve : mapping of cut-off to float
-        The first metric's mean at each.
-    described : mapping of text to float
-        Coverage and popularity at the evaluation set's k, whether they were asked for or not.
-    leaderboard_estimate : LeaderboardEstimate, optional
-        The first metric as a leaderboard would count it, where users were left out to ask for.
-    notes : tuple of str
-        What looks odd about its lists.
+    varies : bool
+        Whether its repeats may differ; the others have no spread.
     """
-
-    name: str
-    of_set: dict[Metric, list[float]]
-    random: bool
-    seconds: dict[str, float]
-    curve: dict[int, float]
-    described: dict[str, float]
-    leaderboard_estimate: LeaderboardEstimate | None
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(
-        cls,
-        sums: Mapping[Any, Any],
-        settings: ModelConfig,
-        metrics: Sequence[Metric],
-        k: int,
-        seconds: dict[str, float],
-        *,
-        seeded: bool,
-        sample_ids: int | None,
-    ) -> EvaluatedModel:
-        """Return what the sums of all users tell.
-
-        Parameters
-        ----------
-        k : int
-            The evaluation set's.
-        seeded : bool
-            Whether the model has seeds of its own.
-        sample_ids : int, optional
-            How many ids a leaderboard averages that averages all of a sample submission.
-        """
-        users, of_set = int(sums["users"][0]), set_values(sums["set"], metrics, k)
-        coverage, popularity = describing(k)
-        random = seeded or bool(sums["drawn"][0])
-        notes = [*_notes_of_lists(sums, settings)]
-        if not random and sums["differ"][0]:
-            random = True
-            notes.append(
-                f'model "{settings.name}": its repeats differ, though it has no seed and takes '
-                "nothing from draws; its scores cannot be repeated: give it a parameter seed, or "
-                "take random numbers from draws"
-            )
-        elif not random and settings.repeats > 1:
-            notes.append(
-                f'model "{settings.name}": its {settings.repeats} repeats are all the same: it has '
-                "no seed and takes nothing from draws; leave repeats out, or take random numbers "
-                "from draws"
-            )
-        refused = "leaderboard without others" if sums["refused"] else "leaderboard"
-        leaderboard = sums.get(refused)
-        return cls(
-            name=settings.name,
-            of_set=of_set,
-            random=random,
-            seconds=seconds,
-            curve=curve(sums["curve"], metrics[0], users),
-            described={
-                str(coverage): sum(of_set[coverage]) / settings.repeats,
-                str(popularity): sums["popularity"].total / users,
-            },
-            leaderboard_estimate=leaderboard and leaderboard_estimate(leaderboard, sample_ids),
-            notes=tuple(dict.fromkeys(notes)),  # a run that is scored again has its notes already
-        )
+    name, k = settings.name, factories.config.evaluation.k
+    n_users, of_lists = int(sums["users"][0]), set_values(sums["set"], metrics, k)
+    coverage, popularity = describing(k)
+    estimates = dict[str, ModelEstimate]()
+    for metric in metrics:
+        in_repeats = of_lists.get(metric)
+        estimate = figures.estimates[name, metric] if in_repeats is None else of_set(in_repeats)
+        estimates[str(metric)] = estimate if varies else replace(estimate, sd_repeats=None)
+    return ModelRecord(
+        name=name,
+        use=use,
+        lists=tuple(factories.config.lists_of(name)),
+        of=tuple(settings.base_models),
+        params=factories.params(name),
+        repeats=settings.repeats,
+        metrics=estimates,
+        vs_random=figures.verdicts.get(name),
+        curve=curve(sums["curve"], metrics[0], n_users),
+        described={
+            str(coverage): sum(of_lists[coverage]) / settings.repeats,
+            str(popularity): sums["popularity"].total / n_users,
+        },
+        seconds=seconds,
+        tuned=None if settings.tuned is None else Tuned(**dict(settings.tuned)),
+        reused=reused,
+    )
 
 
-def _notes_of_lists(sums: Mapping[Any, Any], settings: ModelConfig) -> Iterator[str]:
-    """Yield what is odd about a model's lists, and whether others have none."""
+def _estimates(
+    sums: Mapping[Any, Any], models: Sequence[str], evaluation: Evaluation
+) -> LeaderboardEstimates:
+    """Return the first metric as a leaderboard would count it, of models that know of others."""
+    sample = int(sums["sample"].values[0]) or None
+    estimates = {}
+    for name in models:
+        of_model = sums["models"][name]
+        refused = "leaderboard without others" if of_model["refused"] else "leaderboard"
+        if of_model.get(refused):
+            estimates[name] = leaderboard_estimate(of_model[refused], sample)
+    return LeaderboardEstimates(
+        examined=evaluation.users,
+        window=evaluation.in_window,
+        with_items=int(sums["with_items"][0]),
+        sample=sample,
+        models=estimates,
+    )
+
+
+def _notes_of_model(
+    sums: Mapping[Any, Any], settings: ModelConfig, *, seeded: bool
+) -> dict[str, None]:
+    """Return notes on a model's lists and repeats, each once: those of lists scored again stay."""
+    model, notes = f'model "{settings.name}"', list[str]()
     if settings.use is not None:
         n, empty = int(sums["users"][0]), int(sums["empty"][0])
         if 2 * empty > n:
             which = "all" if empty == n else f"{empty:,} of"
             lists = "1 list is" if n == 1 else f"{n:,} lists are"
-            yield f'model "{settings.name}": {which} {lists} empty, and score 0'
-    yield from sums["notes"]
-    yield from sorted(sums["changes"])[:1]
+            notes.append(f"{model}: {which} {lists} empty, and score 0")
+    notes += sums["notes"]
+    notes += sorted(sums["changes"])[:1]
     if sums["refused"]:
         users = counted(int(sums["left_out"][0]), "user")
-        yield (
-            f'model "{settings.name}" gives no lists for the {users} whom the evaluation set '
+        notes.append(
+            f"{model} gives no lists for the {users} whom the evaluation set "
             f"leaves out; they count as 0 in its leaderboard estimate ({min(sums['refused'])})"
         )
-
-
-def _models(
-    factories: Factories,
-    resolved: Mapping[str, Any],
-    metrics: Sequence[Metric],
-    figures: Figures,
-    evaluated: Sequence[EvaluatedModel],
-    reused: Container[str],
-) -> tuple[ModelRecord, ...]:
-    """Return what is known of every model, best first by the first metric."""
-    settings = factories.settings
-    sections = {model["name"]: model for model in resolved["models"]}
-    records = [
-        ModelRecord(
-            name=model.name,
-            use=sections[model.name].get("use"),
-            lists=tuple(factories.config.lists_of(model.name)),
-            of=tuple(settings[model.name].base_models),
-            params=factories.params(model.name),
-            repeats=settings[model.name].repeats,
-            metrics={str(metric): _estimate(model, metric, figures) for metric in metrics},
-            vs_random=figures.verdicts.get(model.name),
-            curve=model.curve,
-            described=model.described,
-            seconds=model.seconds,
-            tuned=Tuned(**dict(tuned)) if (tuned := settings[model.name].tuned) else None,
-            reused=model.name in reused,
+    if not seeded and sums["differ"][0]:
+        notes.append(
+            f"{model}: its repeats differ, though it has no seed and takes "
+            "nothing from draws; its scores cannot be repeated: give it a parameter seed, or "
+            "take random numbers from draws"
         )
-        for model in evaluated
-    ]
-    return best_first(records, metrics[0])
+    elif not seeded and settings.repeats > 1:
+        notes.append(
+            f"{model}: its {settings.repeats} repeats are all the same: it has "
+            "no seed and takes nothing from draws; leave repeats out, or take random numbers "
+            "from draws"
+        )
+    return dict.fromkeys(notes)
 
 
 def best_first(models: Sequence[ModelRecord], metric: Metric) -> tuple[ModelRecord, ...]:
     """Return models in the order of their means."""
     sign, name = metric.definition.sign, str(metric)
     return tuple(sorted(models, key=lambda model: sign * model.metrics[name].mean))
-
-
-def _estimate(model: EvaluatedModel, metric: Metric, figures: Figures) -> ModelEstimate:
-    values = model.of_set.get(metric)
-    estimate = figures.estimates[model.name, metric] if values is None else of_set(values)
-    # Repeats that are all the same have no spread.
-    return estimate if model.random else replace(estimate, sd_repeats=None)
 
 
 def _notes(

@@ -99,14 +99,15 @@ def evaluate_part(
         log(settings.name, clock)
         del answers
     return EvaluatedPart(
-        selected.user_hashes,
-        tables,
-        profile,
-        cases_of(selected),
-        selected.k,
-        metrics[0],
-        grades_of(selected),
-        {
+        hashes=selected.user_hashes,
+        tables=tables,
+        profile=profile,
+        cases=cases_of(selected),
+        k=selected.k,
+        metric=metrics[0],
+        grades=grades_of(selected),
+        lists=lists,
+        sums={
             "models": sums,
             "failed": {
                 name: {failure.told(name): np.array([1])}
@@ -117,7 +118,6 @@ def evaluate_part(
             "sample": Largest(np.array([0 if sample is None else sample.ids])),
             "unread": {words: np.array([1]) for words in unread},
         },
-        lists,
     )
 
 

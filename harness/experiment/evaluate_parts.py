@@ -15,7 +15,6 @@ from typing import Any, Protocol, TypeVar
 import polars as pl
 
 from harness.config import Config, ModelConfig
-from harness.core import steps as steps_
 from harness.core.errors import UsageError, counted
 from harness.core.exact_sum import Sums
 from harness.core.progress import Clock
@@ -25,23 +24,17 @@ from harness.experiment.assemble import assemble, compared
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_part import Asked, EvaluatedPart, describing, evaluate_part
 from harness.experiment.failures import Failures
-from harness.experiment.in_parts import (
-    Models,
-    Plan,
-    ask_part,
-    fit,
-    in_parts,
-    of_all_events,
-    plan_steps,
-)
+from harness.experiment.learn import Learner, Models, ask_part, learn, of_all_events
+from harness.experiment.plan import Plan
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
-from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
-from harness.protocol import users
+from harness.protocol import evaluation_set, fingerprint, users
+from harness.protocol.evaluation_set import Step
 from harness.protocol.task import Task, asked, noted
 from harness.results.lists import lists_by_row
+from harness.results.record import Evaluation
 from harness.results.run import Run
 from harness.results.tables import scores_by_row
 from harness.stats.chance_graded import Grades
@@ -67,8 +60,32 @@ class Parts(Protocol[Of]):
         """Return new parts: what `make` makes of each, as `opened` makes it of what was kept."""
 
 
-class InParts:
-    """A run whose users are in parts.
+@dataclass(frozen=True, eq=False)
+class EvaluatedParts:
+    """What a run tells of all users, who are in parts.
+
+    Attributes
+    ----------
+    run : Run
+        Without tables, which are in the parts.
+    parts : Parts of EvaluatedPart
+    candidate_ids : polars.Series of str
+    """
+
+    run: Run
+    parts: Parts[EvaluatedPart]
+    candidate_ids: pl.Series
+
+
+def evaluate_parts(
+    config: Config,
+    parts: Parts[Dataset],
+    data: Dataset,
+    clock: Clock,
+    *,
+    fail_fast: bool = False,
+) -> EvaluatedParts:
+    """Evaluate the models of a config where no process has all users.
 
     Parameters
     ----------
@@ -77,68 +94,53 @@ class InParts:
     data : Dataset
         What they have in common: the items, the span, and no user or event.
 
-    Attributes
-    ----------
-    run : Run
-        Without tables, which are in the parts.
-    evaluated : Parts of EvaluatedPart
-    candidate_ids : polars.Series of str
-
     Raises
     ------
     HarnessError
         A model that learns from all events at once, or is a file of lists; an empty evaluation
         set; a model that breaks its contract.
     """
+    factories, metrics, failures = Factories(config), asked(config), Failures(fail_fast)
+    repeats = range(max(model.repeats for model in config.models))
+    models = [factories.made(repeat) for repeat in repeats]
+    refuse_of_all_events(config, models)
+    clocks = {model.name: Clock() for model in config.models}
+    plan, learners = learn(config, data, models, parts.total, clock, clocks, failures)
+    with clock.step("fit"):
+        catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
+    with clock.step("evaluate"):
+        asking = _Asking(plan, learners, metrics, catalogue, failures)
+        evaluated = parts.kept(asking, partial(_opened, config, metrics))
+        evaluation = _evaluation(plan, evaluated.total(_set_of))
+    n_users, n_candidates = counted(evaluation.users, "user"), len(plan.candidates)
+    candidates, seconds = counted(n_candidates, "candidate"), clock.seconds["evaluate"]
+    _log.info("evaluated %s, %s, %.1f s", n_users, candidates, seconds)
+    run = assemble(
+        factories,
+        metrics=metrics,
+        data=plan.data,
+        split=plan.split,
+        evaluation=evaluation,
+        total=evaluated.total,
+        clocks=clocks,
+        clock=clock,
+        failures=failures,
+    )
+    _log.info(compared(run))
+    return EvaluatedParts(run, evaluated, data.item_ids.gather(plan.candidates))
 
-    run: Run
-    evaluated: Parts[EvaluatedPart]
-    candidate_ids: pl.Series
 
-    def __init__(
-        self,
-        config: Config,
-        parts: Parts[Dataset],
-        data: Dataset,
-        clock: Clock,
-        *,
-        fail_fast: bool = False,
-    ) -> None:
-        factories, metrics = Factories(config), asked(config)
-        repeats = range(max(model.repeats for model in config.models))
-        made = [factories.made(repeat) for repeat in repeats]
-        refuse_of_all_events(config, made)
-        with clock.step("evaluation set"), noted(data):
-            plan = steps_.found(plan_steps(config, data), parts.total)
-        candidates = counted(len(plan.candidates), "candidate")
-        _log.info("evaluation set: %s, %.1f s", candidates, clock.seconds["evaluation set"])
-        self.candidate_ids = data.item_ids.gather(plan.candidates)
-        models = list(in_parts(made)) if len(plan.candidates) > 0 else []
-        if models:
-            plan.refuse_slices(parts.total)
-        clocks, failures = {model.name: Clock() for model in config.models}, Failures(fail_fast)
-        with clock.step("fit"):
-            fit(plan, models, parts.total, clocks, failures)
-            catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
-        _log.info("fit %s, %.1f s", counted(len(clocks), "model"), clock.seconds["fit"])
-        with clock.step("evaluate"):
-            asking = _Asking(plan, models, metrics, catalogue, failures)
-            self.evaluated = parts.kept(asking, partial(_opened, config, metrics))
-            evaluation = plan.evaluation(self.evaluated.total(_set_of))
-        n_users = counted(evaluation.users, "user")
-        _log.info("evaluated %s, %.1f s", n_users, clock.seconds["evaluate"])
-        self.run = assemble(
-            factories,
-            metrics=metrics,
-            data=plan.data,
-            split=plan.split,
-            evaluation=evaluation,
-            total=self.evaluated.total,
-            clocks=clocks,
-            clock=clock,
-            failures=failures,
-        )
-        _log.info(compared(self.run))
+def _evaluation(plan: Plan, sums: Mapping[str, Any]) -> Evaluation:
+    """Return what is evaluated, by the sums (`evaluation_set.sums`) of all parts."""
+    config, data = plan.config, plan.data
+    k, n = config.evaluation.k, len(plan.candidates)
+    funnel = tuple(Step(name, int(users[0])) for name, users in sums["funnel"].items())
+    with noted(data):
+        rule = config.evaluation.candidates or data.candidates
+        evaluation_set.refuse_empty(funnel, n, rule, plan.split)
+    leaves = fingerprint.of_sums(sums["leaves"])
+    fields = fingerprint.fields_of(leaves, data.item_ids.gather(plan.candidates), k)
+    return Evaluation.made(k, n, fields, funnel, data, config, plan.split)
 
 
 def refuse_of_all_events(config: Config, models: Models) -> None:
@@ -164,7 +166,7 @@ class _Asking:
     """What parts are evaluated by: fitted models, metrics, and what is known of the items."""
 
     plan: Plan
-    models: Sequence[tuple[int, str, Recommender]]
+    learners: Sequence[Learner]
     metrics: tuple[Metric, ...]
     catalogue: Catalogue | None
     failures: Failures
@@ -175,7 +177,7 @@ class _Asking:
         task, others = self.plan.tasks(part)
         models = [
             (settings, partial(self._answers, settings, task, others))
-            for settings in (config.models if self.models else ())
+            for settings in (config.models if self.learners else ())
             if settings.name not in self.failures.found
         ]
         evaluated = evaluate_part(
@@ -205,12 +207,8 @@ class _Asking:
 
     def _answers(self, settings: ModelConfig, task: Task, others: Task) -> Asked:
         """Return what a model answers for the users of a part."""
-        answers = [
-            ask_part(name, model, task, others, repeat)
-            for repeat, name, model in self.models
-            if name == settings.name
-        ]
-        return answers, Clock()
+        learners = (learner for learner in self.learners if learner.name == settings.name)
+        return [ask_part(learner, task, others) for learner in learners], Clock()
 
 
 def listed(models: Sequence[str], candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:
@@ -227,21 +225,21 @@ def scored(models: Sequence[str], part: EvaluatedPart) -> pl.DataFrame:
 def _opened(config: Config, metrics: tuple[Metric, ...], _: int, content: Content) -> EvaluatedPart:
     cases = content["cases"]
     return EvaluatedPart(
-        id_hashes(content["profile"][USER]),
-        {
-            name: ScoreTable({metrics[at]: values for at, values in of.items()})
-            for name, of in content["values"].items()
+        hashes=id_hashes(content["profile"][USER]),
+        tables={
+            name: ScoreTable({metrics[number]: values for number, values in by_metric.items()})
+            for name, by_metric in content["values"].items()
         },
-        content["profile"],
-        (cases[0], cases[1], cases[2]),
-        config.evaluation.k,
-        metrics[0],
-        Grades(**content["grades"]) if content["grades"] else None,
-        content["sums"],
-        {
+        profile=content["profile"],
+        cases=(cases[0], cases[1], cases[2]),
+        k=config.evaluation.k,
+        metric=metrics[0],
+        grades=Grades(**content["grades"]) if content["grades"] else None,
+        lists={
             name: tuple(map(Recommendations, repeats.values()))
             for name, repeats in content["lists"].items()
         },
+        sums=content["sums"],
     )
 
 

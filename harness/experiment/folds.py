@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count, groupby
 from pathlib import Path
@@ -22,8 +21,6 @@ from harness.config.paths import paths_of
 from harness.core import steps as steps_
 from harness.core.errors import (
     DataError,
-    EmptyEvaluationSetError,
-    HarnessError,
     UsageError,
     counted,
 )
@@ -34,6 +31,7 @@ from harness.data.naming import parts_of
 from harness.experiment.assemble import best_first, few_users
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
+from harness.experiment.fold import label, named
 from harness.experiment.held_out import HeldOut
 from harness.metrics import Metric
 from harness.metrics.scores import mean
@@ -108,25 +106,6 @@ def tasks(config: Config) -> Iterator[Task]:
                 task = task_on(fold, data, clock)
             log_evaluation_set(task.evaluation_set, clock, label(number, len(folds)))
             yield task
-
-
-def label(number: int, folds: int) -> str:
-    """Return what words of one fold begin with, nothing where there are no others."""
-    return f"fold {number} of {folds}: " if folds > 1 else ""
-
-
-@contextmanager
-def named(number: int, folds: int) -> Iterator[None]:
-    """Say of what is raised in which fold it was, where there are several."""
-    try:
-        yield
-    except HarnessError as error:
-        if folds > 1:  # in place: an error may hold more than its words
-            first, *more = str(error).split("\n")
-            if isinstance(error, EmptyEvaluationSetError) and number < folds:
-                first += ", or ask for fewer folds"
-            error.args = ("\n".join([f"{label(number, folds)}{first}", *more]),)
-        raise
 
 
 def over_folds(

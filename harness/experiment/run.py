@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -26,12 +26,13 @@ from harness.experiment.build import only
 from harness.experiment.evaluate_part import EvaluatedPart, describing, evaluate_part
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished
-from harness.experiment.folds import label, over_folds, require_files, require_windows
+from harness.experiment.fold import Evaluator, FoldModels, label
+from harness.experiment.folds import over_folds, require_files, require_windows
 from harness.experiment.held_out import HeldOut
 from harness.experiment.in_buckets import InBuckets
-from harness.experiment.in_memory import FoldModels, InMemory
+from harness.experiment.in_memory import InMemory
 from harness.experiment.workers import ModelWorkers, processes
-from harness.metrics import Metric, needs
+from harness.metrics import Metric
 from harness.protocol.task import asked, log_evaluation_set
 from harness.protocol.task import read as read_events
 from harness.protocol.users import with_attributes
@@ -40,6 +41,8 @@ from harness.results.run import Run
 from harness.results.tables import RunTables
 
 _log = logging.getLogger(__name__)
+
+Evaluators = Generator[Evaluator, None, None]
 
 
 @removed(
@@ -194,37 +197,34 @@ def evaluate(
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)
     with Workers(count - 1) as workers:
         beside = ModelWorkers(config, workers)
-        with closing(_evaluations(config, folds, limit, beside, progress)) as asked_of:
-            for fold, found in zip(folds, asked_of, strict=True):
-                with fold.named():
-                    held_out.add(found.task.evaluation_set)
-                    run, part = _fold(fold, found, metrics, beside)
+        with closing(_evaluators(config, folds, limit, beside, progress)) as evaluators:
+            for evaluator in evaluators:
+                with evaluator.fold.named():
+                    held_out.add(evaluator.task.evaluation_set)
+                    run, part = _fold(evaluator, metrics, beside)
                     runs.append(run)
                     users.append(part)
-                del found  # its events are let go before those of the next are at hand
+                del evaluator  # its events are let go before those of the next are at hand
     if len(folds) == 1:
         return runs[0]
     return over_folds(config, metrics, runs, users, failures, held_out, Clock())
 
 
 def _fold(
-    fold: FoldModels,
-    answers: InMemory | InBuckets,
-    metrics: tuple[Metric, ...],
-    beside: ModelWorkers,
+    evaluator: Evaluator, metrics: tuple[Metric, ...], beside: ModelWorkers
 ) -> tuple[Run, EvaluatedPart]:
     """Return the run on one evaluation set, and its users' scores."""
-    config, task, clock = fold.config, answers.task, fold.clock
-    selected = task.evaluation_set
-    log_evaluation_set(selected, clock, label(fold.number, fold.of))
+    fold, task = evaluator.fold, evaluator.task
+    config, clock, selected = fold.config, fold.clock, task.evaluation_set
+    log_evaluation_set(selected, clock, label(fold.number, fold.n_folds))
     with clock.step("users"):
-        users = with_attributes(answers.profile, task, config.compare.slices, whole=True)
-        catalogue = answers.catalogue(needs((*metrics, *describing(selected.k))))
+        users = with_attributes(evaluator.profile, task, config.compare.slices, whole=True)
+        catalogue = evaluator.catalogue((*metrics, *describing(selected.k)))
     clocks = dict[str, Clock]()
-    with closing(beside.answers(fold, answers)) as models:  # workers stop where one raises
+    with closing(beside.answers(fold, evaluator)) as models:  # workers stop where one raises
         part = evaluate_part(
             task,
-            answers.others,
+            evaluator.others,
             users,
             models,
             metrics,
@@ -257,31 +257,39 @@ def _fold(
     return replace(run, tables=tables, changed=fold.finished.changed), part
 
 
-def _evaluations(
+def _evaluators(
     config: Config,
     folds: Sequence[FoldModels],
     limit: memory_.Limit | None,
     beside: ModelWorkers,
     progress: bool,
-) -> Generator[InMemory | InBuckets, None, None]:
-    """Yield each fold's answers to come: with all events in memory, or a bucket at a time.
+) -> Evaluators:
+    """Yield what asks the models of each fold: with all events in memory, or a bucket at a time.
 
     Events that several folds have in common are read once.
     """
     for layout, same in groupby(folds, key=lambda fold: fold.config.layout()):
         if limit is None or layout.has_frames or memory_.needed(layout) <= limit.size:
-            yield from _in_memory(config, list(same), limit, beside, progress)
+            evaluators: Evaluators = _in_memory(config, list(same), beside, progress)
         else:
-            yield from _in_buckets(config, list(same), limit, progress)
+            evaluators = _in_buckets(config, list(same), limit, progress)
+        with closing(evaluators):
+            for evaluator in evaluators:
+                evaluation_set, n_folds = evaluator.task.evaluation_set, evaluator.fold.n_folds
+                memory_.require_memory(
+                    config,
+                    users=len(evaluation_set.users) * n_folds,  # values of all folds are held
+                    events=evaluator.events,
+                    candidates=len(evaluation_set.candidates),
+                    limit=limit,
+                )
+                yield evaluator
+                del evaluator
 
 
 def _in_memory(
-    config: Config,
-    folds: Sequence[FoldModels],
-    limit: memory_.Limit | None,
-    beside: ModelWorkers,
-    progress: bool,
-) -> Iterator[InMemory]:
+    config: Config, folds: Sequence[FoldModels], beside: ModelWorkers, progress: bool
+) -> Evaluators:
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
         with folds[0].clock.step("read"):
             data = read_events(folds[0].config, background, progress)
@@ -289,28 +297,21 @@ def _in_memory(
         require_windows(config, data)
         for fold in folds:
             with fold.named():
-                found = InMemory(fold, data, progress)
-            evaluation_set = found.task.evaluation_set
-            users = len(evaluation_set.users) * fold.of  # values of all folds are held
-            candidates = len(evaluation_set.candidates)
-            memory_.require_memory(config, users, len(data.events), candidates, limit)
+                evaluator = InMemory(fold, data, progress)
             # Its fingerprint is asked for last, when nothing is left to do beside.
-            background.submit(lambda of: of.fields, found.task.evaluation_set)
-            yield found
-            del found
+            background.submit(lambda of: of.fields, evaluator.task.evaluation_set)
+            yield evaluator
+            del evaluator
 
 
 def _in_buckets(
     config: Config, folds: Sequence[FoldModels], limit: memory_.Limit, progress: bool
-) -> Iterator[InBuckets]:
+) -> Evaluators:
     first, models = folds[0], [made for fold in folds for made in fold.models]
     with in_buckets.opened(first.config, models, limit, first.clock, progress) as buckets:
         require_windows(config, buckets.empty())
         for fold in folds:
-            with (
-                fold.named(),
-                in_buckets.evaluated(
-                    fold.config, buckets, fold.models, fold.clock, fold.failures, progress, limit
-                ) as found,
-            ):
-                yield found
+            with fold.named():
+                evaluator = InBuckets(fold, buckets, progress)
+            yield evaluator
+            del evaluator

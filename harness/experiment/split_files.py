@@ -21,7 +21,8 @@ from harness.core.io import whole_folder, written
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
 from harness.experiment import competition
 from harness.experiment.arguments import config_in_place
-from harness.experiment.folds import named, notes_of, require_files, tasks
+from harness.experiment.fold import named
+from harness.experiment.folds import notes_of, require_files, tasks
 from harness.experiment.held_out import HeldOut
 from harness.experiment.solution_files import (
     ITEMS,

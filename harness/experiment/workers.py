@@ -27,8 +27,8 @@ from harness.experiment.build import only
 from harness.experiment.evaluate_part import Asked
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished, is_known
-from harness.experiment.in_buckets import InBuckets
-from harness.experiment.in_memory import FoldModels, InMemory
+from harness.experiment.fold import Evaluator, FoldModels
+from harness.experiment.in_memory import InMemory
 from harness.experiment.memory import Limit
 from harness.protocol.task import read
 
@@ -85,7 +85,7 @@ class ModelWorkers:
             self._stamps = [stamps_of(fold.layout()) for fold in config.folds()]
 
     def answers(
-        self, fold: FoldModels, task: InMemory | InBuckets
+        self, fold: FoldModels, evaluator: Evaluator
     ) -> Generator[tuple[ModelConfig, Callable[[], Asked]], None, None]:
         """Yield models that have not failed with what returns their answers, or raises.
 
@@ -95,10 +95,10 @@ class ModelWorkers:
         models = [m for m in fold.config.models if m.name not in fold.failures.found]
         for model in models:
             if model.name in finished:
-                yield model, partial(finished[model.name], task.task)
+                yield model, partial(finished[model.name], evaluator.task)
 
         def data() -> list[Any]:
-            return [self._stamps[number], task.task.evaluation_set.fingerprint]
+            return [self._stamps[number], evaluator.task.evaluation_set.fingerprint]
 
         waiting = units([model for model in models if model.name not in finished])
         waiting.sort(key=lambda unit: unit[0] in self._shared)
@@ -106,7 +106,7 @@ class ModelWorkers:
         settings = {model.name: model for model in models}
         share = self._workers.share(waiting, partial(self._prepare, number), data, first)
         for name, answer in share:
-            yield settings[name], partial(self._asked, fold, task, settings[name], answer)
+            yield settings[name], partial(self._asked, fold, evaluator, settings[name], answer)
 
     def _prepare(self, number: int) -> Prepare[str, Answer]:
         self.ready()
@@ -115,13 +115,13 @@ class ModelWorkers:
     def _asked(
         self,
         fold: FoldModels,
-        task: InMemory | InBuckets,
+        evaluator: Evaluator,
         model: ModelConfig,
         answer: Callable[[], Answer] | None,
     ) -> Asked:
         """Return what a model answered in a worker, or answers here."""
         if answer is None:
-            answers = fold.ask(task, model)
+            answers = fold.ask(evaluator, model)
             self._workers.require_same_source(model.name)
             return answers
         try:
@@ -160,15 +160,15 @@ def prepared(job: Job) -> Answering[str, Answer]:
     if not _data or _data[0][0] != layout:
         _data.clear()
         _data.append((layout, read(fold, background, progress=False)))
-    task = InMemory(models, _data[0][1], progress=False)
+    evaluator = InMemory(models, _data[0][1], progress=False)
     settings = {model.name: model for model in fold.models}
 
     def answer(name: str) -> Answer:
-        answers = models.ask(task, settings[name])
+        answers = models.ask(evaluator, settings[name])
         background.submit(int).result()  # behind what keeps them
         return answers, models.finished.unkept
 
-    return answer, [stamps, task.task.evaluation_set.fingerprint]
+    return answer, [stamps, evaluator.task.evaluation_set.fingerprint]
 
 
 def units(models: Sequence[ModelConfig]) -> list[list[str]]:

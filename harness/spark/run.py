@@ -20,7 +20,7 @@ from harness.core.progress import Clock, stopwatch
 from harness.core.sources import BESIDE
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_part import EvaluatedPart
-from harness.experiment.evaluate_parts import InParts, listed, refuse_of_all_events, scored
+from harness.experiment.evaluate_parts import evaluate_parts, listed, refuse_of_all_events, scored
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
 from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES, USERS, check_out
@@ -156,10 +156,10 @@ def evaluated(
         Factories(config)  # imports files of the config's own, and asked those of metrics:
         asked(config)  # they are known by their names from here on
         with _travelling():
-            run = InParts(config, log.parts, log.shared, clock, fail_fast=fail_fast)
-            assert isinstance(run.evaluated, SparkParts)  # noqa: S101
-            stack.callback(run.evaluated.release)
-            yield SparkRun(run.run, config, run.evaluated, run.candidate_ids)
+            done = evaluate_parts(config, log.parts, log.shared, clock, fail_fast=fail_fast)
+            assert isinstance(done.parts, SparkParts)  # noqa: S101
+            stack.callback(done.parts.release)
+            yield SparkRun(done.run, config, done.parts, done.candidate_ids)
 
 
 def _refuse_folds(config: Config) -> None:

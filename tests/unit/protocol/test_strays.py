@@ -16,7 +16,7 @@ from harness.core import steps
 from harness.core.errors import DataError
 from harness.core.steps import of_parts
 from harness.data.buckets import prepared
-from harness.experiment.in_parts import plan_steps
+from harness.experiment.plan import plan_steps
 from harness.protocol.strays import Strays, by_day, strays_of
 from harness.protocol.task import make_task
 from harness.tuning.inner import inner_tasks

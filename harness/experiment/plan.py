@@ -1,12 +1,11 @@
-"""The same evaluation where users are divided: what each part does, and what all have in common.
+"""What all parts of the users have in common: split, candidates, what sums over the parts tell.
 
 A part is the data set of some users: a bucket on disk, or on a cluster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,42 +14,21 @@ import numpy as np
 
 from harness.config import Config, GivenSplit, TimeSplit
 from harness.core.arrays import Floats, Int32, Int64
-from harness.core.errors import RecommenderError
 from harness.core.exact_sum import Largest, Sums
-from harness.core.progress import Clock
-from harness.core.steps import Ended, Steps, Total, after
+from harness.core.steps import Steps, Total
 from harness.data.dataset import Dataset
 from harness.data.interactions import counts_of
-from harness.experiment.answers import Answers, ask
-from harness.experiment.build import itself
-from harness.experiment.failures import Failures
-from harness.experiment.file_model import PrecomputedLists
 from harness.metrics import Metric, needs
 from harness.metrics.grades import refuse_grades
-from harness.models import guard, item_stats
-from harness.models.base import Recommender, Train
+from harness.models import item_stats
+from harness.models.base import Train
 from harness.models.item_stats import Catalogue, TrainCounts
-from harness.models.sums import FromSums, Step, fit_all, fits_in_parts, without_events
-from harness.models.sums import Steps as ModelSteps
-from harness.protocol import (
-    evaluation_set,
-    fingerprint,
-    newcomers,
-    split,
-    strays,
-    true_items,
-    users,
-)
+from harness.models.sums import Step, without_events
+from harness.protocol import evaluation_set, newcomers, split, strays, true_items, users
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.evaluation_set import Step as Funnel
-from harness.protocol.fingerprint import fields_of
 from harness.protocol.k_core import Core, core_steps
 from harness.protocol.split import Split
-from harness.protocol.task import VALUES, Task, asked, noted, of_users
-from harness.results.record import Evaluation
-
-Models = Sequence[dict[str, Recommender]]
-"""Of each repeat, the models that have so many, by name."""
+from harness.protocol.task import VALUES, Task, asked, of_users
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +75,6 @@ class Plan:
         """Return what a step makes of a part's training events."""
         return step(self.train(part))
 
-    def total_of_train(self, total: Total[Dataset]) -> Total[Train]:
-        """Return what adds up functions of training events, by what adds up those of parts."""
-        return lambda step: total(partial(self.on_train, step))
-
     def tasks(self, part: Dataset) -> tuple[Task, Task]:
         """Return a part's share of the task, and that of the users whom it leaves out."""
         rules, part = self.config.evaluation, within(self.core, part)
@@ -120,22 +94,21 @@ class Plan:
     def catalogue(self, metrics: Sequence[Metric], total: Total[Dataset]) -> Catalogue | None:
         """Return what metrics need to know of the candidates."""
 
-        def counts() -> TrainCounts:
-            found = self.train_counts(total)
-            asked = any(metric.definition.shares for metric in metrics)
-            shares = found.user_share if asked else np.empty(0)
-            return replace(found, shares=shares.copy)  # worked out here: workers have parts alone
-
-        return item_stats.of_candidates(self.train_of_all(), needs(metrics), counts)
-
-    def train_counts(self, total: Total[Dataset]) -> TrainCounts:
-        """Return what training events say of the candidates."""
-
         def having() -> tuple[Int64, int]:
             sums: Any = total(self._having)
             return sums["users"], int(sums["any"][0])
 
-        return item_stats.candidate_counts(self.item_counts, self.candidates, having)
+        def counts() -> TrainCounts:
+            counts = item_stats.candidate_counts(self.item_counts, self.candidates, having)
+            shared = any(metric.definition.shares for metric in metrics)
+            shares = counts.user_share if shared else np.empty(0)
+            return replace(counts, shares=shares.copy)  # worked out here: workers have parts alone
+
+        return item_stats.of_candidates(self.train_of_all(), needs(metrics), counts)
+
+    def _having(self, part: Dataset) -> Sums:
+        having, having_any = item_stats.users_having(self.train(part))
+        return {"users": having, "any": np.array([having_any])}
 
     def refuse_slices(self, total: Total[Dataset]) -> None:
         """Raise UsageError where users cannot be sliced as the config says, before models learn."""
@@ -146,28 +119,6 @@ class Plan:
 
     def _value_counts(self, columns: Sequence[str], part: Dataset) -> Sums:
         return users.value_counts(self.tasks(part)[0], columns)
-
-    def evaluation(self, sums: Mapping[str, Any]) -> Evaluation:
-        """Return what is evaluated, by the sums (`evaluation_set.sums`) of all parts.
-
-        Raises
-        ------
-        EmptyEvaluationSetError
-            Nobody is.
-        """
-        rules, data = self.config.evaluation, self.data
-        funnel = tuple(Funnel(name, int(users[0])) for name, users in sums["funnel"].items())
-        rule = rules.candidates or data.candidates
-        with noted(data):
-            evaluation_set.refuse_empty(funnel, len(self.candidates), rule, self.split)
-        ids = data.item_ids.gather(self.candidates)
-        fields = fields_of(fingerprint.of_sums(sums["leaves"]), ids, rules.k)
-        n = len(self.candidates)
-        return Evaluation.made(rules.k, n, fields, funnel, data, self.config, self.split)
-
-    def _having(self, part: Dataset) -> Sums:
-        having, having_any = item_stats.users_having(self.train(part))
-        return {"users": having, "any": np.array([having_any])}
 
 
 def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
@@ -230,81 +181,3 @@ def _users_of(config: Config, core: Core | None, part: Dataset) -> newcomers.Sid
     part = within(core, part)
     own = split.divided(part, config.split)
     return newcomers.users_of(part, own.train, own.valid)
-
-
-def in_parts(models: Models) -> Iterator[tuple[int, str, Recommender]]:
-    """Yield the models that are fitted and asked part by part, with their repeat."""
-    for repeat, of_repeat in enumerate(models):
-        for name, model in of_repeat.items():
-            if not isinstance(itself(model), PrecomputedLists):
-                yield repeat, name, model
-
-
-def of_all_events(models: Models) -> list[str]:
-    """Return the models that can only learn from all events at once."""
-    found = {name: None for _, name, model in in_parts(models) if not fits_in_parts(model)}
-    return list(found)
-
-
-def fit(
-    plan: Plan,
-    models: Sequence[tuple[int, str, Recommender]],
-    total: Total[Dataset],
-    clocks: Mapping[str, Clock],
-    failures: Failures,
-) -> None:
-    """Fit models by sums over the parts; one that raises is left as it is.
-
-    Raises
-    ------
-    RecommenderError
-        The parts of one do not add up.
-    """
-    given = plan.train_of_all()
-    waiting = [
-        _timed(name, guard.fit_steps(name, m, given), clocks[name], failures)
-        for _, name, m in models
-    ]
-    try:
-        fit_all(waiting, plan.total_of_train(total))
-    except (TypeError, ValueError) as error:  # what models raise has been told
-        raise RecommenderError(
-            f"the sums of a model's parts do not add up to one: {error}; each part must "
-            "return the same keys and shapes"
-        ) from error
-
-
-def ask_part(name: str, model: Recommender, task: Task, others: Task, repeat: int) -> Answers:
-    """Return a fitted model's answers for the users of a part."""
-    again = repeat == 0 and len(task.evaluation_set.users) > 0
-    told: FromSums = model  # type: ignore[assignment]
-    model = guard.guarded(name, "for_users", lambda: told.for_users(task.train))
-    return ask(name, model, task, others, repeat, unseen, again=again)
-
-
-def unseen(users: int) -> None:
-    """Take progress that is not shown."""
-
-
-def _timed(name: str, waiting: ModelSteps, clock: Clock, failures: Failures) -> ModelSteps:
-    """Yield the steps of a model until it fails; their seconds are counted."""
-    sums: Any = {}
-    with failures.caught(name), closing(waiting):
-        while True:
-            with clock.step("fit"):
-                step = after(waiting, sums.get("sums"))
-            if isinstance(step, Ended):
-                return
-            sums = yield partial(_in_time, name, step, clock, failures)
-            if name in failures.found:
-                return
-            if "failed" in sums:  # in another process
-                raise RecommenderError(min(sums["failed"]))
-
-
-def _in_time(name: str, step: Step, clock: Clock, failures: Failures, part: Train) -> Sums:
-    """Return the sums of a part, or what the model raised."""
-    if name not in failures.found:
-        with failures.caught(name), clock.step("fit"):
-            return {"sums": step(part)}
-    return {"failed": {str(failures.found[name].error): np.array([1])}}

@@ -1,0 +1,134 @@
+"""One evaluation set of a config, and its models: the n-th of all folds."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import polars as pl
+
+from harness.config import Config, ModelConfig
+from harness.core.errors import EmptyEvaluationSetError, HarnessError, printable
+from harness.core.progress import Clock
+from harness.experiment.answers import Answers
+from harness.experiment.build import Factories
+from harness.experiment.evaluate_part import Asked
+from harness.experiment.failures import Failures
+from harness.experiment.finished import Finished
+from harness.experiment.learn import Models
+from harness.metrics import Metric
+from harness.models.item_stats import Catalogue
+from harness.protocol.task import Task
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldModels:
+    """What one evaluation set is made and asked by: the n-th of all folds.
+
+    Attributes
+    ----------
+    models : sequence of dict of name to Recommender
+        Of each repeat those that are to be asked.
+    """
+
+    number: int
+    n_folds: int
+    config: Config
+    factories: Factories
+    models: Models
+    clock: Clock
+    failures: Failures
+    finished: Finished
+
+    @classmethod
+    def made(
+        cls,
+        config: Config,
+        number: int,
+        n_folds: int,
+        failures: Failures,
+        finished: Callable[[Config], Finished],
+    ) -> FoldModels:
+        """Return a fold with its models, which have learnt nothing yet."""
+        factories, before = Factories(config), finished(config)
+        repeats = range(max(model.repeats for model in config.models))
+        models = [factories.made(repeat, without=before.answers) for repeat in repeats]
+        own = failures if n_folds == 1 else failures.in_fold(number)
+        return cls(number, n_folds, config, factories, models, Clock(), own, before)
+
+    def named(self) -> AbstractContextManager[None]:
+        """Say of what is raised in which fold it was."""
+        return named(self.number, self.n_folds)
+
+    def log(self, text: str) -> None:
+        """Tell the log what was done, and in which of several folds."""
+        _log.info("%s%s", label(self.number, self.n_folds), text)
+
+    def log_model(self, clocks: dict[str, Clock], name: str, clock: Clock) -> None:
+        """Keep the clock of a model that is evaluated, and log how long each step took."""
+        clocks[name] = clock
+        names = [model.name for model in self.config.models]
+        number = f"{names.index(name) + 1} of {len(names)}"
+        steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in clock.seconds.items())
+        how = "taken from an earlier run" if name in self.finished.answers else steps
+        self.log(f"{printable(name)} ({number}): {how}")
+
+    def ask(self, evaluator: Evaluator, model: ModelConfig) -> Asked:
+        """Return what a model answers, and keep it for later runs."""
+        answers, clock = evaluator.answers(model)
+        self.finished.keep(model.name, evaluator.task, answers, clock)
+        return answers, clock
+
+
+class Evaluator(Protocol):
+    """What asks the models of a fold, with all events in memory or a bucket at a time.
+
+    Attributes
+    ----------
+    task : Task
+        With the evaluation set of all users.
+    events : int
+        How many are in memory at once.
+    """
+
+    fold: FoldModels
+    task: Task
+    events: int
+
+    @property
+    def others(self) -> Task:
+        """The task with the users whom the evaluation set leaves out."""
+
+    @property
+    def profile(self) -> pl.DataFrame:
+        """What is known of the evaluated users (`harness.protocol.users.of_events`)."""
+
+    def catalogue(self, metrics: Sequence[Metric]) -> Catalogue | None:
+        """Return what metrics need to know of the candidates."""
+
+    def answers(self, settings: ModelConfig) -> tuple[list[Answers], Clock]:
+        """Return every repeat's answers for all users, and the seconds that they took."""
+
+
+def label(number: int, folds: int) -> str:
+    """Return what words of one fold begin with, nothing where there are no others."""
+    return f"fold {number} of {folds}: " if folds > 1 else ""
+
+
+@contextmanager
+def named(number: int, folds: int) -> Iterator[None]:
+    """Say of what is raised in which fold it was, where there are several."""
+    try:
+        yield
+    except HarnessError as error:
+        if folds > 1:  # in place: an error may hold more than its words
+            first, *more = str(error).split("\n")
+            if isinstance(error, EmptyEvaluationSetError) and number < folds:
+                first += ", or ask for fewer folds"
+            error.args = ("\n".join([f"{label(number, folds)}{first}", *more]),)
+        raise

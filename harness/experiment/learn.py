@@ -1,0 +1,151 @@
+"""Models that learn from sums over parts of the users, and answer for the users of each part."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harness.config import Config
+from harness.core import steps
+from harness.core.errors import RecommenderError, counted
+from harness.core.exact_sum import Sums
+from harness.core.progress import Clock, stopwatch
+from harness.core.steps import Ended, Total, after
+from harness.data.dataset import Dataset
+from harness.experiment.answers import Answers, ask
+from harness.experiment.build import itself
+from harness.experiment.failures import Failures
+from harness.experiment.file_model import PrecomputedLists
+from harness.experiment.plan import Plan, plan_steps
+from harness.models import guard
+from harness.models.base import Recommender, Train
+from harness.models.sums import FromSums, Step, Steps, fit_all, fits_in_parts
+from harness.protocol.task import Task, noted
+
+_log = logging.getLogger(__name__)
+
+Models = Sequence[dict[str, Recommender]]
+"""Of each repeat, the models that have so many, by name."""
+
+
+class Learner(NamedTuple):
+    """A repeat of a model that is fitted and asked part by part."""
+
+    repeat: int
+    name: str
+    model: Recommender
+
+
+def learners_of(models: Models) -> list[Learner]:
+    """Return all repeats of models, without files of lists, which learn nothing."""
+    return [
+        Learner(repeat, name, model)
+        for repeat, by_name in enumerate(models)
+        for name, model in by_name.items()
+        if not isinstance(itself(model), PrecomputedLists)
+    ]
+
+
+def of_all_events(models: Models) -> list[str]:
+    """Return the models that can only learn from all events at once."""
+    learners = learners_of(models)
+    return list(dict.fromkeys(one.name for one in learners if not fits_in_parts(one.model)))
+
+
+def learn(
+    config: Config,
+    data: Dataset,
+    models: Models,
+    total: Total[Dataset],
+    clock: Clock,
+    clocks: Mapping[str, Clock],
+    failures: Failures,
+) -> tuple[Plan, list[Learner]]:
+    """Return the plan of parts, and the models that have learnt from sums over them.
+
+    Parameters
+    ----------
+    data : Dataset
+        As of `plan_steps`.
+    clocks : mapping of name to Clock
+        Of each model.
+    failures : Failures
+        Models that failed before are left out; those that fail are added.
+
+    Raises
+    ------
+    HarnessError
+        What `plan_steps` raises; users cannot be sliced as the config says; the sums of a model's
+        parts do not add up.
+    """
+    with clock.step("evaluation set"), noted(data):
+        plan = steps.found(plan_steps(config, data), total)
+    learners = [one for one in learners_of(models) if one.name not in failures.found]
+    if len(plan.candidates) == 0 or not learners:  # told when the users are known, too
+        return plan, []
+    plan.refuse_slices(total)
+    took = stopwatch()
+    with clock.step("fit"):
+        _fit(plan, learners, total, clocks, failures)
+    _log.info("fit %s, %s", counted(len({one.name for one in learners}), "model"), took())
+    return plan, learners
+
+
+def _fit(
+    plan: Plan,
+    learners: Sequence[Learner],
+    total: Total[Dataset],
+    clocks: Mapping[str, Clock],
+    failures: Failures,
+) -> None:
+    """Fit models by sums over the parts; one that raises is left as it is."""
+    train = plan.train_of_all()
+    waiting = [
+        _timed(one.name, guard.fit_steps(one.name, one.model, train), clocks[one.name], failures)
+        for one in learners
+    ]
+    try:
+        fit_all(waiting, lambda step: total(partial(plan.on_train, step)))
+    except (TypeError, ValueError) as error:  # what models raise is in `failures`
+        raise RecommenderError(
+            f"the sums of a model's parts do not add up to one: {error}; each part must "
+            "return the same keys and shapes"
+        ) from error
+
+
+def ask_part(learner: Learner, task: Task, others: Task) -> Answers:
+    """Return a fitted model's answers for the users of a part."""
+    repeat, name, model = learner
+    again = repeat == 0 and len(task.evaluation_set.users) > 0
+    from_sums: FromSums = model  # type: ignore[assignment]
+    model = guard.guarded(name, "for_users", lambda: from_sums.for_users(task.train))
+    return ask(name, model, task, others, repeat, again=again)
+
+
+def _timed(name: str, waiting: Steps, clock: Clock, failures: Failures) -> Steps:
+    """Yield the steps of a model until it fails; their seconds are counted."""
+    sums: Any = {}
+    with failures.caught(name), closing(waiting):
+        while True:
+            with clock.step("fit"):
+                step = after(waiting, sums.get("sums"))
+            if isinstance(step, Ended):
+                return
+            sums = yield partial(_in_time, name, step, clock, failures)
+            if name in failures.found:
+                return
+            if "failed" in sums:  # in another process
+                raise RecommenderError(min(sums["failed"]))
+
+
+def _in_time(name: str, step: Step, clock: Clock, failures: Failures, part: Train) -> Sums:
+    """Return the sums of a part, or what the model raised."""
+    if name not in failures.found:
+        with failures.caught(name), clock.step("fit"):
+            return {"sums": step(part)}
+    return {"failed": {str(failures.found[name].error): np.array([1])}}
