@@ -117,8 +117,8 @@ class Finished:
             for repeat, answer in enumerate(answers):
                 np.save(folder / f"lists-{repeat}.npy", answer.lists.items, allow_pickle=False)
                 if answer.others is not None:
-                    others = folder / f"others-{repeat}.npy"
-                    np.save(others, answer.others.items, allow_pickle=False)
+                    path = folder / f"others-{repeat}.npy"
+                    np.save(path, answer.others.items, allow_pickle=False)
             return notes
 
         entry = self._entries[name]
@@ -138,32 +138,31 @@ class Finished:
     def _take(self) -> None:
         """Take what is kept of the models that are the same, and say why others are not."""
         with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
-            kept = pool.map(self._read, self._entries.values())
+            kept = pool.map(self._read, self._entries)
         for name, answers in zip(self._entries, kept, strict=True):
             if callable(answers):
-                self.answers[name] = partial(answers, name)
+                self.answers[name] = answers
             elif (why := answers or self._reason(name)) is not None:
                 self.changed[name] = why
 
-    def _read(self, entry: Entry) -> Callable[[str, Task], Asked] | str | None:
+    def _read(self, name: str) -> Callable[[Task], Asked] | str | None:
         """Return what returns a model's answers, or what of its source has changed."""
+        entry = self._entries[name]
 
-        def build(folder: Path, notes: dict[str, Any]) -> Callable[[str, Task], Asked] | str:
+        def build(folder: Path, notes: dict[str, Any]) -> Callable[[Task], Asked] | str:
             changed = self._sources.changed(notes["sources"])
             if changed is not None:
                 return changed
-            _, candidates = notes["size"]
-            clock = Clock()
+            answers, clock, (_, candidates) = list[Answers](), Clock(), notes["size"]
             clock.seconds.update(notes["seconds"])
-            answers = []
             for repeat, facts in enumerate(notes["repeats"]):
                 lists = _load(folder / f"lists-{repeat}.npy", candidates)
-                others = folder / f"others-{repeat}.npy"
-                beyond = _load(others, candidates) if facts["others"] else None
+                path = folder / f"others-{repeat}.npy"
+                beyond = _load(path, candidates) if facts["others"] else None
                 answers.append(Answers.of(facts, lists, beyond))
             with suppress(OSError):
                 os.utime(entry.path)
-            return partial(_for_task, (answers, clock), notes["size"])
+            return partial(_for_task, name, notes["size"], (answers, clock))
 
         return entry.read(build)
 
@@ -195,14 +194,14 @@ def _size(task: Task) -> list[int]:
     return [len(task.evaluation_set.users), len(task.evaluation_set.candidates)]
 
 
-def _for_task(asked: Asked, size: list[int], name: str, task: Task) -> Asked:
+def _for_task(name: str, size: list[int], answers: Asked, task: Task) -> Asked:
     """Return a finished model's answers; DataError where they are not for a task's users."""
     if _size(task) != size:
         raise DataError(
             f'model "{name}": what an earlier run kept of it is of another evaluation set; '
             "evaluate it anew: --fresh (in Python, fresh=True)"
         )
-    return asked
+    return answers
 
 
 def _load(path: Path, candidates: int) -> Recommendations:

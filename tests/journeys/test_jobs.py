@@ -20,26 +20,19 @@ pytestmark = pytest.mark.usefixtures("at_once")
 def test_the_results_are_the_same(tmp_path: Path) -> None:
     """Of every kind of model on two folds, whoever evaluates them; what workers did is kept."""
     folds = {"strategy": "time", "valid_days": 2, "folds": 2}
-    settings = config(tmp_path, *small.MODELS, own(tmp_path, "Meets", "last"), split=folds)
+    file = {"name": "file", "lists": ["lists.csv", "lists.csv"]}
+    models = *small.MODELS, own(tmp_path, "Meets", "last"), file
+    settings = config(tmp_path, *models, split=folds)
+    lists = "".join(f"user{n},unknown\nuser{n},a\n" for n in range(40))
+    small.write(tmp_path, {"lists.csv": f"user,item\n{lists}"})
     found = run(settings, jobs=2)
     assert {path.name for path in (tmp_path / "met").iterdir()} == {"parent", "worker"}
     again, alone = run(settings), run(settings, fresh=True)
-    assert [model.name for model in again.models if not model.reused] == []
+    assert [model.name for model in again.models if not model.reused] == ["file"]
     for other in (again, alone):
         assert timeless(other.to_dict(), "reused") == timeless(found.to_dict(), "reused")
     assert found.per_user().equals(alone.per_user())
     assert found.recommendations().equals(alone.recommendations())
-
-
-def test_a_worker_reads_a_file_of_lists_as_this_process_does(tmp_path: Path) -> None:
-    """With an item that is no candidate."""
-    file = {"name": "file", "lists": "lists.csv"}
-    settings = config(tmp_path, own(tmp_path, "Meets", "second"), file)
-    lists = "user,item\n" + "".join(f"user{n},zzz\nuser{n},a\n" for n in range(40))
-    small.write(tmp_path, {"lists.csv": lists})
-    shared, alone = run(settings, jobs=2), run(settings, fresh=True)
-    assert shared.recommendations("file").equals(alone.recommendations("file"))
-    assert timeless(shared.to_dict(), "reused") == timeless(alone.to_dict(), "reused")
 
 
 class Mine(Popular):
