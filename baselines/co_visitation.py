@@ -11,12 +11,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from baselines import _kernels
-from harness.core.arrays import Floats, Int32, Int64
+from harness.core.arrays import Floats, Int32, Int64, counts_of
 from harness.core.exact_sum import Sums, rounded, weight_slices
 from harness.core.params import require_above, require_whole
 from harness.data import dataset
 from harness.data.dataset import Events
-from harness.data.interactions import counts_of, pair_matrix
+from harness.data.interactions import pair_matrix
 from harness.models.base import Draws, Train
 from harness.models.products import as_matrix, in_threads, largest_products
 from harness.models.sums import FromSums, Steps

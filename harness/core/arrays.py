@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -65,6 +67,23 @@ def stacked(parts: Sequence[Ragged]) -> Ragged:
     sizes = np.concatenate([part.sizes for part in parts])
     indices = np.concatenate([part.indices for part in parts])
     return Ragged(np.concatenate(([0], np.cumsum(sizes))), indices)
+
+
+_BLOCK = 1 << 21
+
+
+def counts_of(item: Int32, n_items: int) -> Int64:
+    """Return how often each item is in `item`; in blocks, as NumPy counts in a wide copy."""
+    threads = os.cpu_count() or 1
+
+    def count(first: int) -> Int64:
+        counts = np.zeros(n_items, np.int64)
+        for start in range(first * _BLOCK, len(item), threads * _BLOCK):
+            counts += np.bincount(item[start : start + _BLOCK], minlength=n_items)
+        return counts
+
+    with ThreadPoolExecutor(threads) as pool:  # NumPy lets go of Python's lock
+        return sum(pool.map(count, range(threads)), np.zeros(n_items, np.int64))
 
 
 def distinct(numbers: Whole) -> Whole:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tqdm import tqdm
+
+_log = logging.getLogger(__name__)
 
 
 class Clock:
@@ -24,6 +27,30 @@ class Clock:
         start = time.perf_counter()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+class Observer(Clock):
+    """What hears how far an evaluation is: the seconds of its steps, bars, and lines of the log.
+
+    Parameters
+    ----------
+    bars : bool
+        Whether bars are shown on standard error.
+    label : str
+        What lines of the log begin with, such as ``fold 1 of 2: ``.
+    """
+
+    def __init__(self, *, bars: bool = False, label: str = "") -> None:
+        super().__init__()
+        self.bars, self._label = bars, label
+
+    def bar(self, name: str, total: int | None, unit: str) -> AbstractContextManager[tqdm[Any]]:
+        """Return a bar to ``update``, as `steps` does."""
+        return steps(name, total, unit, self.bars)
+
+    def log(self, text: str) -> None:
+        """Write a line to the log."""
+        _log.info("%s%s", self._label, text)
 
 
 def stopwatch() -> Callable[[], str]:

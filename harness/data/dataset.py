@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from harness.core.arrays import Bool, Floats, Int32, Int64
+from harness.core.arrays import Bool, Floats, Int32, Int64, counts_of
 from harness.data import _events
 from harness.data.layout import AttributeTable, CandidateRule
 
@@ -133,6 +133,13 @@ class Events:
         found._source = self, chosen
         return found
 
+    def item_counts(self, n_items: int) -> Int64:
+        """Return how many events each of `n_items` has; the column of items is not made for it."""
+        if self._source is None or not callable(self._given[ITEM]):
+            return counts_of(self.item, n_items)
+        events, chosen = self._source
+        return chosen.counts(events.item, n_items)
+
     def since(self, moment: int) -> Bool:
         """Return which events happened at `moment` (microseconds since 1970) or later."""
         if (source := self._unmade()) is None:
@@ -237,6 +244,13 @@ class _Chosen:
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
             list(pool.map(copy, pairwise(self.ends), pairwise(self.to)))
         return found
+
+    def counts(self, item: Int32, n_items: int) -> Int64:
+        """Return how many of the chosen entries each item has."""
+        if self.at is not None:
+            return counts_of(item[self.at], n_items)
+        others = np.flatnonzero(~self.keep)  # of a split they are few
+        return counts_of(item, n_items) - counts_of(item[others], n_items)
 
     def starts(self, starts: Int64) -> Int64:
         """Return where each user's chosen events begin, by where all of them do."""

@@ -11,8 +11,6 @@ from scipy.sparse import csr_array
 from harness.core.arrays import Bool, Int32, Int64
 from harness.data.dataset import Events
 
-_BLOCK = 1 << 21
-
 
 def count_matrix(events: Events, starts: Int64, n_items: int) -> csr_array[Any]:
     """Return how many events each user has with each item, (users, items), float32."""
@@ -46,14 +44,6 @@ def pair_matrix(
     matrix = csr_array((data, columns.astype(np.int32), indptr), shape=shape)
     matrix.eliminate_zeros()
     return matrix
-
-
-def counts_of(item: Int32, n_items: int) -> Int64:
-    """Return how often each item is in `item`; in blocks, as NumPy counts in a wide copy."""
-    counts = np.zeros(n_items, np.int64)
-    for start in range(0, len(item), _BLOCK):
-        counts += np.bincount(item[start : start + _BLOCK], minlength=n_items)
-    return counts
 
 
 def descending(values: npt.NDArray[Any], keep: Bool) -> Int32:

@@ -14,7 +14,7 @@ from harness.config import ModelConfig
 from harness.core import plugins
 from harness.core.arrays import Int32
 from harness.core.errors import HarnessError, RecommenderError
-from harness.core.progress import Clock, steps
+from harness.core.progress import Observer
 from harness.core.random import Draws, of_fold
 from harness.experiment.build import itself
 from harness.experiment.file_model import PrecomputedLists, odd
@@ -88,17 +88,16 @@ def ask_in_turn(
     settings: ModelConfig,
     task: Task,
     others: Task | None,
-    clock: Clock,
-    progress: bool,
+    observer: Observer,
 ) -> list[Answers]:
     """Return the answers of every repeat, each fitted and asked before the next one is made."""
     answers: list[Answers] = []
     total = settings.repeats * len(task.evaluation_set.users)
-    with steps(settings.name, total, " users", progress) as bar:
+    with observer.bar(settings.name, total, " users") as bar:
         for repeat, model in enumerate(models):
-            with clock.step("fit"):
+            with observer.step("fit"):
                 learnt = fitted(settings.name, model, task)
-            with clock.step("recommend"):
+            with observer.step("recommend"):
                 again = repeat == 0
                 answers.append(
                     ask(settings.name, learnt, task, others, repeat, bar.update, again=again)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import polars as pl
 
 from harness.config import Config, ModelConfig
 from harness.core.errors import EmptyEvaluationSetError, HarnessError, printable
-from harness.core.progress import Clock
+from harness.core.progress import Clock, Observer
 from harness.experiment.answers import Answers
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_part import Asked
@@ -22,8 +21,6 @@ from harness.experiment.learn import Models
 from harness.metrics import Metric
 from harness.models.item_stats import Catalogue
 from harness.protocol.task import Task
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +38,7 @@ class FoldModels:
     config: Config
     factories: Factories
     models: Models
-    clock: Clock
+    observer: Observer
     failures: Failures
     finished: Finished
 
@@ -53,21 +50,20 @@ class FoldModels:
         n_folds: int,
         failures: Failures,
         finished: Callable[[Config], Finished],
+        *,
+        bars: bool = False,
     ) -> FoldModels:
         """Return a fold with its models, which have learnt nothing yet."""
         factories, before = Factories(config), finished(config)
         repeats = range(max(model.repeats for model in config.models))
         models = [factories.made(repeat, without=before.answers) for repeat in repeats]
         own = failures if n_folds == 1 else failures.in_fold(number)
-        return cls(number, n_folds, config, factories, models, Clock(), own, before)
+        observer = Observer(bars=bars, label=label(number, n_folds))
+        return cls(number, n_folds, config, factories, models, observer, own, before)
 
     def named(self) -> AbstractContextManager[None]:
         """Say of what is raised in which fold it was."""
         return named(self.number, self.n_folds)
-
-    def log(self, text: str) -> None:
-        """Tell the log what was done, and in which of several folds."""
-        _log.info("%s%s", label(self.number, self.n_folds), text)
 
     def log_model(self, clocks: dict[str, Clock], name: str, clock: Clock) -> None:
         """Keep the clock of a model that is evaluated, and log how long each step took."""
@@ -76,7 +72,7 @@ class FoldModels:
         number = f"{names.index(name) + 1} of {len(names)}"
         steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in clock.seconds.items())
         how = "taken from an earlier run" if name in self.finished.answers else steps
-        self.log(f"{printable(name)} ({number}): {how}")
+        self.observer.log(f"{printable(name)} ({number}): {how}")
 
     def ask(self, evaluator: Evaluator, model: ModelConfig) -> Asked:
         """Return what a model answers, and keep it for later runs."""

@@ -24,7 +24,7 @@ from harness.core.errors import (
     UsageError,
     counted,
 )
-from harness.core.progress import Clock
+from harness.core.progress import Clock, Observer
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.naming import parts_of
@@ -98,13 +98,14 @@ def tasks(config: Config) -> Iterator[Task]:
     for _, same in groupby(folds, key=lambda fold: fold.layout()):
         first, *later = same
         with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
-            data = read_events(first, background, progress=False)
+            data = read_events(first, background, Observer())
         require_windows(config, data)
         for fold in (first, *later):
-            number, clock = next(numbers), Clock()
+            number = next(numbers)
+            observer = Observer(label=label(number, len(folds)))
             with named(number, len(folds)):
-                task = task_on(fold, data, clock)
-            log_evaluation_set(task.evaluation_set, clock, label(number, len(folds)))
+                task = task_on(fold, data, observer)
+            log_evaluation_set(task.evaluation_set, observer)
             yield task
 
 

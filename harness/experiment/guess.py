@@ -20,7 +20,7 @@ from harness.config import parse
 from harness.config.paths import escaped
 from harness.core.column_names import is_called, plain
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable
-from harness.core.progress import Clock
+from harness.core.progress import Observer
 from harness.data import loading
 from harness.data.conditions import key
 from harness.data.database_source import UnnamedTableError
@@ -318,7 +318,7 @@ def _nobody(text: str, target: Path, data: Dataset) -> str:
     """Return why a config evaluates nobody, if it does not."""
     config = parse(tomllib.loads(text), target.parent, str(target))
     try:
-        task_on(config, data, Clock())
+        task_on(config, data, Observer())
     except HarnessError as error:
         return f"no run can begin so: {error}"
     return ""

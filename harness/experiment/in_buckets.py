@@ -18,7 +18,7 @@ import polars as pl
 from harness.config import Config, ModelConfig
 from harness.core.arrays import Int64
 from harness.core.errors import UsageError, counted
-from harness.core.progress import Clock, steps, stopwatch
+from harness.core.progress import Clock, Observer, stopwatch
 from harness.core.steps import of_parts
 from harness.data.buckets import Buckets, estimated_rows, prepared
 from harness.data.dataset import Dataset
@@ -64,9 +64,9 @@ class InBuckets:
     others: Task
     profile: pl.DataFrame
 
-    def __init__(self, fold: FoldModels, buckets: Buckets, progress: bool) -> None:
+    def __init__(self, fold: FoldModels, buckets: Buckets) -> None:
         self.fold, self.events = fold, max(buckets.known.events)
-        self._buckets, self._progress = buckets, progress
+        self._buckets = buckets
         self._clocks = {model.name: Clock() for model in fold.config.models}
         self._answers: dict[tuple[str, int], list[Answers]] = {}
         self._total = of_parts(self._datasets)
@@ -75,12 +75,12 @@ class InBuckets:
             buckets.empty(),
             fold.models,
             self._total,
-            fold.clock,
+            fold.observer,
             self._clocks,
             fold.failures,
         )
         took = stopwatch()
-        with fold.clock.step("recommend"):
+        with fold.observer.step("recommend"):
             asked = [self._ask(learners, *self._plan.tasks(part)) for part in self._datasets()]
             self._merge(asked)
         _log.info("recommend in %s, %s", counted(len(buckets), "bucket"), took())
@@ -105,7 +105,7 @@ class InBuckets:
 
     def _datasets(self) -> Iterator[Dataset]:
         """Yield the buckets, one at a time."""
-        with steps("reading buckets", len(self._buckets), " buckets", self._progress) as bar:
+        with self.fold.observer.bar("reading buckets", len(self._buckets), " buckets") as bar:
             for data in self._buckets.datasets():
                 yield data
                 bar.update()
@@ -158,9 +158,7 @@ def _stacked(lists: Sequence[Recommendations], order: Int64) -> Recommendations:
 
 
 @contextmanager
-def opened(
-    config: Config, models: Models, limit: Limit, clock: Clock, progress: bool
-) -> Iterator[Buckets]:
+def opened(config: Config, models: Models, limit: Limit, observer: Observer) -> Iterator[Buckets]:
     """Yield the buckets of a config's events, which are made, or kept from before.
 
     Parameters
@@ -186,7 +184,7 @@ def opened(
     total = 2 * estimated_rows(layout)  # each is read, and then put into a bucket
     with ExitStack() as stack:
         took = stopwatch()
-        with clock.step("read"), steps("making buckets", total, " rows", progress) as bar:
+        with observer.step("read"), observer.bar("making buckets", total, " rows") as bar:
             making = prepared(layout, bar.update, kept=config.data.cache)
             buckets = stack.enter_context(making)
         events = max(buckets.known.events)

@@ -8,7 +8,7 @@ from functools import cached_property
 import polars as pl
 
 from harness.config import ModelConfig
-from harness.core.progress import Clock
+from harness.core.progress import Clock, Observer
 from harness.data.dataset import Dataset
 from harness.experiment.answers import Answers, ask_in_turn
 from harness.experiment.fold import FoldModels
@@ -22,10 +22,9 @@ from harness.protocol.users import of_events
 class InMemory:
     """The models of a fold, fitted and asked one repeat after the other: an `Evaluator`."""
 
-    def __init__(self, fold: FoldModels, data: Dataset, progress: bool) -> None:
-        self.fold, self._progress = fold, progress
-        self.task = task_on(fold.config, data, fold.clock, progress=progress)
-        self.events = len(data.events)
+    def __init__(self, fold: FoldModels, data: Dataset) -> None:
+        self.fold, self.events = fold, len(data.events)
+        self.task = task_on(fold.config, data, fold.observer)
 
     @cached_property
     def others(self) -> Task:
@@ -47,6 +46,5 @@ class InMemory:
         """Return every repeat's answers, and the seconds that they took."""
         # Taken out, so that a model's memory is free again unless others are made of it.
         models = (of.pop(settings.name) for of in self.fold.models[: settings.repeats])
-        clock = Clock()
-        answers = ask_in_turn(models, settings, self.task, self.others, clock, self._progress)
-        return answers, clock
+        observer = Observer(bars=self.fold.observer.bars)
+        return ask_in_turn(models, settings, self.task, self.others, observer), observer

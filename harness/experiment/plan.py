@@ -17,7 +17,6 @@ from harness.core.arrays import Floats, Int32, Int64
 from harness.core.exact_sum import Largest, Sums
 from harness.core.steps import Steps, Total
 from harness.data.dataset import Dataset
-from harness.data.interactions import counts_of
 from harness.metrics import Metric, needs
 from harness.metrics.grades import refuse_grades
 from harness.models import item_stats
@@ -164,7 +163,7 @@ def within(core: Core | None, part: Dataset) -> Dataset:
 def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
     part = within(core, part)
     own = split.divided(part, config.split)
-    items = counts_of(own.train.item, len(part.item_ids))
+    items = own.train.item_counts(len(part.item_ids))
     highest = Largest(true_items.highest_grade(part, own, config.evaluation))
     sums: Sums = {"split": split.sums(own), "items": items, "highest": highest}
     if isinstance(config.split, TimeSplit):
@@ -172,7 +171,7 @@ def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
     if not isinstance(config.split, GivenSplit):
         return sums
     odd = newcomers.odd_keys(newcomers.users_of(part, own.train, own.valid))
-    valid = counts_of(own.valid.item, len(part.item_ids))
+    valid = own.valid.item_counts(len(part.item_ids))
     return {**sums, "odd": odd, "valid items": valid}
 
 

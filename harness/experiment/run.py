@@ -26,7 +26,7 @@ from harness.experiment.build import only
 from harness.experiment.evaluate_part import EvaluatedPart, describing, evaluate_part
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished
-from harness.experiment.fold import Evaluator, FoldModels, label
+from harness.experiment.fold import Evaluator, FoldModels
 from harness.experiment.folds import over_folds, require_files, require_windows
 from harness.experiment.held_out import HeldOut
 from harness.experiment.in_buckets import InBuckets
@@ -190,14 +190,14 @@ def evaluate(
     require_files(config)
     configs, limit = config.folds(), memory_.limit(memory)
     folds = [
-        FoldModels.made(fold, number, len(configs), failures, finished)
+        FoldModels.made(fold, number, len(configs), failures, finished, bars=progress)
         for number, fold in enumerate(configs, 1)
     ]
     runs, users, held_out = list[Run](), list[EvaluatedPart](), HeldOut(config)
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)
     with Workers(count - 1) as workers:
         beside = ModelWorkers(config, workers)
-        with closing(_evaluators(config, folds, limit, beside, progress)) as evaluators:
+        with closing(_evaluators(config, folds, limit, beside)) as evaluators:
             for evaluator in evaluators:
                 with evaluator.fold.named():
                     held_out.add(evaluator.task.evaluation_set)
@@ -215,9 +215,9 @@ def _fold(
 ) -> tuple[Run, EvaluatedPart]:
     """Return the run on one evaluation set, and its users' scores."""
     fold, task = evaluator.fold, evaluator.task
-    config, clock, selected = fold.config, fold.clock, task.evaluation_set
-    log_evaluation_set(selected, clock, label(fold.number, fold.n_folds))
-    with clock.step("users"):
+    config, observer, selected = fold.config, fold.observer, task.evaluation_set
+    log_evaluation_set(selected, observer)
+    with observer.step("users"):
         users = with_attributes(evaluator.profile, task, config.compare.slices, whole=True)
         catalogue = evaluator.catalogue((*metrics, *describing(selected.k)))
     clocks = dict[str, Clock]()
@@ -240,11 +240,11 @@ def _fold(
         evaluation=Evaluation.of(selected, task.data, config, task.split),
         total=of_one(part),
         clocks=clocks,
-        clock=clock,
+        clock=observer,
         failures=fold.failures,
         reused=fold.finished.reused,
     )
-    fold.log(compared(run))
+    observer.log(compared(run))
     scores = part.with_sets(metrics)
     tables = RunTables(
         user_ids=selected.user_ids,
@@ -262,7 +262,6 @@ def _evaluators(
     folds: Sequence[FoldModels],
     limit: memory_.Limit | None,
     beside: ModelWorkers,
-    progress: bool,
 ) -> Evaluators:
     """Yield what asks the models of each fold: with all events in memory, or a bucket at a time.
 
@@ -270,9 +269,9 @@ def _evaluators(
     """
     for layout, same in groupby(folds, key=lambda fold: fold.config.layout()):
         if limit is None or layout.has_frames or memory_.needed(layout) <= limit.size:
-            evaluators: Evaluators = _in_memory(config, list(same), beside, progress)
+            evaluators: Evaluators = _in_memory(config, list(same), beside)
         else:
-            evaluators = _in_buckets(config, list(same), limit, progress)
+            evaluators = _in_buckets(config, list(same), limit)
         with closing(evaluators):
             for evaluator in evaluators:
                 evaluation_set, n_folds = evaluator.task.evaluation_set, evaluator.fold.n_folds
@@ -287,31 +286,26 @@ def _evaluators(
                 del evaluator
 
 
-def _in_memory(
-    config: Config, folds: Sequence[FoldModels], beside: ModelWorkers, progress: bool
-) -> Evaluators:
+def _in_memory(config: Config, folds: Sequence[FoldModels], beside: ModelWorkers) -> Evaluators:
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
-        with folds[0].clock.step("read"):
-            data = read_events(folds[0].config, background, progress)
+        data = read_events(folds[0].config, background, folds[0].observer)
         beside.ready = background.submit(int).result  # behind what writes the cache
         require_windows(config, data)
         for fold in folds:
             with fold.named():
-                evaluator = InMemory(fold, data, progress)
+                evaluator = InMemory(fold, data)
             # Its fingerprint is asked for last, when nothing is left to do beside.
             background.submit(lambda of: of.fields, evaluator.task.evaluation_set)
             yield evaluator
             del evaluator
 
 
-def _in_buckets(
-    config: Config, folds: Sequence[FoldModels], limit: memory_.Limit, progress: bool
-) -> Evaluators:
+def _in_buckets(config: Config, folds: Sequence[FoldModels], limit: memory_.Limit) -> Evaluators:
     first, models = folds[0], [made for fold in folds for made in fold.models]
-    with in_buckets.opened(first.config, models, limit, first.clock, progress) as buckets:
+    with in_buckets.opened(first.config, models, limit, first.observer) as buckets:
         require_windows(config, buckets.empty())
         for fold in folds:
             with fold.named():
-                evaluator = InBuckets(fold, buckets, progress)
+                evaluator = InBuckets(fold, buckets)
             yield evaluator
             del evaluator

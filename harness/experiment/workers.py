@@ -159,8 +159,8 @@ def prepared(job: Job) -> Answering[str, Answer]:
     stamps = stamps_of(layout)
     if not _data or _data[0][0] != layout:
         _data.clear()
-        _data.append((layout, read(fold, background, progress=False)))
-    evaluator = InMemory(models, _data[0][1], progress=False)
+        _data.append((layout, read(fold, background, models.observer)))
+    evaluator = InMemory(models, _data[0][1])
     settings = {model.name: model for model in fold.models}
 
     def answer(name: str) -> Answer:

@@ -13,20 +13,14 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness.core import random
-from harness.core.arrays import Bool, Floats, Int32, Int64, places
+from harness.core.arrays import Bool, Floats, Int32, Int64, counts_of, places
 from harness.core.errors import in_toml
 from harness.core.exact_sum import rounded, weight_slices
 from harness.core.lent import Lent, lent
 from harness.core.params import ParameterError, require_above, require_flag, require_from
 from harness.data import attributes
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
-from harness.data.interactions import (
-    count_matrix,
-    counts_of,
-    descending,
-    ones_like,
-    pair_matrix,
-)
+from harness.data.interactions import count_matrix, descending, ones_like, pair_matrix
 
 Draws = random.Draws
 Kept = TypeVar("Kept", bound=npt.NDArray[Any])
@@ -383,7 +377,7 @@ class Train:
 
     @cached_property
     def _counts(self) -> Int64:
-        return _kept(counts_of(self.events.item, len(self.item_ids)))
+        return _kept(self.events.item_counts(len(self.item_ids)))
 
     def candidates_by_last_event(self) -> Int32:
         """Return the candidates that have events, latest first; ties by item id ascending.

@@ -18,7 +18,6 @@ from harness.core.errors import DataError, counted
 from harness.core.exact_sum import Largest, Sums
 from harness.core.random import id_hashes, mixed
 from harness.data.dataset import DAY_US, NO_TIME, Dataset, Events
-from harness.data.interactions import counts_of
 from harness.protocol.newcomers import newcomers, sides_of, users_of
 
 
@@ -137,7 +136,7 @@ def split(dataset: Dataset, config: SplitConfig) -> Split:
     if isinstance(config, GivenSplit):
         users = newcomers(users_of(dataset, found.train, found.valid))
         n = len(dataset.item_ids)
-        items = (counts_of(events.item, n) for events in (found.train, found.valid))
+        items = (events.item_counts(n) for events in (found.train, found.valid))
         return replace(found, alike=(*users.notes("user"), *newcomer_items(dataset, *items)))
     return found
 

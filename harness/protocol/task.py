@@ -14,7 +14,7 @@ import numpy as np
 from harness.config import Config, ModelConfig, SplitConfig
 from harness.core.arrays import UInt64
 from harness.core.errors import HarnessError, UsageError, counted, suggest
-from harness.core.progress import Clock, steps, stopwatch
+from harness.core.progress import Observer, stopwatch
 from harness.data import loading
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
@@ -81,8 +81,7 @@ def make_task(
     config: Config,
     *,
     background: Executor | None = None,
-    clock: Clock | None = None,
-    progress: bool = False,
+    observer: Observer | None = None,
 ) -> Task:
     """Read the data of a config, split it and make the evaluation set.
 
@@ -90,8 +89,6 @@ def make_task(
     ----------
     background : Executor, optional
         Where the cache is written; the caller waits for it. By default it is waited for here.
-    clock : Clock, optional
-        Told the seconds of each step.
 
     Raises
     ------
@@ -100,24 +97,23 @@ def make_task(
     """
     if background is None:
         with ThreadPoolExecutor(1) as own:
-            return make_task(config, background=own, clock=clock, progress=progress)
-    clock = clock or Clock()
-    with clock.step("read"):
-        data = read(config, background, progress)
-    task = task_on(config, data, clock, progress=progress)
-    log_evaluation_set(task.evaluation_set, clock)
+            return make_task(config, background=own, observer=observer)
+    observer = observer or Observer()
+    data = read(config, background, observer)
+    task = task_on(config, data, observer)
+    log_evaluation_set(task.evaluation_set, observer)
     return task
 
 
-def log_evaluation_set(found: EvaluationSet, clock: Clock, label: str = "") -> None:
-    """Tell the log what was made, and in which time; `label` says of several which it is."""
-    users = counted(len(found.users), "user")
-    candidates = counted(len(found.candidates), "candidate")
-    seconds = clock.seconds["evaluation set"]
-    _log.info("%sevaluation set: %s, %s, %.1f s", label, users, candidates, seconds)
+def log_evaluation_set(evaluation_set: EvaluationSet, observer: Observer) -> None:
+    """Tell the log what was made, and in which time."""
+    users = counted(len(evaluation_set.users), "user")
+    candidates = counted(len(evaluation_set.candidates), "candidate")
+    seconds = observer.seconds["evaluation set"]
+    observer.log(f"evaluation set: {users}, {candidates}, {seconds:.1f} s")
 
 
-def task_on(config: Config, data: Dataset, clock: Clock, *, progress: bool = False) -> Task:
+def task_on(config: Config, data: Dataset, observer: Observer) -> Task:
     """Split the events of a config that were read, and make the evaluation set.
 
     Raises
@@ -126,8 +122,8 @@ def task_on(config: Config, data: Dataset, clock: Clock, *, progress: bool = Fal
         One side of the split is empty, or nobody is evaluated.
     """
     with (
-        clock.step("evaluation set"),
-        steps("making the evaluation set", 3, " steps", progress) as bar,
+        observer.step("evaluation set"),
+        observer.bar("making the evaluation set", 3, " steps") as bar,
         noted(data),
     ):
         data = strays.checked(config, data)
@@ -168,7 +164,7 @@ def of_users(task: Task, evaluation_set: EvaluationSet) -> Task:
 
 
 def read(
-    config: Config, background: Executor, progress: bool, inner: SplitConfig | None = None
+    config: Config, background: Executor, observer: Observer, inner: SplitConfig | None = None
 ) -> Dataset:
     """Return the data of a config; the cache is written in the `background`.
 
@@ -180,7 +176,7 @@ def read(
     layout = config.layout(inner)
     refuse_rows_without_order(layout, config.split)
     took = stopwatch()
-    with steps("reading events", None, " rows", progress) as bar:
+    with observer.step("read"), observer.bar("reading events", None, " rows") as bar:
         if config.data.cache:
             found, kept = loading.cached(layout, bar.update, background)
         else:

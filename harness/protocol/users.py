@@ -132,16 +132,17 @@ def _table_of(task: Task, columns: Sequence[str]) -> pl.DataFrame:
 def _had_before(task: Task) -> Counts:
     """Return how many of each user's true candidates are among their training items."""
     evaluation_set, train = task.evaluation_set, task.train
-    found = np.zeros(len(evaluation_set.users), np.int64)
-    truth = evaluation_set.truth
+    users, truth = evaluation_set.users, evaluation_set.truth
+    events = train.events.of_users(users, len(train.user_ids))
+    counts = np.zeros(len(users), np.int64)
     _kernels.count_again(
-        evaluation_set.users,
-        train.user_starts,
-        train.events.item,
+        np.arange(len(users), dtype=np.int32),
+        events.user_starts(len(users)),
+        events.item,
         train.candidate_of_item,
         truth.indptr,
         truth.indices,
         np.zeros(len(truth.indices), np.uint8),
-        found,
+        counts,
     )
-    return found
+    return counts

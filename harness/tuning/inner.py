@@ -10,7 +10,7 @@ import numpy as np
 from harness.config import Config, GivenSplit, InnerSplit, TimeSplit
 from harness.core.arrays import Bool, Int32
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
-from harness.core.progress import Clock
+from harness.core.progress import Observer
 from harness.data.dataset import Dataset, Events
 from harness.experiment.folds import require_room, require_windows
 from harness.protocol import strays
@@ -37,15 +37,15 @@ def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
     tasks = []
     try:
         for fold in folds:
-            clock = Clock()
-            with clock.step("evaluation set"):
+            observer = Observer(label="inner ")
+            with observer.step("evaluation set"):
                 if isinstance(fold.split, TimeSplit) and end is not None:
                     parts = by_time(known, fold.split, end)
                     refuse_empty(parts, known)
                 else:
                     parts = split(known, fold.split)
                 tasks.append(task_of(fold, known, parts))
-            log_evaluation_set(tasks[-1].evaluation_set, clock, "inner ")
+            log_evaluation_set(tasks[-1].evaluation_set, observer)
     except (DataError, EmptyEvaluationSetError) as error:
         raise type(error)(f"the inner split of train: {error}\n[tune] split sets another") from None
     return tuple(tasks)
@@ -91,7 +91,7 @@ def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, i
     """
     first = config.folds()[0]
     with ThreadPoolExecutor(1) as background:
-        data = read(first, background, progress, rule)
+        data = read(first, background, Observer(bars=progress), rule)
     require_windows(config, data)
     strays.checked(first, data)
     outer = split(data, first.split)

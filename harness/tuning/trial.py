@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.config import Config, ModelConfig
 from harness.config.space import SearchName
 from harness.core.errors import RecommenderError, UsageError
-from harness.core.progress import Clock
+from harness.core.progress import Observer
 from harness.experiment.answers import ask_in_turn
 from harness.experiment.build import Factories, Factory, base_models_first
 from harness.metrics import Metric, needs, parse
@@ -113,12 +113,12 @@ class TrialSetup:
     def _evaluated(self, params: Params) -> Scored:
         """Evaluate the model with these parameters on the inner set."""
         settings = self.model.model_copy(update={"params": dict(params)})
-        metric, clock, tables = self.rules.metric, Clock(), list[ScoreTable]()
+        metric, clock, tables = self.rules.metric, Observer(), list[ScoreTable]()
         try:
             for fold, base_models in zip(self.folds, self.base_models, strict=True):
                 make = Factory(fold.task.config, settings).make
                 repeats = (make(n, models) for n, models in enumerate(base_models))
-                answers = ask_in_turn(repeats, settings, fold.task, None, clock, progress=False)
+                answers = ask_in_turn(repeats, settings, fold.task, None, clock)
                 with clock.step("score"):
                     judgments = fold.task.evaluation_set.judgments(fold.catalogue)
                     lists = [answer.lists for answer in answers]

@@ -53,6 +53,9 @@ def of_starts(starts: Iterable[int], times: int = 1) -> Events:
 def test_chosen_events_begin_where_those_of_their_users_do(times: int) -> None:
     some = of_starts([0, 2, 2, 5], times).where(np.repeat(KEEP, times))
     assert some.user_starts(3).tolist() == [0, 2 * times, 2 * times, 4 * times]
+    for _ in range(2):  # before the column is made, and of it
+        assert some.item_counts(10)[7:].tolist() == [times, 2 * times, times]
+        assert some.item[0] == 7
 
 
 def test_events_beyond_the_last_are_not_counted() -> None:
