@@ -46,7 +46,7 @@ from harness.experiment.evaluate_part import Asked
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.task import Task
 
-FOLDER = "models"
+_FOLDER = "models"
 """Of the cache, where they lie."""
 _LAST = "models.last"
 """Of the cache: a file for each model of each config, with what was kept last."""
@@ -92,7 +92,7 @@ class Finished:
         self._entries = _entries(config) if background is not None and config.data.cache else {}
         self._sources = Sources(config.folder)
         # One thread says it where the folder is not private.
-        if self._entries and not fresh and cache.is_private(cache.folder() / FOLDER):
+        if self._entries and not fresh and cache.is_private(cache.folder() / _FOLDER):
             self._take()
 
     def keep(self, name: str, task: Task, answers: Sequence[Answers], clock: Clock) -> None:
@@ -224,7 +224,7 @@ def _entries(config: Config) -> dict[str, Entry]:
         for model in config.models:
             if model.use is not None and is_known(config, model.name):
                 with suppress(OSError):
-                    entries[model.name] = model_key(key, FOLDER, config, model.name)
+                    entries[model.name] = model_key(key, _FOLDER, config, model.name)
     return entries
 
 

@@ -106,29 +106,25 @@ class ModelWorkers:
         settings = {model.name: model for model in models}
         share = self._workers.share(waiting, partial(self._prepare, number), data, first)
         for name, answer in share:
-            yield settings[name], partial(self._asked, fold, evaluator, settings[name], answer)
+            yield settings[name], partial(self._asked, evaluator, settings[name], answer)
 
     def _prepare(self, number: int) -> Prepare[str, Answer]:
         self.ready()
         return partial(prepared, Job.of(self._config, number))
 
     def _asked(
-        self,
-        fold: FoldModels,
-        evaluator: Evaluator,
-        model: ModelConfig,
-        answer: Callable[[], Answer] | None,
+        self, evaluator: Evaluator, model: ModelConfig, answer: Callable[[], Answer] | None
     ) -> Asked:
         """Return what a model answered in a worker, or answers here."""
         if answer is None:
-            answers = fold.ask(evaluator, model)
+            answers = evaluator.fold.ask(evaluator, model)
             self._workers.require_same_source(model.name)
             return answers
         try:
             answers, unkept = answer()
         except EndedError as error:
             raise RecommenderError(f'model "{model.name}" {error}') from error
-        fold.finished.unkept.update(unkept)
+        evaluator.fold.finished.unkept.update(unkept)
         return answers
 
 
