@@ -228,6 +228,8 @@ class _Share(Generic[T, R]):
                 return self._trusted(worker.ask(prepare, item))
             except BrokenProcessPool as error:
                 worker.end()
+                if self.ended.is_set():  # nobody waits for it
+                    raise
                 ended = EndedError(f"ended its process, which {_ending(error)}")
         return ended
 

@@ -229,12 +229,10 @@ def _entries(config: Config) -> dict[str, Entry]:
 
 
 def evaluation_key(config: Config, *more: object) -> Entry:
-    """Return the key that all models of a config share.
+    """Return the key that all models share on the one evaluation set of a config.
 
     Parameters
     ----------
-    config : Config
-        Of one evaluation set.
     more : objects
         What else their answers follow from.
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import small
 from beside import OWN, config, own
-from conftest import refusal
 
 from harness.core.sources import look
 from harness.core.workers import EndedError, Workers, threads_of
@@ -24,7 +23,6 @@ pytestmark = pytest.mark.usefixtures("at_once")
 
 ECHO = """
 import os, signal, sys, time
-
 def answer(item):
     print(os.getpid(), flush=True)
     if item == "die":
@@ -53,10 +51,9 @@ def answer(module: str, item: str) -> Any:
     look()  # the file is as it was before the import
     prepare = importlib.import_module(module).prepare
     with Workers(1, patience=0) as processes:
-        results = dict(processes.share([["mine"], [item]], lambda: prepare, list, first=1))
-    answered = results[item]
-    assert answered is not None
-    return answered()
+        shared = processes.share([["mine"], [item]], lambda: prepare, list, first=1)
+        results: dict[str, Any] = dict(shared)
+    return results[item]()
 
 
 def test_models_may_print_and_read_and_libraries_know_how_many_threads_they_have(
@@ -74,7 +71,7 @@ def test_models_may_print_and_read_and_libraries_know_how_many_threads_they_have
 
 
 def test_a_model_that_is_killed_is_told(module: str) -> None:
-    with refusal(EndedError, "process, which was killed (memory may have run out; --jobs 1 leaves"):
+    with pytest.raises(EndedError, match=r"was killed \(memory may have run out; --jobs 1 leaves"):
         answer(module, "die")
 
 

@@ -36,14 +36,12 @@ class Pool:
 
 
 def there(item: str) -> str:
-    """Answer in a worker."""
     if item == "fail":
         raise UsageError("no such thing")
     return "there"
 
 
 def prepare() -> Any:
-    """Return what a worker answers by."""
     return there, ["log.csv"]
 
 
@@ -122,8 +120,7 @@ def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(workers: W
 def test_a_file_that_processes_have_imported_otherwise_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    one, two, other = {"a.py": "1"}, {"a.py": "1", "b.py": "1"}, {"a.py": "1", "b.py": "2"}
-    digests = iter([one, one, two, other])
+    digests = iter([{"a.py": "1"}, {"a.py": "1"}, {"b.py": "1"}, {"b.py": "2"}])
     monkeypatch.setattr(core, "imported_sources", lambda unsure: next(digests))
     with Workers(1, Pool, patience=0) as workers:
         assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "there"}
