@@ -121,9 +121,9 @@ class Workers:
                 "evaluated models with what it was; run the same command again"
             )
 
-    def _trusted(self, data: Callable[[], list[Any]], reply: Reply) -> Any:
+    def _trusted(self, data: Callable[[], list[Any]], message: Reply) -> Any:
         """Return a worker's result; DataError where it has other code or data."""
-        result, identity, sources = reply
+        result, identity, sources = message
         changed = self._changed(sources)
         if changed is not None:
             raise DataError(f"finds other code: {changed.name} has changed since its import")
