@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from harness.config import Config
 from harness.core.errors import UsageError
@@ -17,7 +18,7 @@ from harness.experiment.build import only
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished
 from harness.experiment.run import evaluate
-from harness.experiment.run_lists import refuse_other_config
+from harness.experiment.run_lists import refuse_changed, refuse_other_config
 from harness.metrics import Metric, is_own
 from harness.metrics.scores import user_scores
 from harness.protocol.task import Task
@@ -25,7 +26,6 @@ from harness.results.folder import RECOMMENDATIONS
 from harness.results.lists import lists_from_rows
 from harness.results.record import ModelRecord
 from harness.results.run import Run, read
-from harness.results.tables import MeanScore
 
 
 def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
@@ -50,57 +50,55 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
     refuse_other_config(run)
     run.tables_of_folder.refuse_contradictions()
     config = only(run.settings, [model.name for model in run.models])
-    wanted = tuple(metrics) or tuple(run.metrics.values())
-    _refuse_beyond(run, config, wanted)
+    wanted, k = tuple(metrics) or tuple(run.metrics.values()), config.evaluation.k
+    for metric in wanted:
+        if metric.k is not None and metric.k > k:
+            raise UsageError(
+                f"{metric} looks at {metric.k} positions, and the lists of {run.folder} have up to "
+                f"{k}; name a cut-off of {k} or less, or {run.again} --set evaluation.k={metric.k}"
+            )
     scored = evaluate(
         config,
         wanted,
         Failures(fail_fast=True),
-        lambda fold: Written(fold, run.folds[-1 - fold.fold]),
+        lambda fold: written_models(fold, run.folds[-1 - fold.fold]),
     )
     notes = (*scored.notes, *run.source_notes(wanted))
     record = scored.record.model_copy(update={"failed": run.failed, "notes": notes})
     return replace(scored, record=record)
 
 
-def _refuse_beyond(run: Run, config: Config, metrics: Sequence[Metric]) -> None:
-    k = config.evaluation.k
-    for metric in metrics:
-        if metric.k is not None and metric.k > k:
-            raise UsageError(
-                f"{metric} looks at {metric.k} positions, and the lists of {run.folder} have up to "
-                f"{k}; name a cut-off of {k} or less, or {run.again} --set evaluation.k={metric.k}"
-            )
+def written_models(config: Config, run: Run) -> Finished:
+    """Return the models of a run, as its folder holds their lists."""
+    written, rows = Finished(config, fresh=True, background=None), run.tables_of_folder.lists
+    written.answers = {model.name: partial(_answers, run, rows, model) for model in run.models}
+    written.reused = ()  # that is of the run
+    return written
 
 
-class Written(Finished):
-    """The models of a run, as its folder holds their lists."""
-
-    def __init__(self, config: Config, run: Run) -> None:
-        super().__init__(config, fresh=True, background=None)
-        self._run, self._tables = run, run.tables_of_folder
-        self._rows = self._tables.lists
-        self.reused = ()  # a run records what was reused when it was made
-        self.answers = {model.name: partial(self._of, model) for model in run.models}
-
-    def _of(self, model: ModelRecord, task: Task) -> tuple[list[Answers], Clock]:
-        """Return a model's lists; raise ContradictionError where they have other scores."""
-        evaluation_set, path = task.evaluation_set, self._tables.folder / RECOMMENDATIONS
-        self._run.refuse_changed(evaluation_set)
-        drawn = any(estimate.sd_repeats is not None for estimate in model.metrics.values())
-        clock = Clock()
-        clock.seconds.update(model.seconds)
-        lists = lists_from_rows(self._rows, model.name, model.repeats, evaluation_set, path)
-        known = {
-            name: metric
-            for name, metric in self._run.user_metrics.items()
-            if not metric.definition.needs and not is_own(metric.name)
-        }
-        judgments = evaluation_set.judgments()
-        scores = [user_scores(each.items, judgments, list(known.values())) for each in lists]
-        for name, metric in known.items():
-            values = np.array([by_metric[metric] for by_metric in scores])
-            self._tables.refuse_other_mean(model, name, MeanScore.of(values), str(path))
-        about = f'model "{model.name}":'
-        notes = tuple(note for note in self._run.notes if note.startswith(about))
-        return [Answers(each, drawn=drawn, notes=notes) for each in lists], clock
+def _answers(
+    run: Run, rows: pl.DataFrame, model: ModelRecord, task: Task
+) -> tuple[list[Answers], Clock]:
+    """Return a model's lists; raise ContradictionError where they have other scores."""
+    evaluation_set, path = task.evaluation_set, run.folder / RECOMMENDATIONS
+    refuse_changed(run, evaluation_set)
+    lists = [
+        lists_from_rows(rows, model.name, repeat, evaluation_set, path)
+        for repeat in range(model.repeats)
+    ]
+    known = {
+        name: metric
+        for name, metric in run.user_metrics.items()
+        if not metric.definition.needs and not is_own(metric.name)
+    }
+    judgments = evaluation_set.judgments()
+    scores = [user_scores(each.items, judgments, list(known.values())) for each in lists]
+    for name, metric in known.items():
+        values = np.array([by_metric[metric] for by_metric in scores])
+        mean, size = float(values.mean()), float(np.abs(values).mean())
+        run.tables_of_folder.refuse_other_mean(model, name, mean, size, str(path))
+    clock = Clock()
+    clock.seconds.update(model.seconds)
+    drawn = any(estimate.sd_repeats is not None for estimate in model.metrics.values())
+    notes = tuple(note for note in run.notes if note.startswith(f'model "{model.name}":'))
+    return [Answers(each, drawn=drawn, notes=notes) for each in lists], clock

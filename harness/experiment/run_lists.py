@@ -16,6 +16,8 @@ from harness.metrics import Metric
 from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
 from harness.protocol import truth
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.fingerprint import FORMAT
 from harness.protocol.task import Task, make_task, model_of
 from harness.results.folder import RECOMMENDATIONS
 from harness.results.lists import lists_from_rows
@@ -73,34 +75,27 @@ def of_run(
         changed since, or the lists.
     """
     settings = model_of(_evaluated(whole, model), model, repeat, str(whole.folder))
-    place = _place_of(whole, fold)
-    run, config = whole.folds[place], whole.settings.folds()[place]
-    tables = run.tables_of_folder
-    rows = tables.lists if tables.has_lists or not again else None
+    refuse_other_config(whole)
+    folds, path = len(whole.folds), whole.folder / RECOMMENDATIONS
+    if fold is not None and folds == 1:
+        raise UsageError(f"{whole.folder}: has one evaluation set, no folds; leave --fold out")
+    if fold is not None and not 1 <= fold <= folds:
+        raise UsageError(
+            f"{whole.folder}: has no fold {fold}; its folds are 1, the earliest, to {folds}"
+        )
+    number = fold or folds
+    run, config = whole.folds[number - 1], whole.settings.folds()[number - 1]
+    rows = run.tables_of_folder.lists if path.exists() or not again else None
     task = make_task(config)
-    run.refuse_changed(task.evaluation_set)
+    refuse_changed(run, task.evaluation_set)
     if rows is None:
         made = Factories(config, model).made(repeat)[model]
         lists = recommend(model, fitted(model, made, task), task, repeat)
     else:
-        path = whole.folder / RECOMMENDATIONS
-        lists = lists_from_rows(rows, model, repeat + 1, task.evaluation_set, path)[repeat]
-    of_model = RunLists(settings, task, lists, place + 1, len(whole.folds))
+        lists = lists_from_rows(rows, model, repeat, task.evaluation_set, path)
+    of_model = RunLists(settings, task, lists, number, folds)
     _refuse_other_lists(run, model, repeat, of_model.on_task("", ()))
     return of_model
-
-
-def _place_of(run: Run, fold: int | None) -> int:
-    """Return the place of a fold of a run, the last one by default."""
-    refuse_other_config(run)
-    folds = len(run.folds)
-    if fold is not None and folds == 1:
-        raise UsageError(f"{run.folder}: has one evaluation set, no folds; leave --fold out")
-    if fold is not None and not 1 <= fold <= folds:
-        raise UsageError(
-            f"{run.folder}: has no fold {fold}; its folds are 1, the earliest, to {folds}"
-        )
-    return (fold or folds) - 1
 
 
 def refuse_other_config(run: Run) -> None:
@@ -115,6 +110,22 @@ def refuse_other_config(run: Run) -> None:
                 f"{run.folder / 'config.toml'}: {what.format(now)}, and the run had {then}: it was "
                 f"changed since; {run.again}"
             )
+
+
+def refuse_changed(run: Run, evaluation_set: EvaluationSet) -> None:
+    """Raise UsageError unless an evaluation set is known to be the one that a run was on."""
+    if run.evaluation.fingerprint_format != FORMAT:
+        raise UsageError(
+            f"{run.folder}: was written by another version, which made fingerprints in another "
+            f"way, so nothing tells whether the data has changed since this run; {run.again}"
+        )
+    then = run.evaluation.fields
+    differ = [name for name, now in evaluation_set.fields.items() if then.get(name) != now]
+    if differ:
+        raise UsageError(
+            f"{run.folder}: the data has changed since this run (it differs in "
+            f"{', '.join(differ)}); {run.again}"
+        )
 
 
 def _evaluated(run: Run, model: str) -> Config:

@@ -25,13 +25,7 @@ _PACKAGES = ("submission-harness", "numpy", "pandas", "polars", "scipy")
 
 
 def part(folder: Path, name: str) -> Path:
-    """Return a file of a run's folder.
-
-    Raises
-    ------
-    UsageError
-        It is not there.
-    """
+    """Return a file of a run's folder; raise UsageError where it is not there."""
     try:
         there = (folder / name).is_file() or ((folder / name).is_dir() and name in TABLES)
     except (OSError, ValueError) as error:  # no file can have such a name
@@ -49,26 +43,21 @@ def part(folder: Path, name: str) -> Path:
 
 
 def table(folder: Path, name: str) -> Path:
-    """Return a table of a run's folder.
-
-    Raises
-    ------
-    UsageError
-        It is not there, or where Spark wrote it.
-    """
-    place = None if (folder / name).exists() else elsewhere(folder)
-    if place is None:
+    """Return a table of a run's folder; raise UsageError where it is not there."""
+    if (folder / name).exists():
         return part(folder, name)
-    raise UsageError(
-        f"{folder}: holds no {name}: Spark wrote its tables to {printable(place)}; copy {name} "
-        f"from there into {folder}"
-    )
-
-
-def elsewhere(folder: Path) -> str | None:
-    """Return where Spark wrote the tables, such as ``hdfs://…/run-1``; None: into the folder."""
-    there = (folder / "environment.json").is_file()
-    return environment(folder).get("tables") if there else None
+    written = environment(folder) if (folder / "environment.json").is_file() else {}
+    if "tables" in written:  # such as hdfs://…/run-1
+        raise UsageError(
+            f"{folder}: holds no {name}: Spark wrote its tables to {printable(written['tables'])}; "
+            f"copy {name} from there into {folder}"
+        )
+    if name == RECOMMENDATIONS:
+        raise UsageError(
+            f"{folder}: holds no {name}, as it was written without it or by an earlier version; "
+            f"{again(folder)}"
+        )
+    return part(folder, name)
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -112,13 +101,7 @@ def is_run_of(folder: Path, config: Mapping[str, Any]) -> bool:
 def check_out(
     folder: Path, may_replace: Callable[[Path], bool] = is_run, what: str = "run folder"
 ) -> None:
-    """Raise UsageError where a run could not be written to `folder`, before any work is done.
-
-    Parameters
-    ----------
-    may_replace, what : callable and str
-        Of another command: whether a folder may be replaced, and what it is called.
-    """
+    """Raise UsageError where a run, or `what` else, could not be written, before work is done."""
     try:
         taken = folder.is_symlink() or (folder.exists() and not may_replace(folder))
         above = next(p for p in folder.absolute().parents if p.exists())

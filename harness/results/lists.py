@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ UNKNOWN = ""
 
 
 def lists_by_row(
-    users: pl.Series, candidate_ids: pl.Series, models: Mapping[str, Iterable[Recommendations]]
+    users: pl.Series, candidate_ids: pl.Series, models: Mapping[str, Sequence[Recommendations]]
 ) -> pl.DataFrame:
     """Return one row a user, model and repeat, with the list of items, the best first.
 
@@ -29,21 +29,20 @@ def lists_by_row(
     candidate_ids : polars.Series of text
         The id of every position.
     """
-    frames = [
-        keys(users, name, repeat).with_columns(ids_of(lists, candidate_ids).alias("items"))
-        for name, repeats in models.items()
-        for repeat, lists in enumerate(repeats)
-    ]
+    frames = []
+    for model, repeats in models.items():
+        items = pl.concat([ids_of(lists, candidate_ids) for lists in repeats])
+        frames.append(keys(users, model, len(repeats)).with_columns(items.alias("items")))
     return pl.concat(frames)
 
 
-def keys(users: pl.Series, model: str, repeat: int) -> pl.DataFrame:
+def keys(users: pl.Series, model: str, repeats: int) -> pl.DataFrame:
     """Return what every row of a table begins with: its user, model and repeat."""
     return pl.DataFrame(
         {
-            "user": users,
-            "model": pl.Series([model], dtype=pl.String).new_from_index(0, len(users)),
-            "repeat": pl.Series([repeat], dtype=pl.Int32).new_from_index(0, len(users)),
+            "user": pl.concat([users] * repeats),
+            "model": pl.Series([model], dtype=pl.String).new_from_index(0, len(users) * repeats),
+            "repeat": np.repeat(np.arange(repeats, dtype=np.int32), len(users)),
         }
     )
 
@@ -56,22 +55,17 @@ def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:
         ids = pl.concat([ids, strange])
     if items.shape[1] == 0:
         return pl.Series("items", [[]] * len(items), dtype=pl.List(ids.dtype))
-    places = pl.Series(items.ravel())
-    empty = bool((items < 0).any())
-    places = places.set(places < 0, None) if empty else places
-    rows = ids.gather(places).reshape(items.shape).arr.to_list()
-    if not empty:
-        return rows
-    held = items >= 0
+    held, places = items >= 0, pl.Series(items.ravel())
+    rows = ids.gather(places.set(places < 0, None)).reshape(items.shape).arr.to_list()
     last = items.shape[1] - held[:, ::-1].argmax(axis=1)
-    cut = pl.DataFrame({"items": rows, "length": np.where(held.any(axis=1), last, 0)})
-    return cut.select(pl.col("items").list.head(pl.col("length")))["items"]
+    whole = pl.DataFrame({"items": rows, "length": np.where(held.any(axis=1), last, 0)})
+    return whole.select(pl.col("items").list.head("length"))["items"]
 
 
 def lists_from_rows(
-    rows: pl.DataFrame, model: str, repeats: int, evaluation_set: EvaluationSet, path: Path
-) -> list[Recommendations]:
-    """Return each repeat's lists of a model, in the order of the evaluation set.
+    rows: pl.DataFrame, model: str, repeat: int, evaluation_set: EvaluationSet, path: Path
+) -> Recommendations:
+    """Return a model's lists of one repeat, in the order of the evaluation set.
 
     Parameters
     ----------
@@ -85,23 +79,12 @@ def lists_from_rows(
     DataError
         There is not one list for each user, or a list is too long.
     """
-    rows = rows.filter(pl.col("model").cast(pl.String) == model)
-    return [
-        _lists(rows.filter(pl.col("repeat") == repeat), model, evaluation_set, path)
-        for repeat in range(repeats)
-    ]
-
-
-def _lists(
-    rows: pl.DataFrame, model: str, evaluation_set: EvaluationSet, path: Path
-) -> Recommendations:
-    """Return the lists of a repeat."""
+    rows = rows.filter(pl.col("model").cast(pl.String) == model, pl.col("repeat") == repeat)
     users, items, k = evaluation_set.user_ids, rows["items"], evaluation_set.k
     row = positions(rows["user"].cast(pl.String), users)
-    whole = len(row) == len(users) and np.array_equal(np.sort(row), np.arange(len(row)))
     lengths = items.list.len().fill_null(0).to_numpy().astype(np.int64)
     longest = lengths.max(initial=0)
-    if not whole or longest > k:
+    if not np.array_equal(np.sort(row), np.arange(len(users))) or longest > k:
         raise DataError(
             f'{path}: has not one list of up to {k} items of model "{model}" for each of the '
             f"{len(users):,} users"
@@ -129,9 +112,8 @@ def _places(ids: pl.Series, rank: Int64, evaluation_set: EvaluationSet) -> tuple
     strange = place < 0
     behind = candidates + int(strange.sum())
     place[strange] = np.arange(candidates, behind, dtype=np.int32)
-    index = pl.DataFrame({"id": different, "place": place})
-    rows = pl.DataFrame({"id": ids}).join(index, on="id", how="left", maintain_order="left")
-    places = rows["place"].fill_null(EMPTY).cast(pl.Int32).to_numpy().copy()
+    by_id = ids.replace_strict(different, place, default=EMPTY, return_dtype=pl.Int32)
+    places = by_id.to_numpy().copy()
     unknown = (ids.cast(pl.String) == UNKNOWN).fill_null(False).to_numpy()
     places[unknown] = behind + rank[unknown]
     texts = names.filter(pl.Series(strange)).alias("item")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -19,8 +19,8 @@ from harness.protocol.split import Split
 from harness.protocol.true_items import true_types
 from harness.stats.chance import Verdict
 from harness.stats.estimates import ModelEstimate
-from harness.stats.pairwise import Comparison
-from harness.stats.shakeup import ShakeUp
+from harness.stats.pairwise import Comparison, Pair
+from harness.stats.shakeup import RankFlip, ShakeUp
 from harness.stats.slices import Slice
 
 Positive = Annotated[int, Field(ge=1)]
@@ -287,13 +287,15 @@ class RunRecord(Part):
         names = [model.name for model in self.models]
         failed = [model.name for model in self.failed]
         metrics = list(self.models[0].metrics)
+        pairs: list[Pair | RankFlip] = [flip for shaken in self.shake_up for flip in shaken.pairs]
+        pairs += self.comparison.pairs if self.comparison else ()
         if len({*names, *failed}) < len(names) + len(failed):
             raise ValueError("two models have one name")
         if any(list(model.metrics) != metrics for model in self.models):
             raise ValueError("not all models have the same metrics")
         if self.metrics and self.metrics.keys() != set(metrics):
             raise ValueError("its metrics are not those of its models")
-        for name in self._mentioned():
+        for name in (name for pair in pairs for name in (pair.one, pair.other)):
             if name not in names:
                 raise ValueError(f'"{name}" is none of its models')
         if any(list(part.models) != list(self.slices[0].models) for part in self.slices):
@@ -303,8 +305,9 @@ class RunRecord(Part):
         fields = {f"fold {n}": fold.evaluation.fingerprint for n, fold in enumerate(self.folds, 1)}
         if fields != {n: v for n, v in self.evaluation.fields.items() if n.startswith("fold ")}:
             raise ValueError("its folds are not those of its evaluation")
-        parts = [part.models for part in self.slices] + [self.bridge.models if self.bridge else {}]
-        if any(part and part.keys() != set(names) for part in parts):
+        parts: list[Slice | LeaderboardEstimates] = [*self.slices]
+        parts += [self.bridge] if self.bridge else []
+        if any(part.models and part.models.keys() != set(names) for part in parts):
             raise ValueError("a slice or the leaderboard estimate has not all of its models")
         return self
 
@@ -335,15 +338,6 @@ class RunRecord(Part):
     def metric_of(self, model: str, metric: str) -> float:
         """Return the mean of a model."""
         return self.model(model).metrics[metric].mean
-
-    def _mentioned(self) -> Iterable[str]:
-        for pair in self.comparison.pairs if self.comparison else ():
-            yield from (pair.one, pair.other)
-        for flip in (flip for shaken in self.shake_up for flip in shaken.pairs):
-            yield from (flip.one, flip.other)
-        for part in self.slices:
-            yield from part.models
-        yield from self.bridge.models if self.bridge else ()
 
 
 def definition_of(metric: str) -> Definition | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +25,12 @@ from harness.core.progress import stopwatch
 from harness.core.table import Sheet, Shown
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
-from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.fingerprint import FORMAT
 from harness.protocol.task import asked
 from harness.results import folder as run_folder
 from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, check_out, part
 from harness.results.record import Evaluation, FailedModel, ModelRecord, RunRecord, fault_of
 from harness.results.sheets import folds_sheet, model_records, models_sheet, pairs_sheet
-from harness.results.tables import FolderTables, RunTables, frames_of
+from harness.results.tables import FolderTables, RunTables, frames_of, refuse_lost
 from harness.stats.pairwise import Comparison
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class Run(Shown):
     changed : mapping of model to text
         Why a model that was finished before is evaluated anew, such as ``own.py has changed``.
     evaluated_with_items : int, optional
-        How many evaluated users have a true item, where no table of users is at hand.
+        How many evaluated users have a true item; where it is None the table of users says it.
     """
 
     record: RunRecord
@@ -112,13 +111,7 @@ class Run(Shown):
 
     @property
     def tables_of_folder(self) -> FolderTables:
-        """The tables of a run that was read.
-
-        Raises
-        ------
-        UsageError
-            It was just made.
-        """
+        """The tables of a run that was read; one that was just made has none."""
         if not isinstance(self.tables, FolderTables):
             raise UsageError('this run is in no folder: write it first, as in result.write("one")')
         return self.tables
@@ -165,11 +158,6 @@ class Run(Shown):
         """The metrics by the names that the table gives them.
 
         A function in a file beside the config is named from there; here it is found from anywhere.
-
-        Raises
-        ------
-        DataError
-            The config names other metrics, or a function calls other values better than the run.
         """
         tables = self.folds[0].tables
         if isinstance(tables, RunTables):
@@ -200,39 +188,23 @@ class Run(Shown):
         """Return the digest of a user's own metric's source; None where the run has none."""
         return self.record.digest_of(self.name_of(metric))
 
-    @cached_property
+    @property
     def changed_metrics(self) -> dict[Metric, str]:
         """The user's own metrics whose source is known to be another one now, by their names."""
-        changed = {}
-        for name, metric in self.metrics.items():
-            then, now = self.record.digest_of(name), metric.definition.digest
-            if then is not None and now is not None and then != now:
-                changed[metric] = name
-        return changed
+        return {
+            metric: name
+            for name, metric in self.metrics.items()
+            if len({self.record.digest_of(name), metric.definition.digest} - {None}) > 1
+        }
 
     def source_notes(self, metrics: Iterable[Metric]) -> tuple[str, ...]:
         """Return notes on metrics whose source changed, where lists of the run are scored now."""
-        changed = [self.changed_metrics[m] for m in metrics if m in self.changed_metrics]
+        changed = self.changed_metrics
         return tuple(
-            f"{name}: its source has changed since this run; figures are by what it is now"
-            for name in changed
+            f"{changed[m]}: its source has changed since this run; figures are by what it is now"
+            for m in metrics
+            if m in changed
         )
-
-    def refuse_changed(self, evaluation_set: EvaluationSet) -> None:
-        """Raise UsageError unless an evaluation set is known to be the one that the run was on."""
-        if self.evaluation.fingerprint_format != FORMAT:
-            raise UsageError(
-                f"{self.folder}: was written by another version, which made fingerprints in "
-                "another way, so nothing tells whether the data has changed since this run; "
-                f"{self.again}"
-            )
-        then = self.evaluation.fields
-        differ = [name for name, now in evaluation_set.fields.items() if then.get(name) != now]
-        if differ:
-            raise UsageError(
-                f"{self.folder}: the data has changed since this run (it differs in "
-                f"{', '.join(differ)}); {self.again}"
-            )
 
     # Its tables.
 
@@ -249,39 +221,30 @@ class Run(Shown):
     @cached_property
     def scores(self) -> dict[str, ScoreTable]:
         """The scores of every model by every metric of users, of one evaluation set."""
-        return self._tables().scores_by(self.user_metrics)
+        metrics, users, scores = self.user_metrics, len(self.user_ids), dict[str, ScoreTable]()
+        for model in self.models:
+            rows = self._tables().rows(PER_USER, [model.name])
+            if isinstance(self.tables, FolderTables):
+                refuse_lost(self.folder / PER_USER, "scores", rows.columns, metrics)
+            values = {m: rows[name].to_numpy().reshape(-1, users) for name, m in metrics.items()}
+            scores[model.name] = ScoreTable(values)
+        return scores
+
+    def table(self, name: str, model: str | None = None) -> pl.DataFrame:
+        """Return a table as a folder has it, of all models or of one; `name` is that of its file.
+
+        Of several folds it has a column of their numbers.
+        """
+        frames = []
+        for fold in self.folds:
+            models = [known.name for known in fold.models if model in (None, known.name)]
+            frames.append(fold._tables().rows(name, models))
+        return frames_of(frames) if self.parts else frames[0]
 
     @property
     def users(self) -> pl.DataFrame:
         """Who the evaluated users are (`harness.protocol.users`), with their fold of several."""
-        if self.parts:
-            return frames_of([fold.users for fold in self.parts])
-        return self._tables().users
-
-    @property
-    def with_items(self) -> int | None:
-        """How many users of one evaluation set have a true item; None where that is not known."""
-        if self.evaluated_with_items is not None or self.tables is None:
-            return self.evaluated_with_items
-        try:
-            return int((self.users["truth"] > 0).sum())
-        except (HarnessError, pl.exceptions.PolarsError):  # the folder lacks it
-            return None
-
-    def score_rows(self, models: Iterable[str] | None = None) -> pl.DataFrame:
-        """Return a row a user, model and repeat, of some models; of all, what a folder has."""
-        if self.parts:
-            return frames_of([fold.score_rows(models) for fold in self.parts])
-        return self._tables().score_rows(self._models(models))
-
-    def list_rows(self, models: Iterable[str] | None = None) -> pl.DataFrame:
-        """Return the lists, the best item first; see `score_rows`."""
-        if self.parts:
-            return frames_of([fold.list_rows(models) for fold in self.parts])
-        return self._tables().list_rows(self._models(models))
-
-    def _models(self, names: Iterable[str] | None) -> list[str]:
-        return [m.name for m in self.models if names is None or m.name in names]
+        return self.table(USERS)
 
     def per_user(self, model: str | None = None, *, repeat: int | None = None) -> pd.DataFrame:
         """Return a row a user and a column for each metric of users, as `harness.evaluate` does.
@@ -304,12 +267,11 @@ class Run(Shown):
         UsageError
             No such model or repeat.
         """
-        rows = self.score_rows(self._named(model, repeat))
+        rows = self._rows(PER_USER, model, repeat)
+        keys = [key for key in _KEYS if key in rows.columns]
         if model is not None:
-            rows = rows if repeat is None else rows.filter(repeat=repeat)
-            by = [key for key in (FOLD, "user") if key in rows.columns]
-            rows = rows.drop("model", "repeat").group_by(by, maintain_order=True).mean()
-        return _pandas(rows).set_index([key for key in _KEYS if key in rows.columns])
+            rows = rows.group_by(keys, maintain_order=True).mean()
+        return _pandas(rows).set_index(keys)
 
     def recommendations(
         self, model: str | None = None, *, repeat: int | None = None
@@ -334,28 +296,19 @@ class Run(Shown):
         UsageError
             No such model or repeat, or several of which none is named.
         """
-        names = self._named(model, repeat)
-        repeats = 1 if model is None else self.record.model(model).repeats
-        if repeats > 1 and repeat is None:
-            raise UsageError(
-                f'model "{model}" has {repeats} repeats with lists of their own; say which, such '
-                "as repeat=0"
-            )
-        rows = self.list_rows(names)
-        if model is not None:
-            rows = rows.filter(repeat=repeat or 0).drop("model", "repeat")
+        rows = self._rows(RECOMMENDATIONS, model, repeat)
         keys = [key for key in _KEYS if key in rows.columns]
         ranks = pl.int_ranges(1, pl.col("items").list.len() + 1).alias("rank")
         listed = rows.filter(pl.col("items").list.len() > 0).with_columns(ranks)
         items = listed.explode("items", "rank").drop_nulls("items")  # empty places have none
         return _pandas(items.select(*keys, "rank", pl.col("items").alias("item")))
 
-    def _named(self, model: str | None, repeat: int | None) -> list[str] | None:
-        """Return the model that is named, or none."""
+    def _rows(self, name: str, model: str | None, repeat: int | None) -> pl.DataFrame:
+        """Return a table, or the rows of a model without its name and repeat."""
         if model is None:
             if repeat is not None:
                 raise UsageError(f"repeat = {repeat} goes with a model: name it first")
-            return None
+            return self.table(name)
         repeats = {known.name: known.repeats for known in self.models}
         if model not in repeats:
             errors = [failed.says for failed in self.failed if failed.name == model]
@@ -364,7 +317,14 @@ class Run(Shown):
         if repeat is not None and repeat not in range(repeats[model]):
             last = repeats[model] - 1
             raise UsageError(f'model "{model}" has no repeat {repeat!r}; the last is {last}')
-        return [model]
+        if repeat is None and repeats[model] > 1 and name == RECOMMENDATIONS:
+            raise UsageError(
+                f'model "{model}" has {repeats[model]} repeats with lists of their own; say which, '
+                "such as repeat=0"
+            )
+        rows = self.table(name, model)
+        rows = rows if repeat is None else rows.filter(repeat=repeat)
+        return rows.drop("model", "repeat")
 
     # How it is shown and written.
 
@@ -373,8 +333,11 @@ class Run(Shown):
 
         `verbose`: times and pairs as well.
         """
-        record = self.record
-        sheets = [models_sheet(record, self.with_items, self.changed, verbose=verbose)]
+        record, with_items = self.record, self.evaluated_with_items
+        if with_items is None and self.tables is not None:
+            with suppress(HarnessError, pl.exceptions.PolarsError):  # the folder may lack them
+                with_items = len(self.users.filter(pl.col("truth") > 0))
+        sheets = [models_sheet(record, with_items, self.changed, verbose=verbose)]
         sheets += [folds_sheet(record)] if record.folds else []
         if verbose and record.comparison is not None:
             sheets.append(pairs_sheet(record, record.comparison))
@@ -421,18 +384,25 @@ class Run(Shown):
         """
         folder, took = as_path(folder, "a folder"), stopwatch()
         check_out(folder)
-        tables: dict[str, Callable[[], pl.DataFrame]] = {}
-        if recommendations:
-            tables[RECOMMENDATIONS] = self.list_rows
-        tables |= {PER_USER: self.score_rows, USERS: lambda: self.users}
-        users = max(fold.evaluation.users for fold in self.folds)
-        group = min(_LISTS * users, max(users, _ROWS))
+        names = [RECOMMENDATIONS, PER_USER, USERS] if recommendations else [PER_USER, USERS]
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
             self.write_records(target)
-            write = partial(_write_table, target, group)
             with ThreadPoolExecutor() as pool:  # Polars lets go of Python's lock
-                list(pool.map(write, tables, tables.values()))
+                list(pool.map(lambda name: self._write_table(target / name), names))
         _log.info("wrote the run folder, %s", took())
+
+    def _write_table(self, path: Path) -> None:
+        users = max(fold.evaluation.users for fold in self.folds)
+        group = min(_LISTS * users, max(users, _ROWS))
+        lists = path.name == RECOMMENDATIONS
+        if lists:  # each group by a thread
+            group = -(-group // 4)
+        self.table(path.name).write_parquet(
+            path,
+            compression_level=1,
+            row_group_size=None if path.name == USERS else group,
+            statistics=not lists,
+        )
 
     def write_records(self, folder: Path, tables: str | None = None) -> None:
         """Write result.json, config.toml and environment.json into a folder.
@@ -446,17 +416,12 @@ class Run(Shown):
 
         (folder / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
         (folder / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        where = {} if tables is None else {"tables": tables}
-        environment = json.dumps(run_folder.environment_of() | {"written": now} | where, indent=2)
-        (folder / "environment.json").write_text(environment + "\n", encoding="utf-8")
-
-
-def _write_table(folder: Path, group: int, name: str, rows: Callable[[], pl.DataFrame]) -> None:
-    options: dict[str, Any] = {} if name == USERS else {"row_group_size": group}
-    if name == RECOMMENDATIONS:  # each group by a thread
-        options = {"row_group_size": -(-group // 4), "statistics": False}
-    rows().write_parquet(folder / name, compression_level=1, **options)
+        environment = run_folder.environment_of()
+        environment["written"] = datetime.now(UTC).isoformat(timespec="seconds")
+        if tables is not None:
+            environment["tables"] = tables
+        text = json.dumps(environment, indent=2) + "\n"
+        (folder / "environment.json").write_text(text, encoding="utf-8")
 
 
 def _pandas(rows: pl.DataFrame) -> pd.DataFrame:

@@ -20,19 +20,9 @@ _PAIRS = 10
 def models_sheet(
     record: RunRecord, with_items: int | None, changed: Mapping[str, str], *, verbose: bool
 ) -> Sheet:
-    """Return the table of the models between its lines, and last the exact chance value.
-
-    Parameters
-    ----------
-    with_items : int, optional
-        How many evaluated users have a true item, where that is known.
-    changed : mapping of model to text
-        Why a model that was finished before is evaluated anew.
-    verbose : bool
-        With times and the funnel.
-    """
-    first, *others = record.models[0].metrics
-    digits = wording.digits(record)
+    """Return the table of a run's models between its lines; `verbose`: with times and funnel."""
+    first, *rest = record.models[0].metrics
+    digits, standing = wording.digits(record), wording.title(record)
 
     def times(model: ModelRecord) -> str:
         value = lift_of(model, record.chance)
@@ -43,8 +33,8 @@ def models_sheet(
         Column(first, lambda model: number(model.metrics[first].mean, digits)),
         Column("95 % interval", lambda model: wording.spread(model, first, digits)),
         Column("lift", times),
-        Column(wording.title(record), partial(wording.standing, record), "words"),
-        *(Column(name, partial(_mean, name)) for name in others),
+        Column(standing, partial(wording.standing, record), "words"),
+        *(Column(name, partial(_mean, name)) for name in rest),
     ]
     if verbose:
         columns.append(Column("time", lambda model: f"{sum(model.seconds.values()):.1f} s"))
@@ -62,15 +52,13 @@ def models_sheet(
         ],
         styles=STYLES | {"failed": "red"},
     )
-    for failed in record.failed:
-        blank = [""] * (len(columns) - 5)
-        sheet.rows.append([printable(failed.name), "", "", "", "failed", *blank])
+    rows = [{"model": printable(failed.name), standing: "failed"} for failed in record.failed]
     if record.chance:
         exact = {name: number(chance.mean, 4) for name, chance in record.chance.items()}
-        judged = number(record.chance[first].mean, digits) if first in record.chance else ""
-        row = ["chance (exact)", judged, "", "1.0" if judged else "", ""]
-        row += [exact.get(name, "") for name in others]
-        sheet.rows.append([*row, ""] if verbose else row)
+        if first in exact:
+            exact |= {first: number(record.chance[first].mean, digits), "lift": "1.0"}
+        rows.append({"model": "chance (exact)", **exact})
+    sheet.rows.extend([row.get(title, "") for title in sheet.titles] for row in rows)
     return sheet
 
 

@@ -1,4 +1,4 @@
-"""What a run has of each user of an evaluation set: scores, lists, and who the users are."""
+"""What a run has of each user: scores, lists, and who the users are; in memory or in a folder."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
+from polars import selectors
 
 from harness.core import parquet
-from harness.core.arrays import Floats
-from harness.core.errors import DataError, UsageError, counted, printable
+from harness.core.errors import DataError, counted, printable
 from harness.core.io import parts, unusable
 from harness.core.unpacking import OWN, Cap, UnpackingError
-from harness.metrics import Metric
 from harness.metrics.registry import LARGEST_SCORE
 from harness.metrics.scores import ScoreTable
 from harness.models.recommendations import Recommendations
-from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, again, elsewhere, table
+from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, again, table
 from harness.results.lists import keys, lists_by_row
 from harness.results.record import ModelRecord, RunRecord
 from harness.stats.slices import USER
@@ -30,7 +29,11 @@ from harness.stats.slices import USER
 _CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml", trusted=False)
 _ROUNDING = 1e-9
 """By how much of the values' size two means of them may differ, as sums are rounded."""
-_LIST_COLUMNS = ("user", "model", "repeat", "items")
+_COLUMNS = {
+    PER_USER: ("scores", ("model", "repeat", "user")),
+    RECOMMENDATIONS: ("lists", ("user", "model", "repeat", "items")),
+    USERS: ("users", (USER,)),
+}
 
 
 class ContradictionError(DataError):
@@ -60,34 +63,25 @@ class RunTables:
     scores: Mapping[str, ScoreTable]
     lists: Mapping[str, Sequence[Recommendations]]
 
-    def scores_by(self, metrics: Mapping[str, Metric]) -> dict[str, ScoreTable]:
-        """Return the scores of every model by some metrics."""
-        return {
-            name: ScoreTable({metric: scores.values[metric] for metric in metrics.values()})
-            for name, scores in self.scores.items()
-        }
-
-    def score_rows(self, models: Iterable[str]) -> pl.DataFrame:
-        """Return a row a user, model and repeat, with a column for each metric of users."""
-        users = self.user_ids.cast(pl.Categorical)
-        return scores_by_row(users, {name: self.scores[name] for name in models})
-
-    def list_rows(self, models: Iterable[str]) -> pl.DataFrame:
-        """Return a row a user, model and repeat, with the list of items, the best first."""
+    def rows(self, name: str, models: Sequence[str]) -> pl.DataFrame:
+        """Return a table as a folder has it, of some models; `name` is that of its file."""
         users, items = self.user_ids.cast(pl.Categorical), self.item_ids.cast(pl.Categorical)
-        return lists_by_row(users, items, {name: self.lists[name] for name in models})
+        if name == PER_USER:
+            return scores_by_row(users, {model: self.scores[model] for model in models})
+        if name == RECOMMENDATIONS:
+            return lists_by_row(users, items, {model: self.lists[model] for model in models})
+        return self.users
 
 
 def scores_by_row(users: pl.Series, tables: Mapping[str, ScoreTable]) -> pl.DataFrame:
     """Return one row a user, model and repeat, with a column for each metric of users."""
     frames = [
-        keys(users, name, repeat).with_columns(
-            pl.Series(str(metric), values[repeat])
+        keys(users, model, scores.repeats).with_columns(
+            pl.Series(str(metric), values.ravel())
             for metric, values in scores.values.items()
             if metric.definition.of == "user"
         )
-        for name, scores in tables.items()
-        for repeat in range(scores.repeats)
+        for model, scores in tables.items()
     ]
     return pl.concat(frames)
 
@@ -101,20 +95,10 @@ def frames_of(folds: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(numbered, how="vertical_relaxed")
 
 
-class MeanScore(NamedTuple):
-    """The mean of some scores, and that of their sizes, by which two means are compared."""
-
-    mean: float
-    size: float
-
-    @classmethod
-    def of(cls, values: Floats) -> MeanScore:
-        """Return that of an array."""
-        return cls(float(values.mean()), float(np.abs(values).mean()))
-
-
 class FolderTables:
     """The tables of a run folder, or those of one of its folds; read when they are asked for.
+
+    Whatever is asked for raises DataError where the folder was damaged or changed.
 
     Parameters
     ----------
@@ -134,141 +118,84 @@ class FolderTables:
         whole: FolderTables | None = None,
     ) -> None:
         self.folder, self.record, self.number, self._whole = folder, record, number, whole
+        self._read: dict[str, pl.DataFrame] = {}
+
+    def folds(self) -> tuple[FolderTables, ...]:
+        """Return the tables of each fold; of a run of one evaluation set, these alone."""
+        return tuple(
+            FolderTables(self.folder, fold, number, self)
+            for number, fold in enumerate(self.record.folds, 1)
+        ) or (self,)
+
+    def _read_once(self, name: str) -> pl.DataFrame:
+        """Return a table, which is read once; that of a fold is cut from the whole."""
+        if name not in self._read:
+            if self._whole is None:
+                rows = _checked(table(self.folder, name), name)
+                if name == PER_USER:
+                    self.refuse_contradictions()
+            else:
+                rows = self._whole._read_once(name)
+                if FOLD not in rows.columns:
+                    path = self.folder / name
+                    raise DataError(f"{path}: has no column {FOLD}; {again(self.folder)}")
+                rows = rows.filter(pl.col(FOLD) == self.number).drop(FOLD)
+            self._read[name] = rows
+        return self._read[name]
 
     @property
-    def has_lists(self) -> bool:
-        """Whether the table of lists is there; a run may be written without it."""
-        return (self.folder / RECOMMENDATIONS).exists()
-
-    @cached_property
     def user_scores(self) -> pl.DataFrame:
-        """Every score: one row a user, model, repeat and fold, ordered by repeat and user.
+        """Every score: one row a user, model and repeat, ordered by repeat and user."""
+        return self._read_once(PER_USER)
 
-        Raises
-        ------
-        DataError
-            A model has not one row for each user and repeat, a score is no number, or their means
-            are not those of the record.
-        """
-        if self._whole is not None:
-            return self._of_fold(PER_USER, self._whole.user_scores)
-        path = table(self.folder, PER_USER)
-        scores = _checked_scores(path, parquet_rows(path))
-        self.refuse_contradictions(scores)
-        return scores.sort("repeat", "user", maintain_order=True)
+    @property
+    def lists(self) -> pl.DataFrame:
+        """One row a user, model and repeat, with the list of items, in the order of the file."""
+        return self._read_once(RECOMMENDATIONS)
 
     @cached_property
     def user_ids(self) -> pl.Series:
         """The evaluated users, in id order."""
         first = self.record.models[0].name
         ids = self.user_scores.filter(model=first, repeat=0)["user"]
-        n = self.record.evaluation.users
-        if len(ids) != n or ids.null_count() or ids.n_unique() != n:
+        if not len(ids) == ids.n_unique() == self.record.evaluation.users:
             raise self._not_all(first)
         return ids
 
-    def user_scores_of(self, model: str) -> pl.DataFrame:
-        """Return the scores of one model, checked to be whole.
-
-        Raises
-        ------
-        DataError
-            They are not of the users of the evaluation set, each once a repeat.
-        """
-        rows, users = self.user_scores.filter(model=model), self.user_ids
-        n, repeats = len(users), self.record.model(model).repeats
-        whole = len(rows) == n * repeats and all(
-            (repeat["repeat"] == number).all() and repeat["user"].equals(users)
-            for number, repeat in enumerate(rows.iter_slices(n) if n > 0 else ())
-        )
-        if not whole:
-            raise self._not_all(model)
-        return rows
-
-    def scores_by(self, metrics: Mapping[str, Metric]) -> dict[str, ScoreTable]:
-        """Return the scores of every model by some metrics, by the names of their columns."""
-        _refuse_lost(table(self.folder, PER_USER), self.user_scores.columns, metrics)
-        n, scores = len(self.user_ids), dict[str, ScoreTable]()
-        for model in self.record.models:
-            rows = self.user_scores_of(model.name)
-            values = {m: rows[name].to_numpy().reshape(-1, n) for name, m in metrics.items()}
-            scores[model.name] = ScoreTable(values)
-        return scores
-
-    def score_rows(self, models: Iterable[str]) -> pl.DataFrame:
-        """Return a row a user, model and repeat, with a column for each metric of users."""
-        return pl.concat([self.user_scores_of(model) for model in models])
-
-    @cached_property
-    def lists(self) -> pl.DataFrame:
-        """One row a user, model and repeat, with the list of items, in the order of the file.
-
-        Raises
-        ------
-        UsageError
-            The run holds no lists.
-        DataError
-            What it holds are no lists of models.
-        """
-        if self._whole is not None:
-            return self._of_fold(RECOMMENDATIONS, self._whole.lists)
-        if not self.has_lists and elsewhere(self.folder) is None:
-            raise UsageError(
-                f"{self.folder}: holds no {RECOMMENDATIONS}, as it was written without it or by an "
-                f"earlier version; {again(self.folder)}"
-            )
-        path = table(self.folder, RECOMMENDATIONS)
-        rows = parquet_rows(path)
-        lost = [name for name in _LIST_COLUMNS if name not in rows.columns]
-        if lost or not isinstance(rows["items"].dtype, pl.List):
-            raise DataError(
-                f"{path}: holds no lists of harness run: no column {(lost or ['items'])[0]}"
-            )
-        return rows
-
-    def list_rows(self, models: Iterable[str]) -> pl.DataFrame:
-        """Return `lists` of some models, ordered by model, repeat and user.
-
-        Raises
-        ------
-        DataError
-            A model has not one list for each user and repeat.
-        """
-        rows = self.lists.with_columns(pl.col("user", "model").cast(pl.String))
-        of_models = list[pl.DataFrame]()
-        for name in models:
-            own = rows.filter(model=name).sort("repeat", "user")
-            n = self.record.evaluation.users * self.record.model(name).repeats
-            if len(own) != n or own.select("repeat", "user").n_unique() != n:
-                raise self._not_all(name, RECOMMENDATIONS)
-            of_models.append(own)
-        return pl.concat(of_models)
-
     @cached_property
     def users(self) -> pl.DataFrame:
-        """Who the evaluated users are (`harness.protocol.users`), rows in the order of the tables.
-
-        Raises
-        ------
-        DataError
-            It holds other users than the evaluation set.
-        """
-        ordered = self._profile.sort(USER)
+        """Who the evaluated users are (`harness.protocol.users`), rows in the order of ids."""
+        ordered = self._read_once(USERS).sort(USER)
         if not ordered[USER].equals(self.user_ids):
             raise self.other_users(USERS)
         return ordered
 
-    @cached_property
-    def _profile(self) -> pl.DataFrame:
-        if self._whole is not None:
-            return self._of_fold(USERS, self._whole._profile)
-        path = table(self.folder, USERS)
-        return _checked_users(path, parquet_rows(path))
+    def rows(self, name: str, models: Sequence[str]) -> pl.DataFrame:
+        """Return a table of some models, ordered by model, repeat and user."""
+        if name == USERS:
+            return self.users
+        of_model = self.user_scores_of if name == PER_USER else self._lists_of
+        return pl.concat([of_model(model) for model in models])
 
-    def _of_fold(self, name: str, rows: pl.DataFrame) -> pl.DataFrame:
-        if FOLD not in rows.columns:
-            raise DataError(f"{self.folder / name}: has no column {FOLD}; {again(self.folder)}")
-        return rows.filter(pl.col(FOLD) == self.number).drop(FOLD)
+    def user_scores_of(self, model: str) -> pl.DataFrame:
+        """Return the scores of one model, ordered by repeat and user."""
+        rows, users = self.user_scores.filter(model=model), self.user_ids
+        n, repeats = len(users), self.record.model(model).repeats
+        if (
+            len(rows) != n * repeats
+            or not rows["user"].equals(pl.concat([users] * repeats))
+            or not np.array_equal(rows["repeat"], np.repeat(np.arange(repeats), n))
+        ):
+            raise self._not_all(model)
+        return rows
+
+    def _lists_of(self, model: str) -> pl.DataFrame:
+        rows = self.lists.filter(pl.col("model").cast(pl.String) == model)
+        rows = rows.cast({"user": pl.String, "model": pl.String}).sort("repeat", "user")
+        n = self.record.evaluation.users * self.record.model(model).repeats
+        if not len(rows) == rows.select("repeat", "user").n_unique() == n:
+            raise self._not_all(model, RECOMMENDATIONS)
+        return rows
 
     def _not_all(self, model: str, table: str = PER_USER) -> DataError:
         users = counted(self.record.evaluation.users, "user")
@@ -282,141 +209,115 @@ class FolderTables:
         """Return the error where a table has other users than the evaluation set."""
         return DataError(f"{self.folder / name}: holds other users than its evaluation set")
 
-    def folds(self) -> tuple[FolderTables, ...]:
-        """Return the tables of each fold; of a run of one evaluation set, these alone."""
-        return tuple(
-            FolderTables(self.folder, fold, number, self)
-            for number, fold in enumerate(self.record.folds, 1)
-        ) or (self,)
-
-    def refuse_contradictions(self, scores: pl.DataFrame | None = None) -> None:
+    def refuse_contradictions(self) -> None:
         """Raise ContradictionError where scores, in any fold, have other means than the record.
 
-        They are read, but for those that were read already. Where Spark wrote the table elsewhere
-        the record stands alone.
+        Where Spark wrote the table elsewhere the record stands alone.
         """
-        if scores is None and not (self.folder / PER_USER).exists():
+        path = self.folder / PER_USER
+        if not path.exists():
             return
-        path, names = table(self.folder, PER_USER), list(self.record.models[0].metrics)
-        by_model = _means_by_model(path, names, folded=bool(self.record.folds), scores=scores)
+        means = _means_by_model(path, self.record)
         for fold in self.folds():
             for model in fold.record.models:
-                rows, means = by_model.get((fold.number, model.name), (0, {}))
+                rows, by_metric = means.get((fold.number, model.name), (0, {}))
                 if rows != fold.record.evaluation.users * model.repeats:
                     raise fold._not_all(model.name)
-                for name, mean in means.items():
-                    fold.refuse_other_mean(model, name, mean, str(path))
+                for metric, (mean, size) in by_metric.items():
+                    fold.refuse_other_mean(model, metric, mean, size, str(path))
         for model in self.record.models if self.record.folds else ():
-            for name in names:
-                by_fold = [fold.metric_of(model.name, name) for fold in self.record.folds]
+            for metric in model.metrics:
+                by_fold = np.array([f.metric_of(model.name, metric) for f in self.record.folds])
+                mean, size = float(by_fold.mean()), float(np.abs(by_fold).mean())
                 where = f"the folds of {self.folder / 'result.json'}"
-                self.refuse_other_mean(model, name, MeanScore.of(np.array(by_fold)), where)
+                self.refuse_other_mean(model, metric, mean, size, where)
 
     def refuse_other_mean(
-        self, model: ModelRecord, metric: str, scores: MeanScore, where: str
+        self, model: ModelRecord, metric: str, mean: float, size: float, where: str
     ) -> None:
         """Raise ContradictionError where a mean is not the record's.
 
-        Parameters
-        ----------
-        where : str
-            What has the scores.
+        `size` is the mean of the scores' absolute values, and `where` says what has the scores.
         """
         then = model.metrics[metric].mean
-        if abs(scores.mean - then) > _ROUNDING * max(scores.size, abs(then)):
+        if abs(mean - then) > _ROUNDING * max(size, abs(then)):
             fold = "" if self.number is None else f"fold {self.number}: "
             raise ContradictionError(
                 f'{where}: {fold}model "{printable(model.name)}" has a mean {printable(metric)} of '
-                f"{scores.mean:.12g} there, and {then:.12g} in result.json, so one of the two was "
-                f"changed since the run; {again(self.folder)} --fresh"
+                f"{mean:.12g} there, and {then:.12g} in result.json, so one of the two was changed "
+                f"since the run; {again(self.folder)} --fresh"
             )
 
 
-def _checked_scores(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return scores as `FolderTables.user_scores` has them; refuse what is none."""
-    _refuse_lost(path, frame.columns, ("model", "repeat", "user"))
-    types: dict[str, Any] = {"user": pl.String, "model": pl.String}
-    types |= {"repeat": pl.Int32, FOLD: pl.Int32}
-    metrics = [name for name in frame.columns if name not in types]
+def _checked(path: Path, name: str) -> pl.DataFrame:
+    """Return a table, a file or a folder of files that Spark wrote; refuse what is none."""
+    rows, (what, columns) = pl.concat([rows_of(file) for file in parts(path)]), _COLUMNS[name]
+    refuse_lost(path, what, rows.columns, columns)
+    if name == RECOMMENDATIONS:
+        if not isinstance(rows["items"].dtype, pl.List):
+            raise DataError(f"{path}: holds no lists of harness run: no column items")
+        return rows
+    if name == USERS:
+        texts = pl.String, pl.Categorical, pl.Boolean, pl.Null
+        if not all(kind.is_numeric() or kind in texts for kind in rows.dtypes):
+            raise DataError(f"{path}: holds no users of harness run")
+        return rows.cast({USER: pl.String})
+    types: dict[str, Any] = dict.fromkeys(("user", "model"), pl.String)
+    types |= dict.fromkeys(("repeat", FOLD), pl.Int32)
+    metrics = [column for column in rows.columns if column not in types]
     try:
-        scores = frame.cast({name: types.get(name, pl.Float64) for name in frame.columns})
+        scores = rows.cast({column: types.get(column, pl.Float64) for column in rows.columns})
         numbers = all(column.abs().le(LARGEST_SCORE).all() for column in scores[metrics])
         numbers &= all(column.null_count() == 0 for column in scores)
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{path}: holds no scores of harness run ({error})") from error
     if not numbers:
         raise DataError(f"{path}: a score is no number")
-    return scores
+    return scores.sort("repeat", "user", maintain_order=True)
 
 
 def _means_by_model(
-    path: Path, names: Sequence[str], *, folded: bool, scores: pl.DataFrame | None = None
-) -> dict[tuple[int | None, str], tuple[int, dict[str, MeanScore]]]:
-    """Return of each model, and fold, how many rows it has, and its means by metric.
-
-    The columns of metrics are read alone, of those that are numbers.
-    """
-    by: dict[Any, Any] = {FOLD: pl.Int32} if folded else {}
+    path: Path, record: RunRecord
+) -> dict[tuple[int | None, str], tuple[int, dict[str, tuple[float, float]]]]:
+    """Return how many rows a model has in a fold, and by metric the mean of scores and sizes."""
+    by: dict[Any, Any] = {FOLD: pl.Int32} if record.folds else {}
     by["model"] = pl.String
-    files = parts(path)
-    with _readable(files[0]):
-        kinds = parquet.scan(files[0], _CAP).collect_schema()
-    _refuse_lost(files[0], kinds, by)
-    metrics = [name for name, kind in kinds.items() if name in names and kind.is_numeric()]
-    columns = [parquet.column_of(name).cast(pl.Float64) for name in metrics]
-    sums = [column.sum().alias(f"{i} sum") for i, column in enumerate(columns)]
-    sums += [column.abs().sum().alias(f"{i} size") for i, column in enumerate(columns)]
-
-    def summed(rows: pl.LazyFrame) -> pl.DataFrame:
-        groups = rows.cast(by).group_by(list(by))
-        return groups.agg(pl.len().alias("rows"), *sums).collect()
-
-    frames = [] if scores is None else [summed(scores.lazy())]
-    for file in files if scores is None else ():
+    columns = selectors.by_name([*by, *record.models[0].metrics], require_all=False)
+    values, sums = selectors.exclude(list(by)).cast(pl.Float64), list[pl.DataFrame]()
+    size, total = values.abs().sum().name.prefix("size "), values.sum().name.prefix("sum ")
+    for file in parts(path):
         with _readable(file):
-            frame = parquet.scan(file, _CAP)
-            parquet.check_texts(frame.select(list(by)), _CAP, file.stat().st_size)
-            frames.append(summed(frame))
-    means = dict[tuple[int | None, str], tuple[int, dict[str, MeanScore]]]()
-    for row in pl.concat(frames).group_by(list(by)).sum().iter_rows(named=True):
-        n = row["rows"]
-        by_metric = {
-            name: MeanScore(row[f"{i} sum"] / n, row[f"{i} size"] / n)
-            for i, name in enumerate(metrics)
-        }
-        if any(math.isnan(mean.size) for mean in by_metric.values()):
+            rows = _scan(file, _CAP, columns)
+            refuse_lost(file, "scores", rows.collect_schema(), by)
+            groups = rows.cast(by).group_by(list(by))
+            sums.append(groups.agg(pl.len().alias("rows"), total, size).collect())
+    means = {}
+    for row in pl.concat(sums).group_by(list(by)).sum().iter_rows(named=True):
+        n, metrics = row["rows"], [m for m in record.models[0].metrics if f"sum {m}" in row]
+        by_metric = {m: (row[f"sum {m}"] / n, row[f"size {m}"] / n) for m in metrics}
+        if not all(math.isfinite(size) for _, size in by_metric.values()):
             raise DataError(f"{path}: a score is no number")
         means[row.get(FOLD), row["model"]] = n, by_metric
     return means
 
 
-def _refuse_lost(path: Path, columns: Collection[str], wanted: Iterable[str]) -> None:
-    """Raise DataError where a table of scores lacks a column."""
-    lost = [name for name in wanted if name not in columns]
-    if lost:
-        raise DataError(f"{path}: holds no scores of harness run: no column {lost[0]}")
-
-
-def _checked_users(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a table of users, their ids as text; refuse what is none."""
-    texts = pl.String, pl.Categorical, pl.Boolean, pl.Null
-    plain = all(kind.is_numeric() or kind in texts for kind in frame.dtypes)
-    if USER not in frame.columns or not plain:
-        raise DataError(f"{path}: holds no users of harness run")
-    return frame.with_columns(pl.col(USER).cast(pl.String))
-
-
-def parquet_rows(path: Path) -> pl.DataFrame:
-    """Return a table: a file, or a folder of files that Spark's workers wrote."""
-    return pl.concat([rows_of(file) for file in parts(path)])
+def refuse_lost(path: Path, what: str, columns: Collection[str], wanted: Iterable[str]) -> None:
+    """Raise DataError where a table lacks a column."""
+    for name in wanted:
+        if name not in columns:
+            raise DataError(f"{path}: holds no {what} of harness run: no column {name}")
 
 
 def rows_of(path: Path, cap: Cap = _CAP) -> pl.DataFrame:
     """Return the rows of a file; raise DataError where it unpacks to more than it may."""
     with _readable(path):
-        frame = parquet.scan(path, cap)
-        parquet.check_texts(frame, cap, path.stat().st_size)
-        return frame.collect()
+        return _scan(path, cap, pl.all()).collect()
+
+
+def _scan(path: Path, cap: Cap, columns: pl.Expr) -> pl.LazyFrame:
+    frame = parquet.scan(path, cap).select(columns)
+    parquet.check_texts(frame, cap, path.stat().st_size)
+    return frame
 
 
 @contextmanager

@@ -17,12 +17,12 @@ _OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "
 
 def lines(record: RunRecord) -> list[str]:
     """Return what is known of the best model, the first of the lines its scores."""
-    best, *others = record.models
+    best, *rest = record.models
     word = _chance(best)
     facts = [f"it is {word}"] if word not in ("", "better") else []
     facts.append(_pairs(record))
     for word in ("no better than chance", "worse than chance"):
-        models = [model for model in others if _chance(model) == word]
+        models = [model for model in rest if _chance(model) == word]
         facts += [f"{word}: {listed(models)}"] if models else []
     return [_best(record), *(_INDENT + line for line in facts)]
 
@@ -89,24 +89,25 @@ def _best(record: RunRecord) -> str:
 
 def _pairs(record: RunRecord) -> str:
     """Return which models the best is tied with, which it is better than, and what is unknown."""
-    best, *others = record.models
+    best, *rest = record.models
     if record.comparison is None:
-        if not others:
+        if not rest:
             return "the only model"
         definition = definition_of(record.metric)
         if definition is not None and definition.of == "set":
             return f"not compared: {record.metric} is one value for all lists"
         return "not compared: one user tells no two models apart"
-    verdicts = {m.name: _verdict(record.comparison, best.name, m.name) for m in others}
-    tied = [m for m in others if verdicts[m.name] == "tied"]
+    groups: dict[str | None, list[ModelRecord]] = {}
+    for model in rest:
+        groups.setdefault(_verdict(record.comparison, best.name, model.name), []).append(model)
+    tied, unknown = groups.pop("tied", []), groups.pop(None, [])
     facts = [f"tied with {listed(tied)}"] if tied else []
-    for word in dict.fromkeys(v for v in verdicts.values() if v not in ("tied", None)):
-        beaten = [m for m in others if verdicts[m.name] == word]
-        facts.append(f"{word} than {_counted(beaten, others)}{_in_folds(record, beaten)}")
-    unknown = [m for m in others if verdicts[m.name] is None]
+    for word, beaten in groups.items():
+        in_folds = _in_folds(record.comparison, best.name, beaten)
+        facts.append(f"{word} than {_counted(beaten, rest)}{in_folds}")
     if unknown:
         baseline = printable(record.comparison.baseline or "")
-        facts.append(f"not compared with {_counted(unknown, others)}, only with {baseline}")
+        facts.append(f"not compared with {_counted(unknown, rest)}, only with {baseline}")
     return "; ".join(facts)
 
 
@@ -117,22 +118,17 @@ def better_folds(best: str, name: str, comparison: Comparison | None) -> int | N
     """
     if comparison is None or comparison.folds == 1:
         return None
-    first, second = best, name
-    if comparison.baseline is not None:
-        first, second = name, comparison.baseline
+    first, second = (best, name) if comparison.baseline is None else (name, comparison.baseline)
     pair = _pair(comparison, first, second)
     return None if pair is None else pair.folds_of(first)
 
 
-def _in_folds(record: RunRecord, beaten: Sequence[ModelRecord]) -> str:
+def _in_folds(comparison: Comparison, best: str, beaten: Sequence[ModelRecord]) -> str:
     """Return in how many folds the best is better than each of those that it beats."""
-    comparison, best = record.comparison, record.models[0].name
-    if comparison is None or comparison.folds == 1:
+    if comparison.folds == 1:
         return ""
     pairs = [_pair(comparison, best, model.name) for model in beaten]
-    counts = [pair.folds_of(best) for pair in pairs if pair]
-    if not counts:
-        return ""
+    counts = {pair.folds_of(best) for pair in pairs if pair}
     least, most = min(counts), max(counts)
     some = f"{least}" if least == most else f"{least} to {most}"
     return f", in {some} of {comparison.folds} folds"
@@ -177,9 +173,9 @@ def listed(models: Sequence[ModelRecord]) -> str:
     return f"{names} and {more} more" if more > 0 else names
 
 
-def _counted(models: Sequence[ModelRecord], others: Sequence[ModelRecord]) -> str:
+def _counted(models: Sequence[ModelRecord], rest: Sequence[ModelRecord]) -> str:
     """Return some of the other models: by name if it is one, else by number."""
     if len(models) == 1:
         return name_of(models[0])
     count = len(models)
-    return f"all {count} others" if count == len(others) else f"the other {count}"
+    return f"all {count} others" if count == len(rest) else f"the other {count}"

@@ -16,6 +16,7 @@ from harness.config import Config
 from harness.data.synthetic import synthesise
 from harness.experiment.evaluate_parts import listed
 from harness.experiment.run import run
+from harness.results.folder import PER_USER, RECOMMENDATIONS
 from harness.results.tables import scores_by_row
 
 SINGLE = CONFIGS | {
@@ -42,9 +43,8 @@ def texts(rows: pl.DataFrame) -> pl.DataFrame:
 
 def everything(found: Any) -> dict[str, Any]:
     """Return all that a run writes but its seconds."""
-    rows = {"scores": found.score_rows(), "lists": found.list_rows()}
-    record: dict[str, Any] = timeless(found.to_dict())
-    return record | {name: texts(one).to_dict(as_series=False) for name, one in rows.items()}
+    rows = {name: texts(found.table(name)).to_dicts() for name in (PER_USER, RECOMMENDATIONS)}
+    return {**timeless(found.to_dict()), **rows}
 
 
 def test_folds_in_buckets(tmp_path: Path) -> None:
@@ -69,8 +69,8 @@ def test_buckets_and_parts(tmp_path: Path, name: str) -> None:
     scores = pl.concat([scores_by_row(one.profile["user"], one.tables) for one in parts])
     names = [model.name for model in settings.models]
     lists = pl.concat([listed(names, found.candidate_ids, one) for one in parts])
-    assert texts(scores).equals(texts(whole.score_rows()))
-    assert texts(lists).equals(texts(whole.list_rows()))
+    assert texts(scores).equals(texts(whole.table(PER_USER)))
+    assert texts(lists).equals(texts(whole.table(RECOMMENDATIONS)))
 
 
 def test_the_log_of_parts_says_what_each_step_took(

@@ -51,7 +51,7 @@ def test_objects_are_left_to_this_process(tmp_path: Path) -> None:
         run(events=tmp_path / "log.csv", jobs=n, fresh=True, **keywords) for n in (1, 2)
     )
     assert timeless(alone.to_dict()) == timeless(shared.to_dict())
-    assert alone.list_rows().equals(shared.list_rows())
+    assert alone.recommendations().equals(shared.recommendations())
 
 
 def test_a_model_that_ends_its_process_fails(tmp_path: Path) -> None:

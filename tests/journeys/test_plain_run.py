@@ -196,7 +196,7 @@ def test_the_written_config_is_the_same_and_repeats_the_run(done: Done) -> None:
     (done.config.folder / "learnt").unlink(missing_ok=True)
     repeated = run(again)
     assert timeless(repeated.to_dict()) == timeless(done.result.to_dict())
-    assert repeated.list_rows().equals(done.result.list_rows())
+    assert repeated.recommendations().equals(done.result.recommendations())
 
 
 def test_an_earlier_run_and_an_empty_folder_are_replaced_and_no_other(
@@ -220,7 +220,7 @@ def test_an_earlier_run_and_an_empty_folder_are_replaced_and_no_other(
 
 def test_lists_stand_in_a_table_best_first(done: Done) -> None:
     """b, twice bought, and then a, by its id; the file has an item that nobody knows."""
-    rows = done.result.list_rows().filter(model="popular")["items"]
+    rows = done.result.table("recommendations.parquet", "popular")["items"]
     assert rows.cast(pl.List(pl.String)).to_list() == [["b", "a"]] * 3
     table = done.result.recommendations("file").to_dict("list")
     items = [UNKNOWN, "b", "a"]

@@ -43,7 +43,7 @@ def test_what_is_written_is_read_back_whatever_the_order_of_rows(
     assert written["items"].cast(pl.List(pl.String)).to_list() == [
         ["b", "a"], [strange or UNKNOWN], [],
     ]  # fmt: skip
-    (found,) = lists_from_rows(written.reverse(), "file", 1, of, Path("x.parquet"))
+    found = lists_from_rows(written.reverse(), "file", 0, of, Path("x.parquet"))
     assert found.items.tolist() == LISTS.tolist()
     assert found.strange.to_list() == [strange]
 
@@ -52,7 +52,7 @@ def test_items_that_nobody_knows_stay_different_ones(of: EvaluationSet) -> None:
     """As SetF1 counts the different items of a list, they must not become one."""
     lists = Recommendations(np.array([[5, 6], [1, 4], [-1, 5]], np.int32), NOBODYS)
     written = lists_by_row(of.user_ids, of.candidate_ids, {"file": [lists]})
-    (found,) = lists_from_rows(written, "file", 1, of, Path("x.parquet"))
+    found = lists_from_rows(written, "file", 0, of, Path("x.parquet"))
     assert (found.items >= 4).tolist() == (lists.items >= 4).tolist()
     assert found.items[0, 0] != found.items[0, 1]
     assert found.strange.to_list() == ["old", None, None]
@@ -65,4 +65,4 @@ def test_rows_that_are_not_the_lists_of_all_users_are_refused(of: EvaluationSet)
     long = whole.with_columns(pl.lit(["a", "b", "c"]).alias("items"))
     for changed in (whole[1:], pl.concat([whole[1:], whole[1:2]]), long):
         with refusal(DataError, "x.parquet: has not one list of up to 2 items", "the 3 users"):
-            lists_from_rows(changed, "file", 1, of, Path("x.parquet"))
+            lists_from_rows(changed, "file", 0, of, Path("x.parquet"))
