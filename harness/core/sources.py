@@ -35,56 +35,39 @@ class UnknownSourceError(Exception):
 class Source(NamedTuple):
     """The file of a module, or its archive, as it was when the module was first looked at.
 
-    It is `sure` that the module is made of it where it was written before the import.
+    It has no `stamp` where it may have been written after the import.
     """
 
     file: Path
     digest: str
     stamp: tuple[int, ...]
-    sure: bool
-
-    @property
-    def is_as_imported(self) -> bool:
-        """Whether the module was made of the file as it is now."""
-        return self.sure and _stamp(self.file) == self.stamp
 
 
 class Sources:
-    """The source of all modules, from now on.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the config, from where files are shown.
-    """
+    """The source of all modules, from now on; files are shown from the folder of a config."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
-        self._first = _imported()
+        self._first = look()
 
     def record(self, beside: Collection[Path]) -> dict[str, dict[str, str]]:
         """Return what `changed` compares: where modules come from, and the digest of each file.
 
-        Parameters
-        ----------
-        beside : collection of Path
-            The files beside configs that are in use. Other modules may all be.
-
-        Raises
-        ------
-        UnknownSourceError
-            A file was written while it was in use.
+        Of the files beside configs those in `beside` count, of other modules all. Raises
+        UnknownSourceError where one was written while it was in use.
         """
-        files, tops, digests = {path.resolve() for path in beside}, set[str](), dict[str, str]()
-        for name, source in (*self._first.items(), *_imported().items()):
+        files, origins, digests = {path.resolve() for path in beside}, {}, {}
+        for name, source in (*self._first.items(), *look().items()):
             if name.startswith(BESIDE) and source.file not in files:
                 continue
-            if not source.is_as_imported:
-                why = "was written while it was in use"
-                raise UnknownSourceError(f"{self._shown(source.file)} {why}")
+            if not source.stamp or _stamp(source.file) != source.stamp:
+                file = self._shown(source.file)
+                raise UnknownSourceError(f"{file} was written while it was in use")
             digests[str(source.file)] = source.digest
-            tops |= set() if name.startswith(BESIDE) else {name.partition(".")[0]}
-        return {"origins": {name: origin(name) for name in sorted(tops)}, "digests": digests}
+            if not name.startswith(BESIDE):
+                top = name.partition(".")[0]
+                origins[top] = origin(top)
+        return {"origins": origins, "digests": digests}
 
     def changed(self, record: Mapping[str, Mapping[str, str]]) -> str | None:
         """Return what differs now from the source that a record is of; None where nothing does."""
@@ -104,43 +87,34 @@ class Sources:
 def imported_sources(unsure: str = "") -> dict[str, str]:
     """Return the digest of every source file that is imported, as it was, and of our own code.
 
-    Processes that have the same digests for the same paths have imported the same.
-
-    Parameters
-    ----------
-    unsure : str
-        Put behind the digest of a file that may have been written after its import.
+    Processes that have the same digests for the same paths have imported the same. The digest of a
+    file that may have been written after its import ends with `unsure`.
     """
-    digests = {str(folder): own_code() for folder in _OURS[:1]}
-    for source in _imported().values():
-        path = str(source.file)
-        digest = source.digest + ("" if source.sure else unsure)
+    digests = {str(_OURS[0]): own_code()}
+    for source in look().values():
+        path, digest = str(source.file), source.digest + ("" if source.stamp else unsure)
         known = digests.setdefault(path, digest)
         if known != digest:  # imported before and after an edit, under two names
             digests[path] = f"{known} {digest}"
     return digests
 
 
-_looked_at: dict[str, tuple[object, Source | None]] = {}
+_looked_up: dict[str, tuple[object, Source | None]] = {}
 _last_look: int | None = None
 _looking = Lock()
 
 
-def look() -> None:
-    """Note which modules there are. Call it before an import, to know of what is new since when."""
+def look() -> dict[str, Source]:
+    """Return the source of every module. Call it before an import, too: what is new came since."""
     global _last_look
     with _looking:
         since = _process_start() if _last_look is None else _last_look
-        _last_look = time.time_ns()
-        for name, module in list(sys.modules.items()):
-            if name not in _looked_at or _looked_at[name][0] is not module:
-                _looked_at[name] = module, _source(name, module, since)
-
-
-def _imported() -> dict[str, Source]:
-    look()
-    known = {name: _looked_at[name][1] for name in list(sys.modules) if name in _looked_at}
-    return {name: source for name, source in known.items() if source is not None}
+        _last_look, modules = time.time_ns(), list(sys.modules.items())
+        for name, module in modules:
+            if name not in _looked_up or _looked_up[name][0] is not module:
+                _looked_up[name] = module, _source(name, module, since)
+        sources = {name: _looked_up[name][1] for name, _ in modules}
+        return {name: source for name, source in sources.items() if source is not None}
 
 
 def _source(name: str, module: object, since: int) -> Source | None:
@@ -150,7 +124,7 @@ def _source(name: str, module: object, since: int) -> Source | None:
     if file is None:
         return None
     stamp = _stamp(file)
-    return Source(file, digest_of(file), stamp, sure=max(stamp[2:], default=since) <= since)
+    return Source(file, digest_of(file), stamp if max(stamp[2:], default=0) <= since else ())
 
 
 def source_file(file: object) -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -12,18 +11,15 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from threading import Condition, Event, Lock, RLock, Thread
-from typing import Any, Generic, Protocol, Self, TypeVar
-
-import numpy as np
+from queue import SimpleQueue
+from threading import Event, RLock, Thread
+from typing import Any, Generic, Self, TypeVar
 
 from harness.core import plugins
-from harness.core.arrays import Int32
 from harness.core.errors import DataError, HarnessError, RecommenderError, UsageError
 from harness.core.sources import imported_sources
 
@@ -31,38 +27,19 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 R = TypeVar("R")
-Item = TypeVar("Item", contravariant=True)
 
-Reply = tuple[str, list[list[Int32]]]
-"""What a worker sends: a JSON document, and the arrays of each item."""
-Ask = Callable[[Sequence[T]], Reply]
+Answering = tuple[Callable[[T], R], list[Any]]
+"""What a worker answers an item by, and what identifies the data that it has read."""
+Prepare = Callable[[], Answering[T, R]]
+"""What is sent to a worker, and called there."""
+Reply = tuple[Any, list[Any], dict[str, str]]
+"""What a worker sends: an item's result or error, what identifies its data, and its source."""
+
 _THREADS = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "POLARS_MAX")
 
 
-@dataclass(frozen=True)
-class Work(Generic[T, R]):
-    """What is done with items, by this process or by a worker.
-
-    Attributes
-    ----------
-    open : function
-        Returns, when workers can read the files, what they are asked by: a function of items that
-        returns what `reply` does. It is sent to them. Without items it only prepares.
-    seen : function
-        Returns what a worker must have seen, too, as JSON has it.
-    read : function of a JSON document and arrays
-        Returns the result of an item.
-    here : function of an item
-        Returns its result in this process.
-    lost : function of an item and a text
-        Returns, or raises, what becomes of an item that ended the worker, as the text says.
-    """
-
-    open: Callable[[], Ask[T]]
-    seen: Callable[[], list[Any]]
-    read: Callable[[Mapping[str, Any], list[Int32]], R]
-    here: Callable[[T], R]
-    lost: Callable[[T, str], R]
+class EndedError(Exception):
+    """An item ended two processes; the message says how."""
 
 
 class Workers:
@@ -83,7 +60,7 @@ class Workers:
     ) -> None:
         start = start or partial(_pool, threads_of(count))
         self._workers, self._patience = [_Worker(start) for _ in range(count)], patience
-        self._sources, self._changed = _sources() if count else {}, Lock()
+        self._sources = _sources() if count else {}
 
     def __enter__(self) -> Self:
         """Return itself; the processes end with the block."""
@@ -91,115 +68,75 @@ class Workers:
 
     def __exit__(self, *error: object) -> None:
         """End the processes."""
-        for worker in list(self._workers):  # one that is of no use may be taken out meanwhile
+        for worker in self._workers:
             worker.end()
 
     @property
     def count(self) -> int:
         """How many there are, without those that are of no use."""
-        return len(self._workers)
+        return sum(worker.is_of_use for worker in self._workers)
 
     def share(
-        self, units: Sequence[Sequence[T]], work: Work[T, R], first: int = 0
-    ) -> Generator[tuple[T, Callable[[], R]], None, None]:
-        """Yield every item with what returns its result, or raises, as soon as it can be asked.
+        self,
+        units: Sequence[Sequence[T]],
+        prepare: Callable[[], Prepare[T, R]],
+        data: Callable[[], list[Any]],
+        first: int = 0,
+    ) -> Generator[tuple[T, Callable[[], R] | None], None, None]:
+        """Yield every item with what returns, or raises, a worker's answer; None: do it yourself.
 
-        Units are not divided. This process takes the first that is left, a worker the last, but
-        none of the `first` ones.
+        Units are not divided. You have the first, a worker the last, but none of the `first` ones.
+
+        Parameters
+        ----------
+        prepare : function
+            Returns what is sent to a worker, when the files can be read there. What it answers is
+            of our own types: this process may lack the classes of models.
+        data : function
+            Returns what identifies the data of a worker that is of use.
         """
-        queue, threads = _Queue[T, R](units, first), list[tuple[_Worker, Thread]]()
-        for worker in self._workers[: len(units) - max(first, 1)] if units else ():
-            feed = partial(self._feed, worker, queue, work)
-            threads.append((worker, Thread(target=feed, name="share", daemon=True)))
-            threads[-1][1].start()
+        share = _Share[T, R](units, first, prepare, partial(self._trusted, data))
+        workers = [worker for worker in self._workers if worker.is_of_use]
+        workers = workers[: max(0, len(units) - max(first, 1))]
+        feeds = [partial(share.feed, worker, self._patience) for worker in workers]
+        threads = [Thread(target=feed, name="share", daemon=True) for feed in feeds]
+        for thread in threads:
+            thread.start()
         try:
-            yield from queue.results(work.here)
+            yield from share.items()
         finally:
-            queue.ended.set()
-            for worker, thread in threads:
+            share.ended.set()
+            for worker, thread in zip(workers, threads, strict=True):
                 while thread.is_alive():
-                    if queue.taken:  # nobody waits for what is under way
+                    if share.waiting:  # nobody waits for what is under way
                         worker.end()
                     thread.join(0.1)
 
     def require_same_source(self, name: str) -> None:
-        """Raise RecommenderError where this process has imported a file otherwise than a worker.
-
-        Parameters
-        ----------
-        name : str
-            The model that it has asked.
-        """
-        other = self._other_source(_sources()) if self._sources else None
-        if other is not None:
+        """Raise RecommenderError where what a model imported here is otherwise in a worker."""
+        changed = self._changed(_sources()) if self._workers else None
+        if changed is not None:
             raise RecommenderError(
-                f'model "{name}": {other} was written during the run, after another process had '
+                f'model "{name}": {changed} was written during the run, after another process had '
                 "evaluated models with what it was; run the same command again"
             )
 
-    def _other_source(self, imported: Mapping[str, str]) -> Path | None:
-        """Add what a process has imported; return a file that another has imported otherwise."""
-        with self._changed:
-            for path, digest in imported.items():
-                if self._sources.get(path, digest) != digest:
-                    return Path(path)
-            self._sources.update(imported)
-            return None
-
-    def _feed(self, worker: _Worker, queue: _Queue[T, R], work: Work[T, R]) -> None:
-        """Let a worker take units from the end, as long as there are any."""
-        if worker.pool is None and queue.ended.wait(self._patience):
-            return
-        unit = None
-        try:
-            ask = work.open()
-            while (unit := queue.take()) is not None:
-                try:
-                    results = self._results(worker, ask, unit, work)
-                except BrokenProcessPool:
-                    worker.end()
-                    results = [self._alone(worker, ask, item, work) for item in unit]
-                queue.give(results)
-        except Exception as error:
-            if not queue.ended.is_set():
-                _log.warning("a worker process %s: the rest of its work is done by this one", error)
-            worker.end()
-            self._workers.remove(worker)
-            if unit is not None:
-                queue.give_back(unit)
-
-    def _alone(
-        self, worker: _Worker, ask: Ask[T], item: T, work: Work[T, R]
-    ) -> tuple[T, Callable[[], R]]:
-        """Return the result of an item; if it ends a worker that has read the data, it is lost."""
-        if worker.pool is None:
-            try:
-                self._results(worker, ask, (), work)
-            except BrokenProcessPool as error:
-                raise DataError(f"{_ending(error)} before it was asked for anything") from error
-        try:
-            return self._results(worker, ask, (item,), work)[0]
-        except BrokenProcessPool as error:
-            worker.end()
-            return item, partial(work.lost, item, _ending(error))
-
-    def _results(
-        self, worker: _Worker, ask: Ask[T], unit: Sequence[T], work: Work[T, R]
-    ) -> list[tuple[T, Callable[[], R]]]:
-        """Return what a worker finds, unless it is of no use."""
-        text, arrays = worker.reply(ask, unit)
-        document = json.loads(text)
-        if "refused" in document:
-            raise DataError(document["refused"])
-        other = self._other_source(document["sources"])
-        if other is not None:
-            raise DataError(f"finds other code: {other.name} has changed since its import")
-        if document["seen"] != work.seen():
+    def _trusted(self, data: Callable[[], list[Any]], message: Reply) -> Any:
+        """Return a worker's result; DataError where it has other code or data."""
+        result, identity, sources = message
+        changed = self._changed(sources)
+        if changed is not None:
+            raise DataError(f"finds other code: {changed.name} has changed since its import")
+        if identity != data():
             raise DataError("finds other data: its files have changed since they were read")
-        return [
-            (item, partial(_raise, told) if "error" in told else partial(work.read, told, lists))
-            for item, told, lists in zip(unit, document["items"], arrays, strict=True)
-        ]
+        return result
+
+    def _changed(self, sources: Mapping[str, str]) -> Path | None:
+        """Add what a process has imported; return a file that another has imported otherwise."""
+        for path, digest in sources.items():
+            if self._sources.setdefault(path, digest) != digest:
+                return Path(path)
+        return None
 
 
 class _Worker:
@@ -208,15 +145,22 @@ class _Worker:
     def __init__(self, start: Callable[[], Any]) -> None:
         self._start = start
         self.pool: Any = None
+        self.is_of_use = True
 
-    def reply(self, ask: Ask[T], unit: Sequence[T]) -> Reply:
-        """Return its reply; raises BrokenProcessPool where it ends before."""
-        try:
-            self.pool = self.pool or self._start()
-            future: Future[Reply] = self.pool.submit(ask, unit)
-        except (ImportError, NotImplementedError, OSError) as error:
-            raise UsageError(f"cannot be started here ({error}; --jobs 1 needs none)") from error
-        return future.result()
+    def ask(self, prepare: Prepare[T, R], item: T) -> Reply:
+        """Return its reply; raises BrokenProcessPool where the item ends it."""
+        if self.pool is None:
+            try:
+                self.pool = self._start()
+                self.pool.submit(reply, prepare).result()
+            except (ImportError, NotImplementedError, OSError) as error:
+                raise UsageError(
+                    f"cannot be started here ({error}; --jobs 1 needs none)"
+                ) from error
+            except BrokenProcessPool as error:
+                raise DataError(f"{_ending(error)} before it was asked for anything") from error
+        answer: Reply = self.pool.submit(reply, prepare, item).result()
+        return answer
 
     def end(self) -> None:
         """End it, whatever it does."""
@@ -225,61 +169,106 @@ class _Worker:
             pool.shutdown(kill_workers=True)
 
 
-class _Queue(Generic[T, R]):
-    """Units that are left, and what workers found."""
+class _Share(Generic[T, R]):
+    """Units of items that are done from the front here, and from the end by workers."""
 
-    def __init__(self, units: Sequence[Sequence[T]], first: int) -> None:
-        self.ended, self.taken = Event(), 0
-        self._left, self._first = deque(units), first
-        self._results = list[tuple[T, Callable[[], R]]]()
-        self._changed = Condition()
+    def __init__(
+        self,
+        units: Sequence[Sequence[T]],
+        first: int,
+        prepare: Callable[[], Prepare[T, R]],
+        trusted: Callable[[Reply], Any],
+    ) -> None:
+        self.waiting, self.ended = sum(map(len, units)), Event()
+        self._alone, self._shared = deque(units[:first]), deque(units[first:])
+        self._done = SimpleQueue[tuple[T, Callable[[], R] | None] | None]()
+        self._prepare, self._trusted = prepare, trusted
 
-    def results(self, here: Callable[[T], R]) -> Iterator[tuple[T, Callable[[], R]]]:
-        """Yield what workers have found, and what is to be done `here`, until nothing is left."""
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._left or self._results or not self.taken)
-                results, self._results = self._results, []
-                if not (results or self._left):
+    def items(self) -> Iterator[tuple[T, Callable[[], R] | None]]:
+        """Yield what workers have answered, else the items of the first unit, until all are."""
+        while self.waiting:
+            if self._done.empty():
+                with suppress(IndexError):  # workers have all that are left
+                    for item in (self._alone or self._shared).popleft():
+                        self._done.put((item, None))
+            answered = self._done.get()
+            if answered is not None:
+                self.waiting -= 1
+                yield answered
+
+    def feed(self, worker: _Worker, patience: float) -> None:
+        """Let a worker do units from the end, as long as there are any; called in a thread."""
+        if worker.pool is None and self.ended.wait(patience):
+            return
+        unit: Sequence[T] = ()
+        try:
+            prepare = self._prepare()
+            while not self.ended.is_set():
+                with suppress(IndexError):  # this process has the others
+                    unit = unit or self._shared.pop()
+                if not unit:
                     return
-                if not results:
-                    self._first -= 1
-                    results = [(item, partial(here, item)) for item in self._left.popleft()]
-            yield from results
+                result = self._result(worker, prepare, unit[0])
+                self._done.put((unit[0], partial(_outcome, result)))
+                unit = unit[1:]
+        except Exception as error:
+            if not self.ended.is_set():
+                _log.warning("a worker process %s: the rest of its work is done by this one", error)
+            worker.is_of_use = False
+            worker.end()
+            if unit:
+                self._shared.append(unit)
+            self._done.put(None)  # it is not waited for
 
-    def take(self) -> Sequence[T] | None:
-        """Return the last unit that is left for a worker, if there is one; it is to be given."""
-        with self._changed:
-            if self.ended.is_set() or len(self._left) <= max(self._first, 0):
-                return None
-            self.taken += 1
-            return self._left.pop()
+    def _result(self, worker: _Worker, prepare: Prepare[T, R], item: T) -> Any:
+        """Return what a worker answers; the next process, where the first one ends."""
+        ended = None
+        for _ in range(2):
+            try:
+                return self._trusted(worker.ask(prepare, item))
+            except BrokenProcessPool as error:
+                worker.end()
+                if self.ended.is_set():  # nobody waits for it
+                    raise
+                ended = EndedError(f"ended its process, which {_ending(error)}")
+        return ended
 
-    def give(self, results: Sequence[tuple[T, Callable[[], R]]]) -> None:
-        """Take what a worker has found of a unit."""
-        with self._changed:
-            self.taken -= 1
-            self._results += results
-            self._changed.notify()
 
-    def give_back(self, unit: Sequence[T]) -> None:
-        """Leave what a worker has taken to the others."""
-        with self._changed:
-            self.taken -= 1
-            self._left.append(unit)
-            self._changed.notify()
+def _outcome(result: Any) -> Any:
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def reply(prepare: Prepare[T, R], *items: T) -> Reply:
+    """Return what a worker sends, of an item or of none; called in it."""
+    try:
+        answer, data = prepare()
+        result: Any = None
+        for item in items:
+            try:
+                result = answer(item)
+            except HarnessError as error:
+                result = _plain(error)
+        return result, data, _sources()
+    except HarnessError as error:
+        raise DataError(str(error)) from None
+    except BaseException as error:  # a model's, Ctrl-C of its own, or a fault of ours
+        traceback.print_exc()
+        raise DataError(f"failed ({plugins.told(error)})") from None
+
+
+def _plain(error: HarnessError) -> HarnessError:
+    """Return an error as one of our own, with its traceback as a note."""
+    kind = type(error) if type(error) in (UsageError, DataError) else RecommenderError
+    plain = kind(str(error))
+    plain.add_note("".join(traceback.format_exception(error)))
+    return plain
 
 
 def _sources() -> dict[str, str]:
     """Return the source of this process; what it is not sure of is equal to no other's."""
     return imported_sources(unsure=f" {os.getpid()}")
-
-
-def _raise(told: Mapping[str, str]) -> Any:
-    kinds = {kind.__name__: kind for kind in (UsageError, DataError)}
-    error = kinds.get(told["kind"], RecommenderError)(told["error"])
-    error.add_note(told["traceback"])
-    raise error
 
 
 def _ending(error: BrokenProcessPool) -> str:
@@ -291,42 +280,6 @@ def _ending(error: BrokenProcessPool) -> str:
     if code == -9:
         return "was killed (memory may have run out; --jobs 1 leaves it more)"
     return f"ended by signal {-code}" if code < 0 else f"ended with status {code}"
-
-
-class Prepared(Protocol[Item]):
-    """What a worker has made of a job."""
-
-    def seen(self) -> list[Any]:
-        """Return what tells the data that it has read."""
-
-    def ask(self, item: Item) -> tuple[dict[str, Any], list[Int32]]:
-        """Return what `Work.read` takes."""
-
-
-def reply(prepare: Callable[[], Prepared[T]], items: Sequence[T]) -> Reply:
-    """Return what a worker sends; called in it.
-
-    It is text and plain arrays: this process unpickles nothing that a model's classes have made.
-    """
-    told, arrays = list[dict[str, Any]](), list[list[Int32]]()
-    try:
-        prepared = prepare()
-        for item in items:
-            try:
-                values, lists = prepared.ask(item)
-            except HarnessError as error:
-                text = "".join(traceback.format_exception(error))
-                kind = type(error).__name__
-                values, lists = {"error": str(error), "kind": kind, "traceback": text}, []
-            told.append(values)
-            arrays.append([np.ascontiguousarray(one, np.int32) for one in lists])
-        document = {"items": told, "seen": prepared.seen(), "sources": _sources()}
-        return json.dumps(document), arrays
-    except HarnessError as error:
-        return json.dumps({"refused": str(error)}), []
-    except BaseException as error:  # a model's, Ctrl-C of its own, or a fault of ours
-        traceback.print_exc()
-        return json.dumps({"refused": f"failed ({plugins.told(error)})"}), []
 
 
 def threads_of(count: int) -> int:

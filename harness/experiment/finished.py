@@ -13,10 +13,9 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,10 +42,11 @@ from harness.core.sources import (
 from harness.data import loading
 from harness.experiment.answers import Answers
 from harness.experiment.build import base_models_first
+from harness.experiment.evaluate_part import Asked
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.task import Task
 
-FOLDER = "models"
+_FOLDER = "models"
 """Of the cache, where they lie."""
 _LAST = "models.last"
 """Of the cache: a file for each model of each config, with what was kept last."""
@@ -54,37 +54,8 @@ _MOST = 10_000_000_000
 """Bytes that are kept; the models that were not used for longest go first."""
 
 
-class KnownModels:
-    """Models whose answers are there already.
-
-    Attributes
-    ----------
-    found : dict of name to function of a Task
-        Returns the answers of every repeat, and the seconds that they took; raises DataError where
-        they are not for its users and candidates.
-    changed : dict of name to text
-        Why others are not there that are there of an earlier run, such as ``its settings have
-        changed``.
-    unkept : dict of name to text
-        Why what others answered is not kept for later runs.
-    """
-
-    def __init__(self) -> None:
-        self.found: dict[str, Callable[[Task], tuple[list[Answers], Clock]]] = {}
-        self.changed: dict[str, str] = {}
-        self.unkept: dict[str, str] = {}
-
-    @property
-    def reused(self) -> Container[str]:
-        """The models that are there because an earlier run finished them."""
-        return ()
-
-    def keep(self, name: str, task: Task, answers: Sequence[Answers], clock: Clock) -> None:
-        """Keep what another model answered, where there is a place."""
-
-
-class Finished(KnownModels):
-    """The models of a config that earlier runs finished.
+class Finished:
+    """The models of a config that need not be asked, as an earlier run finished them.
 
     Parameters
     ----------
@@ -92,31 +63,41 @@ class Finished(KnownModels):
         Of one evaluation set. With ``[data] cache = false`` nothing is kept.
     fresh : bool
         Whether every model is asked anew.
-    background : Executor
-        Where answers are written; whoever owns it waits for it.
+    background : Executor, optional
+        Where answers are written; whoever owns it waits for it. Without one nothing is kept.
     most : int
         Bytes that are kept of all configs.
+
+    Attributes
+    ----------
+    answers : dict of name to function of a Task
+        Returns the answers of every repeat, and the seconds that they took; raises DataError where
+        they are not for its users and candidates.
+    reused : container of str
+        The models that have answers because an earlier run finished them.
+    changed : dict of name to text
+        Why others have none that an earlier run finished, such as ``its settings have changed``.
+    unkept : dict of name to text
+        Why what others answered is not kept for later runs.
     """
 
     def __init__(
-        self, config: Config, *, fresh: bool, background: Executor, most: int = _MOST
+        self, config: Config, *, fresh: bool, background: Executor | None, most: int = _MOST
     ) -> None:
-        super().__init__()
+        self.answers: dict[str, Callable[[Task], Asked]] = {}
+        self.reused: Container[str] = self.answers
+        self.changed: dict[str, str] = {}
+        self.unkept: dict[str, str] = {}
         self._config, self._background, self._most = config, background, most
-        self._entries = _entries(config) if config.data.cache else {}
+        self._entries = _entries(config) if background is not None and config.data.cache else {}
         self._sources = Sources(config.folder)
         # One thread says it where the folder is not private.
-        if self._entries and not fresh and cache.is_private(cache.folder() / FOLDER):
+        if self._entries and not fresh and cache.is_private(cache.folder() / _FOLDER):
             self._take()
-
-    @property
-    def reused(self) -> Container[str]:
-        """All that were found."""
-        return self.found
 
     def keep(self, name: str, task: Task, answers: Sequence[Answers], clock: Clock) -> None:
         """Let a model's answers be written, unless its source is not known for certain."""
-        if name not in self._entries:
+        if self._background is None or name not in self._entries:
             return
         try:
             sources = record_of(self._sources, self._config, name)
@@ -125,113 +106,102 @@ class Finished(KnownModels):
             return
         notes = {
             "sources": sources,
-            "candidates": len(task.evaluation_set.candidates),
-            "users": len(task.evaluation_set.users),
-            "seconds": clock.seconds,
+            "size": _size(task),
+            "seconds": dict(clock.seconds),  # scoring adds to it
             "repeats": [answer.told for answer in answers],
         }
         self._background.submit(self._write, name, answers, notes)
 
     def _write(self, name: str, answers: Sequence[Answers], notes: dict[str, Any]) -> None:
-        entry = self._entries[name]
-
         def write(folder: Path) -> dict[str, Any]:
             for repeat, answer in enumerate(answers):
                 np.save(folder / f"lists-{repeat}.npy", answer.lists.items, allow_pickle=False)
                 if answer.others is not None:
-                    others = folder / f"others-{repeat}.npy"
-                    np.save(others, answer.others.items, allow_pickle=False)
+                    path = folder / f"others-{repeat}.npy"
+                    np.save(path, answer.others.items, allow_pickle=False)
             return notes
 
-        why = entry.keep_settled(write)
-        if why is not None:
-            self.unkept[name] = why
-            return
-        cache.make_room_for(entry.path, self._most)
-        with suppress(OSError):
-            last = self._last(name)
-            if cache.private(last.parent) is not None:
-                last.write_text(json.dumps(self._settings_and_files(name)), encoding="utf-8")
+        entry = self._entries[name]
+        try:
+            why = entry.keep_settled(write)
+            if why is not None:
+                self.unkept[name] = why
+                return
+            cache.make_room_for(entry.path, self._most)
+            path, settings, files = self._last(name)
+            with suppress(OSError):
+                if cache.private(path.parent) is not None:
+                    path.write_text(json.dumps([settings, files]), encoding="utf-8")
+        except Exception as error:  # nobody waits for it, and the run is as good without
+            self.unkept[name] = plugins.told(error)
 
     def _take(self) -> None:
         """Take what is kept of the models that are the same, and say why others are not."""
         with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
-            kept = pool.map(self._read, self._entries.values())
+            kept = pool.map(self._read, self._entries)
         for name, answers in zip(self._entries, kept, strict=True):
-            if isinstance(answers, Taken):
-                self.found[name] = partial(answers.of, name)
+            if callable(answers):
+                self.answers[name] = answers
             elif (why := answers or self._reason(name)) is not None:
                 self.changed[name] = why
 
-    def _read(self, entry: Entry) -> Taken | str | None:
-        """Return a model's answers, or what of its source has changed; None without any."""
+    def _read(self, name: str) -> Callable[[Task], Asked] | str | None:
+        """Return what returns a model's answers, or what of its source has changed."""
+        entry = self._entries[name]
 
-        def build(folder: Path, notes: dict[str, Any]) -> Taken | str:
-            return self._sources.changed(notes["sources"]) or Taken.read(folder, notes)
-
-        answers = entry.read(build)
-        if isinstance(answers, Taken):
+        def build(folder: Path, notes: dict[str, Any]) -> Callable[[Task], Asked] | str:
+            changed = self._sources.changed(notes["sources"])
+            if changed is not None:
+                return changed
+            answers, clock, (_, candidates) = list[Answers](), Clock(), notes["size"]
+            clock.seconds.update(notes["seconds"])
+            for repeat, facts in enumerate(notes["repeats"]):
+                lists = _load(folder / f"lists-{repeat}.npy", candidates)
+                path = folder / f"others-{repeat}.npy"
+                beyond = _load(path, candidates) if facts["others"] else None
+                answers.append(Answers.of(facts, lists, beyond))
             with suppress(OSError):
                 os.utime(entry.path)
-        return answers
+            return partial(_for_task, name, notes["size"], (answers, clock))
+
+        return entry.read(build)
 
     def _reason(self, name: str) -> str | None:
         """Return why a model is not there; None where it was never kept of this config."""
+        path, settings, files = self._last(name)
         try:
-            settings, files = json.loads(self._last(name).read_text(encoding="utf-8"))
+            last_settings, last_files = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, TypeError):
             return None
-        if settings != self._settings_and_files(name)[0]:
+        if last_settings != settings:
             return "its settings have changed"
-        if files != self._entries[name].files:
+        if last_files != files:
             return "the data has changed"
         if self._entries[name].path.is_dir():
             return "what was kept of it is damaged"
         return "the evaluation, the seed, our code or packages have changed"
 
-    def _settings_and_files(self, name: str) -> tuple[str, list[list[Any]]]:
-        settings = [_settings_of(model) for model in with_base_models(self._config, name)]
-        return repr(settings), self._entries[name].files
-
-    def _last(self, name: str) -> Path:
-        """Return the file that says what was kept last of this model of this config."""
+    def _last(self, name: str) -> tuple[Path, str, list[list[Any]]]:
+        """Return the file for what is kept last of this model of this config, and what it holds."""
         config = self._config
         place = str(config.folder.resolve() / Path(config.file).name), config.fold, name
-        digest = hashlib.sha256(repr(place).encode()).hexdigest()[:32]
-        return cache.folder() / _LAST / digest
+        path = cache.folder() / _LAST / hashlib.sha256(repr(place).encode()).hexdigest()[:32]
+        settings = [_settings_of(model) for model in with_base_models(config, name)]
+        return path, repr(settings), self._entries[name].files
 
 
-@dataclass(frozen=True, eq=False)
-class Taken:
-    """A finished model's answers in each repeat, and what they took when they were asked for."""
+def _size(task: Task) -> list[int]:
+    return [len(task.evaluation_set.users), len(task.evaluation_set.candidates)]
 
-    answers: list[Answers]
-    clock: Clock
-    n_users: int
-    n_candidates: int
 
-    @classmethod
-    def read(cls, folder: Path, notes: Mapping[str, Any]) -> Taken:
-        """Return the answers in a folder; ValueError where they are none."""
-        answers, clock, candidates = list[Answers](), Clock(), notes["candidates"]
-        clock.seconds.update(notes["seconds"])
-        for repeat, facts in enumerate(notes["repeats"]):
-            lists = _load(folder / f"lists-{repeat}.npy", candidates)
-            others = folder / f"others-{repeat}.npy"
-            beyond = _load(others, candidates) if facts["others"] else None
-            answers.append(Answers.of(facts, lists, beyond))
-        return cls(answers, clock, notes["users"], candidates)
-
-    def of(self, name: str, task: Task) -> tuple[list[Answers], Clock]:
-        """Return the answers and the seconds; DataError where they are not for a task's users."""
-        evaluation_set = task.evaluation_set
-        size = len(evaluation_set.users), len(evaluation_set.candidates)
-        if size != (self.n_users, self.n_candidates):
-            raise DataError(
-                f'model "{name}": what an earlier run kept of it is of another evaluation set; '
-                "evaluate it anew: --fresh (in Python, fresh=True)"
-            )
-        return self.answers, self.clock
+def _for_task(name: str, size: list[int], answers: Asked, task: Task) -> Asked:
+    """Return a finished model's answers; DataError where they are not for a task's users."""
+    if _size(task) != size:
+        raise DataError(
+            f'model "{name}": what an earlier run kept of it is of another evaluation set; '
+            "evaluate it anew: --fresh (in Python, fresh=True)"
+        )
+    return answers
 
 
 def _load(path: Path, candidates: int) -> Recommendations:
@@ -254,17 +224,15 @@ def _entries(config: Config) -> dict[str, Entry]:
         for model in config.models:
             if model.use is not None and is_known(config, model.name):
                 with suppress(OSError):
-                    entries[model.name] = model_key(key, FOLDER, config, model.name)
+                    entries[model.name] = model_key(key, _FOLDER, config, model.name)
     return entries
 
 
 def evaluation_key(config: Config, *more: object) -> Entry:
-    """Return the key that all models of a config share.
+    """Return the key that all models share on the one evaluation set of a config.
 
     Parameters
     ----------
-    config : Config
-        Of one evaluation set.
     more : objects
         What else their answers follow from.
 
@@ -363,6 +331,7 @@ def _packages() -> list[tuple[str, int]]:
         if is_installed(path.parent):  # a package's own, there once the package is imported
             continue
         with suppress(OSError):
-            folders = (one for one in path.iterdir() if one.suffix in (".dist-info", ".egg-info"))
-            packages.update((one.name, one.stat().st_mtime_ns) for one in folders)
+            for folder in path.iterdir():
+                if folder.suffix in (".dist-info", ".egg-info"):
+                    packages.add((folder.name, folder.stat().st_mtime_ns))
     return sorted(packages)

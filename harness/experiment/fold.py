@@ -16,7 +16,7 @@ from harness.experiment.answers import Answers
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_part import Asked
 from harness.experiment.failures import Failures
-from harness.experiment.finished import KnownModels
+from harness.experiment.finished import Finished
 from harness.experiment.learn import Models
 from harness.metrics import Metric
 from harness.models.item_stats import Catalogue
@@ -40,7 +40,7 @@ class FoldModels:
     models: Models
     observer: Observer
     failures: Failures
-    finished: KnownModels
+    finished: Finished
 
     @classmethod
     def made(
@@ -49,14 +49,14 @@ class FoldModels:
         number: int,
         n_folds: int,
         failures: Failures,
-        finished: Callable[[Config], KnownModels],
+        finished: Callable[[Config], Finished],
         *,
         bars: bool = False,
     ) -> FoldModels:
         """Return a fold with its models, which have learnt nothing yet."""
         factories, before = Factories(config), finished(config)
         repeats = range(max(model.repeats for model in config.models))
-        models = [factories.made(repeat, without=before.found) for repeat in repeats]
+        models = [factories.made(repeat, without=before.answers) for repeat in repeats]
         own = failures if n_folds == 1 else failures.in_fold(number)
         observer = Observer(bars=bars, label=label(number, n_folds))
         return cls(number, n_folds, config, factories, models, observer, own, before)
@@ -71,7 +71,7 @@ class FoldModels:
         names = [model.name for model in self.config.models]
         number = f"{names.index(name) + 1} of {len(names)}"
         steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in clock.seconds.items())
-        how = "taken from an earlier run" if name in self.finished.found else steps
+        how = "taken from an earlier run" if name in self.finished.answers else steps
         self.observer.log(f"{printable(name)} ({number}): {how}")
 
     def ask(self, evaluator: Evaluator, model: ModelConfig) -> Asked:

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from harness.config import Config
 from harness.core.errors import UsageError
 from harness.core.progress import Clock
 from harness.experiment.answers import Answers
 from harness.experiment.build import only
 from harness.experiment.failures import Failures
-from harness.experiment.finished import KnownModels
+from harness.experiment.finished import Finished
 from harness.experiment.run import evaluate
 from harness.experiment.run_lists import refuse_changed, refuse_other_config
 from harness.metrics import Metric, is_own
@@ -60,18 +61,19 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
         config,
         wanted,
         Failures(fail_fast=True),
-        lambda fold: written_models(run.folds[-1 - fold.fold]),
+        lambda fold: written_models(fold, run.folds[-1 - fold.fold]),
     )
     notes = (*scored.notes, *run.source_notes(wanted))
     record = scored.record.model_copy(update={"failed": run.failed, "notes": notes})
     return replace(scored, record=record)
 
 
-def written_models(run: Run) -> KnownModels:
+def written_models(config: Config, run: Run) -> Finished:
     """Return the models of a run, as its folder holds their lists."""
-    known, rows = KnownModels(), run.tables_of_folder.lists
-    known.found = {model.name: partial(_answers, run, rows, model) for model in run.models}
-    return known
+    written, rows = Finished(config, fresh=True, background=None), run.tables_of_folder.lists
+    written.answers = {model.name: partial(_answers, run, rows, model) for model in run.models}
+    written.reused = ()  # that is of the run
+    return written
 
 
 def _answers(

@@ -25,7 +25,7 @@ from harness.experiment.assemble import assemble, compared
 from harness.experiment.build import only
 from harness.experiment.evaluate_part import EvaluatedPart, describing, evaluate_part
 from harness.experiment.failures import Failures
-from harness.experiment.finished import Finished, KnownModels
+from harness.experiment.finished import Finished
 from harness.experiment.fold import Evaluator, FoldModels
 from harness.experiment.folds import over_folds, require_files, require_windows
 from harness.experiment.held_out import HeldOut
@@ -174,7 +174,7 @@ def evaluate(
     config: Config,
     metrics: tuple[Metric, ...],
     failures: Failures,
-    finished: Callable[[Config], KnownModels],
+    finished: Callable[[Config], Finished],
     *,
     memory: str | None = None,
     jobs: int = 1,

@@ -7,25 +7,22 @@ from __future__ import annotations
 
 import logging
 import tomllib
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from harness.config import Config, ModelConfig, parse
 from harness.core import cache
-from harness.core.arrays import Int32
 from harness.core.errors import RecommenderError, UsageError, counted
-from harness.core.progress import Clock
-from harness.core.workers import Ask, Reply, Work, Workers, reply
+from harness.core.workers import Answering, EndedError, Prepare, Workers
 from harness.data import loading
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
 from harness.experiment import memory
-from harness.experiment.answers import Answers
 from harness.experiment.build import only
 from harness.experiment.evaluate_part import Asked
 from harness.experiment.failures import Failures
@@ -33,8 +30,10 @@ from harness.experiment.finished import Finished, is_known
 from harness.experiment.fold import Evaluator, FoldModels
 from harness.experiment.in_memory import InMemory
 from harness.experiment.memory import Limit
-from harness.models.recommendations import Recommendations
 from harness.protocol.task import read
+
+Answer = tuple[Asked, dict[str, str]]
+"""What a worker answers of a model, and why what it answered is not kept."""
 
 _log = logging.getLogger(__name__)
 
@@ -79,132 +78,97 @@ class ModelWorkers:
     """
 
     def __init__(self, config: Config, workers: Workers) -> None:
-        self._workers, self._names = workers, shared_models(config) if workers.count else []
+        self._workers, self._shared = workers, shared_models(config) if workers.count else []
         self.ready: Callable[[], object] = lambda: None
-        if self._names:
-            self._config = only(config, self._names)
+        if self._shared:
+            self._config = only(config, self._shared)
             self._stamps = [stamps_of(fold.layout()) for fold in config.folds()]
 
     def answers(
-        self, fold: FoldModels, task: Evaluator
+        self, fold: FoldModels, evaluator: Evaluator
     ) -> Generator[tuple[ModelConfig, Callable[[], Asked]], None, None]:
         """Yield models that have not failed with what returns their answers, or raises.
 
         First those that an earlier run finished, then the others, as soon as they can be asked.
         """
-        finished, settings = fold.finished, {model.name: model for model in fold.config.models}
-        for name, model in settings.items():
-            if name in finished.found and name not in fold.failures.found:
-                yield model, partial(finished.found[name], task.task)
+        finished, number = fold.finished.answers, fold.number - 1
+        models = [m for m in fold.config.models if m.name not in fold.failures.found]
+        for model in models:
+            if model.name in finished:
+                yield model, partial(finished[model.name], evaluator.task)
 
-        def open_() -> Ask[str]:
-            self.ready()
-            return partial(ask, Job.of(self._config, fold.number - 1))
+        def data() -> list[Any]:
+            return [self._stamps[number], evaluator.task.evaluation_set.fingerprint]
 
-        def seen() -> list[Any]:
-            return [self._stamps[fold.number - 1], task.task.evaluation_set.fingerprint]
+        waiting = units([model for model in models if model.name not in finished])
+        waiting.sort(key=lambda unit: unit[0] in self._shared)
+        first = sum(unit[0] not in self._shared for unit in waiting)
+        settings = {model.name: model for model in models}
+        share = self._workers.share(waiting, partial(self._prepare, number), data, first)
+        for name, answer in share:
+            yield settings[name], partial(self._asked, evaluator, settings[name], answer)
 
-        def here(name: str) -> Asked:
-            answers = fold.ask(task, settings[name])
-            self._workers.require_same_source(name)
+    def _prepare(self, number: int) -> Prepare[str, Answer]:
+        self.ready()
+        return partial(prepared, Job.of(self._config, number))
+
+    def _asked(
+        self, evaluator: Evaluator, model: ModelConfig, answer: Callable[[], Answer] | None
+    ) -> Asked:
+        """Return what a model answered in a worker, or answers here."""
+        if answer is None:
+            answers = evaluator.fold.ask(evaluator, model)
+            self._workers.require_same_source(model.name)
             return answers
-
-        done = {*finished.found, *fold.failures.found}
-        unasked = units([model for name, model in settings.items() if name not in done])
-        names = [[model.name for model in unit] for unit in unasked]
-        names.sort(key=lambda unit: unit[0] in self._names)
-        first = sum(unit[0] not in self._names for unit in names)  # workers do not have these
-        work = Work(open_, seen, partial(_read, finished.unkept), here, _lost)
-        for name, answered in self._workers.share(names, work, first):
-            yield settings[name], answered
+        try:
+            answers, unkept = answer()
+        except EndedError as error:
+            raise RecommenderError(f'model "{model.name}" {error}') from error
+        evaluator.fold.finished.unkept.update(unkept)
+        return answers
 
 
 def shared_models(config: Config) -> list[str]:
     """Return the models that other processes have, too: a unit as a whole, or nothing of it."""
-    known = {model.name: is_known(config, model.name) for model in config.models}
-    return [
-        model.name
-        for unit in units(config.models)
-        if all(known[model.name] for model in unit)
-        for model in unit
-    ]
+    shared = (unit for unit in units(config.models) if all(is_known(config, name) for name in unit))
+    return [name for unit in shared for name in unit]
 
 
-def _read(unkept: dict[str, str], told: Mapping[str, Any], lists: list[Int32]) -> Asked:
-    """Return what a worker has answered."""
-    unkept.update(told["unkept"])
-    arrays, answers, clock = iter(lists), list[Answers](), Clock()
-    clock.seconds.update(told["seconds"])
-    for repeat in told["repeats"]:
-        evaluated = Recommendations(next(arrays))
-        others = Recommendations(next(arrays)) if repeat["others"] else None
-        answers.append(Answers.of(repeat, evaluated, others))
-    return answers, clock
-
-
-def _lost(name: str, ending: str) -> Asked:
-    raise RecommenderError(f'model "{name}" ended its process, which {ending}')
-
-
-_asked: list[_Fold] = []
-"""In a worker: the fold that was asked for last."""
-_read_last: list[tuple[Layout, Dataset]] = []
+_data: list[tuple[Layout, Dataset]] = []
 """In a worker: the data that was read last."""
 
 
-def ask(job: Job, names: Sequence[str]) -> Reply:
-    """Return what models answer; called in a worker."""
-    return reply(partial(_Fold.of, job), names)
+@lru_cache(maxsize=1)
+def prepared(job: Job) -> Answering[str, Answer]:
+    """Return what answers by models, and what identifies the data; called in a worker."""
+    prepared.cache_clear()  # the fold before is let go
+    config, background = job.read(), ThreadPoolExecutor(1)
+    fold = config.folds()[job.fold]
+    models = FoldModels.made(
+        fold,
+        job.fold + 1,
+        config.n_folds,
+        Failures(fail_fast=True),
+        partial(Finished, fresh=True, background=background),
+    )
+    layout = fold.layout()
+    stamps = stamps_of(layout)
+    if not _data or _data[0][0] != layout:
+        _data.clear()
+        _data.append((layout, read(fold, background, models.observer)))
+    evaluator = InMemory(models, _data[0][1])
+    settings = {model.name: model for model in fold.models}
+
+    def answer(name: str) -> Answer:
+        answers = models.ask(evaluator, settings[name])
+        background.submit(int).result()  # behind what keeps them
+        return answers, models.finished.unkept
+
+    return answer, [stamps, evaluator.task.evaluation_set.fingerprint]
 
 
-class _Fold:
-    """A fold in a worker."""
-
-    def __init__(self, job: Job) -> None:
-        config = job.read()
-        fold = config.folds()[job.fold]
-        self.job, self._background = job, ThreadPoolExecutor(1)
-        self._models = FoldModels.made(
-            fold,
-            job.fold + 1,
-            config.n_folds,
-            Failures(fail_fast=True),
-            partial(Finished, fresh=True, background=self._background),
-        )
-        layout = fold.layout()
-        self._stamps = stamps_of(layout)
-        if not _read_last or _read_last[0][0] != layout:
-            _read_last.clear()  # let go before others are read
-            _read_last.append((layout, read(fold, self._background, self._models.observer)))
-        self._task = InMemory(self._models, _read_last[0][1])
-
-    @classmethod
-    def of(cls, job: Job) -> _Fold:
-        """Return the fold, made anew unless it was asked for last."""
-        if not _asked or _asked[0].job != job:
-            _asked.clear()
-            _asked.append(cls(job))
-        return _asked[0]
-
-    def seen(self) -> list[Any]:
-        """Return what tells the data that was read."""
-        return [self._stamps, self._task.task.evaluation_set.fingerprint]
-
-    def ask(self, name: str) -> tuple[dict[str, Any], list[Int32]]:
-        """Return a model's answers, and keep them for later runs."""
-        model = next(model for model in self._models.config.models if model.name == name)
-        answers, clock = self._models.ask(self._task, model)
-        self._background.submit(int).result()  # behind what keeps them
-        lists = [one.items for a in answers for one in (a.lists, a.others) if one is not None]
-        return {
-            "repeats": [answer.told for answer in answers],
-            "seconds": clock.seconds,
-            "unkept": self._models.finished.unkept,
-        }, lists
-
-
-def units(models: Sequence[ModelConfig]) -> list[list[ModelConfig]]:
-    """Return the models, those together that are made of one another: these learn once.
+def units(models: Sequence[ModelConfig]) -> list[list[str]]:
+    """Return the names of models, those together that are made of one another: these learn once.
 
     Examples
     --------
@@ -212,18 +176,17 @@ def units(models: Sequence[ModelConfig]) -> list[list[ModelConfig]]:
 
     >>> models = [{"name": n, "use": "m:M"} for n in "abc"]
     >>> models += [{"name": "blend", "use": "m:M", "of": ["a", "c"]}]
-    >>> together = units([ModelConfig.model_validate(model) for model in models])
-    >>> [[model.name for model in unit] for unit in together]
+    >>> units([ModelConfig.model_validate(model) for model in models])
     [['a', 'c', 'blend'], ['b']]
     """
-    group = {model.name: {model.name} for model in models}
+    groups = {model.name: {model.name} for model in models}
     for model in models:
-        for base in (*model.base_models, model.name):
-            joined = group[model.name] | group.get(base, {base})
-            group |= dict.fromkeys(joined, joined)
-    together: dict[frozenset[str], list[ModelConfig]] = {}
+        for base in model.base_models:
+            joined = groups[model.name] | groups.get(base, {base})
+            groups |= dict.fromkeys(joined, joined)
+    together: dict[frozenset[str], list[str]] = {}
     for model in models:
-        together.setdefault(frozenset(group[model.name]), []).append(model)
+        together.setdefault(frozenset(groups[model.name]), []).append(model.name)
     return list(together.values())
 
 

@@ -62,21 +62,19 @@ class KeptTrials:
         ]
         config = config.model_copy(update={"models": models})
         entry = model_key(self._shared, _FOLDER, config, self._name)
-        found = None if self._fresh else entry.read(self._taken)
-        if found is not None:
+        kept = None if self._fresh else entry.read(self._taken)
+        if kept is not None:
             with suppress(OSError):
                 os.utime(entry.path)
-            return found
+            return kept
         value, noted = score(params)
-        if value is None:
-            return value, noted
-        try:
-            sources = record_of(self._sources, config, self._name)
-        except UnknownSourceError as error:
-            self.unkept = str(error)
-            return value, noted
-        notes = {"value": value, "noted": noted, "sources": sources}
-        self.unkept = entry.keep_settled(lambda _: notes) or self.unkept
+        if value is not None:
+            try:
+                sources = record_of(self._sources, config, self._name)
+                notes = {"value": value, "noted": noted, "sources": sources}
+                self.unkept = entry.keep_settled(lambda _: notes) or self.unkept
+            except UnknownSourceError as error:
+                self.unkept = str(error)
         return value, noted
 
     def _taken(self, _: Path, notes: dict[str, Any]) -> Scored | None:

@@ -20,11 +20,15 @@ pytestmark = pytest.mark.usefixtures("at_once")
 def test_the_results_are_the_same(tmp_path: Path) -> None:
     """Of every kind of model on two folds, whoever evaluates them; what workers did is kept."""
     folds = {"strategy": "time", "valid_days": 2, "folds": 2}
-    settings = config(tmp_path, *small.MODELS, own(tmp_path, "Meets", "last"), split=folds)
+    file = {"name": "file", "lists": ["lists.csv", "lists.csv"]}
+    models = *small.MODELS, own(tmp_path, "Meets", "last"), file
+    settings = config(tmp_path, *models, split=folds)
+    lists = "".join(f"user{n},unknown\nuser{n},a\n" for n in range(40))
+    small.write(tmp_path, {"lists.csv": f"user,item\n{lists}"})
     found = run(settings, jobs=2)
     assert {path.name for path in (tmp_path / "met").iterdir()} == {"parent", "worker"}
     again, alone = run(settings), run(settings, fresh=True)
-    assert [model.name for model in again.models if not model.reused] == []
+    assert [model.name for model in again.models if not model.reused] == ["file"]
     for other in (again, alone):
         assert timeless(other.to_dict(), "reused") == timeless(found.to_dict(), "reused")
     assert found.per_user().equals(alone.per_user())

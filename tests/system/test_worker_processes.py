@@ -15,7 +15,7 @@ import small
 from beside import OWN, config, own
 
 from harness.core.sources import look
-from harness.core.workers import Work, Workers, threads_of
+from harness.core.workers import EndedError, Workers, threads_of
 from harness.experiment import workers
 from harness.experiment.run import run
 
@@ -23,23 +23,17 @@ pytestmark = pytest.mark.usefixtures("at_once")
 
 ECHO = """
 import os, signal, sys, time
-from functools import partial
-from harness.core.workers import Reply, reply
+def answer(item):
+    print(os.getpid(), flush=True)
+    if item == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if item == "sleep":
+        time.sleep(600)
+    os.system("echo said by a program")
+    return {"read": sys.stdin.read()} | dict(os.environ)
 
-class Echo:
-    def seen(self):
-        return []
-
-    def ask(self, item):
-        print(os.getpid(), flush=True)
-        if item == "die":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if item == "sleep":
-            time.sleep(600)
-        os.system("echo said by a program")
-        return {"read": sys.stdin.read()} | dict(os.environ), []
-
-ask = partial(reply, Echo)
+def prepare():
+    return answer, []
 """
 
 
@@ -55,10 +49,10 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def answer(module: str, item: str) -> Any:
     """Return what a worker answers."""
     look()  # the file is as it was before the import
-    ask = importlib.import_module(module).ask
-    work = Work[str, Any](lambda: ask, list, lambda told, _: told, str, lambda _, ending: ending)
+    prepare = importlib.import_module(module).prepare
     with Workers(1, patience=0) as processes:
-        results = dict(processes.share([["mine"], [item]], work, first=1))
+        shared = processes.share([["mine"], [item]], lambda: prepare, list, first=1)
+        results: dict[str, Any] = dict(shared)
     return results[item]()
 
 
@@ -77,7 +71,8 @@ def test_models_may_print_and_read_and_libraries_know_how_many_threads_they_have
 
 
 def test_a_model_that_is_killed_is_told(module: str) -> None:
-    assert answer(module, "die") == "was killed (memory may have run out; --jobs 1 leaves it more)"
+    with pytest.raises(EndedError, match=r"was killed \(memory may have run out; --jobs 1 leaves"):
+        answer(module, "die")
 
 
 def is_there(pid: int) -> bool:
@@ -93,10 +88,9 @@ def test_it_ends_with_the_process_that_started_it(module: str, ends: signal.Sign
     """A killed one says nothing to it; Ctrl-C at a terminal goes to both."""
     script = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        f"from harness.core.workers import Work, Workers; from {module} import ask\n"
-        "work = Work(lambda: ask, list, dict, len, len)\n"
+        f"from harness.core.workers import Workers; from {module} import prepare\n"
         "with Workers(1, patience=0) as workers:\n"
-        "    list(workers.share([['mine'], ['sleep']], work, 1))\n"
+        "    list(workers.share([['mine'], ['sleep']], lambda: prepare, list, 1))\n"
     )
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     line = [sys.executable, "-c", script]

@@ -2,18 +2,16 @@
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
 
 from harness.core import workers as core
 from harness.core.errors import RecommenderError, UsageError
-from harness.core.workers import Reply, Work, Workers, reply, threads_of
+from harness.core.workers import EndedError, Workers, threads_of
 
 REST = "the rest of its work is done by this one"
 started: list[Any] = []
@@ -27,36 +25,24 @@ class Pool:
     def __init__(self) -> None:
         started.append(self)
 
-    def submit(self, ask: Any, items: Sequence[str]) -> Future[Reply]:
-        future = Future[Reply]()
-        for item in items or [""]:
-            if endings.get(item):
-                raise BrokenProcessPool(f"The exit codes are {{{endings[item].pop()}}}")
-        future.set_result(ask(items))
+    def submit(self, ask: Any, prepare: Any, item: str = "") -> Future[Any]:
+        if endings.get(item):
+            raise BrokenProcessPool(f"The exit codes are {{{endings[item].pop()}}}")
+        future = Future[Any]()
+        future.set_result(ask(prepare, item) if item else ask(prepare))
         return future
 
     def shutdown(self, kill_workers: bool) -> None: ...
 
 
-class There:
-    """What a worker has made."""
-
-    def seen(self) -> list[Any]:
-        return ["log.csv"]
-
-    def ask(self, item: str) -> tuple[dict[str, Any], list[Any]]:
-        if item == "fail":
-            raise UsageError("no such thing")
-        return {"says": "there"}, []
+def there(item: str) -> str:
+    if item == "fail":
+        raise UsageError("no such thing")
+    return "there"
 
 
-WORK = Work[str, str](
-    open=lambda: partial(reply, There),
-    seen=lambda: ["log.csv"],
-    read=lambda told, arrays: str(told["says"]),
-    here=lambda item: "here",
-    lost=lambda item, ending: ending,
-)
+def prepare() -> Any:
+    return there, ["log.csv"]
 
 
 @pytest.fixture(autouse=True)
@@ -66,21 +52,30 @@ def workers() -> Workers:
     return Workers(1, Pool, patience=0)
 
 
-def results(workers: Workers, units: list[list[str]], work: Any = WORK) -> dict[str, str]:
+def result(answer: Callable[[], str] | None) -> str:
+    try:
+        return "here" if answer is None else answer()
+    except EndedError as error:
+        return str(error)
+
+
+def results(
+    workers: Workers, units: list[list[str]], prepare: Any = prepare, data: str = "log.csv"
+) -> dict[str, str]:
     """Return the results: workers do what is left behind the first unit, or refuse it."""
-    shared = workers.share(units, work, first=1)
+    shared = workers.share(units, lambda: prepare, lambda: [data], first=1)
     first = next(shared)
     for thread in threading.enumerate():
         if thread.name == "share":
             thread.join(120)
-    return {item: get() for item, get in (first, *shared)}
+    return {item: result(answer) for item, answer in (first, *shared)}
 
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_no_worker_is_started_for_short_work(count: int) -> None:
     with Workers(count, Pool, patience=3600) as workers:
-        done = [(item, get()) for item, get in workers.share([["a", "b"], ["c"]], WORK)]
-    assert done == [("a", "here"), ("b", "here"), ("c", "here")]
+        done = list(workers.share([["a", "b"], ["c"]], lambda: prepare, list))
+    assert done == [("a", None), ("b", None), ("c", None)]
     assert started == []
 
 
@@ -101,15 +96,15 @@ def test_a_worker_has_twice_its_share_of_the_processors(
     ("times", "result"),
     [
         (["EXIT(3)"], "there"),
-        (["EXIT(3)", "SIGSEGV(-11)"], "ended with status 3"),
-        (["SIGSEGV(-11)", "EXIT(3)"], "ended by signal 11"),
-        (["UNKNOWN", "EXIT(3)"], "ended"),
+        (["EXIT(3)", "SIGSEGV(-11)"], "ended its process, which ended with status 3"),
+        (["SIGSEGV(-11)", "EXIT(3)"], "ended its process, which ended by signal 11"),
+        (["UNKNOWN", "EXIT(3)"], "ended its process, which ended"),
     ],
 )
 def test_an_item_that_ends_a_worker_twice_is_lost(
     times: list[str], result: str, workers: Workers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its unit is asked again, one by one, in another process; so are those behind it."""
+    """It is asked again in another process, and those behind it in that one or the next."""
     endings["c"] = [*times]
     done = results(workers, [["a"], ["b"], ["c", "d"], ["e"]])
     assert done == {"a": "here", "b": "there", "c": result, "d": "there", "e": "there"}
@@ -125,7 +120,7 @@ def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(workers: W
 def test_a_file_that_processes_have_imported_otherwise_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    digests = iter([{"a.py": "1"}, {"a.py": "1", "b.py": "1"}, {"a.py": "1", "b.py": "2"}])
+    digests = iter([{"a.py": "1"}, {"a.py": "1"}, {"b.py": "1"}, {"b.py": "2"}])
     monkeypatch.setattr(core, "imported_sources", lambda unsure: next(digests))
     with Workers(1, Pool, patience=0) as workers:
         assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "there"}
@@ -140,16 +135,16 @@ def no_file() -> Any:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"seen": lambda: ["other.csv"]}, "finds other data: "),
-        ({"open": lambda: partial(reply, no_file)}, "finds no file"),
-        ({"open": lambda: partial(reply, lambda: {}["x"])}, "failed (KeyError: 'x' ("),
+        ({"data": "other.csv"}, "finds other data: "),
+        ({"prepare": no_file}, "finds no file"),
+        ({"prepare": lambda: {}["x"]}, "failed (KeyError: 'x' ("),
     ],
 )
 def test_a_worker_that_is_of_no_use_is_not_used(
     change: dict[str, Any], why: str, workers: Workers, caplog: pytest.LogCaptureFixture
 ) -> None:
     units = [["a"], ["b"], ["c"], ["d"]]
-    done = results(workers, units, replace(WORK, **change))
+    done = results(workers, units, **change)
     assert list(done.items()) == [(item, "here") for item in "abcd"]
     (message,) = caplog.messages
     assert message.startswith(f"a worker process {why}")

@@ -54,15 +54,15 @@ def finished(config: Config, keep: bool = False, **keywords: Any) -> Finished:
 def test_what_is_kept_is_taken(tmp_path: Path) -> None:
     assert finished(config(tmp_path), keep=True).unkept == {}
     own = finished(config(tmp_path))
-    assert ([*own.found], own.changed) == (["popular"], {})
-    (one, other), clock = own.found["popular"](make_task(config(tmp_path)))
+    assert ([*own.answers], own.changed) == (["popular"], {})
+    (one, other), clock = own.answers["popular"](make_task(config(tmp_path)))
     assert one.lists.items.tolist() == other.lists.items.tolist() == LISTS.tolist()
     assert (one.drawn, one.notes, one.others, one.refusal) == (True, ("odd",), None, None)
     assert other.others is not None
     assert other.others.items.tolist() == LISTS.tolist()
     assert (other.drawn, other.notes, other.refusal, other.changes) == (False, (), "no", "x")
     assert clock.seconds == {"fit": 1.5}
-    assert [*finished(config(tmp_path), fresh=True).found] == []
+    assert [*finished(config(tmp_path), fresh=True).answers] == []
 
 
 def test_answers_for_other_users_are_refused(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_answers_for_other_users_are_refused(tmp_path: Path) -> None:
     own = finished(config(tmp_path))
     fewer = make_task(small.config(tmp_path, log=small.LOG.replace("cid,a,2020-01-08\n", "")))
     with refusal(DataError, 'model "popular"', "of another evaluation set; evaluate it anew: --fr"):
-        own.found["popular"](fewer)
+        own.answers["popular"](fewer)
 
 
 @pytest.mark.parametrize("name", ["lists-0.npy", "meta.json"])
@@ -84,9 +84,9 @@ def test_a_damaged_finished_model_is_asked_anew(
     if lost:
         file.unlink()
     own = finished(config(tmp_path))
-    assert ([*own.found], own.changed) == ([], {"popular": "what was kept of it is damaged"})
+    assert ([*own.answers], own.changed) == ([], {"popular": "what was kept of it is damaged"})
     finished(config(tmp_path), keep=True)
-    assert [*finished(config(tmp_path)).found] == ["popular"]
+    assert [*finished(config(tmp_path)).answers] == ["popular"]
 
 
 def test_it_is_said_why_a_model_is_evaluated_anew(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_the_models_that_were_not_used_for_longest_make_room(tmp_path: Path, kep
     size = sum(file.stat().st_size for file in kept.glob("*/*"))
     finished(config(tmp_path, 9), keep=True, most=size + size // 2)
     assert len(list(kept.iterdir())) == 1
-    assert [*finished(config(tmp_path, 9)).found] == ["popular"]
+    assert [*finished(config(tmp_path, 9)).answers] == ["popular"]
 
 
 def test_data_that_was_written_just_now_keeps_nothing_and_that_is_told(
@@ -115,6 +115,14 @@ def test_data_that_was_written_just_now_keeps_nothing_and_that_is_told(
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", "1000")
     told = f"{tmp_path}/log.csv was written less than 1000 seconds before"
     assert finished(config(tmp_path), keep=True).unkept == {"popular": told}
+
+
+def test_whatever_is_raised_while_a_model_is_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(np, "save", lambda *_, **__: {}["x"])
+    (why,) = finished(config(tmp_path), keep=True).unkept.values()
+    assert why.startswith("KeyError: 'x' (")
 
 
 def test_equal_names_in_other_folders_are_other_files(
