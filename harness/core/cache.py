@@ -67,8 +67,8 @@ class Entry:
             sums = json.loads((self.path / _SUMS).read_text(encoding="utf-8"))
             names = sorted({_META, *sums})
             with ThreadPoolExecutor() as pool:  # zlib lets go of Python's lock
-                found = pool.map(checksum, [self.path / name for name in names])
-                if list(found) != [sums[name] for name in names]:
+                digests = pool.map(checksum, [self.path / name for name in names])
+                if list(digests) != [sums[name] for name in names]:
                     return None
             return build(self.path, notes)
         except _UNTRUSTED:
@@ -90,11 +90,11 @@ class Entry:
             there = stamps(self.paths)
         except OSError as error:
             return f"{error.filename} cannot be read any more"
-        for own, found in zip(self.files, there, strict=True):
-            if own != found:
-                return f"{own[0]} was written while it was in use"
-            if self.settle and now - own[4] < 1e9 * self.settle:
-                return f"{own[0]} was written less than {self.settle:g} seconds before"
+        for then, stamp in zip(self.files, there, strict=True):
+            if then != stamp:
+                return f"{then[0]} was written while it was in use"
+            if self.settle and now - then[4] < 1e9 * self.settle:
+                return f"{then[0]} was written less than {self.settle:g} seconds before"
         return None
 
     def part(self, folder: str, what: object, paths: Iterable[Path] = ()) -> Entry:
@@ -200,9 +200,9 @@ def entry(what: object, paths: Iterable[Path]) -> Entry:
     UsageError
         As of `settle_seconds`.
     """
-    own = tuple(paths)
-    where = [str(path.absolute()) for path in own]
-    return Entry(folder() / _name((what, where)), own, stamps(own), settle_seconds())
+    files = tuple(paths)
+    where = [str(path.absolute()) for path in files]
+    return Entry(folder() / _name((what, where)), files, stamps(files), settle_seconds())
 
 
 def _name(what: object) -> str:
@@ -308,12 +308,12 @@ def is_private(path: Path) -> bool:
     if folder() in path.parents and not is_private(folder()):
         return False
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return False
     if os.name != "posix":  # elsewhere a user's folders are the user's own
         return True
-    mine = found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    mine = status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     if not mine:
         _say_not_used(path)
     return mine
@@ -334,11 +334,11 @@ def stamps(paths: Iterable[Path]) -> list[list[Any]]:
     The time of change (ctime) moves with every write and cannot be set back, unlike the time of
     modification.
     """
-    found = []
+    known = []
     for path in paths:
         s = path.stat()
-        found.append([str(path.absolute()), s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns])
-    return found
+        known.append([str(path.absolute()), s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns])
+    return known
 
 
 def checksum(path: Path) -> int:

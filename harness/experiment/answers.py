@@ -51,7 +51,7 @@ class Answers:
     """
 
     lists: Recommendations
-    others: Recommendations | None = None
+    left_out: Recommendations | None = None
     drawn: bool = False
     notes: tuple[str, ...] = ()
     refusal: str | None = None
@@ -65,21 +65,21 @@ class Answers:
             "notes": self.notes,
             "refusal": self.refusal,
             "changes": self.changes,
-            "others": self.others is not None,
+            "others": self.left_out is not None,
         }
 
     @classmethod
     def of(
-        cls, told: Mapping[str, Any], lists: Recommendations, others: Recommendations | None
+        cls, facts: Mapping[str, Any], lists: Recommendations, left_out: Recommendations | None
     ) -> Answers:
         """Return answers of what they told and their lists."""
         return cls(
             lists,
-            others,
-            drawn=told["drawn"],
-            notes=tuple(told["notes"]),
-            refusal=told["refusal"],
-            changes=told["changes"],
+            left_out,
+            drawn=facts["drawn"],
+            notes=tuple(facts["notes"]),
+            refusal=facts["refusal"],
+            changes=facts["changes"],
         )
 
 
@@ -87,7 +87,7 @@ def ask_in_turn(
     models: Iterable[Recommender],
     settings: ModelConfig,
     task: Task,
-    others: Task | None,
+    left_out: Task | None,
     observer: Observer,
 ) -> list[Answers]:
     """Return the answers of every repeat, each fitted and asked before the next one is made."""
@@ -100,7 +100,7 @@ def ask_in_turn(
             with observer.step("recommend"):
                 again = repeat == 0
                 answers.append(
-                    ask(settings.name, learnt, task, others, repeat, bar.update, again=again)
+                    ask(settings.name, learnt, task, left_out, repeat, bar.update, again=again)
                 )
             del model, learnt
     return answers
@@ -110,7 +110,7 @@ def ask(
     name: str,
     model: Recommender,
     task: Task,
-    others: Task | None,
+    left_out: Task | None,
     repeat: int,
     progress: Callable[[int], object] = lambda users: None,
     *,
@@ -129,14 +129,14 @@ def ask(
         notes = odd(name, lists, task.evaluation_set)
     elif again and not asked.draws.used:
         changes = _changes(asked, lists)
-    found = Answers(lists, drawn=asked.draws.used, notes=notes, changes=changes)
-    if others is None:
-        return found
+    answers = Answers(lists, drawn=asked.draws.used, notes=notes, changes=changes)
+    if left_out is None:
+        return answers
     try:
-        beyond = _beyond(_Asked(name, model, others, repeat), task.evaluation_set)
+        beyond = _beyond(_Asked(name, model, left_out, repeat), task.evaluation_set)
     except HarnessError as error:
-        return replace(found, refusal=_reason(error))
-    return replace(found, others=beyond)
+        return replace(answers, refusal=_reason(error))
+    return replace(answers, left_out=beyond)
 
 
 def _reason(error: HarnessError) -> str:
@@ -144,18 +144,18 @@ def _reason(error: HarnessError) -> str:
     return str(error) if error.__cause__ is None else plugins.told(error.__cause__)
 
 
-def _beyond(others: _Asked, evaluation_set: EvaluationSet) -> Recommendations:
+def _beyond(left_out: _Asked, evaluation_set: EvaluationSet) -> Recommendations:
     """Return a model's lists for the users whom the evaluation set leaves out."""
-    if len(others.evaluation_set.users) == 0:
+    if len(left_out.evaluation_set.users) == 0:
         return Recommendations(np.empty((0, 0), np.int32))
-    if not isinstance(others.model, PrecomputedLists):
-        return others.lists()
+    if not isinstance(left_out.model, PrecomputedLists):
+        return left_out.lists()
     # Read with the evaluated users: a file that has none of the others is no file of other ids.
-    every = pl.concat([evaluation_set.user_ids, others.evaluation_set.user_ids])
-    found = others.model.on(
-        every, evaluation_set.candidate_ids, others.task.data.item_ids, evaluation_set.k
+    every = pl.concat([evaluation_set.user_ids, left_out.evaluation_set.user_ids])
+    lists = left_out.model.on(
+        every, evaluation_set.candidate_ids, left_out.task.data.item_ids, evaluation_set.k
     )
-    return replace(found, items=found.items[len(evaluation_set.users) :])
+    return replace(lists, items=lists.items[len(evaluation_set.users) :])
 
 
 def _changes(asked: _Asked, lists: Recommendations) -> str | None:
@@ -218,9 +218,11 @@ class _Asked:
 
     def lists(self, progress: Callable[[int], object] = lambda users: None) -> Recommendations:
         """Return the checked lists of all users."""
-        of, n = self.evaluation_set, len(self.evaluation_set.users)
+        selected, n = self.evaluation_set, len(self.evaluation_set.users)
         if isinstance(self.model, PrecomputedLists):
-            return self.model.on(of.user_ids, of.candidate_ids, self.task.data.item_ids, of.k)
+            return self.model.on(
+                selected.user_ids, selected.candidate_ids, self.task.data.item_ids, selected.k
+            )
         items = np.empty((n, self.length), np.int32)
         for start in range(0, n, self.at_once):
             stop = min(start + self.at_once, n)
@@ -231,14 +233,14 @@ class _Asked:
 
     def batch(self, start: int, stop: int) -> Int32:
         """Return the checked lists of some users."""
-        of, ids = self.evaluation_set, self.evaluation_set.user_ids[start:stop]
-        seen, exclude = None if of.seen is None else of.seen.rows(start, stop), None
+        selected, ids = self.evaluation_set, self.evaluation_set.user_ids[start:stop]
+        seen, exclude = None if selected.seen is None else selected.seen.rows(start, stop), None
         if seen is not None:
-            held, shape = np.ones(len(seen.indices), np.bool_), (len(ids), len(of.candidates))
-            own = seen.indices.copy()  # a model may change what it is given
-            exclude = csr_array((held, own, seen.indptr.copy()), shape=shape)
-        answer = self._answer(of.users[start:stop], ids, exclude)
-        return checked(self.name, answer, ids, self.length, len(of.candidates), seen)
+            held, shape = np.ones(len(seen.indices), np.bool_), (len(ids), len(selected.candidates))
+            indices = seen.indices.copy()  # a model may change what it is given
+            exclude = csr_array((held, indices, seen.indptr.copy()), shape=shape)
+        answer = self._answer(selected.users[start:stop], ids, exclude)
+        return checked(self.name, answer, ids, self.length, len(selected.candidates), seen)
 
     def _answer(self, users: Int32, ids: pl.Series, exclude: csr_array[Any] | None) -> Any:
         def ask(rows: slice) -> Any:

@@ -53,14 +53,17 @@ class EvaluatedPart(EvaluatedUsers):
         tables = {}
         for name, table in self.tables.items():
             of_sets = set_values(self.sums["models"][name]["set"], metrics, self.k)
-            values = {**table.values, **{m: np.array(of)[:, None] for m, of in of_sets.items()}}
+            values = {
+                **table.values,
+                **{m: np.array(repeats)[:, None] for m, repeats in of_sets.items()},
+            }
             tables[name] = ScoreTable({metric: values[metric] for metric in metrics})
         return tables
 
 
 def evaluate_part(
     task: Task,
-    others: Task,
+    left_out: Task,
     profile: pl.DataFrame,
     models: Iterable[tuple[ModelConfig, Callable[[], Asked]]],
     metrics: tuple[Metric, ...],
@@ -72,7 +75,7 @@ def evaluate_part(
 
     Parameters
     ----------
-    others : Task
+    left_out : Task
         That of the users whom the evaluation set leaves out, and a leaderboard counts.
     profile : polars.DataFrame
         Who the users are (`harness.protocol.users`).
@@ -83,8 +86,8 @@ def evaluate_part(
     log : function of a name and a Clock
         Called when a model is scored.
     """
-    selected, left_out = task.evaluation_set, others.evaluation_set
-    sample, unread = sample_of_users(task.config, selected, left_out)
+    selected, unevaluated = task.evaluation_set, left_out.evaluation_set
+    sample, unread = sample_of_users(task.config, selected, unevaluated)
     tables, lists, sums = dict[str, ScoreTable](), dict[str, Sequence[Recommendations]](), {}
     for settings, ask in models:
         with failures.caught(settings.name):
@@ -93,7 +96,7 @@ def evaluate_part(
             continue
         with clock.step("score"):
             tables[settings.name], sums[settings.name] = _scored(
-                answers, task, others, metrics, catalogue, sample
+                answers, task, left_out, metrics, catalogue, sample
             )
         lists[settings.name] = tuple(answer.lists for answer in answers)
         log(settings.name, clock)
@@ -114,7 +117,7 @@ def evaluate_part(
                 for name, failure in failures.found.items()
             },
             "set": evaluation_set.sums(selected),
-            "with_items": np.array([len(with_items(selected, left_out))]),
+            "with_items": np.array([len(with_items(selected, unevaluated))]),
             "sample": Largest(np.array([0 if sample is None else sample.ids])),
             "unread": {words: np.array([1]) for words in unread},
         },
@@ -137,15 +140,15 @@ def set_values(
 ) -> dict[Metric, list[float]]:
     """Return the metrics of all lists together, one value a repeat, by their sums."""
     return {
-        metric: [value_of(metric, sums[repeat][at]) for repeat in sorted(sums)]
-        for at, metric in enumerate(_of_all_lists(metrics, k))
+        metric: [value_of(metric, sums[repeat][number]) for repeat in sorted(sums)]
+        for number, metric in enumerate(_of_all_lists(metrics, k))
     }
 
 
 def _scored(
     answers: Sequence[Answers],
     task: Task,
-    others: Task,
+    left_out: Task,
     metrics: Sequence[Metric],
     catalogue: Catalogue | None,
     sample: Sample | None,
@@ -169,19 +172,19 @@ def _scored(
         "refused": {},
         "left_out": np.array([0]),
     }
-    asked_for_others = answers[0].others is not None or answers[0].refusal is not None
+    asked_for_others = answers[0].left_out is not None or answers[0].refusal is not None
     # Nothing is known for others of a metric that is not 0 for users without hits.
     if asked_for_others and metrics[0].definition.zero_without_hits:
-        beyond = [answer.others for answer in answers if answer.others is not None]
+        beyond = [answer.left_out for answer in answers if answer.left_out is not None]
         for key, lists in {
             "leaderboard": beyond if len(beyond) == len(answers) else None,
             "leaderboard without others": None,  # another part may have a refusal
         }.items():
             sums[key] = leaderboard_sums(
-                metrics[0], table, selected, others.evaluation_set, lists, catalogue, sample
+                metrics[0], table, selected, left_out.evaluation_set, lists, catalogue, sample
             )
         sums["refused"] = _marked(answer.refusal for answer in answers)
-        sums["left_out"] = np.array([len(others.evaluation_set.users)])
+        sums["left_out"] = np.array([len(left_out.evaluation_set.users)])
     return ScoreTable({m: v for m, v in table.values.items() if m in metrics}), sums
 
 

@@ -174,15 +174,15 @@ class _Asking:
     def __call__(self, part: Dataset) -> Content:
         """Return what is kept of a part."""
         config = self.plan.config
-        task, others = self.plan.tasks(part)
+        task, left_out = self.plan.tasks(part)
         models = [
-            (settings, partial(self._answers, settings, task, others))
+            (settings, partial(self._answers, settings, task, left_out))
             for settings in (config.models if self.learners else ())
             if settings.name not in self.failures.found
         ]
         evaluated = evaluate_part(
             task,
-            others,
+            left_out,
             users.with_attributes(users.of_events(task), task, config.compare.slices),
             models,
             self.metrics,
@@ -205,10 +205,10 @@ class _Asking:
             },
         }
 
-    def _answers(self, settings: ModelConfig, task: Task, others: Task) -> Asked:
+    def _answers(self, settings: ModelConfig, task: Task, left_out: Task) -> Asked:
         """Return what a model answers for the users of a part."""
         learners = (learner for learner in self.learners if learner.name == settings.name)
-        return [ask_part(learner, task, others) for learner in learners], Clock()
+        return [ask_part(learner, task, left_out) for learner in learners], Clock()
 
 
 def listed(models: Sequence[str], candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:

@@ -89,8 +89,8 @@ class Failures:
         errors = [failure.error for failure in self.found.values()]
         if len(errors) == 1:
             raise errors[0]
-        told = "\n".join(failed.says for failed in self.told)
-        raise RecommenderError(f"all {len(errors)} models failed:\n{told}") from errors[0]
+        reasons = "\n".join(failed.says for failed in self.told)
+        raise RecommenderError(f"all {len(errors)} models failed:\n{reasons}") from errors[0]
 
     def without(self, config: Config) -> Config:
         """Return a config of the models that are left; without the baseline all pairs are compared.
@@ -115,5 +115,6 @@ class Failures:
         baseline = config.compare.baseline
         if baseline not in self.found:
             return ()
-        left = counted(len(config.models) - len(self.found), "model that is", "models that are")
-        return (f'the baseline "{baseline}" failed: the {left} left are compared pair by pair',)
+        n = len(config.models) - len(self.found)
+        rest = counted(n, "model that is", "models that are")
+        return (f'the baseline "{baseline}" failed: the {rest} left are compared pair by pair',)

@@ -61,9 +61,9 @@ class EvaluatedUsers(ProfiledUsers):
     @cached_property
     def law(self) -> Law:
         """What a random ranking would score for each user."""
-        found = chance_law.law(self.metric.up_to(self.k), *self.cases, self.grades)
-        assert found is not None, "asked for where there is one"  # noqa: S101
-        return found
+        law = chance_law.law(self.metric.up_to(self.k), *self.cases, self.grades)
+        assert law is not None, "asked for where there is one"  # noqa: S101
+        return law
 
 
 def cases_of(evaluation_set: EvaluationSet) -> tuple[Counts, Counts, Counts]:
@@ -134,7 +134,7 @@ def figure_steps(
     shares = wanted.public_shares if pairs else ()
     known = [m for m in metrics if has_moments(m, graded=graded)] if folds is None else []
     lawful = against_chance and has_law(judged, graded=graded)
-    found = yield from side_by_side(
+    results = yield from side_by_side(
         [
             estimate_steps(keys, folds),
             bootstrap_steps(keys, wanted.resamples, seed, folds),
@@ -146,9 +146,9 @@ def figure_steps(
         ],
         threads=True,
     )
-    estimates, resampled, verdicts, moments, slices, paired, *shaken = found
+    estimates, resampled, verdicts, moments, slices, paired, *shaken = results
     return Figures(
-        {key: with_bootstrap(own, resampled[key]) for key, own in estimates.items()},
+        {key: with_bootstrap(e, resampled[key]) for key, e in estimates.items()},
         verdicts,
         {m: moments[m.up_to(k)] for m in metrics if m.up_to(k) in moments},
         None if paired is None else comparison_of(paired, resampled, judged, rules),
@@ -165,13 +165,13 @@ def nothing(value: Any) -> Steps[Any, Any]:
 
 def _moment_steps(metrics: Sequence[Metric]) -> Steps[EvaluatedUsers, dict[Metric, Chance]]:
     sums: Any = yield partial(_moment_sums, metrics)
-    return {m: Chance(*chance_moments.of_mean(sums[at])) for at, m in enumerate(metrics)}
+    return {m: Chance(*chance_moments.of_mean(sums[n])) for n, m in enumerate(metrics)}
 
 
 def _moment_sums(metrics: Sequence[Metric], part: EvaluatedUsers) -> Sums:
     held = {}
-    for at, metric in enumerate(metrics):
-        found = chance_moments.exact(metric, *part.cases, part.grades)
-        assert found is not None, "there is a closed form"  # noqa: S101
-        held[at] = chance_moments.moment_sums(found)
+    for number, metric in enumerate(metrics):
+        moments = chance_moments.exact(metric, *part.cases, part.grades)
+        assert moments is not None, "there is a closed form"  # noqa: S101
+        held[number] = chance_moments.moment_sums(moments)
     return held

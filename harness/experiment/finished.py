@@ -116,9 +116,9 @@ class Finished:
         def write(folder: Path) -> dict[str, Any]:
             for repeat, answer in enumerate(answers):
                 np.save(folder / f"lists-{repeat}.npy", answer.lists.items, allow_pickle=False)
-                if answer.others is not None:
+                if answer.left_out is not None:
                     path = folder / f"others-{repeat}.npy"
-                    np.save(path, answer.others.items, allow_pickle=False)
+                    np.save(path, answer.left_out.items, allow_pickle=False)
             return notes
 
         entry = self._entries[name]

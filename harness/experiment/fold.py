@@ -57,9 +57,9 @@ class FoldModels:
         factories, before = Factories(config), finished(config)
         repeats = range(max(model.repeats for model in config.models))
         models = [factories.made(repeat, without=before.answers) for repeat in repeats]
-        own = failures if n_folds == 1 else failures.in_fold(number)
+        of_fold = failures if n_folds == 1 else failures.in_fold(number)
         observer = Observer(bars=bars, label=label(number, n_folds))
-        return cls(number, n_folds, config, factories, models, observer, own, before)
+        return cls(number, n_folds, config, factories, models, observer, of_fold, before)
 
     def named(self) -> AbstractContextManager[None]:
         """Say of what is raised in which fold it was."""
@@ -97,7 +97,7 @@ class Evaluator(Protocol):
     events: int
 
     @property
-    def others(self) -> Task:
+    def left_out(self) -> Task:
         """The task with the users whom the evaluation set leaves out."""
 
     @property

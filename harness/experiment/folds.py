@@ -271,25 +271,27 @@ def _same_lists(config: Config) -> list[str]:
     return notes
 
 
-def _not_judged(of: Folds, held_out: HeldOut) -> list[str]:
+def _not_judged(folds: Folds, held_out: HeldOut) -> list[str]:
     """Return why no model is judged against chance; nothing where models are."""
     overlap = (
         "folds overlap, so no model is judged against chance, which takes them for independent"
     )
-    return [*([overlap] if held_out.overlaps else []), *([_few(of)] if of.few else [])]
+    return [*([overlap] if held_out.overlaps else []), *([_few(folds)] if folds.few else [])]
 
 
-def _few(of: Folds) -> str:
+def _few(folds: Folds) -> str:
     """Return what folds of few users do to all figures: their mean counts as that of any other."""
-    few, most = of.few, max(of.sizes)
+    few, most = folds.few, max(folds.sizes)
     number, least = min(few.items(), key=lambda fold: fold[1])
     who = f"fold {number} has {counted(least, 'user')}"
     if len(few) > 1:
-        who = f"{len(few)} of {len(of.sizes)} folds have fewer than {FEWEST} users, such as fold "
+        who = (
+            f"{len(few)} of {len(folds.sizes)} folds have fewer than {FEWEST} users, such as fold "
+        )
         who += f"{number} with {least}"
     if most >= FEWEST:
         weigh = "weighs" if least == 1 else "weigh"
-        who += f", who {weigh} as much as the {most:,} of fold {of.sizes.index(most) + 1}"
+        who += f", who {weigh} as much as the {most:,} of fold {folds.sizes.index(most) + 1}"
     rest = "intervals and tests rest on these few"
     if least == 1:
         rest = "a fold of a single user leaves no intervals"

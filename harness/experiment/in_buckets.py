@@ -44,7 +44,7 @@ class _Bucket:
     """What is kept of a bucket when its events are let go."""
 
     evaluated: EvaluationSet
-    others: EvaluationSet
+    left_out: EvaluationSet
     users: pl.DataFrame
 
 
@@ -61,7 +61,7 @@ class InBuckets:
     """
 
     task: Task
-    others: Task
+    left_out: Task
     profile: pl.DataFrame
 
     def __init__(self, fold: FoldModels, buckets: Buckets) -> None:
@@ -97,7 +97,7 @@ class InBuckets:
             model = models[name]
             if isinstance(itself(model), PrecomputedLists):
                 with clock.step("recommend"):
-                    answers = ask(name, model, self.task, self.others, repeat, again=False)
+                    answers = ask(name, model, self.task, self.left_out, repeat, again=False)
             else:
                 answers = self._of_all_users(self._answers.pop((name, repeat)))
             repeats.append(answers)
@@ -110,43 +110,40 @@ class InBuckets:
                 yield data
                 bar.update()
 
-    def _ask(self, learners: Sequence[Learner], task: Task, others: Task) -> _Bucket:
+    def _ask(self, learners: Sequence[Learner], task: Task, left_out: Task) -> _Bucket:
         """Ask every model for the lists of a bucket's users."""
         failures = self.fold.failures
         for learner in learners:
             name = learner.name
             if name not in failures.found:
                 with failures.caught(name), self._clocks[name].step("recommend"):
-                    answers = ask_part(learner, task, others)
+                    answers = ask_part(learner, task, left_out)
                     self._answers.setdefault((name, learner.repeat), []).append(answers)
-        kept, left_out = map(
-            evaluation_set.without_seen, (task.evaluation_set, others.evaluation_set)
-        )
-        return _Bucket(kept, left_out, users.of_events(task))
+        sets = task.evaluation_set, left_out.evaluation_set
+        evaluated, beyond = map(evaluation_set.without_seen, sets)
+        return _Bucket(evaluated, beyond, users.of_events(task))
 
     def _merge(self, buckets: Sequence[_Bucket]) -> None:
         """Make the task of all users of those of the buckets."""
-        merged, self._order = evaluation_set.merged([bucket.evaluated for bucket in buckets])
-        others, self._others_order = evaluation_set.merged([bucket.others for bucket in buckets])
-        config, data = self._plan.config, self._plan.data
+        evaluated, self._order = evaluation_set.merged([b.evaluated for b in buckets])
+        left_out, self._left_out_order = evaluation_set.merged([b.left_out for b in buckets])
+        config, data, split = self._plan.config, self._plan.data, self._plan.split
         with noted(data):
             rule = config.evaluation.candidates or data.candidates
-            evaluation_set.refuse_empty(
-                merged.funnel, len(merged.candidates), rule, self._plan.split
-            )
+            evaluation_set.refuse_empty(evaluated.funnel, len(evaluated.candidates), rule, split)
         self.profile = pl.concat([bucket.users for bucket in buckets])[self._order]
-        self.task, self.others = self._plan.task_of(merged), self._plan.task_of(others)
+        self.task, self.left_out = self._plan.task_of(evaluated), self._plan.task_of(left_out)
 
     def _of_all_users(self, buckets: Sequence[Answers]) -> Answers:
         """Return the answers for all users by those for each bucket's."""
-        others = [bucket.others for bucket in buckets if bucket.others is not None]
-        whole = len(others) == len(buckets)
+        left_out = [bucket.left_out for bucket in buckets if bucket.left_out is not None]
+        whole = len(left_out) == len(buckets)
         return Answers(
             _stacked([bucket.lists for bucket in buckets], self._order),
-            _stacked(others, self._others_order) if whole else None,
+            _stacked(left_out, self._left_out_order) if whole else None,
             drawn=any(bucket.drawn for bucket in buckets),
-            refusal=min((one.refusal for one in buckets if one.refusal is not None), default=None),
-            changes=min((one.changes for one in buckets if one.changes is not None), default=None),
+            refusal=min((b.refusal for b in buckets if b.refusal is not None), default=None),
+            changes=min((b.changes for b in buckets if b.changes is not None), default=None),
         )
 
 

@@ -27,7 +27,7 @@ class InMemory:
         self.task = task_on(fold.config, data, fold.observer)
 
     @cached_property
-    def others(self) -> Task:
+    def left_out(self) -> Task:
         """The task with the users whom the evaluation set leaves out."""
         task = self.task
         rules = task.config.evaluation
@@ -45,6 +45,6 @@ class InMemory:
     def answers(self, settings: ModelConfig) -> tuple[list[Answers], Clock]:
         """Return every repeat's answers, and the seconds that they took."""
         # Taken out, so that a model's memory is free again unless others are made of it.
-        models = (of.pop(settings.name) for of in self.fold.models[: settings.repeats])
+        repeats = (models.pop(settings.name) for models in self.fold.models[: settings.repeats])
         observer = Observer(bars=self.fold.observer.bars)
-        return ask_in_turn(models, settings, self.task, self.others, observer), observer
+        return ask_in_turn(repeats, settings, self.task, self.left_out, observer), observer

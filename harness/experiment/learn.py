@@ -54,7 +54,7 @@ def learners_of(models: Models) -> list[Learner]:
 def of_all_events(models: Models) -> list[str]:
     """Return the models that can only learn from all events at once."""
     learners = learners_of(models)
-    return list(dict.fromkeys(one.name for one in learners if not fits_in_parts(one.model)))
+    return list(dict.fromkeys(m.name for m in learners if not fits_in_parts(m.model)))
 
 
 def learn(
@@ -85,14 +85,14 @@ def learn(
     """
     with clock.step("evaluation set"), noted(data):
         plan = steps.found(plan_steps(config, data), total)
-    learners = [one for one in learners_of(models) if one.name not in failures.found]
+    learners = [learner for learner in learners_of(models) if learner.name not in failures.found]
     if len(plan.candidates) == 0 or not learners:  # told when the users are known, too
         return plan, []
     plan.refuse_slices(total)
     took = stopwatch()
     with clock.step("fit"):
         _fit(plan, learners, total, clocks, failures)
-    _log.info("fit %s, %s", counted(len({one.name for one in learners}), "model"), took())
+    _log.info("fit %s, %s", counted(len({learner.name for learner in learners}), "model"), took())
     return plan, learners
 
 
@@ -106,8 +106,8 @@ def _fit(
     """Fit models by sums over the parts; one that raises is left as it is."""
     train = plan.train_of_all()
     waiting = [
-        _timed(one.name, guard.fit_steps(one.name, one.model, train), clocks[one.name], failures)
-        for one in learners
+        _timed(name, guard.fit_steps(name, model, train), clocks[name], failures)
+        for _, name, model in learners
     ]
     try:
         fit_all(waiting, lambda step: total(partial(plan.on_train, step)))
@@ -118,13 +118,13 @@ def _fit(
         ) from error
 
 
-def ask_part(learner: Learner, task: Task, others: Task) -> Answers:
+def ask_part(learner: Learner, task: Task, left_out: Task) -> Answers:
     """Return a fitted model's answers for the users of a part."""
     repeat, name, model = learner
     again = repeat == 0 and len(task.evaluation_set.users) > 0
     from_sums: FromSums = model  # type: ignore[assignment]
     model = guard.guarded(name, "for_users", lambda: from_sums.for_users(task.train))
-    return ask(name, model, task, others, repeat, again=again)
+    return ask(name, model, task, left_out, repeat, again=again)
 
 
 def _timed(name: str, waiting: Steps, clock: Clock, failures: Failures) -> Steps:

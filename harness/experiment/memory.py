@@ -37,8 +37,8 @@ def limit(text: str | None) -> Limit | None:
     """Return what is allowed, or without a text what is free; None where nobody knows."""
     if text is not None:
         return Limit(parse(text), f"--memory allows {shown(parse(text))}")
-    found = free()
-    return None if found is None else Limit(found, f"{shown(found)} is free")
+    available = free()
+    return None if available is None else Limit(available, f"{shown(available)} is free")
 
 
 def parse(text: str) -> int:
@@ -54,12 +54,12 @@ def parse(text: str) -> int:
     >>> parse("4GB"), parse("1.5 GiB")
     (4000000000, 1610612736)
     """
-    found = _SIZE.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
+    match = _SIZE.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
         raise UsageError(
             f'memory is {text!r}; write a number and a unit (MB, GB, TB, or GiB), such as "4GB"'
         )
-    size = int(float(found[1]) * (_UNITS | _BINARY)[found[2].upper()])
+    size = int(float(match[1]) * (_UNITS | _BINARY)[match[2].upper()])
     if size < LEAST:
         raise UsageError(
             f"memory is {text!r}, which is too little: buckets of users need {shown(LEAST)} or more"
@@ -101,8 +101,8 @@ def require_memory(
 
 def free(group: Path = _GROUP) -> int | None:
     """Return how many bytes there are for this process; None where the system does not say."""
-    found = [_available(), _of_group(group)]
-    return min((size for size in found if size is not None), default=None)
+    sizes = [_available(), _of_group(group)]
+    return min((size for size in sizes if size is not None), default=None)
 
 
 def shown(size: int) -> str:

@@ -77,18 +77,18 @@ class Plan:
     def tasks(self, part: Dataset) -> tuple[Task, Task]:
         """Return a part's share of the task, and that of the users whom it leaves out."""
         rules, part = self.config.evaluation, within(self.core, part)
-        own = replace(split.divided(part, self.config.split), cutoff=self.split.cutoff)
-        found = evaluation_set.of_candidates(part, own, rules, self.candidates)
-        train = Train(part, own.train, self.candidates, own.cutoff)
-        task = of_users(Task(self.config, part, own, found, train), found)
-        left_out = evaluation_set.left_out(found, part, own, rules)
+        divided = replace(split.divided(part, self.config.split), cutoff=self.split.cutoff)
+        evaluated = evaluation_set.of_candidates(part, divided, rules, self.candidates)
+        train = Train(part, divided.train, self.candidates, divided.cutoff)
+        task = of_users(Task(self.config, part, divided, evaluated, train), evaluated)
+        left_out = evaluation_set.left_out(evaluated, part, divided, rules)
         return task, of_users(task, left_out)
 
-    def task_of(self, found: EvaluationSet) -> Task:
+    def task_of(self, evaluated: EvaluationSet) -> Task:
         """Return the task of an evaluation set of all users, without events."""
-        data = replace(self.data, user_ids=found.user_ids)
+        data = replace(self.data, user_ids=evaluated.user_ids)
         train = Train(data, data.events, self.candidates, self.split.cutoff)
-        return of_users(Task(self.config, data, self.split, found, train), found)
+        return of_users(Task(self.config, data, self.split, evaluated, train), evaluated)
 
     def catalogue(self, metrics: Sequence[Metric], total: Total[Dataset]) -> Catalogue | None:
         """Return what metrics need to know of the candidates."""
@@ -139,20 +139,20 @@ def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
     sums: Any = yield partial(_counts, config, core)
     data = strays.checked(config, data, sums.get("days"))
     true_items.require_types(data, config.evaluation)
-    found = split.of_sums(split.divided(data, config.split), sums["split"])
-    split.refuse_empty(found, data)
+    whole = split.of_sums(split.divided(data, config.split), sums["split"])
+    split.refuse_empty(whole, data)
     if isinstance(config.split, GivenSplit):
         sides = partial(_users_of, config, core)
         users = yield from newcomers.newcomer_steps(sums["odd"], sides)
         items = split.newcomer_items(data, sums["items"], sums["valid items"])
-        found = replace(found, alike=(*users.notes("user"), *items))
+        whole = replace(whole, alike=(*users.notes("user"), *items))
     rule = config.evaluation.candidates or data.candidates
     in_train = sums["items"] > 0
-    candidates = evaluation_set.candidates_of(data, found, rule, lambda: in_train)
+    candidates = evaluation_set.candidates_of(data, whole, rule, lambda: in_train)
     highest = sums["highest"].values if config.graded else None
     if highest is not None:
         refuse_grades(asked(config), highest, VALUES)
-    return Plan(config, data, found, candidates, sums["items"], highest, core)
+    return Plan(config, data, whole, candidates, sums["items"], highest, core)
 
 
 def within(core: Core | None, part: Dataset) -> Dataset:
@@ -162,21 +162,21 @@ def within(core: Core | None, part: Dataset) -> Dataset:
 
 def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
     part = within(core, part)
-    own = split.divided(part, config.split)
-    items = own.train.item_counts(len(part.item_ids))
-    highest = Largest(true_items.highest_grade(part, own, config.evaluation))
-    sums: Sums = {"split": split.sums(own), "items": items, "highest": highest}
+    sides = split.divided(part, config.split)
+    items = sides.train.item_counts(len(part.item_ids))
+    highest = Largest(true_items.highest_grade(part, sides, config.evaluation))
+    sums: Sums = {"split": split.sums(sides), "items": items, "highest": highest}
     if isinstance(config.split, TimeSplit):
         return {**sums, "days": strays.by_day(part)}
     if not isinstance(config.split, GivenSplit):
         return sums
-    odd = newcomers.odd_keys(newcomers.users_of(part, own.train, own.valid))
-    valid = own.valid.item_counts(len(part.item_ids))
+    odd = newcomers.odd_keys(newcomers.users_of(part, sides.train, sides.valid))
+    valid = sides.valid.item_counts(len(part.item_ids))
     return {**sums, "odd": odd, "valid items": valid}
 
 
 def _users_of(config: Config, core: Core | None, part: Dataset) -> newcomers.Sides:
     """Return the users of a part of a given split, in both of its tables."""
     part = within(core, part)
-    own = split.divided(part, config.split)
-    return newcomers.users_of(part, own.train, own.valid)
+    sides = split.divided(part, config.split)
+    return newcomers.users_of(part, sides.train, sides.valid)

@@ -146,7 +146,7 @@ def run(
             made.append(Finished(fold, fresh=fresh, background=keeping))
             return made[-1]
 
-        found = evaluate(
+        done = evaluate(
             config,
             asked(config),
             Failures(fail_fast),
@@ -155,14 +155,14 @@ def run(
             jobs=jobs,
             progress=progress,
         )
-    _say_unkept({name: why for one in made for name, why in one.unkept.items()})
-    return found
+    _say_unkept({name: why for each in made for name, why in each.unkept.items()})
+    return done
 
 
 def _say_unkept(unkept: Mapping[str, str]) -> None:
     """Say which finished models are not kept, and why."""
     for why in dict.fromkeys(unkept.values()):
-        names = [printable(name) for name, own in unkept.items() if own == why]
+        names = [printable(name) for name, reason in unkept.items() if reason == why]
         _log.warning(
             "not kept for later runs, so that the same command evaluates anew: %s (%s)",
             ", ".join(names),
@@ -224,7 +224,7 @@ def _fold(
     with closing(beside.answers(fold, evaluator)) as models:  # workers stop where one raises
         part = evaluate_part(
             task,
-            evaluator.others,
+            evaluator.left_out,
             users,
             models,
             metrics,
@@ -295,7 +295,7 @@ def _in_memory(config: Config, folds: Sequence[FoldModels], beside: ModelWorkers
             with fold.named():
                 evaluator = InMemory(fold, data)
             # Its fingerprint is asked for last, when nothing is left to do beside.
-            background.submit(lambda of: of.fields, evaluator.task.evaluation_set)
+            background.submit(lambda selected: selected.fields, evaluator.task.evaluation_set)
             yield evaluator
             del evaluator
 

@@ -57,9 +57,9 @@ def test_what_is_kept_is_taken(tmp_path: Path) -> None:
     assert ([*own.answers], own.changed) == (["popular"], {})
     (one, other), clock = own.answers["popular"](make_task(config(tmp_path)))
     assert one.lists.items.tolist() == other.lists.items.tolist() == LISTS.tolist()
-    assert (one.drawn, one.notes, one.others, one.refusal) == (True, ("odd",), None, None)
-    assert other.others is not None
-    assert other.others.items.tolist() == LISTS.tolist()
+    assert (one.drawn, one.notes, one.left_out, one.refusal) == (True, ("odd",), None, None)
+    assert other.left_out is not None
+    assert other.left_out.items.tolist() == LISTS.tolist()
     assert (other.drawn, other.notes, other.refusal, other.changes) == (False, (), "no", "x")
     assert clock.seconds == {"fit": 1.5}
     assert [*finished(config(tmp_path), fresh=True).answers] == []
