@@ -117,8 +117,9 @@ class Workers:
         changed = self._changed(_sources()) if self._workers else None
         if changed is not None:
             raise RecommenderError(
-                f'model "{name}": {changed} was written during the run, after another process had '
-                "evaluated models with what it was; run the same command again"
+                f'model "{name}": {changed} may have been written during the run, after another '
+                "process had evaluated models with what it was; run the same command again, or "
+                "with --jobs 1"
             )
 
     def _trusted(self, data: Callable[[], list[Any]], message: Reply) -> Any:
@@ -126,7 +127,7 @@ class Workers:
         result, identity, sources = message
         changed = self._changed(sources)
         if changed is not None:
-            raise DataError(f"finds other code: {changed.name} has changed since its import")
+            raise DataError(f"finds other code: {changed.name} may have changed since its import")
         if identity != data():
             raise DataError("finds other data: its files have changed since they were read")
         return result
@@ -215,10 +216,10 @@ class _Share(Generic[T, R]):
             if not self.ended.is_set():
                 _log.warning("a worker process %s: the rest of its work is done by this one", error)
             worker.is_of_use = False
-            worker.end()
             if unit:
                 self._shared.append(unit)
             self._done.put(None)  # it is not waited for
+            worker.end()
 
     def _result(self, worker: _Worker, prepare: Prepare[T, R], item: T) -> Any:
         """Return what a worker answers; the next process, where the first one ends."""

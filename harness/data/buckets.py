@@ -42,12 +42,15 @@ class Buckets:
         Of all buckets.
     known : Known
         How many events and users each bucket has, and when the first and last event happened.
+    inode : int
+        Of the folder, which another process may put another one in the place of.
     """
 
     folder: Path
     layout: Layout
     items: Items
     known: Known
+    inode: int
 
     def __len__(self) -> int:
         return len(self.known.events)
@@ -64,13 +67,20 @@ class Buckets:
             while waiting:
                 yield waiting.popleft().result()
 
-    def _bucket(self, at: int) -> Dataset:
-        users = pl.read_parquet(bucketing.users_file(self.folder, at))
-        return self._dataset(
-            users[dataset.ID],
-            self._events(at, users[bucketing.EVENTS]),
-            loading.numbers(users, dataset.REGISTERED),
-        )
+    def _bucket(self, number: int) -> Dataset:
+        try:
+            users = pl.read_parquet(bucketing.users_file(self.folder, number))
+            events = self._events(number, users[bucketing.EVENTS])
+            same = self.folder.stat().st_ino == self.inode
+        except (OSError, pl.exceptions.PolarsError):
+            same = False
+        if not same:  # positions of new ones would be taken for other items
+            raise DataError(
+                f"{self.folder}: another process made these buckets anew, as the files of the log "
+                "or the version of the harness changed; run the command again"
+            )
+        registered = loading.numbers(users, dataset.REGISTERED)
+        return self._dataset(users[dataset.ID], events, registered)
 
     def empty(self) -> Dataset:
         """Return what the buckets have in common: the items, and no user or event."""
@@ -149,18 +159,23 @@ def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object])
         made = entry.read(lambda folder, _: _opened(folder, layout))
         if made is not None:
             return made
+        _refuse_changed(entry)
         shutil.rmtree(entry.path, ignore_errors=True)  # stale, and as large as the new ones
         _write(layout, folder, progress, "HARNESS_CACHE_DIR")
-        if not entry.settled:
-            names = ", ".join(path.name for path in entry.paths)
-            raise DataError(f"{names}: changed while events were read; run the command again")
+        _refuse_changed(entry)
         entry.adopt(folder)
     return _opened(entry.path, layout)
 
 
+def _refuse_changed(entry: cache.Entry) -> None:
+    if not entry.settled:
+        names = ", ".join(path.name for path in entry.paths)
+        raise DataError(f"{names}: changed while events were read; run the command again")
+
+
 def _opened(folder: Path, layout: Layout) -> Buckets:
     items = Items.kept(pl.read_parquet(bucketing.items_file(folder)), layout)
-    return Buckets(folder, layout, items, bucketing.known(folder))
+    return Buckets(folder, layout, items, bucketing.known(folder), folder.stat().st_ino)
 
 
 def _write(layout: Layout, folder: Path, progress: Callable[[int], object], variable: str) -> None:

@@ -2,7 +2,7 @@
 
 What is global is added up over the buckets: the events of every item, the cut-off of a split per
 user, and what models learn from. Then each bucket has its part of the evaluation set, and every
-model is asked for the lists of its users. Lists and scores of all users are in memory.
+model is asked for the lists of its users, which wait on disk until those of all are scored.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -18,6 +20,7 @@ import polars as pl
 from harness.config import Config, ModelConfig
 from harness.core.arrays import Int64
 from harness.core.errors import UsageError, counted
+from harness.core.io import told_if_full
 from harness.core.progress import Clock, Observer, stopwatch
 from harness.core.steps import of_parts
 from harness.data.buckets import Buckets, estimated_rows, prepared
@@ -54,19 +57,24 @@ class InBuckets:
     They fit in parts or are files of lists. Its task has no events; positions of users are those
     among themselves.
 
+    Parameters
+    ----------
+    folder : Path
+        Where lists wait; the caller's.
+
     Raises
     ------
     HarnessError
-        An empty evaluation set, a model that breaks its contract.
+        An empty evaluation set, a model that breaks its contract, a full disk.
     """
 
     task: Task
     left_out: Task
     profile: pl.DataFrame
 
-    def __init__(self, fold: FoldModels, buckets: Buckets) -> None:
+    def __init__(self, fold: FoldModels, buckets: Buckets, folder: Path) -> None:
         self.fold, self.events = fold, max(buckets.known.events)
-        self._buckets = buckets
+        self._buckets, self._folder, self._numbers = buckets, folder, count()
         self._clocks = {model.name: Clock() for model in fold.config.models}
         self._answers: dict[tuple[str, int], list[Answers]] = {}
         self._total = of_parts(self._datasets)
@@ -118,10 +126,26 @@ class InBuckets:
             if name not in failures.found:
                 with failures.caught(name), self._clocks[name].step("recommend"):
                     answers = ask_part(learner, task, left_out)
+                    answers = replace(
+                        answers,
+                        lists=self._on_disk(answers.lists),
+                        left_out=answers.left_out and self._on_disk(answers.left_out),
+                    )
                     self._answers.setdefault((name, learner.repeat), []).append(answers)
         sets = task.evaluation_set, left_out.evaluation_set
         evaluated, beyond = map(evaluation_set.without_seen, sets)
         return _Bucket(evaluated, beyond, users.of_events(task))
+
+    def _on_disk(self, lists: Recommendations) -> Recommendations:
+        """Return the same lists, which need memory when they are looked at."""
+        if lists.items.size == 0:
+            return lists
+        path = self._folder / f"{next(self._numbers)}.npy"
+        place = "HARNESS_CACHE_DIR=FOLDER (TMPDIR=FOLDER where nothing is kept)"
+        cure = f"make room, or name a folder on another disk: {place} harness run …"
+        with told_if_full(self._folder, cure):
+            np.save(path, lists.items, allow_pickle=False)
+        return Recommendations(np.load(path, mmap_mode="r", allow_pickle=False))
 
     def _merge(self, buckets: Sequence[_Bucket]) -> None:
         """Make the task of all users of those of the buckets."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from harness.config import Config
 from harness.core.errors import printable
+from harness.core.io import scratch_folder
 from harness.core.progress import Clock
 from harness.core.removed import removed
 from harness.core.steps import of_one
@@ -283,7 +284,7 @@ def _evaluators(
                     limit=limit,
                 )
                 yield evaluator
-                del evaluator
+                del evaluator, evaluation_set
 
 
 def _in_memory(config: Config, folds: Sequence[FoldModels], beside: ModelWorkers) -> Evaluators:
@@ -305,7 +306,8 @@ def _in_buckets(config: Config, folds: Sequence[FoldModels], limit: memory_.Limi
     with in_buckets.opened(first.config, models, limit, first.observer) as buckets:
         require_windows(config, buckets.empty())
         for fold in folds:
-            with fold.named():
-                evaluator = InBuckets(fold, buckets)
-            yield evaluator
-            del evaluator
+            with scratch_folder(buckets.folder.with_name("lists")) as folder:
+                with fold.named():
+                    evaluator = InBuckets(fold, buckets, folder)
+                yield evaluator
+                del evaluator

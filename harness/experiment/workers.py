@@ -9,7 +9,7 @@ import logging
 import tomllib
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -105,8 +105,9 @@ class ModelWorkers:
         first = sum(unit[0] not in self._shared for unit in waiting)
         settings = {model.name: model for model in models}
         share = self._workers.share(waiting, partial(self._prepare, number), data, first)
-        for name, answer in share:
-            yield settings[name], partial(self._asked, evaluator, settings[name], answer)
+        with closing(share):
+            for name, answer in share:
+                yield settings[name], partial(self._asked, evaluator, settings[name], answer)
 
     def _prepare(self, number: int) -> Prepare[str, Answer]:
         self.ready()

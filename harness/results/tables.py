@@ -291,8 +291,10 @@ def _means_by_model(
             refuse_lost(file, "scores", rows.collect_schema(), by)
             groups = rows.cast(by).group_by(list(by))
             sums.append(groups.agg(pl.len().alias("rows"), total, size).collect())
+    with _readable(path):  # files of other tables have other columns
+        totals = pl.concat(sums).group_by(list(by)).sum()
     means = {}
-    for row in pl.concat(sums).group_by(list(by)).sum().iter_rows(named=True):
+    for row in totals.iter_rows(named=True):
         n, metrics = row["rows"], [m for m in record.models[0].metrics if f"sum {m}" in row]
         by_metric = {m: (row[f"sum {m}"] / n, row[f"size {m}"] / n) for m in metrics}
         if not all(math.isfinite(size) for _, size in by_metric.values()):

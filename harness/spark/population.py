@@ -244,6 +244,7 @@ def _buckets(
     layout: Layout, user_columns: Sequence[str], pieces: dict[int, list[Content]]
 ) -> Batches:
     """Yield the rows of buckets and of their items; none where users have no events."""
+    restored = layout.restore_zeros and layout.items is not None  # as `loading.items_of` does
     for bucket in sorted(pieces):
         logs = [piece for piece in pieces[bucket] if dataset.TIME in piece]
         tables = [piece for piece in pieces.pop(bucket) if TABLE in piece]
@@ -256,7 +257,7 @@ def _buckets(
         ids, user_map = loading.sorted_ids(users.ids())
         met = items.ids()
         item_ids, item_map = loading.index_of(
-            met.str.zfill(layout.id_width or 0) if layout.restore_zeros else met
+            met.str.zfill(layout.id_width or 0) if restored else met
         )
         events = ordering.merged(batches, user_map, item_map, len(types))
         content: dict[str, Any] = {

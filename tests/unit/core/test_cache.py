@@ -77,13 +77,10 @@ def test_how_old_a_file_must_be_is_a_number(monkeypatch: pytest.MonkeyPatch, sec
         entry_of("events", [])
 
 
-def test_what_other_code_made_is_not_trusted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What it did not look for is not noted with it: a rule that is new would never be asked."""
+def test_what_other_code_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "log.csv").write_text("user,item\n")
     made = entry_of("events", [tmp_path / "log.csv"])
     made.keep(lambda _: {"notes": []})
-    for code, notes in ((cache.own_code(), []), ("other", None)):
-        monkeypatch.setattr(cache, "own_code", lambda code=code: code)
-        assert made.read(lambda _, kept: kept["notes"]) == notes
+    assert made.read(lambda _, kept: kept["notes"]) == []
+    monkeypatch.setattr(cache, "own_code", lambda: "other")
+    assert made.read(lambda _, kept: kept["notes"]) is None

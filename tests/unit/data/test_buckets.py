@@ -169,6 +169,14 @@ def test_they_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (read(0), write.call_count) == (5, 2)
 
 
+def test_buckets_that_others_have_made_anew_meanwhile_are_not_read(tmp_path: Path) -> None:
+    with prepared(layout_of(tmp_path)) as made:
+        made.folder.rename(tmp_path / "before")
+        shutil.copytree(tmp_path / "before", made.folder)
+        with refusal(DataError, "another process made these buckets anew", "run the command again"):
+            all_rows(made)
+
+
 def test_without_the_cache_they_go_afterwards(tmp_path: Path) -> None:
     with prepared(layout_of(tmp_path), kept=False) as made:
         assert len(all_rows(made)) == 5
