@@ -75,7 +75,7 @@ docs: $(VENV)/.compiled
 	$(BIN)/python -c 'from harness.report.schemas import write; write("docs/schema")'
 
 peers: $(VENV)/.installed-dev .venv-peers/.installed
-	$(PYTEST) peers
+	$(BIN)/python -m pytest peers
 
 # The tools need Python 3.11; one of them asks for use_2to3, which later versions of setuptools refuse.
 .venv-peers/.installed: peers/requirements.txt
