@@ -11,6 +11,7 @@ from harness.core.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
+FRAMES = "a pandas, Polars or Arrow frame or a DuckDB relation"
 _PREFIX = "given:"
 
 

@@ -17,7 +17,7 @@ from harness.core.errors import HarnessError, RecommenderError
 from harness.core.progress import Observer
 from harness.core.random import Draws, of_fold
 from harness.experiment.build import itself
-from harness.experiment.file_model import PrecomputedLists, odd
+from harness.experiment.list_model import PrecomputedLists, odd
 from harness.models import guard
 from harness.models.base import Recommender
 from harness.models.recommendations import Recommendations, checked

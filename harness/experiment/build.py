@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
-from graphlib import TopologicalSorter
 from typing import Any, Self, cast
 
 from scipy.sparse import csr_array
@@ -18,7 +17,7 @@ from harness.core.given import is_given, no_file, shown
 from harness.core.params import is_plain
 from harness.core.random import of_repeat
 from harness.core.table import json_value
-from harness.experiment.file_model import PrecomputedLists
+from harness.experiment.list_model import PrecomputedLists
 from harness.models import guard
 from harness.models.base import Draws, Recommender, Train
 from harness.models.sums import FromSums, Steps
@@ -26,10 +25,10 @@ from harness.protocol.task import model_of
 
 
 class Shared:
-    """A model that others are made of: one object, fitted once on the same training data.
+    """A base model: one object, fitted once on the same training data for all made of it.
 
-    A copy (``copy.deepcopy``) is made anew and has learnt nothing: a model that lets a base model
-    learn from other data fits a copy, and leaves this one as the others know it.
+    A deep copy is made anew and has learnt nothing: a model that lets a base model learn from other
+    data fits a copy, and leaves this one as the others know it.
     """
 
     def __init__(
@@ -44,11 +43,9 @@ class Shared:
         self.users_: Train | None = None
 
     def __repr__(self) -> str:
-        """Return what messages call it."""
         return f'model "{self.name}"'
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
-        """Return the same model, made anew of copies of its base models."""
         return Shared(self.name, self.make, copy.deepcopy(self.base_models, memo))
 
     @property
@@ -86,12 +83,13 @@ class Shared:
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
         """Return the model's lists; what it raises names it, and not only what is made of it."""
-        answer = guard.guarded(
-            self.name,
-            "recommend",
-            lambda: self.model.recommend(users, k, draws, exclude=exclude),
-        )
-        return cast(Int32, answer)
+        ask = partial(self.model.recommend, users, k, draws, exclude=exclude)
+        return cast(Int32, guard.guarded(self.name, "recommend", ask))
+
+
+def itself(model: Recommender) -> Recommender:
+    """Return a model without what shares it."""
+    return model.model if isinstance(model, Shared) else model
 
 
 class Factory:
@@ -99,15 +97,14 @@ class Factory:
 
     def __init__(self, config: Config, settings: ModelConfig) -> None:
         self.config, self.settings = config, settings
-        self.kind: Any = None
-        self.original: Any = None
         name, use = settings.name, settings.use
+        # None where it was given to an earlier process, whose lists may be at hand.
+        model = config.given.models.get(name)
         if use is not None and not is_given(use):
             self.kind = plugins.load(f'model "{name}"', use, config.folder, "class")
-        elif isinstance(config.given.models.get(name), type):
-            self.kind = config.given.models[name]
-        else:  # None where it was given to an earlier process, whose lists may be at hand
-            self.original = config.given.models.get(name)
+        else:
+            self.kind = model if isinstance(model, type) else None
+        self.original = None if self.kind is not None else model
 
     def make(self, repeat: int, base_models: Sequence[Recommender]) -> Recommender:
         """Return one repeat, which has learnt nothing, of base models that are made already.
@@ -179,20 +176,17 @@ class Factories:
 
     def seeded(self, name: str) -> bool:
         """Return whether a model, or one that it is made of, has a seed."""
-        base_models = self.settings[name].base_models
-        return bool(self._factories[name].seeds) or any(map(self.seeded, base_models))
+        parts = base_models_first(self.settings, [name])
+        return any(self._factories[part].seeds for part in parts)
 
 
-def base_models_first(settings: Mapping[str, ModelConfig], names: Sequence[str]) -> Iterable[str]:
+def base_models_first(settings: Mapping[str, ModelConfig], names: Iterable[str]) -> list[str]:
     """Return models and all that they are made of, base models before what is made of them."""
-    waiting, needed = list(names), set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
-            needed.add(name)
-            waiting += settings[name].base_models
-    graph = {name: model.base_models for name, model in settings.items() if name in needed}
-    return TopologicalSorter(graph).static_order()
+    ordered = list[str]()
+    for name in names:
+        parts = base_models_first(settings, settings[name].base_models)
+        ordered += [part for part in (*parts, name) if part not in ordered]
+    return ordered
 
 
 def only(config: Config, names: Sequence[str]) -> Config:
@@ -202,14 +196,9 @@ def only(config: Config, names: Sequence[str]) -> Config:
     """
     for name in names:
         model_of(config, name, where=config.file)
-    wanted = {*base_models_first({model.name: model for model in config.models}, names)}
+    wanted = base_models_first({model.name: model for model in config.models}, names)
     models = [model for model in config.models if model.name in wanted]
     compare = config.compare
     if compare.baseline not in wanted:
         compare = compare.model_copy(update={"baseline": None})
     return config.model_copy(update={"models": models, "compare": compare})
-
-
-def itself(model: Recommender) -> Recommender:
-    """Return a model without what shares it."""
-    return model.model if isinstance(model, Shared) else model

@@ -28,9 +28,9 @@ from harness.data.dataset import Dataset
 from harness.experiment import memory
 from harness.experiment.answers import Answers, ask
 from harness.experiment.build import itself
-from harness.experiment.file_model import PrecomputedLists
 from harness.experiment.fold import FoldModels
 from harness.experiment.learn import Learner, Models, ask_part, learn, of_all_events
+from harness.experiment.list_model import PrecomputedLists
 from harness.experiment.memory import Limit
 from harness.metrics import Metric
 from harness.models.item_stats import Catalogue

@@ -20,7 +20,7 @@ from harness.data.dataset import Dataset
 from harness.experiment.answers import Answers, ask
 from harness.experiment.build import itself
 from harness.experiment.failures import Failures
-from harness.experiment.file_model import PrecomputedLists
+from harness.experiment.list_model import PrecomputedLists
 from harness.experiment.plan import Plan, plan_steps
 from harness.models import guard
 from harness.models.base import Recommender, Train

@@ -21,7 +21,6 @@ from harness.core.steps import of_one
 from harness.core.workers import Workers
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
-from harness.experiment.arguments import config_of, refuse_with_frames
 from harness.experiment.assemble import assemble, compared
 from harness.experiment.build import only
 from harness.experiment.evaluate_part import EvaluatedPart, describing, evaluate_part
@@ -32,6 +31,7 @@ from harness.experiment.folds import over_folds, require_files, require_windows
 from harness.experiment.held_out import HeldOut
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_memory import InMemory
+from harness.experiment.inputs import config_of, refuse_with_frames
 from harness.experiment.workers import ModelWorkers, processes
 from harness.metrics import Metric
 from harness.protocol.task import asked, log_evaluation_set

@@ -20,10 +20,10 @@ from harness.core.errors import UsageError
 from harness.core.io import whole_folder, written
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
 from harness.experiment import competition
-from harness.experiment.arguments import config_in_place
 from harness.experiment.fold import named
 from harness.experiment.folds import notes_of, require_files, tasks
 from harness.experiment.held_out import HeldOut
+from harness.experiment.inputs import config_in_place
 from harness.experiment.solution_files import (
     ITEMS,
     SAMPLE,

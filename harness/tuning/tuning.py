@@ -23,8 +23,8 @@ from harness.core.errors import (
 from harness.core.progress import steps, stopwatch
 from harness.core.workers import Workers
 from harness.experiment import memory
-from harness.experiment.arguments import config_in_place
 from harness.experiment.build import Factory, base_models_first
+from harness.experiment.inputs import config_in_place
 from harness.experiment.workers import processes, stamps_of
 from harness.protocol.task import Task
 from harness.results.record import Evaluation

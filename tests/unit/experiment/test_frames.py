@@ -15,7 +15,7 @@ from small import LOG
 
 from harness.core.errors import DataError, HarnessError
 from harness.data.dataset import DAY_US
-from harness.experiment.arguments import config_of, refuse_with_frames
+from harness.experiment.inputs import config_of, refuse_with_frames
 from harness.protocol.task import Task, make_task
 
 DAY = {"strategy": "time", "valid_days": 1}

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from harness.config import Config
     from harness.experiment.submitted_lists import SubmittedLists
     from harness.protocol.evaluation_set import EvaluationSet
-    from harness.submission.validate import Examined
 
 _OF_PLACES = ("SUB303", "SUB315", "SUB316", "SUB319", "SUB320")
 """Warnings after which an item may be another, or stand elsewhere, than was meant."""
@@ -124,29 +123,24 @@ class PrecomputedLists:
             lists = lists_of_validated(self.source, examined, solution, k)
         except DataError as error:
             raise DataError(f'model "{self.name}": {error}') from error
-        return lists, _warnings(examined)
+        words = {"SUB301": "a row has no item"} if examined.against.long else {}
+        return lists, tuple(
+            f"{p.code} {words.get(p.code, p.message)}" + f" (× {p.count:,})" * (p.count > 1)
+            for p in examined.validation.problems
+            if p.code in _OF_PLACES or p.code in words
+        )
 
 
 def odd(name: str, lists: Recommendations, evaluation_set: EvaluationSet) -> tuple[str, ...]:
     """Return notes on a file's lists: users without one, and items that are no candidates."""
-    without = int((lists.items < 0).all(axis=1).sum())
-    strange = int((lists.items >= len(evaluation_set.candidates)).sum())
-    notes = []
-    if without > 0:
-        plural = "evaluated users have no list, and score 0"
-        notes.append(counted(without, "evaluated user has no list, and scores 0", plural))
-    if strange > 0:
+    users = int((lists.items < 0).all(axis=1).sum())
+    positions = int((lists.items >= len(evaluation_set.candidates)).sum())
+    notes = [*lists.warnings]
+    if positions > 0:
         plural = "positions hold items that are no candidates, and cannot hit"
         single = "position holds an item that is no candidate, and cannot hit"
-        notes.append(counted(strange, single, plural))
-    return tuple(f'model "{name}": {note}' for note in (*notes, *lists.warnings))
-
-
-def _warnings(examined: Examined) -> tuple[str, ...]:
-    """Return what is odd about items and their places, as `harness score` says it."""
-    words = {"SUB301": "a row has no item"} if examined.against.long else {}
-    return tuple(
-        f"{p.code} {words.get(p.code, p.message)}" + (f" (× {p.count:,})" if p.count > 1 else "")
-        for p in examined.validation.problems
-        if p.code in _OF_PLACES or p.code in words
-    )
+        notes.insert(0, counted(positions, single, plural))
+    if users > 0:
+        plural = "evaluated users have no list, and score 0"
+        notes.insert(0, counted(users, "evaluated user has no list, and scores 0", plural))
+    return tuple(f'model "{name}": {note}' for note in notes)

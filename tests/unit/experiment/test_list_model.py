@@ -13,7 +13,7 @@ from harness.config import Config
 from harness.core.errors import UsageError
 from harness.core.random import Draws
 from harness.experiment.answers import ask
-from harness.experiment.file_model import PrecomputedLists
+from harness.experiment.list_model import PrecomputedLists
 from harness.experiment.submissions import SubmissionError
 from harness.protocol.task import make_task
 from harness.results.lists import ids_of

@@ -13,8 +13,8 @@ from small import write
 import harness
 from harness.core.errors import HarnessError
 from harness.experiment.answers import ask, fitted
-from harness.experiment.arguments import config_of
 from harness.experiment.build import Factories
+from harness.experiment.inputs import config_of
 from harness.protocol.task import make_task
 from harness.results.lists import ids_of
 
