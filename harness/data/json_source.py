@@ -24,7 +24,7 @@ from harness.data.layout import EventTable, Table
 from harness.data.lists import UnequalError, in_rows, kinds_of
 from harness.data.naming import Part
 from harness.data.source import Batch, FieldRule, Piece
-from harness.data.text_source import opened_text
+from harness.data.text_header import opened_text
 from harness.delimited.blocks import LONGEST
 
 SUFFIXES = (".jsonl", ".ndjson", ".json")

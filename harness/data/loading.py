@@ -17,7 +17,6 @@ from harness.core.arrays import Int32, Int64, places
 from harness.core.ids import Encoder
 from harness.data import attributes, dataset, zeros
 from harness.data.dataset import NO_TIME, Dataset, Events, of_starts, one_kind, positions
-from harness.data.event_reader import EventReader
 from harness.data.event_types import (
     EventType,
     EventTypes,
@@ -30,7 +29,7 @@ from harness.data.layout import AttributeTable, Layout
 from harness.data.oddities import notes_of, oddities_of, words_of
 from harness.data.ordering import Pieces, merged
 from harness.data.source import Batch
-from harness.data.table_files import files_of
+from harness.data.table_files import EventReader, files_of
 from harness.data.values import Values
 
 

@@ -20,9 +20,9 @@ from harness.core.ids import Encoder
 from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import dataset
 from harness.data.dataset import Events
-from harness.data.event_reader import EventReader
 from harness.data.event_types import EventType, EventTypes, codes_of, columns_of, of_types
 from harness.data.layout import Layout
+from harness.data.table_files import EventReader
 
 PART_ROWS, PART_BYTES = 1 << 22, 1 << 30
 """A part has so many rows, or fewer whose text is that long."""

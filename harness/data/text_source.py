@@ -1,12 +1,9 @@
-"""A delimited text file as a table: a header, then rows whose lines are known."""
+"""A delimited text file as a table: lines are cut into rows, and rows are read as events."""
 
 from __future__ import annotations
 
-import codecs
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -14,12 +11,12 @@ from typing import BinaryIO, TypeVar
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Bool, Floats, Int64, UInt64
-from harness.core.errors import DataError
-from harness.core.io import PACKED, unusable
-from harness.core.unpacking import FAULTS, UnpackingError
+from harness.core.arrays import Bool, Bytes, Floats, Int32, Int64, UInt64
+from harness.core.errors import DataError, counted
+from harness.core.ids import Lines
+from harness.core.io import PACKED
 from harness.data import _events, times
-from harness.data.layout import ESCAPE, LISTS, EventTable, Table
+from harness.data.layout import EventTable, Table
 from harness.data.source import (
     MOST_LABELS,
     Batch,
@@ -30,40 +27,34 @@ from harness.data.source import (
     Source,
     event_id_rule,
     kind_rule,
-    miscounted,
     nulled,
     number_rule,
     time_rule,
     too_many_labels,
-    unnamed,
     value_rule,
 )
-from harness.data.text_rows import (
+from harness.data.text_header import (
     CONTROL,
-    FIRST_RANK,
     HAS,
     NO_UTF_8,
     TORN,
     UNCLOSED,
-    Rows,
-    rows_of,
+    header_of,
+    opened_text,
+    with_cure,
 )
 from harness.delimited import _lines, fields, tally
-from harness.delimited.blocks import Block, Reader, in_order, padded, plain
-from harness.delimited.stream import Refused, opened
+from harness.delimited._bytes import find_byte
+from harness.delimited.blocks import Block, Reader, in_order, padded
 from harness.delimited.tally import Tally
 
 Found = TypeVar("Found")
 
-_LONGEST = 1 << 16
-"""Bytes of a header, on however many lines."""
 _PACKED = 5
 """How often longer a packed file is than what it is packed in, about."""
-_TIME = 2
-"""Which rule is that of times, where events have any."""
-_RULES = {
-    name: FIRST_RANK + at for at, name in enumerate(("user", "item", "time", "kind", "value"))
-}
+_FIRST_RANK = 3
+"""Of what is wrong with a value; with the line as a whole, below."""
+_RANKS = {"user": 3, "item": 4, "time": 5, "kind": 6, "value": 7, "where": 8}
 """In which order faults of one line are told."""
 _NEW = 1 << 10
 """Rows whose event types are looked at to find new ones."""
@@ -82,34 +73,6 @@ FORMS = {
 """How the times of a pattern are written, for compiled code; those of others Polars reads."""
 
 
-@contextmanager
-def opened_text(shown: Path, table: Table) -> Iterator[BinaryIO]:
-    """Yield the text of a file of a table; raise DataError where it cannot be read."""
-    try:
-        with opened(shown, table.cap, table.encoding) as file:
-            yield file.stream
-    except Refused as error:
-        raise _refused(shown, table, error) from error
-    except OSError as error:
-        why = error.strerror or error
-        raise DataError(f"{shown}: cannot be read: {why}; copy it again") from error
-
-
-def _refused(shown: Path, table: Table, error: Refused) -> DataError:
-    if error.fault in FAULTS:
-        packed = UnpackingError(error.fault, error.value)  # type: ignore[arg-type]
-        return unusable(shown, packed, table.cap)
-    if error.fault == "encoding":
-        return DataError(
-            f"{shown}: {error.value}; name another encoding, or save the file as UTF-8"
-        )
-    if error.fault == "endless":
-        return DataError(
-            f"{shown}: a line is longer than {error.value}; look at what ends the lines"
-        )
-    return DataError(f"{shown}: cannot be opened; look at its name and its permissions")
-
-
 class TextSource(Source):
     """A delimited text file of a table, plain or packed.
 
@@ -123,114 +86,36 @@ class TextSource(Source):
         self.table, self.shown = table, shown
         if table.header is not None:
             self.header, self.holder = "", table.named("header")
-        with opened_text(self.shown, self.table) as stream:
-            first = stream.read(_LONGEST + 1)
-        self._whole = len(first) <= _LONGEST
-        self._returns = b"\n" not in first and b"\r" in first
-        mark = len(codecs.BOM_UTF8) * first.startswith(codecs.BOM_UTF8)
-        text = first[mark:].replace(b"\r", b"\n") if self._returns else first[mark:]
-        line, lines, size = self._first_line(text)
-        given = table.header is not None
-        self._before, self._skipped = (0, mark) if given else (lines, mark + size)
-        self.names = self._checked(line)
-
-    def _first_line(self, text: bytes) -> tuple[bytes, int, int]:
-        """Return the first record, plain, and of how many lines and bytes it is."""
-        if self._whole and not text.endswith(b"\n"):
-            text += b"\n"
-        between = self.table.separator.encode()
-        if len(between) > 1 and b"\n" in text:
-            line = text[: text.index(b"\n")]
-            if _lines.FIELD in line:
-                raise DataError(f"{self.shown}: line 1{CONTROL}")
-            fields_ = line.removesuffix(b"\r").replace(between, bytes([_lines.FIELD]))
-            return fields_, 1, len(line) + 1
-        quote, escape = self.table.quote, self.table.escape
-        block, consumed = plain(
-            padded(text), len(text), between[0], self._whole, quote=quote, escape=escape
-        )
-        if consumed == 0:
-            raise DataError(
-                f"{self.shown}: line 1 is longer than {_LONGEST:,} bytes; expected a header"
-            )
-        for wrong, says in ((block.unclosed, UNCLOSED), (block.torn, TORN)):
-            if 0 in wrong:
-                raise DataError(f"{self.shown}: line 1 cannot be read: {self._told(says)}")
-        starts = [] if block.lines is None else block.lines.tolist()
-        lines = starts[1] if len(starts) > 1 else block.ended or 1
-        size = 0
-        for _ in range(lines):
-            size = text.index(b"\n", size) + 1
-        return block.buffer[: block.size].tobytes().split(bytes([block.end]))[0], lines, size
-
-    def _checked(self, line: bytes) -> list[str]:
-        """Return the names of the columns, each once."""
-        if not line:
-            raise DataError(
-                f"{self.shown}: the file is empty or begins with a blank line; expected a table"
-            )
-        try:
-            first = line.decode().split(chr(_lines.FIELD))
-        except UnicodeDecodeError as error:
-            raise DataError(f"{self.shown}: line 1{self._told(NO_UTF_8)}") from error
-        given = self.table.header
-        if given is not None and len(given) != len(first):
-            raise DataError(f"{self.shown}: line 1{miscounted(self.table, first, given)}")
-        names = first if given is None else list(given)
-        for name, count in Counter(names).items():
-            if count > 1:
-                hint = "" if given is not None else f"; {unnamed(self.table)}"
-                raise DataError(
-                    f'{self.shown}: line 1: the column "{name}" stands twice; name each once{hint}'
-                )
-        return names
-
-    def _told(self, says: str) -> str:
-        """Return what is said of a line, with the key that says how the table is written."""
-        if self.table.key == LISTS:
-            to_utf_8 = "; save the file as UTF-8, such as: iconv -f latin1 -t utf-8 FILE > NEW"
-            return says + to_utf_8 * (says == NO_UTF_8)
-        place = self.table.place
-        left_out = ""
-        if self.table.key == "events":
-            left_out = f'; bad_lines = "drop" {place} leaves such lines out'
-        if says.endswith((UNCLOSED, TORN)):
-            escaped = f"; where a backslash stands before them, set escape = {ESCAPE} {place}"
-            more = "" if self.table.escape else escaped
-            return f"{says}; where quotes are letters, set quote = false {place}{more}{left_out}"
-        if says.startswith(HAS):
-            return f"{says}{left_out}"
-        if says != NO_UTF_8:
-            return says
-        allowed = 'encoding = "latin-1" or "cp1252"'
-        return f"{says}; save the file as UTF-8, or set {allowed} {place}"
+        self._head = header_of(table, shown)
+        self.names = self._head.names
 
     def _read(
-        self, columns: tuple[str, ...], work: Callable[[Rows], Found]
-    ) -> Iterator[tuple[Rows, Found]]:
+        self, columns: tuple[str, ...], work: Callable[[_Rows], Found]
+    ) -> Iterator[tuple[_Rows, Found]]:
         """Yield the rows of each block, with what `work` makes of them; what is wrong is raised."""
         with opened_text(self.shown, self.table) as stream:
 
-            def read(block: Block) -> tuple[Rows, Found]:
-                rows = rows_of(block, self.names, columns, drop_bad_lines=self.table.drop_bad_lines)
+            def read(block: Block) -> tuple[_Rows, Found]:
+                rows = _rows_of(
+                    block, self.names, columns, drop_bad_lines=self.table.drop_bad_lines
+                )
                 return rows, work(rows)
 
-            before = self._before
+            before = self._head.lines
             for rows, found in in_order(self._reader(stream), read):
                 if rows.faults:
                     first = min(rows.faults, key=lambda fault: (fault.line, fault.rank))
-                    raise DataError(
-                        f"{self.shown}: line {before + first.line + 1}{self._told(first.says)}"
-                    )
+                    says = with_cure(first.says, self.table)
+                    raise DataError(f"{self.shown}: line {before + first.line + 1}{says}")
                 yield rows, found
                 before += rows.ended
 
     def _reader(self, stream: BinaryIO) -> Reader:
-        stream.read(self._skipped)
+        stream.read(self._head.size)
         return Reader(
             stream,
             self.table.separator.encode(),
-            returns=self._returns,
+            returns=self._head.returns,
             quote=self.table.quote,
             escape=self.table.escape,
         )
@@ -240,7 +125,7 @@ class TextSource(Source):
         try:
             with opened_text(self.shown, self.table) as stream:
                 for block in self._reader(stream).blocks():
-                    found = rows_of(block, self.names, (column,))
+                    found = _rows_of(block, self.names, (column,))
                     return found.texts(0, slice(min(rows, found.sound)))
         except DataError:
             pass  # told when the rows are read
@@ -253,11 +138,11 @@ class TextSource(Source):
     def texts(self, columns: list[str], rules: tuple[FieldRule, ...] = ()) -> pl.DataFrame:
         """Return columns as text, null where nothing stands; see `Source.texts`."""
 
-        def columns_of(rows: Rows) -> pl.DataFrame | None:
+        def columns_of(rows: _Rows) -> pl.DataFrame | None:
             if rows.faults:
                 return None
             found = dict(zip(columns, rows.columns(), strict=True))
-            for rank, rule in enumerate(rules, FIRST_RANK):
+            for rank, rule in enumerate(rules, _FIRST_RANK):
                 rows.check(columns.index(rule.column), rule, rule.bad(found[rule.column]), rank)
             return pl.DataFrame(found)
 
@@ -267,7 +152,7 @@ class TextSource(Source):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """Yield the rows with some columns as text, null where nothing stands."""
-        before = self._before + 1
+        before = self._head.lines + 1
         for rows, found in self._read(tuple(columns), lambda rows: rows.columns()):
             lines = np.arange(len(rows)) if rows.block.lines is None else rows.block.lines
             frame = pl.DataFrame(dict(zip(columns, found, strict=True)))
@@ -318,25 +203,25 @@ class _EventReader:
     def __init__(self, source: TextSource, table: EventTable, secret: UInt64) -> None:
         self.source, self.table, self.secret = source, table, secret
         self.columns = table.columns
-        self.rules = [event_id_rule(name, table.where) for name in (table.user, table.item)]
+        self.rules = {
+            key: event_id_rule(getattr(table, key), table.where) for key in ("user", "item")
+        }
         if table.time is not None:
             self.pattern = source.pattern(table.time, table.time_format)
-            self.rules.append(
-                time_rule(
-                    table.time, table.time_format, self.pattern, required=True, where=table.where
-                )
+            self.rules["time"] = time_rule(
+                table.time, table.time_format, self.pattern, required=True, where=table.where
             )
         self._names: tuple[str, ...] = ()  # of event types, as far as they are known
 
-    def batch(self, rows: Rows) -> Batch | None:
+    def batch(self, rows: _Rows) -> Batch | None:
         """Return the rows as events; None where any is wrong."""
         keep = self._keep(rows)
         time = np.zeros(len(rows), np.int64)
-        for at, rule in enumerate(self.rules):
+        for key, rule in self.rules.items():
             column = self.columns.index(rule.column)
             empty = rows.is_empty(column)
-            bad = empty | self._times(rows, column, rule, time) if at == _TIME else empty
-            rows.check(column, rule, bad if keep is None else bad & keep, FIRST_RANK + at)
+            bad = empty | self._times(rows, column, rule, time) if key == "time" else empty
+            rows.check(column, rule, bad if keep is None else bad & keep, _RANKS[key])
         kind, value = self._kinds(rows, keep), self._values(rows, keep)
         if rows.faults:
             return None
@@ -355,34 +240,28 @@ class _EventReader:
             watched={name: self._watched(rows, name, kept) for name in self.table.watched},
         )
 
-    def _met(self, rows: Rows, name: str, kept: Int64 | None) -> Met:
+    def _met(self, rows: _Rows, name: str, kept: Int64 | None) -> Met:
         column = self.columns.index(name)
-        given = rows.starts[:, column], rows.stops[:, column]
-        keys = fields.keys(rows.block.buffer, *given, self.secret)
+        starts, stops = rows.starts[:, column], rows.stops[:, column]
+        keys = fields.keys(rows.block.buffer, starts, stops, self.secret)
         if kept is None:
             return Met(keys, partial(rows.lines, column))
-        return Met(keys[kept], lambda of: rows.lines(column, kept[of]))
+        return Met(keys[kept], lambda some: rows.lines(column, kept[some]))
 
-    def _times(self, rows: Rows, column: int, rule: FieldRule, time: Int64) -> Bool:
+    def _times(self, rows: _Rows, column: int, rule: FieldRule, time: Int64) -> Bool:
         """Write the times; return which texts are none."""
         unit = times.EPOCH_UNITS_US.get(self.table.time_format, 1)
         form, between = FORMS.get(self.pattern or "", (_events.NUMBER, " "))
-        left = np.ones(len(rows), np.bool_)
+        unread, buffer = np.ones(len(rows), np.bool_), rows.block.buffer
+        starts, stops = rows.starts[:, column], rows.stops[:, column]
         if self.pattern is None or self.pattern in FORMS:
-            given = rows.block.buffer, rows.starts[:, column], rows.stops[:, column]
-            _events.times(*given, form, ord(between), unit, time, left)
-        left[rows.sound :] = False
-        others = np.flatnonzero(left)
-        if len(others) > 0:
-            found = rule.parsed(nulled(rows.texts(column, others)))
-            left[others] = found.is_null().to_numpy()
-            time[others] = found.fill_null(0).to_numpy()
-        return left
+            _events.times(buffer, starts, stops, form, ord(between), unit, time, unread)
+        return rows.read_rest(column, rule, time, unread, empty=0)
 
-    def _keep(self, rows: Rows) -> Bool | None:
+    def _keep(self, rows: _Rows) -> Bool | None:
         """Return which rows hold every condition; see `Condition`."""
         keep = None
-        for rank, condition in enumerate(self.table.where, FIRST_RANK + len(_RULES)):
+        for rank, condition in enumerate(self.table.where, _RANKS["where"]):
             column = self.columns.index(condition.column)
             held: Bool | None = None
             if condition.among:
@@ -403,26 +282,18 @@ class _EventReader:
                 keep = held if keep is None else keep & held
         return None if keep is None or keep.all() else keep
 
-    def _numbers(self, rows: Rows, column: int) -> tuple[Floats, Bool]:
+    def _numbers(self, rows: _Rows, column: int) -> tuple[Floats, Bool]:
         """Return the numbers of a column, and which texts are none; each column is read once."""
         if column not in rows.numbers:
-            rows.numbers[column] = self._read_numbers(rows, column)
+            numbers, unread = np.empty(len(rows)), np.ones(len(rows), np.bool_)
+            starts, stops = rows.starts[:, column], rows.stops[:, column]
+            _lines.parse(rows.block.buffer, starts, stops, numbers, unread)
+            rule = number_rule(self.columns[column])
+            wrong = rows.read_rest(column, rule, numbers, unread, empty=np.nan)
+            rows.numbers[column] = numbers, wrong
         return rows.numbers[column]
 
-    def _read_numbers(self, rows: Rows, column: int) -> tuple[Floats, Bool]:
-        rule = number_rule(self.columns[column])
-        numbers, left = np.empty(len(rows)), np.ones(len(rows), np.bool_)
-        given = rows.block.buffer, rows.starts[:, column], rows.stops[:, column]
-        _lines.parse(*given, numbers, left)
-        left[rows.sound :] = False
-        others = np.flatnonzero(left)
-        if len(others) > 0:
-            found = rule.parsed(nulled(rows.texts(column, others)))
-            left[others] = found.is_null().to_numpy()
-            numbers[others] = found.fill_null(np.nan).to_numpy()
-        return numbers, left
-
-    def _values(self, rows: Rows, keep: Bool | None) -> Floats | None:
+    def _values(self, rows: _Rows, keep: Bool | None) -> Floats | None:
         """Return the values of rows; those of rows that are not kept mean nothing."""
         if self.table.value is None:
             return None
@@ -430,10 +301,10 @@ class _EventReader:
         column = self.columns.index(self.table.value)
         numbers, wrong = self._numbers(rows, column)
         wrong = wrong | ~np.isfinite(numbers)
-        rows.check(column, rule, wrong if keep is None else wrong & keep, _RULES["value"])
+        rows.check(column, rule, wrong if keep is None else wrong & keep, _RANKS["value"])
         return numbers + 0.0  # no zero below zero
 
-    def _watched(self, rows: Rows, name: str, kept: Int64 | None) -> Floats:
+    def _watched(self, rows: _Rows, name: str, kept: Int64 | None) -> Floats:
         """Return the numbers of a column that is watched; see `Batch`."""
         column = self.columns.index(name)
         numbers, wrong = self._numbers(rows, column)
@@ -441,14 +312,14 @@ class _EventReader:
             numbers = np.where(wrong & ~rows.is_empty(column), np.inf, numbers)
         return numbers if kept is None else numbers[kept]
 
-    def _kinds(self, rows: Rows, keep: Bool | None) -> Labels | None:
+    def _kinds(self, rows: _Rows, keep: Bool | None) -> Labels | None:
         """Return the event types of the rows that are kept."""
         if self.table.kind is None:
             return None
         rule = kind_rule(self.table.kind, self.table.where)
         column, names = self.columns.index(rule.column), list(self._names)
         empty = rows.is_empty(column)
-        rows.check(column, rule, empty if keep is None else empty & keep, _RULES["kind"])
+        rows.check(column, rule, empty if keep is None else empty & keep, _RANKS["kind"])
         wanted = ~empty if keep is None else keep & ~empty
         wanted[rows.sound :] = False
         codes = rows.labels(column, names)
@@ -460,3 +331,204 @@ class _EventReader:
             codes = rows.labels(column, names)
         self._names = tuple(names)  # other blocks, read at the same time, begin with some of them
         return Labels(codes if keep is None else codes[keep], names)
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """What is wrong with a line of a block, its physical one, from 0; the lowest `rank` is told."""
+
+    line: int
+    rank: int
+    says: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The lines of a block.
+
+    Attributes
+    ----------
+    starts, stops : int64 array, (lines, wanted columns)
+        Where the fields stand.
+    faults : list of _Fault
+        What is wrong with lines as a whole.
+    dropped : int
+        Lines that are left out, as their fields cannot be told.
+    numbers : dict of column to arrays
+        What has been read of a column as numbers, and which texts are none.
+    """
+
+    block: Block
+    starts: Int64
+    stops: Int64
+    faults: list[_Fault]
+    dropped: int = 0
+    numbers: dict[int, tuple[Floats, Bool]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def ended(self) -> int:
+        """How many physical lines there are."""
+        return len(self) if self.block.ended is None else self.block.ended
+
+    def line(self, row: int) -> int:
+        """Return the physical line of a row, from 0."""
+        return row if self.block.lines is None else int(self.block.lines[row])
+
+    @property
+    def sound(self) -> int:
+        """How many rows stand before the first line that is wrong as a whole."""
+        wrong = [fault.line for fault in self.faults if fault.rank < _FIRST_RANK]
+        if not wrong or self.block.lines is None:
+            return min(wrong, default=len(self))
+        return int(np.searchsorted(self.block.lines, min(wrong)))
+
+    def is_empty(self, column: int) -> Bool:
+        """Return where nothing stands in a column."""
+        empty: Bool = self.starts[:, column] == self.stops[:, column]
+        return empty
+
+    def gathered(self, column: int, rows: Int64 | slice = slice(None)) -> Bytes:
+        """Return the fields of a column, each with what ends a line behind it."""
+        return _gathered(self.block, self.starts[rows, column], self.stops[rows, column])
+
+    def texts(self, column: int, rows: Int64 | slice = slice(None)) -> pl.Series:
+        """Return the fields of a column, UTF-8; an empty one is the empty text."""
+        if len(self.starts[rows, column]) == 0:
+            return pl.Series(dtype=pl.String)
+        return self.lines(column, rows).texts()
+
+    def columns(self) -> list[pl.Series]:
+        """Return all columns, null where nothing stands; made as one, as there may be thousands."""
+        if len(self) == 0:
+            return [pl.Series(dtype=pl.String)] * self.starts.shape[1]
+        starts, stops = (np.ravel(array, "F") for array in (self.starts, self.stops))
+        text = _gathered(self.block, starts, stops)
+        every = nulled(Lines(text.tobytes(), self.block.end).texts())
+        return [every.slice(at, len(self)) for at in range(0, len(every), len(self))]
+
+    def lines(self, column: int, rows: Int64 | slice) -> Lines:
+        """Return the same as bytes."""
+        return Lines(self.gathered(column, rows).tobytes(), self.block.end)
+
+    def labels(self, column: int, texts: Sequence[str]) -> Int32:
+        """Return which of some texts each field of a column is, −1 where it is none of them."""
+        encoded = [text.encode() for text in texts]
+        found = np.empty(len(self), np.int32)
+        _events.label(
+            self.block.buffer,
+            self.starts[:, column],
+            self.stops[:, column],
+            padded(b"".join(encoded)),
+            np.append(0, np.cumsum([len(text) for text in encoded], dtype=np.int64)),
+            found,
+        )
+        return found
+
+    def read_rest(
+        self, column: int, rule: FieldRule, values: Floats | Int64, unread: Bool, empty: float
+    ) -> Bool:
+        """Read with Polars what compiled code has not read; return which texts are none."""
+        unread[self.sound :] = False
+        others = np.flatnonzero(unread)
+        if len(others) > 0:
+            parsed = rule.parsed(nulled(self.texts(column, others)))
+            unread[others] = parsed.is_null().to_numpy()
+            values[others] = parsed.fill_null(empty).to_numpy()
+        return unread
+
+    def check(self, column: int, rule: FieldRule, bad: Bool, rank: int) -> None:
+        """Take in the first of the values that are not what they should be."""
+        if bad.any():
+            row = int(bad.argmax())
+            start, stop = int(self.starts[row, column]), int(self.stops[row, column])
+            value = self.block.text(start, stop).decode("utf-8", "replace")
+            self.faults.append(_Fault(self.line(row), rank, rule.fault(value)))
+
+
+def _gathered(block: Block, starts: Int64, stops: Int64) -> Bytes:
+    out = np.empty(int((stops - starts).sum()) + len(starts), np.uint8)
+    _lines.gather(block.buffer, starts, stops, block.end, out)
+    return out
+
+
+def _rows_of(
+    block: Block, names: list[str], columns: tuple[str, ...], *, drop_bad_lines: bool = False
+) -> _Rows:
+    """Cut a block with so many columns into some of them; take in what is wrong with its lines.
+
+    Blank lines are no rows.
+
+    Parameters
+    ----------
+    drop_bad_lines : bool
+        Whether lines with damaged quotes, too few or too many fields are left out; else they are
+        faults.
+    """
+    places, shapes = [names.index(name) for name in columns], Tally()
+    wanted = fields.wanted(len(names), *places)
+    starts, stops, users = fields.fields(block, wanted, shapes)
+    if block.end == _lines.RECORD and wanted[-1] >= 0:  # a return that stood in quotes is data
+        stops[:, wanted[-1]] += block.buffer[stops[:, wanted[-1]]] == ord("\r")
+    rows = _Rows(block, starts, stops, [])
+    faults, dropped, is_row = [*_controls(rows)], 0, users != _lines.NO_ROW
+    if drop_bad_lines:
+        if block.lines is not None:
+            is_row &= ~np.isin(block.lines, np.append(block.unclosed, block.torn))
+        dropped = int(np.count_nonzero(~is_row) - shapes.counts[tally.BLANK])
+    else:
+        faults += [*_quotes(block), *_shapes(rows, shapes, names)]
+    if not is_row.all():
+        lines = np.arange(len(rows)) if block.lines is None else block.lines
+        block = replace(block, lines=lines[is_row], ended=rows.ended)
+        starts, stops = starts[is_row], stops[is_row]
+    rows = _Rows(block, starts, stops, faults, dropped)
+    if _lines.survey(block.buffer, block.size)[2]:
+        for column in range(len(columns)):
+            _check_encoding(rows, column)
+    return rows
+
+
+def _quotes(block: Block) -> Iterator[_Fault]:
+    """Yield the first quote that is never closed, and the first text behind a closed one."""
+    for wrong, says in ((block.unclosed, UNCLOSED), (block.torn, TORN)):
+        if len(wrong) > 0:
+            yield _Fault(int(wrong[0]), 0, f": {says}")
+
+
+def _shapes(rows: _Rows, shapes: Tally, names: list[str]) -> Iterator[_Fault]:
+    """Yield the first line with too few fields, and the first with too many."""
+    for shape in (tally.TOO_FEW, tally.TOO_MANY):
+        if shapes.counts[shape] == 0:
+            continue
+        line, start, stop = shapes.examples[shape, 0].tolist()
+        block = rows.block
+        held = int(np.count_nonzero(block.buffer[start:stop] == block.separator)) + 1
+        says = f"{HAS}{counted(held, 'field')}, expected {len(names)} ({', '.join(names)})"
+        yield _Fault(rows.line(line), 1, says)
+
+
+def _controls(rows: _Rows) -> Iterator[_Fault]:
+    """Yield the first line with a byte that is told apart from no other.
+
+    It is told where lines are quoted, or what separates fields is longer than a byte.
+    """
+    block = rows.block
+    if block.end != _lines.RECORD and block.width == 1:
+        return
+    at = find_byte(block.buffer, 0, block.size, _lines.SUBSTITUTE)
+    if at < block.size:
+        line = np.count_nonzero(block.buffer[:at] == block.end)
+        yield _Fault(rows.line(int(line)), 2, CONTROL)
+
+
+def _check_encoding(rows: _Rows, column: int) -> None:
+    """Take in the first line of which a field is no UTF-8."""
+    try:
+        rows.gathered(column).tobytes().decode()
+    except UnicodeDecodeError as error:
+        ends = rows.gathered(column)[: error.start] == rows.block.end
+        line = rows.line(int(np.count_nonzero(ends)))
+        rows.faults.append(_Fault(line, 2, NO_UTF_8))

@@ -21,13 +21,12 @@ from harness.core.parquet import UNREADABLE
 from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import attributes, bucketing, dataset, loading, parts
 from harness.data.dataset import NO_TIME
-from harness.data.event_reader import EventReader
 from harness.data.event_types import EventType
 from harness.data.layout import AttributeTable, Layout
 from harness.data.naming import Part, absolute, parts_of
 from harness.data.parquet_source import ParquetSource
 from harness.data.source import Batch
-from harness.data.table_files import opened
+from harness.data.table_files import EventReader, opened
 from harness.data.typed import TypedEvents
 from harness.data.watched import Low, type_column
 from harness.spark import remote

@@ -1,0 +1,153 @@
+"""The beginning of a delimited text file of a table: how it is opened, and what its columns are."""
+
+from __future__ import annotations
+
+import codecs
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from harness.core.errors import DataError
+from harness.core.io import unusable
+from harness.core.unpacking import FAULTS, UnpackingError
+from harness.data.layout import ESCAPE, LISTS, Table
+from harness.data.source import miscounted, unnamed
+from harness.delimited import _lines
+from harness.delimited.blocks import padded, plain
+from harness.delimited.stream import Refused, opened
+
+UNCLOSED = "a quote is opened and never closed"
+TORN = "text stands behind a closed quote"
+NO_UTF_8 = " is not UTF-8 text"
+CONTROL = " holds a control character (0x1A, 0x1E or 0x1F); remove it"
+HAS = " has "
+_LONGEST = 1 << 16
+"""Bytes of a header, on however many lines."""
+
+
+@contextmanager
+def opened_text(shown: Path, table: Table) -> Iterator[BinaryIO]:
+    """Yield the text of a file of a table; raise DataError where it cannot be read."""
+    try:
+        with opened(shown, table.cap, table.encoding) as file:
+            yield file.stream
+    except Refused as error:
+        raise _refused(shown, table, error) from error
+    except OSError as error:
+        why = error.strerror or error
+        raise DataError(f"{shown}: cannot be read: {why}; copy it again") from error
+
+
+def _refused(shown: Path, table: Table, error: Refused) -> DataError:
+    if error.fault in FAULTS:
+        packed = UnpackingError(error.fault, error.value)  # type: ignore[arg-type]
+        return unusable(shown, packed, table.cap)
+    words = {
+        "encoding": f"{error.value}; name another encoding, or save the file as UTF-8",
+        "endless": f"a line is longer than {error.value}; look at what ends the lines",
+    }
+    otherwise = "cannot be opened; look at its name and its permissions"
+    return DataError(f"{shown}: {words.get(error.fault, otherwise)}")
+
+
+class Header(NamedTuple):
+    """What the beginning of a file says.
+
+    Attributes
+    ----------
+    names : list of str
+        The columns, each once.
+    lines, size : int
+        How many lines and bytes stand before the first row.
+    returns : bool
+        Whether carriage returns alone end the lines.
+    """
+
+    names: list[str]
+    lines: int
+    size: int
+    returns: bool
+
+
+def header_of(table: Table, shown: Path) -> Header:
+    """Return the header of a text file; raise DataError where it has none that can be used."""
+    with opened_text(shown, table) as stream:
+        first = stream.read(_LONGEST + 1)
+    returns = b"\n" not in first and b"\r" in first
+    mark = len(codecs.BOM_UTF8) * first.startswith(codecs.BOM_UTF8)
+    text = first[mark:].replace(b"\r", b"\n") if returns else first[mark:]
+    line, lines, size = _first_line(table, shown, text, whole=len(first) <= _LONGEST)
+    names = _names(table, shown, line)
+    if table.header is not None:
+        return Header(names, 0, mark, returns)
+    return Header(names, lines, mark + size, returns)
+
+
+def _first_line(table: Table, shown: Path, text: bytes, *, whole: bool) -> tuple[bytes, int, int]:
+    """Return the first record, plain, and of how many lines and bytes it is."""
+    if whole and not text.endswith(b"\n"):
+        text += b"\n"
+    between = table.separator.encode()
+    if len(between) > 1 and b"\n" in text:
+        line = text[: text.index(b"\n")]
+        if _lines.FIELD in line:
+            raise DataError(f"{shown}: line 1{CONTROL}")
+        fields = line.removesuffix(b"\r").replace(between, bytes([_lines.FIELD]))
+        return fields, 1, len(line) + 1
+    block, consumed = plain(
+        padded(text), len(text), between[0], whole, quote=table.quote, escape=table.escape
+    )
+    if consumed == 0:
+        raise DataError(f"{shown}: line 1 is longer than {_LONGEST:,} bytes; expected a header")
+    for wrong, says in ((block.unclosed, UNCLOSED), (block.torn, TORN)):
+        if 0 in wrong:
+            raise DataError(f"{shown}: line 1 cannot be read: {with_cure(says, table)}")
+    starts = [] if block.lines is None else block.lines.tolist()
+    lines = starts[1] if len(starts) > 1 else block.ended or 1
+    size = 0
+    for _ in range(lines):
+        size = text.index(b"\n", size) + 1
+    return block.buffer[: block.size].tobytes().split(bytes([block.end]))[0], lines, size
+
+
+def _names(table: Table, shown: Path, line: bytes) -> list[str]:
+    """Return the names of the columns, each once."""
+    if not line:
+        raise DataError(f"{shown}: the file is empty or begins with a blank line; expected a table")
+    try:
+        first = line.decode().split(chr(_lines.FIELD))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{shown}: line 1{with_cure(NO_UTF_8, table)}") from error
+    header = table.header
+    if header is not None and len(header) != len(first):
+        raise DataError(f"{shown}: line 1{miscounted(table, first, header)}")
+    names = first if header is None else list(header)
+    for name, count in Counter(names).items():
+        if count > 1:
+            hint = "" if header is not None else f"; {unnamed(table)}"
+            raise DataError(
+                f'{shown}: line 1: the column "{name}" stands twice; name each once{hint}'
+            )
+    return names
+
+
+def with_cure(says: str, table: Table) -> str:
+    """Return what is wrong with a line, and the key that says how the table is written."""
+    if table.key == LISTS:
+        to_utf_8 = "; save the file as UTF-8, such as: iconv -f latin1 -t utf-8 FILE > NEW"
+        return says + to_utf_8 * (says == NO_UTF_8)
+    place, left_out = table.place, ""
+    if table.key == "events":
+        left_out = f'; bad_lines = "drop" {place} leaves such lines out'
+    if says.endswith((UNCLOSED, TORN)):
+        escaped = f"; where a backslash stands before them, set escape = {ESCAPE} {place}"
+        more = "" if table.escape else escaped
+        return f"{says}; where quotes are letters, set quote = false {place}{more}{left_out}"
+    if says.startswith(HAS):
+        return f"{says}{left_out}"
+    if says != NO_UTF_8:
+        return says
+    allowed = 'encoding = "latin-1" or "cp1252"'
+    return f"{says}; save the file as UTF-8, or set {allowed} {place}"
