@@ -20,7 +20,7 @@ from harness.data.parquet_source import ParquetSource
 from harness.data.source import Batch, Source
 from harness.data.text_source import TextSource
 from harness.data.watched import Low, watching
-from harness.delimited import fields
+from harness.delimited import blocks
 from harness.delimited.stream import is_parquet
 
 _LOGS = (".wal", "-wal", "-journal")
@@ -132,7 +132,7 @@ class EventReader:
     """
 
     def __init__(self, layout: Layout, progress: Callable[[int], object]) -> None:
-        self.layout, self.progress, self._secret = layout, progress, fields.secret()
+        self.layout, self.progress, self._secret = layout, progress, blocks.secret()
         self.rows, self.left_out = [0] * len(layout.events), [0] * len(layout.events)
         self.lows: list[dict[str, Low]] = [{} for _ in layout.events]
         self.type_columns: list[str | None] = [None] * len(layout.events)

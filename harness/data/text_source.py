@@ -43,7 +43,7 @@ from harness.data.text_header import (
     opened_text,
     with_cure,
 )
-from harness.delimited import _lines, fields, tally
+from harness.delimited import _lines, blocks, tally
 from harness.delimited._bytes import find_byte
 from harness.delimited.blocks import Block, Reader, in_order, padded
 from harness.delimited.tally import Tally
@@ -167,11 +167,11 @@ class TextSource(Source):
         whole : bool
             Whether all lines are looked at; else some of the first.
         """
-        lines, wanted = 0, fields.wanted(len(self.names), 0)
+        lines, wanted = 0, blocks.wanted(len(self.names), 0)
         with opened_text(self.shown, self.table) as stream:
             for block in self._reader(stream).blocks():
                 shapes = Tally()
-                fields.fields(block, wanted, shapes)
+                blocks.fields(block, wanted, shapes)
                 lines += int(shapes.counts.sum() - shapes.counts[tally.BLANK])
                 lines += len(block.unclosed) + len(block.torn)
                 if not whole:
@@ -243,7 +243,7 @@ class _EventReader:
     def _met(self, rows: _Rows, name: str, kept: Int64 | None) -> Met:
         column = self.columns.index(name)
         starts, stops = rows.starts[:, column], rows.stops[:, column]
-        keys = fields.keys(rows.block.buffer, starts, stops, self.secret)
+        keys = blocks.keys(rows.block.buffer, starts, stops, self.secret)
         if kept is None:
             return Met(keys, partial(rows.lines, column))
         return Met(keys[kept], lambda some: rows.lines(column, kept[some]))
@@ -468,8 +468,8 @@ def _rows_of(
         faults.
     """
     places, shapes = [names.index(name) for name in columns], Tally()
-    wanted = fields.wanted(len(names), *places)
-    starts, stops, users = fields.fields(block, wanted, shapes)
+    wanted = blocks.wanted(len(names), *places)
+    starts, stops, users = blocks.fields(block, wanted, shapes)
     if block.end == _lines.RECORD and wanted[-1] >= 0:  # a return that stood in quotes is data
         stops[:, wanted[-1]] += block.buffer[stops[:, wanted[-1]]] == ord("\r")
     rows = _Rows(block, starts, stops, [])

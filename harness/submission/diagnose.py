@@ -18,7 +18,7 @@ import numpy as np
 
 from harness.core.arrays import Bool, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
-from harness.delimited import fields
+from harness.delimited import blocks
 from harness.delimited.blocks import Block
 from harness.submission import faults
 from harness.submission._keys import Memo
@@ -184,7 +184,7 @@ class Diagnosis:
         if not self.known.complete:  # beside the item that it looks like it may be another
             own = (found.codes >= 0) & changed
             texts = packed(list(compress(found.known, own)))
-            meant[own] = fields.keys(*texts, self.known.secret)[:, 0]
+            meant[own] = blocks.keys(*texts, self.known.secret)[:, 0]
         pairs = zip(found.mended, tokens, strict=True)
         mended = [None if text == token else text for text, token in pairs]
         is_mended = np.array([text is not None for text in mended], np.uint8)

@@ -16,7 +16,7 @@ from harness.core import cache
 from harness.core.arrays import Int64
 from harness.core.errors import DataError, UsageError, counted, printable, suggest
 from harness.core.io import exists
-from harness.delimited import fields
+from harness.delimited import blocks
 from harness.delimited.blocks import Block, Reader
 from harness.delimited.stream import Refused, is_parquet, opened
 from harness.submission import header
@@ -546,7 +546,7 @@ def _cells(path: Path, column: str | None) -> Iterator[tuple[Block, Int64, Int64
     place = 0 if column is None else head.index(column)
     with _readable(path), _reader(path, head[place]) as reader:
         for block in reader.blocks():
-            starts, stops = (array[:, 0] for array in fields.spans(block, len(head), place))
+            starts, stops = (array[:, 0] for array in blocks.spans(block, len(head), place))
             some = starts < stops
             yield block, starts[some], stops[some]
             reader.give_back(block)

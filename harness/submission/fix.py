@@ -16,7 +16,7 @@ from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
 from harness.core.errors import DataError, UsageError
 from harness.core.ids import KeyTable
 from harness.core.io import refuse_overwriting, whole_file
-from harness.delimited import fields
+from harness.delimited import blocks
 from harness.delimited._bytes import PAD
 from harness.delimited._lines import NO_ROW
 from harness.delimited.blocks import Block, Reader
@@ -127,7 +127,7 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
         head = header.read(file.stream)
         user = against.user or head.columns[0]
         names = [name for name in (user, wanted.items) if name in head.columns]
-        columns = fields.wanted(len(head.columns), *map(head.columns.index, names))
+        columns = blocks.wanted(len(head.columns), *map(head.columns.index, names))
         for block in Reader(file.stream, head.separator.encode(), returns=head.returns).blocks():
             for cells in _missing(block, columns, against.users, there):
                 target.write(b",".join([*cells, b""][:2]) + b"\n")
@@ -144,7 +144,7 @@ def _append_names(against: Against, there: Bool, target: BinaryIO) -> int:
 
 def _missing(block: Block, columns: Int32, users: Known, there: Bool) -> Iterator[list[bytes]]:
     """Yield the id, and the list if any, of the block's users who are not there; then they are."""
-    starts, stops, found = fields.fields(block, columns)
+    starts, stops, found = blocks.fields(block, columns)
     rows = np.flatnonzero(found != NO_ROW)
     codes = users.codes(block.buffer, starts[rows, 0], stops[rows, 0])
     missing = rows[(codes >= 0) & ~there[codes]]
@@ -184,7 +184,7 @@ class Mended:
         `written` takes the others.
         """
         before = len(written)
-        codes = written.codes(fields.keys(self.text, self.starts, self.stops, self.secret))
+        codes = written.codes(blocks.keys(self.text, self.starts, self.stops, self.secret))
         new = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1] < codes
         kept = np.ones(len(self.text), np.bool_)
         kept[-PAD:] = False

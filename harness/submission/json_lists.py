@@ -23,7 +23,7 @@ from harness.core.arrays import Int64
 from harness.core.column_names import column_of, has_role
 from harness.core.errors import printable
 from harness.core.ids import KeyTable
-from harness.delimited import fields
+from harness.delimited import blocks
 from harness.delimited.stream import Refused
 from harness.submission.keys import packed
 
@@ -330,10 +330,10 @@ def _is_column(name: str) -> bool:
 
 def _once(rows: Iterator[_Row], user: str) -> Iterator[_Row]:
     """Yield rows; refuse a user who stands there again, of whom JSON's readers keep one."""
-    users, secret = KeyTable(), fields.secret()
+    users, secret = KeyTable(), blocks.secret()
     while part := list(islice(rows, _PART)):
         before = len(users)
-        codes = users.codes(fields.keys(*packed([row[user] for _, row in part]), secret))
+        codes = users.codes(blocks.keys(*packed([row[user] for _, row in part]), secret))
         highest = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1]
         for again in np.flatnonzero(codes <= highest).tolist():
             line, row = part[again]

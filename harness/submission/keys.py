@@ -20,7 +20,7 @@ import numpy as np
 
 from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
-from harness.delimited import _bytes, fields
+from harness.delimited import _bytes, blocks
 from harness.delimited.blocks import padded
 from harness.submission import _keys
 from harness.submission._keys import Ids
@@ -148,7 +148,7 @@ class Learning:
 
     def __init__(self, known: Known | None = None) -> None:
         self._table = KeyTable() if known is None else KeyTable(known.table.copy(), len(known))
-        self._secret = fields.secret() if known is None else known.secret
+        self._secret = blocks.secret() if known is None else known.secret
         self._known = known or nothing()
         self._digits, self._width = True, -1
         self._lower, self._upper = self._known.lower, self._known.upper
@@ -193,7 +193,7 @@ class Learning:
 
 def nothing() -> Known:
     """Return no ids: nobody says which there are."""
-    return Known(KeyTable().rows, fields.secret(), 0, *(False, False), 0, *(False, False))
+    return Known(KeyTable().rows, blocks.secret(), 0, *(False, False), 0, *(False, False))
 
 
 def learnt(ids: Texts) -> Known:

@@ -14,7 +14,7 @@ import numpy as np
 from harness.core.arrays import Int32
 from harness.core.column_names import is_called, is_index, order_of
 from harness.core.errors import DataError
-from harness.delimited import fields
+from harness.delimited import blocks
 from harness.delimited._bytes import behind_last, find_byte
 from harness.delimited._lines import NO_ROW
 from harness.delimited.blocks import Block, cut, in_order
@@ -122,7 +122,7 @@ def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
             for place, column in enumerate(head.columns)
             if place == own or (place not in opened.places.values() and not is_index(column))
         ]
-        starts, stops = fields.spans(block, len(head.columns), *places)
+        starts, stops = blocks.spans(block, len(head.columns), *places)
         spans = dict(zip(places, zip(starts.T, stops.T, strict=True), strict=True))
         whole = block.text(0, block.size)
         known = {place: items.codes(block.buffer, *at) >= 0 for place, at in spans.items()}
@@ -158,7 +158,7 @@ def otherwise(path: Path | pl.DataFrame, against: Against) -> tuple[str, int] | 
         users = Learning()
         parts = [[np.zeros(0, np.int32), np.zeros(0), np.zeros(0)]]
         for block in opened.reader.blocks():
-            starts, stops = (span.T for span in fields.spans(block, len(head), *places))
+            starts, stops = (span.T for span in blocks.spans(block, len(head), *places))
             begins, ends = map(np.ascontiguousarray, (starts[0], stops[0]))
             codes = users.add(block.buffer, begins, ends)
             parts.append([codes, *(numbers_in(block, starts[n], stops[n]) for n in (1, 2))])
@@ -185,7 +185,7 @@ def of_models(path: Path | pl.DataFrame, against: Against) -> list[str]:
         ids = [Learning() for _ in (0, *places)]
         parts = [[np.zeros(0, np.int32) for _ in ids]]
         for block in opened.reader.blocks():
-            wanted = fields.spans(block, len(head.columns), own[opened.wanted.user], *places)
+            wanted = blocks.spans(block, len(head.columns), own[opened.wanted.user], *places)
             starts, stops = map(np.ascontiguousarray, (spans.T for spans in wanted))
             parts.append(
                 [o.add(block.buffer, *at) for o, *at in zip(ids, starts, stops, strict=True)]

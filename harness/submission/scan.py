@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.core.arrays import Bool, Counts, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
-from harness.delimited import fields
+from harness.delimited import blocks
 from harness.delimited._lines import NO_ROW
 from harness.delimited.blocks import Block
 from harness.delimited.tally import Tally
@@ -89,7 +89,7 @@ class Form:
     def wanted(self) -> Int32:
         """The columns of fields: first the user, then the list, then what orders it."""
         order = () if self.order is None else (self.order,)
-        return fields.wanted(self.fields, self.user, self.items, *order)
+        return blocks.wanted(self.fields, self.user, self.items, *order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +214,7 @@ class Scanned:
 def scan(block: Block, form: Form, expected: Expected) -> Scanned:
     """Read whole fields."""
     buffer, tally = block.buffer, Tally(faults.COUNT)
-    starts, stops, codes = fields.fields(block, form.wanted, tally)
+    starts, stops, codes = blocks.fields(block, form.wanted, tally)
     n = len(codes)
     keys, sound, wrong = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_), np.zeros(n, np.int8)
     list_keys = np.empty(n, np.uint64)

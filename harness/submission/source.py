@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.core.errors import UsageError, suggest
-from harness.delimited import fields
+from harness.delimited import blocks
 from harness.delimited.blocks import Blocks, Reader
 from harness.delimited.stream import Opened, is_parquet, opened
 from harness.submission import header
@@ -65,7 +65,7 @@ class Source:
         found: dict[int, bytes] = {}
         before = self.reader.header_lines
         for block in self.reader.blocks():
-            starts, stops, _ = fields.fields(block, self.form.wanted)
+            starts, stops, _ = blocks.fields(block, self.form.wanted)
             own = np.arange(len(starts)) if block.lines is None else block.lines
             for row in np.flatnonzero(np.isin(own + before + 1, wanted)).tolist():
                 text = block.text(int(starts[row, column]), int(stops[row, column]))

@@ -21,7 +21,7 @@ from harness.data.layout import Table
 from harness.data.loading import load
 from harness.data.table_files import sources
 from harness.data.text_source import FORMS
-from harness.delimited import blocks, fields
+from harness.delimited import blocks
 
 EPOCH = datetime(1970, 1, 1)
 HEADER = "user,item,time,note\n"
@@ -293,7 +293,7 @@ def test_blocks_count_lines_and_rows(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "log.csv").write_text(HEADER + rows)
     (table,) = log(tmp_path).events
     (source,) = sources(table.table)
-    batches = source.events(replace(table, numbered=True), fields.secret())
+    batches = source.events(replace(table, numbered=True), blocks.secret())
     assert [row for batch in batches for row in batch.row] == list(range(40))
 
 

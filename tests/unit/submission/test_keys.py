@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 from checking import checked
 
-from harness.delimited.blocks import padded
-from harness.delimited.fields import keys
+from harness.delimited.blocks import keys, padded
 from harness.submission.expected import ids, of_tables
 from harness.submission.keys import Known, learnt, packed
 
