@@ -103,14 +103,14 @@ def files_of(table: Table) -> list[Path]:
     """Return the files that a table is read from; a frame is none."""
     if table.frame is not None:
         return []
-    found = []
+    files = []
     for part in parts_of(table):
-        found.append(part.path)
+        files.append(part.path)
         if part.inside is not None:  # what was written and is not in the file yet
             beside = (part.path.with_name(part.path.name + end) for end in _LOGS)
             # Reading leaves an empty one, and the next program that writes takes it away.
-            found += [path for path in beside if path.is_file() and path.stat().st_size > 0]
-    return found
+            files += [path for path in beside if path.is_file() and path.stat().st_size > 0]
+    return files
 
 
 class EventReader:
@@ -185,7 +185,7 @@ class EventReader:
         if rows == self.left_out[number]:
             what = "the table has no rows; expected events"
             if rows > 0:
-                none = f"none of {counted(rows, 'row')} has {_told(table)}; look at [data] where"
+                none = f"none of {counted(rows, 'row')} has {_kept(table)}; look at [data] where"
                 what = "\n".join([none, *_there(table)])
             raise DataError(f"{table.table.name}: {what}")
         if table.valid:
@@ -193,10 +193,10 @@ class EventReader:
 
     def notes(self) -> Iterator[str]:
         """Yield what was left out of each table."""
-        for table, rows, left in zip(self.layout.events, self.rows, self.left_out, strict=True):
-            if left:
-                told = f"{left:,} of {counted(rows, 'row')} left out (kept: {_told(table)})"
-                yield f"{table.table.path.name}: {told}"
+        for table, rows, left_out in zip(self.layout.events, self.rows, self.left_out, strict=True):
+            if left_out:
+                counts = f"{left_out:,} of {counted(rows, 'row')} left out"
+                yield f"{table.table.path.name}: {counts} (kept: {_kept(table)})"
         yield from watched.notes_of_types(self.layout, self.type_columns)
         yield from watched.notes(self.layout, self.lows, sum(self.rows) - sum(self.left_out))
 
@@ -211,15 +211,15 @@ def _there(table: EventTable) -> Iterator[str]:
         return
     with closing(sources(table.table)) as files:
         source = next(files)
-        for one in table.where:
-            there = source.first(one.column, _LOOKED_AT).drop_nulls().unique(maintain_order=True)
-            names = [name for name in there.to_list() if name]
-            if names and set(names).isdisjoint(one.among):
+        for condition in table.where:
+            texts = source.first(condition.column, _LOOKED_AT).unique(maintain_order=True)
+            names = [name for name in texts.to_list() if name]
+            if names and set(names).isdisjoint(condition.among):
                 shown = ", ".join(map(printable, names[:_SHOWN])) + ", …" * (len(names) > _SHOWN)
-                hints = [suggest(name, names) for name in one.among]
+                hints = [suggest(name, names) for name in condition.among]
                 hint = next((f"; {hint}" for hint in hints if hint.startswith("did")), "")
-                yield f'column "{one.column}" holds {shown}{hint}'
+                yield f'column "{condition.column}" holds {shown}{hint}'
 
 
-def _told(table: EventTable) -> str:
+def _kept(table: EventTable) -> str:
     return ", ".join([*["whole lines"] * table.table.drop_bad_lines, *map(str, table.where)])

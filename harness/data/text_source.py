@@ -48,7 +48,7 @@ from harness.delimited._bytes import find_byte
 from harness.delimited.blocks import Block, Reader, in_order, padded
 from harness.delimited.tally import Tally
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 _PACKED = 5
 """How often longer a packed file is than what it is packed in, about."""
@@ -90,24 +90,24 @@ class TextSource(Source):
         self.names = self._head.names
 
     def _read(
-        self, columns: tuple[str, ...], work: Callable[[_Rows], Found]
-    ) -> Iterator[tuple[_Rows, Found]]:
+        self, columns: tuple[str, ...], work: Callable[[_Rows], Result]
+    ) -> Iterator[tuple[_Rows, Result]]:
         """Yield the rows of each block, with what `work` makes of them; what is wrong is raised."""
         with opened_text(self.shown, self.table) as stream:
 
-            def read(block: Block) -> tuple[_Rows, Found]:
+            def read(block: Block) -> tuple[_Rows, Result]:
                 rows = _rows_of(
                     block, self.names, columns, drop_bad_lines=self.table.drop_bad_lines
                 )
                 return rows, work(rows)
 
             before = self._head.lines
-            for rows, found in in_order(self._reader(stream), read):
+            for rows, result in in_order(self._reader(stream), read):
                 if rows.faults:
                     first = min(rows.faults, key=lambda fault: (fault.line, fault.rank))
                     says = with_cure(first.says, self.table)
                     raise DataError(f"{self.shown}: line {before + first.line + 1}{says}")
-                yield rows, found
+                yield rows, result
                 before += rows.ended
 
     def _reader(self, stream: BinaryIO) -> Reader:
@@ -125,8 +125,8 @@ class TextSource(Source):
         try:
             with opened_text(self.shown, self.table) as stream:
                 for block in self._reader(stream).blocks():
-                    found = _rows_of(block, self.names, (column,))
-                    return found.texts(0, slice(min(rows, found.sound)))
+                    lines = _rows_of(block, self.names, (column,))
+                    return lines.texts(0, slice(min(rows, lines.sound)))
         except DataError:
             pass  # told when the rows are read
         return pl.Series(dtype=pl.String)
@@ -141,10 +141,10 @@ class TextSource(Source):
         def columns_of(rows: _Rows) -> pl.DataFrame | None:
             if rows.faults:
                 return None
-            found = dict(zip(columns, rows.columns(), strict=True))
+            texts = dict(zip(columns, rows.columns(), strict=True))
             for rank, rule in enumerate(rules, _FIRST_RANK):
-                rows.check(columns.index(rule.column), rule, rule.bad(found[rule.column]), rank)
-            return pl.DataFrame(found)
+                rows.check(columns.index(rule.column), rule, rule.bad(texts[rule.column]), rank)
+            return pl.DataFrame(texts)
 
         frames = [frame for _, frame in self._read(tuple(columns), columns_of) if frame is not None]
         schema = dict.fromkeys(columns, pl.String())
@@ -153,9 +153,9 @@ class TextSource(Source):
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """Yield the rows with some columns as text, null where nothing stands."""
         before = self._head.lines + 1
-        for rows, found in self._read(tuple(columns), lambda rows: rows.columns()):
+        for rows, texts in self._read(tuple(columns), lambda rows: rows.columns()):
             lines = np.arange(len(rows)) if rows.block.lines is None else rows.block.lines
-            frame = pl.DataFrame(dict(zip(columns, found, strict=True)))
+            frame = pl.DataFrame(dict(zip(columns, texts, strict=True)))
             yield Piece(frame, before + lines, rows.dropped)
             before += rows.ended
 
@@ -407,7 +407,7 @@ class _Rows:
         starts, stops = (np.ravel(array, "F") for array in (self.starts, self.stops))
         text = _gathered(self.block, starts, stops)
         every = nulled(Lines(text.tobytes(), self.block.end).texts())
-        return [every.slice(at, len(self)) for at in range(0, len(every), len(self))]
+        return [every.slice(start, len(self)) for start in range(0, len(every), len(self))]
 
     def lines(self, column: int, rows: Int64 | slice) -> Lines:
         """Return the same as bytes."""
@@ -416,27 +416,27 @@ class _Rows:
     def labels(self, column: int, texts: Sequence[str]) -> Int32:
         """Return which of some texts each field of a column is, −1 where it is none of them."""
         encoded = [text.encode() for text in texts]
-        found = np.empty(len(self), np.int32)
+        codes = np.empty(len(self), np.int32)
         _events.label(
             self.block.buffer,
             self.starts[:, column],
             self.stops[:, column],
             padded(b"".join(encoded)),
             np.append(0, np.cumsum([len(text) for text in encoded], dtype=np.int64)),
-            found,
+            codes,
         )
-        return found
+        return codes
 
     def read_rest(
         self, column: int, rule: FieldRule, values: Floats | Int64, unread: Bool, empty: float
     ) -> Bool:
         """Read with Polars what compiled code has not read; return which texts are none."""
         unread[self.sound :] = False
-        others = np.flatnonzero(unread)
-        if len(others) > 0:
-            parsed = rule.parsed(nulled(self.texts(column, others)))
-            unread[others] = parsed.is_null().to_numpy()
-            values[others] = parsed.fill_null(empty).to_numpy()
+        rest = np.flatnonzero(unread)
+        if len(rest) > 0:
+            parsed = rule.parsed(nulled(self.texts(column, rest)))
+            unread[rest] = parsed.is_null().to_numpy()
+            values[rest] = parsed.fill_null(empty).to_numpy()
         return unread
 
     def check(self, column: int, rule: FieldRule, bad: Bool, rank: int) -> None:
@@ -518,9 +518,9 @@ def _controls(rows: _Rows) -> Iterator[_Fault]:
     block = rows.block
     if block.end != _lines.RECORD and block.width == 1:
         return
-    at = find_byte(block.buffer, 0, block.size, _lines.SUBSTITUTE)
-    if at < block.size:
-        line = np.count_nonzero(block.buffer[:at] == block.end)
+    place = find_byte(block.buffer, 0, block.size, _lines.SUBSTITUTE)
+    if place < block.size:
+        line = np.count_nonzero(block.buffer[:place] == block.end)
         yield _Fault(rows.line(int(line)), 2, CONTROL)
 
 

@@ -19,7 +19,7 @@ from harness.delimited._lines import FIELD, NO_ROW, RECORD
 from harness.delimited.stream import Refused
 from harness.delimited.tally import Tally
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 LONGEST_QUOTE = 1 << 24
 """A record longer than this has a quote that was never closed."""
@@ -357,12 +357,12 @@ class Blocks(Protocol):
         """Let a block's buffer be used again."""
 
 
-def in_order(reader: Blocks, work: Callable[[Block], Found]) -> Iterator[Found]:
+def in_order(reader: Blocks, work: Callable[[Block], Result]) -> Iterator[Result]:
     """Yield what `work` makes of each block, in order: threads work on a few at a time.
 
     A block's buffer is used again as soon as the next is asked for.
     """
-    waiting: deque[tuple[Block, Future[Found]]] = deque()
+    waiting: deque[tuple[Block, Future[Result]]] = deque()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for block in reader.blocks():
             waiting.append((block, pool.submit(work, block)))
@@ -372,7 +372,7 @@ def in_order(reader: Blocks, work: Callable[[Block], Found]) -> Iterator[Found]:
             yield from _taken(waiting, reader)
 
 
-def _taken(waiting: deque[tuple[Block, Future[Found]]], reader: Blocks) -> Iterator[Found]:
-    block, found = waiting.popleft()
-    yield found.result()
+def _taken(waiting: deque[tuple[Block, Future[Result]]], reader: Blocks) -> Iterator[Result]:
+    block, future = waiting.popleft()
+    yield future.result()
     reader.give_back(block)
