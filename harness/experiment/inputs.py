@@ -87,7 +87,7 @@ def _sections(keywords: Mapping[str, Any], models: Any) -> dict[str, Any]:
     is_there = {
         "events": "events" in keywords or "data" in keywords,
         "split": "split" in keywords,
-        "models": models != (),
+        "models": not isinstance(models, tuple) or len(models) > 0,
     }
     if missing := [name for name in is_there if not is_there[name]]:
         examples = ", ".join(_EXAMPLES[name] for name in missing)

@@ -110,6 +110,7 @@ NO_RUNS: list[tuple[dict[str, Any], Any, Any, str]] = [  # keywords, models, a c
     ({"split": DAY}, MINE, None, 'no events; give events=frame, or a config alone: harness.run("'),
     (SPLIT, {}, None, "[[models]]: found []"),
     (SPLIT, [First()], None, "models: found list; expected a mapping of names"),
+    (SPLIT, LISTS, None, "models: found DataFrame; expected a mapping of names"),
     (SPLIT, {7: First}, None, "[[models]] number 1 name: found 7"),
     ({"events": EVENTS}, (), WHOLE, "found events beside a config, which says it all"),
     ({}, MINE, WHOLE, "found models as dict beside a config"),
