@@ -140,7 +140,9 @@ def _evaluation(plan: Plan, sums: Mapping[str, Any]) -> Evaluation:
         evaluation_set.refuse_empty(funnel, n, rule, plan.split)
     leaves = fingerprint.of_sums(sums["leaves"])
     fields = fingerprint.fields_of(leaves, data.item_ids.gather(plan.candidates), k)
-    return Evaluation.made(k, n, fields, funnel, data, config, plan.split)
+    return Evaluation.made(
+        candidates=n, fields=fields, funnel=funnel, data=data, config=config, split=plan.split
+    )
 
 
 def refuse_of_all_events(config: Config, models: Models) -> None:

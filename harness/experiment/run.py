@@ -238,7 +238,7 @@ def _fold(
         metrics=metrics,
         data=task.data,
         split=task.split,
-        evaluation=Evaluation.of(selected, task.data, config, task.split),
+        evaluation=Evaluation.of(task),
         total=of_one(part),
         clocks=clocks,
         clock=observer,
