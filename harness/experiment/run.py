@@ -248,9 +248,8 @@ def _fold(
     observer.log(compared(run))
     scores = part.with_sets(metrics)
     tables = RunTables(
-        user_ids=selected.user_ids,
-        item_ids=selected.candidate_ids,
         users=users,
+        item_ids=selected.candidate_ids,
         scores=scores,
         lists=part.lists,
     )

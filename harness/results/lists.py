@@ -1,8 +1,6 @@
-"""The lists of models as a table: a row a user, written by ids, and read back as positions."""
+"""Lists of positions as ids, as a table has them, and ids as positions."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -14,35 +12,6 @@ from harness.protocol.evaluation_set import EvaluationSet
 
 UNKNOWN = ""
 """The id of an item of a file of lists that the data does not know."""
-
-
-def lists_by_row(
-    users: pl.Series, candidate_ids: pl.Series, models: Mapping[str, Sequence[Recommendations]]
-) -> pl.DataFrame:
-    """Return one row a user, model and repeat, with the list of items, the best first.
-
-    Parameters
-    ----------
-    users : polars.Series, (n,)
-    candidate_ids : polars.Series of text
-        The id of every position.
-    """
-    frames = []
-    for model, repeats in models.items():
-        items = pl.concat([ids_of(lists, candidate_ids) for lists in repeats])
-        frames.append(keys(users, model, len(repeats)).with_columns(items.alias("items")))
-    return pl.concat(frames)
-
-
-def keys(users: pl.Series, model: str, repeats: int) -> pl.DataFrame:
-    """Return what every row of a table begins with: its user, model and repeat."""
-    return pl.DataFrame(
-        {
-            "user": pl.concat([users] * repeats),
-            "model": pl.Series([model], dtype=pl.String).new_from_index(0, len(users) * repeats),
-            "repeat": np.repeat(np.arange(repeats, dtype=np.int32), len(users)),
-        }
-    )
 
 
 def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:

@@ -29,6 +29,7 @@ Positive = Annotated[int, Field(ge=1)]
 _SHOWN = 5
 """Event types that a line names."""
 _ROUNDING = 1e-9
+"""By how much of the values' size two means of them may differ, as sums are rounded."""
 
 
 class Part(BaseModel):

@@ -28,7 +28,7 @@ from harness.protocol.task import asked
 from harness.results import folder as run_folder
 from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, check_out, part
 from harness.results.record import Evaluation, FailedModel, ModelRecord, RunRecord, fault_of
-from harness.results.sheets import folds_sheet, model_records, models_sheet, pairs_sheet
+from harness.results.sheets import folds_sheet, model_row, models_sheet, pairs_sheet
 from harness.results.tables import FolderTables, RunTables, frames_of
 from harness.stats.pairwise import Comparison
 
@@ -106,16 +106,11 @@ class Run(Shown):
     # The folder.
 
     @property
-    def tables_of_folder(self) -> FolderTables:
-        """The tables of a run that was read; one that was just made has none."""
+    def folder(self) -> Path:
+        """Where it was read from; one that was just made has none."""
         if not isinstance(self.tables, FolderTables):
             raise UsageError('this run is in no folder: write it first, as in result.write("one")')
-        return self.tables
-
-    @property
-    def folder(self) -> Path:
-        """Where it was read from."""
-        return self.tables_of_folder.folder
+        return self.tables.folder
 
     @property
     def again(self) -> str:
@@ -355,7 +350,10 @@ class Run(Shown):
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a model in full precision; of one that failed its error alone."""
-        return model_records(self.record)
+        record = self.record
+        rows = [model_row(record, model) for model in record.models]
+        blank = dict.fromkeys(rows[0])
+        return rows + [blank | {"model": m.name, "error": m.says} for m in record.failed]
 
     def content(self) -> RunRecord:
         """Return what result.json holds."""

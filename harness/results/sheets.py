@@ -181,14 +181,8 @@ def pairs_sheet(record: RunRecord, comparison: Comparison) -> Sheet:
     return replace(sheet, footing=[*sheet.footing, more])
 
 
-def model_records(record: RunRecord) -> list[dict[str, object]]:
-    """Return one record a model in full precision; of one that failed its error alone."""
-    rows = [_of_model(record, model) for model in record.models]
-    blank = dict.fromkeys(rows[0])
-    return rows + [blank | {"model": m.name, "error": m.says} for m in record.failed]
-
-
-def _of_model(record: RunRecord, model: ModelRecord) -> dict[str, object]:
+def model_row(record: RunRecord, model: ModelRecord) -> dict[str, object]:
+    """Return what is known of a model in full precision."""
     verdict, times = model.vs_random, lift_of(model, record.chance)
     if verdict is not None and verdict.lift is None:
         times = float("nan")  # chance has a mean of 0

@@ -18,8 +18,8 @@ from harness.core.io import parts, unusable
 from harness.core.unpacking import OWN, Cap, UnpackingError
 from harness.metrics.scores import ScoreTable
 from harness.models.recommendations import Recommendations
-from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, again, table
-from harness.results.lists import keys, lists_by_row
+from harness.results.folder import FOLD, PER_USER, USERS, again, table
+from harness.results.lists import ids_of
 from harness.results.record import RunRecord, differs
 from harness.stats.slices import USER
 
@@ -36,44 +36,55 @@ class RunTables:
 
     Attributes
     ----------
-    user_ids : polars.Series, (n,)
-        The evaluated users, in id order.
+    users : polars.DataFrame
+        Who the evaluated users are (`harness.protocol.users`), in id order.
     item_ids : polars.Series
         Of the candidates.
-    users : polars.DataFrame
-        Who the users are (`harness.protocol.users`).
     scores : mapping of model to ScoreTable
     lists : mapping of model to sequence of Recommendations
         Of each repeat.
     """
 
-    user_ids: pl.Series
-    item_ids: pl.Series
     users: pl.DataFrame
+    item_ids: pl.Series
     scores: Mapping[str, ScoreTable]
     lists: Mapping[str, Sequence[Recommendations]]
 
+    @property
+    def user_ids(self) -> pl.Series:
+        """The evaluated users, in id order."""
+        return self.users[USER]
+
     def rows(self, name: str, models: Sequence[str]) -> pl.DataFrame:
         """Return a table as a folder has it, of some models; `name` is that of its file."""
+        if name == USERS:
+            return self.users
         users, items = self.user_ids.cast(pl.Categorical), self.item_ids.cast(pl.Categorical)
-        if name == PER_USER:
-            return scores_by_row(users, {model: self.scores[model] for model in models})
-        if name == RECOMMENDATIONS:
-            return lists_by_row(users, items, {model: self.lists[model] for model in models})
-        return self.users
+        frames = []
+        for model in models:
+            if name == PER_USER:
+                repeats = self.scores[model].repeats
+                columns = [
+                    pl.Series(str(metric), values.ravel())
+                    for metric, values in self.scores[model].values.items()
+                    if metric.definition.of == "user"
+                ]
+            else:
+                repeats = len(self.lists[model])
+                columns = [pl.concat([ids_of(lists, items) for lists in self.lists[model]])]
+            frames.append(_keys(users, model, repeats).with_columns(columns))
+        return pl.concat(frames)
 
 
-def scores_by_row(users: pl.Series, tables: Mapping[str, ScoreTable]) -> pl.DataFrame:
-    """Return one row a user, model and repeat, with a column for each metric of users."""
-    frames = [
-        keys(users, model, scores.repeats).with_columns(
-            pl.Series(str(metric), values.ravel())
-            for metric, values in scores.values.items()
-            if metric.definition.of == "user"
-        )
-        for model, scores in tables.items()
-    ]
-    return pl.concat(frames)
+def _keys(users: pl.Series, model: str, repeats: int) -> pl.DataFrame:
+    """Return what every row of a table begins with: its user, model and repeat."""
+    return pl.DataFrame(
+        {
+            USER: pl.concat([users] * repeats),
+            "model": pl.Series([model], dtype=pl.String).new_from_index(0, len(users) * repeats),
+            "repeat": np.repeat(np.arange(repeats, dtype=np.int32), len(users)),
+        }
+    )
 
 
 def frames_of(folds: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -83,6 +94,11 @@ def frames_of(folds: Sequence[pl.DataFrame]) -> pl.DataFrame:
         for number, frame in enumerate(folds, 1)
     ]
     return pl.concat(numbered, how="vertical_relaxed")
+
+
+def other_users(path: Path) -> DataError:
+    """Return the error where a table has other users than the evaluation set."""
+    return DataError(f"{path}: holds other users than its evaluation set")
 
 
 class FolderTables:
@@ -122,16 +138,12 @@ class FolderTables:
                 return pl.concat([self._of_model(name, model) for model in models])
             users = self._read(USERS)
             if not users[USER].equals(self.user_ids):
-                raise self.other_users(USERS)
+                raise other_users(self.folder / USERS)
             return users
-
-    def other_users(self, name: str) -> DataError:
-        """Return the error where a table has other users than the evaluation set."""
-        return DataError(f"{self.folder / name}: holds other users than its evaluation set")
 
     def _of_model(self, name: str, model: str) -> pl.DataFrame:
         rows = self._read(name, model)
-        expected = keys(self.user_ids, model, self.record.model(model).repeats)
+        expected = _keys(self.user_ids, model, self.record.model(model).repeats)
         if not rows.select(expected.columns).equals(expected):
             raise self._lost(name, model)
         if name == PER_USER:

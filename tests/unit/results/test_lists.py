@@ -10,7 +10,7 @@ import small
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import make_task
-from harness.results.lists import UNKNOWN, ids_of, lists_by_row, positions_of
+from harness.results.lists import UNKNOWN, ids_of, positions_of
 
 LISTS = np.array([[1, 0], [4, -1], [-1, -1]], np.int32)
 """b, a for ann; for bob an item behind the candidates a, b, c and d; none for cid."""
@@ -28,18 +28,12 @@ def of(tmp_path: Path) -> EvaluationSet:
     return make_task(small.config(tmp_path)).evaluation_set
 
 
-def rows(of: EvaluationSet, strange: str | None) -> pl.DataFrame:
-    lists = Recommendations(LISTS, pl.Series([strange], dtype=pl.String))
-    return lists_by_row(of.user_ids, of.candidate_ids, {"file": [lists]})
-
-
 @pytest.mark.parametrize("strange", ["old", None])
 def test_what_is_written_is_read_back(of: EvaluationSet, strange: str | None) -> None:
-    written = rows(of, strange)
-    assert written["items"].cast(pl.List(pl.String)).to_list() == [
-        ["b", "a"], [strange or UNKNOWN], [],
-    ]  # fmt: skip
-    found = positions_of(written["items"], of)
+    lists = Recommendations(LISTS, pl.Series([strange], dtype=pl.String))
+    written = ids_of(lists, of.candidate_ids)
+    assert written.to_list() == [["b", "a"], [strange or UNKNOWN], []]
+    found = positions_of(written, of)
     assert found.items.tolist() == LISTS.tolist()
     assert found.strange.to_list() == [strange]
 
@@ -47,10 +41,9 @@ def test_what_is_written_is_read_back(of: EvaluationSet, strange: str | None) ->
 def test_items_that_nobody_knows_stay_different_ones(of: EvaluationSet) -> None:
     """As SetF1 counts the different items of a list, they must not become one."""
     lists = Recommendations(np.array([[5, 6], [1, 4], [-1, 5]], np.int32), NOBODYS)
-    written = lists_by_row(of.user_ids, of.candidate_ids, {"file": [lists]})
-    found = positions_of(written["items"], of)
+    written = ids_of(lists, of.candidate_ids)
+    found = positions_of(written, of)
     assert (found.items >= 4).tolist() == (lists.items >= 4).tolist()
     assert found.items[0, 0] != found.items[0, 1]
     assert found.strange.to_list() == ["old", None, None]
-    again = lists_by_row(of.user_ids, of.candidate_ids, {"file": [found]})
-    assert again.equals(written)
+    assert ids_of(found, of.candidate_ids).equals(written)

@@ -59,11 +59,11 @@ def by_user(view: View) -> list[Floats] | None:
 
     They are read by their column, so that no metric of the user's own has to be imported.
     """
-    folds, by_model = [fold.tables_of_folder for fold in view.run.folds], []
+    folds, by_model = view.run.folds, []
     for model in view.models:
         several = []
         for fold in folds:
-            rows = fold.rows(PER_USER, [model.name])
+            rows = fold.table(PER_USER, model.name)
             if view.metric not in rows.columns:
                 return None
             values = rows[view.metric].to_numpy()
