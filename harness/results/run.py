@@ -237,8 +237,8 @@ class Run(Shown):
 
         Where Spark wrote the table elsewhere the record stands alone.
         """
-        if (self.folder / PER_USER).exists():
-            self.table(PER_USER)
+        for model in self.models if (self.folder / PER_USER).exists() else ():
+            self.table(PER_USER, model.name)
 
     @property
     def users(self) -> pl.DataFrame:

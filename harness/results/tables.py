@@ -126,7 +126,7 @@ class FolderTables:
         """The evaluated users, in id order."""
         model = self.record.models[0].name
         with _readable(self.folder / PER_USER):
-            ids = self._read(PER_USER, model).filter(repeat=0)[USER]
+            ids = self._read(PER_USER, model).filter(repeat=0)[USER].sort()
         if not len(ids) == ids.n_unique() == self.record.evaluation.users:
             raise self._lost(PER_USER, model)
         return ids
@@ -136,7 +136,7 @@ class FolderTables:
         with _readable(self.folder / name):
             if name != USERS:
                 return pl.concat([self._of_model(name, model) for model in models])
-            users = self._read(USERS)
+            users = self._read(USERS).sort(USER)
             if not users[USER].equals(self.user_ids):
                 raise other_users(self.folder / USERS)
             return users
@@ -145,7 +145,9 @@ class FolderTables:
         rows = self._read(name, model)
         expected = _keys(self.user_ids, model, self.record.model(model).repeats)
         if not rows.select(expected.columns).equals(expected):
-            raise self._lost(name, model)
+            rows = rows.sort("repeat", USER)  # Spark writes them in any order
+            if not rows.select(expected.columns).equals(expected):
+                raise self._lost(name, model)
         if name == PER_USER:
             self._refuse_other_means(model, rows)
         elif (rows["items"].list.len() > self.record.evaluation.k).any():
@@ -153,7 +155,7 @@ class FolderTables:
         return rows
 
     def _read(self, name: str, model: str | None = None) -> pl.DataFrame:
-        """Return the users, or the rows of a model; Spark writes them in any order."""
+        """Return the users, or the rows of a model, in the order of the file."""
         path, keep = table(self.folder, name), pl.lit(True)
         if name not in self._files:
             self._files[name] = pl.concat([rows_of(file) for file in parts(path)])
@@ -166,8 +168,7 @@ class FolderTables:
             keep &= pl.col("model").cast(pl.String) == model
             types |= {"model": pl.String, "repeat": pl.Int32}
         rows = rows.filter(keep).cast(types | {USER: pl.String})
-        rows = rows if self.fold is None else rows.drop(FOLD)
-        return rows.sort(USER if model is None else ["repeat", USER])
+        return rows if self.fold is None else rows.drop(FOLD)
 
     def _lost(self, name: str, model: str) -> DataError:
         users = counted(self.record.evaluation.users, "user")
