@@ -27,7 +27,7 @@ _PACKAGES = ("submission-harness", "numpy", "pandas", "polars", "scipy")
 def part(folder: Path, name: str) -> Path:
     """Return a file of a run's folder; raise UsageError where it is not there."""
     try:
-        there = (folder / name).is_file() or ((folder / name).is_dir() and name in TABLES)
+        there = (folder / name).exists()
     except (OSError, ValueError) as error:  # no file can have such a name
         raise UsageError(f"{printable(str(folder))[:200]}: is no run folder: {error}") from error
     runs = [] if there else sorted(path.parent for path in folder.glob(f"*/{name}"))

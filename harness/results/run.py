@@ -300,7 +300,7 @@ class Run(Shown):
         ranks = pl.int_ranges(1, pl.col("items").list.len() + 1).alias("rank")
         listed = rows.filter(pl.col("items").list.len() > 0).with_columns(ranks)
         items = listed.explode("items", "rank").drop_nulls("items")  # empty places have none
-        return _pandas(items.select(*keys, "rank", pl.col("items").alias("item")))
+        return _pandas(items.select([*keys, "rank", pl.col("items").alias("item")]))
 
     def _rows(self, name: str, model: str | None, repeat: int | None) -> pl.DataFrame:
         """Return a table, or the rows of a model without its name and repeat."""

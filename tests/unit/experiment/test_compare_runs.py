@@ -163,6 +163,10 @@ def test_a_damaged_folder(folder: Path, name: str) -> None:
         _ = found.scores, found.environment
 
 
+def scored(value: Any) -> Any:
+    return lambda rows: rows.with_columns(pl.lit(value).alias("MAP@3"))
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -171,14 +175,9 @@ def test_a_damaged_folder(folder: Path, name: str) -> None:
         (lambda rows: rows.with_columns(pl.col("repeat") + 1), "has not all rows"),
         (lambda rows: rows.drop("repeat"), 'cannot be read: unable to find column "repeat"'),
         (lambda rows: rows.drop("MAP@3"), "no column MAP@3"),
-        (
-            lambda rows: rows.with_columns(pl.lit(float("nan")).alias("MAP@3")),
-            "MAP@3 of nan",
-        ),
-        (
-            lambda rows: rows.with_columns(pl.lit("x").alias("MAP@3")),
-            "conversion from",
-        ),
+        (scored(float("nan")), "has a mean MAP@3 of nan there"),
+        (scored(None), "has a mean MAP@3 of nan there"),
+        (scored("x"), "cannot be read: conversion from"),
     ],
 )
 def test_scores_that_were_changed(folder: Path, changed: Any, message: str) -> None:
