@@ -128,8 +128,7 @@ def assemble(
         seconds=dict(observer.seconds),
         folds=(),
     )
-    with_items = int(sums["set"]["with_items"][0])
-    return Run(record=record, resolved=resolved, start=start, evaluated_with_items=with_items)
+    return Run(record=record, resolved=resolved, start=start)
 
 
 def _record_of(
@@ -192,6 +191,7 @@ def _estimates(
             estimates[name] = leaderboard_estimate(of_model[refused], sample)
     return LeaderboardEstimates(
         examined=evaluation.users,
+        examined_with_items=int(sums["set"]["with_items"][0]),
         window=evaluation.in_window,
         with_items=int(sums["with_items"][0]),
         sample=sample,

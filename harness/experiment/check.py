@@ -208,7 +208,7 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     if not wanted:
         raise UsageError(f"no condition; write one such as {_EXAMPLES}")
     opened = read(run)
-    opened.tables_of_folder.refuse_contradictions()
+    opened.verify()
     gate = _Gate(opened)
     found = tuple(gate.checked(text, parse(text)) for text in wanted)
     return Checked(str(run), all(one.holds for one in found), found)

@@ -30,6 +30,7 @@ from harness.metrics.scores import ScoreTable
 from harness.results.folder import PER_USER
 from harness.results.record import Evaluation
 from harness.results.run import Run
+from harness.results.tables import other_users
 from harness.stats.estimates import (
     ModelEstimate,
     bootstrap_steps,
@@ -148,7 +149,7 @@ def compare(
     for fold in folds:
         for run in fold[1:]:
             if not run.user_ids.equals(fold[0].user_ids):
-                raise run.tables_of_folder.other_users(PER_USER)
+                raise other_users(run.folder / PER_USER)
     plan = planned(
         opened,
         versions(opened, partial(_equal, folds)),

@@ -32,10 +32,10 @@ from harness.models.recommendations import Recommendations
 from harness.protocol import evaluation_set, fingerprint, users
 from harness.protocol.evaluation_set import Step
 from harness.protocol.task import Task, asked, noted
-from harness.results.lists import lists_by_row
+from harness.results.folder import PER_USER, RECOMMENDATIONS
 from harness.results.record import Evaluation
 from harness.results.run import Run
-from harness.results.tables import scores_by_row
+from harness.results.tables import RunTables
 from harness.stats.chance_graded import Grades
 from harness.stats.slices import USER
 
@@ -136,7 +136,9 @@ def _evaluation(plan: Plan, sums: Mapping[str, Any]) -> Evaluation:
         evaluation_set.refuse_empty(funnel, n, rule, plan.split)
     leaves = fingerprint.of_sums(sums["leaves"])
     fields = fingerprint.fields_of(leaves, data.item_ids.gather(plan.candidates), k)
-    return Evaluation.made(k, n, fields, funnel, data, config, plan.split)
+    return Evaluation.made(
+        candidates=n, fields=fields, funnel=funnel, data=data, config=config, split=plan.split
+    )
 
 
 def refuse_of_all_events(config: Config, models: Models) -> None:
@@ -209,13 +211,20 @@ class _Asking:
 
 def listed(models: Sequence[str], candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:
     """Return one row a user, model and repeat, with the list of items, the best first."""
-    lists = {name: part.lists[name] for name in models}
-    return lists_by_row(part.profile[USER], candidate_ids, lists)
+    rows = _tables(part, candidate_ids).rows(RECOMMENDATIONS, models)
+    return rows.cast({USER: pl.String, "items": pl.List(pl.String)})
 
 
 def scored(models: Sequence[str], part: EvaluatedPart) -> pl.DataFrame:
     """Return one row a user, model and repeat, with a column for each metric of users."""
-    return scores_by_row(part.profile[USER], {name: part.tables[name] for name in models})
+    rows = _tables(part, pl.Series(dtype=pl.String)).rows(PER_USER, models)
+    return rows.cast({USER: pl.String})
+
+
+def _tables(part: EvaluatedPart, candidate_ids: pl.Series) -> RunTables:
+    return RunTables(
+        users=part.profile, item_ids=candidate_ids, scores=part.tables, lists=part.lists
+    )
 
 
 def _opened(config: Config, metrics: tuple[Metric, ...], _: int, content: Content) -> EvaluatedPart:

@@ -47,7 +47,7 @@ def of_run(
         run.
     """
     found = run_lists.of_run(read(folder), model, repeat, fold, again=True)
-    which = f", repeat {repeat}" if found.settings.repeats > 1 else ""
+    which = f", repeat {repeat}" if found.model.repeats > 1 else ""
     return found.on_task(f'model "{model}" of {folder}{which}', metrics)
 
 

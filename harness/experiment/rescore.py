@@ -7,9 +7,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import polars as pl
-
 from harness.config import Config
 from harness.core.errors import UsageError
 from harness.core.progress import Clock
@@ -18,12 +15,11 @@ from harness.experiment.build import only
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished
 from harness.experiment.run import evaluate
-from harness.experiment.run_lists import refuse_changed, refuse_other_config
-from harness.metrics import Metric, is_own
-from harness.metrics.scores import user_scores
+from harness.experiment.run_lists import refuse_changed, refuse_other_config, refuse_other_scores
+from harness.metrics import Metric
 from harness.protocol.task import Task
 from harness.results.folder import RECOMMENDATIONS
-from harness.results.lists import lists_from_rows
+from harness.results.lists import positions_of
 from harness.results.record import ModelRecord
 from harness.results.run import Run, read
 
@@ -42,13 +38,12 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
     ------
     UsageError
         No such run, it holds no lists, a metric looks at more positions than lists have, or the
-        data has changed since the run.
+        data or the lists have changed since the run.
     DataError
-        Its lists are not of its users, or do not have the scores of its result.json.
+        Its lists are not of its users, or its scores are not those of its result.json.
     """
     run = read(Path(folder))
     refuse_other_config(run)
-    run.tables_of_folder.refuse_contradictions()
     config = only(run.settings, [model.name for model in run.models])
     wanted, k = tuple(metrics) or tuple(run.metrics.values()), config.evaluation.k
     for metric in wanted:
@@ -70,35 +65,23 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
 
 def written_models(config: Config, run: Run) -> Finished:
     """Return the models of a run, as its folder holds their lists."""
-    written, rows = Finished(config, fresh=True, background=None), run.tables_of_folder.lists
-    written.answers = {model.name: partial(_answers, run, rows, model) for model in run.models}
+    written = Finished(config, fresh=True, background=None)
+    written.answers = {model.name: partial(_answers, run, model) for model in run.models}
     written.reused = ()  # that is of the run
     return written
 
 
-def _answers(
-    run: Run, rows: pl.DataFrame, model: ModelRecord, task: Task
-) -> tuple[list[Answers], Clock]:
-    """Return a model's lists; raise ContradictionError where they have other scores."""
-    evaluation_set, path = task.evaluation_set, run.folder / RECOMMENDATIONS
+def _answers(run: Run, model: ModelRecord, task: Task) -> tuple[list[Answers], Clock]:
+    """Return the lists of a model that a run wrote; raise UsageError where they changed since."""
+    evaluation_set, clock = task.evaluation_set, Clock()
     refuse_changed(run, evaluation_set)
-    lists = [
-        lists_from_rows(rows, model.name, repeat, evaluation_set, path)
-        for repeat in range(model.repeats)
-    ]
-    known = {
-        name: metric
-        for name, metric in run.user_metrics.items()
-        if not metric.definition.needs and not is_own(metric.name)
-    }
-    judgments = evaluation_set.judgments()
-    scores = [user_scores(each.items, judgments, list(known.values())) for each in lists]
-    for name, metric in known.items():
-        values = np.array([by_metric[metric] for by_metric in scores])
-        mean, size = float(values.mean()), float(np.abs(values).mean())
-        run.tables_of_folder.refuse_other_mean(model, name, mean, size, str(path))
-    clock = Clock()
-    clock.seconds.update(model.seconds)
+    rows, judgments = run.table(RECOMMENDATIONS, model.name), evaluation_set.judgments()
     drawn = any(estimate.sd_repeats is not None for estimate in model.metrics.values())
     notes = tuple(note for note in run.notes if note.startswith(f'model "{model.name}":'))
-    return [Answers(each, drawn=drawn, notes=notes) for each in lists], clock
+    answers = []
+    for repeat in range(model.repeats):
+        lists = positions_of(rows.filter(repeat=repeat)["items"], evaluation_set)
+        refuse_other_scores(run, model.name, repeat, lists.items, judgments)
+        answers.append(Answers(lists, drawn=drawn, notes=notes))
+    clock.seconds.update(model.seconds)
+    return answers, clock

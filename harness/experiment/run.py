@@ -237,7 +237,7 @@ def _fold(
         metrics=metrics,
         data=task.data,
         split=task.split,
-        evaluation=Evaluation.of(selected, task.data, config, task.split),
+        evaluation=Evaluation.of(task),
         total=of_one(part),
         clocks=clocks,
         observer=observer,
@@ -246,9 +246,8 @@ def _fold(
     )
     scores = part.with_sets(metrics)
     tables = RunTables(
-        user_ids=selected.user_ids,
-        item_ids=selected.candidate_ids,
         users=users,
+        item_ids=selected.candidate_ids,
         scores=scores,
         lists=part.lists,
     )

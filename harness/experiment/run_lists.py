@@ -7,20 +7,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from harness.config import Config, ModelConfig
-from harness.core.errors import UsageError, counted, printable, suggest
+from harness.core.arrays import Int32
+from harness.core.errors import UsageError, counted
 from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
 from harness.experiment.submitted_lists import SubmittedLists, lists_of_positions
-from harness.metrics import Metric
+from harness.metrics import Judgments, Metric
 from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
 from harness.protocol import truth
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.fingerprint import FORMAT
-from harness.protocol.task import Task, make_task, model_of
+from harness.protocol.task import Task, make_task
 from harness.results.folder import RECOMMENDATIONS
-from harness.results.lists import lists_from_rows
+from harness.results.lists import positions_of
+from harness.results.record import ModelRecord
 from harness.results.run import Run
 
 
@@ -30,8 +31,7 @@ class RunLists:
 
     Attributes
     ----------
-    settings : ModelConfig
-        The model's section of the run's config.
+    model : ModelRecord
     task : Task
         Made again; its evaluation set is that of the run.
     lists : Recommendations
@@ -40,7 +40,7 @@ class RunLists:
         Which of how many it is, from 1.
     """
 
-    settings: ModelConfig
+    model: ModelRecord
     task: Task
     lists: Recommendations
     fold: int
@@ -74,9 +74,9 @@ def of_run(
         No such model, repeat or fold; a model that failed; a run without lists; the data has
         changed since, or the lists.
     """
-    settings = model_of(_evaluated(whole, model), model, repeat, str(whole.folder))
+    entry = whole.model_of(model, repeat)
     refuse_other_config(whole)
-    folds, path = len(whole.folds), whole.folder / RECOMMENDATIONS
+    folds = len(whole.folds)
     if fold is not None and folds == 1:
         raise UsageError(f"{whole.folder}: has one evaluation set, no folds; leave --fold out")
     if fold is not None and not 1 <= fold <= folds:
@@ -85,16 +85,25 @@ def of_run(
         )
     number = fold or folds
     run, config = whole.folds[number - 1], whole.settings.folds()[number - 1]
-    rows = run.tables_of_folder.lists if path.exists() or not again else None
+    rows = None
+    if not again or (whole.folder / RECOMMENDATIONS).exists():
+        rows = run.table(RECOMMENDATIONS, model)
     task = make_task(config)
     refuse_changed(run, task.evaluation_set)
     if rows is None:
         made = Factories(config, model).made(repeat)[model]
         lists = recommend(model, fitted(model, made, task), task, repeat)
     else:
-        lists = lists_from_rows(rows, model, repeat, task.evaluation_set, path)
-    of_model = RunLists(settings, task, lists, number, folds)
-    _refuse_other_lists(run, model, repeat, of_model.on_task("", ()))
+        lists = positions_of(rows.filter(repeat=repeat)["items"], task.evaluation_set)
+    of_model = RunLists(entry, task, lists, number, folds)
+    if run.user_metrics and not {*run.user_metrics.values()} - run.changed_metrics.keys():
+        raise UsageError(
+            f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has changed "
+            "since this run, so nothing tells whether these lists are those that it scored; "
+            f"{run.again}"
+        )
+    submitted = of_model.on_task("", ())
+    refuse_other_scores(run, model, repeat, submitted.lists, submitted.solution.judgments)
     return of_model
 
 
@@ -128,34 +137,21 @@ def refuse_changed(run: Run, evaluation_set: EvaluationSet) -> None:
         )
 
 
-def _evaluated(run: Run, model: str) -> Config:
-    """Return a run's config with the models alone that have lists."""
-    names = [known.name for known in run.models]
-    for failed in run.failed:
-        if failed.name == model:
-            raise UsageError(
-                f'{run.folder}: model "{model}" failed in this run and has no lists: '
-                f"{printable(' '.join(failed.says.split()))}; {suggest('', names)}"
-            )
-    models = [known for known in run.settings.models if known.name in names]
-    return run.settings.model_copy(update={"models": models})
+def refuse_other_scores(
+    run: Run, model: str, repeat: int, lists: Int32, judgments: Judgments
+) -> None:
+    """Raise UsageError where lists have other scores than those of the run.
 
-
-def _refuse_other_lists(run: Run, model: str, repeat: int, submitted: SubmittedLists) -> None:
-    """Raise UsageError where the lists have other scores than those of the run."""
-    scores = run.scores[model].values
-    then = {m: values for m, values in scores.items() if m not in run.changed_metrics}
-    if scores and not then:
-        raise UsageError(
-            f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has changed "
-            "since this run, so nothing tells whether these lists are those that it scored; "
-            f"{run.again}"
-        )
-    now = user_scores(submitted.lists, submitted.solution.judgments, list(then))
-    for name, metric in run.metrics.items():
-        if metric in then and not np.array_equal(then[metric][repeat], now[metric]):
+    Metrics whose source has changed are left out, and those that need what is not there.
+    """
+    values = run.scores[model].values
+    metrics = [m for m in values if judgments.catalogue or not m.definition.needs]
+    metrics = [m for m in metrics if m not in run.changed_metrics]
+    now = user_scores(lists, judgments, metrics)
+    for metric in metrics:
+        if not np.array_equal(values[metric][repeat], now[metric]):
             raise UsageError(
-                f'{run.folder}: model "{model}" gives other lists than in this run ({name} '
-                "differs): the training data or the model has changed, or it does not repeat "
-                f"itself; {run.again}"
+                f'{run.folder}: model "{model}" gives other lists than in this run '
+                f"({run.name_of(metric)} differs): the training data or the model has changed, or "
+                f"it does not repeat itself; {run.again}"
             )

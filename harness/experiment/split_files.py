@@ -202,7 +202,7 @@ def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRec
         _write_events(task, events, folder / name, rows, names)
     missing = _write_config(task, folder / CONFIG, names)
     record = SplitRecord(
-        evaluation=Evaluation.of(evaluation_set, task.data, task.config, parts),
+        evaluation=Evaluation.of(task),
         train=parts.n_events[0],
         valid=parts.n_events[1],
         held_back=parts.held_back,

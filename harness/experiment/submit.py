@@ -167,7 +167,7 @@ def submit_run(
     _write(found.lists.items[at], out, users, strange, asked, found.task, found.task)
     beyond = len(users) - required if required > 0 else 0
     which = which_of(found.fold, found.folds, "submit")
-    repeats = found.settings.repeats
+    repeats = found.model.repeats
     own = f"repeat {repeat}; the run's scores are means over repeats 0 to {repeats - 1}"
     told = [which, own if repeats > 1 else ""]
     notes = (*filter(None, told), *found.task.data.notes)

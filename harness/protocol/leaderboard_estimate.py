@@ -46,6 +46,8 @@ class LeaderboardEstimates:
     ----------
     examined : int
         Users of the evaluation set.
+    examined_with_items : int, optional
+        Those of them who have a true item. Runs of earlier versions do not say it.
     window : int
         Users with any event in the window.
     with_items : int, optional
@@ -58,6 +60,7 @@ class LeaderboardEstimates:
     """
 
     examined: NonNegativeInt
+    examined_with_items: NonNegativeInt | None = None
     window: NonNegativeInt
     with_items: NonNegativeInt | None = None
     sample: NonNegativeInt | None

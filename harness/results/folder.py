@@ -27,7 +27,7 @@ _PACKAGES = ("submission-harness", "numpy", "pandas", "polars", "scipy")
 def part(folder: Path, name: str) -> Path:
     """Return a file of a run's folder; raise UsageError where it is not there."""
     try:
-        there = (folder / name).is_file() or ((folder / name).is_dir() and name in TABLES)
+        there = (folder / name).exists()
     except (OSError, ValueError) as error:  # no file can have such a name
         raise UsageError(f"{printable(str(folder))[:200]}: is no run folder: {error}") from error
     runs = [] if there else sorted(path.parent for path in folder.glob(f"*/{name}"))
@@ -63,18 +63,11 @@ def table(folder: Path, name: str) -> Path:
 def environment(folder: Path) -> dict[str, str]:
     """Return the versions of everything, and when the run was written."""
     path = part(folder, "environment.json")
-    values = read_json(path)
-    if not isinstance(values, dict):
-        raise DataError(f"{path}: is no environment of harness run")
-    return {str(key): str(value) for key, value in values.items()}
-
-
-def read_json(path: Path) -> Any:
-    """Return what a file of a run's folder holds; raise DataError where that is no JSON."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path}: is no result of harness run ({error})") from error
+        values = dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise DataError(f"{path}: is no environment of harness run ({error})") from error
+    return {str(key): str(value) for key, value in values.items()}
 
 
 def again(folder: Path) -> str:

@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
 from harness.config import Config, TunedRecord
 from harness.core.errors import UsageError, printable
 from harness.data.dataset import Dataset
 from harness.metrics import Better, Definition, Metric, is_own, parse
-from harness.protocol.evaluation_set import EvaluationSet, Step, in_window
+from harness.protocol.evaluation_set import Step, in_window
 from harness.protocol.fingerprint import FORMAT, fingerprint_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.protocol.split import Split
+from harness.protocol.task import Task
 from harness.protocol.true_items import true_types
 from harness.stats.chance import Verdict
 from harness.stats.estimates import ModelEstimate
@@ -26,6 +28,8 @@ from harness.stats.slices import Slice
 Positive = Annotated[int, Field(ge=1)]
 _SHOWN = 5
 """Event types that a line names."""
+_ROUNDING = 1e-9
+"""By how much of the values' size two means of them may differ, as sums are rounded."""
 
 
 class Part(BaseModel):
@@ -75,18 +79,16 @@ class Evaluation(Part):
         return ", ".join(map(printable, self.hits[:_SHOWN])) + more
 
     @classmethod
-    def of(
-        cls, evaluation_set: EvaluationSet, data: Dataset, config: Config, split: Split
-    ) -> Evaluation:
-        """Return what the record says of an evaluation set, and of what it was made of."""
+    def of(cls, task: Task) -> Evaluation:
+        """Return what the record says of a task's evaluation set, and of what it was made of."""
+        evaluation_set = task.evaluation_set
         return cls.made(
-            evaluation_set.k,
-            len(evaluation_set.candidates),
-            evaluation_set.fields,
-            evaluation_set.funnel,
-            data,
-            config,
-            split,
+            candidates=len(evaluation_set.candidates),
+            fields=evaluation_set.fields,
+            funnel=evaluation_set.funnel,
+            data=task.data,
+            config=task.config,
+            split=task.split,
         )
 
     @classmethod
@@ -110,7 +112,7 @@ class Evaluation(Part):
     @classmethod
     def made(
         cls,
-        k: int,
+        *,
         candidates: int,
         fields: dict[str, str],
         funnel: tuple[Step, ...],
@@ -120,7 +122,7 @@ class Evaluation(Part):
     ) -> Evaluation:
         """Return the same by the digests of its fields, and the users after every rule."""
         return cls(
-            k=k,
+            k=config.evaluation.k,
             users=funnel[-1].users,
             candidates=candidates,
             fingerprint=fingerprint_of(fields),
@@ -283,32 +285,32 @@ class RunRecord(Part):
     folds: tuple[RunRecord, ...] = ()
 
     @model_validator(mode="after")
-    def _of_one_piece(self) -> RunRecord:
-        names = [model.name for model in self.models]
-        failed = [model.name for model in self.failed]
-        metrics = list(self.models[0].metrics)
+    def _of_one_run(self) -> RunRecord:
+        names, failed = {m.name for m in self.models}, {m.name for m in self.failed}
+        metrics, folds = list(self.models[0].metrics), self.folds
         pairs: list[Pair | RankFlip] = [flip for shaken in self.shake_up for flip in shaken.pairs]
         pairs += self.comparison.pairs if self.comparison else ()
-        if len({*names, *failed}) < len(names) + len(failed):
-            raise ValueError("two models have one name")
-        if any(list(model.metrics) != metrics for model in self.models):
-            raise ValueError("not all models have the same metrics")
-        if self.metrics and self.metrics.keys() != set(metrics):
-            raise ValueError("its metrics are not those of its models")
-        for name in (name for pair in pairs for name in (pair.one, pair.other)):
-            if name not in names:
-                raise ValueError(f'"{name}" is none of its models')
-        if any(list(part.models) != list(self.slices[0].models) for part in self.slices):
-            raise ValueError("not all slices have the same models")
-        if any({m.name for m in fold.models} - {*failed} != set(names) for fold in self.folds):
-            raise ValueError("a fold has not all of its models")
-        fields = {f"fold {n}": fold.evaluation.fingerprint for n, fold in enumerate(self.folds, 1)}
-        if fields != {n: v for n, v in self.evaluation.fields.items() if n.startswith("fold ")}:
-            raise ValueError("its folds are not those of its evaluation")
         parts: list[Slice | LeaderboardEstimates] = [*self.slices]
-        parts += [self.bridge] if self.bridge else []
-        if any(part.models and part.models.keys() != set(names) for part in parts):
-            raise ValueError("a slice or the leaderboard estimate has not all of its models")
+        parts += [self.bridge] if self.bridge and self.bridge.models else []
+        fields = {f"fold {n}": fold.evaluation.fingerprint for n, fold in enumerate(folds, 1)}
+        if not (
+            len(names | failed) == len(self.models) + len(self.failed)
+            and all(list(m.metrics) == metrics for each in (self, *folds) for m in each.models)
+            and self.metrics.keys() in (set(), {*metrics})
+            and names >= {name for pair in pairs for name in (pair.one, pair.other)}
+            and all(part.models.keys() == names for part in parts)
+            and all({m.name for m in fold.models} - failed == names for fold in folds)
+            and fields == {n: v for n, v in self.evaluation.fields.items() if n.startswith("fold ")}
+        ):
+            raise ValueError("its parts name other models, metrics or folds")
+        for model in self.models if folds else ():
+            for metric, estimate in model.metrics.items():
+                means = [fold.metric_of(model.name, metric) for fold in folds]
+                if differs(float(np.mean(means)), estimate.mean, float(np.mean(np.abs(means)))):
+                    raise ValueError(
+                        f'model "{printable(model.name)}" has a mean {printable(metric)} of '
+                        f"{np.mean(means):.12g} over its folds, and {estimate.mean:.12g} itself"
+                    )
         return self
 
     @property
@@ -346,6 +348,11 @@ def definition_of(metric: str) -> Definition | None:
         return None if is_own(metric) else parse(metric).definition
     except UsageError:
         return None
+
+
+def differs(mean: float, other: float, size: float) -> bool:
+    """Return whether two means differ by more than sums of values of that size are rounded."""
+    return not abs(mean - other) <= _ROUNDING * max(size, abs(other))  # so it is where one is NaN
 
 
 def fault_of(error: ValidationError) -> str:

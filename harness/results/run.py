@@ -7,7 +7,6 @@ import logging
 import tomllib
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -19,7 +18,7 @@ from pydantic import ValidationError
 
 from harness.config import Config
 from harness.config import read as read_config
-from harness.core.errors import DataError, HarnessError, UsageError, suggest
+from harness.core.errors import DataError, UsageError, printable, suggest
 from harness.core.io import as_path, whole_folder, written
 from harness.core.progress import stopwatch
 from harness.core.table import Sheet, Shown
@@ -29,8 +28,8 @@ from harness.protocol.task import asked
 from harness.results import folder as run_folder
 from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, check_out, part
 from harness.results.record import Evaluation, FailedModel, ModelRecord, RunRecord, fault_of
-from harness.results.sheets import folds_sheet, model_records, models_sheet, pairs_sheet
-from harness.results.tables import FolderTables, RunTables, frames_of, refuse_lost
+from harness.results.sheets import folds_sheet, model_row, models_sheet, pairs_sheet
+from harness.results.tables import FolderTables, RunTables, frames_of
 from harness.stats.pairwise import Comparison
 
 if TYPE_CHECKING:
@@ -65,8 +64,6 @@ class Run(Shown):
         The date on which the window of a run just made starts, for the name of its folder.
     changed : mapping of model to text
         Why a model that was finished before is evaluated anew, such as ``own.py has changed``.
-    evaluated_with_items : int, optional
-        How many evaluated users have a true item; where it is None the table of users says it.
     """
 
     record: RunRecord
@@ -75,7 +72,6 @@ class Run(Shown):
     parts: tuple[Run, ...] = ()
     start: str = ""
     changed: Mapping[str, str] = field(default_factory=dict)
-    evaluated_with_items: int | None = None
 
     @property
     def evaluation(self) -> Evaluation:
@@ -110,16 +106,11 @@ class Run(Shown):
     # The folder.
 
     @property
-    def tables_of_folder(self) -> FolderTables:
-        """The tables of a run that was read; one that was just made has none."""
+    def folder(self) -> Path:
+        """Where it was read from; one that was just made has none."""
         if not isinstance(self.tables, FolderTables):
             raise UsageError('this run is in no folder: write it first, as in result.write("one")')
-        return self.tables
-
-    @property
-    def folder(self) -> Path:
-        """Where it was read from."""
-        return self.tables_of_folder.folder
+        return self.tables.folder
 
     @property
     def again(self) -> str:
@@ -224,8 +215,8 @@ class Run(Shown):
         metrics, users, scores = self.user_metrics, len(self.user_ids), dict[str, ScoreTable]()
         for model in self.models:
             rows = self._tables().rows(PER_USER, [model.name])
-            if isinstance(self.tables, FolderTables):
-                refuse_lost(self.folder / PER_USER, "scores", rows.columns, metrics)
+            for lost in metrics.keys() - {*rows.columns}:
+                raise DataError(f"{self.folder / PER_USER}: has no column {lost}; {self.again}")
             values = {m: rows[name].to_numpy().reshape(-1, users) for name, m in metrics.items()}
             scores[model.name] = ScoreTable(values)
         return scores
@@ -240,6 +231,14 @@ class Run(Shown):
             models = [known.name for known in fold.models if model in (None, known.name)]
             frames.append(fold._tables().rows(name, models))
         return frames_of(frames) if self.parts else frames[0]
+
+    def verify(self) -> None:
+        """Raise DataError where the scores of a folder are not those of its record.
+
+        Where Spark wrote the table elsewhere the record stands alone.
+        """
+        for model in self.models if (self.folder / PER_USER).exists() else ():
+            self.table(PER_USER, model.name)
 
     @property
     def users(self) -> pl.DataFrame:
@@ -301,7 +300,7 @@ class Run(Shown):
         ranks = pl.int_ranges(1, pl.col("items").list.len() + 1).alias("rank")
         listed = rows.filter(pl.col("items").list.len() > 0).with_columns(ranks)
         items = listed.explode("items", "rank").drop_nulls("items")  # empty places have none
-        return _pandas(items.select(*keys, "rank", pl.col("items").alias("item")))
+        return _pandas(items.select([*keys, "rank", pl.col("items").alias("item")]))
 
     def _rows(self, name: str, model: str | None, repeat: int | None) -> pl.DataFrame:
         """Return a table, or the rows of a model without its name and repeat."""
@@ -309,22 +308,31 @@ class Run(Shown):
             if repeat is not None:
                 raise UsageError(f"repeat = {repeat} goes with a model: name it first")
             return self.table(name)
-        repeats = {known.name: known.repeats for known in self.models}
-        if model not in repeats:
-            errors = [failed.says for failed in self.failed if failed.name == model]
-            hint = f"it failed: {errors[0]}" if errors else suggest(str(model), repeats)
-            raise UsageError(f'no model "{model}" in this run; {hint}')
-        if repeat is not None and repeat not in range(repeats[model]):
-            last = repeats[model] - 1
-            raise UsageError(f'model "{model}" has no repeat {repeat!r}; the last is {last}')
-        if repeat is None and repeats[model] > 1 and name == RECOMMENDATIONS:
+        repeats = self.model_of(model, repeat or 0).repeats
+        if repeat is None and repeats > 1 and name == RECOMMENDATIONS:
             raise UsageError(
-                f'model "{model}" has {repeats[model]} repeats with lists of their own; say which, '
+                f'model "{model}" has {repeats} repeats with lists of their own; say which, '
                 "such as repeat=0"
             )
         rows = self.table(name, model)
         rows = rows if repeat is None else rows.filter(repeat=repeat)
         return rows.drop("model", "repeat")
+
+    def model_of(self, name: str, repeat: int) -> ModelRecord:
+        """Return the model of that name; raise UsageError where it or its repeat has no scores."""
+        models = {model.name: model for model in self.models}
+        for failed in self.failed:
+            if failed.name == name:
+                raise UsageError(
+                    f'model "{name}" failed in this run and has no lists: '
+                    f"{printable(' '.join(failed.says.split()))}; {suggest('', models)}"
+                )
+        if name not in models:
+            raise UsageError(f'no model "{name}"; {suggest(str(name), models)}')
+        if repeat not in range(models[name].repeats):
+            last = models[name].repeats - 1
+            raise UsageError(f'model "{name}" has no repeat {repeat!r}; the last is {last}')
+        return models[name]
 
     # How it is shown and written.
 
@@ -333,11 +341,8 @@ class Run(Shown):
 
         `verbose`: times and pairs as well.
         """
-        record, with_items = self.record, self.evaluated_with_items
-        if with_items is None and self.tables is not None:
-            with suppress(HarnessError, pl.exceptions.PolarsError):  # the folder may lack them
-                with_items = len(self.users.filter(pl.col("truth") > 0))
-        sheets = [models_sheet(record, with_items, self.changed, verbose=verbose)]
+        record = self.record
+        sheets = [models_sheet(record, self.changed, verbose=verbose)]
         sheets += [folds_sheet(record)] if record.folds else []
         if verbose and record.comparison is not None:
             sheets.append(pairs_sheet(record, record.comparison))
@@ -345,7 +350,10 @@ class Run(Shown):
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a model in full precision; of one that failed its error alone."""
-        return model_records(self.record)
+        record = self.record
+        rows = [model_row(record, model) for model in record.models]
+        blank = dict.fromkeys(rows[0])
+        return rows + [blank | {"model": m.name, "error": m.says} for m in record.failed]
 
     def content(self) -> RunRecord:
         """Return what result.json holds."""
@@ -449,8 +457,11 @@ def read(folder: Path | str) -> Run:
     except OSError as error:
         raise DataError(f"{path}: is no result of harness run ({error})") from error
     except ValidationError as error:
-        run_folder.read_json(path)  # says so where it is no JSON at all
         raise DataError(f"{path}: is no result of harness run: {fault_of(error)}") from error
-    tables = FolderTables(folder, record)
-    parts = [Run(record=fold.record, tables=fold) for fold in tables.folds() if record.folds]
+    files = dict[str, pl.DataFrame]()
+    tables = FolderTables(folder, record, None, files)
+    parts = [
+        Run(record=fold, tables=FolderTables(folder, fold, number, files))
+        for number, fold in enumerate(record.folds, 1)
+    ]
     return Run(record=record, tables=tables, parts=tuple(parts))

@@ -17,9 +17,7 @@ _SHORT = 6
 _PAIRS = 10
 
 
-def models_sheet(
-    record: RunRecord, with_items: int | None, changed: Mapping[str, str], *, verbose: bool
-) -> Sheet:
+def models_sheet(record: RunRecord, changed: Mapping[str, str], *, verbose: bool) -> Sheet:
     """Return the table of a run's models between its lines; `verbose`: with times and funnel."""
     first, *rest = record.models[0].metrics
     digits, standing = wording.digits(record), wording.title(record)
@@ -45,7 +43,7 @@ def models_sheet(
         heading=[*wording.lines(record), *_failures(record), *notes],
         footing=[
             set_line(record.evaluation),
-            *_leaderboard(record, with_items),
+            *_leaderboard(record),
             *_tuned(record),
             *_reused(record, changed),
             *(_times(record) if verbose else ()),
@@ -90,12 +88,12 @@ def set_line(evaluation: Evaluation, *, short: bool = False) -> str:
     return " · ".join([*parts, evaluation.window])
 
 
-def _leaderboard(record: RunRecord, with_items: int | None) -> list[str]:
+def _leaderboard(record: RunRecord) -> list[str]:
     """Return the best model's score as a leaderboard would count it."""
     users, best = record.bridge, record.models[0].name
     if users is None or best not in users.models:
         return []
-    if users.sample is None and users.examined == with_items == users.with_items:
+    if users.sample is None and users.examined == users.examined_with_items == users.with_items:
         return []  # a leaderboard would average just those who are evaluated
     estimate = users.models[best]
     ids = counted(users.sample or 0, "id")
@@ -183,14 +181,8 @@ def pairs_sheet(record: RunRecord, comparison: Comparison) -> Sheet:
     return replace(sheet, footing=[*sheet.footing, more])
 
 
-def model_records(record: RunRecord) -> list[dict[str, object]]:
-    """Return one record a model in full precision; of one that failed its error alone."""
-    rows = [_of_model(record, model) for model in record.models]
-    blank = dict.fromkeys(rows[0])
-    return rows + [blank | {"model": m.name, "error": m.says} for m in record.failed]
-
-
-def _of_model(record: RunRecord, model: ModelRecord) -> dict[str, object]:
+def model_row(record: RunRecord, model: ModelRecord) -> dict[str, object]:
+    """Return what is known of a model in full precision."""
     verdict, times = model.vs_random, lift_of(model, record.chance)
     if verdict is not None and verdict.lift is None:
         times = float("nan")  # chance has a mean of 0

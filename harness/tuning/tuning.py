@@ -110,7 +110,7 @@ def tune(
 
 def _evaluation(folds: Sequence[Task]) -> Evaluation:
     """Return what trials are evaluated on."""
-    of = [Evaluation.of(t.evaluation_set, t.data, t.config, t.split) for t in folds]
+    of = [Evaluation.of(task) for task in folds]
     if len(of) == 1:
         return of[0]
     users = pl.concat([task.evaluation_set.user_ids for task in folds])

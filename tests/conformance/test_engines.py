@@ -14,10 +14,9 @@ import harness
 from harness import config as config_
 from harness.config import Config
 from harness.data.synthetic import synthesise
-from harness.experiment.evaluate_parts import listed
+from harness.experiment.evaluate_parts import listed, scored
 from harness.experiment.run import run
 from harness.results.folder import PER_USER, RECOMMENDATIONS
-from harness.results.tables import scores_by_row
 
 SINGLE = CONFIGS | {
     "leaderboards": {"compare": {"public_shares": [0.4], "resamples": 130}},
@@ -66,8 +65,8 @@ def test_buckets_and_parts(tmp_path: Path, name: str) -> None:
     found = small.in_parts(settings, COUNTS[name])
     assert timeless(found.run.to_dict()) == timeless(whole.to_dict())
     parts: Any = found.parts
-    scores = pl.concat([scores_by_row(one.profile["user"], one.tables) for one in parts])
     names = [model.name for model in settings.models]
+    scores = pl.concat([scored(names, one) for one in parts])
     lists = pl.concat([listed(names, found.candidate_ids, one) for one in parts])
     assert texts(scores).equals(texts(whole.table(PER_USER)))
     assert texts(lists).equals(texts(whole.table(RECOMMENDATIONS)))

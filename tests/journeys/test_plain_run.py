@@ -292,7 +292,8 @@ def test_lists_of_which_some_are_lost_are_none(done: Done, tmp_path: Path) -> No
     done.result.write(tmp_path / "run")
     path = tmp_path / "run/recommendations.parquet"
     rows = pl.read_parquet(path)
-    for lost in (rows[1:], pl.concat([rows[1:2], rows[1:]])):
+    long = rows.with_columns(pl.lit(["a", "b", "c"]).alias("items"))
+    for lost in (rows[1:], pl.concat([rows[1:2], rows[1:]]), long):
         lost.write_parquet(path)
         with refusal(DataError, f"{path}: has not all rows of model"):
             read(tmp_path / "run").recommendations()
@@ -314,5 +315,5 @@ def test_lists_of_another_evaluation_are_refused(done: Done, tmp_path: Path) -> 
     with refusal(UsageError, "MAP@3 looks at 3 positions, and the lists", " up to 2;"):
         rescore(tmp_path / "run", [parse("MAP@3")])
     pl.read_parquet(rows).with_columns(items=pl.lit("a")).write_parquet(rows)
-    with refusal(DataError, "holds no lists of harness run: no column"):
+    with refusal(DataError, "recommendations.parquet: cannot be read: "):
         rescore(tmp_path / "run")

@@ -48,7 +48,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_graded_metrics_take_values_as_grades(graded: Path) -> None:
     """Popular is b, c, a. Cid's a, grade 5, is third; the ideal list has it first: 1/log2(4)."""
-    scores = read(graded / "run").tables_of_folder.user_scores_of("popular")
+    scores = read(graded / "run").table("per_user.parquet", "popular")
     by_user = {row["user"]: row for row in scores.to_dicts()}
     assert [by_user["cid"][name] for name in (LINEAR, EXPONENTIAL, "NDCG@3")] == exactly([0.5] * 3)
     # Ann: b (grade 1) first, c (3) second; best c, b, z (1): (1 + 3·d)/(3 + 1·d + 1/2), d = 0.6309.
@@ -66,7 +66,7 @@ def test_scores_of_a_file_are_graded_like_those_of_a_run(
     config = str(graded / "c.toml")
     assert cli("submit", config, "--model", "popular", "--out", "s.csv")[0] == 0
     score = ("score", "s.csv", "--config", config, "--set", "data.cache=true", "--metric")
-    mean = read(graded / "run").tables_of_folder.user_scores_of("popular")[LINEAR].mean()
+    mean = read(graded / "run").table("per_user.parquet", "popular")[LINEAR].mean()
     for _ in range(2):
         tells(cli(*score, LINEAR, "--format", "csv"), 0, f"metric,{LINEAR},{mean}")
     is_refused(cli(*score, "pFound@3"), "found the grade 5", "from 0 to 1")

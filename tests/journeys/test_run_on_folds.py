@@ -140,8 +140,8 @@ def test_scores_that_contradict_the_record_are_refused(weeks: Run, tmp_path: Pat
     path, record = run / "result.json", json.loads((run / "result.json").read_text())
     at = [model["name"] for model in record["models"]].index("popular")
     path.write_text(json.dumps(small.put(record, f"models {at} metrics MAP@1 mean", 0.5)))
-    told = 'result.json: model "popular" has a mean MAP@1 of 0.25 there, and 0.5 in result.json'
-    with refusal(DataError, f"the folds of {run}", told):
+    told = 'model "popular" has a mean MAP@1 of 0.25 over its folds, and 0.5 itself'
+    with refusal(DataError, f"{path}: is no result of harness run", told):
         compare(run)
     weeks.write(run)
     scores = pl.read_parquet(run / "per_user.parquet")
@@ -166,7 +166,7 @@ def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path
             rescore(tmp_path / "run")
     cut = json.dumps(held | {"folds": held["folds"][:2]})
     small.write(tmp_path, {"run/result.json": cut})
-    with refusal(DataError, "result.json", "its folds are not those of its evaluation"):
+    with refusal(DataError, "result.json", "its parts name other models, metrics or folds"):
         read(tmp_path / "run")
 
 

@@ -103,10 +103,10 @@ def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
     assert not {*TABLES} & {path.name for path in (tmp_path / "run").iterdir()}
     assert read(tmp_path / "run").environment["tables"] == place
     with refusal(UsageError, f"Spark wrote its tables to {place}; copy per_user.parquet"):
-        _ = read(tmp_path / "run").tables_of_folder.user_scores
+        _ = read(tmp_path / "run").table("per_user.parquet")
     table = "per_user.parquet"
     shutil.copytree(tmp_path / "far" / "run-1" / table, tmp_path / "run" / table)
-    assert len(read(tmp_path / "run").tables_of_folder.user_scores) == 3
+    assert len(read(tmp_path / "run").table("per_user.parquet")) == 3
     # That tables are there already is told before anything is read.
     given = small.config(tmp_path)
     (tmp_path / "log.csv").unlink()

@@ -6,13 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 import small
-from conftest import refusal
 
-from harness.core.errors import DataError
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import make_task
-from harness.results.lists import UNKNOWN, ids_of, lists_by_row, lists_from_rows
+from harness.results.lists import UNKNOWN, ids_of, positions_of
 
 LISTS = np.array([[1, 0], [4, -1], [-1, -1]], np.int32)
 """b, a for ann; for bob an item behind the candidates a, b, c and d; none for cid."""
@@ -30,20 +28,12 @@ def of(tmp_path: Path) -> EvaluationSet:
     return make_task(small.config(tmp_path)).evaluation_set
 
 
-def rows(of: EvaluationSet, strange: str | None) -> pl.DataFrame:
-    lists = Recommendations(LISTS, pl.Series([strange], dtype=pl.String))
-    return lists_by_row(of.user_ids, of.candidate_ids, {"file": [lists]})
-
-
 @pytest.mark.parametrize("strange", ["old", None])
-def test_what_is_written_is_read_back_whatever_the_order_of_rows(
-    of: EvaluationSet, strange: str | None
-) -> None:
-    written = rows(of, strange)
-    assert written["items"].cast(pl.List(pl.String)).to_list() == [
-        ["b", "a"], [strange or UNKNOWN], [],
-    ]  # fmt: skip
-    found = lists_from_rows(written.reverse(), "file", 0, of, Path("x.parquet"))
+def test_what_is_written_is_read_back(of: EvaluationSet, strange: str | None) -> None:
+    lists = Recommendations(LISTS, pl.Series([strange], dtype=pl.String))
+    written = ids_of(lists, of.candidate_ids)
+    assert written.to_list() == [["b", "a"], [strange or UNKNOWN], []]
+    found = positions_of(written, of)
     assert found.items.tolist() == LISTS.tolist()
     assert found.strange.to_list() == [strange]
 
@@ -51,18 +41,9 @@ def test_what_is_written_is_read_back_whatever_the_order_of_rows(
 def test_items_that_nobody_knows_stay_different_ones(of: EvaluationSet) -> None:
     """As SetF1 counts the different items of a list, they must not become one."""
     lists = Recommendations(np.array([[5, 6], [1, 4], [-1, 5]], np.int32), NOBODYS)
-    written = lists_by_row(of.user_ids, of.candidate_ids, {"file": [lists]})
-    found = lists_from_rows(written, "file", 0, of, Path("x.parquet"))
+    written = ids_of(lists, of.candidate_ids)
+    found = positions_of(written, of)
     assert (found.items >= 4).tolist() == (lists.items >= 4).tolist()
     assert found.items[0, 0] != found.items[0, 1]
     assert found.strange.to_list() == ["old", None, None]
-    again = lists_by_row(of.user_ids, of.candidate_ids, {"file": [found]})
-    assert again.equals(written)
-
-
-def test_rows_that_are_not_the_lists_of_all_users_are_refused(of: EvaluationSet) -> None:
-    whole = rows(of, "old").cast({"user": pl.String, "items": pl.List(pl.String)})
-    long = whole.with_columns(pl.lit(["a", "b", "c"]).alias("items"))
-    for changed in (whole[1:], pl.concat([whole[1:], whole[1:2]]), long):
-        with refusal(DataError, "x.parquet: has not one list of up to 2 items", "the 3 users"):
-            lists_from_rows(changed, "file", 0, of, Path("x.parquet"))
+    assert ids_of(found, of.candidate_ids).equals(written)

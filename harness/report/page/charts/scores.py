@@ -12,6 +12,7 @@ from harness.core.table import percent
 from harness.report.page.charts import base
 from harness.report.page.charts.base import Figure, full, label
 from harness.report.page.view import View, shown, spread
+from harness.results.folder import PER_USER
 from harness.stats.folds import values_of
 
 if TYPE_CHECKING:
@@ -58,13 +59,14 @@ def by_user(view: View) -> list[Floats] | None:
 
     They are read by their column, so that no metric of the user's own has to be imported.
     """
-    folds, by_model = [fold.tables_of_folder for fold in view.run.folds], []
-    if view.metric not in folds[0].user_scores.columns:
-        return None
+    folds, by_model = view.run.folds, []
     for model in view.models:
         several = []
         for fold in folds:
-            values = fold.user_scores_of(model.name)[view.metric].to_numpy()
+            rows = fold.table(PER_USER, model.name)
+            if view.metric not in rows.columns:
+                return None
+            values = rows[view.metric].to_numpy()
             several.append(values.reshape(-1, len(fold.user_ids)).mean(axis=0))
         by_model.append(values_of(several, [fold.user_ids for fold in folds]))
     return by_model
