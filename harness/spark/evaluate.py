@@ -137,13 +137,7 @@ def evaluate(
             true=true.table,
             columns={side.table.role: side.columns for side in (listed, true)},
             given=Given(
-                recommendations=None,
-                truth=None,
-                user=user,
-                item=item,
-                train=counts,
-                candidates=candidates,
-                attributes=items,
+                None, None, user, item, train=counts, candidates=candidates, attributes=items
             ),
         )
         call.scored(listed.table, true.table)  # what is wrong whatever the rows is told at once
@@ -240,11 +234,11 @@ def _refuse_without_order(listed: _Side, score: str | Literal[False] | None) -> 
 def _refuse_kinds(true: _Side, other: _Side, name: str) -> None:
     """Raise DataError where two sides have ids of different kinds."""
     words = {"string": "text", "bigint": "whole numbers"}
-    if true.kind(name) != other.kind(name):
+    here, there = words[other.kind(name)], words[true.kind(name)]
+    if here != there:
         raise DataError(
-            f"{other.table.where(name)} holds {words[other.kind(name)]}, {true.table.where(name)} "
-            f"holds {words[true.kind(name)]}: no id would match; make both text "
-            '(.cast("string")) or both whole numbers'
+            f"{other.table.where(name)} holds {here}, {true.table.where(name)} holds {there}: no "
+            'id would match; make both text (.cast("string")) or both whole numbers'
         )
 
 
@@ -324,8 +318,8 @@ def _means(facts: Mapping[str, Any], seen: Seen, listings: pl.DataFrame, call: C
     report = report_of(seen, facts["order"])
     exposure = {}
     if call.cuts:
-        train, candidates = call.given.train, call.given.candidates
-        every = train.items["item"] if candidates is None else candidates
+        given = call.given
+        every = given.train.items["item"] if given.candidates is None else given.candidates
         ids = ids_of(as_list(every), "candidates").unique()
         inside = pl.col("item").is_in(ids.cast(pl.String).implode())
         for cut, k in enumerate(call.cuts):

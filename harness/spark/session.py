@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_CONNECT_SECONDS = 10
-"""How long a Connect server may take to answer: PySpark itself would try for minutes."""
 _QUERIES = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
@@ -62,9 +60,14 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
     if master is not None and remote is not None:
         raise UsageError("give --master or --remote, not both")
     require_pyspark()
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
     with spark_errors(), _same_environment(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
-        active = _active()
+        active: SparkSession | None = None
+        with suppress(PySparkException):
+            active = SparkSession.active()
         if active is not None:
             place = active.conf.get("spark.master")
             if (remote or master) not in (None, place):
@@ -96,16 +99,6 @@ def require_pyspark() -> None:
             f"Spark needs PySpark 4.0 or later; {installed or 'none'} is installed: "
             'pip install "pyspark[connect]>=4.0"'
         )
-
-
-def _active() -> SparkSession | None:
-    from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
-
-    active: SparkSession | None = None
-    with suppress(PySparkException):
-        active = SparkSession.active()
-    return active
 
 
 @contextmanager
@@ -155,12 +148,11 @@ def _refuse_silent(remote: str) -> None:
         import grpc  # behind PySpark, which says which packages are missing
 
         try:
-            grpc.channel_ready_future(channel).result(timeout=_CONNECT_SECONDS)
+            grpc.channel_ready_future(channel).result(timeout=10)  # PySpark tries for minutes
         except grpc.FutureTimeoutError:
             raise UsageError(
-                f"--remote {printable(remote)}: no Spark Connect server answered in "
-                f"{_CONNECT_SECONDS} seconds; start it there (sbin/start-connect-server.sh), or "
-                "name another"
+                f"--remote {printable(remote)}: no Spark Connect server answered in 10 "
+                "seconds; start it there (sbin/start-connect-server.sh), or name another"
             ) from None
 
 
