@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -44,7 +44,6 @@ from harness.spark.transport import Content, mapped, merged
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import DataType
 
 _CALLER = 3
 """How far up the person's own line is, for warnings."""
@@ -116,87 +115,70 @@ def evaluate(
     """
     asked = metrics_of(metrics, per_user)
     require_pyspark()
-    orders = {"rank": rank, "score": score or None}
-    listed = side_of(predictions, "predictions", orders, **names_of_lists(user, item))
-    names = names_of_truth(user, item, truth_user, truth_item)
-    true = side_of(truth, "truth", {"grade": grade}, **names)
-    _refuse_without_order(listed, score)
-    shared = not (listed.table.wide or true.table.wide)
     with spark_errors():
+        orders = {"rank": rank, "score": score or None}
+        listed = _side(predictions, "predictions", orders, **names_of_lists(user, item))
+        names = names_of_truth(user, item, truth_user, truth_item)
+        true = _side(truth, "truth", {"grade": grade}, **names)
+        _refuse_without_order(listed, score)
         for name in ("user", "item"):
             _refuse_kinds(true, listed, name)
-        counts = None
+        counts = items = None
         if any(metric.definition.needs for metric in asked):
             if train is not None:
-                counts = _counted(side_of(train, "train", {}, user=user, item=item), true)
-            if isinstance(attributes, type(truth)):
-                attributes = _local(attributes)
-            elif attributes is not None:
-                attributes = as_polars(attributes, "attributes")
+                counts = _counted(_side(train, "train", {}, user=user, item=item), true)
+            if attributes is not None:
+                is_spark = isinstance(attributes, type(truth))
+                items = as_polars(attributes.toArrow() if is_spark else attributes, "attributes")
         call = Call(
             version=installed_version(),
             metrics=tuple(map(str, asked)),
             listed=listed.table,
             true=true.table,
-            columns={side.table.role: side.columns(shared) for side in (listed, true)},
+            columns={side.table.role: side.columns for side in (listed, true)},
             given=Given(
-                recommendations=None,
-                truth=None,
-                user=user,
-                item=item,
-                train=counts,
-                candidates=candidates,
-                attributes=attributes,
+                None, None, user, item, train=counts, candidates=candidates, attributes=items
             ),
         )
         call.scored(listed.table, true.table)  # what is wrong whatever the rows is told at once
-        both = _both(listed, true, call).repartition("user")
+        both = listed.sent().unionByName(true.sent(), allowMissingColumns=True).repartition("user")
         facts, listings = _summary(both, call)
         seen = _check(facts, listed, true)
-        if not per_user:
-            return _means(facts, seen, listings, call)
-        return _of_users(both, call, true)
+        if per_user:
+            return _of_users(both, call, true)
+        return _means(facts, seen, listings, call)
 
 
-@dataclass(frozen=True)
-class Side:
-    """Lists or truth: the DataFrame, its types, and what columns are for: a table without rows."""
+class _Side(NamedTuple):
+    """Lists, truth or training events: a DataFrame, and a table of its columns without rows."""
 
     frame: DataFrame
     schema: pl.Schema
     table: Table
 
+    @property
+    def columns(self) -> dict[str, str]:
+        """What columns are called on their way to workers."""
+        table = self.table
+        names = [name for meaning, name in table.names.items() if meaning != "user"]
+        if table.role == "truth" and not table.wide and len(names) == 1:
+            for name, dtype in self.schema.items():
+                if has_role(name, ("grade",)) and (dtype.is_numeric() or dtype == pl.Boolean):
+                    names.append(name)
+        return {name: f"{table.role} {name}" for name in names} | {table.names["user"]: "user"}
+
     def kind(self, name: str) -> str:
-        """Return what the ids of a column are, in words; raise DataError over any other."""
+        """Return Spark's type of ids, text or whole numbers of any width; refuse any other."""
         column = self.table.names[name]
         dtype: Any = self.schema[column]
         dtype = getattr(dtype, "inner", dtype)
-        if dtype == pl.String:
-            return "text"
-        if dtype.is_integer():
-            return "whole numbers"
-        raise DataError(
-            f"{self.table.where(name)} holds {self.frame.schema[column].dataType.simpleString()} "
-            'values; ids are text or whole numbers (.cast("string") or .cast("bigint") makes them)'
-        )
-
-    def type(self, name: str) -> str:
-        """Return the type that ids of a column are sent as: whole numbers of any width alike."""
-        kind = "string" if self.kind(name) == "text" else "bigint"
-        return f"array<{kind}>" if name == "item" and self.table.wide else kind
-
-    def columns(self, shared: bool) -> dict[str, str]:
-        """Return what columns are called on their way; long sides share the column of items."""
-        names, role = self.table.names, self.table.role
-        columns = {names["user"]: "user", names["item"]: "item" if shared else f"{role} item"}
-        if "number" in names:
-            columns[names["number"]] = f"{role} number"
-        elif role == "truth" and not self.table.wide:
-            for name, dtype in self.schema.items():
-                is_number = dtype.is_numeric() or dtype == pl.Boolean
-                if name not in columns and has_role(name, ("grade",)) and is_number:
-                    columns[name] = f"{role} {name}"
-        return columns
+        if dtype != pl.String and not dtype.is_integer():
+            raise DataError(
+                f"{self.table.where(name)} holds "
+                f"{self.frame.schema[column].dataType.simpleString()} values; ids are text or "
+                'whole numbers (.cast("string") or .cast("bigint") makes them)'
+            )
+        return "string" if dtype == pl.String else "bigint"
 
     def cells(self, name: str) -> Any:
         """Return the ids of a column as a column of Spark's, items of lists one a row."""
@@ -205,47 +187,43 @@ class Side:
         cells = column_of(self.table.names[name])
         return functions.explode(cells) if self.table.wide and name == "item" else cells
 
+    def sent(self) -> DataFrame:
+        """Return the rows that workers need."""
+        from pyspark.sql import functions
 
-def side_of(frame: DataFrame, role: str, numbers: Mapping[str, str | None], **names: Any) -> Side:
+        types = {self.table.names["user"]: self.kind("user")}
+        kind = self.kind("item")
+        types[self.table.names["item"]] = f"array<{kind}>" if self.table.wide else kind
+        columns = [functions.lit(self.table.role != "truth").alias("listed")]
+        for name, sent in self.columns.items():
+            cells = column_of(name)
+            columns.append((cells.cast(types[name]) if name in types else cells).alias(sent))
+        return self.frame.select(columns)
+
+
+def _side(frame: DataFrame, role: str, numbers: Mapping[str, str | None], **names: Any) -> _Side:
     """Return a DataFrame with what its columns are for, by the names that `accept` takes."""
     from pyspark.sql import DataFrame
+    from pyspark.sql.pandas.types import to_arrow_schema
 
     if not isinstance(frame, DataFrame):
         raise UsageError(
             f"{role}: found {type(frame).__module__.partition('.')[0]} {type(frame).__name__}; "
             "give a Spark DataFrame, or call harness.evaluate, which takes other forms"
         )
-    with spark_errors():
-        columns = frame.schema.fields
-    if len({column.name for column in columns}) < len(columns):
+    if len(set(frame.columns)) < len(frame.columns):
         raise two_columns(frame, role)
-    empty = pl.DataFrame(schema={column.name: _dtype(column.dataType) for column in columns})
-    return Side(frame, empty.schema, accept(empty, role, numbers=numbers, **names))
+    empty = pl.DataFrame(to_arrow_schema(frame.schema).empty_table())
+    return _Side(frame, empty.schema, accept(empty, role, numbers=numbers, **names))
 
 
-def _dtype(type_: DataType) -> pl.DataType:
-    """Return what stands for a type of Spark, as far as ids and numbers go."""
-    name = type_.typeName()
-    if name == "array":
-        return pl.List(_dtype(type_.elementType))  # type: ignore[attr-defined,unused-ignore]
-    return _DTYPES.get(name, pl.Binary())
-
-
-_DTYPES: Mapping[str, pl.DataType] = {
-    **dict.fromkeys(("string", "varchar", "char"), pl.String()),
-    **dict.fromkeys(("byte", "short", "integer", "long"), pl.Int64()),
-    **dict.fromkeys(("float", "double", "decimal"), pl.Float64()),
-    "boolean": pl.Boolean(),
-}
-
-
-def _refuse_without_order(listed: Side, score: str | Literal[False] | None) -> None:
+def _refuse_without_order(listed: _Side, score: str | Literal[False] | None) -> None:
     """Raise UsageError where nothing orders the rows of long predictions."""
     table = listed.table
     if score is not False and (table.wide or "number" in table.names):
         return
-    ids = table.names["user"], table.names["item"]
-    orders = [f'{order_of(n)}="{n}"' for n in listed.schema if n not in ids and order_of(n)]
+    columns = [name for name in listed.frame.columns if name not in table.names.values()]
+    orders = [f'{order_of(name)}="{name}"' for name in columns if order_of(name)]
     named = orders or ['rank="…" (1 first)', 'score="…" (highest first)']
     raise UsageError(
         "predictions: Spark keeps no order of rows; name the column that orders those of a user: "
@@ -253,22 +231,18 @@ def _refuse_without_order(listed: Side, score: str | Literal[False] | None) -> N
     )
 
 
-def _refuse_kinds(true: Side, other: Side, name: str) -> None:
+def _refuse_kinds(true: _Side, other: _Side, name: str) -> None:
     """Raise DataError where two sides have ids of different kinds."""
-    kinds = true.kind(name), other.kind(name)
-    if kinds[0] != kinds[1]:
+    words = {"string": "text", "bigint": "whole numbers"}
+    here, there = words[other.kind(name)], words[true.kind(name)]
+    if here != there:
         raise DataError(
-            f"{other.table.where(name)} holds {kinds[1]}, {true.table.where(name)} holds "
-            f'{kinds[0]}: no id would match; make both text (.cast("string")) or both whole numbers'
+            f"{other.table.where(name)} holds {here}, {true.table.where(name)} holds {there}: no "
+            'id would match; make both text (.cast("string")) or both whole numbers'
         )
 
 
-def _local(frame: DataFrame) -> pl.DataFrame:
-    """Return the rows of a small DataFrame."""
-    return pl.DataFrame(pl.from_arrow(frame.toArrow()))
-
-
-def _counted(train: Side, true: Side) -> ItemCounts:
+def _counted(train: _Side, true: _Side) -> ItemCounts:
     """Return the training events and the users of each item, and how many users there are."""
     from pyspark.sql import functions
 
@@ -277,36 +251,18 @@ def _counted(train: Side, true: Side) -> ItemCounts:
     events = train.frame.select(
         train.cells("user").alias("user"), train.cells("item").alias("item")
     )
-    counts = _local(
-        events.groupBy("item").agg(
-            functions.count(functions.lit(1)).alias("count"),
-            functions.countDistinct("user").alias("users"),
-            functions.count_if(functions.col("user").isNull()).alias("missing"),
-        )
+    counts = events.groupBy("item").agg(
+        functions.count(functions.lit(1)).alias("count"),
+        functions.countDistinct("user").alias("users"),
+        functions.count_if(functions.col("user").isNull()).alias("missing"),
     )
-    missing = {"user": counts["missing"].sum(), "item": counts["item"].null_count()}
-    for name, rows in missing.items():
+    items = pl.DataFrame(pl.from_arrow(counts.toArrow())).sort("item")
+    for name, rows in {"user": items["missing"].sum(), "item": items["item"].null_count()}.items():
         if rows:
             raise DataError(
                 f"{train.table.where(name)}: an id is missing; drop such rows, or give them an id"
             )
-    users = events.select("user").distinct().count()
-    return ItemCounts(counts.select("item", "count", "users").sort("item"), users)
-
-
-def _both(listed: Side, true: Side, call: Call) -> DataFrame:
-    """Return what is sent of both sides."""
-    from pyspark.sql import functions
-
-    frames = []
-    for side in (listed, true):
-        types = {side.table.names[name]: side.type(name) for name in ("user", "item")}
-        columns = [functions.lit(side is listed).alias("listed")]
-        for name, sent in call.columns[side.table.role].items():
-            cells = column_of(name)
-            columns.append((cells.cast(types[name]) if name in types else cells).alias(sent))
-        frames.append(side.frame.select(columns))
-    return frames[0].unionByName(frames[1], allowMissingColumns=True)
+    return ItemCounts(items.drop("missing"), events.select("user").distinct().count())
 
 
 def _summary(both: DataFrame, call: Call) -> tuple[dict[str, Any], pl.DataFrame]:
@@ -336,7 +292,7 @@ def _added(first: Any, second: Any) -> Any:
     return min(first, second) if isinstance(first, str) else first + second
 
 
-def _check(facts: Mapping[str, Any], listed: Side, true: Side) -> Seen:
+def _check(facts: Mapping[str, Any], listed: _Side, true: _Side) -> Seen:
     """Refuse, or warn of, what is wrong with all rows together, as `harness.evaluate` does."""
     examples = {what: min(ids) for what, ids in facts["seen"]["examples"].items()}
     seen = Seen(**facts["seen"] | {"examples": examples})
@@ -350,8 +306,7 @@ def _check(facts: Mapping[str, Any], listed: Side, true: Side) -> Seen:
     texts = remarks(seen)
     for role, pairs in facts["strangers"].items():
         if None not in pairs:
-            here, there = min(pairs)
-            texts.append(beyond.of_strangers(role, here, there))
+            texts.append(beyond.of_strangers(role, *min(pairs)))
     for text in texts:
         warnings.warn(text, stacklevel=_CALLER)
     return seen
@@ -361,26 +316,23 @@ def _means(facts: Mapping[str, Any], seen: Seen, listings: pl.DataFrame, call: C
     import pandas as pd
 
     report = report_of(seen, facts["order"])
-    exposure = []
+    exposure = {}
     if call.cuts:
-        candidates = call.given.candidates
-        if candidates is None:
-            ids = call.given.train.items["item"]
-        else:
-            ids = ids_of(as_list(candidates), "candidates").unique()
+        given = call.given
+        every = given.train.items["item"] if given.candidates is None else given.candidates
+        ids = ids_of(as_list(every), "candidates").unique()
         inside = pl.col("item").is_in(ids.cast(pl.String).implode())
-        for cut in range(len(call.cuts)):
-            rows = listings.filter(inside, cut=cut)["times"]
-            exposure.append(np.zeros(len(ids), np.int64))
-            exposure[-1][: len(rows)] = rows
+        for cut, k in enumerate(call.cuts):
+            times = listings.filter(inside, cut=cut)["times"].to_numpy()
+            exposure[k] = np.pad(times, (0, len(ids) - len(times)))
         report["items_no_candidates"] = len(listings.filter(~inside, cut=len(call.cuts) - 1))
-    means: dict[str, float] = {}
+    means = {}
     for metric in call.asked:
         name = str(metric)
         if metric.definition.of == "user":
             means[name] = exact_sum(np.array(facts["sums"][name])) / seen.users
         elif metric.definition.needs:
-            means[name] = value_of(metric, exposure[call.cuts.index(metric.k)])
+            means[name] = value_of(metric, exposure[metric.k])
         else:
             means[name] = value_of(metric, np.sum(facts["counts"][name], axis=0))
     result = pd.Series(means)
@@ -388,12 +340,11 @@ def _means(facts: Mapping[str, Any], seen: Seen, listings: pl.DataFrame, call: C
     return result
 
 
-def _of_users(both: DataFrame, call: Call, true: Side) -> DataFrame:
+def _of_users(both: DataFrame, call: Call, true: _Side) -> DataFrame:
     """Return every user's values, which workers work out when they are read."""
-    names = [f"m{number}" for number in range(len(call.metrics))]
-    schema = ", ".join([f"user {true.type('user')}", *(f"{name} double" for name in names)])
+    names = {f"m{number}": metric for number, metric in enumerate(call.metrics)}
+    schema = ", ".join([f"user {true.kind('user')}", *(f"{name} double" for name in names)])
     values = both.mapInArrow(partial(scoring.values, call), schema)
     user = true.table.names["user"]
     users = column_of("user").cast(true.frame.schema[user].dataType).alias(user)
-    metrics = zip(names, call.metrics, strict=True)
-    return values.select(users, *(column_of(name).alias(metric) for name, metric in metrics))
+    return values.select(users, *(column_of(name).alias(names[name]) for name in names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -66,12 +66,12 @@ def _tables(config: Config, done: EvaluatedParts, recommendations: bool) -> dict
     models = [model.name for model in config.models if model.name in scored_models]
     by_user = {USER: "string", "model": "string", "repeat": "int"}
     metrics = [str(metric) for metric in asked(config) if metric.definition.of == "user"]
-    slices = dict.fromkeys(config.compare.slices, "string")
+    scores = by_user | dict.fromkeys(metrics, "double")
+    counts = dict.fromkeys(OWN, "bigint")
+    profile = {USER: "string"} | counts | dict.fromkeys(config.compare.slices, "string")
     tables = {
-        PER_USER: PartTable(by_user | dict.fromkeys(metrics, "double"), partial(scored, models)),
-        USERS: PartTable(
-            {USER: "string"} | dict.fromkeys(OWN, "bigint") | slices, attrgetter("profile")
-        ),
+        PER_USER: PartTable(scores, partial(scored, models)),
+        USERS: PartTable(profile, attrgetter("profile")),
     }
     if recommendations:
         lists = partial(listed, models, done.candidate_ids)
@@ -95,28 +95,11 @@ def _refuse_taken(spark: SparkSession, tables: str) -> None:
     from pyspark.errors import AnalysisException
 
     for name in TABLES:
-        try:
+        with suppress(AnalysisException):  # there is no such path
             spark.read.parquet(f"{tables.rstrip('/')}/{name}")
-        except AnalysisException as error:
-            if error.getCondition() == "PATH_NOT_FOUND":
-                continue
-            raise
-        raise UsageError(f"--tables {tables}: {name} is there already; name a place that is free")
-
-
-@contextmanager
-def _travelling() -> Iterator[None]:
-    """Let classes and functions of files beside configs, as far as loaded, travel to workers."""
-    from pyspark import cloudpickle
-
-    modules = [module for name, module in sys.modules.items() if name.startswith(BESIDE)]
-    for module in modules:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        yield
-    finally:
-        for module in modules:
-            cloudpickle.unregister_pickle_by_value(module)
+            raise UsageError(
+                f"--tables {tables}: {name} is there already; name a place that is free"
+            )
 
 
 @contextmanager
@@ -137,6 +120,7 @@ def evaluated(
     layout, observer = config.layout(), Observer()
     refuse_rows_without_order(layout, config.split)
     refuse_of_all_events(config, [Factories(config).made(0)])
+    asked(config)
     with ExitStack() as stack:
         with observer.step("session"):
             spark = stack.enter_context(session(master, remote))
@@ -145,13 +129,20 @@ def evaluated(
         with observer.step("read"):
             log = stack.enter_context(in_buckets(spark, layout, buckets))
         observer.log(f"read the events, {observer.seconds['read']:.1f} s")
-        Factories(config)  # imports files of the config's own, and asked those of metrics:
-        asked(config)  # they are known by their names from here on
-        with _travelling():
-            done = evaluate_parts(config, log.parts, log.shared, observer, fail_fast=fail_fast)
-            assert isinstance(done.parts, SparkParts)  # noqa: S101
-            stack.callback(done.parts.release)
-            yield done
+        _send_files_beside(stack)
+        done = evaluate_parts(config, log.parts, log.shared, observer, fail_fast=fail_fast)
+        assert isinstance(done.parts, SparkParts)  # noqa: S101
+        stack.callback(done.parts.release)
+        yield done
+
+
+def _send_files_beside(stack: ExitStack) -> None:
+    """Let classes and functions of files beside configs travel to workers."""
+    from pyspark import cloudpickle
+
+    for module in [module for name, module in sys.modules.items() if name.startswith(BESIDE)]:
+        cloudpickle.register_pickle_by_value(module)
+        stack.callback(cloudpickle.unregister_pickle_by_value, module)
 
 
 def _refuse_folds(config: Config) -> None:
@@ -162,10 +153,10 @@ def _refuse_folds(config: Config) -> None:
     if isinstance(config.split, GivenSplit):
         folds = f"valid names {config.n_folds} files, one a fold"
         cure = "name one file there, and one in [data] events"
-    local = not any(table.remote for table in config.layout().tables)
+    if not any(table.remote for table in config.layout().tables):
+        cure += "; or run without it, where --memory says how much may be used"
     raise UsageError(
         f"{config.file}: [split] {folds}, and --engine spark evaluates one evaluation set: {cure}"
-        + ("; or run without it, where --memory says how much may be used" if local else "")
     )
 
 
@@ -209,14 +200,8 @@ def run(
     HarnessError
         Whatever `harness.run` raises, and what is wrong with Spark.
     """
-    settings = config if isinstance(config, Config) else read(as_path(config, "a config"))
-    with evaluated(
-        settings,
-        master=master,
-        remote=remote,
-        buckets=buckets,
-        tables=tables,
-        fail_fast=fail_fast,
-    ) as done:
-        write(folder, settings, done, tables, recommendations)
+    if not isinstance(config, Config):
+        config = read(as_path(config, "a config"))
+    with evaluated(config, master, remote, buckets, tables, fail_fast=fail_fast) as done:
+        write(folder, config, done, tables, recommendations)
         return done.run

@@ -15,7 +15,7 @@ from conftest import refusal
 from harness.core.errors import HarnessError, UsageError
 from harness.spark import session as session_
 from harness.spark.session import explained, session, spark_errors
-from spark.conftest import NOISE, free_port
+from spark.conftest import LOOPBACK, NOISE, free_port
 
 pytestmark = NOISE
 
@@ -28,8 +28,8 @@ def refused(words: list[str], master: str | None = None, remote: str | None = No
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (session_.PackageNotFoundError, 'not installed: pip install "pyspark[connect]>=4.0"'),
-        (["3.5.6"], "PySpark 3.5.6 is installed; version 4.0 or later"),
+        (session_.PackageNotFoundError, 'none is installed: pip install "pyspark[connect]>=4.0"'),
+        (["3.5.6"], "Spark needs PySpark 4.0 or later; 3.5.6 is installed"),
     ],
 )
 def test_pyspark_is_missing_or_old(found: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,32 +43,33 @@ def no_session(installed: None, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-OPENED = "from harness.spark.session import session\nwith session('local'): pass"
+OPENED = "from harness.spark.session import session\nwith session('{}'): pass"
 
 
-@pytest.mark.parametrize("variable", ["PATH", "JAVA_HOME"])
-def test_no_java_that_is_one(no_session: None, here: Path, variable: str) -> None:
+@pytest.mark.parametrize("reason", ["no Java", "Java ends", "no such master"])
+def test_java_does_not_start_spark(no_session: None, here: Path, reason: str) -> None:
     """None on PATH; or one that ends at once, as an old one does. A process keeps its Java."""
-    programs = here / "bin"
+    programs, environment = here / "bin", dict(os.environ)
     programs.mkdir()
     for name in ("bash", "dirname", "sh", "basename", "ps"):
         (programs / name).symlink_to(shutil.which(name) or "/bin/sh")
-    environment, says = os.environ | {"PATH": str(programs)}, "no java is on PATH nor is JAVA_HOME"
-    if variable == "JAVA_HOME":
-        environment, says = os.environ | {"JAVA_HOME": str(here)}, f"JAVA_HOME is {here}"
+    if reason == "no Java":
+        environment["PATH"] = str(programs)
+    elif reason == "Java ends":
+        environment["JAVA_HOME"] = str(here)
         (programs / "java").write_text("#!/bin/sh\nexit 1\n")
         (programs / "java").chmod(0o755)
+    code = OPENED.format("host:7077" if reason == "no such master" else "local")
     done = subprocess.run(
-        [sys.executable, "-c", OPENED], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
     )
     said = done.stderr.splitlines()[-1]
-    for words in ("UsageError: Java did not start Spark", "Java 17 or later", says, "openjdk-17"):
-        assert words in said
+    words = "UsageError: Java did not start Spark", "spark://host:7077", "Java 17", "openjdk-17"
+    assert [word for word in words if word not in said] == []
 
 
-def test_addresses_that_are_none(no_session: None) -> None:
+def test_one_address(no_session: None) -> None:
     refused(["give --master or --remote, not both"], "local", "sc://h")
-    refused(["--master host:7077 is no master; expected local[2], spark://host"], "host:7077")
 
 
 def test_nothing_answers(no_session: None) -> None:
@@ -94,13 +95,23 @@ def test_a_session_that_we_open_is_stopped(on_loopback: None, no_session: None) 
     assert os.environ.get("PYSPARK_PYTHON") == before
 
 
-def test_settings_of_a_person_stay(
-    no_session: None, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (here / "spark-defaults.conf").write_text("spark.sql.session.timeZone   CET\n# more\n")
-    monkeypatch.setenv("SPARK_CONF_DIR", str(here))
-    assert "spark.sql.session.timeZone" not in session_.settings("local")
-    assert session_.settings("local")["spark.ui.enabled"] == "false"
+SETTINGS = """
+from harness.spark.session import session
+with session("local[1]") as opened:
+    for name in ("sql.session.timeZone", "ui.enabled", "driver.memory", "app.name"):
+        print(opened.conf.get(f"spark.{name}"))
+"""
+
+
+def test_settings_of_a_person_stay(no_session: None, here: Path) -> None:
+    (here / "spark-defaults.conf").write_text(
+        "spark.sql.session.timeZone   CET\n# more\nspark.driver.memory=600m\nspark.app.name shop"
+        "\nspark.driver.extraJavaOptions -XX:+UseSerialGC\n"
+    )
+    own = {"SPARK_CONF_DIR": str(here), "SPARK_LOCAL_IP": LOOPBACK}
+    command = [sys.executable, "-c", SETTINGS]
+    done = subprocess.run(command, env=os.environ | own, capture_output=True, text=True)
+    assert done.stdout.split() == ["CET", "false", "600m", "shop"], done.stderr
 
 
 def test_errors_of_spark_are_one_line(spark: Any) -> None:
@@ -134,7 +145,7 @@ SAID = {
     "java.lang.OutOfMemoryError: Java heap space": "spark.executor.memory",
     "Python worker exited unexpectedly (crashed)": "spark.executor.memoryOverhead",
     "Cannot call methods on a stopped SparkContext.": "Spark does not answer, or ended",
-    "[JAVA_GATEWAY_EXITED] Java gateway process exited": "Spark needs Java 17 or later",
+    "[JAVA_GATEWAY_EXITED] Java gateway process exited": "and Java 17 or later",
     "All masters are unresponsive! Giving up.": "look for the master's address",
     FAILED + "lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3A not found": (
         "org.apache.hadoop:hadoop-aws"
