@@ -1,14 +1,14 @@
 """Events read by Spark's workers, and divided into what each bucket of users gets.
 
 Files of this machine, which every worker has to see, are read as the local engine reads them, some
-rows or a file a task. What Spark alone can read it reads, and workers make events of its rows.
+rows or a file at a time. What Spark alone can read it reads, and workers make events of its rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,6 @@ from harness.core.errors import DataError, UsageError
 from harness.core.parquet import UNREADABLE
 from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import attributes, bucketing, dataset, loading, parts
-from harness.data.dataset import NO_TIME
 from harness.data.event_reader import EventReader
 from harness.data.event_types import EventType
 from harness.data.layout import AttributeTable, Layout
@@ -31,94 +30,89 @@ from harness.data.table_files import opened
 from harness.data.typed import TypedEvents
 from harness.data.watched import Low, type_column
 from harness.spark import remote
-from harness.spark.transport import (
-    Batches,
-    attempt,
-    mapped,
-    narrow,
-    narrow_times,
-    to_rows,
-)
+from harness.spark.transport import Batches, attempt, mapped, narrow, narrow_times, to_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PIECE_ROWS = 1 << 23
-"""Of a Parquet file, for one task."""
-USERS, ITEMS, KINDS, TABLE, SINCE = "users", "items", "kinds", "table", "since"
+PIECE_ROWS = 1 << 22
+"""Of a Parquet file; a task reads one or more pieces, as there are cores."""
+TASK_ROWS = 1 << 24
+"""So many rows are divided at once: each time, the ids that are met are sent again."""
+USERS, ITEMS, KINDS, TABLE, SINCE = "users", "items", "kinds", "table", "\0since"
 _USERS_TABLE = (1 << 31) - 2
 """The number of what is wrong with the users' table: what is wrong with events comes first."""
 
 
 class Piece(NamedTuple):
-    """What one task reads: a file or some rows of it (the first, and how many), or Spark's rows."""
+    """What is read at once: a file or some rows of it (the first, and how many), or Spark's."""
 
     table: int
     part: Part | None
     rows: tuple[int, int] | None
-    about: int
-    type_column: str | None
 
 
 class Divided(NamedTuple):
-    """What each bucket gets, all of it in one partition, by its key; and columns of users' rows."""
+    """What each bucket gets, all of it in one partition, by its key.
+
+    Attributes
+    ----------
+    type_columns : sequence of str or None
+        Of each table of events, as an `EventReader` has them.
+    user_columns : sequence of str
+        Of users' rows.
+    """
 
     frame: DataFrame
     keys: Sequence[int]
+    type_columns: Sequence[str | None]
     user_columns: Sequence[str]
 
 
-def divided(
-    spark: SparkSession, layout: Layout, pieces: Sequence[Piece], count: int | None
-) -> Divided:
-    """Return the events of a layout's pieces for `count` buckets, when Spark works them out."""
+def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
+    """Return the events of a layout for `count` buckets, by default as many as the log asks for."""
+    pieces: list[Piece] = []
     by_spark: dict[int, DataFrame] = {}
-    for number, piece in enumerate(pieces):
-        if piece.part is None:
-            table = layout.events[piece.table]
-            by_spark[number] = remote.frame(spark, table.table, table.columns)
-    if count is None:
-        rows = sum(piece.about for piece in pieces) + sum(f.count() for f in by_spark.values())
-        count = bucketing.bucket_count(rows)
-    keys = keys_of(count)
-    frames: list[DataFrame] = []
-    files = [(number, piece) for number, piece in enumerate(pieces) if piece.part is not None]
-    if files:
-        tasks = spark.range(0, len(files), 1, len(files))
-        frames.append(mapped(tasks, partial(_read_files, layout, keys, files)))
-    for number, frame in by_spark.items():
-        table = layout.events[pieces[number].table]
-        pattern = remote.pattern(frame, table.time, table.time_format)
-        read = partial(_read_rows, layout, keys, number, pieces[number], pattern)
-        frames.append(mapped(frame, read))
-    user_columns, users = _users(spark, layout, keys)
-    every = reduce(lambda union, frame: union.unionAll(frame), [*frames, *users])
-    return Divided(every.repartition(count, "part"), keys, user_columns)
-
-
-def pieces_of(spark: SparkSession, layout: Layout) -> Iterator[Piece]:
-    """Yield what is read by one task each."""
+    type_columns: list[str | None] = []
+    rows = 0
     for number, table in enumerate(layout.events):
+        type_columns.append(None)
         if table.table.remote:
-            if table.numbered:
-                raise UsageError(
-                    f'{table.table.remote}: ties = "file" needs the order of rows, which tables '
-                    'have none of with --engine spark; set ties = "shuffle" under [split], or '
-                    "name a file that every worker sees"
-                )
-            names = remote.whole(spark, table.table).columns
-            yield Piece(number, None, None, 0, type_column(table, names))
+            frame, names = remote.events(spark, table)
+            type_columns[number] = type_column(table, names)
+            rows += frame.count() if count is None else 0
+            by_spark[len(pieces)] = frame
+            pieces.append(Piece(number, None, None))
             continue
         for part in parts_of(table.table):
             with opened(table.table, part) as source:
                 source.require(table.columns)
-                plain = isinstance(source, ParquetSource) and source.plain == source.shown
-                column, about = type_column(table, source.names), source.about()
-            for rows in ranges(about) if plain else [None]:
-                yield Piece(number, absolute(part), rows, rows[1] if rows else about, column)
+                is_plain = isinstance(source, ParquetSource) and source.plain == source.shown
+                type_columns[number] = type_columns[number] or type_column(table, source.names)
+                size = source.about()
+            ranges = _ranges(size) if is_plain else [None]
+            pieces += [Piece(number, absolute(part), some) for some in ranges]
+            rows += size
+    keys = keys_of(bucketing.bucket_count(rows) if count is None else count)
+    frames: list[DataFrame] = []
+    files = [number for number, piece in enumerate(pieces) if piece.part is not None]
+    if files:
+        context = getattr(spark, "sparkContext", None)  # Connect has none
+        cores = len(files) if context is None else context.defaultParallelism
+        tasks = min(len(files), max(cores, -(-rows // TASK_ROWS)))
+        read = partial(_read_files, layout, keys, pieces, files)
+        frames.append(mapped(spark.range(0, len(files), 1, tasks), read))
+    for number, frame in by_spark.items():
+        table = layout.events[pieces[number].table]
+        pattern = remote.pattern(frame, table.time, table.time_format)
+        work = partial(_read_rows, layout, keys, number, pieces[number], pattern)
+        frames.append(mapped(frame, work))
+    user_columns, users = _users(spark, layout, keys)
+    every = reduce(lambda union, frame: union.unionAll(frame), [*frames, *users])
+    return Divided(every.repartition(len(keys), "part"), keys, type_columns, user_columns)
 
 
-def ranges(rows: int) -> list[tuple[int, int]]:
+def _ranges(rows: int) -> list[tuple[int, int]]:
     """Return so many rows in ranges of about equal size: the first of each, and how many."""
     count = max(-(-rows // PIECE_ROWS), 1)
     ends = [rows * number // count for number in range(count + 1)]
@@ -126,12 +120,16 @@ def ranges(rows: int) -> list[tuple[int, int]]:
 
 
 def _read_files(
-    layout: Layout, keys: Sequence[int], files: Sequence[tuple[int, Piece]], batches: Batches
+    layout: Layout,
+    keys: Sequence[int],
+    pieces: Sequence[Piece],
+    files: Sequence[int],
+    batches: Batches,
 ) -> Batches:
-    for batch in batches:
-        for task in batch["id"].to_pylist():
-            number, piece = files[task]
-            yield from attempt(number, _parts(keys, number, _PieceReader(layout, piece)))
+    tasks = [files[task] for batch in batches for task in batch["id"].to_pylist()]
+    if tasks:
+        reader = _PieceReader(layout, [pieces[number] for number in tasks])
+        yield from attempt(tasks[0], _parts(keys, tasks[0], reader))
 
 
 def _read_rows(
@@ -142,29 +140,38 @@ def _read_rows(
     pattern: str | None,
     batches: Batches,
 ) -> Batches:
-    return attempt(number, _parts(keys, number, _PieceReader(layout, piece, batches, pattern)))
+    return attempt(number, _parts(keys, number, _PieceReader(layout, [piece], batches, pattern)))
 
 
 class _PieceReader(EventReader):
-    """Reads a piece: a file as the local engine does, or rows that Spark has read."""
+    """Reads pieces: files as the local engine does, or rows that Spark has read."""
 
     def __init__(
-        self, layout: Layout, piece: Piece, rows: Iterable[Any] = (), pattern: str | None = None
+        self,
+        layout: Layout,
+        pieces: Sequence[Piece],
+        rows: Iterable[Any] = (),
+        pattern: str | None = None,
     ) -> None:
         super().__init__(layout, lambda rows: None)
-        self.piece, self._rows, self._pattern = piece, rows, pattern
+        self._pieces, self._rows, self._pattern = pieces, rows, pattern
 
     def batches(self) -> Iterator[tuple[int, Batch]]:
         """Yield the events, with the number of the table that they are of."""
-        number, part = self.piece.table, self.piece.part
-        table = self.layout.events[number]
-        if part is not None:
+        for (number, part), pieces in groupby(self._pieces, key=lambda piece: piece[:2]):
+            table = self.layout.events[number]
+            if part is None:
+                yield from self._of_spark(number)
+                continue
             with opened(table.table, part) as source:
-                if isinstance(source, ParquetSource) and self.piece.rows is not None:
-                    first, rows = self.piece.rows
-                    source.only(first=first, rows=rows)
+                ranges = [piece.rows for piece in pieces if piece.rows is not None]
+                if isinstance(source, ParquetSource) and ranges:
+                    first = ranges[0][0]
+                    source.only(first=first, rows=sum(ranges[-1]) - first)
                 yield from self.of(number, table, source)
-            return
+
+    def _of_spark(self, number: int) -> Iterator[tuple[int, Batch]]:
+        table = self.layout.events[number]
         for arrow in self._rows:
             frame = pl.DataFrame(pl.from_arrow(arrow))
             typed = TypedEvents(table.table.name, table, frame.schema, self._pattern)
@@ -182,39 +189,28 @@ class _PieceReader(EventReader):
 def _parts(keys: Sequence[int], number: int, reader: _PieceReader) -> Batches:
     """Yield what each bucket gets, and what the driver learns of all."""
     times, kinds, events = list[int](), set[EventType](), 0
-    for source, read in enumerate(parts.in_parts(reader.layout, reader, PIECE_ROWS, 0)):
+    for source, read in enumerate(parts.in_parts(reader.layout, reader, TASK_ROWS, 0)):
         for key, content in _of_buckets(keys, read):
             yield from to_rows(key, content, source=source)
         times += read.span
         kinds.update(read.kinds)
         events += len(read.columns[dataset.TIME])
-    table = reader.piece.table
-    facts = {
-        "table": table,
-        "events": events,
-        "times": times,
-        "kinds": list(kinds),
-        "rows": reader.rows[table],
-        "left_out": reader.left_out[table],
-        "lows": reader.lows[table],
-    }
-    yield from to_rows(number, facts=facts)
+    facts = {"events": events, "times": times, "kinds": list(kinds), "rows": reader.rows}
+    yield from to_rows(number, facts=facts | {"left_out": reader.left_out, "lows": reader.lows})
 
 
 def checked(
-    layout: Layout, pieces: Sequence[Piece], facts: Sequence[Mapping[str, Any]]
+    layout: Layout, type_columns: Sequence[str | None], facts: Sequence[Mapping[str, Any]]
 ) -> list[str]:
     """Return the notes on what was read; raise what is wrong with all of a table."""
     reader = EventReader(layout, lambda rows: None)
-    for piece in facts:
-        table = piece["table"]
-        reader.rows[table] += piece["rows"]
-        reader.left_out[table] += piece["left_out"]
-        for column, low in piece["lows"].items():
-            reader.add_low(table, column, Low._make(low))
+    reader.type_columns = list(type_columns)
     for number, table in enumerate(layout.events):
-        columns = (piece.type_column for piece in pieces if piece.table == number)
-        reader.type_columns[number] = next(filter(None, columns), None)
+        for read in facts:
+            reader.rows[number] += read["rows"][number]
+            reader.left_out[number] += read["left_out"][number]
+            for column, low in read["lows"][number].items():
+                reader.add_low(number, column, Low._make(low))
         reader.check(number, table)
     return list(reader.notes())
 
@@ -238,10 +234,9 @@ def keys_of(count: int) -> list[int]:
 
 
 def _buckets_of(users: pl.Series, count: int) -> Counts:
-    """Return the bucket of each user: a bucket has the users of some leaves, all of them."""
-    ends = [LEAVES * bucket // count for bucket in range(count + 1)]
-    buckets: Counts = np.repeat(narrow(np.arange(count)), np.diff(ends))
-    return buckets[leaf_of(id_hashes(users))]
+    """Return the bucket of each user, from 0: each has all users of some leaves."""
+    leaves = leaf_of(id_hashes(users)).astype(np.int64)
+    return narrow(((leaves + 1) * count - 1) // LEAVES)
 
 
 def _of_buckets(keys: Sequence[int], read: parts.Rows) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -251,11 +246,17 @@ def _of_buckets(keys: Sequence[int], read: parts.Rows) -> Iterator[tuple[int, di
     """
     bucket_of, count = _buckets_of(read.users, len(keys)), len(keys)
     order = np.argsort(bucket_of, kind="stable")
-    numbers = places(order, len(bucket_of))
-    columns, row_ends = parts.in_groups(read.columns, bucket_of, numbers, count)
+    times = narrow_times(read.columns[dataset.TIME])
+    narrowed = {n: narrow(c) for n, c in read.columns.items() if n == dataset.ROW}
+    columns, row_ends = parts.in_groups(
+        read.columns | narrowed | {dataset.TIME: times["steps"]},
+        bucket_of,
+        places(order, len(order)),
+        count,
+    )
     user_ends, ids = parts.ends_of(bucket_of, count), read.users.gather(order)
+    kinds = kinds_frame(read.kinds)
     for bucket, key in enumerate(keys):
-        users = slice(user_ends[bucket], user_ends[bucket + 1])
         rows = slice(row_ends[bucket], row_ends[bucket + 1])
         if rows.start == rows.stop:
             continue
@@ -263,17 +264,16 @@ def _of_buckets(keys: Sequence[int], read: parts.Rows) -> Iterator[tuple[int, di
         is_met = np.zeros(len(read.items), np.bool_)
         is_met[events[dataset.ITEM]] = True
         met = np.flatnonzero(is_met)
-        content: dict[str, Any] = {
-            KINDS: kinds_frame(read.kinds),
-            USERS: ids[users],
+        first, behind = user_ends[bucket], user_ends[bucket + 1]
+        content = {
+            KINDS: kinds,
+            USERS: ids[first:behind],
             ITEMS: read.items.gather(met),
-            dataset.USER: narrow(events[dataset.USER] - np.int32(users.start)),
+            dataset.TIME: times | {"steps": events[dataset.TIME]},
+            dataset.USER: narrow(events[dataset.USER] - np.int32(first)),
             dataset.ITEM: narrow(places(met, len(read.items))[events[dataset.ITEM]]),
-            dataset.TIME: narrow_times(events[dataset.TIME]),
         }
-        content |= {n: narrow(events[n]) for n in (dataset.KIND, dataset.ROW) if n in events}
-        content |= {n: events[n] for n in (dataset.VALUE,) if n in events}
-        yield key, content
+        yield key, events | content
 
 
 def kinds_frame(kinds: Sequence[EventType]) -> pl.DataFrame:
@@ -317,13 +317,12 @@ def _read_users(
             else:
                 times = loading.users_of(layout)
                 frame, since = times.select(table.id), attributes.since(table, times)
+            if since is not None:
+                frame = frame.with_columns(since.alias(SINCE))
             bucket = _buckets_of(frame.to_series(), len(keys))
             for number, key in enumerate(keys):
-                of_bucket = np.flatnonzero(bucket == number)
-                content: dict[str, Any] = {TABLE: frame[of_bucket]}
-                if since is not None:
-                    content[SINCE] = since.fill_null(NO_TIME).to_numpy()[of_bucket]
+                of_bucket = frame.filter(pl.Series(bucket == number))
                 if len(of_bucket) > 0:
-                    yield from to_rows(key, content, source=source)
+                    yield from to_rows(key, {TABLE: of_bucket}, source=source)
 
     return attempt(_USERS_TABLE, rows())
