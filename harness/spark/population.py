@@ -40,7 +40,6 @@ from harness.spark.reading import (
     USERS,
     checked,
     divided,
-    kinds_frame,
 )
 from harness.spark.transport import (
     Batches,
@@ -194,7 +193,7 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
     """
     layout = remote.watching(spark, layout)
     log = divided(spark, layout, count)
-    frame = mapped(log.frame, partial(_gathered, layout, log.keys, log.user_columns)).persist()
+    frame = mapped(log.frame, partial(_gathered, layout, log.keys, log.user_schema)).persist()
     try:
         facts = facts_of(frame)
         read = [piece for piece in facts if "times" in piece]
@@ -226,7 +225,7 @@ def _union(first: Content, second: Content) -> Content:
 
 
 def _gathered(
-    layout: Layout, keys: Sequence[int], user_columns: Sequence[str], batches: Batches
+    layout: Layout, keys: Sequence[int], user_schema: Mapping[str, Any], batches: Batches
 ) -> Batches:
     """Yield the buckets of a partition, and what those tell that have read their events."""
     pieces: dict[int, list[Content]] = {}
@@ -235,11 +234,11 @@ def _gathered(
         pieces.setdefault(keys.index(key), []).append(piece)
     yield from reports
     if not any(report["error"][0].is_valid for report in reports):
-        yield from attempt(_GATHERED, _buckets(layout, user_columns, pieces))
+        yield from attempt(_GATHERED, _buckets(layout, user_schema, pieces))
 
 
 def _buckets(
-    layout: Layout, user_columns: Sequence[str], pieces: dict[int, list[Content]]
+    layout: Layout, user_schema: Mapping[str, Any], pieces: dict[int, list[Content]]
 ) -> Batches:
     """Yield the rows of buckets and of their items; none where users have no events."""
     restored = layout.restore_zeros and layout.items is not None  # as `loading.items_of` does
@@ -262,7 +261,7 @@ def _buckets(
         if layout.several_types:
             columns[dataset.KIND] = events.kind
         content: dict[str, Any] = {
-            KINDS: kinds_frame(types),
+            KINDS: pl.DataFrame(types, EventType._fields, orient="row"),
             USERS: ids,
             ITEMS: item_ids,
             EVENTS: narrow(np.diff(events.user_starts(len(ids)))),
@@ -270,8 +269,14 @@ def _buckets(
             dataset.TIME: narrow_times(events.time),
             **{name: column for name, column in columns.items() if column is not None},
         }
-        if user_columns:
-            content |= _of_users(layout, user_columns, tables, ids)
+        if layout.users is not None and user_schema:
+            frame = pl.concat([pl.DataFrame(schema=user_schema), *tables])
+            attributes.refuse_repeated(layout.users, frame[layout.users.id])
+            if layout.users.since is not None:
+                times = loading.times_at(frame[layout.users.id], frame[SINCE], ids)
+                content[dataset.REGISTERED] = times
+            if layout.users.table.remote:
+                content[TABLE] = frame.drop(SINCE, strict=False)
         odd = oddities_of(events, ids, words_of(item_ids), len(types))
         yield from to_rows(bucket, content, facts={_ODD: odd})
         yield from to_rows(-1 - bucket, {ITEMS: met})
@@ -299,22 +304,6 @@ def _codes(encoder: Encoder, ids: pl.Series) -> Int32:
     ids = ids.alias(dataset.ID)
     first, second = ids.to_frame().select(hashes_of(dataset.ID)[n].alias(str(n)) for n in (0, 1))
     return encoder.codes(ids, (first, second))
-
-
-def _of_users(
-    layout: Layout, columns: Sequence[str], tables: Sequence[pl.DataFrame], ids: pl.Series
-) -> dict[str, Any]:
-    """Return what the users' table says of a bucket's users."""
-    table, content = layout.users, dict[str, Any]()
-    assert table is not None  # noqa: S101
-    none = pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
-    if table.since is not None:
-        none = none.with_columns(pl.Series(SINCE, dtype=pl.Int64))
-    frame = pl.concat([none, *tables])
-    attributes.refuse_repeated(table, frame[table.id])
-    if table.since is not None:
-        content[dataset.REGISTERED] = loading.times_at(frame[table.id], frame[SINCE], ids)
-    return content | ({TABLE: frame.select(columns)} if table.table.remote else {})
 
 
 def _opened(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,11 +45,12 @@ _USERS_TABLE = (1 << 31) - 2
 
 
 class Piece(NamedTuple):
-    """What is read at once: a file or some rows of it (the first, and how many), or Spark's."""
+    """What is read at once: a file, `rows` of it from `start` on, or what Spark reads."""
 
     table: int
-    part: Part | None
-    rows: tuple[int, int] | None
+    part: Part | None = None
+    start: int = 0
+    rows: int = 0
 
 
 class Divided(NamedTuple):
@@ -59,14 +60,14 @@ class Divided(NamedTuple):
     ----------
     type_columns : sequence of str or None
         Of each table of events, as an `EventReader` has them.
-    user_columns : sequence of str
+    user_schema : mapping of column to Polars type
         Of users' rows.
     """
 
     frame: DataFrame
     keys: Sequence[int]
     type_columns: Sequence[str | None]
-    user_columns: Sequence[str]
+    user_schema: Mapping[str, Any]
 
 
 def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
@@ -82,7 +83,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
             type_columns[number] = type_column(table, names)
             rows += frame.count() if count is None else 0
             by_spark[len(pieces)] = frame
-            pieces.append(Piece(number, None, None))
+            pieces.append(Piece(number))
             continue
         for part in parts_of(table.table):
             with opened(table.table, part) as source:
@@ -90,8 +91,10 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
                 is_plain = isinstance(source, ParquetSource) and source.plain == source.shown
                 type_columns[number] = type_columns[number] or type_column(table, source.names)
                 size = source.about()
-            ranges = _ranges(size) if is_plain else [None]
-            pieces += [Piece(number, absolute(part), some) for some in ranges]
+            piece = Piece(number, absolute(part))
+            starts = range(0, max(size, 1), PIECE_ROWS)
+            ranges = [piece._replace(start=start, rows=PIECE_ROWS) for start in starts]
+            pieces += ranges if is_plain else [piece]
             rows += size
     keys = keys_of(bucketing.bucket_count(rows) if count is None else count)
     frames: list[DataFrame] = []
@@ -107,16 +110,9 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
         pattern = remote.pattern(frame, table.time, table.time_format)
         work = partial(_read_rows, layout, keys, number, pieces[number], pattern)
         frames.append(mapped(frame, work))
-    user_columns, users = _users(spark, layout, keys)
+    user_schema, users = _users(spark, layout, keys)
     every = reduce(lambda union, frame: union.unionAll(frame), [*frames, *users])
-    return Divided(every.repartition(len(keys), "part"), keys, type_columns, user_columns)
-
-
-def _ranges(rows: int) -> list[tuple[int, int]]:
-    """Return so many rows in ranges of about equal size: the first of each, and how many."""
-    count = max(-(-rows // PIECE_ROWS), 1)
-    ends = [rows * number // count for number in range(count + 1)]
-    return [(first, behind - first) for first, behind in pairwise(ends)]
+    return Divided(every.repartition(len(keys), "part"), keys, type_columns, user_schema)
 
 
 def _read_files(
@@ -158,16 +154,16 @@ class _PieceReader(EventReader):
 
     def batches(self) -> Iterator[tuple[int, Batch]]:
         """Yield the events, with the number of the table that they are of."""
-        for (number, part), pieces in groupby(self._pieces, key=lambda piece: piece[:2]):
+        for (number, part), same in groupby(self._pieces, key=lambda piece: piece[:2]):
             table = self.layout.events[number]
             if part is None:
                 yield from self._of_spark(number)
                 continue
             with opened(table.table, part) as source:
-                ranges = [piece.rows for piece in pieces if piece.rows is not None]
-                if isinstance(source, ParquetSource) and ranges:
-                    first = ranges[0][0]
-                    source.only(first=first, rows=sum(ranges[-1]) - first)
+                pieces = list(same)
+                if isinstance(source, ParquetSource) and pieces[0].rows > 0:
+                    rows = sum(piece.rows for piece in pieces)
+                    source.only(first=pieces[0].start, rows=rows)
                 yield from self.of(number, table, source)
 
     def _of_spark(self, number: int) -> Iterator[tuple[int, Batch]]:
@@ -255,7 +251,7 @@ def _of_buckets(keys: Sequence[int], read: parts.Rows) -> Iterator[tuple[int, di
         count,
     )
     user_ends, ids = parts.ends_of(bucket_of, count), read.users.gather(order)
-    kinds = kinds_frame(read.kinds)
+    kinds = pl.DataFrame(read.kinds, EventType._fields, orient="row")
     for bucket, key in enumerate(keys):
         rows = slice(row_ends[bucket], row_ends[bucket + 1])
         if rows.start == rows.stop:
@@ -276,15 +272,10 @@ def _of_buckets(keys: Sequence[int], read: parts.Rows) -> Iterator[tuple[int, di
         yield key, events | content
 
 
-def kinds_frame(kinds: Sequence[EventType]) -> pl.DataFrame:
-    """Return event types as they are sent."""
-    return pl.DataFrame(kinds, {"valid": pl.Boolean, "name": pl.String}, orient="row")
-
-
 def _users(
     spark: SparkSession, layout: Layout, keys: Sequence[int]
-) -> tuple[list[str], list[DataFrame]]:
-    """Return the columns of users' rows, and frames of what each bucket gets; none if it can wait.
+) -> tuple[dict[str, Any], list[DataFrame]]:
+    """Return the types of users' columns, and frames of what buckets get; none if it can wait.
 
     Attributes wait where files hold them: who needs some reads them.
     """
@@ -297,8 +288,11 @@ def _users(
         rows, columns = spark.range(0, 1, 1, 1), [table.id]
     else:
         loading.users_of(layout)  # its columns are there
-        return [], []
-    return columns, [mapped(rows, partial(_read_users, layout, table, pattern, keys))]
+        return {}, []
+    schema: dict[str, Any] = dict.fromkeys(columns, pl.String)
+    if table.since is not None:
+        schema[SINCE] = pl.Int64
+    return schema, [mapped(rows, partial(_read_users, layout, table, pattern, keys))]
 
 
 def _read_users(

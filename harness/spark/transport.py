@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, reduce
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,7 +82,8 @@ def _described(value: Any, arrays: list[pa.Array]) -> list[Any]:
 
     match value:
         case Mapping():
-            return ["mapping", [[_key(key), _described(v, arrays)] for key, v in value.items()]]
+            keys = [key if isinstance(key, str) else index(key) for key in value]
+            return ["mapping", [[key, _described(value[key], arrays)] for key in keys]]
         case pl.DataFrame():
             return ["frame", [_described(column, arrays) for column in value.iter_columns()]]
         case Exact() | Largest():
@@ -97,14 +99,6 @@ def _described(value: Any, arrays: list[pa.Array]) -> list[Any]:
         parts = value.data, value.indices, value.indptr
         return ["matrix", value.shape, [_described(array, arrays) for array in parts]]
     raise TypeError(f"{type(value).__name__} cannot be packed; expected arrays of numbers")
-
-
-def _key(key: Any) -> int | str:
-    if isinstance(key, str):
-        return key
-    if isinstance(key, int | np.integer) and not isinstance(key, bool):
-        return int(key)
-    raise TypeError(f"the key {key!r} cannot be packed; expected a whole number or text")
 
 
 def unpack(data: Any) -> dict[Any, Any]:
