@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,8 @@ def id_hashes(ids: pl.Series) -> UInt64:
     """Return a 64-bit BLAKE2b hash of every id: the same on every machine and in every release."""
     hashes = np.empty(len(ids), "<u8")
     for start in range(0, len(ids), _IDS):  # Python's objects of some ids at a time
-        block = ids[start : start + _IDS].cast(pl.Binary)
-        digests = [hashlib.blake2b(text, digest_size=8).digest() for text in block]
+        block = ids[start : start + _IDS].cast(pl.Binary).to_list()
+        digests = [blake2b(text, digest_size=8).digest() for text in block]
         hashes[start : start + _IDS] = np.frombuffer(b"".join(digests), "<u8")
     return hashes.astype(np.uint64)
 
@@ -63,7 +63,7 @@ def of_repeat(seed: int, repeat: int) -> int:
     """
     if repeat == 0:
         return seed
-    digest = hashlib.blake2b(f"{seed} {repeat}".encode(), digest_size=4).digest()
+    digest = blake2b(f"{seed} {repeat}".encode(), digest_size=4).digest()
     return int.from_bytes(digest, "little") >> 1
 
 
@@ -71,7 +71,7 @@ def of_fold(seed: int, back: int) -> int:
     """Return the seed that a fold draws by, `back` windows before the last: that one by itself."""
     if back == 0:
         return seed
-    digest = hashlib.blake2b(f"{seed} fold {back}".encode(), digest_size=8).digest()
+    digest = blake2b(f"{seed} fold {back}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
 
 

@@ -40,8 +40,6 @@ from harness.spark.reading import (
     USERS,
     checked,
     divided,
-    kinds_frame,
-    pieces_of,
 )
 from harness.spark.transport import (
     Batches,
@@ -54,12 +52,12 @@ from harness.spark.transport import (
     merged,
     narrow,
     narrow_times,
-    row_of,
     to_rows,
     widen_times,
 )
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 Part = TypeVar("Part")
@@ -194,14 +192,13 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
     Without a count there are as many as the local engine makes.
     """
     layout = remote.watching(spark, layout)
-    pieces = list(pieces_of(spark, layout))
-    log = divided(spark, layout, pieces, count)
-    frame = mapped(log.frame, partial(_gathered, layout, log.keys, log.user_columns)).persist()
+    log = divided(spark, layout, count)
+    frame = mapped(log.frame, partial(_gathered, layout, log.keys, log.user_schema)).persist()
     try:
         facts = facts_of(frame)
-        read = [piece for piece in facts if "table" in piece]
+        read = [piece for piece in facts if "times" in piece]
         odd = [Oddities._make(bucket[_ODD]) for bucket in facts if _ODD in bucket]
-        notes = checked(layout, pieces, read)
+        notes = checked(layout, log.type_columns, read)
         if sum(bucket.events for bucket in odd) != sum(piece["events"] for piece in read):
             raise DataError(_CHANGED)
         met = merged(frame.where("part < 0"), len(log.keys), _union)[ITEMS]
@@ -228,26 +225,26 @@ def _union(first: Content, second: Content) -> Content:
 
 
 def _gathered(
-    layout: Layout, keys: Sequence[int], user_columns: Sequence[str], batches: Batches
+    layout: Layout, keys: Sequence[int], user_schema: Mapping[str, Any], batches: Batches
 ) -> Batches:
     """Yield the buckets of a partition, and what those tell that have read their events."""
     pieces: dict[int, list[Content]] = {}
-    reports: list[dict[str, Any]] = []
+    reports: list[pa.RecordBatch] = []
     for key, piece in contents(batches, reports):
         pieces.setdefault(keys.index(key), []).append(piece)
-    yield from (row_of(**row) for row in reports)
-    if all(row["error"] is None for row in reports):
-        yield from attempt(_GATHERED, _buckets(layout, user_columns, pieces))
+    yield from reports
+    if not any(report["error"][0].is_valid for report in reports):
+        yield from attempt(_GATHERED, _buckets(layout, user_schema, pieces))
 
 
 def _buckets(
-    layout: Layout, user_columns: Sequence[str], pieces: dict[int, list[Content]]
+    layout: Layout, user_schema: Mapping[str, Any], pieces: dict[int, list[Content]]
 ) -> Batches:
     """Yield the rows of buckets and of their items; none where users have no events."""
     restored = layout.restore_zeros and layout.items is not None  # as `loading.items_of` does
     for bucket in sorted(pieces):
         logs = [piece for piece in pieces[bucket] if dataset.TIME in piece]
-        tables = [piece for piece in pieces.pop(bucket) if TABLE in piece]
+        tables = [piece[TABLE] for piece in pieces.pop(bucket) if TABLE in piece]
         if not logs:
             continue
         types = in_order(kind for piece in logs for kind in _kinds(piece))
@@ -260,22 +257,26 @@ def _buckets(
             met.str.zfill(layout.id_width or 0) if restored else met
         )
         events = ordering.merged(batches, user_map, item_map, len(types))
+        columns: dict[str, Any] = {dataset.ROW: events.row, dataset.VALUE: events.value}
+        if layout.several_types:
+            columns[dataset.KIND] = events.kind
         content: dict[str, Any] = {
-            KINDS: kinds_frame(types),
+            KINDS: pl.DataFrame(types, EventType._fields, orient="row"),
             USERS: ids,
             ITEMS: item_ids,
             EVENTS: narrow(np.diff(events.user_starts(len(ids)))),
             dataset.ITEM: narrow(events.item),
             dataset.TIME: narrow_times(events.time),
+            **{name: column for name, column in columns.items() if column is not None},
         }
-        if layout.several_types:
-            content[dataset.KIND] = events.kind
-        if events.row is not None:
-            content[dataset.ROW] = narrow(events.row)
-        if events.value is not None:
-            content[dataset.VALUE] = events.value
-        if user_columns:
-            content |= _of_users(layout, user_columns, tables, ids)
+        if layout.users is not None and user_schema:
+            frame = pl.concat([pl.DataFrame(schema=user_schema), *tables])
+            attributes.refuse_repeated(layout.users, frame[layout.users.id])
+            if layout.users.since is not None:
+                times = loading.times_at(frame[layout.users.id], frame[SINCE], ids)
+                content[dataset.REGISTERED] = times
+            if layout.users.table.remote:
+                content[TABLE] = frame.drop(SINCE, strict=False)
         odd = oddities_of(events, ids, words_of(item_ids), len(types))
         yield from to_rows(bucket, content, facts={_ODD: odd})
         yield from to_rows(-1 - bucket, {ITEMS: met})
@@ -300,26 +301,9 @@ def _kinds(content: Content) -> list[EventType]:
 
 
 def _codes(encoder: Encoder, ids: pl.Series) -> Int32:
-    first, second = hashes_of(dataset.ID)
     ids = ids.alias(dataset.ID)
-    keys = ids.to_frame().select(first.alias("first"), second.alias("second"))
-    return encoder.codes(ids, (keys["first"], keys["second"]))
-
-
-def _of_users(
-    layout: Layout, columns: Sequence[str], pieces: Sequence[Content], ids: pl.Series
-) -> dict[str, Any]:
-    """Return what the users' table says of a bucket's users."""
-    table, content = layout.users, dict[str, Any]()
-    assert table is not None  # noqa: S101
-    none = pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
-    frame = pl.concat([none, *(piece[TABLE] for piece in pieces)])
-    attributes.refuse_repeated(table, frame[table.id])
-    if table.since is not None:
-        since = [np.zeros(0, np.int64), *(piece[SINCE] for piece in pieces)]
-        times = pl.Series(np.concatenate(since))
-        content[dataset.REGISTERED] = loading.times_at(frame[table.id], times, ids)
-    return content | ({TABLE: frame} if table.table.remote else {})
+    first, second = ids.to_frame().select(hashes_of(dataset.ID)[n].alias(str(n)) for n in (0, 1))
+    return encoder.codes(ids, (first, second))
 
 
 def _opened(

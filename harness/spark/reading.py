@@ -1,14 +1,14 @@
 """Events read by Spark's workers, and divided into what each bucket of users gets.
 
 Files of this machine, which every worker has to see, are read as the local engine reads them, some
-rows or a file a task. What Spark alone can read it reads, and workers make events of its rows.
+rows or a file at a time. What Spark alone can read it reads, and workers make events of its rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
-from itertools import pairwise
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,6 @@ from harness.core.errors import DataError, UsageError
 from harness.core.parquet import UNREADABLE
 from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import attributes, bucketing, dataset, loading, parts
-from harness.data.dataset import NO_TIME
 from harness.data.event_types import EventType
 from harness.data.layout import AttributeTable, Layout
 from harness.data.naming import Part, absolute, parts_of
@@ -30,107 +29,102 @@ from harness.data.table_files import EventReader, opened
 from harness.data.typed import TypedEvents
 from harness.data.watched import Low, type_column
 from harness.spark import remote
-from harness.spark.transport import (
-    Batches,
-    attempt,
-    mapped,
-    narrow,
-    narrow_times,
-    to_rows,
-)
+from harness.spark.transport import Batches, attempt, mapped, narrow, narrow_times, to_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PIECE_ROWS = 1 << 23
-"""Of a Parquet file, for one task."""
-USERS, ITEMS, KINDS, TABLE, SINCE = "users", "items", "kinds", "table", "since"
+PIECE_ROWS = 1 << 22
+"""Of a Parquet file; a task reads one or more pieces, as there are cores."""
+TASK_ROWS = 1 << 24
+"""So many rows are divided at once: each time, the ids that are met are sent again."""
+USERS, ITEMS, KINDS, TABLE, SINCE = "users", "items", "kinds", "table", "\0since"
 _USERS_TABLE = (1 << 31) - 2
 """The number of what is wrong with the users' table: what is wrong with events comes first."""
 
 
 class Piece(NamedTuple):
-    """What one task reads: a file or some rows of it (the first, and how many), or Spark's rows."""
+    """What is read at once: a file, `rows` of it from `start` on, or what Spark reads."""
 
     table: int
-    part: Part | None
-    rows: tuple[int, int] | None
-    about: int
-    type_column: str | None
+    part: Part | None = None
+    start: int = 0
+    rows: int = 0
 
 
 class Divided(NamedTuple):
-    """What each bucket gets, all of it in one partition, by its key; and columns of users' rows."""
+    """What each bucket gets, all of it in one partition, by its key.
+
+    Attributes
+    ----------
+    type_columns : sequence of str or None
+        Of each table of events, as an `EventReader` has them.
+    user_schema : mapping of column to Polars type
+        Of users' rows.
+    """
 
     frame: DataFrame
     keys: Sequence[int]
-    user_columns: Sequence[str]
+    type_columns: Sequence[str | None]
+    user_schema: Mapping[str, Any]
 
 
-def divided(
-    spark: SparkSession, layout: Layout, pieces: Sequence[Piece], count: int | None
-) -> Divided:
-    """Return the events of a layout's pieces for `count` buckets, when Spark works them out."""
+def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
+    """Return the events of a layout for `count` buckets, by default as many as the log asks for."""
+    pieces: list[Piece] = []
     by_spark: dict[int, DataFrame] = {}
-    for number, piece in enumerate(pieces):
-        if piece.part is None:
-            table = layout.events[piece.table]
-            by_spark[number] = remote.frame(spark, table.table, table.columns)
-    if count is None:
-        rows = sum(piece.about for piece in pieces) + sum(f.count() for f in by_spark.values())
-        count = bucketing.bucket_count(rows)
-    keys = keys_of(count)
-    frames: list[DataFrame] = []
-    files = [(number, piece) for number, piece in enumerate(pieces) if piece.part is not None]
-    if files:
-        tasks = spark.range(0, len(files), 1, len(files))
-        frames.append(mapped(tasks, partial(_read_files, layout, keys, files)))
-    for number, frame in by_spark.items():
-        table = layout.events[pieces[number].table]
-        pattern = remote.pattern(frame, table.time, table.time_format)
-        read = partial(_read_rows, layout, keys, number, pieces[number], pattern)
-        frames.append(mapped(frame, read))
-    user_columns, users = _users(spark, layout, keys)
-    every = reduce(lambda union, frame: union.unionAll(frame), [*frames, *users])
-    return Divided(every.repartition(count, "part"), keys, user_columns)
-
-
-def pieces_of(spark: SparkSession, layout: Layout) -> Iterator[Piece]:
-    """Yield what is read by one task each."""
+    type_columns: list[str | None] = []
+    rows = 0
     for number, table in enumerate(layout.events):
+        type_columns.append(None)
         if table.table.remote:
-            if table.numbered:
-                raise UsageError(
-                    f'{table.table.remote}: ties = "file" needs the order of rows, which tables '
-                    'have none of with --engine spark; set ties = "shuffle" under [split], or '
-                    "name a file that every worker sees"
-                )
-            names = remote.whole(spark, table.table).columns
-            yield Piece(number, None, None, 0, type_column(table, names))
+            frame, names = remote.events(spark, table)
+            type_columns[number] = type_column(table, names)
+            rows += frame.count() if count is None else 0
+            by_spark[len(pieces)] = frame
+            pieces.append(Piece(number))
             continue
         for part in parts_of(table.table):
             with opened(table.table, part) as source:
                 source.require(table.columns)
-                plain = isinstance(source, ParquetSource) and source.plain == source.shown
-                column, about = type_column(table, source.names), source.about()
-            for rows in ranges(about) if plain else [None]:
-                yield Piece(number, absolute(part), rows, rows[1] if rows else about, column)
-
-
-def ranges(rows: int) -> list[tuple[int, int]]:
-    """Return so many rows in ranges of about equal size: the first of each, and how many."""
-    count = max(-(-rows // PIECE_ROWS), 1)
-    ends = [rows * number // count for number in range(count + 1)]
-    return [(first, behind - first) for first, behind in pairwise(ends)]
+                is_plain = isinstance(source, ParquetSource) and source.plain == source.shown
+                type_columns[number] = type_columns[number] or type_column(table, source.names)
+                size = source.about()
+            piece = Piece(number, absolute(part))
+            starts = range(0, max(size, 1), PIECE_ROWS)
+            ranges = [piece._replace(start=start, rows=PIECE_ROWS) for start in starts]
+            pieces += ranges if is_plain else [piece]
+            rows += size
+    keys = keys_of(bucketing.bucket_count(rows) if count is None else count)
+    frames: list[DataFrame] = []
+    files = [number for number, piece in enumerate(pieces) if piece.part is not None]
+    if files:
+        context = getattr(spark, "sparkContext", None)  # Connect has none
+        cores = len(files) if context is None else context.defaultParallelism
+        tasks = min(len(files), max(cores, -(-rows // TASK_ROWS)))
+        read = partial(_read_files, layout, keys, pieces, files)
+        frames.append(mapped(spark.range(0, len(files), 1, tasks), read))
+    for number, frame in by_spark.items():
+        table = layout.events[pieces[number].table]
+        pattern = remote.pattern(frame, table.time, table.time_format)
+        work = partial(_read_rows, layout, keys, number, pieces[number], pattern)
+        frames.append(mapped(frame, work))
+    user_schema, users = _users(spark, layout, keys)
+    every = reduce(lambda union, frame: union.unionAll(frame), [*frames, *users])
+    return Divided(every.repartition(len(keys), "part"), keys, type_columns, user_schema)
 
 
 def _read_files(
-    layout: Layout, keys: Sequence[int], files: Sequence[tuple[int, Piece]], batches: Batches
+    layout: Layout,
+    keys: Sequence[int],
+    pieces: Sequence[Piece],
+    files: Sequence[int],
+    batches: Batches,
 ) -> Batches:
-    for batch in batches:
-        for task in batch["id"].to_pylist():
-            number, piece = files[task]
-            yield from attempt(number, _parts(keys, number, _PieceReader(layout, piece)))
+    tasks = [files[task] for batch in batches for task in batch["id"].to_pylist()]
+    if tasks:
+        reader = _PieceReader(layout, [pieces[number] for number in tasks])
+        yield from attempt(tasks[0], _parts(keys, tasks[0], reader))
 
 
 def _read_rows(
@@ -141,29 +135,38 @@ def _read_rows(
     pattern: str | None,
     batches: Batches,
 ) -> Batches:
-    return attempt(number, _parts(keys, number, _PieceReader(layout, piece, batches, pattern)))
+    return attempt(number, _parts(keys, number, _PieceReader(layout, [piece], batches, pattern)))
 
 
 class _PieceReader(EventReader):
-    """Reads a piece: a file as the local engine does, or rows that Spark has read."""
+    """Reads pieces: files as the local engine does, or rows that Spark has read."""
 
     def __init__(
-        self, layout: Layout, piece: Piece, rows: Iterable[Any] = (), pattern: str | None = None
+        self,
+        layout: Layout,
+        pieces: Sequence[Piece],
+        rows: Iterable[Any] = (),
+        pattern: str | None = None,
     ) -> None:
         super().__init__(layout, lambda rows: None)
-        self.piece, self._rows, self._pattern = piece, rows, pattern
+        self._pieces, self._rows, self._pattern = pieces, rows, pattern
 
     def batches(self) -> Iterator[tuple[int, Batch]]:
         """Yield the events, with the number of the table that they are of."""
-        number, part = self.piece.table, self.piece.part
-        table = self.layout.events[number]
-        if part is not None:
+        for (number, part), same in groupby(self._pieces, key=lambda piece: piece[:2]):
+            table = self.layout.events[number]
+            if part is None:
+                yield from self._of_spark(number)
+                continue
             with opened(table.table, part) as source:
-                if isinstance(source, ParquetSource) and self.piece.rows is not None:
-                    first, rows = self.piece.rows
-                    source.only(first=first, rows=rows)
+                pieces = list(same)
+                if isinstance(source, ParquetSource) and pieces[0].rows > 0:
+                    rows = sum(piece.rows for piece in pieces)
+                    source.only(first=pieces[0].start, rows=rows)
                 yield from self.of(number, table, source)
-            return
+
+    def _of_spark(self, number: int) -> Iterator[tuple[int, Batch]]:
+        table = self.layout.events[number]
         for arrow in self._rows:
             frame = pl.DataFrame(pl.from_arrow(arrow))
             typed = TypedEvents(table.table.name, table, frame.schema, self._pattern)
@@ -181,39 +184,28 @@ class _PieceReader(EventReader):
 def _parts(keys: Sequence[int], number: int, reader: _PieceReader) -> Batches:
     """Yield what each bucket gets, and what the driver learns of all."""
     times, kinds, events = list[int](), set[EventType](), 0
-    for source, read in enumerate(parts.in_parts(reader.layout, reader, PIECE_ROWS, 0)):
+    for source, read in enumerate(parts.in_parts(reader.layout, reader, TASK_ROWS, 0)):
         for key, content in _of_buckets(keys, read):
             yield from to_rows(key, content, source=source)
         times += read.span
         kinds.update(read.kinds)
         events += len(read.columns[dataset.TIME])
-    table = reader.piece.table
-    facts = {
-        "table": table,
-        "events": events,
-        "times": times,
-        "kinds": list(kinds),
-        "rows": reader.rows[table],
-        "left_out": reader.left_out[table],
-        "lows": reader.lows[table],
-    }
-    yield from to_rows(number, facts=facts)
+    facts = {"events": events, "times": times, "kinds": list(kinds), "rows": reader.rows}
+    yield from to_rows(number, facts=facts | {"left_out": reader.left_out, "lows": reader.lows})
 
 
 def checked(
-    layout: Layout, pieces: Sequence[Piece], facts: Sequence[Mapping[str, Any]]
+    layout: Layout, type_columns: Sequence[str | None], facts: Sequence[Mapping[str, Any]]
 ) -> list[str]:
     """Return the notes on what was read; raise what is wrong with all of a table."""
     reader = EventReader(layout, lambda rows: None)
-    for piece in facts:
-        table = piece["table"]
-        reader.rows[table] += piece["rows"]
-        reader.left_out[table] += piece["left_out"]
-        for column, low in piece["lows"].items():
-            reader.add_low(table, column, Low._make(low))
+    reader.type_columns = list(type_columns)
     for number, table in enumerate(layout.events):
-        columns = (piece.type_column for piece in pieces if piece.table == number)
-        reader.type_columns[number] = next(filter(None, columns), None)
+        for read in facts:
+            reader.rows[number] += read["rows"][number]
+            reader.left_out[number] += read["left_out"][number]
+            for column, low in read["lows"][number].items():
+                reader.add_low(number, column, Low._make(low))
         reader.check(number, table)
     return list(reader.notes())
 
@@ -237,10 +229,9 @@ def keys_of(count: int) -> list[int]:
 
 
 def _buckets_of(users: pl.Series, count: int) -> Counts:
-    """Return the bucket of each user: a bucket has the users of some leaves, all of them."""
-    ends = [LEAVES * bucket // count for bucket in range(count + 1)]
-    buckets: Counts = np.repeat(narrow(np.arange(count)), np.diff(ends))
-    return buckets[leaf_of(id_hashes(users))]
+    """Return the bucket of each user, from 0: each has all users of some leaves."""
+    leaves = leaf_of(id_hashes(users)).astype(np.int64)
+    return narrow(((leaves + 1) * count - 1) // LEAVES)
 
 
 def _of_buckets(keys: Sequence[int], read: parts.Rows) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -250,11 +241,17 @@ def _of_buckets(keys: Sequence[int], read: parts.Rows) -> Iterator[tuple[int, di
     """
     bucket_of, count = _buckets_of(read.users, len(keys)), len(keys)
     order = np.argsort(bucket_of, kind="stable")
-    numbers = places(order, len(bucket_of))
-    columns, row_ends = parts.in_groups(read.columns, bucket_of, numbers, count)
+    times = narrow_times(read.columns[dataset.TIME])
+    narrowed = {n: narrow(c) for n, c in read.columns.items() if n == dataset.ROW}
+    columns, row_ends = parts.in_groups(
+        read.columns | narrowed | {dataset.TIME: times["steps"]},
+        bucket_of,
+        places(order, len(order)),
+        count,
+    )
     user_ends, ids = parts.ends_of(bucket_of, count), read.users.gather(order)
+    kinds = pl.DataFrame(read.kinds, EventType._fields, orient="row")
     for bucket, key in enumerate(keys):
-        users = slice(user_ends[bucket], user_ends[bucket + 1])
         rows = slice(row_ends[bucket], row_ends[bucket + 1])
         if rows.start == rows.stop:
             continue
@@ -262,28 +259,22 @@ def _of_buckets(keys: Sequence[int], read: parts.Rows) -> Iterator[tuple[int, di
         is_met = np.zeros(len(read.items), np.bool_)
         is_met[events[dataset.ITEM]] = True
         met = np.flatnonzero(is_met)
-        content: dict[str, Any] = {
-            KINDS: kinds_frame(read.kinds),
-            USERS: ids[users],
+        first, behind = user_ends[bucket], user_ends[bucket + 1]
+        content = {
+            KINDS: kinds,
+            USERS: ids[first:behind],
             ITEMS: read.items.gather(met),
-            dataset.USER: narrow(events[dataset.USER] - np.int32(users.start)),
+            dataset.TIME: times | {"steps": events[dataset.TIME]},
+            dataset.USER: narrow(events[dataset.USER] - np.int32(first)),
             dataset.ITEM: narrow(places(met, len(read.items))[events[dataset.ITEM]]),
-            dataset.TIME: narrow_times(events[dataset.TIME]),
         }
-        content |= {n: narrow(events[n]) for n in (dataset.KIND, dataset.ROW) if n in events}
-        content |= {n: events[n] for n in (dataset.VALUE,) if n in events}
-        yield key, content
-
-
-def kinds_frame(kinds: Sequence[EventType]) -> pl.DataFrame:
-    """Return event types as they are sent."""
-    return pl.DataFrame(kinds, {"valid": pl.Boolean, "name": pl.String}, orient="row")
+        yield key, events | content
 
 
 def _users(
     spark: SparkSession, layout: Layout, keys: Sequence[int]
-) -> tuple[list[str], list[DataFrame]]:
-    """Return the columns of users' rows, and frames of what each bucket gets; none if it can wait.
+) -> tuple[dict[str, Any], list[DataFrame]]:
+    """Return the types of users' columns, and frames of what buckets get; none if it can wait.
 
     Attributes wait where files hold them: who needs some reads them.
     """
@@ -296,8 +287,11 @@ def _users(
         rows, columns = spark.range(0, 1, 1, 1), [table.id]
     else:
         loading.users_of(layout)  # its columns are there
-        return [], []
-    return columns, [mapped(rows, partial(_read_users, layout, table, pattern, keys))]
+        return {}, []
+    schema: dict[str, Any] = dict.fromkeys(columns, pl.String)
+    if table.since is not None:
+        schema[SINCE] = pl.Int64
+    return schema, [mapped(rows, partial(_read_users, layout, table, pattern, keys))]
 
 
 def _read_users(
@@ -316,13 +310,12 @@ def _read_users(
             else:
                 times = loading.users_of(layout)
                 frame, since = times.select(table.id), attributes.since(table, times)
+            if since is not None:
+                frame = frame.with_columns(since.alias(SINCE))
             bucket = _buckets_of(frame.to_series(), len(keys))
             for number, key in enumerate(keys):
-                of_bucket = np.flatnonzero(bucket == number)
-                content: dict[str, Any] = {TABLE: frame[of_bucket]}
-                if since is not None:
-                    content[SINCE] = since.fill_null(NO_TIME).to_numpy()[of_bucket]
+                of_bucket = frame.filter(pl.Series(bucket == number))
                 if len(of_bucket) > 0:
-                    yield from to_rows(key, content, source=source)
+                    yield from to_rows(key, {TABLE: of_bucket}, source=source)
 
     return attempt(_USERS_TABLE, rows())

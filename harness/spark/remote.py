@@ -13,7 +13,7 @@ from harness.core.errors import DataError, UsageError, suggest
 from harness.data import attributes, times, watched
 from harness.data.conditions import Condition
 from harness.data.json_source import SUFFIXES
-from harness.data.layout import CATALOG, AttributeTable, Layout, Table
+from harness.data.layout import CATALOG, AttributeTable, EventTable, Layout, Table
 from harness.data.source import FieldRule, id_rule, nulled, time_rule
 from harness.data.typed import bad_value
 
@@ -27,22 +27,33 @@ _CHARSETS = {"utf-8": "UTF-8", "latin-1": "ISO-8859-1", "cp1252": "windows-1252"
 _COMPRESSED = (".gz", ".bz2", ".zst")
 
 
-def frame(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFrame:
-    """Return a table with some of its columns.
+def events(spark: SparkSession, table: EventTable) -> tuple[DataFrame, list[str]]:
+    """Return the columns of a table of events that are read, and the names of all.
 
     Raises
     ------
     DataError
         It does not have one of them.
     """
-    every = whole(spark, table)
-    for name in columns:
-        if name not in every.columns:
+    name = table.table.remote
+    if table.numbered:
+        raise UsageError(
+            f'{name}: ties = "file" needs the order of rows, which tables have none of with '
+            '--engine spark; set ties = "shuffle" under [split], or name a file that every worker '
+            "sees"
+        )
+    every = whole(spark, table.table)
+    _require(every, name, table.columns)
+    return every.select([column(wanted) for wanted in table.columns]), every.columns
+
+
+def _require(every: DataFrame, name: str, columns: Sequence[str]) -> None:
+    for wanted in columns:
+        if wanted not in every.columns:
             raise DataError(
-                f'{table.remote}: no column "{name}"; it has: {", ".join(every.columns)}\n'
-                f"{suggest(name, every.columns)}"
+                f'{name}: no column "{wanted}"; it has: {", ".join(every.columns)}\n'
+                f"{suggest(wanted, every.columns)}"
             )
-    return every.select([column(name) for name in columns])
 
 
 def column(name: str) -> Column:
@@ -123,9 +134,10 @@ def pattern(table: DataFrame, name: str | None, time_format: str) -> str | None:
 
 def texts(spark: SparkSession, table: AttributeTable) -> DataFrame:
     """Return an attribute table, all columns as text, ids first."""
+    every = whole(spark, table.table)
     first = [table.id, *([] if table.since is None else [table.since])]
-    names = list(dict.fromkeys([*first, *whole(spark, table.table).columns]))
-    every = frame(spark, table.table, names)
+    _require(every, table.table.remote, first)
+    names = dict.fromkeys([*first, *every.columns])
     return every.select([column(name).cast("string").alias(name) for name in names])
 
 

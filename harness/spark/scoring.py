@@ -75,14 +75,12 @@ class Call:
         if not rows:
             return None
         frame: Any = pl.from_arrow(pa.Table.from_batches(rows))
-        listed, true = frame.filter("listed"), frame.filter(~pl.col("listed"))
-        return self.scored(self._table(self.listed, listed), self._table(self.true, true))
-
-    def _table(self, table: Table, rows: pl.DataFrame) -> Table:
-        """Return rows, which have no numbers, of a table with a person's own columns."""
-        columns = self.columns[table.role].items()
-        frame = rows.select(pl.col(sent).alias(column) for column, sent in columns)
-        return replace(table, frame=frame, place=None)
+        sides = []
+        for table, is_its in ((self.listed, pl.col("listed")), (self.true, ~pl.col("listed"))):
+            names = self.columns[table.role].items()
+            columns = [pl.col(sent).alias(column) for column, sent in names]
+            sides.append(replace(table, frame=frame.filter(is_its).select(columns), place=None))
+        return self.scored(*sides)
 
     def scored(self, listed: Table, true: Table) -> Scored:
         """Return what whole users score."""

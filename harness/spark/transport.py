@@ -6,10 +6,10 @@ Spark would work four times on what fails each time, and wrap what it raises.
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, reduce
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,25 +36,16 @@ SCHEMA = "part INT, source LONG, chunk INT, chunks INT, content BINARY, facts ST
 """Of rows: a part's number, a chunk of its content, and what the driver learns of it, as JSON."""
 CHUNK_BYTES = 1 << 18
 """Of a content in one row: neither Spark nor Arrow is at ease with long rows."""
+_BATCH_CHUNKS = 64
 _TASK_BITS = 32
 _FAN_IN = 8
 """So many contents at most are combined by one worker, or by the driver."""
-_OLDEST = pl.CompatLevel.oldest()
-_TYPES: dict[str, pl.DataType] = {
-    "part": pl.Int32(),
-    "source": pl.Int64(),
-    "chunk": pl.Int32(),
-    "chunks": pl.Int32(),
-    "content": pl.Binary(),
-    "facts": pl.String(),
-    "error": pl.String(),
-}
 _SUMS = {"exact": Exact, "largest": Largest}
 _UNITS_US = np.array([DAY_US, 1_000_000, 1])
 
 
-def pack(values: Content) -> bytes:
-    """Return values as bytes: a stream of Arrow, each array in one row of a column of lists.
+def pack(values: Content) -> pa.Buffer:
+    """Return values as a stream of Arrow: each array is a column with one row, a list.
 
     Parameters
     ----------
@@ -72,60 +63,64 @@ def pack(values: Content) -> bytes:
     >>> unpack(pack({"a": np.array([1, 2]), 7: {"ids": pl.Series(["x"])}}))["a"].tolist()
     [1, 2]
     """
-    arrays: list[pl.Series] = []
-    layout = pl.Series("layout", [json.dumps(_describe(values, arrays))])
-    lists = [array.alias(str(number)).implode() for number, array in enumerate(arrays)]
-    stream = io.BytesIO()
-    frame = pl.DataFrame([layout, *lists])
-    frame.write_ipc_stream(stream, compat_level=_OLDEST)  # of a slice of ids, its rows alone
-    return stream.getvalue()
+    import pyarrow as pa
+
+    arrays: list[pa.Array] = []
+    layout = json.dumps(_described(values, arrays))
+    lists = [pa.LargeListArray.from_arrays([0, len(array)], array) for array in arrays]
+    names = [str(number) for number in range(len(lists))]
+    batch = pa.RecordBatch.from_arrays(lists, names, metadata={"layout": layout})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return sink.getvalue()
 
 
-def _describe(value: Any, arrays: list[pl.Series]) -> list[Any]:
+def _described(value: Any, arrays: list[pa.Array]) -> list[Any]:
     """Return what makes a value of arrays again; add these."""
-    if isinstance(value, Mapping):
-        return ["mapping", [[_key(key), _describe(v, arrays)] for key, v in value.items()]]
-    if isinstance(value, pl.DataFrame):
-        return ["frame", [_describe(column, arrays) for column in value.iter_columns()]]
-    if isinstance(value, pl.Series):
-        arrays.append(value)
-        return ["series", len(arrays) - 1, value.name]
-    if isinstance(value, Exact | Largest):
-        return [type(value).__name__.lower(), _describe(value.values, arrays)]
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        arrays.append(pl.Series(value.reshape(-1)))
-        return ["array", len(arrays) - 1, value.shape]
+    import pyarrow as pa
+
+    match value:
+        case Mapping():
+            keys = [key if isinstance(key, str) else index(key) for key in value]
+            return ["mapping", [[key, _described(value[key], arrays)] for key in keys]]
+        case pl.DataFrame():
+            return ["frame", [_described(column, arrays) for column in value.iter_columns()]]
+        case Exact() | Largest():
+            return [type(value).__name__.lower(), _described(value.values, arrays)]
+        case pl.Series():
+            # Polars hands over no name with a NUL.
+            arrays.append(value.alias("").to_arrow(compat_level=pl.CompatLevel.oldest()))
+            return ["series", len(arrays) - 1, value.name]
+        case np.ndarray() if value.dtype.kind in "biuf":
+            arrays.append(pa.array(value.reshape(-1)))
+            return ["array", len(arrays) - 1, value.shape]
     if getattr(value, "format", None) == "csr":
         parts = value.data, value.indices, value.indptr
-        return ["matrix", value.shape, [_describe(array, arrays) for array in parts]]
+        return ["matrix", value.shape, [_described(array, arrays) for array in parts]]
     raise TypeError(f"{type(value).__name__} cannot be packed; expected arrays of numbers")
 
 
-def _key(key: Any) -> int | str:
-    if isinstance(key, str):
-        return key
-    if isinstance(key, int | np.integer) and not isinstance(key, bool):
-        return int(key)
-    raise TypeError(f"the key {key!r} cannot be packed; expected a whole number or text")
+def unpack(data: Any) -> dict[Any, Any]:
+    """Return what `pack` made a buffer of; arrays are views of it."""
+    import pyarrow as pa
 
-
-def unpack(data: bytes) -> dict[Any, Any]:
-    """Return what `pack` made bytes of."""
-    layout, *lists = pl.read_ipc_stream(io.BytesIO(data)).iter_columns()
-    values: dict[Any, Any] = _rebuilt(json.loads(layout[0]), [array[0] for array in lists])
+    batch = pa.ipc.open_stream(data).read_next_batch()
+    layout = json.loads(batch.schema.metadata[b"layout"])
+    values: dict[Any, Any] = _rebuilt(layout, [column.values for column in batch.columns])
     return values
 
 
-def _rebuilt(described: list[Any], arrays: list[pl.Series]) -> Any:
+def _rebuilt(described: list[Any], arrays: list[pa.Array]) -> Any:
     match described:
         case ["mapping", pairs]:
             return {key: _rebuilt(value, arrays) for key, value in pairs}
         case ["frame", columns]:
             return pl.DataFrame([_rebuilt(column, arrays) for column in columns])
         case ["series", number, name]:
-            return arrays[number].alias(name)
+            return pl.Series(name, arrays[number])
         case ["array", number, shape]:
-            return arrays[number].to_numpy().reshape(shape)
+            return arrays[number].to_numpy(zero_copy_only=False).reshape(shape)
         case ["matrix", shape, parts]:
             from scipy.sparse import csr_array  # slow to import
 
@@ -137,7 +132,7 @@ def _rebuilt(described: list[Any], arrays: list[pl.Series]) -> Any:
 
 def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return whole numbers from 0 in as few bytes as hold the largest."""
-    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))), copy=False)
 
 
 def narrow_times(time: Int64) -> dict[str, npt.NDArray[Any]]:
@@ -166,60 +161,59 @@ def to_rows(
     content: Content | None = None,
     *,
     facts: Any = None,
+    error: HarnessError | None = None,
     source: int = 0,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Batches:
     """Yield the rows of a part; `source` tells contents apart that a task makes for one number."""
+    import pyarrow as pa
     from pyspark import TaskContext
 
-    words = None if facts is None else json.dumps(facts)
-    if content is None:
-        yield row_of(part=part, facts=words)
-        return
     task = TaskContext.get()
     source += 0 if task is None else task.partitionId() << _TASK_BITS
-    data = pack(content)
-    starts = range(0, len(data), chunk_bytes)
-    for chunk, start in enumerate(starts):
-        yield row_of(
-            part=part,
-            source=source,
-            chunk=chunk,
-            chunks=len(starts),
-            content=data[start : start + chunk_bytes],
-            facts=words if chunk == 0 else None,
-        )
-
-
-def row_of(**values: Any) -> pa.RecordBatch:
-    """Return a row of `SCHEMA`."""
-    frame = pl.DataFrame([values], schema=_TYPES)
-    return frame.to_arrow(compat_level=_OLDEST).to_batches()[0]  # pyarrow alone takes pandas
+    chunks: list[memoryview | None] = [None]
+    if content is not None:
+        data = memoryview(pack(content))
+        chunks = [data[at : at + chunk_bytes] for at in range(0, len(data), chunk_bytes)]
+    mistake = None if error is None else json.dumps([type(error).__name__, str(error)])
+    for first in range(0, len(chunks), _BATCH_CHUNKS):
+        batch = chunks[first : first + _BATCH_CHUNKS]
+        count, words = len(batch), json.dumps(facts) if facts is not None and first == 0 else None
+        columns = {
+            "part": pa.array([part] * count, pa.int32()),
+            "source": pa.array([source] * count, pa.int64()),
+            "chunk": pa.array(range(first, first + count), pa.int32()),
+            "chunks": pa.array([len(chunks)] * count, pa.int32()),
+            "content": pa.array(batch, pa.binary()),
+            "facts": pa.array([words] + [None] * (count - 1), pa.string()),
+            "error": pa.array([mistake] * count, pa.string()),
+        }
+        yield pa.RecordBatch.from_pydict(columns)
 
 
 def contents(
-    batches: Iterable[pa.RecordBatch], reports: list[dict[str, Any]] | None = None
+    batches: Iterable[pa.RecordBatch], reports: list[pa.RecordBatch] | None = None
 ) -> Iterator[tuple[int, dict[Any, Any]]]:
     """Yield the number and the content of each part that has one.
 
     The chunks of a content may come in any order, and between those of others. An error is raised,
     unless `reports` takes the rows without a content.
     """
-    waiting: dict[tuple[int, int], dict[int, bytes]] = {}
+    waiting: dict[tuple[int, int], dict[int, pa.Buffer]] = {}
     for batch in batches:
-        for row in pl.DataFrame(pl.from_arrow(batch)).iter_rows(named=True):
-            if row["content"] is None:
+        for number, row in enumerate(batch.drop_columns(["content"]).to_pylist()):
+            data = batch["content"][number].as_buffer()
+            if data is None:
                 if reports is None:
                     _refuse(row["error"])
                 else:
-                    reports.append(row)
+                    reports.append(batch.slice(number, 1))
                 continue
-            key = row["part"], row["source"]
-            chunks = waiting.setdefault(key, {})
-            chunks[row["chunk"]] = row["content"]
+            chunks = waiting.setdefault((row["part"], row["source"]), {})
+            chunks[row["chunk"]] = data
             if len(chunks) == row["chunks"]:
-                del waiting[key]
-                yield row["part"], unpack(b"".join(chunks[chunk] for chunk in range(len(chunks))))
+                del waiting[row["part"], row["source"]]
+                yield row["part"], unpack(b"".join(chunks[chunk] for chunk in sorted(chunks)))
     if waiting:
         raise RuntimeError("Spark lost some rows of a part")
 
@@ -281,4 +275,4 @@ def attempt(part: int, rows: Batches) -> Batches:
     try:
         yield from rows
     except HarnessError as error:
-        yield row_of(part=part, error=json.dumps([type(error).__name__, str(error)]))
+        yield from to_rows(part, error=error)

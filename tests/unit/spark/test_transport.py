@@ -45,8 +45,8 @@ def test_a_slice_of_ids_is_as_long_as_they_are() -> None:
 def test_what_cannot_be_packed() -> None:
     one = np.array([1])
     values = 1, "text", [1], None, np.array(["x"])
-    for other in (*({"a": value} for value in values), {1.5: one}, {True: one}, {None: one}):
-        with pytest.raises(TypeError, match="cannot be packed"):
+    for other in (*({"a": value} for value in values), {1.5: one}, {None: one}):
+        with pytest.raises(TypeError, match="cannot be"):
             pack(other)
 
 
