@@ -118,6 +118,8 @@ class Events:
         return self._column(VALUE) if VALUE in self._given else None
 
     def __len__(self) -> int:
+        if self._source is not None:
+            return self._source[1].to[-1]
         return int(self._column(_STARTS)[-1]) if _STARTS in self._given else len(self.item)
 
     def where(self, keep: Bool) -> Events:
@@ -255,7 +257,8 @@ class _Chosen:
     def starts(self, starts: Int64) -> Int64:
         """Return where each user's chosen events begin, by where all of them do."""
         if self.at is not None:
-            return np.searchsorted(self.at, starts)
+            users = np.searchsorted(starts, self.at, side="right")
+            return np.cumsum(np.bincount(users, minlength=len(starts)))
         found = np.zeros(len(starts), np.int64)
         _events.kept(np.ascontiguousarray(self.keep).view(np.uint8), starts, found[1:])
         return found
