@@ -119,7 +119,7 @@ class Events:
 
     def __len__(self) -> int:
         if self._source is not None:
-            return self._source[1].to[-1]
+            return self._source[1].size
         return int(self._column(_STARTS)[-1]) if _STARTS in self._given else len(self.item)
 
     def where(self, keep: Bool) -> Events:
@@ -227,8 +227,9 @@ class _Chosen:
     """Which events are chosen, by a mark for each, and where they stand if they are few."""
 
     def __init__(self, keep: Bool) -> None:
-        self.keep, size = keep, int(np.count_nonzero(keep))
-        self.at = np.flatnonzero(keep) if size < len(keep) // _MANY or size < _FEW else None
+        self.keep, self.size = keep, int(np.count_nonzero(keep))
+        few = self.size < len(keep) // _MANY or self.size < _FEW
+        self.at = np.flatnonzero(keep) if few else None
         parts = _PARTS * (os.cpu_count() or 1)
         self.ends = np.linspace(0, len(keep), parts + 1).astype(int).tolist()
         sizes = [np.count_nonzero(keep[s:e]) for s, e in pairwise(self.ends)]
@@ -238,7 +239,7 @@ class _Chosen:
         """Return the chosen entries of a column."""
         if self.at is not None:
             return column[self.at]
-        found = np.empty(self.to[-1], column.dtype)
+        found = np.empty(self.size, column.dtype)
 
         def copy(part: tuple[int, int], to: tuple[int, int]) -> None:
             found[slice(*to)] = column[slice(*part)][self.keep[slice(*part)]]

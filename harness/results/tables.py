@@ -65,12 +65,13 @@ class RunTables:
 
     def rows(self, name: str, models: Sequence[str]) -> pl.DataFrame:
         """Return a table as a folder has it, of some models; `name` is that of its file."""
-        users, items = self.user_ids.cast(pl.Categorical), self.item_ids.cast(pl.Categorical)
+        if name == USERS:
+            return self.users
+        users = self.user_ids.cast(pl.Categorical)
         if name == PER_USER:
             return scores_by_row(users, {model: self.scores[model] for model in models})
-        if name == RECOMMENDATIONS:
-            return lists_by_row(users, items, {model: self.lists[model] for model in models})
-        return self.users
+        items = self.item_ids.cast(pl.Categorical)
+        return lists_by_row(users, items, {model: self.lists[model] for model in models})
 
 
 def scores_by_row(users: pl.Series, tables: Mapping[str, ScoreTable]) -> pl.DataFrame:
