@@ -85,6 +85,17 @@ cdef inline void give_slot(
 
 
 @cython.boundscheck(True)
+def count(const int32_t[::1] codes, int64_t[::1] counts):
+    """Add how often each code is there."""
+    cdef Py_ssize_t at, n = codes.shape[0]
+    with nogil:
+        for at in range(n):
+            if at + AHEAD < n:  # codes stand anywhere in memory, which is asked for in time
+                fetch_line(&counts[codes[at + AHEAD]])
+            counts[codes[at]] += 1
+
+
+@cython.boundscheck(True)
 def partials(const double[::1] values, double[::1] held):
     """Write partials that do not overlap, smallest first; return how many, −1 if too large."""
     cdef Py_ssize_t at, i, kept, count = 0

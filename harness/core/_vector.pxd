@@ -116,9 +116,9 @@ cdef extern from *:
     #endif
 
     /* How often each of n users is drawn in 64 resamples, of 16 random bits each: `below` is 65,536
-     * times the chance of 1, 2, … or more. */
+     * times the chance of 1, or of 1, 2, … 8 or more. */
     FOR_WIDE_ONES_TOO static void draw_weights(
-        const uint64_t *users, uint64_t key, ptrdiff_t n, const uint16_t *below,
+        const uint64_t *users, uint64_t key, ptrdiff_t n, const uint16_t *below, ptrdiff_t most,
         uint16_t *__restrict weights, uint16_t *__restrict drawn)
     {
         for (ptrdiff_t user = 0; user < n; user++) {
@@ -130,8 +130,9 @@ cdef extern from *:
             memcpy(parts, bits, sizeof parts);
             for (int i = 0; i < 64; i++) {
                 const uint16_t part = parts[QUARTER(i)];
-                uint16_t weight = 0;
-                for (int t = 0; t < 8; t++) weight += part < below[t];
+                uint16_t weight = part < below[0];
+                if (most > 1)
+                    for (int t = 1; t < 8; t++) weight += part < below[t];
                 weights[64 * user + i] = weight;
                 drawn[i] += weight;
             }
@@ -239,7 +240,7 @@ cdef extern from *:
         const int* numbers, Py_ssize_t n, const int* wanted, Py_ssize_t m, uint8_t* flags
     ) noexcept nogil
     void draw_weights(
-        const uint64_t* users, uint64_t key, Py_ssize_t n, const uint16_t* below,
+        const uint64_t* users, uint64_t key, Py_ssize_t n, const uint16_t* below, Py_ssize_t most,
         uint16_t* weights, uint16_t* drawn
     ) noexcept nogil
     Py_ssize_t count_byte(const uint8_t* bytes, Py_ssize_t n, uint8_t byte) noexcept nogil

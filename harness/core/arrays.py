@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from harness.core import _kernels
+
 Bool = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 Int32 = npt.NDArray[np.int32]
@@ -69,21 +71,17 @@ def stacked(parts: Sequence[Ragged]) -> Ragged:
     return Ragged(np.concatenate(([0], np.cumsum(sizes))), indices)
 
 
-_BLOCK = 1 << 21
-
-
 def counts_of(item: Int32, n_items: int) -> Int64:
-    """Return how often each item is in `item`; in blocks, as NumPy counts in a wide copy."""
+    """Return how often each item is in `item`; each thread counts a part of it."""
     threads = os.cpu_count() or 1
 
-    def count(first: int) -> Int64:
+    def count(part: Int32) -> Int64:
         counts = np.zeros(n_items, np.int64)
-        for start in range(first * _BLOCK, len(item), threads * _BLOCK):
-            counts += np.bincount(item[start : start + _BLOCK], minlength=n_items)
+        _kernels.count(part, counts)
         return counts
 
-    with ThreadPoolExecutor(threads) as pool:  # NumPy lets go of Python's lock
-        return sum(pool.map(count, range(threads)), np.zeros(n_items, np.int64))
+    with ThreadPoolExecutor(threads) as pool:  # the kernel lets go of Python's lock
+        return sum(pool.map(count, np.array_split(item, threads)), np.zeros(n_items, np.int64))
 
 
 def distinct(numbers: Whole) -> Whole:

@@ -25,7 +25,7 @@ from harness.core.sources import own_code
 
 _log = logging.getLogger(__name__)
 
-_CHUNK = 1 << 22
+_CHUNK = 1 << 18
 _META, _SUMS = "meta.json", "sums.json"
 
 T = TypeVar("T")

@@ -1,6 +1,7 @@
 # cython: cdivision=True
 """Loops over events: their times as text, and their order by user, time, item and event type."""
 
+cimport cython
 import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
@@ -243,16 +244,6 @@ def span(const int64_t[::1] time, const int64_t[::1] units):
     return low, high, place
 
 
-def count(const int32_t[::1] user, int64_t[::1] sizes):
-    """Add how many events each user has."""
-    cdef Py_ssize_t at, n = user.shape[0]
-    with nogil:
-        for at in range(n):
-            if at + AHEAD < n:  # users stand anywhere in memory, which is asked for in time
-                fetch_line(&sizes[user[at + AHEAD]])
-            sizes[user[at]] += 1
-
-
 def kept(const uint8_t[::1] keep, const int64_t[::1] starts, int64_t[::1] ends):
     """Write where each user's kept events end, by where all events of each user begin."""
     cdef Py_ssize_t user, at, held = 0, n = keep.shape[0]
@@ -260,8 +251,9 @@ def kept(const uint8_t[::1] keep, const int64_t[::1] starts, int64_t[::1] ends):
         for user in range(ends.shape[0]):
             if not 0 <= starts[user] <= starts[user + 1] <= n:
                 raise IndexError(f"events of user {user}")
-            for at in range(starts[user], starts[user + 1]):
-                held += keep[at] != 0
+            with cython.boundscheck(False):
+                for at in range(starts[user], starts[user + 1]):
+                    held += keep[at] != 0
             ends[user] = held
 
 

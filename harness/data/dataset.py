@@ -118,6 +118,8 @@ class Events:
         return self._column(VALUE) if VALUE in self._given else None
 
     def __len__(self) -> int:
+        if self._source is not None:
+            return self._source[1].size
         return int(self._column(_STARTS)[-1]) if _STARTS in self._given else len(self.item)
 
     def where(self, keep: Bool) -> Events:
@@ -225,8 +227,9 @@ class _Chosen:
     """Which events are chosen, by a mark for each, and where they stand if they are few."""
 
     def __init__(self, keep: Bool) -> None:
-        self.keep, size = keep, int(np.count_nonzero(keep))
-        self.at = np.flatnonzero(keep) if size < len(keep) // _MANY or size < _FEW else None
+        self.keep, self.size = keep, int(np.count_nonzero(keep))
+        few = self.size < len(keep) // _MANY or self.size < _FEW
+        self.at = np.flatnonzero(keep) if few else None
         parts = _PARTS * (os.cpu_count() or 1)
         self.ends = np.linspace(0, len(keep), parts + 1).astype(int).tolist()
         sizes = [np.count_nonzero(keep[s:e]) for s, e in pairwise(self.ends)]
@@ -236,7 +239,7 @@ class _Chosen:
         """Return the chosen entries of a column."""
         if self.at is not None:
             return column[self.at]
-        found = np.empty(self.to[-1], column.dtype)
+        found = np.empty(self.size, column.dtype)
 
         def copy(part: tuple[int, int], to: tuple[int, int]) -> None:
             found[slice(*to)] = column[slice(*part)][self.keep[slice(*part)]]
@@ -255,7 +258,8 @@ class _Chosen:
     def starts(self, starts: Int64) -> Int64:
         """Return where each user's chosen events begin, by where all of them do."""
         if self.at is not None:
-            return np.searchsorted(self.at, starts)
+            users = np.searchsorted(starts, self.at, side="right")
+            return np.cumsum(np.bincount(users, minlength=len(starts)))
         found = np.zeros(len(starts), np.int64)
         _events.kept(np.ascontiguousarray(self.keep).view(np.uint8), starts, found[1:])
         return found

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from harness.core import _kernels
 from harness.core.arrays import Floats, Int32, Int64, places
 from harness.data import _events
 from harness.data.dataset import (
@@ -216,7 +217,7 @@ def _counted(batches: list[Events], n_users: int) -> Int64:
     """Return how many events each user has."""
     sizes = np.zeros(n_users, np.int64)
     for batch in batches:
-        _events.count(batch.user, sizes)
+        _kernels.count(batch.user, sizes)
     return sizes
 
 

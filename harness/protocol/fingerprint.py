@@ -20,7 +20,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import islice, pairwise
+from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -91,20 +92,24 @@ def list_digests(lists: Sequence[Iterable[bytes]]) -> Bytes:
     8 bytes, the lowest first. So rows with different lists have different bytes.
     """
     rows = zip(*lists, strict=True)
-    digests = [hashlib.blake2b(b"".join(row), digest_size=_SIZE).digest() for row in rows]
+    digest = partial(hashlib.blake2b, digest_size=_SIZE)
+    digests = [digest(b"".join(row)).digest() for row in rows]
     return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, _SIZE)
 
 
 def _lists(texts: Sequence[bytes], rows: Ragged) -> Iterator[bytes]:
-    listed = map(texts.__getitem__, rows.indices.data)
-    for size in rows.sizes.tolist():
-        yield _number(size) + b"".join(islice(listed, size))
+    sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+    ends = np.append(0, np.cumsum(sizes[rows.indices]))[rows.indptr].tolist()
+    joined = b"".join(map(texts.__getitem__, rows.indices.data))
+    numbers = map(_number, rows.sizes.tolist())
+    return (number + joined[s:e] for number, (s, e) in zip(numbers, pairwise(ends), strict=True))
 
 
 def _texts(ids: Iterable[str]) -> list[bytes]:
     return [_number(len(text)) + text for text in map(str.encode, ids)]
 
 
+@cache
 def _number(value: int) -> bytes:
     return value.to_bytes(8, "little")
 

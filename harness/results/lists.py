@@ -23,6 +23,8 @@ def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:
     if items.shape[1] == 0:
         return pl.Series("items", [[]] * len(items), dtype=pl.List(ids.dtype))
     held, places = items >= 0, pl.Series(items.ravel())
+    if held.all():
+        return ids.gather(places).reshape(items.shape).arr.to_list().alias("items")
     rows = ids.gather(places.set(places < 0, None)).reshape(items.shape).arr.to_list()
     last = items.shape[1] - held[:, ::-1].argmax(axis=1)
     whole = pl.DataFrame({"items": rows, "length": np.where(held.any(axis=1), last, 0)})

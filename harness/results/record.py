@@ -38,7 +38,7 @@ class Part(BaseModel):
     The dataclasses within it are checked by the same rules.
     """
 
-    model_config = ConfigDict(strict=True, allow_inf_nan=False, frozen=True)
+    model_config = ConfigDict(strict=True, allow_inf_nan=False, frozen=True, defer_build=True)
 
 
 class Evaluation(Part):
@@ -158,7 +158,7 @@ class Direction(Part):
 class Tuned(TunedRecord):
     """How a model's parameters were found, as its config says it."""
 
-    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False, defer_build=True)
 
 
 class ModelRecord(Part):

@@ -59,10 +59,10 @@ class RunTables:
         """Return a table as a folder has it, of some models; `name` is that of its file."""
         if name == USERS:
             return self.users
-        users, items = self.user_ids.cast(pl.Categorical), self.item_ids.cast(pl.Categorical)
-        frames = []
+        users, frames = self.user_ids.cast(pl.Categorical), []
+        ids = None if name == PER_USER else self.item_ids.cast(pl.Categorical)
         for model in models:
-            if name == PER_USER:
+            if ids is None:
                 repeats = self.scores[model].repeats
                 columns = [
                     pl.Series(str(metric), values.ravel())
@@ -71,7 +71,7 @@ class RunTables:
                 ]
             else:
                 repeats = len(self.lists[model])
-                columns = [pl.concat([ids_of(lists, items) for lists in self.lists[model]])]
+                columns = [pl.concat([ids_of(lists, ids) for lists in self.lists[model]])]
             frames.append(_keys(users, model, repeats).with_columns(columns))
         return pl.concat(frames)
 

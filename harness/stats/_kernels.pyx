@@ -26,7 +26,7 @@ def add_drawn(
     ----------
     users : array, (users,)
         Hashes; a weight follows from one and the key alone.
-    below : array, (8,)
+    below : array, (1,) or (8,)
         65,536 times the chance of a weight of 1, 2, … or more.
     numbers : array
         Rows of CSR, a row a user; whole numbers up to 2^48.
@@ -40,7 +40,7 @@ def add_drawn(
             n = min(FEW, users.shape[0] - start)
             for lane in range(LANES):
                 few[lane] = 0
-            draw_weights(&users[start], key, n, &below[0], weights, few)
+            draw_weights(&users[start], key, n, &below[0], below.shape[0], weights, few)
             for lane in range(LANES):
                 drawn[lane] += few[lane]
             for user in range(n):

@@ -32,7 +32,7 @@ _LANES = 64  # resamples whose sums are updated by one step: as many as a number
 
 
 class Weights(NamedTuple):
-    """How often users are drawn: 65,536 times the chance of once, twice, … eight times or more."""
+    """How often users are drawn: 65,536 times the chance of once, twice, … or more; one or eight."""
 
     stream: str
     at_least: npt.NDArray[np.uint16]
@@ -49,10 +49,10 @@ def once(share: float) -> Weights:
     Examples
     --------
     >>> once(0.25).at_least.tolist()
-    [16384, 0, 0, 0, 0, 0, 0, 0]
+    [16384]
     """
     chance = min(max(round(share * (1 << 16)), 1), (1 << 16) - 1)
-    return Weights("leaderboards", np.array([chance] + [0] * 7, np.uint16))
+    return Weights("leaderboards", np.array([chance], np.uint16))
 
 
 def bootstrap(
