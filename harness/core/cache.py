@@ -75,11 +75,6 @@ class Entry:
             return None
 
     @property
-    def settled(self) -> bool:
-        """Whether the files are as they were, and were not written just now."""
-        return self.unsettled is None
-
-    @property
     def unsettled(self) -> str | None:
         """Why what is made of the files is not to be kept, None where it may be.
 
@@ -112,30 +107,18 @@ class Entry:
         target = self.path.parent / folder / name
         return Entry(target, self.paths + more, self.files + stamps(more), self.settle)
 
-    def keep(self, write: Callable[[Path], dict[str, Any]]) -> bool:
-        """Let `write` fill the folder and return notes; without a place nothing is kept.
-
-        Returns
-        -------
-        bool
-            Whether it is.
-        """
-        try:
-            if private(self.path.parent) is None:
-                return False
-            with scratch_folder(self.path) as target:
-                self._seal(target, write(target))
-                with alone(self.path.parent):
-                    exchange(target, self.path)
-        except OSError:  # the next command reads the files again
-            return False
-        return True
-
-    def keep_settled(self, write: Callable[[Path], dict[str, Any]]) -> str | None:
-        """Do as `keep` does where the files are settled; return why nothing is kept, else None."""
+    def keep(self, write: Callable[[Path], dict[str, Any]]) -> str | None:
+        """Let `write` fill the folder and return notes; return why nothing is kept, else None."""
         why = self.unsettled
-        if why is not None or self.keep(write):
+        if why is not None:
             return why
+        with suppress(OSError):
+            if private(self.path.parent):
+                with scratch_folder(self.path) as target:
+                    self._seal(target, write(target))
+                    with alone(self.path.parent):
+                        exchange(target, self.path)
+                return None
         there = [path for path in (folder(), self.path.parent) if path.is_dir()]
         if not all(map(is_private, there)):
             return None  # which says so itself, once
@@ -166,11 +149,11 @@ class Entry:
     @property
     def can_be_made(self) -> bool:
         """Whether there is a folder to make it in that only this user can write to."""
-        if private(self.path.parent) is None or self.path.is_file():
+        if not private(self.path.parent) or self.path.is_file():
             return False
         if self.path.is_symlink() or self._making.is_symlink():
             return False
-        return private(self._making) is not None and os.access(self._making, os.W_OK)
+        return private(self._making) and os.access(self._making, os.W_OK)
 
     def adopt(self, made: Path) -> None:
         """Take over a folder that `making` yielded."""
@@ -213,55 +196,31 @@ _ENTRY = re.compile(r"\.?[0-9a-f]{32}(\..*)?")
 """What entries are called, and what processes that were killed left of them."""
 
 
-def make_room(folder: Path, most: int) -> int:
-    """Remove the entries that were not used for longest; return the bytes left, `most` at most.
+def make_room(folder: Path, most: int) -> None:
+    """Remove the entries that were not used for longest, so that `most` bytes are left at most.
 
     What is no entry is not ours: it is neither counted nor removed.
     """
-    used = dict[Path, int]()
+    entries = list[tuple[int, int, Path]]()
     for path in folder.iterdir():
         if _ENTRY.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
             with suppress(OSError):  # another process has removed it
-                used[path] = path.stat().st_mtime_ns
+                size = sum(file.lstat().st_size for file in path.iterdir())
+                entries.append((path.stat().st_mtime_ns, size, path))
     total = 0
-    for path in sorted(used, key=lambda path: used[path], reverse=True):
-        size = _size(path)
+    for _, size, path in sorted(entries, reverse=True):
         if total + size > most:
             shutil.rmtree(path, ignore_errors=True)
         else:
             total += size
-    return total
-
-
-def make_room_for(path: Path, most: int) -> None:
-    """Count a new entry, and make room where all entries beside it hold more than so many bytes.
-
-    A file beside their folder has the sum, so that nothing looks at thousands of entries for each
-    new one. A tenth of the bytes is made free at once, for the same reason.
-    """
-    folder = path.parent
-    sum_file, total = folder.with_name(f"{folder.name}.size"), -1
-    with suppress(OSError), alone(folder):
-        with suppress(OSError, ValueError):
-            total = int(sum_file.read_text(encoding="ascii"))
-        total = total + _size(path) if total >= 0 else most + 1
-        if total > most:
-            total = make_room(folder, most * 9 // 10)
-        sum_file.write_text(str(total), encoding="ascii")
-
-
-def _size(entry: Path) -> int:
-    total = 0
-    with suppress(OSError):  # it is gone, or may not be read
-        for file in entry.iterdir():
-            total += file.lstat().st_size
-    return total
 
 
 def folder() -> Path:
     """Return where entries are kept: $HARNESS_CACHE_DIR, else the user's cache folder."""
-    named = os.environ.get("HARNESS_CACHE_DIR")
-    return Path(named).expanduser() if named else own()
+    named, base = os.environ.get("HARNESS_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
+    if named:
+        return Path(named).expanduser()
+    return (Path(base) if base else Path.home() / ".cache") / "submission-harness"
 
 
 def settle_seconds() -> float:
@@ -282,21 +241,15 @@ def settle_seconds() -> float:
     return seconds
 
 
-def own() -> Path:
-    """Return the user's cache folder."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "submission-harness"
-
-
-def private(path: Path) -> Path | None:
-    """Return a folder that only this user can write to, made if need be; None where it is not."""
-    if folder() in path.parents and private(folder()) is None:
-        return None
+def private(path: Path) -> bool:
+    """Make a folder, if need be; return whether only this user can write to it."""
+    if folder() in path.parents and not private(folder()):
+        return False
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
-        return None
-    return path if is_private(path) else None
+        return False
+    return is_private(path)
 
 
 def is_private(path: Path) -> bool:

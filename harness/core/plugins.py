@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import shlex
 import sys
@@ -118,7 +120,8 @@ def _missing(owner: str, module_name: str, error: ModuleNotFoundError, beside: P
 
 def _from_file(path: Path) -> ModuleType:
     # The folder is part of the name, so that two configs' model.py do not become one module.
-    name = f"{BESIDE}{abs(hash(path.resolve())):x}_{path.stem}"
+    digest = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]  # in all processes
+    name = f"{BESIDE}{digest}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python file")

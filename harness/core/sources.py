@@ -10,7 +10,7 @@ import os
 import sys
 import sysconfig
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -21,10 +21,10 @@ from typing import NamedTuple
 BESIDE = "_beside_"
 """What the names of modules begin with that are files beside a config: each run imports them."""
 _MAIN = {"__main__", "__mp_main__"}
-_OURS = [Path(__file__).parents[1], Path(__file__).parents[2] / "baselines"]
+OURS = [Path(__file__).parents[1], Path(__file__).parents[2] / "baselines"]
 _SKIPPED = tuple(
     f"{os.path.realpath(folder)}{os.sep}"
-    for folder in (*map(str, _OURS), *map(sysconfig.get_path, ("stdlib", "platstdlib")))
+    for folder in (*map(str, OURS), *map(sysconfig.get_path, ("stdlib", "platstdlib")))
 )
 
 
@@ -35,68 +35,54 @@ class UnknownSourceError(Exception):
 class Source(NamedTuple):
     """The file of a module, or its archive, as it was when the module was first looked at.
 
-    It has no `stamp` where it may have been written after the import.
+    Attributes
+    ----------
+    unsure : int
+        The number of this process where the file may have been written after its import, else 0.
     """
 
-    file: Path
+    file: str
     digest: str
-    stamp: tuple[int, ...]
+    unsure: int
 
 
-class Sources:
-    """The source of all modules, from now on; files are shown from the folder of a config."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder.resolve()
-        self._first = look()
-
-    def record(self, beside: Collection[Path]) -> dict[str, dict[str, str]]:
-        """Return what `changed` compares: where modules come from, and the digest of each file.
-
-        Of the files beside configs those in `beside` count, of other modules all. Raises
-        UnknownSourceError where one was written while it was in use.
-        """
-        files, origins, digests = {path.resolve() for path in beside}, {}, {}
-        for name, source in (*self._first.items(), *look().items()):
-            if name.startswith(BESIDE) and source.file not in files:
-                continue
-            if not source.stamp or _stamp(source.file) != source.stamp:
-                file = self._shown(source.file)
-                raise UnknownSourceError(f"{file} was written while it was in use")
-            digests[str(source.file)] = source.digest
-            if not name.startswith(BESIDE):
-                top = name.partition(".")[0]
-                origins[top] = origin(top)
-        return {"origins": origins, "digests": digests}
-
-    def changed(self, record: Mapping[str, Mapping[str, str]]) -> str | None:
-        """Return what differs now from the source that a record is of; None where nothing does."""
-        for path, digest in record["digests"].items():
-            if digest_of(Path(path)) != digest:
-                return f"{self._shown(Path(path))} has changed"
-        for name, place in record["origins"].items():
-            if origin(name) != place:
-                return f"{name} is imported from another place"
-        return None
-
-    def _shown(self, path: Path) -> Path:
-        inside = path.is_relative_to(self._folder)
-        return path.relative_to(self._folder) if inside else path
+Record = Mapping[str, Sequence[str]]
+"""The file of each module, and its digest."""
 
 
-def imported_sources(unsure: str = "") -> dict[str, str]:
-    """Return the digest of every source file that is imported, as it was, and of our own code.
+def record(sources: Mapping[str, Source], first: Mapping[str, Source], folder: Path) -> Record:
+    """Return what `changed` compares; UnknownSourceError where a file was written while in use.
 
-    Processes that have the same digests for the same paths have imported the same. The digest of a
-    file that may have been written after its import ends with `unsure`.
+    Parameters
+    ----------
+    first : mapping of name to Source
+        What `look` returned before any of it was used.
+    folder : Path
+        Files are shown from there.
     """
-    digests = {str(_OURS[0]): own_code()}
-    for source in look().values():
-        path, digest = str(source.file), source.digest + ("" if source.stamp else unsure)
-        known = digests.setdefault(path, digest)
-        if known != digest:  # imported before and after an edit, under two names
-            digests[path] = f"{known} {digest}"
-    return digests
+    for name, source in sources.items():
+        now = digest_of(Path(source.file))
+        if source.unsure or now != source.digest or first.get(name, source) != source:
+            raise UnknownSourceError(
+                f"{_shown(source.file, folder)} was written while it was in use"
+            )
+    return {name: [source.file, source.digest] for name, source in sources.items()}
+
+
+def changed(kept: Record, folder: Path) -> str | None:
+    """Return what differs now from a record; None where nothing does."""
+    for name, (file, digest) in kept.items():
+        if digest_of(Path(file)) != digest:
+            return f"{_shown(file, folder)} has changed"
+        named = "." not in name and not name.startswith(BESIDE)
+        if named and str(source_file(origin(name))) != file:
+            return f"{name} is imported from another place"
+    return None
+
+
+def _shown(file: str, folder: Path) -> str:
+    path, folder = Path(file), folder.resolve()
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else file
 
 
 _looked_up: dict[str, tuple[object, Source | None]] = {}
@@ -123,30 +109,26 @@ def _source(name: str, module: object, since: int) -> Source | None:
     file = None if name in _MAIN else source_file(path)
     if file is None:
         return None
-    stamp = _stamp(file)
-    return Source(file, digest_of(file), stamp if max(stamp[2:], default=0) <= since else ())
+    digest, written = digest_of(file), since + 1
+    with suppress(OSError):
+        status = file.stat()
+        written = max(status.st_mtime_ns, status.st_ctime_ns)
+    return Source(str(file), digest, 0 if written <= since else os.getpid())
 
 
 def source_file(file: object) -> Path | None:
     """Return a module's file, or its archive; None where it has none, or is not to be looked at."""
-    if not isinstance(file, str) or _is_skipped(str(Path(file).parent)):
+    if not isinstance(file, str) or is_skipped(str(Path(file).parent)):
         return None
     path = Path(file).resolve()
     return next((place for place in (path, *path.parents) if place.is_file()), None)
 
 
 @cache
-def _is_skipped(folder: str) -> bool:
+def is_skipped(folder: str) -> bool:
     """Return whether the modules in a folder are installed, Python's own or ours."""
     real = os.path.realpath(folder)
     return f"{real}{os.sep}".startswith(_SKIPPED) or is_installed(Path(real))
-
-
-def _stamp(path: Path) -> tuple[int, ...]:
-    with suppress(OSError):
-        now = path.stat()
-        return now.st_size, now.st_ino, now.st_mtime_ns, now.st_ctime_ns
-    return ()
 
 
 def _process_start() -> int:
@@ -183,13 +165,14 @@ def digest_of(path: Path) -> str:
 def own_code() -> str:
     """Return what tells our own source: a checkout and what was built between have no version."""
     stamps: object = None
-    if is_installed(_OURS[0]):
+    if is_installed(OURS[0]):
         from importlib.metadata import PackageNotFoundError, distribution  # slow to import
 
         with suppress(PackageNotFoundError):  # of a copy
             stamps = distribution("submission-harness").read_text("RECORD")  # a digest of each file
     if not stamps:
-        files = [path for folder in _OURS for path in folder.rglob("*.*")]
-        files = sorted(path for path in files if path.suffix in {".py", ".so"})
-        stamps = [(str(path), _stamp(path)[0], _stamp(path)[2]) for path in files]
+        files = [path for folder in OURS for path in folder.rglob("*.*")]
+        files = sorted(path for path in files if path.suffix in {".py", ".so"} and path.is_file())
+        status = {str(path): path.stat() for path in files}
+        stamps = [(path, now.st_size, now.st_mtime_ns) for path, now in status.items()]
     return hashlib.sha256(repr(stamps).encode()).hexdigest()

@@ -10,36 +10,41 @@ import sys
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, RLock, Thread
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from harness.core import plugins
 from harness.core.errors import DataError, HarnessError, RecommenderError, UsageError
-from harness.core.sources import imported_sources
+from harness.core.sources import Source, look, own_code
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-Answering = tuple[Callable[[T], R], list[Any]]
-"""What a worker answers an item by, and what identifies the data that it has read."""
-Prepare = Callable[[], Answering[T, R]]
-"""What is sent to a worker, and called there."""
-Reply = tuple[Any, list[Any], dict[str, str]]
-"""What a worker sends: an item's result or error, what identifies its data, and its source."""
-
 _THREADS = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "POLARS_MAX")
 
 
 class EndedError(Exception):
     """An item ended two processes; the message says how."""
+
+
+class Opened(NamedTuple, Generic[T, R]):
+    """What a worker has read: a function that answers items, and what identifies the data."""
+
+    answer: Callable[[T], R]
+    data: list[Any]
+
+
+Open = Callable[[], Opened[T, R]]
+"""What is sent to a worker, which calls it before each item; it may keep what it has read."""
 
 
 class Workers:
@@ -79,7 +84,7 @@ class Workers:
     def share(
         self,
         units: Sequence[Sequence[T]],
-        prepare: Callable[[], Prepare[T, R]],
+        ready: Callable[[], Open[T, R]],
         data: Callable[[], list[Any]],
         first: int = 0,
     ) -> Generator[tuple[T, Callable[[], R] | None], None, None]:
@@ -89,54 +94,63 @@ class Workers:
 
         Parameters
         ----------
-        prepare : function
+        ready : function
             Returns what is sent to a worker, when the files can be read there. What it answers is
             of our own types: this process may lack the classes of models.
         data : function
             Returns what identifies the data of a worker that is of use.
         """
-        share = _Share[T, R](units, first, prepare, partial(self._trusted, data))
+        alone, shared = deque(units[:first]), deque(units[first:])
+        share = _Share[T, R](shared, ready, partial(self._require_same, data), self._patience)
         workers = [worker for worker in self._workers if worker.is_of_use]
         workers = workers[: max(0, len(units) - max(first, 1))]
-        feeds = [partial(share.feed, worker, self._patience) for worker in workers]
-        threads = [Thread(target=feed, name="share", daemon=True) for feed in feeds]
+        threads = [Thread(target=share.feed, args=(w,), name="share", daemon=True) for w in workers]
         for thread in threads:
             thread.start()
+        waiting = sum(map(len, units))
         try:
-            yield from share.items()
+            while waiting:
+                if share.done.empty():
+                    with suppress(IndexError):  # workers have all that are left
+                        for item in (alone or shared).popleft():
+                            share.done.put((item, None))
+                done = share.done.get()
+                if done is not None:  # else a worker has left its unit to others
+                    waiting -= 1
+                    yield done
         finally:
             share.ended.set()
             for worker, thread in zip(workers, threads, strict=True):
                 while thread.is_alive():
-                    if share.waiting:  # nobody waits for what is under way
+                    if waiting:  # nobody waits for what is under way
                         worker.end()
                     thread.join(0.1)
 
     def require_same_source(self, name: str) -> None:
         """Raise RecommenderError where what a model imported here is otherwise in a worker."""
-        changed = self._changed(_sources()) if self._workers else None
-        if changed is not None:
+        file = self._imported_otherwise(_sources()) if self._workers else None
+        if file is not None:
             raise RecommenderError(
-                f'model "{name}": {changed} may have been written during the run, after another '
+                f'model "{name}": {file} may have been written during the run, after another '
                 "process had evaluated models with what it was; run the same command again, or "
                 "with --jobs 1"
             )
 
-    def _trusted(self, data: Callable[[], list[Any]], message: Reply) -> Any:
-        """Return a worker's result; DataError where it has other code or data."""
-        result, identity, sources = message
-        changed = self._changed(sources)
-        if changed is not None:
-            raise DataError(f"finds other code: {changed.name} may have changed since its import")
-        if identity != data():
+    def _require_same(self, data: Callable[[], list[Any]], reply: Reply) -> None:
+        """Raise DataError where a worker has other code or data than this process."""
+        file = self._imported_otherwise(reply.sources)
+        if file is not None:
+            raise DataError(
+                f"finds other code: {Path(file).name} may have changed since its import"
+            )
+        if reply.data != data():
             raise DataError("finds other data: its files have changed since they were read")
-        return result
 
-    def _changed(self, sources: Mapping[str, str]) -> Path | None:
+    def _imported_otherwise(self, sources: Mapping[str, Source]) -> str | None:
         """Add what a process has imported; return a file that another has imported otherwise."""
-        for path, digest in sources.items():
-            if self._sources.setdefault(path, digest) != digest:
-                return Path(path)
+        for name, source in sources.items():
+            if self._sources.setdefault(name, source) != source:
+                return source.file
         return None
 
 
@@ -148,20 +162,20 @@ class _Worker:
         self.pool: Any = None
         self.is_of_use = True
 
-    def ask(self, prepare: Prepare[T, R], item: T) -> Reply:
+    def ask(self, open_: Open[T, R], item: T) -> Reply:
         """Return its reply; raises BrokenProcessPool where the item ends it."""
         if self.pool is None:
             try:
                 self.pool = self._start()
-                self.pool.submit(reply, prepare).result()
+                self.pool.submit(answered, open_).result()
             except (ImportError, NotImplementedError, OSError) as error:
                 raise UsageError(
                     f"cannot be started here ({error}; --jobs 1 needs none)"
                 ) from error
             except BrokenProcessPool as error:
                 raise DataError(f"{_ending(error)} before it was asked for anything") from error
-        answer: Reply = self.pool.submit(reply, prepare, item).result()
-        return answer
+        reply: Reply = self.pool.submit(answered, open_, item).result()
+        return reply
 
     def end(self) -> None:
         """End it, whatever it does."""
@@ -170,88 +184,80 @@ class _Worker:
             pool.shutdown(kill_workers=True)
 
 
+@dataclass
 class _Share(Generic[T, R]):
-    """Units of items that are done from the front here, and from the end by workers."""
+    """Units of items that workers do from the end, each fed by a thread."""
 
-    def __init__(
-        self,
-        units: Sequence[Sequence[T]],
-        first: int,
-        prepare: Callable[[], Prepare[T, R]],
-        trusted: Callable[[Reply], Any],
-    ) -> None:
-        self.waiting, self.ended = sum(map(len, units)), Event()
-        self._alone, self._shared = deque(units[:first]), deque(units[first:])
-        self._done = SimpleQueue[tuple[T, Callable[[], R] | None] | None]()
-        self._prepare, self._trusted = prepare, trusted
+    units: deque[Sequence[T]]
+    ready: Callable[[], Open[T, R]]
+    require_same: Callable[[Reply], None]
+    patience: float
 
-    def items(self) -> Iterator[tuple[T, Callable[[], R] | None]]:
-        """Yield what workers have answered, else the items of the first unit, until all are."""
-        while self.waiting:
-            if self._done.empty():
-                with suppress(IndexError):  # workers have all that are left
-                    for item in (self._alone or self._shared).popleft():
-                        self._done.put((item, None))
-            answered = self._done.get()
-            if answered is not None:
-                self.waiting -= 1
-                yield answered
+    def __post_init__(self) -> None:
+        self.ended = Event()
+        self.done = SimpleQueue[tuple[T, Callable[[], R] | None] | None]()
 
-    def feed(self, worker: _Worker, patience: float) -> None:
-        """Let a worker do units from the end, as long as there are any; called in a thread."""
-        if worker.pool is None and self.ended.wait(patience):
+    def feed(self, worker: _Worker) -> None:
+        """Let a worker do units from the end, as long as there are any."""
+        if worker.pool is None and self.ended.wait(self.patience):
             return
         unit: Sequence[T] = ()
         try:
-            prepare = self._prepare()
+            open_ = self.ready()
             while not self.ended.is_set():
                 with suppress(IndexError):  # this process has the others
-                    unit = unit or self._shared.pop()
+                    unit = unit or self.units.pop()
                 if not unit:
                     return
-                result = self._result(worker, prepare, unit[0])
-                self._done.put((unit[0], partial(_outcome, result)))
+                self.done.put((unit[0], partial(_outcome, self._result(worker, open_, unit[0]))))
                 unit = unit[1:]
         except Exception as error:
             if not self.ended.is_set():
                 _log.warning("a worker process %s: the rest of its work is done by this one", error)
             worker.is_of_use = False
             if unit:
-                self._shared.append(unit)
-            self._done.put(None)  # it is not waited for
+                self.units.append(unit)
+            self.done.put(None)
             worker.end()
 
-    def _result(self, worker: _Worker, prepare: Prepare[T, R], item: T) -> Any:
-        """Return what a worker answers; the next process, where the first one ends."""
-        ended = None
+    def _result(self, worker: _Worker, open_: Open[T, R], item: T) -> R | Exception:
+        """Return what a worker answers, or raises; the next process, where the first one ends."""
+        ending = ""
         for _ in range(2):
             try:
-                return self._trusted(worker.ask(prepare, item))
+                reply = worker.ask(open_, item)
+                self.require_same(reply)
+                result: R | Exception = reply.result
+                return result
             except BrokenProcessPool as error:
                 worker.end()
                 if self.ended.is_set():  # nobody waits for it
                     raise
-                ended = EndedError(f"ended its process, which {_ending(error)}")
-        return ended
+                ending = _ending(error)
+        return EndedError(f"ended its process, which {ending}")
 
 
-def _outcome(result: Any) -> Any:
+def _outcome(result: R | Exception) -> R:
     if isinstance(result, Exception):
         raise result
     return result
 
 
-def reply(prepare: Prepare[T, R], *items: T) -> Reply:
+class Reply(NamedTuple):
+    """What a worker sends: what it answers or raises, its data, and its source."""
+
+    result: Any
+    data: list[Any]
+    sources: Mapping[str, Source]
+
+
+def answered(open_: Open[T, R], *items: T) -> Reply:
     """Return what a worker sends, of an item or of none; called in it."""
     try:
-        answer, data = prepare()
-        result: Any = None
+        opened, result = open_(), None
         for item in items:
-            try:
-                result = answer(item)
-            except HarnessError as error:
-                result = _plain(error)
-        return result, data, _sources()
+            result = _plain(opened.answer, item)
+        return Reply(result, opened.data, _sources())
     except HarnessError as error:
         raise DataError(str(error)) from None
     except BaseException as error:  # a model's, Ctrl-C of its own, or a fault of ours
@@ -259,17 +265,19 @@ def reply(prepare: Prepare[T, R], *items: T) -> Reply:
         raise DataError(f"failed ({plugins.told(error)})") from None
 
 
-def _plain(error: HarnessError) -> HarnessError:
-    """Return an error as one of our own, with its traceback as a note."""
-    kind = type(error) if type(error) in (UsageError, DataError) else RecommenderError
-    plain = kind(str(error))
-    plain.add_note("".join(traceback.format_exception(error)))
-    return plain
+def _sources() -> dict[str, Source]:
+    return look() | {"harness": Source("harness", own_code(), 0)}
 
 
-def _sources() -> dict[str, str]:
-    """Return the source of this process; what it is not sure of is equal to no other's."""
-    return imported_sources(unsure=f" {os.getpid()}")
+def _plain(answer: Callable[[T], R], item: T) -> R | HarnessError:
+    """Return an answer, or its error as one of our own, with the traceback as a note."""
+    try:
+        return answer(item)
+    except HarnessError as error:
+        kind = type(error) if type(error) in (UsageError, DataError) else RecommenderError
+        plain = kind(str(error))
+        plain.add_note("".join(traceback.format_exception(error)))
+        return plain
 
 
 def _ending(error: BrokenProcessPool) -> str:

@@ -144,7 +144,7 @@ def prepared(
         told = "%s: cannot be used; buckets are made in %s and not kept"
         _log.warning(told, printable(str(entry.path.parent)), where)
         kept = False
-    if not kept or not entry.settled:
+    if not kept or entry.unsettled is not None:
         with leftovers.temporary_folder() as folder:
             _write(layout, folder, progress, "TMPDIR")
             yield _opened(folder, layout)
@@ -168,7 +168,7 @@ def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object])
 
 
 def _refuse_changed(entry: cache.Entry) -> None:
-    if not entry.settled:
+    if entry.unsettled is not None:
         names = ", ".join(path.name for path in entry.paths)
         raise DataError(f"{names}: changed while events were read; run the command again")
 

@@ -284,7 +284,7 @@ def cached(
     if found is not None:
         return found, True
     read = load(layout, progress)
-    if entry.settled:
+    if entry.unsettled is None:
         background.submit(entry.keep, lambda folder: _write(read, folder))
     return read, False
 

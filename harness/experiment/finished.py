@@ -1,9 +1,9 @@
 """Finished models: their answers, kept in the cache for the next run that would ask them the same.
 
 A finished model is known by one key: the evaluation set and its files, the settings of the model
-and of those that it is made of, the installed packages, Python, the platform and our own code. Its
-entry also says what source it was made of (`harness.core.sources`): where that has changed, the
-model is evaluated anew. Files that a model opens itself are not known.
+and of those that it is made of, the installed packages, Python and the platform. Its entry also
+says what code it was made of, ours and others' (`harness.core.sources`): where that has changed,
+the model is evaluated anew. Files that a model opens itself are not known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -32,12 +32,15 @@ from harness.core.errors import DataError
 from harness.core.given import is_given
 from harness.core.progress import Clock
 from harness.core.sources import (
-    Sources,
+    BESIDE,
+    Record,
+    Source,
     UnknownSourceError,
+    changed,
     is_installed,
+    look,
     origin,
-    own_code,
-    source_file,
+    record,
 )
 from harness.data import loading
 from harness.experiment.answers import Answers
@@ -90,17 +93,23 @@ class Finished:
         self.unkept: dict[str, str] = {}
         self._config, self._background, self._most = config, background, most
         self._entries = _entries(config) if background is not None and config.data.cache else {}
-        self._sources = Sources(config.folder)
+        self._first = look()
         # One thread says it where the folder is not private.
         if self._entries and not fresh and cache.is_private(cache.folder() / _FOLDER):
-            self._take()
+            with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
+                kept = list(pool.map(self._read, self._entries))
+            for name, answers in zip(self._entries, kept, strict=True):
+                if callable(answers):
+                    self.answers[name] = answers
+                elif (why := answers or self._reason(name)) is not None:
+                    self.changed[name] = why
 
     def keep(self, name: str, task: Task, answers: Sequence[Answers], clock: Clock) -> None:
         """Let a model's answers be written, unless its source is not known for certain."""
         if self._background is None or name not in self._entries:
             return
         try:
-            sources = record_of(self._sources, self._config, name)
+            sources = record_of(self._config, name, self._first)
         except UnknownSourceError as error:
             self.unkept[name] = str(error)
             return
@@ -121,38 +130,29 @@ class Finished:
                     np.save(path, answer.left_out.items, allow_pickle=False)
             return notes
 
-        entry = self._entries[name]
         try:
-            why = entry.keep_settled(write)
+            why = self._entries[name].keep(write)
             if why is not None:
                 self.unkept[name] = why
                 return
-            cache.make_room_for(entry.path, self._most)
             path, settings, files = self._last(name)
             with suppress(OSError):
-                if cache.private(path.parent) is not None:
+                if cache.private(path.parent):
                     path.write_text(json.dumps([settings, files]), encoding="utf-8")
+                if self._most:
+                    most, self._most = self._most, 0  # once a run: there may be thousands of them
+                    cache.make_room(cache.folder() / _FOLDER, most)
         except Exception as error:  # nobody waits for it, and the run is as good without
             self.unkept[name] = plugins.told(error)
-
-    def _take(self) -> None:
-        """Take what is kept of the models that are the same, and say why others are not."""
-        with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
-            kept = pool.map(self._read, self._entries)
-        for name, answers in zip(self._entries, kept, strict=True):
-            if callable(answers):
-                self.answers[name] = answers
-            elif (why := answers or self._reason(name)) is not None:
-                self.changed[name] = why
 
     def _read(self, name: str) -> Callable[[Task], Asked] | str | None:
         """Return what returns a model's answers, or what of its source has changed."""
         entry = self._entries[name]
 
         def build(folder: Path, notes: dict[str, Any]) -> Callable[[Task], Asked] | str:
-            changed = self._sources.changed(notes["sources"])
-            if changed is not None:
-                return changed
+            why = changed(notes["sources"], self._config.folder)
+            if why is not None:
+                return why
             answers, clock, (_, candidates) = list[Answers](), Clock(), notes["size"]
             clock.seconds.update(notes["seconds"])
             for repeat, facts in enumerate(notes["repeats"]):
@@ -178,8 +178,8 @@ class Finished:
         if last_files != files:
             return "the data has changed"
         if self._entries[name].path.is_dir():
-            return "what was kept of it is damaged"
-        return "the evaluation, the seed, our code or packages have changed"
+            return "another version of the harness kept it, or what was kept of it is damaged"
+        return "the evaluation, the seed or packages have changed"
 
     def _last(self, name: str) -> tuple[Path, str, list[list[Any]]]:
         """Return the file for what is kept last of this model of this config, and what it holds."""
@@ -241,21 +241,11 @@ def evaluation_key(config: Config, *more: object) -> Entry:
     OSError
         A file is not there.
     """
-    layout = config.layout()
-    parts = (
-        layout,
-        config.data.least,
-        config.split.model_dump_json(),
-        config.evaluation.model_dump_json(exclude={"metrics"}),
-        config.fold,
-        str(config.folder.resolve()),
-        platform.platform(),
-        sys.version,
-        _packages(),
-        own_code(),
-        more,
-    )
-    return cache.entry(parts, loading.files(layout))
+    layout, place = config.layout(), str(config.folder.resolve())
+    rules = config.split.model_dump_json(), config.evaluation.model_dump_json(exclude={"metrics"})
+    system = platform.platform(), sys.version, _packages()
+    key = layout, config.data.least, rules, config.fold, place, system, more
+    return cache.entry(key, loading.files(layout))
 
 
 def model_key(evaluation: Entry, folder: str, config: Config, name: str) -> Entry:
@@ -306,19 +296,22 @@ def with_base_models(config: Config, name: str) -> list[ModelConfig]:
     return [settings[part] for part in sorted({*base_models_first(settings, [name]), name})]
 
 
-def record_of(sources: Sources, config: Config, name: str) -> dict[str, dict[str, str]]:
+def record_of(config: Config, name: str, first: Mapping[str, Source]) -> Record:
     """Return the record of the source of a model, whose classes are imported; raises as `record`.
 
-    Installed classes and ours are made of nothing that is not in the key.
+    Of the files beside configs those of the model count, of other modules all. Installed classes
+    and ours are made of nothing that is not in the key.
     """
     uses = [model.use for model in with_base_models(config, name) if model.use is not None]
     modules = {use.rpartition(":")[0] for use in uses}
-    files = [plugins.file_of(module, config.folder) for module in modules]
-    beside = [file for file in files if file.is_file()]
-    imported = [sys.modules[module] for module in modules & sys.modules.keys()]
-    if beside or any(source_file(module.__dict__.get("__file__")) for module in imported):
-        return sources.record(beside)
-    return {"digests": {}, "origins": {}}
+    beside = {str(plugins.file_of(module, config.folder).resolve()) for module in modules}
+    sources = {
+        module: source
+        for module, source in look().items()
+        if source.file in beside or not module.startswith(BESIDE)
+    }
+    own = any(source.file in beside or module in modules for module, source in sources.items())
+    return record(sources, first, config.folder) if own else {}
 
 
 def _packages() -> list[tuple[str, int]]:

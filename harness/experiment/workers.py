@@ -18,7 +18,7 @@ from typing import Any
 from harness.config import Config, ModelConfig, parse
 from harness.core import cache
 from harness.core.errors import RecommenderError, UsageError, counted
-from harness.core.workers import Answering, EndedError, Prepare, Workers
+from harness.core.workers import EndedError, Open, Opened, Workers
 from harness.data import loading
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
@@ -99,18 +99,17 @@ class ModelWorkers:
         def data() -> list[Any]:
             return [self._stamps[number], evaluator.task.evaluation_set.fingerprint]
 
+        def ready() -> Open[str, Answer]:
+            self.ready()
+            return partial(open_fold, Job.of(self._config, number))
+
         waiting = units([model for model in models if model.name not in finished])
         waiting.sort(key=lambda unit: unit[0] in self._shared)
         first = sum(unit[0] not in self._shared for unit in waiting)
         settings = {model.name: model for model in models}
-        share = self._workers.share(waiting, partial(self._prepare, number), data, first)
-        with closing(share):
+        with closing(self._workers.share(waiting, ready, data, first)) as share:
             for name, answer in share:
                 yield settings[name], partial(self._asked, evaluator, settings[name], answer)
-
-    def _prepare(self, number: int) -> Prepare[str, Answer]:
-        self.ready()
-        return partial(prepared, Job.of(self._config, number))
 
     def _asked(
         self, evaluator: Evaluator, model: ModelConfig, answer: Callable[[], Answer] | None
@@ -139,9 +138,9 @@ _data: list[tuple[Layout, Dataset]] = []
 
 
 @lru_cache(maxsize=1)
-def prepared(job: Job) -> Answering[str, Answer]:
-    """Return what answers by models, and what identifies the data; called in a worker."""
-    prepared.cache_clear()  # the fold before is let go
+def open_fold(job: Job) -> Opened[str, Answer]:
+    """Read a fold in a worker, which answers by the names of models."""
+    open_fold.cache_clear()  # the fold before is let go
     config, background = job.read(), ThreadPoolExecutor(1)
     fold = config.folds()[job.fold]
     models = FoldModels.made(
@@ -164,7 +163,7 @@ def prepared(job: Job) -> Answering[str, Answer]:
         background.submit(int).result()  # behind what keeps them
         return answers, models.finished.unkept
 
-    return answer, [stamps, evaluator.task.evaluation_set.fingerprint]
+    return Opened(answer, [stamps, evaluator.task.evaluation_set.fingerprint])
 
 
 def units(models: Sequence[ModelConfig]) -> list[list[str]]:

@@ -177,8 +177,7 @@ def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
     found = entry.read(_read)
     if found is None:
         found = of_task(make_task(config), metrics)
-        if entry.settled:
-            entry.keep(partial(_write, found))
+        entry.keep(partial(_write, found))
     return replace(found, metrics=metrics, folds=config.n_folds)
 
 

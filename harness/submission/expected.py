@@ -486,7 +486,7 @@ def ids(path: Path, column: str | None = None, *, kept_from: int = 1 << 22) -> K
     for block, starts, stops in _cells(path, column):
         learning.add(block.buffer, starts, stops)
     known = learning.known(complete=True)
-    if entry is not None and entry.settled:
+    if entry is not None:
         entry.keep(known.write)
     return replace(known, texts=(texts,))
 

@@ -9,7 +9,7 @@ common.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from harness.config import Config
 from harness.core import cache
 from harness.core.cache import Entry
-from harness.core.sources import Sources, UnknownSourceError
+from harness.core.sources import Source, UnknownSourceError, changed, look
 from harness.experiment.finished import evaluation_key, model_key, record_of
 from harness.metrics import Metric, is_own
 from harness.tuning.inner import inner_split
@@ -39,13 +39,15 @@ class KeptTrials:
         Why trials are not kept for the next search.
     """
 
-    def __init__(self, name: str, shared: Entry | None, sources: Sources, *, fresh: bool) -> None:
+    def __init__(
+        self, name: str, shared: Entry | None, first: Mapping[str, Source], *, fresh: bool
+    ) -> None:
         self.changed: str | None = None
         self.unkept: str | None = None
-        self._name, self._shared, self._sources, self._fresh = name, shared, sources, fresh
+        self._name, self._shared, self._first, self._fresh = name, shared, first, fresh
 
     def scored(self, config: Config, params: Params, score: Score) -> Scored:
-        """Return what these parameters score, by `score` where no search has told.
+        """Return what these parameters score, by `score` where no search has made the trial.
 
         A model that failed is asked again.
 
@@ -62,29 +64,30 @@ class KeptTrials:
         ]
         config = config.model_copy(update={"models": models})
         entry = model_key(self._shared, _FOLDER, config, self._name)
-        kept = None if self._fresh else entry.read(self._taken)
-        if kept is not None:
+
+        def build(_: Path, notes: dict[str, Any]) -> Scored | None:
+            why = changed(notes["sources"], config.folder)
+            if why is not None:
+                self.changed = why
+                return None
+            noted = notes["noted"]
+            ci95 = None if noted["ci95"] is None else tuple(noted["ci95"])
             with suppress(OSError):
                 os.utime(entry.path)
+            return notes["value"], {**noted, "ci95": ci95, "reused": True}
+
+        kept = None if self._fresh else entry.read(build)
+        if kept is not None:
             return kept
         value, noted = score(params)
         if value is not None:
             try:
-                sources = record_of(self._sources, config, self._name)
+                sources = record_of(config, self._name, self._first)
                 notes = {"value": value, "noted": noted, "sources": sources}
-                self.unkept = entry.keep_settled(lambda _: notes) or self.unkept
+                self.unkept = entry.keep(lambda _: notes) or self.unkept
             except UnknownSourceError as error:
                 self.unkept = str(error)
         return value, noted
-
-    def _taken(self, _: Path, notes: dict[str, Any]) -> Scored | None:
-        changed = self._sources.changed(notes["sources"])
-        if changed is not None:
-            self.changed = changed
-            return None
-        noted = notes["noted"]
-        ci95 = None if noted["ci95"] is None else tuple(noted["ci95"])
-        return notes["value"], {**noted, "ci95": ci95, "reused": True}
 
 
 def kept_trials(
@@ -97,19 +100,11 @@ def kept_trials(
     fresh : bool
         Whether all are made anew.
     """
-    shared = _shared(config, metric) if config.data.cache else None
-    if shared is not None:
-        with suppress(OSError):
-            cache.make_room(shared.path.parent / _FOLDER, _MOST)
-    sources = Sources(config.folder)
-    return {name: KeptTrials(name, shared, sources, fresh=fresh) for name in names}
-
-
-def _shared(config: Config, metric: Metric) -> Entry | None:
-    """Return the key that all trials share; None where a file or a metric's source is missing."""
+    shared = None
     rule, source = inner_split(config).model_dump_json(), metric.definition.digest
-    if is_own(metric.name) and source is None:
-        return None
-    with suppress(OSError):  # told by whoever reads it
-        return evaluation_key(config.folds()[0], "trials", rule, str(metric), source)
-    return None
+    if config.data.cache and not (is_own(metric.name) and source is None):
+        with suppress(OSError):  # told by whoever reads a file that is not there
+            shared = evaluation_key(config.folds()[0], "trials", rule, str(metric), source)
+            cache.make_room(shared.path.parent / _FOLDER, _MOST)
+    first = look()
+    return {name: KeptTrials(name, shared, first, fresh=fresh) for name in names}

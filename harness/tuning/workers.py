@@ -7,7 +7,7 @@ from contextlib import closing
 from functools import lru_cache, partial
 from typing import Any
 
-from harness.core.workers import Answering, EndedError, Prepare, Workers
+from harness.core.workers import EndedError, Open, Opened, Workers
 from harness.experiment.build import only
 from harness.experiment.finished import is_known
 from harness.experiment.workers import Job, stamps_of
@@ -39,16 +39,16 @@ def scores(
     fresh : bool
         Whether all trials are made anew.
     """
-    name, data = setup.model.name, [stamps, _fingerprints(setup.folds)]
+    name, data = setup.model.name, [stamps, *_fingerprints(setup.folds)]
     units = [[params] for params in proposals]
     first = 0 if is_known(setup.config, name) else len(units)  # nobody else has an object
 
-    def prepare() -> Prepare[Params, Answer]:
-        return partial(prepared, Job.of(only(setup.config, [name])), name, fresh)
+    def ready() -> Open[Params, Answer]:
+        return partial(open_trials, Job.of(only(setup.config, [name])), name, fresh)
 
     made = dict[str, Scored]()
     # Closed at once: workers stop where a trial raises.
-    with closing(workers.share(units, prepare, lambda: data, first)) as trials:
+    with closing(workers.share(units, ready, lambda: data, first)) as trials:
         for params, answer in trials:
             if answer is None:
                 made[written(params)] = setup.score(params)
@@ -78,8 +78,8 @@ _folds: list[InnerFold] = []
 
 
 @lru_cache(maxsize=1)
-def prepared(job: Job, name: str, fresh: bool) -> Answering[Params, Answer]:
-    """Return what answers by parameters, and what identifies the data; called in a worker."""
+def open_trials(job: Job, name: str, fresh: bool) -> Opened[Params, Answer]:
+    """Read the inner sets in a worker, which answers by parameters of a model."""
     config = job.read()
     rules, stamps = Rules.of(config), stamps_of(config.layout())
     kept = kept_trials(config, [name], rules.metric, fresh=fresh)[name]
@@ -90,4 +90,4 @@ def prepared(job: Job, name: str, fresh: bool) -> Answering[Params, Answer]:
     def answer(params: Params) -> Answer:
         return setup.score(params), kept.changed, kept.unkept
 
-    return answer, [stamps, _fingerprints(_folds)]
+    return Opened(answer, [stamps, *_fingerprints(_folds)])

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.usefixtures("at_once")
 
 ECHO = """
 import os, signal, sys, time
+from harness.core.workers import Opened
 def answer(item):
     print(os.getpid(), flush=True)
     if item == "die":
@@ -32,8 +33,8 @@ def answer(item):
     os.system("echo said by a program")
     return {"read": sys.stdin.read()} | dict(os.environ)
 
-def prepare():
-    return answer, []
+def opened():
+    return Opened(answer, [])
 """
 
 
@@ -49,9 +50,9 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def answer(module: str, item: str) -> Any:
     """Return what a worker answers."""
     look()  # the file is as it was before the import
-    prepare = importlib.import_module(module).prepare
+    opened = importlib.import_module(module).opened
     with Workers(1, patience=0) as processes:
-        shared = processes.share([["mine"], [item]], lambda: prepare, list, first=1)
+        shared = processes.share([["mine"], [item]], lambda: opened, list, first=1)
         results: dict[str, Any] = dict(shared)
     return results[item]()
 
@@ -88,9 +89,9 @@ def test_it_ends_with_the_process_that_started_it(module: str, ends: signal.Sign
     """A killed one says nothing to it; Ctrl-C at a terminal goes to both."""
     script = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        f"from harness.core.workers import Workers; from {module} import prepare\n"
+        f"from harness.core.workers import Workers; from {module} import opened\n"
         "with Workers(1, patience=0) as workers:\n"
-        "    list(workers.share([['mine'], ['sleep']], lambda: prepare, list, 1))\n"
+        "    list(workers.share([['mine'], ['sleep']], lambda: opened, list, 1))\n"
     )
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     line = [sys.executable, "-c", script]

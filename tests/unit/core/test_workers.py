@@ -11,7 +11,8 @@ import pytest
 
 from harness.core import workers as core
 from harness.core.errors import RecommenderError, UsageError
-from harness.core.workers import EndedError, Workers, threads_of
+from harness.core.sources import Source
+from harness.core.workers import EndedError, Opened, Workers, threads_of
 
 REST = "the rest of its work is done by this one"
 started: list[Any] = []
@@ -25,11 +26,11 @@ class Pool:
     def __init__(self) -> None:
         started.append(self)
 
-    def submit(self, ask: Any, prepare: Any, item: str = "") -> Future[Any]:
+    def submit(self, ask: Any, open_: Any, item: str = "") -> Future[Any]:
         if endings.get(item):
             raise BrokenProcessPool(f"The exit codes are {{{endings[item].pop()}}}")
         future = Future[Any]()
-        future.set_result(ask(prepare, item) if item else ask(prepare))
+        future.set_result(ask(open_, item) if item else ask(open_))
         return future
 
     def shutdown(self, kill_workers: bool) -> None: ...
@@ -41,8 +42,8 @@ def there(item: str) -> str:
     return "there"
 
 
-def prepare() -> Any:
-    return there, ["log.csv"]
+def opened() -> Opened[str, str]:
+    return Opened(there, ["log.csv"])
 
 
 @pytest.fixture(autouse=True)
@@ -60,10 +61,10 @@ def result(answer: Callable[[], str] | None) -> str:
 
 
 def results(
-    workers: Workers, units: list[list[str]], prepare: Any = prepare, data: str = "log.csv"
+    workers: Workers, units: list[list[str]], open_: Any = opened, data: str = "log.csv"
 ) -> dict[str, str]:
     """Return the results: workers do what is left behind the first unit, or refuse it."""
-    shared = workers.share(units, lambda: prepare, lambda: [data], first=1)
+    shared = workers.share(units, lambda: open_, lambda: [data], first=1)
     first = next(shared)
     for thread in threading.enumerate():
         if thread.name == "share":
@@ -74,7 +75,7 @@ def results(
 @pytest.mark.parametrize("count", [0, 2])
 def test_no_worker_is_started_for_short_work(count: int) -> None:
     with Workers(count, Pool, patience=3600) as workers:
-        done = list(workers.share([["a", "b"], ["c"]], lambda: prepare, list))
+        done = list(workers.share([["a", "b"], ["c"]], lambda: opened, list))
     assert done == [("a", None), ("b", None), ("c", None)]
     assert started == []
 
@@ -120,8 +121,9 @@ def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(workers: W
 def test_a_file_that_processes_have_imported_otherwise_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    digests = iter([{"a.py": "1"}, {"a.py": "1"}, {"b.py": "1"}, {"b.py": "2"}])
-    monkeypatch.setattr(core, "imported_sources", lambda unsure: next(digests))
+    a, b, edited = Source("a.py", "1", 0), Source("b.py", "1", 0), Source("b.py", "2", 0)
+    looks = iter([{"a": a}, {"a": a}, {"b": b}, {"b": edited}])
+    monkeypatch.setattr(core, "look", lambda: next(looks))
     with Workers(1, Pool, patience=0) as workers:
         assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "there"}
         with pytest.raises(RecommenderError, match=r'"mine": b\.py may have been written during'):
@@ -136,8 +138,8 @@ def no_file() -> Any:
     ("change", "why"),
     [
         ({"data": "other.csv"}, "finds other data: "),
-        ({"prepare": no_file}, "finds no file"),
-        ({"prepare": lambda: {}["x"]}, "failed (KeyError: 'x' ("),
+        ({"open_": no_file}, "finds no file"),
+        ({"open_": lambda: {}["x"]}, "failed (KeyError: 'x' ("),
     ],
 )
 def test_a_worker_that_is_of_no_use_is_not_used(

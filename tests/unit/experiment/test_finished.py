@@ -20,6 +20,7 @@ from harness.experiment.finished import Finished
 from harness.models.recommendations import Recommendations
 from harness.protocol.task import make_task
 
+DAMAGED = "another version of the harness kept it, or what was kept of it is damaged"
 LISTS = np.array([[1, 0], [1, -1], [3, 2]], np.int32)
 
 
@@ -84,7 +85,7 @@ def test_a_damaged_finished_model_is_asked_anew(
     if lost:
         file.unlink()
     own = finished(config(tmp_path))
-    assert ([*own.answers], own.changed) == ([], {"popular": "what was kept of it is damaged"})
+    assert ([*own.answers], own.changed) == ([], {"popular": DAMAGED})
     finished(config(tmp_path), keep=True)
     assert [*finished(config(tmp_path)).answers] == ["popular"]
 
@@ -94,7 +95,7 @@ def test_it_is_said_why_a_model_is_evaluated_anew(tmp_path: Path) -> None:
     assert finished(config(tmp_path)).changed == {}
     finished(config(tmp_path), keep=True)
     assert finished(config(tmp_path, 9)).changed == {"popular": "its settings have changed"}
-    why = "the evaluation, the seed, our code or packages have changed"
+    why = "the evaluation, the seed or packages have changed"
     assert finished(config(tmp_path, evaluation={"seed": 7})).changed == {"popular": why}
     with (tmp_path / "log.csv").open("a") as log:
         log.write("dee,a,2020-01-02\n")

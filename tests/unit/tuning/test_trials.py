@@ -107,3 +107,13 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, kept: Path) -> N
         f"nothing can be written to {kept}; make room there, or set HARNESS_CACHE_DIR to a folder "
         "of your own"
     )
+
+
+def test_files_beside_other_configs_do_not_count(tmp_path: Path) -> None:
+    settings, shop = config(tmp_path), small.write(tmp_path / "shop", {"other.py": MINE})
+    own = trials(settings)
+    plugins.load("model", "other:Mine", shop, "class")
+    small.write(shop, {"other.py": ""})
+    assert scored(own, settings)
+    assert own.unkept is None
+    assert not made_anew(settings)
