@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from harness.config import Config, ModelConfig
 from harness.core import steps
 from harness.core.errors import counted
-from harness.core.progress import Clock, Observer
 from harness.core.steps import Total
 from harness.data.dataset import Dataset
-from harness.experiment.build import Factories
 from harness.experiment.evaluate_part import EvaluatedPart, describing, set_values
-from harness.experiment.failures import Failures
 from harness.experiment.figures import Figures, figure_steps
+from harness.experiment.fold import Fold
 from harness.metrics import Metric
 from harness.metrics.scores import curve
+from harness.protocol import evaluation_set, fingerprint
+from harness.protocol.evaluation_set import Step
 from harness.protocol.leaderboard_estimate import (
     LeaderboardEstimates,
     leaderboard_estimate,
 )
 from harness.protocol.split import Split
+from harness.protocol.task import noted
 from harness.protocol.users import OWN
 from harness.results.record import (
     Direction,
@@ -41,39 +43,29 @@ from harness.stats.fold_means import FEWEST
 
 
 def assemble(
-    factories: Factories,
-    *,
-    metrics: tuple[Metric, ...],
+    fold: Fold,
     data: Dataset,
     split: Split,
-    evaluation: Evaluation,
+    candidate_ids: pl.Series,
     total: Total[EvaluatedPart],
-    clocks: Mapping[str, Clock],
-    observer: Observer,
-    failures: Failures,
-    reused: Container[str] = (),
 ) -> Run:
     """Return the run that the users of all parts make, of which only the tables are missing.
 
     Parameters
     ----------
-    factories : Factories
-        The classes of the config's models.
+    fold : Fold
+        To whose failures models are added that failed in any part.
     total : function of a step
         Adds a function of a part up over all parts (`harness.core.steps`).
-    clocks : mapping of model to Clock
-        What each of them took.
-    failures : Failures
-        To which models are added that failed in any part.
-    reused : container of str
-        Models that an earlier run finished.
 
     Raises
     ------
     HarnessError
-        No model is left.
+        The evaluation set is empty, or no model is left.
     """
-    config, sums = factories.config, cast("Any", total(attrgetter("sums")))
+    config, metrics, failures, observer = fold.config, fold.metrics, fold.failures, fold.observer
+    sums: Any = total(attrgetter("sums"))
+    evaluation = _evaluation(config, data, split, candidate_ids, sums["set"])
     failures.add_parts(sums["failed"])
     failures.sort([model.name for model in config.models])
     failures.require_others(config)
@@ -90,18 +82,15 @@ def assemble(
     records, notes = list[ModelRecord](), list[str]()
     for settings in config_left.models:
         name, of_model = settings.name, sums["models"][settings.name]
-        seeded = factories.seeded(name) or bool(of_model["drawn"][0])
+        seeded = fold.factories.seeded(name) or bool(of_model["drawn"][0])
         notes += _notes_of_model(of_model, settings, seeded=seeded)
         records.append(
             _record_of(
-                factories,
+                fold,
                 settings,
                 of_model,
-                metrics,
                 figures,
                 use=uses[name],
-                seconds=clocks[name].seconds,
-                reused=name in reused,
                 varies=seeded or bool(of_model["differ"][0]),
             )
         )
@@ -131,16 +120,28 @@ def assemble(
     return Run(record=record, resolved=resolved, start=start)
 
 
+def _evaluation(
+    config: Config, data: Dataset, split: Split, candidate_ids: pl.Series, sums: Mapping[str, Any]
+) -> Evaluation:
+    """Return what is evaluated, by the sums (`evaluation_set.sums`) of all parts."""
+    k, n = config.evaluation.k, len(candidate_ids)
+    funnel = tuple(Step(name, int(users[0])) for name, users in sums["funnel"].items())
+    with noted(data):
+        rule = config.evaluation.candidates or data.candidates
+        evaluation_set.refuse_empty(funnel, n, rule, split)
+    fields = fingerprint.fields_of(fingerprint.of_sums(sums["leaves"]), candidate_ids, k)
+    return Evaluation.made(
+        candidates=n, fields=fields, funnel=funnel, data=data, config=config, split=split
+    )
+
+
 def _record_of(
-    factories: Factories,
+    fold: Fold,
     settings: ModelConfig,
     sums: Mapping[Any, Any],
-    metrics: Sequence[Metric],
     figures: Figures,
     *,
     use: str | None,
-    seconds: dict[str, float],
-    reused: bool,
     varies: bool,
 ) -> ModelRecord:
     """Return what the scores and lists of all users tell of a model.
@@ -150,7 +151,8 @@ def _record_of(
     varies : bool
         Whether its repeats may differ; the others have no spread.
     """
-    name, k = settings.name, factories.config.evaluation.k
+    config, metrics, name = fold.config, fold.metrics, settings.name
+    k = config.evaluation.k
     n_users, of_lists = int(sums["users"][0]), set_values(sums["set"], metrics, k)
     coverage, popularity = describing(k)
     estimates = dict[str, ModelEstimate]()
@@ -161,9 +163,9 @@ def _record_of(
     return ModelRecord(
         name=name,
         use=use,
-        lists=tuple(factories.config.lists_of(name)),
+        lists=tuple(config.lists_of(name)),
         of=tuple(settings.base_models),
-        params=factories.params(name),
+        params=fold.factories.params(name),
         repeats=settings.repeats,
         metrics=estimates,
         vs_random=figures.verdicts.get(name),
@@ -172,9 +174,9 @@ def _record_of(
             str(coverage): sum(of_lists[coverage]) / settings.repeats,
             str(popularity): sums["popularity"].total / n_users,
         },
-        seconds=seconds,
+        seconds=fold.clocks[name].seconds,
         tuned=None if settings.tuned is None else Tuned(**dict(settings.tuned)),
-        reused=reused,
+        reused=name in fold.finished.reused,
     )
 
 

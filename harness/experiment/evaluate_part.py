@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from harness.config import ModelConfig
 from harness.core.arrays import Counts
 from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.progress import Clock
@@ -34,13 +33,10 @@ from harness.stats.chance_graded import Grades
 from harness.stats.chance_law import Law
 from harness.stats.slices import ProfiledUsers
 
-Asked = tuple[list[Answers], Clock]
-"""What a model answered in each repeat, and the seconds that it took."""
-
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedPart(ProfiledUsers):
-    """The users of a part, their scores and lists.
+    """The users of a part, their scores and lists; metrics of all lists are of the part's alone.
 
     Attributes
     ----------
@@ -74,28 +70,16 @@ class EvaluatedPart(ProfiledUsers):
         assert law is not None, "asked for where there is one"  # noqa: S101
         return law
 
-    def with_sets(self, metrics: Sequence[Metric]) -> dict[str, ScoreTable]:
-        """Return the scores of all users, with the metrics of all lists together."""
-        tables = {}
-        for name, table in self.tables.items():
-            of_sets = set_values(self.sums["models"][name]["set"], metrics, self.k)
-            values = {
-                **table.values,
-                **{m: np.array(repeats)[:, None] for m, repeats in of_sets.items()},
-            }
-            tables[name] = ScoreTable({metric: values[metric] for metric in metrics})
-        return tables
-
 
 def evaluate_part(
     task: Task,
     left_out: Task,
     profile: pl.DataFrame,
-    models: Iterable[tuple[ModelConfig, Callable[[], Asked]]],
+    models: Iterable[tuple[str, Callable[[], list[Answers]]]],
     metrics: tuple[Metric, ...],
     catalogue: Catalogue | None,
     failures: Failures,
-    log: Callable[[str, Clock], object] = lambda name, clock: None,
+    clocks: Mapping[str, Clock],
 ) -> EvaluatedPart:
     """Ask models for the lists of the users of a part, and score them.
 
@@ -106,26 +90,22 @@ def evaluate_part(
     profile : polars.DataFrame
         Who the users are (`harness.protocol.users`).
     models : iterable
-        Each with what returns its answers, or raises; it is let go before the next one is taken.
+        Names, each with what returns the model's answers, or raises; these are let go before the
+        next ones are asked for.
     failures : Failures
         To which models are added that raise.
-    log : function of a name and a Clock
-        Called when a model is scored.
     """
     selected, unevaluated = task.evaluation_set, left_out.evaluation_set
     sample, unread = sample_of_users(task.config, selected, unevaluated)
     tables, lists, sums = dict[str, ScoreTable](), dict[str, Sequence[Recommendations]](), {}
-    for settings, ask in models:
-        with failures.caught(settings.name):
-            answers, clock = ask()
-        if settings.name in failures.errors:
+    for name, ask in models:
+        with failures.caught(name):
+            answers = ask()
+        if name in failures.errors:
             continue
-        with clock.step("score"):
-            tables[settings.name], sums[settings.name] = _scored(
-                answers, task, left_out, metrics, catalogue, sample
-            )
-        lists[settings.name] = tuple(answer.lists for answer in answers)
-        log(settings.name, clock)
+        with clocks[name].step("score"):
+            tables[name], sums[name] = _scored(answers, task, left_out, metrics, catalogue, sample)
+        lists[name] = tuple(answer.lists for answer in answers)
         del answers
     return EvaluatedPart(
         hashes=selected.user_hashes,
@@ -216,7 +196,9 @@ def _scored(
             )
         sums["refused"] = _marked(answer.refusal for answer in answers)
         sums["left_out"] = np.array([len(left_out.evaluation_set.users)])
-    return ScoreTable({m: v for m, v in table.values.items() if m in metrics}), sums
+    of_lists = set_values(sums["set"], metrics, selected.k)
+    values = {**table.values, **{m: np.array(v)[:, None] for m, v in of_lists.items()}}
+    return ScoreTable({metric: values[metric] for metric in metrics}), sums
 
 
 def _differ(repeats: Sequence[Recommendations]) -> bool:

@@ -13,27 +13,27 @@ from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
-from harness.config import Config, ModelConfig
+from harness.config import Config
 from harness.core.errors import UsageError, counted
 from harness.core.exact_sum import Sums
 from harness.core.progress import Clock, Observer
 from harness.core.random import id_hashes
 from harness.data.dataset import Dataset
+from harness.experiment.answers import Answers
 from harness.experiment.assemble import assemble
-from harness.experiment.build import Factories
-from harness.experiment.evaluate_part import Asked, EvaluatedPart, describing, evaluate_part
+from harness.experiment.evaluate_part import EvaluatedPart, describing, evaluate_part
 from harness.experiment.failures import Failures
-from harness.experiment.learn import Learner, Models, ask_part, learn, of_all_events
+from harness.experiment.finished import Finished
+from harness.experiment.fold import Fold, Models
+from harness.experiment.learn import Learner, ask_part, learn, of_all_events
 from harness.experiment.plan import Plan
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
-from harness.protocol import evaluation_set, fingerprint, users
-from harness.protocol.evaluation_set import Step
-from harness.protocol.task import Task, asked, noted
+from harness.protocol import users
+from harness.protocol.task import Task, asked
 from harness.results.folder import PER_USER, RECOMMENDATIONS
-from harness.results.record import Evaluation
 from harness.results.run import Run
 from harness.results.tables import RunTables
 from harness.stats.chance_graded import Grades
@@ -97,48 +97,19 @@ def evaluate_parts(
         A model that learns from all events at once, or is a file of lists; an empty evaluation
         set; a model that breaks its contract.
     """
-    factories, metrics, failures = Factories(config), asked(config), Failures(fail_fast)
-    repeats = range(max(model.repeats for model in config.models))
-    models = [factories.made(repeat) for repeat in repeats]
-    refuse_of_all_events(config, models)
-    clocks = {model.name: Clock() for model in config.models}
-    plan, learners = learn(config, data, models, parts.total, observer, clocks, failures)
+    metrics, finished = asked(config), Finished(config, fresh=True, background=None)
+    fold = Fold(config, metrics, Failures(fail_fast), observer, finished)
+    plan, learners = learn(fold, data, parts.total)
     with observer.step("fit"):
         catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
     with observer.step("evaluate"):
-        asking = _Asking(plan, learners, metrics, catalogue, failures)
+        asking = _Asking(plan, learners, metrics, catalogue, fold.failures)
         evaluated = parts.kept(asking, partial(_opened, config, metrics))
-        evaluation = _evaluation(plan, evaluated.total(lambda part: part.sums["set"]))
-    n_users, seconds = counted(evaluation.users, "user"), observer.seconds["evaluate"]
-    candidates = counted(len(plan.candidates), "candidate")
-    observer.log(f"evaluated {n_users}, {candidates}, {seconds:.1f} s")
-    run = assemble(
-        factories,
-        metrics=metrics,
-        data=plan.data,
-        split=plan.split,
-        evaluation=evaluation,
-        total=evaluated.total,
-        clocks=clocks,
-        observer=observer,
-        failures=failures,
-    )
-    return EvaluatedParts(run, evaluated, data.item_ids.gather(plan.candidates))
-
-
-def _evaluation(plan: Plan, sums: Mapping[str, Any]) -> Evaluation:
-    """Return what is evaluated, by the sums (`evaluation_set.sums`) of all parts."""
-    config, data = plan.config, plan.data
-    k, n = config.evaluation.k, len(plan.candidates)
-    funnel = tuple(Step(name, int(users[0])) for name, users in sums["funnel"].items())
-    with noted(data):
-        rule = config.evaluation.candidates or data.candidates
-        evaluation_set.refuse_empty(funnel, n, rule, plan.split)
-    leaves = fingerprint.of_sums(sums["leaves"])
-    fields = fingerprint.fields_of(leaves, data.item_ids.gather(plan.candidates), k)
-    return Evaluation.made(
-        candidates=n, fields=fields, funnel=funnel, data=data, config=config, split=plan.split
-    )
+    candidate_ids, seconds = data.item_ids.gather(plan.candidates), observer.seconds["evaluate"]
+    run = assemble(fold, plan.data, plan.split, candidate_ids, evaluated.total)
+    users, candidates = run.evaluation.users, counted(len(candidate_ids), "candidate")
+    observer.log(f"evaluated {counted(users, 'user')}, {candidates}, {seconds:.1f} s")
+    return EvaluatedParts(run, evaluated, candidate_ids)
 
 
 def refuse_of_all_events(config: Config, models: Models) -> None:
@@ -174,7 +145,7 @@ class _Asking:
         config = self.plan.config
         task, left_out = self.plan.tasks(part)
         models = [
-            (settings, partial(self._answers, settings, task, left_out))
+            (settings.name, partial(self._answers, settings.name, task, left_out))
             for settings in (config.models if self.learners else ())
             if settings.name not in self.failures.errors
         ]
@@ -187,6 +158,7 @@ class _Asking:
             self.catalogue,
             # What fails here fails for this part; all parts are asked, wherever they are.
             replace(self.failures, errors=dict(self.failures.errors)),
+            {settings.name: Clock() for settings in config.models},
         )
         return {
             "profile": evaluated.profile,
@@ -194,7 +166,11 @@ class _Asking:
             "grades": {} if evaluated.grades is None else evaluated.grades._asdict(),
             "sums": evaluated.sums,
             "values": {
-                name: {self.metrics.index(m): values for m, values in table.values.items()}
+                name: {
+                    self.metrics.index(m): values
+                    for m, values in table.values.items()
+                    if m.definition.of == "user"
+                }
                 for name, table in evaluated.tables.items()
             },
             "lists": {
@@ -203,10 +179,10 @@ class _Asking:
             },
         }
 
-    def _answers(self, settings: ModelConfig, task: Task, left_out: Task) -> Asked:
+    def _answers(self, name: str, task: Task, left_out: Task) -> list[Answers]:
         """Return what a model answers for the users of a part."""
-        learners = (learner for learner in self.learners if learner.name == settings.name)
-        return [ask_part(learner, task, left_out) for learner in learners], Clock()
+        learners = (learner for learner in self.learners if learner.name == name)
+        return [ask_part(learner, task, left_out) for learner in learners]
 
 
 def listed(models: Sequence[str], candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:

@@ -45,10 +45,11 @@ from harness.core.sources import (
 from harness.data import loading
 from harness.experiment.answers import Answers
 from harness.experiment.build import base_models_first
-from harness.experiment.evaluate_part import Asked
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.task import Task
 
+Asked = tuple[list[Answers], Clock]
+"""What a model answered in each repeat, and the seconds that it took."""
 _FOLDER = "models"
 """Of the cache, where they lie."""
 _LAST = "models.last"

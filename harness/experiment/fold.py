@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -12,77 +11,73 @@ import polars as pl
 
 from harness.config import Config, ModelConfig
 from harness.core.errors import EmptyEvaluationSetError, HarnessError, printable
-from harness.core.progress import Clock, Observer
+from harness.core.progress import Observer
 from harness.data.dataset import Dataset
 from harness.experiment.answers import Answers, ask_in_turn
 from harness.experiment.build import Factories
-from harness.experiment.evaluate_part import Asked
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished
-from harness.experiment.learn import Models
 from harness.metrics import Metric, needs
+from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.evaluation_set import left_out
 from harness.protocol.task import Task, of_users, task_on
 from harness.protocol.users import of_events
 
+Models = Sequence[dict[str, Recommender]]
+"""Of each repeat, the models that have so many, by name."""
 
-@dataclass(frozen=True, eq=False)
-class FoldModels:
-    """What one evaluation set is made and asked by: the n-th of all folds.
+
+class Fold:
+    """One evaluation set of a config, the n-th of all folds, and its models.
+
+    Parameters
+    ----------
+    config : Config
+        Of this fold alone.
+    finished : Finished
+        The models that need not be asked.
 
     Attributes
     ----------
     models : sequence of dict of name to Recommender
-        Of each repeat those that are to be asked.
+        Of each repeat those that are to be asked; they have learnt nothing yet.
+    clocks : dict of name to Observer
+        What hears of each model.
     """
 
-    number: int
-    n_folds: int
-    config: Config
-    factories: Factories
-    models: Models
-    observer: Observer
-    failures: Failures
-    finished: Finished
-
-    @classmethod
-    def made(
-        cls,
+    def __init__(
+        self,
         config: Config,
-        number: int,
-        n_folds: int,
+        metrics: tuple[Metric, ...],
         failures: Failures,
-        finished: Callable[[Config], Finished],
+        observer: Observer,
+        finished: Finished,
         *,
-        bars: bool = False,
-    ) -> FoldModels:
-        """Return a fold with its models, which have learnt nothing yet."""
-        factories, before = Factories(config), finished(config)
+        n_folds: int = 1,
+    ) -> None:
+        self.config, self.metrics, self.finished = config, metrics, finished
+        self.number, self.n_folds, self.observer = n_folds - config.fold, n_folds, observer
+        self.failures = failures if n_folds == 1 else failures.in_fold(self.number)
+        self.factories = Factories(config)
         repeats = range(max(model.repeats for model in config.models))
-        models = [factories.made(repeat, without=before.answers) for repeat in repeats]
-        of_fold = failures if n_folds == 1 else failures.in_fold(number)
-        observer = Observer(bars=bars, label=label(number, n_folds))
-        return cls(number, n_folds, config, factories, models, observer, of_fold, before)
+        self.models: Models = [
+            self.factories.made(repeat, without=finished.answers) for repeat in repeats
+        ]
+        self.clocks = {model.name: Observer(bars=observer.bars) for model in config.models}
 
     def named(self) -> AbstractContextManager[None]:
         """Say of what is raised in which fold it was."""
         return named(self.number, self.n_folds)
 
-    def log_model(self, clocks: dict[str, Clock], name: str, clock: Clock) -> None:
-        """Keep the clock of a model that is evaluated, and log how long each step took."""
-        clocks[name] = clock
+    def log_model(self, name: str) -> None:
+        """Log how long each step of a model took."""
         names = [model.name for model in self.config.models]
         number = f"{names.index(name) + 1} of {len(names)}"
-        steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in clock.seconds.items())
+        seconds = self.clocks[name].seconds
+        steps = ", ".join(f"{step} {took:.1f} s" for step, took in seconds.items())
         how = "taken from an earlier run" if name in self.finished.answers else steps
         self.observer.log(f"{printable(name)} ({number}): {how}")
-
-    def ask(self, evaluator: Evaluator, model: ModelConfig) -> Asked:
-        """Return what a model answers, and keep it for later runs."""
-        answers, clock = evaluator.answers(model)
-        self.finished.keep(model.name, evaluator.task, answers, clock)
-        return answers, clock
 
 
 class Evaluator(Protocol):
@@ -96,7 +91,7 @@ class Evaluator(Protocol):
         How many are in memory at once.
     """
 
-    fold: FoldModels
+    fold: Fold
     task: Task
     events: int
 
@@ -111,14 +106,14 @@ class Evaluator(Protocol):
     def catalogue(self, metrics: Sequence[Metric]) -> Catalogue | None:
         """Return what metrics need to know of the candidates."""
 
-    def answers(self, settings: ModelConfig) -> tuple[list[Answers], Clock]:
-        """Return every repeat's answers for all users, and the seconds that they took."""
+    def answers(self, settings: ModelConfig) -> list[Answers]:
+        """Return every repeat's answers for all users."""
 
 
 class InMemory:
     """The models of a fold, fitted and asked one repeat after the other: an `Evaluator`."""
 
-    def __init__(self, fold: FoldModels, data: Dataset) -> None:
+    def __init__(self, fold: Fold, data: Dataset) -> None:
         self.fold, self.events = fold, len(data.events)
         self.task = task_on(fold.config, data, fold.observer)
 
@@ -138,12 +133,12 @@ class InMemory:
         """Return what metrics need to know of the candidates."""
         return of_train(self.task.train, needs(metrics))
 
-    def answers(self, settings: ModelConfig) -> tuple[list[Answers], Clock]:
-        """Return every repeat's answers, and the seconds that they took."""
+    def answers(self, settings: ModelConfig) -> list[Answers]:
+        """Return every repeat's answers for all users."""
         # Taken out, so that a model's memory is free again unless others are made of it.
         repeats = (models.pop(settings.name) for models in self.fold.models[: settings.repeats])
-        observer = Observer(bars=self.fold.observer.bars)
-        return ask_in_turn(repeats, settings, self.task, self.left_out, observer), observer
+        observer = self.fold.clocks[settings.name]
+        return ask_in_turn(repeats, settings, self.task, self.left_out, observer)
 
 
 def label(number: int, folds: int) -> str:

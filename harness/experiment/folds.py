@@ -117,7 +117,6 @@ def over_folds(
     users: Sequence[EvaluatedPart],
     failures: Failures,
     held_out: HeldOut,
-    clock: Clock,
 ) -> Run:
     """Return what the runs of all folds say together of the models that failed in none.
 
@@ -126,7 +125,7 @@ def over_folds(
     users : sequence of EvaluatedPart
         Of each fold.
     """
-    config_left, last = failures.without(config), runs[-1]
+    config_left, last, clock = failures.without(config), runs[-1], Clock()
     names = [model.name for model in config_left.models]
     with clock.step("compare"):
         part = [

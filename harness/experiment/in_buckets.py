@@ -21,15 +21,15 @@ from harness.config import Config, ModelConfig
 from harness.core.arrays import Int64
 from harness.core.errors import UsageError, counted
 from harness.core.io import told_if_full
-from harness.core.progress import Clock, Observer
+from harness.core.progress import Observer
 from harness.core.steps import of_parts
 from harness.data.buckets import Buckets, estimated_rows, prepared
 from harness.data.dataset import Dataset
 from harness.experiment import memory
 from harness.experiment.answers import Answers, ask
 from harness.experiment.build import itself
-from harness.experiment.fold import FoldModels
-from harness.experiment.learn import Learner, Models, ask_part, learn, of_all_events
+from harness.experiment.fold import Fold, Models
+from harness.experiment.learn import Learner, ask_part, learn, of_all_events
 from harness.experiment.list_model import PrecomputedLists
 from harness.experiment.memory import Limit
 from harness.metrics import Metric
@@ -72,21 +72,12 @@ class InBuckets:
     left_out: Task
     profile: pl.DataFrame
 
-    def __init__(self, fold: FoldModels, buckets: Buckets, folder: Path) -> None:
+    def __init__(self, fold: Fold, buckets: Buckets, folder: Path) -> None:
         self.fold, self.events = fold, max(buckets.known.events)
         self._buckets, self._folder, self._numbers = buckets, folder, count()
-        self._clocks = {model.name: Clock() for model in fold.config.models}
         self._answers: dict[tuple[str, int], list[Answers]] = {}
         self._total = of_parts(self._datasets)
-        self._plan, learners = learn(
-            fold.config,
-            buckets.empty(),
-            fold.models,
-            self._total,
-            fold.observer,
-            self._clocks,
-            fold.failures,
-        )
+        self._plan, learners = learn(fold, buckets.empty(), self._total)
         with fold.observer.step("recommend"):
             asked = [self._ask(learners, *self._plan.tasks(part)) for part in self._datasets()]
             self._merge(asked)
@@ -97,19 +88,19 @@ class InBuckets:
         """Return what metrics need to know of the candidates."""
         return self._plan.catalogue(metrics, self._total)
 
-    def answers(self, settings: ModelConfig) -> tuple[list[Answers], Clock]:
+    def answers(self, settings: ModelConfig) -> list[Answers]:
         """Return every repeat's answers for all users, in the order of the evaluation set."""
-        name, clock = settings.name, self._clocks[settings.name]
+        name = settings.name
         repeats = list[Answers]()
         for repeat, models in enumerate(self.fold.models[: settings.repeats]):
             model = models[name]
             if isinstance(itself(model), PrecomputedLists):
-                with clock.step("recommend"):
+                with self.fold.clocks[name].step("recommend"):
                     answers = ask(name, model, self.task, self.left_out, repeat, again=False)
             else:
                 answers = self._of_all_users(self._answers.pop((name, repeat)))
             repeats.append(answers)
-        return repeats, clock
+        return repeats
 
     def _datasets(self) -> Iterator[Dataset]:
         """Yield the buckets, one at a time."""
@@ -124,7 +115,7 @@ class InBuckets:
         for learner in learners:
             name = learner.name
             if name not in failures.errors:
-                with failures.caught(name), self._clocks[name].step("recommend"):
+                with failures.caught(name), self.fold.clocks[name].step("recommend"):
                     answers = ask_part(learner, task, left_out)
                     answers = replace(
                         answers,

@@ -9,25 +9,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harness.config import Config
 from harness.core import steps
 from harness.core.errors import RecommenderError, counted
 from harness.core.exact_sum import Sums
-from harness.core.progress import Clock, Observer
+from harness.core.progress import Clock
 from harness.core.steps import Ended, Total, after
 from harness.data.dataset import Dataset
 from harness.experiment.answers import Answers, ask
 from harness.experiment.build import itself
 from harness.experiment.failures import Failures
+from harness.experiment.fold import Fold, Models
 from harness.experiment.list_model import PrecomputedLists
 from harness.experiment.plan import Plan, plan_steps
 from harness.models import guard
 from harness.models.base import Recommender, Train
 from harness.models.sums import FromSums, Step, Steps, fit_all, fits_in_parts
 from harness.protocol.task import Task, noted
-
-Models = Sequence[dict[str, Recommender]]
-"""Of each repeat, the models that have so many, by name."""
 
 
 class Learner(NamedTuple):
@@ -54,25 +51,15 @@ def of_all_events(models: Models) -> list[str]:
     return list(dict.fromkeys(m.name for m in learners if not fits_in_parts(m.model)))
 
 
-def learn(
-    config: Config,
-    data: Dataset,
-    models: Models,
-    total: Total[Dataset],
-    observer: Observer,
-    clocks: Mapping[str, Clock],
-    failures: Failures,
-) -> tuple[Plan, list[Learner]]:
+def learn(fold: Fold, data: Dataset, total: Total[Dataset]) -> tuple[Plan, list[Learner]]:
     """Return the plan of parts, and the models that have learnt from sums over them.
+
+    Models that failed before are left out.
 
     Parameters
     ----------
     data : Dataset
         As of `plan_steps`.
-    clocks : mapping of name to Clock
-        Of each model.
-    failures : Failures
-        Models that failed before are left out; those that fail are added.
 
     Raises
     ------
@@ -80,14 +67,15 @@ def learn(
         What `plan_steps` raises; users cannot be sliced as the config says; the sums of a model's
         parts do not add up.
     """
+    observer, failed = fold.observer, fold.failures.errors
     with observer.step("evaluation set"), noted(data):
-        plan = steps.found(plan_steps(config, data), total)
-    learners = [learner for learner in learners_of(models) if learner.name not in failures.errors]
+        plan = steps.found(plan_steps(fold.config, data), total)
+    learners = [learner for learner in learners_of(fold.models) if learner.name not in failed]
     if len(plan.candidates) == 0 or not learners:  # told when the users are known, too
         return plan, []
     plan.refuse_slices(total)
     with observer.step("fit"):
-        _fit(plan, learners, total, clocks, failures)
+        _fit(plan, learners, total, fold.clocks, fold.failures)
     n_models = counted(len({learner.name for learner in learners}), "model")
     observer.log(f"fit {n_models}, {observer.seconds['fit']:.1f} s")
     return plan, learners

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness.config import Config, GivenSplit, TimeSplit
-from harness.core.arrays import Floats, Int32, Int64
+from harness.core.arrays import Int32, Int64
 from harness.core.exact_sum import Largest, Sums
 from harness.core.steps import Steps, Total
 from harness.data.dataset import Dataset
@@ -43,8 +43,6 @@ class Plan:
     candidates : int32 array
     item_counts : int64 array
         The training events of every item.
-    highest : float64 array, (1,), optional
-        The highest grade, where true items have any.
     core : Core, optional
         The k-core that parts are taken from.
     """
@@ -54,7 +52,6 @@ class Plan:
     split: Split
     candidates: Int32
     item_counts: Int64
-    highest: Floats | None
     core: Core | None
 
     def train(self, part: Dataset) -> Train:
@@ -149,10 +146,9 @@ def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
     rule = config.evaluation.candidates or data.candidates
     in_train = sums["items"] > 0
     candidates = evaluation_set.candidates_of(data, whole, rule, lambda: in_train)
-    highest = sums["highest"].values if config.graded else None
-    if highest is not None:
-        refuse_grades(asked(config), highest, VALUES)
-    return Plan(config, data, whole, candidates, sums["items"], highest, core)
+    if config.graded:
+        refuse_grades(asked(config), sums["highest"].values, VALUES)
+    return Plan(config, data, whole, candidates, sums["items"], core)
 
 
 def within(core: Core | None, part: Dataset) -> Dataset:

@@ -56,7 +56,7 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
         config,
         wanted,
         Failures(fail_fast=True),
-        lambda fold: written_models(fold, run.folds[-1 - fold.fold]),
+        [written_models(*fold) for fold in zip(config.folds(), run.folds, strict=True)],
     )
     notes = (*scored.notes, *run.source_notes(wanted))
     record = scored.record.model_copy(update={"failed": run.failed, "notes": notes})
@@ -66,8 +66,8 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
 def written_models(config: Config, run: Run) -> Finished:
     """Return the models of a run, as its folder holds their lists."""
     written = Finished(config, fresh=True, background=None)
-    written.answers = {model.name: partial(_answers, run, model) for model in run.models}
     written.reused = ()  # that is of the run
+    written.answers = {model.name: partial(_answers, run, model) for model in run.models}
     return written
 
 

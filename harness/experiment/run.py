@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from harness.config import Config
 from harness.core.errors import printable
 from harness.core.io import scratch_folder
-from harness.core.progress import Clock
+from harness.core.progress import Observer
 from harness.core.removed import removed
 from harness.core.steps import of_one
 from harness.core.workers import Workers
@@ -26,7 +25,7 @@ from harness.experiment.build import only
 from harness.experiment.evaluate_part import EvaluatedPart, describing, evaluate_part
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished
-from harness.experiment.fold import Evaluator, FoldModels, InMemory
+from harness.experiment.fold import Evaluator, Fold, InMemory, label
 from harness.experiment.folds import over_folds, require_files, require_windows
 from harness.experiment.held_out import HeldOut
 from harness.experiment.in_buckets import InBuckets
@@ -36,7 +35,6 @@ from harness.metrics import Metric
 from harness.protocol.task import asked, log_evaluation_set
 from harness.protocol.task import read as read_events
 from harness.protocol.users import with_attributes
-from harness.results.record import Evaluation
 from harness.results.run import Run
 from harness.results.tables import RunTables
 
@@ -140,12 +138,7 @@ def run(
     refuse_with_frames(config, memory, jobs)
     config = only(config, names) if names else config
     with ThreadPoolExecutor(1) as keeping:  # leaving waits until finished models are kept
-        made = list[Finished]()
-
-        def finished(fold: Config) -> Finished:
-            made.append(Finished(fold, fresh=fresh, background=keeping))
-            return made[-1]
-
+        finished = [Finished(fold, fresh=fresh, background=keeping) for fold in config.folds()]
         done = evaluate(
             config,
             asked(config),
@@ -155,7 +148,7 @@ def run(
             jobs=jobs,
             progress=progress,
         )
-    _say_unkept({name: why for each in made for name, why in each.unkept.items()})
+    _say_unkept({name: why for each in finished for name, why in each.unkept.items()})
     return done
 
 
@@ -174,7 +167,7 @@ def evaluate(
     config: Config,
     metrics: tuple[Metric, ...],
     failures: Failures,
-    finished: Callable[[Config], Finished],
+    finished: Sequence[Finished],
     *,
     memory: str | None = None,
     jobs: int = 1,
@@ -184,14 +177,15 @@ def evaluate(
 
     Parameters
     ----------
-    finished : function of a fold's config
-        The models that need not be asked.
+    finished : sequence of Finished
+        Of each fold, the models that need not be asked.
     """
     require_files(config)
-    configs, limit = config.folds(), memory_.limit(memory)
+    limit, n_folds = memory_.limit(memory), len(finished)
+    observers = [Observer(bars=progress, label=label(n, n_folds)) for n in range(1, n_folds + 1)]
     folds = [
-        FoldModels.made(fold, number, len(configs), failures, finished, bars=progress)
-        for number, fold in enumerate(configs, 1)
+        Fold(fold, metrics, failures, observer, known, n_folds=n_folds)
+        for fold, observer, known in zip(config.folds(), observers, finished, strict=True)
     ]
     runs, users, held_out = list[Run](), list[EvaluatedPart](), HeldOut(config)
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)
@@ -201,63 +195,42 @@ def evaluate(
             for evaluator in evaluators:
                 with evaluator.fold.named():
                     held_out.add(evaluator.task.evaluation_set)
-                    run, part = _fold(evaluator, metrics, beside)
+                    run, part = _fold(evaluator, beside)
                     runs.append(run)
                     users.append(part)
                 del evaluator  # its events are let go before those of the next are at hand
     if len(folds) == 1:
         return runs[0]
-    return over_folds(config, metrics, runs, users, failures, held_out, Clock())
+    return over_folds(config, metrics, runs, users, failures, held_out)
 
 
-def _fold(
-    evaluator: Evaluator, metrics: tuple[Metric, ...], beside: ModelWorkers
-) -> tuple[Run, EvaluatedPart]:
+def _fold(evaluator: Evaluator, beside: ModelWorkers) -> tuple[Run, EvaluatedPart]:
     """Return the run on one evaluation set, and its users' scores."""
     fold, task = evaluator.fold, evaluator.task
-    config, observer, selected = fold.config, fold.observer, task.evaluation_set
-    log_evaluation_set(selected, observer)
-    with observer.step("users"):
-        users = with_attributes(evaluator.profile, task, config.compare.slices, whole=True)
-        catalogue = evaluator.catalogue((*metrics, *describing(selected.k)))
-    clocks = dict[str, Clock]()
-    with closing(beside.answers(fold, evaluator)) as models:  # workers stop where one raises
+    candidate_ids, slices = task.evaluation_set.candidate_ids, fold.config.compare.slices
+    log_evaluation_set(task.evaluation_set, fold.observer)
+    with fold.observer.step("users"):
+        users = with_attributes(evaluator.profile, task, slices, whole=True)
+        catalogue = evaluator.catalogue((*fold.metrics, *describing(task.evaluation_set.k)))
+    with closing(beside.answers(evaluator)) as models:  # workers stop where one raises
         part = evaluate_part(
             task,
             evaluator.left_out,
             users,
             models,
-            metrics,
+            fold.metrics,
             catalogue,
             fold.failures,
-            partial(fold.log_model, clocks),
+            fold.clocks,
         )
-    run = assemble(
-        fold.factories,
-        metrics=metrics,
-        data=task.data,
-        split=task.split,
-        evaluation=Evaluation.of(task),
-        total=of_one(part),
-        clocks=clocks,
-        observer=observer,
-        failures=fold.failures,
-        reused=fold.finished.reused,
-    )
-    scores = part.with_sets(metrics)
-    tables = RunTables(
-        users=users,
-        item_ids=selected.candidate_ids,
-        scores=scores,
-        lists=part.lists,
-    )
-    part = replace(part, tables=scores)
+    run = assemble(fold, task.data, task.split, candidate_ids, of_one(part))
+    tables = RunTables(users=users, item_ids=candidate_ids, scores=part.tables, lists=part.lists)
     return replace(run, tables=tables, changed=fold.finished.changed), part
 
 
 def _evaluators(
     config: Config,
-    folds: Sequence[FoldModels],
+    folds: Sequence[Fold],
     limit: memory_.Limit | None,
     beside: ModelWorkers,
 ) -> Evaluators:
@@ -284,7 +257,7 @@ def _evaluators(
                 del evaluator, evaluation_set
 
 
-def _in_memory(config: Config, folds: Sequence[FoldModels], beside: ModelWorkers) -> Evaluators:
+def _in_memory(config: Config, folds: Sequence[Fold], beside: ModelWorkers) -> Evaluators:
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
         data = read_events(folds[0].config, background, folds[0].observer)
         beside.ready = background.submit(int).result  # behind what writes the cache
@@ -293,12 +266,12 @@ def _in_memory(config: Config, folds: Sequence[FoldModels], beside: ModelWorkers
             with fold.named():
                 evaluator = InMemory(fold, data)
             # Its fingerprint is asked for last, when nothing is left to do beside.
-            background.submit(lambda selected: selected.fields, evaluator.task.evaluation_set)
+            background.submit(lambda selected: selected.leaves, evaluator.task.evaluation_set)
             yield evaluator
             del evaluator
 
 
-def _in_buckets(config: Config, folds: Sequence[FoldModels], limit: memory_.Limit) -> Evaluators:
+def _in_buckets(config: Config, folds: Sequence[Fold], limit: memory_.Limit) -> Evaluators:
     first, models = folds[0], [made for fold in folds for made in fold.models]
     with in_buckets.opened(first.config, models, limit, first.observer) as buckets:
         require_windows(config, buckets.empty())

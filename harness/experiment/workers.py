@@ -18,21 +18,22 @@ from typing import Any
 from harness.config import Config, ModelConfig, parse
 from harness.core import cache
 from harness.core.errors import RecommenderError, UsageError, counted
+from harness.core.progress import Observer
 from harness.core.workers import EndedError, Open, Opened, Workers
 from harness.data import loading
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
 from harness.experiment import memory
+from harness.experiment.answers import Answers
 from harness.experiment.build import only
-from harness.experiment.evaluate_part import Asked
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished, is_known
-from harness.experiment.fold import Evaluator, FoldModels, InMemory
+from harness.experiment.fold import Evaluator, Fold, InMemory
 from harness.experiment.memory import Limit
 from harness.protocol.task import read
 
-Answer = tuple[Asked, dict[str, str]]
-"""What a worker answers of a model, and why what it answered is not kept."""
+Answer = tuple[list[Answers], dict[str, float], dict[str, str]]
+"""What a worker answers of a model, the seconds it took, and why the answers are not kept."""
 
 _log = logging.getLogger(__name__)
 
@@ -84,17 +85,20 @@ class ModelWorkers:
             self._stamps = [stamps_of(fold.layout()) for fold in config.folds()]
 
     def answers(
-        self, fold: FoldModels, evaluator: Evaluator
-    ) -> Generator[tuple[ModelConfig, Callable[[], Asked]], None, None]:
+        self, evaluator: Evaluator
+    ) -> Generator[tuple[str, Callable[[], list[Answers]]], None, None]:
         """Yield models that have not failed with what returns their answers, or raises.
 
         First those that an earlier run finished, then the others, as soon as they can be asked.
+        What each took is logged when it has been scored.
         """
+        fold = evaluator.fold
         finished, number = fold.finished.answers, fold.number - 1
         models = [m for m in fold.config.models if m.name not in fold.failures.errors]
         for model in models:
             if model.name in finished:
-                yield model, partial(finished[model.name], evaluator.task)
+                yield model.name, partial(_finished, evaluator, model.name)
+                fold.log_model(model.name)
 
         def data() -> list[Any]:
             return [self._stamps[number], evaluator.task.evaluation_set.fingerprint]
@@ -109,22 +113,41 @@ class ModelWorkers:
         settings = {model.name: model for model in models}
         with closing(self._workers.share(waiting, ready, data, first)) as share:
             for name, answer in share:
-                yield settings[name], partial(self._asked, evaluator, settings[name], answer)
+                yield name, partial(self._asked, evaluator, settings[name], answer)
+                if name not in fold.failures.errors:
+                    fold.log_model(name)
 
     def _asked(
         self, evaluator: Evaluator, model: ModelConfig, answer: Callable[[], Answer] | None
-    ) -> Asked:
+    ) -> list[Answers]:
         """Return what a model answered in a worker, or answers here."""
+        fold = evaluator.fold
         if answer is None:
-            answers = evaluator.fold.ask(evaluator, model)
+            answers = _ask(evaluator, model)
             self._workers.require_same_source(model.name)
             return answers
         try:
-            answers, unkept = answer()
+            answers, seconds, unkept = answer()
         except EndedError as error:
             raise RecommenderError(f'model "{model.name}" {error}') from error
-        evaluator.fold.finished.unkept.update(unkept)
+        fold.clocks[model.name].seconds.update(seconds)
+        fold.finished.unkept.update(unkept)
         return answers
+
+
+def _ask(evaluator: Evaluator, model: ModelConfig) -> list[Answers]:
+    """Return what a model answers, and keep it for later runs."""
+    fold = evaluator.fold
+    answers = evaluator.answers(model)
+    fold.finished.keep(model.name, evaluator.task, answers, fold.clocks[model.name])
+    return answers
+
+
+def _finished(evaluator: Evaluator, name: str) -> list[Answers]:
+    """Return what a model answered in an earlier run."""
+    answers, clock = evaluator.fold.finished.answers[name](evaluator.task)
+    evaluator.fold.clocks[name].seconds.update(clock.seconds)
+    return answers
 
 
 def shared_models(config: Config) -> list[str]:
@@ -143,13 +166,8 @@ def open_fold(job: Job) -> Opened[str, Answer]:
     open_fold.cache_clear()  # the fold before is let go
     config, background = job.read(), ThreadPoolExecutor(1)
     fold = config.folds()[job.fold]
-    models = FoldModels.made(
-        fold,
-        job.fold + 1,
-        config.n_folds,
-        Failures(fail_fast=True),
-        partial(Finished, fresh=True, background=background),
-    )
+    finished = Finished(fold, fresh=True, background=background)
+    models = Fold(fold, (), Failures(fail_fast=True), Observer(), finished, n_folds=config.n_folds)
     layout = fold.layout()
     stamps = stamps_of(layout)
     if not _data or _data[0][0] != layout:
@@ -159,9 +177,9 @@ def open_fold(job: Job) -> Opened[str, Answer]:
     settings = {model.name: model for model in fold.models}
 
     def answer(name: str) -> Answer:
-        answers = models.ask(evaluator, settings[name])
+        answers = _ask(evaluator, settings[name])
         background.submit(int).result()  # behind what keeps them
-        return answers, models.finished.unkept
+        return answers, models.clocks[name].seconds, finished.unkept
 
     return Opened(answer, [stamps, evaluator.task.evaluation_set.fingerprint])
 
