@@ -43,37 +43,32 @@ def no_session(installed: None, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-OPENED = "from harness.spark.session import session\nwith session('{}'): pass"
+def opened_anew(master: str, then: str, **environment: str) -> Any:
+    """Open a session in a process of its own, as one keeps its Java."""
+    code = f"from harness.spark.session import session\nwith session('{master}') as opened: {then}"
+    command, environment = [sys.executable, "-c", code], os.environ | environment
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("reason", ["no Java", "Java ends", "no such master"])
-def test_java_does_not_start_spark(no_session: None, here: Path, reason: str) -> None:
-    """None on PATH; or one that ends at once, as an old one does. A process keeps its Java."""
-    programs, environment = here / "bin", dict(os.environ)
-    programs.mkdir()
+@pytest.mark.parametrize("java", [False, True])
+def test_java_does_not_start_spark(no_session: None, here: Path, java: bool) -> None:
+    """There is none on PATH; or it refuses the master."""
     for name in ("bash", "dirname", "sh", "basename", "ps"):
-        (programs / name).symlink_to(shutil.which(name) or "/bin/sh")
-    if reason == "no Java":
-        environment["PATH"] = str(programs)
-    elif reason == "Java ends":
-        environment["JAVA_HOME"] = str(here)
-        (programs / "java").write_text("#!/bin/sh\nexit 1\n")
-        (programs / "java").chmod(0o755)
-    code = OPENED.format("host:7077" if reason == "no such master" else "local")
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
-    )
-    said = done.stderr.splitlines()[-1]
-    words = "UsageError: Java did not start Spark", "spark://host:7077", "Java 17", "openjdk-17"
-    assert [word for word in words if word not in said] == []
-
-
-def test_one_address(no_session: None) -> None:
-    refused(["give --master or --remote, not both"], "local", "sc://h")
+        (here / name).symlink_to(shutil.which(name) or "/bin/sh")
+    path = os.environ["PATH"] if java else str(here)
+    said = opened_anew("host:7077" if java else "local", "pass", PATH=path).stderr.splitlines()[-1]
+    for words in (
+        "Java did not start Spark",
+        "spark://host:7077",
+        "Java 17 or later",
+        "openjdk-17",
+    ):
+        assert words in said
 
 
 def test_nothing_answers(no_session: None) -> None:
     """What listens and is no server does not answer either; both have ten seconds."""
+    refused(["give --master or --remote, not both"], "local", "sc://h")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         for port in (free_port(), silent.getsockname()[1]):
             remote = f"sc://127.0.0.1:{port}"
@@ -95,23 +90,15 @@ def test_a_session_that_we_open_is_stopped(on_loopback: None, no_session: None) 
     assert os.environ.get("PYSPARK_PYTHON") == before
 
 
-SETTINGS = """
-from harness.spark.session import session
-with session("local[1]") as opened:
-    for name in ("sql.session.timeZone", "ui.enabled", "driver.memory", "app.name"):
-        print(opened.conf.get(f"spark.{name}"))
-"""
-
-
 def test_settings_of_a_person_stay(no_session: None, here: Path) -> None:
     (here / "spark-defaults.conf").write_text(
-        "spark.sql.session.timeZone   CET\n# more\nspark.driver.memory=600m\nspark.app.name shop"
-        "\nspark.driver.extraJavaOptions -XX:+UseSerialGC\n"
+        "spark.sql.session.timeZone   CET\n# more\nspark.driver.memory=600m\n"
+        "spark.driver.extraJavaOptions -XX:+UseSerialGC\n"
     )
-    own = {"SPARK_CONF_DIR": str(here), "SPARK_LOCAL_IP": LOOPBACK}
-    command = [sys.executable, "-c", SETTINGS]
-    done = subprocess.run(command, env=os.environ | own, capture_output=True, text=True)
-    assert done.stdout.split() == ["CET", "false", "600m", "shop"], done.stderr
+    names = "sql.session.timeZone", "driver.memory", "ui.enabled"
+    show = "".join(f"print(opened.conf.get('spark.{name}'));" for name in names)
+    done = opened_anew("local[1]", show, SPARK_CONF_DIR=str(here), SPARK_LOCAL_IP=LOOPBACK)
+    assert done.stdout.split() == ["CET", "600m", "false"], done.stderr
 
 
 def test_errors_of_spark_are_one_line(spark: Any) -> None:
