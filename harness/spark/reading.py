@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 PIECE_ROWS = 1 << 22
 """Of a Parquet file; a task reads one or more pieces, as there are cores."""
-TASK_ROWS = 1 << 24
+TASK_ROWS = 1 << 23
 """So many rows are divided at once: each time, the ids that are met are sent again."""
 USERS, ITEMS, KINDS, TABLE, SINCE = "users", "items", "kinds", "table", "\0since"
 _USERS_TABLE = (1 << 31) - 2

@@ -37,6 +37,8 @@ SCHEMA = "part INT, source LONG, chunk INT, chunks INT, content BINARY, facts ST
 CHUNK_BYTES = 1 << 18
 """Of a content in one row: neither Spark nor Arrow is at ease with long rows."""
 _BATCH_CHUNKS = 64
+_END_BYTES = 64
+"""For the end of a stream, at least."""
 _TASK_BITS = 32
 _FAN_IN = 8
 """So many contents at most are combined by one worker, or by the driver."""
@@ -44,7 +46,7 @@ _SUMS = {"exact": Exact, "largest": Largest}
 _UNITS_US = np.array([DAY_US, 1_000_000, 1])
 
 
-def pack(values: Content) -> pa.Buffer:
+def pack(values: Content) -> memoryview:
     """Return values as a stream of Arrow: each array is a column with one row, a list.
 
     Parameters
@@ -70,10 +72,12 @@ def pack(values: Content) -> pa.Buffer:
     lists = [pa.LargeListArray.from_arrays([0, len(array)], array) for array in arrays]
     names = [str(number) for number in range(len(lists))]
     batch = pa.RecordBatch.from_arrays(lists, names, metadata={"layout": layout})
-    sink = pa.BufferOutputStream()
+    size = pa.ipc.get_record_batch_size(batch) + batch.schema.serialize().size + _END_BYTES
+    data = np.empty(size, np.uint8)  # in one go: what grows is copied again and again
+    sink = pa.FixedSizeBufferWriter(pa.py_buffer(data))
     with pa.ipc.new_stream(sink, batch.schema) as stream:
         stream.write_batch(batch)
-    return sink.getvalue()
+    return data.data[: sink.tell()]
 
 
 def _described(value: Any, arrays: list[pa.Array]) -> list[Any]:
@@ -171,20 +175,24 @@ def to_rows(
 
     task = TaskContext.get()
     source += 0 if task is None else task.partitionId() << _TASK_BITS
-    chunks: list[memoryview | None] = [None]
-    if content is not None:
-        data = memoryview(pack(content))
-        chunks = [data[at : at + chunk_bytes] for at in range(0, len(data), chunk_bytes)]
+    data = None if content is None else pack(content)
+    chunks = 1 if data is None else -(-len(data) // chunk_bytes)
     mistake = None if error is None else json.dumps([type(error).__name__, str(error)])
-    for first in range(0, len(chunks), _BATCH_CHUNKS):
-        batch = chunks[first : first + _BATCH_CHUNKS]
-        count, words = len(batch), json.dumps(facts) if facts is not None and first == 0 else None
+    for first in range(0, chunks, _BATCH_CHUNKS):
+        count = min(chunks - first, _BATCH_CHUNKS)
+        words = json.dumps(facts) if facts is not None and first == 0 else None
+        cells = pa.nulls(count, pa.binary())
+        if data is not None:
+            piece = data[first * chunk_bytes : (first + count) * chunk_bytes]
+            ends = np.minimum(np.arange(count + 1) * chunk_bytes, len(piece)).astype(np.int32)
+            buffers = [None, pa.py_buffer(ends), pa.py_buffer(piece)]
+            cells = pa.Array.from_buffers(pa.binary(), count, buffers)
         columns = {
             "part": pa.array([part] * count, pa.int32()),
             "source": pa.array([source] * count, pa.int64()),
             "chunk": pa.array(range(first, first + count), pa.int32()),
-            "chunks": pa.array([len(chunks)] * count, pa.int32()),
-            "content": pa.array(batch, pa.binary()),
+            "chunks": pa.array([chunks] * count, pa.int32()),
+            "content": cells,
             "facts": pa.array([words] + [None] * (count - 1), pa.string()),
             "error": pa.array([mistake] * count, pa.string()),
         }
