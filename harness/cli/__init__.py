@@ -134,6 +134,9 @@ def main() -> None:
 _NEW_OBJECTS = 200_000
 """From which on garbage is searched for: imports alone make 125,000."""
 
+_SWITCH_SECONDS = 0.0005
+"""For which a thread keeps Python's lock: steps that need little of it wait less for others."""
+
 _SPINS = "16"
 """Log2 of the ticks for which idle threads of NumPy's algebra spin; else they do for 30 ms."""
 
@@ -145,6 +148,7 @@ def _status() -> int:
     if hasattr(os, "register_at_fork"):  # a pool of a model's ends its processes by this signal
         os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
     gc.set_threshold(_NEW_OBJECTS)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", _SPINS)
     output = guard_streams()
     status = guarded(lambda: app(standalone_mode=False))

@@ -57,16 +57,20 @@ class Sample:
         return found(sample_steps(own), of_one(values))[0]
 
 
-def sample_steps(columns: Columns[Part], freedom: float | None = None) -> Steps[Part, list[Sample]]:
+def sample_steps(
+    columns: Columns[Part], freedom: float | None = None, users: int | None = None
+) -> Steps[Part, list[Sample]]:
     """Yield three steps; return what each column tells of all users.
 
     Parameters
     ----------
+    users : int, optional
+        How many there are, where columns leave users out who have 0 in all of them.
     freedom : float, optional
         Degrees of freedom, where they are not the users less one.
     """
     first: Any = yield partial(in_turn, _first, columns)
-    held = [_Column.of(first[at]) for at in range(len(first))]
+    held = [_Column.of(first[at], users) for at in range(len(first))]
     second: Any = yield partial(in_turn, [column.squares for column in held], columns)
     held = [column.with_squares(second.get(at)) for at, column in enumerate(held)]
     third: Any = yield partial(in_turn, [column.cubes for column in held], columns)
@@ -115,9 +119,12 @@ class _Column:
     deviation: float = 0.0
 
     @classmethod
-    def of(cls, sums: Any) -> _Column:
-        n, hits = sums["sizes"].tolist()
+    def of(cls, sums: Any, users: int | None) -> _Column:
+        rows, hits = sums["sizes"].tolist()
         high, low = sums["ends"].values.tolist()
+        n = rows if users is None else users
+        if n > rows:
+            high, low = max(high, 0.0), max(low, 0.0)
         return cls(n, hits, sums["sum"].total, high, -low)
 
     @property

@@ -101,7 +101,7 @@ def compare_steps(
     drawn = _Flips(order, metric, resampling.exponents(size, users), flips, rules.seed)
     samples, outcomes, flipped = yield from side_by_side(
         [
-            sample_steps(partial(_columns, pairs, metric, folds), freedom_of(folds)),
+            sample_steps(partial(_columns, pairs, metric, folds), freedom_of(folds), users),
             one_step(partial(in_turn, _outcomes, partial(_columns, pairs, metric, None))),
             one_step(drawn),
         ],
@@ -168,9 +168,14 @@ def _columns(
     folds: Folds | None,
     part: ScoredUsers,
 ) -> list[Callable[[], Floats]]:
-    """Return the differences of every pair, of values, or with folds of `errors`."""
+    """Return the differences of every pair, of values, or with folds of `errors`.
+
+    Users who have 0 under all models are left out: they are most.
+    """
     names = {name for pair in pairs for name in pair}
     values = {name: errors(part, (name, metric), folds) for name in names}
+    rows = np.flatnonzero(np.any([own != 0 for own in values.values()], axis=0))
+    values = {name: own[rows] for name, own in values.items()}
     return [partial(_differences, values[one], values[other]) for one, other in pairs]
 
 

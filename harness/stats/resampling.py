@@ -32,7 +32,7 @@ _LANES = 64  # resamples whose sums are updated by one step: as many as a number
 
 
 class Weights(NamedTuple):
-    """How often users are drawn: 65,536 times the chance of once, twice, or more; one or eight."""
+    """65,536 times the chance that a user is drawn once, twice, … or more: one or eight of them."""
 
     stream: str
     at_least: npt.NDArray[np.uint16]
