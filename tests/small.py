@@ -10,7 +10,7 @@ import tomli_w
 
 from harness import config as config_
 from harness.config import Config
-from harness.core.progress import Clock
+from harness.core.progress import Observer
 from harness.core.steps import of_parts
 from harness.data import bucketing
 from harness.data.buckets import prepared
@@ -228,7 +228,7 @@ class Listed(list[Any]):
 def in_parts(settings: Config, count: int = 3) -> EvaluatedParts:
     """Return what a run finds in so many parts of users that nobody puts together."""
     with in_buckets(count), prepared(settings.layout(), kept=False) as buckets:
-        return evaluate_parts(settings, Listed(buckets.datasets()), buckets.empty(), Clock())
+        return evaluate_parts(settings, Listed(buckets.datasets()), buckets.empty(), Observer())
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from harness.cli.log import note
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import UsageError, suggest
+from harness.experiment.options import SubmissionOptions
 
 if TYPE_CHECKING:
     from harness.experiment.explain import Explanations
@@ -22,17 +23,15 @@ if TYPE_CHECKING:
 _K = 12
 
 
+@options.of_submissions(without=("sample", "items"))
 def explain(
     context: typer.Context,
     source: Annotated[
         Path, typer.Argument(metavar="SOURCE", help="A file of lists, or a run's folder.")
     ],
-    beside_file: options.ConfigBeside = None,
     model: Annotated[str | None, typer.Option("--model", help="Which model of the run.")] = None,
     repeat: Annotated[int, typer.Option("--repeat", help="Which of its repeats.")] = 0,
     fold: options.Fold = None,
-    config: options.Config = None,
-    solution: options.Solution = None,
     user: Annotated[list[str] | None, typer.Option("--user", help="Whose; repeatable.")] = None,
     worst: Annotated[
         int, typer.Option("--worst", min=0, help="Explain this many of the worst users.")
@@ -44,29 +43,17 @@ def explain(
         str | None, typer.Option("--metric", help="What worst and best go by, and the cut-off.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", help="The cut-off, by MAP; 12.")] = None,
-    keep: options.Keep = False,
-    separator: options.Separator = None,
-    user_column: options.UserColumn = None,
-    item_column: options.ItemColumn = None,
-    rank_column: options.RankColumn = None,
-    score_column: options.ScoreColumn = None,
-    row_order: options.RowOrder = False,
-    truth_user_column: options.TruthUserColumn = None,
-    truth_item_column: options.TruthItemColumn = None,
-    grade_column: options.GradeColumn = None,
-    ids: options.Ids = None,
-    set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     format_: FormatOption = "table",
+    *,
+    submission: SubmissionOptions,
 ) -> None:
     """Show a user's list position by position: hits, what each adds, every convention's value."""
     from harness.core.io import exists
     from harness.experiment.terms import Terms
     from harness.results.folder import part
-    from harness.submission.format import Named
 
-    config = options.config_beside(beside_file, config)
     if not (user or worst or best):
         raise UsageError("nobody to explain; name --user ID, or ask for --worst 3 or --best 3")
     if metric is not None and k is not None:
@@ -76,36 +63,17 @@ def explain(
     if source.is_dir():
         part(source, "result.json")
     forms.refuse_other_forms(context, forms.RUN if source.is_dir() else forms.FILE)
-    named = Named(
-        user_column,
-        item_column,
-        rank_column,
-        score_column,
-        row_order=row_order,
-        truth_user=truth_user_column,
-        truth_item=truth_item_column,
-        grade=grade_column,
-    )
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
-        asked = _asked(source, metric, k, config)
+        asked = _asked(source, metric, k, options.folder_of(submission))
         if source.is_dir():
             submitted = _of_run(source, model, repeat, fold, asked)
-        elif config is None and solution is None:
+        elif not options.is_scored(submission):
             raise UsageError(
                 f"{source}: scored against what? name one of --config CONFIG and --solution "
                 "SOLUTION"
             )
         else:
-            terms = Terms.of(
-                config,
-                overrides=set_ or (),
-                solution=solution,
-                named=named,
-                separator=separator,
-                ids=ids,
-                keep_users_without_items=keep,
-            )
-            submitted = _of_file(source, terms, asked)
+            submitted = _of_file(source, Terms.of(**submission), asked)
         found = _explained(submitted, asked, user or [], worst, best)
     show(format_, found.to_dict, found.sheets(), found.records())
 
@@ -148,9 +116,7 @@ def _explained(
     return Explanations(submitted.title, tuple(found), folds, solution.fold or folds)
 
 
-def _asked(
-    source: Path, metric: str | None, k: int | None, config: Path | None
-) -> tuple[Metric, ...]:
+def _asked(source: Path, metric: str | None, k: int | None, folder: Path) -> tuple[Metric, ...]:
     """Return the metric that was asked for; that of a run by the name its table gives it."""
     from harness.metrics import parse
     from harness.results.run import read
@@ -158,7 +124,7 @@ def _asked(
     if metric is None:
         return () if k is None else (parse(f"MAP@{k}"),)
     named = read(source).metrics if source.is_dir() else {}
-    return (named[metric] if metric in named else parse(metric, options.folder_of(config)),)
+    return (named[metric] if metric in named else parse(metric, folder),)
 
 
 def _of_run(

@@ -86,11 +86,6 @@ def _typed(context: typer.Context) -> list[tuple[str, Any]]:
     ]
 
 
-def of_lists(context: typer.Context) -> list[str]:
-    """Return the parameters of a command that say how lists in files are read and scored."""
-    return [param.name or "" for param in context.command.params if name_of(param) in _OF_LISTS]
-
-
 def name_of(param: Any) -> str:
     """Return the long name of an option, or how the help calls an argument."""
     first: str = param.opts[0]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import logging
+from collections.abc import Callable
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from harness.cli.log import asking_for
 from harness.core.errors import UsageError
+from harness.experiment.options import SubmissionOptions
 
 Config = Annotated[
     Path | None,
@@ -192,6 +197,62 @@ Debug = Annotated[
 ]
 
 
+_SUBMISSION = {
+    "beside_file": (ConfigBeside, None),
+    "config": (Config, None),
+    "solution": (Solution, None),
+    "sample": (Sample, None),
+    "items": (Items, None),
+    "separator": (Separator, None),
+    "keep_users_without_items": (Keep, False),
+    "user_column": (UserColumn, None),
+    "item_column": (ItemColumn, None),
+    "rank_column": (RankColumn, None),
+    "score_column": (ScoreColumn, None),
+    "row_order": (RowOrder, False),
+    "truth_user_column": (TruthUserColumn, None),
+    "truth_item_column": (TruthItemColumn, None),
+    "grade_column": (GradeColumn, None),
+    "ids": (Ids, None),
+    "overrides": (Set, None),
+}
+"""The keys of `SubmissionOptions` as options, and the config as an argument behind the file."""
+
+
+def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., Any]], Any]:
+    """Give a command the options of submissions, which it takes as one: ``submission``."""
+    added = {
+        name: Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in _SUBMISSION.items()
+        if name not in without
+    }
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        parameters = dict(inspect.signature(command, eval_str=True).parameters)
+        del parameters["submission"]
+        shared = {name: parameters.pop(name) for name in _LAST if name in parameters}
+
+        @functools.wraps(command)
+        def with_submission(**values: Any) -> Any:
+            submission = {name: values.pop(name) for name in added}
+            submission["overrides"] = submission["overrides"] or ()
+            if "beside_file" in added:
+                beside_file = submission.pop("beside_file")
+                submission["config"] = config_beside(beside_file, submission["config"])
+            return command(**values, submission=submission)
+
+        every = [*parameters.values(), *added.values(), *shared.values()]
+        every = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in every]
+        with_submission.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        return with_submission
+
+    return decorate
+
+
+_LAST = ("quiet", "verbose", "format_")
+"""What help shows behind the options of submissions."""
+
+
 def one_of(given: list[str] | None, option: str) -> str | None:
     """Return the value of an option that is taken once.
 
@@ -242,9 +303,20 @@ def one_config(argument: Path | None, option: Path | None) -> Path | None:
     return argument or option
 
 
-def folder_of(config: Path | None) -> Path:
+def folder_of(submission: SubmissionOptions) -> Path:
     """Return where paths in a config start."""
-    return Path() if config is None else config.parent
+    config = submission.get("config")
+    return config.parent if isinstance(config, Path) else Path()
+
+
+def is_scored(submission: SubmissionOptions) -> bool:
+    """Return whether a solution is named, or a config that has one."""
+    return submission.get("solution") is not None or submission.get("config") is not None
+
+
+def files_of(submission: SubmissionOptions) -> list[Path]:
+    """Return the files that are named."""
+    return [path for path in submission.values() if isinstance(path, Path)]
 
 
 def say_value(error: BaseException) -> None:

@@ -16,19 +16,16 @@ from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.cli.validate import leave_processors, tell
 from harness.core.errors import UsageError
+from harness.experiment.options import SubmissionOptions
 
 if TYPE_CHECKING:
     from harness.submission.problems import Validation
 
 
+@options.of_submissions()
 def score(
     context: typer.Context,
     file: options.Lists,
-    beside_file: options.ConfigBeside = None,
-    config: options.Config = None,
-    solution: options.Solution = None,
-    sample: options.Sample = None,
-    items: options.Items = None,
     metric: Annotated[
         list[str] | None, typer.Option("--metric", help="As MAP@12; repeatable.")
     ] = None,
@@ -38,34 +35,21 @@ def score(
     conventions: Annotated[
         bool, typer.Option("--conventions", help="MAP@k as every tool would print it.")
     ] = False,
-    keep: options.Keep = False,
-    separator: options.Separator = None,
     strict: options.Strict = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Score a file with errors as it stands.")
-    ] = False,
+    force: options.Force = False,
     codabench: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write scores.json there, for Codabench.")
     ] = None,
     evalai: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the result there, for EvalAI.")
     ] = None,
-    user: options.UserColumn = None,
-    item: options.ItemColumn = None,
-    rank: options.RankColumn = None,
-    score_: options.ScoreColumn = None,
-    row_order: options.RowOrder = False,
-    truth_user: options.TruthUserColumn = None,
-    truth_item: options.TruthItemColumn = None,
-    grade: options.GradeColumn = None,
-    ids: options.Ids = None,
-    set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     format_: FormatOption = "table",
+    *,
+    submission: SubmissionOptions,
 ) -> int:
     """Validate a file of lists, and score it against a config's evaluation set or a solution."""
-    config = options.config_beside(beside_file, config)
     leave_processors()
     from harness.core.io import exists, refuse_overwriting
 
@@ -77,38 +61,17 @@ def score(
     from harness.experiment.submissions import SubmissionError, score_on
     from harness.experiment.terms import Terms
     from harness.metrics import parse
-    from harness.submission.format import Named
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     if k is not None and k < 1:
         raise UsageError(f"--k is {k}; expected 1 or more")
     try:
         with stdout_to_stderr():  # what a metric prints must not mix with the table
-            asked = tuple(
-                dict.fromkeys(parse(text, options.folder_of(config)) for text in metric or [])
-            )
-            terms = Terms.of(
-                config,
-                overrides=set_ or (),
-                sample=sample,
-                items=items,
-                solution=solution,
-                named=Named(
-                    user,
-                    item,
-                    rank,
-                    score_,
-                    row_order=row_order,
-                    truth_user=truth_user,
-                    truth_item=truth_item,
-                    grade=grade,
-                ),
-                separator=separator,
-                ids=ids,
-                keep_users_without_items=keep,
-            )
+            folder = options.folder_of(submission)
+            asked = tuple(dict.fromkeys(parse(text, folder) for text in metric or []))
+            terms = Terms.of(**submission)
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
-                read = [file, config, sample, items, solution, *terms.files]
+                read = [file, *options.files_of(submission), *terms.files]
                 refuse_overwriting(out, read, export.is_scores, what="file of scores")
             scored = score_on(
                 file,

@@ -16,6 +16,7 @@ import typer
 from harness.cli import options
 from harness.cli.log import note
 from harness.cli.show import Format, FormatOption, show
+from harness.experiment.options import SubmissionOptions
 
 if TYPE_CHECKING:
     from harness.submission.problems import Validation
@@ -26,71 +27,38 @@ def leave_processors() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+@options.of_submissions(without=("keep_users_without_items",))
 def validate(
     file: options.Lists,
-    beside_file: options.ConfigBeside = None,
-    config: options.Config = None,
-    sample: options.Sample = None,
-    solution: options.Solution = None,
-    items: options.Items = None,
     k: Annotated[
         int | None, typer.Option("--k", help="The longest list, if not the competition's.")
     ] = None,
     fix: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Write the file there, mended.")
     ] = None,
-    separator: options.Separator = None,
     strict: options.Strict = False,
-    user: options.UserColumn = None,
-    item: options.ItemColumn = None,
-    rank: options.RankColumn = None,
-    score: options.ScoreColumn = None,
-    row_order: options.RowOrder = False,
-    truth_user: options.TruthUserColumn = None,
-    truth_item: options.TruthItemColumn = None,
-    grade: options.GradeColumn = None,
-    ids: options.Ids = None,
-    set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     format_: FormatOption = "table",
+    *,
+    submission: SubmissionOptions,
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
-    config = options.config_beside(beside_file, config)
     leave_processors()
     from harness.core.io import refuse_overwriting
     from harness.experiment.terms import Terms
     from harness.experiment.validate import examine_on
     from harness.submission import problems
-    from harness.submission.format import Named
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     began = time.perf_counter()
-    terms = Terms.of(
-        config,
-        overrides=set_ or (),
-        sample=sample,
-        items=items,
-        solution=solution,
-        named=Named(
-            user,
-            item,
-            rank,
-            score,
-            row_order=row_order,
-            truth_user=truth_user,
-            truth_item=truth_item,
-            grade=grade,
-        ),
-        separator=separator,
-        ids=ids,
-    )
+    terms = Terms.of(**submission)
     if terms.fold:
         note(f"note  {terms.fold}")
     if fix is not None:
         from harness.submission.fix import LISTS, is_lists
 
-        read = [file, config, sample, items, solution, *terms.files]
+        read = [file, *options.files_of(submission), *terms.files]
         refuse_overwriting(fix, read, is_lists, what=LISTS)
     examined = examine_on(file, terms, k, strict=strict)
     found = examined.validation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, cast
 
 import numpy as np
@@ -11,8 +12,7 @@ import numpy as np
 from harness.config import Config, ModelConfig
 from harness.core import steps
 from harness.core.errors import counted
-from harness.core.exact_sum import Sums
-from harness.core.progress import Clock
+from harness.core.progress import Clock, Observer
 from harness.core.steps import Total
 from harness.data.dataset import Dataset
 from harness.experiment.build import Factories
@@ -49,7 +49,7 @@ def assemble(
     evaluation: Evaluation,
     total: Total[EvaluatedPart],
     clocks: Mapping[str, Clock],
-    clock: Clock,
+    observer: Observer,
     failures: Failures,
     reused: Container[str] = (),
 ) -> Run:
@@ -73,14 +73,16 @@ def assemble(
     HarnessError
         No model is left.
     """
-    config, sums = factories.config, cast("Any", total(_sums_of))
+    config, sums = factories.config, cast("Any", total(attrgetter("sums")))
     failures.add_parts(sums["failed"])
     failures.sort([model.name for model in config.models])
     failures.require_others(config)
     config_left, n_users = failures.without(config), evaluation.users
-    with clock.step("compare"):
+    with observer.step("compare"):
         columns = [*OWN, *dict.fromkeys(config.compare.slices)]
         figures = steps.found(figure_steps(config_left, metrics, columns, n_users), total)
+    pairs = counted(len(figures.comparison.pairs) if figures.comparison else 0, "pair")
+    observer.log(f"compared {pairs}, {observer.seconds['compare']:.1f} s")
     resolved = config.resolved()
     resolved["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in metrics]
     resolved["evaluation"].setdefault("candidates", data.candidates)
@@ -111,7 +113,7 @@ def assemble(
         evaluation=evaluation,
         metrics={str(metric): Direction.of(metric) for metric in metrics},
         models=models,
-        failed=failures.told,
+        failed=failures.records,
         chance={str(metric): chance for metric, chance in figures.chance.items()},
         comparison=figures.comparison,
         shake_up=figures.shake_ups,
@@ -123,21 +125,11 @@ def assemble(
             *sums["unread"],
             *notes,
         ),
-        seconds=dict(clock.seconds),
+        seconds=dict(observer.seconds),
         folds=(),
     )
     with_items = int(sums["set"]["with_items"][0])
     return Run(record=record, resolved=resolved, start=start, evaluated_with_items=with_items)
-
-
-def compared(run: Run) -> str:
-    """Return what the log says of the comparison."""
-    pairs = len(run.comparison.pairs) if run.comparison else 0
-    return f"compared {counted(pairs, 'pair')}, {run.record.seconds['compare']:.1f} s"
-
-
-def _sums_of(part: EvaluatedPart) -> Sums:
-    return part.sums
 
 
 def _record_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from harness.core.errors import UsageError
 from harness.core.io import as_path, exists
@@ -14,53 +14,30 @@ from harness.experiment.compare_plan import Asked
 from harness.experiment.contest import Contest, named
 from harness.experiment.leaderboard import Leaderboard, Sort
 from harness.experiment.leaderboard import leaderboard as leaderboard_of_runs
+from harness.experiment.options import SubmissionOptions
 from harness.experiment.standings import ComparedSubmissions, Ranking
 from harness.experiment.terms import Terms, path_or_frame
 from harness.metrics import Metric, parse
 from harness.results.run import Run
-from harness.submission.format import Named
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from harness.config import Config
 
+class _Ranked(SubmissionOptions, total=False):
+    """What is asked for of submissions, beside how they are read."""
 
-class _Rules(TypedDict, total=False):
-    sample: Path | str | None
-    items: Path | str | None
     metric: str | Metric | None
     k: int | None
     correction: str | None
     resamples: int | None
     seed: int | None
-    separator: str | None
-    keep_users_without_items: bool
     strict: bool
     force: bool
-    user_column: str | None
-    item_column: str | None
-    rank_column: str | None
-    score_column: str | None
-    row_order: bool
-    truth_user_column: str | None
-    truth_item_column: str | None
-    grade_column: str | None
-    ids: Literal["exact"] | None
 
 
-class _Compared(_Rules, total=False):
+class _Compared(_Ranked, total=False):
     baseline: str | None
-
-
-@overload
-def compare(*of: Any, solution: Any, **options: Unpack[_Compared]) -> ComparedSubmissions: ...
-
-
-@overload
-def compare(
-    *of: Any, config: Config | Path | str, **options: Unpack[_Compared]
-) -> ComparedSubmissions: ...
 
 
 @overload
@@ -69,12 +46,12 @@ def compare(
 ) -> Compared: ...
 
 
+@overload
+def compare(*of: Any, **options: Unpack[_Compared]) -> ComparedSubmissions: ...
+
+
 def compare(
     *of: Any,
-    solution: Any = None,
-    config: Config | Path | str | None = None,
-    sample: Path | str | None = None,
-    items: Path | str | None = None,
     metric: str | Metric | None = None,
     k: int | None = None,
     models: Sequence[str] = (),
@@ -85,19 +62,9 @@ def compare(
     seed: int | None = None,
     public_shares: Sequence[float] | None = None,
     slices: Sequence[str] = (),
-    separator: str | None = None,
-    keep_users_without_items: bool = False,
     strict: bool = False,
     force: bool = False,
-    user_column: str | None = None,
-    item_column: str | None = None,
-    rank_column: str | None = None,
-    score_column: str | None = None,
-    row_order: bool = False,
-    truth_user_column: str | None = None,
-    truth_item_column: str | None = None,
-    grade_column: str | None = None,
-    ids: Literal["exact"] | None = None,
+    **options: Unpack[SubmissionOptions],
 ) -> Compared | ComparedSubmissions:
     """Compare the models of runs on one evaluation set, or submissions by one solution.
 
@@ -106,10 +73,6 @@ def compare(
     *of : paths, Runs, or a mapping
         The folders of one or more runs. With `solution` or `config`: two or more files of lists,
         or a mapping of names to files or frames (pandas, Polars, Arrow).
-    solution, config, sample, items, k, separator, keep_users_without_items, strict, force,
-    user_column, item_column, rank_column, score_column, row_order, truth_user_column,
-    truth_item_column, grade_column, ids
-        As of `harness.score`, for submissions alone.
     metric : str or Metric, optional
         One of the runs' metrics, by default the first; of submissions the config's first, or the
         competition's.
@@ -130,6 +93,8 @@ def compare(
     slices : sequence of str
         Of runs, columns to slice the users by: ``activity``, ``truth``, ``repeats``, or what
         ``[compare] slices`` of the run named.
+    k, strict, force, **options
+        Of submissions, as of `harness.score`.
 
     Raises
     ------
@@ -138,52 +103,39 @@ def compare(
     HarnessError
         No such run, file, metric or model; other evaluation sets; fewer than two to compare.
     """
-    asked: dict[str, Any] = {
-        "baseline": baseline,
-        "correction": correction,
-        "resamples": resamples,
-        "seed": seed,
-    }
-    runs: dict[str, Any] = {
-        "models": models,
-        "all_pairs": all_pairs,
-        "public_shares": public_shares,
-        "slices": slices,
-    }
-    columns = Named(
-        user_column,
-        item_column,
-        rank_column,
-        score_column,
-        row_order=row_order,
-        truth_user=truth_user_column,
-        truth_item=truth_item_column,
-        grade=grade_column,
+    if not _are_submissions(options, k=k, strict=strict, force=force):
+        return compare_runs(
+            *require_runs(of),
+            metric=_text(metric),
+            models=models,
+            baseline=baseline,
+            all_pairs=all_pairs,
+            correction=correction,
+            resamples=resamples,
+            seed=seed,
+            public_shares=public_shares,
+            slices=slices,
+        )
+    refuse_beside(
+        "runs; leave it out",
+        models=models,
+        all_pairs=all_pairs,
+        public_shares=public_shares,
+        slices=slices,
     )
-    files: dict[str, Any] = {
-        "sample": sample,
-        "items": items,
-        "k": k,
-        "separator": separator,
-        "keep_users_without_items": keep_users_without_items,
-        "strict": strict,
-        "force": force,
-        "ids": ids,
-    }
-    if solution is None and config is None:
-        refuse_beside(files | vars(columns), "submissions: name solution= or config= with them")
-        return compare_runs(*require_runs(of), metric=_text(metric), **asked, **runs)
-    refuse_beside(runs, "runs; leave it out")
-    given = files | asked | {"solution": solution, "config": config, "named": columns}
-    return contest(metric, **given).compared(submissions(of))
-
-
-@overload
-def leaderboard(*of: Any, solution: Any, **options: Unpack[_Rules]) -> Ranking: ...
-
-
-@overload
-def leaderboard(*of: Any, config: Config | Path | str, **options: Unpack[_Rules]) -> Ranking: ...
+    terms = Terms.of(**options)
+    contest = Contest(
+        terms,
+        metric=_metric(metric, terms),
+        k=k,
+        baseline=baseline,
+        correction=correction,
+        resamples=resamples,
+        seed=seed,
+        strict=strict,
+        force=force,
+    )
+    return contest.compared(submissions(of))
 
 
 @overload
@@ -196,12 +148,12 @@ def leaderboard(
 ) -> Leaderboard: ...
 
 
+@overload
+def leaderboard(*of: Any, **options: Unpack[_Ranked]) -> Ranking: ...
+
+
 def leaderboard(
     *of: Any,
-    solution: Any = None,
-    config: Config | Path | str | None = None,
-    sample: Path | str | None = None,
-    items: Path | str | None = None,
     metric: str | Metric | None = None,
     k: int | None = None,
     sort: Sort = "score",
@@ -210,19 +162,9 @@ def leaderboard(
     correction: str | None = None,
     resamples: int | None = None,
     seed: int | None = None,
-    separator: str | None = None,
-    keep_users_without_items: bool = False,
     strict: bool = False,
     force: bool = False,
-    user_column: str | None = None,
-    item_column: str | None = None,
-    rank_column: str | None = None,
-    score_column: str | None = None,
-    row_order: bool = False,
-    truth_user_column: str | None = None,
-    truth_item_column: str | None = None,
-    grade_column: str | None = None,
-    ids: Literal["exact"] | None = None,
+    **options: Unpack[SubmissionOptions],
 ) -> Leaderboard | Ranking:
     """Rank the runs of a folder by evaluation set, or submissions by one solution.
 
@@ -241,10 +183,8 @@ def leaderboard(
         Of runs, only names that hold this text, in whatever case.
     evaluation_set : str, optional
         Of runs, only the evaluation set whose fingerprint begins so.
-    solution, config, sample, items, k, correction, resamples, seed, separator,
-    keep_users_without_items, strict, force, user_column, item_column, rank_column, score_column,
-    row_order, truth_user_column, truth_item_column, grade_column, ids
-        As of `compare`, for submissions alone.
+    k, correction, resamples, seed, strict, force, **options
+        Of submissions, as of `compare`.
 
     Raises
     ------
@@ -252,79 +192,64 @@ def leaderboard(
         No such folder or file, no run in it, none left by what is asked for; fewer than two
         submissions that can be scored.
     """
-    asked: dict[str, Any] = {"correction": correction, "resamples": resamples, "seed": seed}
-    columns = Named(
-        user_column,
-        item_column,
-        rank_column,
-        score_column,
-        row_order=row_order,
-        truth_user=truth_user_column,
-        truth_item=truth_item_column,
-        grade=grade_column,
+    rules: dict[str, Any] = {"correction": correction, "resamples": resamples, "seed": seed}
+    if not _are_submissions(options, k=k, strict=strict, force=force, **rules):
+        return leaderboard_of_runs(
+            _folder_of_runs(of),
+            metric=_text(metric),
+            sort=sort,
+            model=model,
+            evaluation_set=evaluation_set,
+        )
+    refuse_beside(
+        "runs; leave it out",
+        sort=sort != "score" and sort,
+        model=model,
+        evaluation_set=evaluation_set,
     )
-    files: dict[str, Any] = asked | {
-        "sample": sample,
-        "items": items,
-        "k": k,
-        "separator": separator,
-        "keep_users_without_items": keep_users_without_items,
-        "strict": strict,
-        "force": force,
-        "ids": ids,
-    }
-    runs: dict[str, Any] = {"model": model, "evaluation_set": evaluation_set}
-    if solution is None and config is None:
-        refuse_beside(files | vars(columns), "submissions: name solution= or config= with them")
-        for one in of:
-            if not isinstance(one, (str, Path)) or (exists(Path(one)) and Path(one).is_file()):
-                raise UsageError(_submission_alone(one))
-        if len(of) > 1:
-            raise UsageError(f"{len(of)} folders of runs; name one in which all of them lie")
-        folder = as_path(of[0] if of else "runs", "a folder of runs")
-        return leaderboard_of_runs(folder, metric=_text(metric), sort=sort, **runs)
-    refuse_beside(runs | {"sort": sort != "score" and sort}, "runs; leave it out")
-    given = files | {"solution": solution, "config": config, "named": columns}
-    return contest(metric, **given).ranked(submissions(of))
-
-
-def refuse_beside(options: Mapping[str, object], whose: str) -> None:
-    """Raise UsageError where an option is given that goes with something else."""
-    for name, value in options.items():
-        if value is not None and value is not False and value != ():
-            raise UsageError(f"{name} goes with {whose}")
-
-
-def contest(
-    metric: str | Metric | None,
-    *,
-    solution: Any,
-    config: Any,
-    separator: str | None,
-    keep_users_without_items: bool,
-    named: Named,
-    sample: Path | str | None = None,
-    items: Path | str | None = None,
-    ids: Literal["exact"] | None = None,
-    overrides: Sequence[str] = (),
-    **rules: Any,
-) -> Contest:
-    """Return how submissions are compared, of what a person names."""
-    terms = Terms.of(
-        config,
-        sample=sample,
-        items=items,
-        overrides=overrides,
-        solution=solution,
-        named=named,
-        separator=separator,
-        keep_users_without_items=keep_users_without_items,
-        ids=ids,
+    terms = Terms.of(**options)
+    contest = Contest(
+        terms,
+        metric=_metric(metric, terms),
+        k=k,
+        correction=correction,
+        resamples=resamples,
+        seed=seed,
+        strict=strict,
+        force=force,
     )
+    return contest.ranked(submissions(of))
+
+
+def _are_submissions(options: SubmissionOptions, **more: object) -> bool:
+    """Return whether a solution or config is named; refuse other options of theirs without one."""
+    if options.get("solution") is not None or options.get("config") is not None:
+        return True
+    refuse_beside("submissions: name solution= or config= with them", **options, **more)
+    return False
+
+
+def _folder_of_runs(of: Sequence[Any]) -> Path:
+    for folder in of:
+        if not isinstance(folder, (str, Path)) or (exists(Path(folder)) and Path(folder).is_file()):
+            raise UsageError(_submission_alone(folder))
+    if len(of) > 1:
+        raise UsageError(f"{len(of)} folders of runs; name one in which all of them lie")
+    return as_path(of[0] if of else "runs", "a folder of runs")
+
+
+def _metric(metric: str | Metric | None, terms: Terms) -> Metric | None:
     asked = parse(metric, terms.folder) if isinstance(metric, str) else metric
     if asked is not None and not isinstance(asked, Metric):
         raise UsageError(f'metric: found {type(metric).__name__}; give a text, such as "MAP@12"')
-    return Contest(terms, asked, **rules)
+    return asked
+
+
+def refuse_beside(whose: str, **options: object) -> None:
+    """Raise UsageError where an option is named that goes with something else."""
+    for name, value in options.items():
+        if value is not None and value is not False and value != ():
+            raise UsageError(f"{name} goes with {whose}")
 
 
 def submissions(of: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:

@@ -8,36 +8,51 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from harness.config import ModelConfig
+from harness.core.arrays import Counts
 from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.progress import Clock
 from harness.experiment.answers import Answers
 from harness.experiment.competition import sample_of_users
 from harness.experiment.failures import Failures
-from harness.experiment.figures import EvaluatedUsers, cases_of, grades_of
 from harness.metrics import Metric, value_of
 from harness.metrics.scores import ScoreTable, curve_sums, score, set_sums
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol import evaluation_set
+from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.leaderboard_estimate import Sample, leaderboard_sums, with_items
 from harness.protocol.task import Task
+from harness.stats import chance_law
+from harness.stats.chance_graded import Grades
+from harness.stats.chance_law import Law
+from harness.stats.slices import ProfiledUsers
 
 Asked = tuple[list[Answers], Clock]
 """What a model answered in each repeat, and the seconds that it took."""
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluatedPart(EvaluatedUsers):
+class EvaluatedPart(ProfiledUsers):
     """The users of a part, their scores and lists.
 
     Attributes
     ----------
+    cases : three integer arrays, (n,)
+        Of each user the candidates, the true candidates, and all true items: what chance follows
+        from.
+    k : int
+        The evaluation set's.
+    metric : Metric
+        The one that models are judged by.
+    grades : Grades, optional
+        Of the true items, where they have any.
     sums : mapping
         What is known of all users when those of all parts are added up: of the evaluation set, and
         by model.
@@ -45,8 +60,19 @@ class EvaluatedPart(EvaluatedUsers):
         Of each repeat.
     """
 
+    cases: tuple[Counts, Counts, Counts]
+    k: int
+    metric: Metric
+    grades: Grades | None
     sums: Mapping[Any, Any]
     lists: Mapping[str, Sequence[Recommendations]]
+
+    @cached_property
+    def law(self) -> Law:
+        """What a random ranking would score for each user."""
+        law = chance_law.law(self.metric.up_to(self.k), *self.cases, self.grades)
+        assert law is not None, "asked for where there is one"  # noqa: S101
+        return law
 
     def with_sets(self, metrics: Sequence[Metric]) -> dict[str, ScoreTable]:
         """Return the scores of all users, with the metrics of all lists together."""
@@ -92,7 +118,7 @@ def evaluate_part(
     for settings, ask in models:
         with failures.caught(settings.name):
             answers, clock = ask()
-        if settings.name in failures.found:
+        if settings.name in failures.errors:
             continue
         with clock.step("score"):
             tables[settings.name], sums[settings.name] = _scored(
@@ -105,23 +131,28 @@ def evaluate_part(
         hashes=selected.user_hashes,
         tables=tables,
         profile=profile,
-        cases=cases_of(selected),
+        cases=(selected.n_candidates, selected.truth.sizes, selected.relevant),
         k=selected.k,
         metric=metrics[0],
-        grades=grades_of(selected),
+        grades=_grades_of(selected),
         lists=lists,
         sums={
             "models": sums,
-            "failed": {
-                name: {failure.told(name): np.array([1])}
-                for name, failure in failures.found.items()
-            },
+            "failed": {name: {failures.text(name): np.array([1])} for name in failures.errors},
             "set": evaluation_set.sums(selected),
             "with_items": np.array([len(with_items(selected, unevaluated))]),
             "sample": Largest(np.array([0 if sample is None else sample.ids])),
             "unread": {words: np.array([1]) for words in unread},
         },
     )
+
+
+def _grades_of(evaluation_set: EvaluationSet) -> Grades | None:
+    """Return the grades of an evaluation set's true items, where they have any."""
+    if evaluation_set.grades is None:
+        return None
+    user, grade = evaluation_set.judgments().all_grades
+    return Grades(user, grade, np.arange(len(user)) < len(evaluation_set.grades))
 
 
 def describing(k: int) -> tuple[Metric, Metric]:

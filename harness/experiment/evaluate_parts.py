@@ -6,7 +6,6 @@ from sums, so figures are those of a run in memory, to the last bit.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,10 +16,10 @@ import polars as pl
 from harness.config import Config, ModelConfig
 from harness.core.errors import UsageError, counted
 from harness.core.exact_sum import Sums
-from harness.core.progress import Clock
+from harness.core.progress import Clock, Observer
 from harness.core.random import id_hashes
 from harness.data.dataset import Dataset
-from harness.experiment.assemble import assemble, compared
+from harness.experiment.assemble import assemble
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_part import Asked, EvaluatedPart, describing, evaluate_part
 from harness.experiment.failures import Failures
@@ -39,8 +38,6 @@ from harness.results.run import Run
 from harness.results.tables import scores_by_row
 from harness.stats.chance_graded import Grades
 from harness.stats.slices import USER
-
-_log = logging.getLogger(__name__)
 
 Of = TypeVar("Of", covariant=True)
 Other = TypeVar("Other")
@@ -81,7 +78,7 @@ def evaluate_parts(
     config: Config,
     parts: Parts[Dataset],
     data: Dataset,
-    clock: Clock,
+    observer: Observer,
     *,
     fail_fast: bool = False,
 ) -> EvaluatedParts:
@@ -105,16 +102,16 @@ def evaluate_parts(
     models = [factories.made(repeat) for repeat in repeats]
     refuse_of_all_events(config, models)
     clocks = {model.name: Clock() for model in config.models}
-    plan, learners = learn(config, data, models, parts.total, clock, clocks, failures)
-    with clock.step("fit"):
+    plan, learners = learn(config, data, models, parts.total, observer, clocks, failures)
+    with observer.step("fit"):
         catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
-    with clock.step("evaluate"):
+    with observer.step("evaluate"):
         asking = _Asking(plan, learners, metrics, catalogue, failures)
         evaluated = parts.kept(asking, partial(_opened, config, metrics))
-        evaluation = _evaluation(plan, evaluated.total(_set_of))
-    n_users, n_candidates = counted(evaluation.users, "user"), len(plan.candidates)
-    candidates, seconds = counted(n_candidates, "candidate"), clock.seconds["evaluate"]
-    _log.info("evaluated %s, %s, %.1f s", n_users, candidates, seconds)
+        evaluation = _evaluation(plan, evaluated.total(lambda part: part.sums["set"]))
+    n_users, seconds = counted(evaluation.users, "user"), observer.seconds["evaluate"]
+    candidates = counted(len(plan.candidates), "candidate")
+    observer.log(f"evaluated {n_users}, {candidates}, {seconds:.1f} s")
     run = assemble(
         factories,
         metrics=metrics,
@@ -123,10 +120,9 @@ def evaluate_parts(
         evaluation=evaluation,
         total=evaluated.total,
         clocks=clocks,
-        clock=clock,
+        observer=observer,
         failures=failures,
     )
-    _log.info(compared(run))
     return EvaluatedParts(run, evaluated, data.item_ids.gather(plan.candidates))
 
 
@@ -178,7 +174,7 @@ class _Asking:
         models = [
             (settings, partial(self._answers, settings, task, left_out))
             for settings in (config.models if self.learners else ())
-            if settings.name not in self.failures.found
+            if settings.name not in self.failures.errors
         ]
         evaluated = evaluate_part(
             task,
@@ -188,7 +184,7 @@ class _Asking:
             self.metrics,
             self.catalogue,
             # What fails here fails for this part; all parts are asked, wherever they are.
-            replace(self.failures, found=dict(self.failures.found)),
+            replace(self.failures, errors=dict(self.failures.errors)),
         )
         return {
             "profile": evaluated.profile,
@@ -241,8 +237,3 @@ def _opened(config: Config, metrics: tuple[Metric, ...], _: int, content: Conten
         },
         sums=content["sums"],
     )
-
-
-def _set_of(part: EvaluatedPart) -> Sums:
-    sums: Sums = part.sums["set"]
-    return sums

@@ -6,27 +6,12 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from harness.config import Config
 from harness.core.errors import HarnessError, RecommenderError, counted, printable
 from harness.results.record import FailedModel
 
 _log = logging.getLogger(__name__)
-
-
-class Failure(NamedTuple):
-    """What a model raised, and in which of several folds, from 1; None of a single one."""
-
-    error: HarnessError
-    fold: int | None
-
-    def told(self, name: str) -> str:
-        """Return what the model `name` raised, which may be what one raised that it is made of."""
-        text = str(self.error)
-        if text.startswith('model "') and not text.startswith(f'model "{name}"'):
-            return f'model "{name}" needs one that failed: {text}'
-        return text
 
 
 @dataclass(frozen=True)
@@ -39,13 +24,13 @@ class Failures:
         Whether the first failure ends the run.
     fold : int, optional
         Which of several is evaluated.
-    found : dict of name to Failure
+    errors : dict of name to (HarnessError, fold)
         Of all folds: a model that failed in one is not asked in the next.
     """
 
     fail_fast: bool = False
     fold: int | None = None
-    found: dict[str, Failure] = field(default_factory=dict)
+    errors: dict[str, tuple[HarnessError, int | None]] = field(default_factory=dict)
 
     def in_fold(self, number: int) -> Failures:
         """Return the same failures, to which those of a fold are added."""
@@ -58,21 +43,21 @@ class Failures:
             yield
         except HarnessError as error:
             _log.debug("the traceback of a failure:", exc_info=error)
-            if self.fail_fast or name in self.found:
+            if self.fail_fast or name in self.errors:
                 raise
-            self.found[name] = Failure(error, self.fold)
+            self.errors[name] = error, self.fold
             _log.info("failed: %s", printable(str(error).partition("\n")[0]))
 
     def add_parts(self, texts: Mapping[str, Mapping[str, object]]) -> None:
         """Add models that failed where other processes asked them, by what they raised there."""
-        for name in texts.keys() - self.found.keys():
-            self.found[name] = Failure(RecommenderError(min(texts[name])), self.fold)
+        for name in texts.keys() - self.errors.keys():
+            self.errors[name] = RecommenderError(min(texts[name])), self.fold
 
     def sort(self, names: Sequence[str]) -> None:
-        """Put what was found into the order of names."""
+        """Put models that failed into the order of names."""
         for name in names:
-            if name in self.found:
-                self.found[name] = self.found.pop(name)
+            if name in self.errors:
+                self.errors[name] = self.errors.pop(name)
 
     def require_others(self, config: Config) -> None:
         """Raise where no model is left.
@@ -84,12 +69,12 @@ class Failures:
         RecommenderError
             What all of several models raised.
         """
-        if len(self.found) < len(config.models):
+        if len(self.errors) < len(config.models):
             return
-        errors = [failure.error for failure in self.found.values()]
+        errors = [error for error, _ in self.errors.values()]
         if len(errors) == 1:
             raise errors[0]
-        reasons = "\n".join(failed.says for failed in self.told)
+        reasons = "\n".join(failed.says for failed in self.records)
         raise RecommenderError(f"all {len(errors)} models failed:\n{reasons}") from errors[0]
 
     def without(self, config: Config) -> Config:
@@ -97,24 +82,31 @@ class Failures:
 
         It is no config to evaluate by: models that are left may be made of one that failed.
         """
-        models = [model for model in config.models if model.name not in self.found]
-        gone = config.compare.baseline in self.found
+        models = [model for model in config.models if model.name not in self.errors]
+        gone = config.compare.baseline in self.errors
         compare = config.compare.model_copy(update={"baseline": None} if gone else {})
         return config.model_copy(update={"models": models, "compare": compare})
 
     @property
-    def told(self) -> tuple[FailedModel, ...]:
+    def records(self) -> tuple[FailedModel, ...]:
         """What the record says of them."""
         return tuple(
-            FailedModel(name=name, error=failure.told(name), fold=failure.fold)
-            for name, failure in self.found.items()
+            FailedModel(name=name, error=self.text(name), fold=fold)
+            for name, (_, fold) in self.errors.items()
         )
+
+    def text(self, name: str) -> str:
+        """Return what a model raised, which may be what one raised that it is made of."""
+        text = str(self.errors[name][0])
+        if text.startswith('model "') and not text.startswith(f'model "{name}"'):
+            return f'model "{name}" needs one that failed: {text}'
+        return text
 
     def notes(self, config: Config) -> tuple[str, ...]:
         """Return what becomes of the comparison without them."""
         baseline = config.compare.baseline
-        if baseline not in self.found:
+        if baseline not in self.errors:
             return ()
-        n = len(config.models) - len(self.found)
+        n = len(config.models) - len(self.errors)
         rest = counted(n, "model that is", "models that are")
         return (f'the baseline "{baseline}" failed: the {rest} left are compared pair by pair',)

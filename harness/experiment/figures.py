@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
-import numpy as np
-
 from harness.config import Config
-from harness.core.arrays import Counts
 from harness.core.exact_sum import Sums
 from harness.core.steps import Steps, side_by_side
+from harness.experiment.evaluate_part import EvaluatedPart
 from harness.metrics import Metric
-from harness.protocol.evaluation_set import EvaluationSet
 from harness.results.record import Chance
-from harness.stats import chance_law, chance_moments
+from harness.stats import chance_moments
 from harness.stats.chance import Verdict, chance_steps
-from harness.stats.chance_graded import Grades
-from harness.stats.chance_law import Law, has_law
+from harness.stats.chance_law import has_law
 from harness.stats.chance_moments import has_moments
 from harness.stats.estimates import (
     Key,
@@ -33,50 +29,7 @@ from harness.stats.fold_means import Folds
 from harness.stats.paired import Rules, compare_steps
 from harness.stats.pairwise import Comparison, comparison_of
 from harness.stats.shakeup import ShakeUp, shake_up_steps
-from harness.stats.slices import ProfiledUsers, Slice, slice_steps
-
-
-@dataclass(frozen=True, eq=False)
-class EvaluatedUsers(ProfiledUsers):
-    """Users of a part of an evaluation set, and their scores under every model.
-
-    Attributes
-    ----------
-    cases : three integer arrays, (n,)
-        Of each user the candidates, the true candidates, and all true items: what chance follows
-        from.
-    k : int
-        The evaluation set's.
-    metric : Metric
-        The one that models are judged by.
-    grades : Grades, optional
-        Of the true items, where they have any.
-    """
-
-    cases: tuple[Counts, Counts, Counts]
-    k: int
-    metric: Metric
-    grades: Grades | None
-
-    @cached_property
-    def law(self) -> Law:
-        """What a random ranking would score for each user."""
-        law = chance_law.law(self.metric.up_to(self.k), *self.cases, self.grades)
-        assert law is not None, "asked for where there is one"  # noqa: S101
-        return law
-
-
-def cases_of(evaluation_set: EvaluationSet) -> tuple[Counts, Counts, Counts]:
-    """Return of each user the candidates, the true candidates, and all true items."""
-    return evaluation_set.n_candidates, evaluation_set.truth.sizes, evaluation_set.relevant
-
-
-def grades_of(evaluation_set: EvaluationSet) -> Grades | None:
-    """Return the grades of an evaluation set's true items, where they have any."""
-    if evaluation_set.grades is None:
-        return None
-    user, grade = evaluation_set.judgments().all_grades
-    return Grades(user, grade, np.arange(len(user)) < len(evaluation_set.grades))
+from harness.stats.slices import Slice, slice_steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,12 +116,12 @@ def nothing(value: Any) -> Steps[Any, Any]:
     return value
 
 
-def _moment_steps(metrics: Sequence[Metric]) -> Steps[EvaluatedUsers, dict[Metric, Chance]]:
+def _moment_steps(metrics: Sequence[Metric]) -> Steps[EvaluatedPart, dict[Metric, Chance]]:
     sums: Any = yield partial(_moment_sums, metrics)
     return {m: Chance(*chance_moments.of_mean(sums[n])) for n, m in enumerate(metrics)}
 
 
-def _moment_sums(metrics: Sequence[Metric], part: EvaluatedUsers) -> Sums:
+def _moment_sums(metrics: Sequence[Metric], part: EvaluatedPart) -> Sums:
     held = {}
     for number, metric in enumerate(metrics):
         moments = chance_moments.exact(metric, *part.cases, part.grades)

@@ -29,8 +29,9 @@ from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.naming import parts_of
 from harness.experiment.assemble import best_first, few_users
+from harness.experiment.evaluate_part import EvaluatedPart
 from harness.experiment.failures import Failures
-from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
+from harness.experiment.figures import Figures, figure_steps
 from harness.experiment.fold import label, named
 from harness.experiment.held_out import HeldOut
 from harness.metrics import Metric
@@ -113,7 +114,7 @@ def over_folds(
     config: Config,
     metrics: tuple[Metric, ...],
     runs: Sequence[Run],
-    users: Sequence[EvaluatedUsers],
+    users: Sequence[EvaluatedPart],
     failures: Failures,
     held_out: HeldOut,
     clock: Clock,
@@ -122,7 +123,7 @@ def over_folds(
 
     Parameters
     ----------
-    users : sequence of EvaluatedUsers
+    users : sequence of EvaluatedPart
         Of each fold.
     """
     config_left, last = failures.without(config), runs[-1]
@@ -151,7 +152,7 @@ def over_folds(
         evaluation=Evaluation.of_folds([run.evaluation for run in runs], folds.users),
         metrics=last.record.metrics,
         models=_models(config, metrics, runs, part, folds, figures),
-        failed=failures.told,
+        failed=failures.records,
         chance=_chance(chance, independent=not held_out.overlaps),
         comparison=figures.comparison and figures.comparison.over_folds(means, metrics[0]),
         shake_up=figures.shake_ups,

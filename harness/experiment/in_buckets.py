@@ -21,7 +21,7 @@ from harness.config import Config, ModelConfig
 from harness.core.arrays import Int64
 from harness.core.errors import UsageError, counted
 from harness.core.io import told_if_full
-from harness.core.progress import Clock, Observer, stopwatch
+from harness.core.progress import Clock, Observer
 from harness.core.steps import of_parts
 from harness.data.buckets import Buckets, estimated_rows, prepared
 from harness.data.dataset import Dataset
@@ -87,11 +87,11 @@ class InBuckets:
             self._clocks,
             fold.failures,
         )
-        took = stopwatch()
         with fold.observer.step("recommend"):
             asked = [self._ask(learners, *self._plan.tasks(part)) for part in self._datasets()]
             self._merge(asked)
-        _log.info("recommend in %s, %s", counted(len(buckets), "bucket"), took())
+        seconds = fold.observer.seconds["recommend"]
+        fold.observer.log(f"recommend in {counted(len(buckets), 'bucket')}, {seconds:.1f} s")
 
     def catalogue(self, metrics: Sequence[Metric]) -> Catalogue | None:
         """Return what metrics need to know of the candidates."""
@@ -123,7 +123,7 @@ class InBuckets:
         failures = self.fold.failures
         for learner in learners:
             name = learner.name
-            if name not in failures.found:
+            if name not in failures.errors:
                 with failures.caught(name), self._clocks[name].step("recommend"):
                     answers = ask_part(learner, task, left_out)
                     answers = replace(
@@ -204,7 +204,6 @@ def opened(config: Config, models: Models, limit: Limit, observer: Observer) -> 
     refuse_rows_without_order(layout, config.split)
     total = 2 * estimated_rows(layout)  # each is read, and then put into a bucket
     with ExitStack() as stack:
-        took = stopwatch()
         with observer.step("read"), observer.bar("making buckets", total, " rows") as bar:
             making = prepared(layout, bar.update, kept=config.data.cache)
             buckets = stack.enter_context(making)
@@ -216,5 +215,6 @@ def opened(config: Config, models: Models, limit: Limit, observer: Observer) -> 
                 f"of memory; {limit.says}: allow more with --memory"
             )
         _log.warning("%s: users are evaluated in %s", needed, counted(len(buckets), "bucket"))
-        _log.info("read %s into buckets, %s", counted(sum(buckets.known.events), "event"), took())
+        n_events = counted(sum(buckets.known.events), "event")
+        observer.log(f"read {n_events} into buckets, {observer.seconds['read']:.1f} s")
         yield buckets

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -14,7 +13,7 @@ from harness.config import Config
 from harness.core import steps
 from harness.core.errors import RecommenderError, counted
 from harness.core.exact_sum import Sums
-from harness.core.progress import Clock, stopwatch
+from harness.core.progress import Clock, Observer
 from harness.core.steps import Ended, Total, after
 from harness.data.dataset import Dataset
 from harness.experiment.answers import Answers, ask
@@ -26,8 +25,6 @@ from harness.models import guard
 from harness.models.base import Recommender, Train
 from harness.models.sums import FromSums, Step, Steps, fit_all, fits_in_parts
 from harness.protocol.task import Task, noted
-
-_log = logging.getLogger(__name__)
 
 Models = Sequence[dict[str, Recommender]]
 """Of each repeat, the models that have so many, by name."""
@@ -62,7 +59,7 @@ def learn(
     data: Dataset,
     models: Models,
     total: Total[Dataset],
-    clock: Clock,
+    observer: Observer,
     clocks: Mapping[str, Clock],
     failures: Failures,
 ) -> tuple[Plan, list[Learner]]:
@@ -83,16 +80,16 @@ def learn(
         What `plan_steps` raises; users cannot be sliced as the config says; the sums of a model's
         parts do not add up.
     """
-    with clock.step("evaluation set"), noted(data):
+    with observer.step("evaluation set"), noted(data):
         plan = steps.found(plan_steps(config, data), total)
-    learners = [learner for learner in learners_of(models) if learner.name not in failures.found]
+    learners = [learner for learner in learners_of(models) if learner.name not in failures.errors]
     if len(plan.candidates) == 0 or not learners:  # told when the users are known, too
         return plan, []
     plan.refuse_slices(total)
-    took = stopwatch()
-    with clock.step("fit"):
+    with observer.step("fit"):
         _fit(plan, learners, total, clocks, failures)
-    _log.info("fit %s, %s", counted(len({learner.name for learner in learners}), "model"), took())
+    n_models = counted(len({learner.name for learner in learners}), "model")
+    observer.log(f"fit {n_models}, {observer.seconds['fit']:.1f} s")
     return plan, learners
 
 
@@ -137,7 +134,7 @@ def _timed(name: str, waiting: Steps, clock: Clock, failures: Failures) -> Steps
             if isinstance(step, Ended):
                 return
             sums = yield partial(_in_time, name, step, clock, failures)
-            if name in failures.found:
+            if name in failures.errors:
                 return
             if "failed" in sums:  # in another process
                 raise RecommenderError(min(sums["failed"]))
@@ -145,7 +142,7 @@ def _timed(name: str, waiting: Steps, clock: Clock, failures: Failures) -> Steps
 
 def _in_time(name: str, step: Step, clock: Clock, failures: Failures, part: Train) -> Sums:
     """Return the sums of a part, or what the model raised."""
-    if name not in failures.found:
+    if name not in failures.errors:
         with failures.caught(name), clock.step("fit"):
             return {"sums": step(part)}
-    return {"failed": {str(failures.found[name].error): np.array([1])}}
+    return {"failed": {str(failures.errors[name][0]): np.array([1])}}

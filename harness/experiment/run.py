@@ -22,16 +22,15 @@ from harness.core.workers import Workers
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
 from harness.experiment.arguments import config_of, refuse_with_frames
-from harness.experiment.assemble import assemble, compared
+from harness.experiment.assemble import assemble
 from harness.experiment.build import only
 from harness.experiment.evaluate_part import EvaluatedPart, describing, evaluate_part
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished
-from harness.experiment.fold import Evaluator, FoldModels
+from harness.experiment.fold import Evaluator, FoldModels, InMemory
 from harness.experiment.folds import over_folds, require_files, require_windows
 from harness.experiment.held_out import HeldOut
 from harness.experiment.in_buckets import InBuckets
-from harness.experiment.in_memory import InMemory
 from harness.experiment.workers import ModelWorkers, processes
 from harness.metrics import Metric
 from harness.protocol.task import asked, log_evaluation_set
@@ -241,11 +240,10 @@ def _fold(
         evaluation=Evaluation.of(selected, task.data, config, task.split),
         total=of_one(part),
         clocks=clocks,
-        clock=observer,
+        observer=observer,
         failures=fold.failures,
         reused=fold.finished.reused,
     )
-    observer.log(compared(run))
     scores = part.with_sets(metrics)
     tables = RunTables(
         user_ids=selected.user_ids,

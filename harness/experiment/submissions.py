@@ -6,12 +6,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Unpack
 
 import polars as pl
 
 from harness.core.errors import HarnessError, UsageError, counted
 from harness.core.progress import stopwatch
+from harness.experiment.options import SubmissionOptions
 from harness.experiment.score import Scored
 from harness.experiment.score import score as score_lists
 from harness.experiment.submitted_lists import SubmittedLists, lists_of_file, lists_of_positions
@@ -20,12 +21,9 @@ from harness.metrics import USUAL, Metric, parse
 from harness.metrics.inputs.read import longest_of
 from harness.protocol.truth import Solution
 from harness.submission.expected import Against, columns_in
-from harness.submission.format import Format, Named
+from harness.submission.format import Format
 from harness.submission.problems import Problem, Validation
 from harness.submission.validate import Examined, examine
-
-if TYPE_CHECKING:
-    from harness.config import Config
 
 _log = logging.getLogger(__name__)
 
@@ -225,45 +223,32 @@ def lists_of_validated(
 def score(
     submission: Any,
     *,
-    config: Config | Path | str | None = None,
-    solution: Any = None,
-    sample: Path | str | None = None,
-    items: Path | str | None = None,
     metrics: str | Metric | Sequence[str | Metric] = (),
     k: int | None = None,
     conventions: bool = False,
-    separator: str | None = None,
     strict: bool = False,
     force: bool = False,
-    keep_users_without_items: bool = False,
-    user_column: str | None = None,
-    item_column: str | None = None,
-    rank_column: str | None = None,
-    score_column: str | None = None,
-    row_order: bool = False,
-    truth_user_column: str | None = None,
-    truth_item_column: str | None = None,
-    grade_column: str | None = None,
-    ids: Literal["exact"] | None = None,
+    **options: Unpack[SubmissionOptions],
 ) -> Scored:
     """Validate a submission and score it.
 
     Parameters
     ----------
-    submission, config, solution, sample, items, separator, strict, user_column, item_column,
-    rank_column, score_column, row_order, truth_user_column, truth_item_column, grade_column, ids
-        As for `validate`; a config or a solution is needed.
+    submission : path or frame
+        As for `validate`.
     metrics : text, Metric or a sequence of them
         The config's, the competition's or the usual ones by default.
     k : int, optional
         The cut-off where no metric is named.
     conventions : bool
         Whether MAP@k is worked out under every convention.
+    strict : bool
+        Whether warnings are errors.
     force : bool
         Whether a submission with errors is scored as it stands.
-    keep_users_without_items : bool
-        Whether users of the solution without true items are averaged, with 0; H&M on Kaggle leaves
-        them out, and so do we by default.
+    **options
+        What it is checked and scored against, and how it is read; a config or a solution is
+        needed. See `harness.experiment.options.SubmissionOptions`.
 
     Returns
     -------
@@ -279,26 +264,8 @@ def score(
     """
     from harness.metrics.evaluate import metrics_of  # commands do without
 
-    terms = Terms.of(
-        config,
-        sample=sample,
-        items=items,
-        solution=solution,
-        named=Named(
-            user_column,
-            item_column,
-            rank_column,
-            score_column,
-            row_order=row_order,
-            truth_user=truth_user_column,
-            truth_item=truth_item_column,
-            grade=grade_column,
-        ),
-        separator=separator,
-        keep_users_without_items=keep_users_without_items,
-        ids=ids,
-    )
+    terms = Terms.of(**options)
     none = isinstance(metrics, (list, tuple)) and not metrics
     asked = () if none else metrics_of(metrics, folder=terms.folder)
-    given = path_or_frame(submission, "submission")
-    return score_on(given, terms, asked, k, conventions=conventions, strict=strict, force=force)
+    file = path_or_frame(submission, "submission")
+    return score_on(file, terms, asked, k, conventions=conventions, strict=strict, force=force)

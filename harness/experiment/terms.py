@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from harness.core.errors import DataError, UsageError
 from harness.delimited.stream import Refused
+from harness.experiment.options import SubmissionOptions
 from harness.submission import expected, format
 from harness.submission.expected import Against
 from harness.submission.format import NAMES, Format, Named, TrueColumns
@@ -49,51 +50,39 @@ class Terms:
     sample: Path | None = None
     items: Path | None = None
     solution: Path | pl.DataFrame | None = None
-    named: Named | None = None
+    named: Named = field(default_factory=Named)
     keep_users_without_items: bool = False
     separator: str | None = None
     own: SubmissionOnly | None = None
     ids: Literal["exact"] | None = None
 
     @classmethod
-    def of(
-        cls,
-        config: Config | SubmissionOnly | Path | str | None = None,
-        *,
-        overrides: Sequence[str] = (),
-        sample: Path | str | None = None,
-        items: Path | str | None = None,
-        solution: Any = None,
-        named: Named | None = None,
-        separator: str | None = None,
-        keep_users_without_items: bool = False,
-        ids: Literal["exact"] | None = None,
-    ) -> Terms:
-        """Return the terms of a config, with data or without, and of what else is named.
-
-        Parameters
-        ----------
-        config : Config, SubmissionOnly or path of a TOML file
-        overrides : sequence of str
-            Keys of the file with other values, as ``evaluation.k=5``.
-        solution : path or frame of any kind
-
-        Raises
-        ------
-        HarnessError
-            A file that cannot be used, or things that do not go together.
-        """
-        data, own = _read(config, overrides)
+    def of(cls, **options: Unpack[SubmissionOptions]) -> Terms:
+        """Return the terms that options name; raises HarnessError where they do not go together."""
+        unknown = options.keys() - SubmissionOptions.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"unexpected keyword argument {', '.join(map(repr, sorted(unknown)))}")
+        config, own = _read(options.get("config"), options.get("overrides", ()))
+        solution = options.get("solution")
         return cls(
-            config=data,
+            config=config,
             own=own,
-            sample=_path(sample),
-            items=_path(items),
+            sample=_path(options.get("sample")),
+            items=_path(options.get("items")),
             solution=None if solution is None else path_or_frame(solution, "solution"),
-            named=named,
-            separator=separator,
-            keep_users_without_items=keep_users_without_items,
-            ids=ids,
+            named=Named(
+                user=options.get("user_column"),
+                item=options.get("item_column"),
+                rank=options.get("rank_column"),
+                score=options.get("score_column"),
+                row_order=options.get("row_order", False),
+                truth_user=options.get("truth_user_column"),
+                truth_item=options.get("truth_item_column"),
+                grade=options.get("grade_column"),
+            ),
+            separator=options.get("separator"),
+            keep_users_without_items=options.get("keep_users_without_items", False),
+            ids=options.get("ids"),
         )
 
     def __post_init__(self) -> None:
@@ -104,7 +93,7 @@ class Terms:
             raise UsageError(f"--separator is '{self.separator}'; expected one of {allowed}")
         if self.ids not in (None, "exact"):
             raise UsageError(f'--ids is {self.ids!r}; expected "exact", or leave it out')
-        named = self.named or Named()
+        named = self.named
         columns = list(named.columns.values())
         if len(set(columns)) < len(columns):
             raise UsageError(f"one column for two things: {', '.join(columns)}; name each its own")
@@ -223,8 +212,7 @@ class Terms:
     @property
     def _guess(self) -> bool:
         """Whether nobody says what submissions look like, so that a competition may be known."""
-        named = self.named or Named()
-        said = self.config or self.own or self.asking or named.user or named.item
+        said = self.config or self.own or self.asking or self.named.user or self.named.item
         return said is None
 
     def between(self) -> tuple[str | None, str]:
@@ -282,7 +270,7 @@ class Terms:
         from harness.submission.solution import of_file  # it takes Polars
 
         assert self.solution is not None  # noqa: S101 - asked for where there is one
-        head, named = self._solution_columns(), self.named or Named()
+        head, named = self._solution_columns(), self.named
         user, item, between = named.user, named.item, self.separator
         if self.own is not None:
             form = self.own.submission

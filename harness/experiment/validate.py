@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 from harness.core.errors import DataError
+from harness.experiment.options import SubmissionOptions
 from harness.experiment.terms import Terms, path_or_frame
 from harness.submission.expected import Against
-from harness.submission.format import Named
 from harness.submission.problems import Problem, Validation
 from harness.submission.validate import Examined, examine
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from harness.config import Config
     from harness.protocol.task import Task
 
 
@@ -74,22 +73,9 @@ def faults_of(path: Path, against: Against, task: Task) -> tuple[Problem, ...]:
 def validate(
     submission: Any,
     *,
-    config: Config | Path | str | None = None,
-    sample: Path | str | None = None,
-    items: Path | str | None = None,
-    solution: Any = None,
     k: int | None = None,
-    separator: str | None = None,
     strict: bool = False,
-    user_column: str | None = None,
-    item_column: str | None = None,
-    rank_column: str | None = None,
-    score_column: str | None = None,
-    row_order: bool = False,
-    truth_user_column: str | None = None,
-    truth_item_column: str | None = None,
-    grade_column: str | None = None,
-    ids: Literal["exact"] | None = None,
+    **options: Unpack[SubmissionOptions],
 ) -> Validation:
     """Return everything that is wrong with a submission.
 
@@ -97,35 +83,13 @@ def validate(
     ----------
     submission : path or frame
         CSV (plain, .gz, .zip) or Parquet; or a pandas, Polars or Arrow frame.
-    config : Config or path, optional
-        The competition, which says it all; one with ``[submission]`` alone says what submissions
-        look like, and goes with what follows.
-    sample, items : path, optional
-        a file with a row for each id that must be there, a table of all items (ids first), and
-    solution : path or frame, optional
-        the true items.
     k : int, optional
         The longest list; that of the config or of the competition by default.
-    separator : str, optional
-        What stands between the items of a list, where no config with data says it: a space, ``,``,
-        ``;`` or ``|``; by default what is plain in the sample or the solution, else a space.
     strict : bool
         Whether warnings are errors.
-    user_column, item_column : str, optional
-        The columns of users, and of items or lists, here and in the solution. By default names
-        such as ``customer_id`` and ``article_id`` tell, or there are no others.
-    rank_column, score_column : str, optional
-        The column that orders the rows of a user, the lowest rank or the highest score first;
-        ``rank`` or ``score`` by default, if there is one.
-    row_order : bool
-        Whether the rows of a user stand in order, the best first, whatever columns there are.
-    truth_user_column, truth_item_column : str, optional
-        The same columns of the solution, where they are called otherwise there.
-    grade_column : str, optional
-        The solution's column that says how relevant an item is; items of grade 0 are not true.
-        ``grade`` by default, if there is one; ``none``: every row is a true item.
-    ids : "exact", optional
-        Compare ids letter by letter. By default an id that only looks like a known one is a fault.
+    **options
+        What it is checked against, and how it is read: see
+        `harness.experiment.options.SubmissionOptions`.
 
     Returns
     -------
@@ -137,23 +101,5 @@ def validate(
     HarnessError
         What the submission is checked against cannot be used.
     """
-    named = Named(
-        user_column,
-        item_column,
-        rank_column,
-        score_column,
-        row_order=row_order,
-        truth_user=truth_user_column,
-        truth_item=truth_item_column,
-        grade=grade_column,
-    )
-    terms = Terms.of(
-        config,
-        sample=sample,
-        items=items,
-        solution=solution,
-        named=named,
-        separator=separator,
-        ids=ids,
-    )
+    terms = Terms.of(**options)
     return examine_on(path_or_frame(submission, "submission"), terms, k, strict=strict).validation

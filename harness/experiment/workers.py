@@ -27,8 +27,7 @@ from harness.experiment.build import only
 from harness.experiment.evaluate_part import Asked
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished, is_known
-from harness.experiment.fold import Evaluator, FoldModels
-from harness.experiment.in_memory import InMemory
+from harness.experiment.fold import Evaluator, FoldModels, InMemory
 from harness.experiment.memory import Limit
 from harness.protocol.task import Task, read
 
@@ -114,7 +113,7 @@ class ModelWorkers:
         First those that an earlier run finished, then the others, as soon as they can be asked.
         """
         finished, number = fold.finished.answers, fold.number - 1
-        models = [m for m in fold.config.models if m.name not in fold.failures.found]
+        models = [m for m in fold.config.models if m.name not in fold.failures.errors]
         for model in models:
             if model.name in finished:
                 yield model, partial(finished[model.name], evaluator.task)

@@ -16,7 +16,7 @@ import polars as pl
 from harness.config import Config, GivenSplit, read
 from harness.core.errors import DataError, UsageError
 from harness.core.io import as_path, whole_folder, written
-from harness.core.progress import Clock, stopwatch
+from harness.core.progress import Observer, stopwatch
 from harness.core.sources import BESIDE
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_parts import (
@@ -134,21 +134,21 @@ def evaluated(
     Scores and lists go afterwards. What stands where tables are to be written is told first.
     """
     _refuse_folds(config)
-    layout, clock = config.layout(), Clock()
+    layout, observer = config.layout(), Observer()
     refuse_rows_without_order(layout, config.split)
     refuse_of_all_events(config, [Factories(config).made(0)])
     with ExitStack() as stack:
-        with clock.step("session"):
+        with observer.step("session"):
             spark = stack.enter_context(session(master, remote))
         if tables is not None:
             _refuse_taken(spark, tables)
-        with clock.step("read"):
+        with observer.step("read"):
             log = stack.enter_context(in_buckets(spark, layout, buckets))
-        _log.info("read the events, %.1f s", clock.seconds["read"])
+        observer.log(f"read the events, {observer.seconds['read']:.1f} s")
         Factories(config)  # imports files of the config's own, and asked those of metrics:
         asked(config)  # they are known by their names from here on
         with _travelling():
-            done = evaluate_parts(config, log.parts, log.shared, clock, fail_fast=fail_fast)
+            done = evaluate_parts(config, log.parts, log.shared, observer, fail_fast=fail_fast)
             assert isinstance(done.parts, SparkParts)  # noqa: S101
             stack.callback(done.parts.release)
             yield done

@@ -12,7 +12,6 @@ from harness.core.errors import HarnessError
 from harness.experiment.submissions import SubmissionError
 from harness.experiment.submitted_lists import lists_on_terms
 from harness.experiment.terms import Terms
-from harness.submission.format import Named
 
 ROWS = "ann,c,0.1\nann,b,0.5\nann,a,0.9\nbob,a,0.2\nbob,d,0.8\n"
 PLACES = "ann,c,1\nann,b,2\nann,a,3\nbob,a,1\nbob,d,2\n"
@@ -73,5 +72,5 @@ def test_an_answer_is_enough(
     assert (found.valid, f"a row an item, {said}" in found.checked) == (True, True)
     result = harness.score("long.csv", **BY, metrics=["MAP@10"], **given)
     assert result.metrics["MAP@10"].mean == pytest.approx(score, abs=1e-12)
-    lists = lists_on_terms(Path("long.csv"), Terms.of(**BY, named=Named(**answer)))
+    lists = lists_on_terms(Path("long.csv"), Terms.of(**BY, **given))
     assert "".join(lists.items.gather(lists.lists[0])) == first

@@ -12,7 +12,7 @@ from harness.config import Config
 from harness.core.errors import DataError, UsageError
 from harness.experiment.score import Scored
 from harness.experiment.terms import Terms
-from harness.submission.format import FORMATS, Format, Named, of_competition
+from harness.submission.format import FORMATS, Format, of_competition
 
 ROWS = {  # a user and a list of each competition
     "hm": ("0a" * 32, "0706016001 0706016002"),
@@ -135,9 +135,12 @@ def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
         ({"config": "own", "separator": ";"}, "or add --set 'submission.separator=\";\"'"),
         ({"config": "own", "keep_users_without_items": True}, "goes with --solution"),
         ({"separator": "/"}, "--separator is '/'; expected one of ' ' (one space)"),
-        ({"named": Named("a", "a")}, "one column for two things: a, a; name each its own"),
-        ({"named": Named(rank="a", score="b")}, "ordered by rank or score, not both"),
-        ({"named": Named(score="a", row_order=True)}, "or as its rows stand: name one"),
+        (
+            {"user_column": "a", "item_column": "a"},
+            "one column for two things: a, a; name each its own",
+        ),
+        ({"rank_column": "a", "score_column": "b"}, "ordered by rank or score, not both"),
+        ({"score_column": "a", "row_order": True}, "or as its rows stand: name one"),
         ({"overrides": ["data.path=x"]}, "--set data.path=x overrides a key of a config; name it"),
         ({"sample": 3}, "found int; give the path of a file"),
     ],
@@ -152,7 +155,7 @@ def test_things_that_do_not_go_together(tmp_path: Path, given: dict[str, Any], w
 def test_something_to_score_against_is_needed(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text('[submission]\nseparator = ";"\n')
     with refusal(UsageError, "--solution SOLUTION; this config has no [data]"):
-        Terms.of(tmp_path / "own.toml").scored_against()
+        Terms.of(config=tmp_path / "own.toml").scored_against()
 
 
 @pytest.mark.parametrize("k", [0, True, 2.5, "many"])
