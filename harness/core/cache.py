@@ -38,16 +38,13 @@ class Entry:
     Attributes
     ----------
     path : Path
-    paths : tuple of Path
-        The files it is made from.
     files : list
-        What identified their content when the entry was asked for.
+        The stamps of those that it is made from, of when the entry was asked for.
     settle : float
         How many seconds old they must be for the entry to be kept.
     """
 
     path: Path
-    paths: tuple[Path, ...]
     files: list[list[Any]]
     settle: float
 
@@ -70,9 +67,12 @@ class Entry:
                 digests = pool.map(checksum, [self.path / name for name in names])
                 if list(digests) != [sums[name] for name in names]:
                     return None
-            return build(self.path, notes)
-        except _UNTRUSTED:
+            built = build(self.path, notes)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
+        with suppress(OSError):
+            os.utime(self.path)  # those that were not used for longest go first
+        return built
 
     @property
     def unsettled(self) -> str | None:
@@ -82,7 +82,7 @@ class Entry:
         """
         now = time.time_ns()
         try:
-            there = stamps(self.paths)
+            there = stamps(Path(file[0]) for file in self.files)
         except OSError as error:
             return f"{error.filename} cannot be read any more"
         for then, stamp in zip(self.files, there, strict=True):
@@ -102,10 +102,8 @@ class Entry:
         what : object
             What is made, as in `entry`.
         """
-        more = tuple(paths)
-        name = _name((self.path.name, what))
-        target = self.path.parent / folder / name
-        return Entry(target, self.paths + more, self.files + stamps(more), self.settle)
+        target = self.path.parent / folder / _name((self.path.name, what))
+        return Entry(target, self.files + stamps(paths), self.settle)
 
     def keep(self, write: Callable[[Path], dict[str, Any]]) -> str | None:
         """Let `write` fill the folder and return notes; return why nothing is kept, else None."""
@@ -129,29 +127,19 @@ class Entry:
 
     @contextmanager
     def making(self) -> Iterator[Path]:
-        """Yield an empty folder to fill, while no other process makes the entry; `adopt` keeps it.
-
-        The folder above it stays, as whoever waits for it has it open.
-        """
-        with alone(self._making):
-            content = self._making / "content"
-            shutil.rmtree(content, ignore_errors=True)  # of a process that was killed
-            content.mkdir(mode=0o700)
-            try:
-                yield content
-            finally:
-                shutil.rmtree(content, ignore_errors=True)
+        """Yield a folder to fill, while no other process makes the entry; `adopt` keeps it."""
+        with alone(self._making), scratch_folder(self.path) as content:
+            yield content
 
     @property
     def _making(self) -> Path:
+        """A folder to lock, which stays: whoever waits for it has it open."""
         return self.path.with_name(f"{self.path.name}.making")
 
     @property
     def can_be_made(self) -> bool:
         """Whether there is a folder to make it in that only this user can write to."""
-        if not private(self.path.parent) or self.path.is_file():
-            return False
-        if self.path.is_symlink() or self._making.is_symlink():
+        if self.path.is_file() or self.path.is_symlink() or self._making.is_symlink():
             return False
         return private(self._making) and os.access(self._making, os.W_OK)
 
@@ -183,9 +171,9 @@ def entry(what: object, paths: Iterable[Path]) -> Entry:
     UsageError
         As of `settle_seconds`.
     """
-    files = tuple(paths)
-    where = [str(path.absolute()) for path in files]
-    return Entry(folder() / _name((what, where)), files, stamps(files), settle_seconds())
+    files = stamps(paths)
+    where = [file[0] for file in files]
+    return Entry(folder() / _name((what, where)), files, settle_seconds())
 
 
 def _name(what: object) -> str:
@@ -232,13 +220,10 @@ def settle_seconds() -> float:
         Where the variable is no number from 0.
     """
     text = os.environ.get("HARNESS_CACHE_SETTLE") or "2"
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise UsageError(f'HARNESS_CACHE_SETTLE is "{printable(text)}"; give seconds, 0 or more')
-    return seconds
+    with suppress(ValueError):
+        if 0 <= (seconds := float(text)) < float("inf"):
+            return seconds
+    raise UsageError(f'HARNESS_CACHE_SETTLE is "{printable(text)}"; give seconds, 0 or more')
 
 
 def private(path: Path) -> bool:
@@ -301,6 +286,3 @@ def checksum(path: Path) -> int:
         while chunk := handle.read(_CHUNK):
             total = zlib.crc32(chunk, total)
     return total
-
-
-_UNTRUSTED = (OSError, ValueError, KeyError, TypeError, RecursionError)

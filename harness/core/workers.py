@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, RLock, Thread
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from harness.core import plugins
 from harness.core.errors import DataError, HarnessError, RecommenderError, UsageError
@@ -36,15 +36,10 @@ class EndedError(Exception):
     """An item ended two processes; the message says how."""
 
 
-class Opened(NamedTuple, Generic[T, R]):
-    """What a worker has read: a function that answers items, and what identifies the data."""
-
-    answer: Callable[[T], R]
-    data: list[Any]
-
-
-Open = Callable[[], Opened[T, R]]
-"""What is sent to a worker, which calls it before each item; it may keep what it has read."""
+Open = Callable[[], Callable[[T], R]]
+"""What is sent to a worker: it reads the data there, unless it has, and returns what answers."""
+Answer = tuple[T, Callable[[], R] | None]
+"""An item with what returns, or raises, a worker's answer; None: do it yourself."""
 
 
 class Workers:
@@ -85,10 +80,9 @@ class Workers:
         self,
         units: Sequence[Sequence[T]],
         ready: Callable[[], Open[T, R]],
-        data: Callable[[], list[Any]],
         first: int = 0,
-    ) -> Generator[tuple[T, Callable[[], R] | None], None, None]:
-        """Yield every item with what returns, or raises, a worker's answer; None: do it yourself.
+    ) -> Generator[Answer[T, R], None, None]:
+        """Yield every item with a worker's answer, or None, as soon as it is there.
 
         Units are not divided. You have the first, a worker the last, but none of the `first` ones.
 
@@ -97,11 +91,9 @@ class Workers:
         ready : function
             Returns what is sent to a worker, when the files can be read there. What it answers is
             of our own types: this process may lack the classes of models.
-        data : function
-            Returns what identifies the data of a worker that is of use.
         """
         alone, shared = deque(units[:first]), deque(units[first:])
-        share = _Share[T, R](shared, ready, partial(self._require_same, data), self._patience)
+        share = _Share[T, R](shared, ready, self._add, self._patience)
         workers = [worker for worker in self._workers if worker.is_of_use]
         workers = workers[: max(0, len(units) - max(first, 1))]
         threads = [Thread(target=share.feed, args=(w,), name="share", daemon=True) for w in workers]
@@ -128,7 +120,7 @@ class Workers:
 
     def require_same_source(self, name: str) -> None:
         """Raise RecommenderError where what a model imported here is otherwise in a worker."""
-        file = self._imported_otherwise(_sources()) if self._workers else None
+        file = self._add(_sources()) if self._workers else None
         if file is not None:
             raise RecommenderError(
                 f'model "{name}": {file} may have been written during the run, after another '
@@ -136,17 +128,7 @@ class Workers:
                 "with --jobs 1"
             )
 
-    def _require_same(self, data: Callable[[], list[Any]], reply: Reply) -> None:
-        """Raise DataError where a worker has other code or data than this process."""
-        file = self._imported_otherwise(reply.sources)
-        if file is not None:
-            raise DataError(
-                f"finds other code: {Path(file).name} may have changed since its import"
-            )
-        if reply.data != data():
-            raise DataError("finds other data: its files have changed since they were read")
-
-    def _imported_otherwise(self, sources: Mapping[str, Source]) -> str | None:
+    def _add(self, sources: Mapping[str, Source]) -> str | None:
         """Add what a process has imported; return a file that another has imported otherwise."""
         for name, source in sources.items():
             if self._sources.setdefault(name, source) != source:
@@ -162,7 +144,7 @@ class _Worker:
         self.pool: Any = None
         self.is_of_use = True
 
-    def ask(self, open_: Open[T, R], item: T) -> Reply:
+    def ask(self, open_: Open[T, R], item: T) -> Reply[R]:
         """Return its reply; raises BrokenProcessPool where the item ends it."""
         if self.pool is None:
             try:
@@ -174,8 +156,8 @@ class _Worker:
                 ) from error
             except BrokenProcessPool as error:
                 raise DataError(f"{_ending(error)} before it was asked for anything") from error
-        reply: Reply = self.pool.submit(answered, open_, item).result()
-        return reply
+        (reply,) = self.pool.submit(answered, open_, item).result()
+        return reply  # type: ignore[no-any-return]
 
     def end(self) -> None:
         """End it, whatever it does."""
@@ -190,12 +172,12 @@ class _Share(Generic[T, R]):
 
     units: deque[Sequence[T]]
     ready: Callable[[], Open[T, R]]
-    require_same: Callable[[Reply], None]
+    add: Callable[[Mapping[str, Source]], str | None]
     patience: float
 
     def __post_init__(self) -> None:
         self.ended = Event()
-        self.done = SimpleQueue[tuple[T, Callable[[], R] | None] | None]()
+        self.done = SimpleQueue[Answer[T, R] | None]()
 
     def feed(self, worker: _Worker) -> None:
         """Let a worker do units from the end, as long as there are any."""
@@ -225,9 +207,11 @@ class _Share(Generic[T, R]):
         ending = ""
         for _ in range(2):
             try:
-                reply = worker.ask(open_, item)
-                self.require_same(reply)
-                result: R | Exception = reply.result
+                result, sources = worker.ask(open_, item)
+                file = self.add(sources)
+                if file is not None:
+                    name = Path(file).name
+                    raise DataError(f"finds other code: {name} may have changed since its import")
                 return result
             except BrokenProcessPool as error:
                 worker.end()
@@ -243,21 +227,15 @@ def _outcome(result: R | Exception) -> R:
     return result
 
 
-class Reply(NamedTuple):
-    """What a worker sends: what it answers or raises, its data, and its source."""
-
-    result: Any
-    data: list[Any]
-    sources: Mapping[str, Source]
+Reply = tuple[R | Exception, dict[str, Source]]
+"""What a worker sends: what it answers or raises, and its source."""
 
 
-def answered(open_: Open[T, R], *items: T) -> Reply:
-    """Return what a worker sends, of an item or of none; called in it."""
+def answered(open_: Open[T, R], *items: T) -> list[Reply[R]]:
+    """Return what a worker sends for items; called in it."""
     try:
-        opened, result = open_(), None
-        for item in items:
-            result = _plain(opened.answer, item)
-        return Reply(result, opened.data, _sources())
+        answer = open_()
+        return [(_plain(answer, item), _sources()) for item in items]
     except HarnessError as error:
         raise DataError(str(error)) from None
     except BaseException as error:  # a model's, Ctrl-C of its own, or a fault of ours

@@ -169,7 +169,7 @@ def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object])
 
 def _refuse_changed(entry: cache.Entry) -> None:
     if entry.unsettled is not None:
-        names = ", ".join(path.name for path in entry.paths)
+        names = ", ".join(Path(file[0]).name for file in entry.files)
         raise DataError(f"{names}: changed while events were read; run the command again")
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -148,7 +147,6 @@ class Finished:
 
     def _read(self, name: str) -> Callable[[Task], Asked] | str | None:
         """Return what returns a model's answers, or what of its source has changed."""
-        entry = self._entries[name]
 
         def build(folder: Path, notes: dict[str, Any]) -> Callable[[Task], Asked] | str:
             why = changed(notes["sources"], self._config.folder)
@@ -161,11 +159,9 @@ class Finished:
                 path = folder / f"others-{repeat}.npy"
                 beyond = _load(path, candidates) if facts["others"] else None
                 answers.append(Answers.of(facts, lists, beyond))
-            with suppress(OSError):
-                os.utime(entry.path)
             return partial(_for_task, name, notes["size"], (answers, clock))
 
-        return entry.read(build)
+        return self._entries[name].read(build)
 
     def _reason(self, name: str) -> str | None:
         """Return why a model is not there; None where it was never kept of this config."""

@@ -71,7 +71,9 @@ class Fold:
         return named(self.number, self.n_folds)
 
     def log_model(self, name: str) -> None:
-        """Log how long each step of a model took."""
+        """Log how long each step of a model took that has not failed."""
+        if name in self.failures.errors:
+            return
         names = [model.name for model in self.config.models]
         number = f"{names.index(name) + 1} of {len(names)}"
         seconds = self.clocks[name].seconds

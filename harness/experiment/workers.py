@@ -17,9 +17,9 @@ from typing import Any
 
 from harness.config import Config, ModelConfig, parse
 from harness.core import cache
-from harness.core.errors import RecommenderError, UsageError, counted
+from harness.core.errors import DataError, RecommenderError, UsageError, counted
 from harness.core.progress import Observer
-from harness.core.workers import EndedError, Open, Opened, Workers
+from harness.core.workers import EndedError, Open, Workers
 from harness.data import loading
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
@@ -30,7 +30,7 @@ from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished, is_known
 from harness.experiment.fold import Evaluator, Fold, InMemory
 from harness.experiment.memory import Limit
-from harness.protocol.task import read
+from harness.protocol.task import Task, read
 
 Answer = tuple[list[Answers], dict[str, float], dict[str, str]]
 """What a worker answers of a model, the seconds it took, and why the answers are not kept."""
@@ -43,24 +43,43 @@ _A_MODEL = 1_500_000_000
 
 @dataclass(frozen=True)
 class Job:
-    """A fold of a config, from 0, as text: a worker loads the classes that it names itself."""
+    """A config as text, as a worker loads the classes that it names itself.
+
+    Attributes
+    ----------
+    data : str
+        What identifies the data, as `data_of` returns it.
+    fold : int
+        From 0.
+    """
 
     config: str
     folder: str
     file: str
+    data: str
     fold: int = 0
 
     @classmethod
-    def of(cls, config: Config, fold: int = 0) -> Job:
+    def of(cls, config: Config, data: str, fold: int = 0) -> Job:
         """Return that of a config with all folds."""
         import tomli_w
 
         values = config.model_dump(exclude_unset=True, exclude_none=True)
-        return cls(tomli_w.dumps(values), str(config.folder), config.file, fold)
+        return cls(tomli_w.dumps(values), str(config.folder), config.file, data, fold)
 
     def read(self) -> Config:
         """Return the config."""
         return parse(tomllib.loads(self.config), Path(self.folder), self.file)
+
+    def require_same(self, data: str) -> None:
+        """Raise DataError where a worker has read other data."""
+        if data != self.data:
+            raise DataError("finds other data: its files have changed since they were read")
+
+
+def data_of(stamps: object, tasks: Iterable[Task]) -> str:
+    """Return what identifies the data of tasks, from what `stamps_of` returned before."""
+    return repr((stamps, [task.evaluation_set.fingerprint for task in tasks]))
 
 
 class ModelWorkers:
@@ -78,8 +97,11 @@ class ModelWorkers:
     """
 
     def __init__(self, config: Config, workers: Workers) -> None:
-        self._workers, self._shared = workers, shared_models(config) if workers.count else []
+        self._workers, self._shared = workers, list[str]()
         self.ready: Callable[[], object] = lambda: None
+        for unit in units(config.models) if workers.count else ():
+            if all(is_known(config, name) for name in unit):  # another process has no objects
+                self._shared += unit
         if self._shared:
             self._config = only(config, self._shared)
             self._stamps = [stamps_of(fold.layout()) for fold in config.folds()]
@@ -100,22 +122,19 @@ class ModelWorkers:
                 yield model.name, partial(_finished, evaluator, model.name)
                 fold.log_model(model.name)
 
-        def data() -> list[Any]:
-            return [self._stamps[number], evaluator.task.evaluation_set.fingerprint]
-
         def ready() -> Open[str, Answer]:
             self.ready()
-            return partial(open_fold, Job.of(self._config, number))
+            data = data_of(self._stamps[number], [evaluator.task])
+            return partial(open_fold, Job.of(self._config, data, number))
 
         waiting = units([model for model in models if model.name not in finished])
         waiting.sort(key=lambda unit: unit[0] in self._shared)
         first = sum(unit[0] not in self._shared for unit in waiting)
         settings = {model.name: model for model in models}
-        with closing(self._workers.share(waiting, ready, data, first)) as share:
+        with closing(self._workers.share(waiting, ready, first)) as share:
             for name, answer in share:
                 yield name, partial(self._asked, evaluator, settings[name], answer)
-                if name not in fold.failures.errors:
-                    fold.log_model(name)
+                fold.log_model(name)
 
     def _asked(
         self, evaluator: Evaluator, model: ModelConfig, answer: Callable[[], Answer] | None
@@ -150,19 +169,13 @@ def _finished(evaluator: Evaluator, name: str) -> list[Answers]:
     return answers
 
 
-def shared_models(config: Config) -> list[str]:
-    """Return the models that other processes have, too: a unit as a whole, or nothing of it."""
-    shared = (unit for unit in units(config.models) if all(is_known(config, name) for name in unit))
-    return [name for unit in shared for name in unit]
-
-
 _data: list[tuple[Layout, Dataset]] = []
 """In a worker: the data that was read last."""
 
 
 @lru_cache(maxsize=1)
-def open_fold(job: Job) -> Opened[str, Answer]:
-    """Read a fold in a worker, which answers by the names of models."""
+def open_fold(job: Job) -> Callable[[str], Answer]:
+    """Read a fold in a worker; return what answers by the names of models."""
     open_fold.cache_clear()  # the fold before is let go
     config, background = job.read(), ThreadPoolExecutor(1)
     fold = config.folds()[job.fold]
@@ -174,6 +187,7 @@ def open_fold(job: Job) -> Opened[str, Answer]:
         _data.clear()
         _data.append((layout, read(fold, background, models.observer)))
     evaluator = InMemory(models, _data[0][1])
+    job.require_same(data_of(stamps, [evaluator.task]))
     settings = {model.name: model for model in fold.models}
 
     def answer(name: str) -> Answer:
@@ -181,7 +195,7 @@ def open_fold(job: Job) -> Opened[str, Answer]:
         background.submit(int).result()  # behind what keeps them
         return answers, models.clocks[name].seconds, finished.unkept
 
-    return Opened(answer, [stamps, evaluator.task.evaluation_set.fingerprint])
+    return answer
 
 
 def units(models: Sequence[ModelConfig]) -> list[list[str]]:

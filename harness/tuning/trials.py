@@ -8,7 +8,6 @@ common.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -72,8 +71,6 @@ class KeptTrials:
                 return None
             noted = notes["noted"]
             ci95 = None if noted["ci95"] is None else tuple(noted["ci95"])
-            with suppress(OSError):
-                os.utime(entry.path)
             return notes["value"], {**noted, "ci95": ci95, "reused": True}
 
         kept = None if self._fresh else entry.read(build)

@@ -7,10 +7,10 @@ from contextlib import closing
 from functools import lru_cache, partial
 from typing import Any
 
-from harness.core.workers import EndedError, Open, Opened, Workers
+from harness.core.workers import EndedError, Open, Workers
 from harness.experiment.build import only
 from harness.experiment.finished import is_known
-from harness.experiment.workers import Job, stamps_of
+from harness.experiment.workers import Job, data_of, stamps_of
 from harness.tuning.search import Params, Scored, written
 from harness.tuning.trial import InnerFold, Rules, TrialSetup, inner_folds
 from harness.tuning.trials import KeptTrials, kept_trials
@@ -39,16 +39,17 @@ def scores(
     fresh : bool
         Whether all trials are made anew.
     """
-    name, data = setup.model.name, [stamps, *_fingerprints(setup.folds)]
+    name = setup.model.name
     units = [[params] for params in proposals]
     first = 0 if is_known(setup.config, name) else len(units)  # nobody else has an object
 
     def ready() -> Open[Params, Answer]:
-        return partial(open_trials, Job.of(only(setup.config, [name])), name, fresh)
+        data = data_of(stamps, [fold.task for fold in setup.folds])
+        return partial(open_trials, Job.of(only(setup.config, [name]), data), name, fresh)
 
     made = dict[str, Scored]()
     # Closed at once: workers stop where a trial raises.
-    with closing(workers.share(units, ready, lambda: data, first)) as trials:
+    with closing(workers.share(units, ready, first)) as trials:
         for params, answer in trials:
             if answer is None:
                 made[written(params)] = setup.score(params)
@@ -69,25 +70,22 @@ def _answered(answer: Callable[[], Answer], kept: KeptTrials) -> Scored:
     return scored
 
 
-def _fingerprints(folds: Sequence[InnerFold]) -> list[str]:
-    return [fold.task.evaluation_set.fingerprint for fold in folds]
-
-
 _folds: list[InnerFold] = []
 """In a worker: the inner sets, which are the same for all models of a search."""
 
 
 @lru_cache(maxsize=1)
-def open_trials(job: Job, name: str, fresh: bool) -> Opened[Params, Answer]:
-    """Read the inner sets in a worker, which answers by parameters of a model."""
+def open_trials(job: Job, name: str, fresh: bool) -> Callable[[Params], Answer]:
+    """Read the inner sets in a worker; return what answers by parameters of a model."""
     config = job.read()
     rules, stamps = Rules.of(config), stamps_of(config.layout())
     kept = kept_trials(config, [name], rules.metric, fresh=fresh)[name]
     if not _folds:
         _folds.extend(inner_folds(config, rules.metric))
+    job.require_same(data_of(stamps, [fold.task for fold in _folds]))
     setup = TrialSetup.of(name, config, rules, _folds, kept)
 
     def answer(params: Params) -> Answer:
         return setup.score(params), kept.changed, kept.unkept
 
-    return Opened(answer, [stamps, *_fingerprints(_folds)])
+    return answer

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.usefixtures("at_once")
 
 ECHO = """
 import os, signal, sys, time
-from harness.core.workers import Opened
 def answer(item):
     print(os.getpid(), flush=True)
     if item == "die":
@@ -34,7 +33,7 @@ def answer(item):
     return {"read": sys.stdin.read()} | dict(os.environ)
 
 def opened():
-    return Opened(answer, [])
+    return answer
 """
 
 
@@ -52,7 +51,7 @@ def answer(module: str, item: str) -> Any:
     look()  # the file is as it was before the import
     opened = importlib.import_module(module).opened
     with Workers(1, patience=0) as processes:
-        shared = processes.share([["mine"], [item]], lambda: opened, list, first=1)
+        shared = processes.share([["mine"], [item]], lambda: opened, first=1)
         results: dict[str, Any] = dict(shared)
     return results[item]()
 
@@ -91,7 +90,7 @@ def test_it_ends_with_the_process_that_started_it(module: str, ends: signal.Sign
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"from harness.core.workers import Workers; from {module} import opened\n"
         "with Workers(1, patience=0) as workers:\n"
-        "    list(workers.share([['mine'], ['sleep']], lambda: opened, list, 1))\n"
+        "    list(workers.share([['mine'], ['sleep']], lambda: opened, 1))\n"
     )
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     line = [sys.executable, "-c", script]
@@ -114,7 +113,11 @@ def test_a_worker_that_finds_other_data_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(workers, "stamps_of", lambda layout: [["log.csv", 1]])
-    found = run(config(tmp_path, own(tmp_path, "Meets", "last")), jobs=2)
+    settings = config(tmp_path, own(tmp_path, "Meets", "last"))
+    small.write(
+        tmp_path, {"own.py": f"{OWN}\nif WORKS:\n    Path('{tmp_path}/met/worker').touch()\n"}
+    )
+    found = run(settings, jobs=2)
     assert [model.name for model in found.models] == ["first", "last"]
     assert caplog.messages == [
         "a worker process finds other data: its files have changed since they were read: the "

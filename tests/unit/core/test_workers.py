@@ -12,7 +12,7 @@ import pytest
 from harness.core import workers as core
 from harness.core.errors import RecommenderError, UsageError
 from harness.core.sources import Source
-from harness.core.workers import EndedError, Opened, Workers, threads_of
+from harness.core.workers import EndedError, Workers, threads_of
 
 REST = "the rest of its work is done by this one"
 started: list[Any] = []
@@ -42,8 +42,8 @@ def there(item: str) -> str:
     return "there"
 
 
-def opened() -> Opened[str, str]:
-    return Opened(there, ["log.csv"])
+def opened() -> Callable[[str], str]:
+    return there
 
 
 @pytest.fixture(autouse=True)
@@ -60,11 +60,9 @@ def result(answer: Callable[[], str] | None) -> str:
         return str(error)
 
 
-def results(
-    workers: Workers, units: list[list[str]], open_: Any = opened, data: str = "log.csv"
-) -> dict[str, str]:
+def results(workers: Workers, units: list[list[str]], open_: Any = opened) -> dict[str, str]:
     """Return the results: workers do what is left behind the first unit, or refuse it."""
-    shared = workers.share(units, lambda: open_, lambda: [data], first=1)
+    shared = workers.share(units, lambda: open_, first=1)
     first = next(shared)
     for thread in threading.enumerate():
         if thread.name == "share":
@@ -75,7 +73,7 @@ def results(
 @pytest.mark.parametrize("count", [0, 2])
 def test_no_worker_is_started_for_short_work(count: int) -> None:
     with Workers(count, Pool, patience=3600) as workers:
-        done = list(workers.share([["a", "b"], ["c"]], lambda: opened, list))
+        done = list(workers.share([["a", "b"], ["c"]], lambda: opened))
     assert done == [("a", None), ("b", None), ("c", None)]
     assert started == []
 
@@ -122,7 +120,7 @@ def test_a_file_that_processes_have_imported_otherwise_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     a, b, edited = Source("a.py", "1", 0), Source("b.py", "1", 0), Source("b.py", "2", 0)
-    looks = iter([{"a": a}, {"a": a}, {"b": b}, {"b": edited}])
+    looks = iter([{"a": a}, {"b": b}, {"b": edited}])
     monkeypatch.setattr(core, "look", lambda: next(looks))
     with Workers(1, Pool, patience=0) as workers:
         assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "there"}
@@ -135,18 +133,14 @@ def no_file() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        ({"data": "other.csv"}, "finds other data: "),
-        ({"open_": no_file}, "finds no file"),
-        ({"open_": lambda: {}["x"]}, "failed (KeyError: 'x' ("),
-    ],
+    ("open_", "why"),
+    [(no_file, "finds no file"), (lambda: {}["x"], "failed (KeyError: 'x' (")],
 )
 def test_a_worker_that_is_of_no_use_is_not_used(
-    change: dict[str, Any], why: str, workers: Workers, caplog: pytest.LogCaptureFixture
+    open_: Any, why: str, workers: Workers, caplog: pytest.LogCaptureFixture
 ) -> None:
     units = [["a"], ["b"], ["c"], ["d"]]
-    done = results(workers, units, **change)
+    done = results(workers, units, open_)
     assert list(done.items()) == [(item, "here") for item in "abcd"]
     (message,) = caplog.messages
     assert message.startswith(f"a worker process {why}")
