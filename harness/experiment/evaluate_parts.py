@@ -99,16 +99,16 @@ def evaluate_parts(
     """
     metrics, finished = asked(config), Finished(config, fresh=True, background=None)
     fold = Fold(config, metrics, Failures(fail_fast), observer, finished)
+    refuse_of_all_events(config, fold.models)
     plan, learners = learn(fold, data, parts.total)
     with observer.step("fit"):
         catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
     with observer.step("evaluate"):
         asking = _Asking(plan, learners, metrics, catalogue, fold.failures)
         evaluated = parts.kept(asking, partial(_opened, config, metrics))
-    candidate_ids, seconds = data.item_ids.gather(plan.candidates), observer.seconds["evaluate"]
+    observer.log(f"evaluated all parts, {observer.seconds['evaluate']:.1f} s")
+    candidate_ids = data.item_ids.gather(plan.candidates)
     run = assemble(fold, plan.data, plan.split, candidate_ids, evaluated.total)
-    users, candidates = run.evaluation.users, counted(len(candidate_ids), "candidate")
-    observer.log(f"evaluated {counted(users, 'user')}, {candidates}, {seconds:.1f} s")
     return EvaluatedParts(run, evaluated, candidate_ids)
 
 
