@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -37,7 +37,7 @@ class Answers:
 
     Attributes
     ----------
-    others : Recommendations, optional
+    left_out : Recommendations, optional
         For the users whom the evaluation set leaves out; None where the model gives none.
     drawn : bool
         Whether it asked anything of its draws.
@@ -57,40 +57,22 @@ class Answers:
     refusal: str | None = None
     changes: str | None = None
 
-    @property
-    def told(self) -> dict[str, Any]:
-        """What was answered beside lists, as JSON holds it."""
-        return {
-            "drawn": self.drawn,
-            "notes": self.notes,
-            "refusal": self.refusal,
-            "changes": self.changes,
-            "others": self.left_out is not None,
-        }
-
-    @classmethod
-    def of(
-        cls, facts: Mapping[str, Any], lists: Recommendations, left_out: Recommendations | None
-    ) -> Answers:
-        """Return answers of what they told and their lists."""
-        return cls(
-            lists,
-            left_out,
-            drawn=facts["drawn"],
-            notes=tuple(facts["notes"]),
-            refusal=facts["refusal"],
-            changes=facts["changes"],
-        )
-
 
 def ask_in_turn(
     models: Iterable[Recommender],
     settings: ModelConfig,
     task: Task,
-    left_out: Task | None,
     observer: Observer,
+    *,
+    others: bool = True,
 ) -> list[Answers]:
-    """Return the answers of every repeat, each fitted and asked before the next one is made."""
+    """Return the answers of every repeat, each fitted and asked before the next one is made.
+
+    Parameters
+    ----------
+    others : bool
+        Whether lists are asked for the users, too, whom the evaluation set leaves out.
+    """
     answers: list[Answers] = []
     total = settings.repeats * len(task.evaluation_set.users)
     with observer.bar(settings.name, total, " users") as bar:
@@ -98,10 +80,7 @@ def ask_in_turn(
             with observer.step("fit"):
                 learnt = fitted(settings.name, model, task)
             with observer.step("recommend"):
-                again = repeat == 0
-                answers.append(
-                    ask(settings.name, learnt, task, left_out, repeat, bar.update, again=again)
-                )
+                answers.append(ask(settings.name, learnt, task, repeat, bar.update, others=others))
             del model, learnt
     return answers
 
@@ -110,30 +89,23 @@ def ask(
     name: str,
     model: Recommender,
     task: Task,
-    left_out: Task | None,
     repeat: int,
     progress: Callable[[int], object] = lambda users: None,
     *,
-    again: bool,
+    others: bool = True,
 ) -> Answers:
-    """Return a fitted model's answers, for the users whom the evaluation set leaves out too.
-
-    Parameters
-    ----------
-    again : bool
-        Whether to see if it answers the same when it is asked again.
-    """
+    """Return a fitted model's answers; in the first repeat it may be asked for some again."""
     asked = _Asked(name, model, task, repeat)
     lists, notes, changes = asked.lists(progress), tuple[str, ...](), None
     if repeat == 0 and isinstance(asked.model, PrecomputedLists):
         notes = odd(name, lists, task.evaluation_set)
-    elif again and not asked.draws.used:
+    elif repeat == 0 and len(lists.items) > 0 and not asked.draws.used:
         changes = _changes(asked, lists)
     answers = Answers(lists, drawn=asked.draws.used, notes=notes, changes=changes)
-    if left_out is None:
+    if not others:
         return answers
     try:
-        beyond = _beyond(_Asked(name, model, left_out, repeat), task.evaluation_set)
+        beyond = _beyond(_Asked(name, model, task.left_out, repeat), task.evaluation_set)
     except HarnessError as error:
         return replace(answers, refusal=_reason(error))
     return replace(answers, left_out=beyond)

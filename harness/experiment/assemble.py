@@ -67,7 +67,6 @@ def assemble(
     sums: Any = total(attrgetter("sums"))
     evaluation = _evaluation(config, data, split, candidate_ids, sums["set"])
     failures.add_parts(sums["failed"])
-    failures.sort([model.name for model in config.models])
     failures.require_others(config)
     config_left, n_users = failures.without(config), evaluation.users
     with observer.step("compare"):
@@ -102,7 +101,7 @@ def assemble(
         evaluation=evaluation,
         metrics={str(metric): Direction.of(metric) for metric in metrics},
         models=models,
-        failed=failures.records,
+        failed=failures.records(config),
         chance={str(metric): chance for metric, chance in figures.chance.items()},
         comparison=figures.comparison,
         shake_up=figures.shake_ups,

@@ -38,7 +38,7 @@ from harness.stats.estimates import (
     keys_of,
     with_bootstrap,
 )
-from harness.stats.fold_means import Folds, ScoredFold, fold_steps
+from harness.stats.fold_means import Folds, ScoredFold, folds_of
 from harness.stats.folds import folded
 from harness.stats.paired import Rules, compare_steps
 from harness.stats.pairwise import Comparison, comparison_of, pair_table
@@ -193,7 +193,7 @@ def _scored(fold: Sequence[Run], plan: Plan) -> ScoredFold:
 
 def _over_folds(plan: Plan, evaluation: Evaluation, folds: Sequence[ScoredFold]) -> Compared:
     """Return a comparison of the means over folds, and in which folds a model is better."""
-    of = steps_.found(fold_steps(), of_one(folds))
+    of = folds_of(of_one(folds))
     users = folded(of, folds)
     part = ProfiledUsers(users.hashes, users.tables, pl.DataFrame(), there=users.there)
     found = _compared(plan, evaluation, (), part, of)

@@ -73,7 +73,6 @@ class EvaluatedPart(ProfiledUsers):
 
 def evaluate_part(
     task: Task,
-    left_out: Task,
     profile: pl.DataFrame,
     models: Iterable[tuple[str, Callable[[], list[Answers]]]],
     metrics: tuple[Metric, ...],
@@ -85,8 +84,6 @@ def evaluate_part(
 
     Parameters
     ----------
-    left_out : Task
-        That of the users whom the evaluation set leaves out, and a leaderboard counts.
     profile : polars.DataFrame
         Who the users are (`harness.protocol.users`).
     models : iterable
@@ -95,7 +92,7 @@ def evaluate_part(
     failures : Failures
         To which models are added that raise.
     """
-    selected, unevaluated = task.evaluation_set, left_out.evaluation_set
+    selected, unevaluated = task.evaluation_set, task.left_out.evaluation_set
     sample, unread = sample_of_users(task.config, selected, unevaluated)
     tables, lists, sums = dict[str, ScoreTable](), dict[str, Sequence[Recommendations]](), {}
     for name, ask in models:
@@ -104,7 +101,7 @@ def evaluate_part(
         if name in failures.errors:
             continue
         with clocks[name].step("score"):
-            tables[name], sums[name] = _scored(answers, task, left_out, metrics, catalogue, sample)
+            tables[name], sums[name] = _scored(answers, task, metrics, catalogue, sample)
         lists[name] = tuple(answer.lists for answer in answers)
         del answers
     return EvaluatedPart(
@@ -159,13 +156,13 @@ def set_values(
 def _scored(
     answers: Sequence[Answers],
     task: Task,
-    left_out: Task,
     metrics: Sequence[Metric],
     catalogue: Catalogue | None,
     sample: Sample | None,
 ) -> tuple[ScoreTable, dict[str, Any]]:
     """Return the scores of a model's answers under all metrics of users, and its sums."""
     repeats, selected = [answer.lists for answer in answers], task.evaluation_set
+    others = task.left_out.evaluation_set
     popularity = describing(selected.k)[1]
     of_users = [m for m in (*metrics, popularity) if m.definition.of == "user"]
     judgments = selected.judgments(catalogue)
@@ -192,10 +189,10 @@ def _scored(
             "leaderboard without others": None,  # another part may have a refusal
         }.items():
             sums[key] = leaderboard_sums(
-                metrics[0], table, selected, left_out.evaluation_set, lists, catalogue, sample
+                metrics[0], table, selected, others, lists, catalogue, sample
             )
         sums["refused"] = _marked(answer.refusal for answer in answers)
-        sums["left_out"] = np.array([len(left_out.evaluation_set.users)])
+        sums["left_out"] = np.array([len(others.users)])
     of_lists = set_values(sums["set"], metrics, selected.k)
     values = {**table.values, **{m: np.array(v)[:, None] for m, v in of_lists.items()}}
     return ScoreTable({metric: values[metric] for metric in metrics}), sums

@@ -143,15 +143,14 @@ class _Asking:
     def __call__(self, part: Dataset) -> Content:
         """Return what is kept of a part."""
         config = self.plan.config
-        task, left_out = self.plan.tasks(part)
+        task = self.plan.task(part)
         models = [
-            (settings.name, partial(self._answers, settings.name, task, left_out))
+            (settings.name, partial(self._answers, settings.name, task))
             for settings in (config.models if self.learners else ())
             if settings.name not in self.failures.errors
         ]
         evaluated = evaluate_part(
             task,
-            left_out,
             users.with_attributes(users.of_events(task), task, config.compare.slices),
             models,
             self.metrics,
@@ -179,10 +178,10 @@ class _Asking:
             },
         }
 
-    def _answers(self, name: str, task: Task, left_out: Task) -> list[Answers]:
+    def _answers(self, name: str, task: Task) -> list[Answers]:
         """Return what a model answers for the users of a part."""
         learners = (learner for learner in self.learners if learner.name == name)
-        return [ask_part(learner, task, left_out) for learner in learners]
+        return [ask_part(learner, task) for learner in learners]
 
 
 def listed(models: Sequence[str], candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -53,12 +53,6 @@ class Failures:
         for name in texts.keys() - self.errors.keys():
             self.errors[name] = RecommenderError(min(texts[name])), self.fold
 
-    def sort(self, names: Sequence[str]) -> None:
-        """Put models that failed into the order of names."""
-        for name in names:
-            if name in self.errors:
-                self.errors[name] = self.errors.pop(name)
-
     def require_others(self, config: Config) -> None:
         """Raise where no model is left.
 
@@ -71,10 +65,10 @@ class Failures:
         """
         if len(self.errors) < len(config.models):
             return
-        errors = [error for error, _ in self.errors.values()]
+        errors = [self.errors[model.name][0] for model in config.models]
         if len(errors) == 1:
             raise errors[0]
-        reasons = "\n".join(failed.says for failed in self.records)
+        reasons = "\n".join(failed.says for failed in self.records(config))
         raise RecommenderError(f"all {len(errors)} models failed:\n{reasons}") from errors[0]
 
     def without(self, config: Config) -> Config:
@@ -87,12 +81,12 @@ class Failures:
         compare = config.compare.model_copy(update={"baseline": None} if gone else {})
         return config.model_copy(update={"models": models, "compare": compare})
 
-    @property
-    def records(self) -> tuple[FailedModel, ...]:
-        """What the record says of them."""
+    def records(self, config: Config) -> tuple[FailedModel, ...]:
+        """Return what the record says of the models that failed."""
+        names = [model.name for model in config.models if model.name in self.errors]
         return tuple(
-            FailedModel(name=name, error=self.text(name), fold=fold)
-            for name, (_, fold) in self.errors.items()
+            FailedModel(name=name, error=self.text(name), fold=self.errors[name][1])
+            for name in names
         )
 
     def text(self, name: str) -> str:

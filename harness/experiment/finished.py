@@ -117,7 +117,10 @@ class Finished:
             "sources": sources,
             "size": _size(task),
             "seconds": dict(clock.seconds),  # scoring adds to it
-            "repeats": [answer.told for answer in answers],
+            "repeats": [
+                {"drawn": a.drawn, "notes": a.notes, "refusal": a.refusal, "changes": a.changes}
+                for a in answers
+            ],
         }
         self._background.submit(self._write, name, answers, notes)
 
@@ -155,10 +158,17 @@ class Finished:
             answers, clock, (_, candidates) = list[Answers](), Clock(), notes["size"]
             clock.seconds.update(notes["seconds"])
             for repeat, facts in enumerate(notes["repeats"]):
-                lists = _load(folder / f"lists-{repeat}.npy", candidates)
                 path = folder / f"others-{repeat}.npy"
-                beyond = _load(path, candidates) if facts["others"] else None
-                answers.append(Answers.of(facts, lists, beyond))
+                answers.append(
+                    Answers(
+                        _load(folder / f"lists-{repeat}.npy", candidates),
+                        _load(path, candidates) if path.exists() else None,
+                        drawn=facts["drawn"],
+                        notes=tuple(facts["notes"]),
+                        refusal=facts["refusal"],
+                        changes=facts["changes"],
+                    )
+                )
             return partial(_for_task, name, notes["size"], (answers, clock))
 
         return self._entries[name].read(build)

@@ -20,8 +20,7 @@ from harness.experiment.finished import Finished
 from harness.metrics import Metric, needs
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
-from harness.protocol.evaluation_set import left_out
-from harness.protocol.task import Task, of_users, task_on
+from harness.protocol.task import Task, task_on
 from harness.protocol.users import of_events
 
 Models = Sequence[dict[str, Recommender]]
@@ -98,10 +97,6 @@ class Evaluator(Protocol):
     events: int
 
     @property
-    def left_out(self) -> Task:
-        """The task with the users whom the evaluation set leaves out."""
-
-    @property
     def profile(self) -> pl.DataFrame:
         """What is known of the evaluated users (`harness.protocol.users.of_events`)."""
 
@@ -120,13 +115,6 @@ class InMemory:
         self.task = task_on(fold.config, data, fold.observer)
 
     @cached_property
-    def left_out(self) -> Task:
-        """The task with the users whom the evaluation set leaves out."""
-        task = self.task
-        rules = task.config.evaluation
-        return of_users(task, left_out(task.evaluation_set, task.data, task.split, rules))
-
-    @cached_property
     def profile(self) -> pl.DataFrame:
         """What is known of the evaluated users."""
         return of_events(self.task)
@@ -140,7 +128,7 @@ class InMemory:
         # Taken out, so that a model's memory is free again unless others are made of it.
         repeats = (models.pop(settings.name) for models in self.fold.models[: settings.repeats])
         observer = self.fold.clocks[settings.name]
-        return ask_in_turn(repeats, settings, self.task, self.left_out, observer)
+        return ask_in_turn(repeats, settings, self.task, observer)
 
 
 def label(number: int, folds: int) -> str:

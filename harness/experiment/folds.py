@@ -37,13 +37,13 @@ from harness.experiment.held_out import HeldOut
 from harness.metrics import Metric
 from harness.metrics.scores import mean
 from harness.protocol.split import end_of
-from harness.protocol.task import Task, log_evaluation_set, task_on
+from harness.protocol.task import Task, task_on
 from harness.protocol.task import read as read_events
 from harness.results.record import Chance, Evaluation, ModelRecord, RunRecord
 from harness.results.run import Run
 from harness.stats.chance_law import has_law
 from harness.stats.estimates import ModelEstimate, of_set
-from harness.stats.fold_means import FEWEST, Folds, ScoredFold, fold_steps
+from harness.stats.fold_means import FEWEST, Folds, ScoredFold, folds_of
 from harness.stats.folds import folded
 
 
@@ -106,7 +106,6 @@ def tasks(config: Config) -> Iterator[Task]:
             observer = Observer(label=label(number, len(folds)))
             with named(number, len(folds)):
                 task = task_on(fold, data, observer)
-            log_evaluation_set(task.evaluation_set, observer)
             yield task
 
 
@@ -132,7 +131,7 @@ def over_folds(
             ScoredFold(fold.hashes, {name: fold.tables[name] for name in names}, run.user_ids)
             for run, fold in zip(runs, users, strict=True)
         ]
-        folds = steps_.found(fold_steps(), of_one(part))
+        folds = folds_of(of_one(part))
         not_judged = _not_judged(folds, held_out)
         lawful = not not_judged and has_law(metrics[0], graded=config.graded)
         laws = [fold.law for fold in users] if lawful else None
@@ -151,7 +150,7 @@ def over_folds(
         evaluation=Evaluation.of_folds([run.evaluation for run in runs], folds.users),
         metrics=last.record.metrics,
         models=_models(config, metrics, runs, part, folds, figures),
-        failed=failures.records,
+        failed=failures.records(config),
         chance=_chance(chance, independent=not held_out.overlaps),
         comparison=figures.comparison and figures.comparison.over_folds(means, metrics[0]),
         shake_up=figures.shake_ups,

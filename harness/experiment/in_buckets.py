@@ -37,7 +37,12 @@ from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol import evaluation_set, users
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.task import Task, noted, refuse_rows_without_order
+from harness.protocol.task import (
+    Task,
+    log_evaluation_set,
+    noted,
+    refuse_rows_without_order,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +74,6 @@ class InBuckets:
     """
 
     task: Task
-    left_out: Task
     profile: pl.DataFrame
 
     def __init__(self, fold: Fold, buckets: Buckets, folder: Path) -> None:
@@ -79,10 +83,11 @@ class InBuckets:
         self._total = of_parts(self._datasets)
         self._plan, learners = learn(fold, buckets.empty(), self._total)
         with fold.observer.step("recommend"):
-            asked = [self._ask(learners, *self._plan.tasks(part)) for part in self._datasets()]
+            asked = [self._ask(learners, self._plan.task(part)) for part in self._datasets()]
             self._merge(asked)
         seconds = fold.observer.seconds["recommend"]
         fold.observer.log(f"recommend in {counted(len(buckets), 'bucket')}, {seconds:.1f} s")
+        log_evaluation_set(self.task.evaluation_set, fold.observer)
 
     def catalogue(self, metrics: Sequence[Metric]) -> Catalogue | None:
         """Return what metrics need to know of the candidates."""
@@ -96,7 +101,7 @@ class InBuckets:
             model = models[name]
             if isinstance(itself(model), PrecomputedLists):
                 with self.fold.clocks[name].step("recommend"):
-                    answers = ask(name, model, self.task, self.left_out, repeat, again=False)
+                    answers = ask(name, model, self.task, repeat)
             else:
                 answers = self._of_all_users(self._answers.pop((name, repeat)))
             repeats.append(answers)
@@ -109,21 +114,21 @@ class InBuckets:
                 yield data
                 bar.update()
 
-    def _ask(self, learners: Sequence[Learner], task: Task, left_out: Task) -> _Bucket:
+    def _ask(self, learners: Sequence[Learner], task: Task) -> _Bucket:
         """Ask every model for the lists of a bucket's users."""
         failures = self.fold.failures
         for learner in learners:
             name = learner.name
             if name not in failures.errors:
                 with failures.caught(name), self.fold.clocks[name].step("recommend"):
-                    answers = ask_part(learner, task, left_out)
+                    answers = ask_part(learner, task)
                     answers = replace(
                         answers,
                         lists=self._on_disk(answers.lists),
                         left_out=answers.left_out and self._on_disk(answers.left_out),
                     )
                     self._answers.setdefault((name, learner.repeat), []).append(answers)
-        sets = task.evaluation_set, left_out.evaluation_set
+        sets = task.evaluation_set, task.left_out.evaluation_set
         evaluated, beyond = map(evaluation_set.without_seen, sets)
         return _Bucket(evaluated, beyond, users.of_events(task))
 
@@ -147,7 +152,7 @@ class InBuckets:
             rule = config.evaluation.candidates or data.candidates
             evaluation_set.refuse_empty(evaluated.funnel, len(evaluated.candidates), rule, split)
         self.profile = pl.concat([bucket.users for bucket in buckets])[self._order]
-        self.task, self.left_out = self._plan.task_of(evaluated), self._plan.task_of(left_out)
+        self.task = self._plan.task_of(evaluated, left_out)
 
     def _of_all_users(self, buckets: Sequence[Answers]) -> Answers:
         """Return the answers for all users by those for each bucket's."""

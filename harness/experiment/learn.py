@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harness.core import steps
 from harness.core.errors import RecommenderError, counted
 from harness.core.exact_sum import Sums
 from harness.core.progress import Clock
@@ -20,7 +19,7 @@ from harness.experiment.build import itself
 from harness.experiment.failures import Failures
 from harness.experiment.fold import Fold, Models
 from harness.experiment.list_model import PrecomputedLists
-from harness.experiment.plan import Plan, plan_steps
+from harness.experiment.plan import Plan, plan_of
 from harness.models import guard
 from harness.models.base import Recommender, Train
 from harness.models.sums import FromSums, Step, Steps, fit_all, fits_in_parts
@@ -59,17 +58,17 @@ def learn(fold: Fold, data: Dataset, total: Total[Dataset]) -> tuple[Plan, list[
     Parameters
     ----------
     data : Dataset
-        As of `plan_steps`.
+        As of `plan_of`.
 
     Raises
     ------
     HarnessError
-        What `plan_steps` raises; users cannot be sliced as the config says; the sums of a model's
+        What `plan_of` raises; users cannot be sliced as the config says; the sums of a model's
         parts do not add up.
     """
     observer, failed = fold.observer, fold.failures.errors
     with observer.step("evaluation set"), noted(data):
-        plan = steps.found(plan_steps(fold.config, data), total)
+        plan = plan_of(fold.config, data, total)
     learners = [learner for learner in learners_of(fold.models) if learner.name not in failed]
     if len(plan.candidates) == 0 or not learners:  # told when the users are known, too
         return plan, []
@@ -103,13 +102,12 @@ def _fit(
         ) from error
 
 
-def ask_part(learner: Learner, task: Task, left_out: Task) -> Answers:
+def ask_part(learner: Learner, task: Task) -> Answers:
     """Return a fitted model's answers for the users of a part."""
     repeat, name, model = learner
-    again = repeat == 0 and len(task.evaluation_set.users) > 0
     from_sums: FromSums = model  # type: ignore[assignment]
     model = guard.guarded(name, "for_users", lambda: from_sums.for_users(task.train))
-    return ask(name, model, task, left_out, repeat, again=again)
+    return ask(name, model, task, repeat)
 
 
 def _timed(name: str, waiting: Steps, clock: Clock, failures: Failures) -> Steps:

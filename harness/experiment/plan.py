@@ -15,7 +15,7 @@ import numpy as np
 from harness.config import Config, GivenSplit, TimeSplit
 from harness.core.arrays import Int32, Int64
 from harness.core.exact_sum import Largest, Sums
-from harness.core.steps import Steps, Total
+from harness.core.steps import Total
 from harness.data.dataset import Dataset
 from harness.metrics import Metric, needs
 from harness.metrics.grades import refuse_grades
@@ -25,9 +25,9 @@ from harness.models.item_stats import Catalogue, TrainCounts
 from harness.models.sums import Step, without_events
 from harness.protocol import evaluation_set, newcomers, split, strays, true_items, users
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.k_core import Core, core_steps
+from harness.protocol.k_core import Core, core_of_parts
 from harness.protocol.split import Split
-from harness.protocol.task import VALUES, Task, asked, of_users
+from harness.protocol.task import VALUES, Task, asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,21 +71,17 @@ class Plan:
         """Return what a step makes of a part's training events."""
         return step(self.train(part))
 
-    def tasks(self, part: Dataset) -> tuple[Task, Task]:
-        """Return a part's share of the task, and that of the users whom it leaves out."""
+    def task(self, part: Dataset) -> Task:
+        """Return a part's share of the task."""
         rules, part = self.config.evaluation, within(self.core, part)
         divided = replace(split.divided(part, self.config.split), cutoff=self.split.cutoff)
         evaluated = evaluation_set.of_candidates(part, divided, rules, self.candidates)
-        train = Train(part, divided.train, self.candidates, divided.cutoff)
-        task = of_users(Task(self.config, part, divided, evaluated, train), evaluated)
-        left_out = evaluation_set.left_out(evaluated, part, divided, rules)
-        return task, of_users(task, left_out)
+        return Task(self.config, part, divided, evaluated)
 
-    def task_of(self, evaluated: EvaluationSet) -> Task:
+    def task_of(self, evaluated: EvaluationSet, others: EvaluationSet) -> Task:
         """Return the task of an evaluation set of all users, without events."""
         data = replace(self.data, user_ids=evaluated.user_ids)
-        train = Train(data, data.events, self.candidates, self.split.cutoff)
-        return of_users(Task(self.config, data, self.split, evaluated, train), evaluated)
+        return Task(self.config, data, self.split, evaluated, others)
 
     def catalogue(self, metrics: Sequence[Metric], total: Total[Dataset]) -> Catalogue | None:
         """Return what metrics need to know of the candidates."""
@@ -114,16 +110,18 @@ class Plan:
             users.refuse_without_values(self.config, counts)
 
     def _value_counts(self, columns: Sequence[str], part: Dataset) -> Sums:
-        return users.value_counts(self.tasks(part)[0], columns)
+        return users.value_counts(self.task(part), columns)
 
 
-def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
-    """Yield steps; return the plan.
+def plan_of(config: Config, data: Dataset, total: Total[Dataset]) -> Plan:
+    """Return the plan of a log in parts.
 
     Parameters
     ----------
     data : Dataset
         What the parts have in common: the items, the span, and no user or event.
+    total : function of a step
+        Adds a function of a part up over all parts (`harness.core.steps`).
 
     Raises
     ------
@@ -131,16 +129,17 @@ def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
         A log whose last events are cut off from the rest, one side of the split is empty, or the
         rule of candidates does not go with it.
     """
-    core = yield from core_steps(*config.data.least, len(data.item_ids))
+    least_user, least_item = config.data.least
+    core = core_of_parts(least_user, least_item, len(data.item_ids), total)
     data = within(core, data)
-    sums: Any = yield partial(_counts, config, core)
+    sums: Any = total(partial(_counts, config, core))
     data = strays.checked(config, data, sums.get("days"))
     true_items.require_types(data, config.evaluation)
     whole = split.of_sums(split.divided(data, config.split), sums["split"])
     split.refuse_empty(whole, data)
     if isinstance(config.split, GivenSplit):
         sides = partial(_users_of, config, core)
-        users = yield from newcomers.newcomer_steps(sums["odd"], sides)
+        users = newcomers.newcomers_of_parts(sums["odd"], sides, total)
         items = split.newcomer_items(data, sums["items"], sums["valid items"])
         whole = replace(whole, alike=(*users.notes("user"), *items))
     rule = config.evaluation.candidates or data.candidates

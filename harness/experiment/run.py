@@ -32,7 +32,7 @@ from harness.experiment.in_buckets import InBuckets
 from harness.experiment.inputs import config_of, refuse_with_frames
 from harness.experiment.workers import ModelWorkers, processes
 from harness.metrics import Metric
-from harness.protocol.task import asked, log_evaluation_set
+from harness.protocol.task import asked
 from harness.protocol.task import read as read_events
 from harness.protocol.users import with_attributes
 from harness.results.run import Run
@@ -208,14 +208,12 @@ def _fold(evaluator: Evaluator, beside: ModelWorkers) -> tuple[Run, EvaluatedPar
     """Return the run on one evaluation set, and its users' scores."""
     fold, task = evaluator.fold, evaluator.task
     candidate_ids, slices = task.evaluation_set.candidate_ids, fold.config.compare.slices
-    log_evaluation_set(task.evaluation_set, fold.observer)
     with fold.observer.step("users"):
         users = with_attributes(evaluator.profile, task, slices, whole=True)
         catalogue = evaluator.catalogue((*fold.metrics, *describing(task.evaluation_set.k)))
     with closing(beside.answers(evaluator)) as models:  # workers stop where one raises
         part = evaluate_part(
             task,
-            evaluator.left_out,
             users,
             models,
             fold.metrics,

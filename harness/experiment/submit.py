@@ -25,7 +25,6 @@ from harness.experiment.build import Factories
 from harness.experiment.run_lists import RunLists
 from harness.experiment.terms import last_of, which_of
 from harness.experiment.validate import faults_of
-from harness.models.base import Train
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.evaluation_set import (
     EvaluationSet,
@@ -33,7 +32,7 @@ from harness.protocol.evaluation_set import (
     items_in_train,
     items_of,
 )
-from harness.protocol.task import Task, make_task, model_of, noted, of_users
+from harness.protocol.task import Task, make_task, model_of, noted
 from harness.results.run import read
 from harness.submission import format
 from harness.submission.expected import Against
@@ -283,7 +282,7 @@ def _asking(task: Task, users: Int32) -> Task:
     )
     if evaluation_set.seen is not None:
         asked = replace(asked, seen=items_of(asked, task.data, task.split.train))
-    return of_users(task, asked)
+    return replace(task, evaluation_set=asked)
 
 
 def _on_everything(task: Task) -> Task:
@@ -301,12 +300,7 @@ def _on_everything(task: Task) -> Task:
     evaluation_set = replace(
         task.evaluation_set, candidates=candidates, candidate_ids=data.item_ids.gather(candidates)
     )
-    return replace(
-        task,
-        split=parts,
-        evaluation_set=evaluation_set,
-        train=Train(data, data.events, candidates, cutoff),
-    )
+    return replace(task, split=parts, evaluation_set=evaluation_set)
 
 
 def _with_users(task: Task, ids: pl.Series) -> tuple[Task, Int32]:
@@ -320,12 +314,7 @@ def _with_users(task: Task, ids: pl.Series) -> tuple[Task, Int32]:
     moved = places(order, len(every))
     train = past.placed(moved)
     wider = replace(data, user_ids=every.gather(order), events=train, registered=None)
-    task = replace(
-        task,
-        data=wider,
-        split=replace(task.split, train=train),
-        train=Train(wider, train, task.evaluation_set.candidates, task.train.cutoff),
-    )
+    task = replace(task, data=wider, split=replace(task.split, train=train))
     return task, moved[len(data.user_ids) :]
 
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.core import steps
 from harness.core.arrays import Bool, Int64
 from harness.core.errors import DataError, counted
 from harness.core.exact_sum import Largest, Sums
-from harness.core.steps import Steps, of_one
+from harness.core.steps import Total, of_one
 from harness.data import _events
 from harness.data.dataset import Dataset, Events
 from harness.protocol.evaluation_set import CORE, LOG
@@ -67,12 +66,14 @@ def core_of(data: Dataset, least_user: int, least_item: int) -> Dataset:
     DataError
         Nothing is left.
     """
-    core = steps.found(core_steps(least_user, least_item, len(data.item_ids)), of_one(data))
+    core = core_of_parts(least_user, least_item, len(data.item_ids), of_one(data))
     return data if core is None else core.of(data)
 
 
-def core_steps(least_user: int, least_item: int, n_items: int) -> Steps[Dataset, Core | None]:
-    """Yield steps; return the k-core of a log in parts of its users, None where it is the log.
+def core_of_parts(
+    least_user: int, least_item: int, n_items: int, total: Total[Dataset]
+) -> Core | None:
+    """Return the k-core of a log in parts of its users, None where it is the log.
 
     A user stays who has `least_user` events with items that stay, and an item stays that has
     `least_item` events of users who stay: the largest such set, which is what is left when
@@ -89,14 +90,14 @@ def core_steps(least_user: int, least_item: int, n_items: int) -> Steps[Dataset,
     items, rounds = np.ones(n_items, np.bool_), 0
     first: Any = None
     while True:
-        total: Any = yield partial(_counted, items, least_user)
-        first, rounds = first or total, rounds + 1
-        left = items & (total["items"] >= least_item)
+        sums: Any = total(partial(_counted, items, least_user))
+        first, rounds = first or sums, rounds + 1
+        left = items & (sums["items"] >= least_item)
         if (left == items).all():
             break
         items = left
     rules = f"min_user_events = {least_user:,}, min_item_events = {least_item:,}"
-    users, events = total["kept"].tolist()
+    users, events = sums["kept"].tolist()
     before: int = int(first["all"][0])
     if events == 0:
         raise DataError(
@@ -107,7 +108,7 @@ def core_steps(least_user: int, least_item: int, n_items: int) -> Steps[Dataset,
         f"k-core: {before - events:,} of {counted(before, 'event')} left out ({rules}; "
         f"{counted(users, 'user')} and {counted(int(items.sum()), 'item')} stay)"
     )
-    span: Any = yield partial(_span, items, least_user)
+    span: Any = total(partial(_span, items, least_user))
     low, high = span["span"].values.tolist()
     return Core(items, least_user, (-low, high), note)
 

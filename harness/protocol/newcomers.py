@@ -20,7 +20,7 @@ from harness.core.arrays import Bool, Int64
 from harness.core.errors import counted, visible
 from harness.core.exact_sum import Sums
 from harness.core.random import id_hashes
-from harness.core.steps import Steps
+from harness.core.steps import Total
 from harness.data.dataset import Dataset, Events
 
 if TYPE_CHECKING:
@@ -87,10 +87,10 @@ def odd_keys(sides: Sides) -> Sums:
     }
 
 
-def newcomer_steps(
-    odd: Mapping[str, Any], sides: Callable[[Dataset], Sides]
-) -> Steps[Dataset, Newcomers]:
-    """Yield steps; return the same where the users are in parts.
+def newcomers_of_parts(
+    odd: Mapping[str, Any], sides: Callable[[Dataset], Sides], total: Total[Dataset]
+) -> Newcomers:
+    """Return the same where the users are in parts.
 
     Parameters
     ----------
@@ -102,14 +102,14 @@ def newcomer_steps(
     keys, kept = odd["odd"].indices, tuple(odd["kept"])
     if len(keys) == 0 and not kept:
         return Newcomers()
-    total: Any = yield partial(_shared, sides, keys, kept)
-    both = np.intersect1d(total[NEW].indices, total[KNOWN].indices)
+    sums: Any = total(partial(_shared, sides, keys, kept))
+    both = np.intersect1d(sums[NEW].indices, sums[KNOWN].indices)
     if len(both) == 0:
         return Newcomers()
-    total = yield partial(_matched, sides, both, kept)
-    number, first = int(total["number"][0]), min(total["first"])
-    total = yield partial(_like, sides, first)
-    return Newcomers(number, first, min(total["like"]))
+    sums = total(partial(_matched, sides, both, kept))
+    number, first = int(sums["number"][0]), min(sums["first"])
+    sums = total(partial(_like, sides, first))
+    return Newcomers(number, first, min(sums["like"]))
 
 
 def _shared(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from harness.metrics import USUAL, Metric, parse
 from harness.metrics.grades import refuse_grades
 from harness.models.base import Train
 from harness.protocol import strays
-from harness.protocol.evaluation_set import EvaluationSet, build
+from harness.protocol.evaluation_set import EvaluationSet, build, left_out
 from harness.protocol.k_core import core_of
 from harness.protocol.split import Split, split
 from harness.protocol.true_items import highest_grade
@@ -36,13 +36,37 @@ VALUES = "[data] value"
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Data, split and evaluation set: what every model of a run is given."""
+    """Data, split and evaluation set: what every model of a run is given.
+
+    Attributes
+    ----------
+    others : EvaluationSet, optional
+        The users whom the evaluation set leaves out, where the data does not tell.
+    """
 
     config: Config
     data: Dataset
     split: Split
     evaluation_set: EvaluationSet
-    train: Train
+    others: EvaluationSet | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.evaluation_set.users, self.evaluation_set.candidates):
+            array.setflags(write=False)  # one model must not change what the next one reads
+
+    @cached_property
+    def train(self) -> Train:
+        """What models learn from."""
+        candidates, cutoff = self.evaluation_set.candidates, self.split.cutoff
+        return Train(self.data, self.split.train, candidates, cutoff)
+
+    @cached_property
+    def left_out(self) -> Task:
+        """The task with the users whom the evaluation set leaves out, and a leaderboard counts."""
+        others, rules = self.others, self.config.evaluation
+        if others is None:
+            others = left_out(self.evaluation_set, self.data, self.split, rules)
+        return replace(self, evaluation_set=others, others=None)
 
     @cached_property
     def hashes(self) -> UInt64:
@@ -77,32 +101,17 @@ def model_of(config: Config, name: str, repeat: int = 0, where: str = "config") 
     return model
 
 
-def make_task(
-    config: Config,
-    *,
-    background: Executor | None = None,
-    observer: Observer | None = None,
-) -> Task:
+def make_task(config: Config) -> Task:
     """Read the data of a config, split it and make the evaluation set.
-
-    Parameters
-    ----------
-    background : Executor, optional
-        Where the cache is written; the caller waits for it. By default it is waited for here.
 
     Raises
     ------
     HarnessError
         A file that cannot be used, an empty evaluation set.
     """
-    if background is None:
-        with ThreadPoolExecutor(1) as own:
-            return make_task(config, background=own, observer=observer)
-    observer = observer or Observer()
-    data = read(config, background, observer)
-    task = task_on(config, data, observer)
-    log_evaluation_set(task.evaluation_set, observer)
-    return task
+    observer = Observer()
+    with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
+        return task_on(config, read(config, background, observer), observer)
 
 
 def log_evaluation_set(evaluation_set: EvaluationSet, observer: Observer) -> None:
@@ -123,13 +132,13 @@ def task_on(config: Config, data: Dataset, observer: Observer) -> Task:
     """
     with (
         observer.step("evaluation set"),
-        observer.bar("making the evaluation set", 3, " steps") as bar,
+        observer.bar("making the evaluation set", None, " steps"),
         noted(data),
     ):
         data = strays.checked(config, data)
-        parts = split(data, config.split)
-        bar.update()
-        return task_of(config, data, parts, bar.update)
+        task = task_of(config, data, split(data, config.split))
+    log_evaluation_set(task.evaluation_set, observer)
+    return task
 
 
 @contextmanager
@@ -141,26 +150,12 @@ def noted(data: Dataset) -> Iterator[None]:
         raise type(error)("\n".join([str(error), *data.notes])) from error
 
 
-def task_of(
-    config: Config,
-    data: Dataset,
-    parts: Split,
-    progress: Callable[[], object] = lambda: None,
-) -> Task:
+def task_of(config: Config, data: Dataset, parts: Split) -> Task:
     """Return the task that a split of the data makes."""
     evaluation_set = build(data, parts, config.evaluation)
     if config.graded:
         refuse_grades(asked(config), highest_grade(data, parts, config.evaluation), VALUES)
-    progress()
-    train = Train(data, parts.train, evaluation_set.candidates, parts.cutoff)
-    return of_users(Task(config, data, parts, evaluation_set, train), evaluation_set)
-
-
-def of_users(task: Task, evaluation_set: EvaluationSet) -> Task:
-    """Return the task with another evaluation set: lists are asked for its users."""
-    for array in (evaluation_set.users, evaluation_set.candidates):
-        array.setflags(write=False)  # one model must not change what the next one reads
-    return replace(task, evaluation_set=evaluation_set)
+    return Task(config, data, parts, evaluation_set)
 
 
 def read(

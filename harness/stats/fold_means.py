@@ -19,7 +19,7 @@ import polars as pl
 
 from harness.core.arrays import Floats, Int64, UInt64
 from harness.core.exact_sum import Exact, Sums
-from harness.core.steps import Steps
+from harness.core.steps import Total
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean, over_repeats
 
@@ -134,9 +134,9 @@ Part = Sequence[ScoredFold]
 """A part of the users: of each fold those whom it has."""
 
 
-def fold_steps() -> Steps[Part, Folds]:
-    """Yield a step; return what every part must know of all folds."""
-    sums: Any = yield _sums
+def folds_of(total: Total[Part]) -> Folds:
+    """Return what every part must know of all folds."""
+    sums: Any = total(_sums)
     common = sums["common"].tolist()
     means = [
         {

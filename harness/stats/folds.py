@@ -17,12 +17,12 @@ import polars as pl
 
 from harness.core.arrays import Floats, Int64
 from harness.core.random import id_hashes
-from harness.core.steps import found, of_one
+from harness.core.steps import of_one
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean, over_repeats
 from harness.stats.chance_law import Law
 from harness.stats.estimates import Estimate, ScoredUsers, errors, estimate, estimate_of
-from harness.stats.fold_means import Folds, Part, ScoredFold, fold_steps, rows_of, shares_of
+from harness.stats.fold_means import Folds, Part, ScoredFold, folds_of, rows_of, shares_of
 from harness.stats.intervals import Sample
 
 
@@ -58,7 +58,7 @@ def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUs
     ...     table = ScoreTable({parse("MAP@1"): np.array([scores])})
     ...     return ScoredFold(id_hashes(ids), {"m": table}, ids)
     >>> part = [fold(1.0), fold(0.0, 0.5)]
-    >>> users = folded(found(fold_steps(), of_one(part)), part)
+    >>> users = folded(folds_of(of_one(part)), part)
     >>> users.tables["m"].of_users(parse("MAP@1")).tolist()  # their mean is (1 + 1/4) / 2
     [1.0, 0.25]
     """
@@ -125,7 +125,7 @@ def over_folds(metric: Metric, tables: Sequence[ScoreTable], ids: Sequence[pl.Se
     part = [
         ScoredFold(id_hashes(own), {"": table}, own) for table, own in zip(tables, ids, strict=True)
     ]
-    of = found(fold_steps(), of_one(part))
+    of = folds_of(of_one(part))
     own = Sample.of(errors(folded(of, part), ("", metric), of))
     own = replace(own, freedom=of.freedom)
     return replace(estimate_of(metric, own), mean=of.mean(("", metric)))

@@ -118,7 +118,7 @@ class TrialSetup:
             for fold, base_models in zip(self.folds, self.base_models, strict=True):
                 make = Factory(fold.task.config, settings).make
                 repeats = (make(n, models) for n, models in enumerate(base_models))
-                answers = ask_in_turn(repeats, settings, fold.task, None, clock)
+                answers = ask_in_turn(repeats, settings, fold.task, clock, others=False)
                 with clock.step("score"):
                     judgments = fold.task.evaluation_set.judgments(fold.catalogue)
                     lists = [answer.lists for answer in answers]

@@ -41,7 +41,7 @@ def lists(model: Any, **others: Any) -> list[str]:
     config, _ = config_of(None, keywords, {"m": model})
     task, made = make_task(config), Factories(config).made(0)["m"]
     own = fitted("m", made, task)
-    answers = ask("m", own, task, None, 0, lambda users: None, again=False)
+    answers = ask("m", own, task, 0, others=False)
     return ["".join(ids) for ids in ids_of(answers.lists, task.evaluation_set.candidate_ids)]
 
 

@@ -7,9 +7,8 @@ import pytest
 from few_events import dataset
 
 from harness.config import GivenSplit
-from harness.core import steps
 from harness.core.steps import of_parts
-from harness.protocol.newcomers import Newcomers, Sides, newcomer_steps, newcomers, odd_keys
+from harness.protocol.newcomers import Newcomers, Sides, newcomers, newcomers_of_parts, odd_keys
 from harness.protocol.split import split
 
 GIVEN = GivenSplit(strategy="given", valid="valid.csv")
@@ -23,7 +22,7 @@ def in_parts(parts: list[Sides]) -> Newcomers:
     """Return what parts tell that know only their own users."""
     whole: Any = of_parts(lambda: parts)
     odd: Any = whole(odd_keys)
-    return steps.found(newcomer_steps(odd, lambda part: part), whole)  # type: ignore[arg-type, return-value]
+    return newcomers_of_parts(odd, lambda part: part, whole)  # type: ignore[arg-type, return-value]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,10 @@ from event_files import TWO_TABLES
 from few_events import DAY, dataset
 
 from harness import config as config_
-from harness.core import steps
 from harness.core.errors import DataError
 from harness.core.steps import of_parts
 from harness.data.buckets import prepared
-from harness.experiment.plan import plan_steps
+from harness.experiment.plan import plan_of
 from harness.protocol.strays import Strays, by_day, strays_of
 from harness.protocol.task import make_task
 from harness.tuning.inner import inner_tasks
@@ -142,7 +141,7 @@ def test_in_parts_they_are_refused_in_the_same_words(tmp_path: Path, data: dict[
     with small.in_buckets(4), prepared(config.layout(), kept=False) as made:
         assert len(list(made.datasets())) > 1
         with pytest.raises(DataError) as in_parts:
-            steps.found(plan_steps(config, made.empty()), of_parts(made.datasets))
+            plan_of(config, made.empty(), of_parts(made.datasets))
     assert str(in_parts.value).splitlines() == str(whole.value).splitlines()[:3]
     assert TOLD in str(whole.value)
 

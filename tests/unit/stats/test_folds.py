@@ -19,7 +19,7 @@ from harness.stats import estimates, resampling
 from harness.stats.chance import chance_steps
 from harness.stats.chance_law import Law, LawOfAll
 from harness.stats.estimates import ScoredUsers, bootstrap_steps, estimate_steps
-from harness.stats.fold_means import Folds, Part, ScoredFold, fold_steps
+from harness.stats.fold_means import Folds, Part, ScoredFold, folds_of
 from harness.stats.folds import FoldedUsers, folded
 from harness.stats.paired import Paired, Rules, compare_steps
 from harness.stats.tests import minimum_detectable_difference, t_test
@@ -40,10 +40,10 @@ def fold(scores: Scores) -> ScoredFold:
 
 
 def of_all(part: Part) -> Folds:
-    return steps.found(fold_steps(), steps.of_one(part))
+    return folds_of(steps.of_one(part))
 
 
-def folds_of(*folds: Scores) -> tuple[FoldedUsers, Folds]:
+def scored_folds(*folds: Scores) -> tuple[FoldedUsers, Folds]:
     part = [fold(scores) for scores in folds]
     of = of_all(part)
     return folded(of, part), of
@@ -63,7 +63,7 @@ def test_freedom_is_that_of_the_smaller_folds() -> None:
 
 def test_a_fold_of_one_user_leaves_no_interval() -> None:
     """What others in the user's place would score is not known."""
-    users, of = folds_of({"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}, {"ann": (1, 0)})
+    users, of = scored_folds({"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}, {"ann": (1, 0)})
     result = steps.found(estimate_steps([ONE], of), steps.of_one(users))[ONE]
     assert (result.ci95, result.ci95_t) == (None, None)
     (facts,) = compared(users, of).facts
@@ -88,7 +88,7 @@ def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
     """To the last bit: sums, signs and intervals are those of the single set."""
     first = {"ann": (1, 0), "bob": (0, 1 / 2), "cid": (1 / 4, 1), "dan": (0, 0)}
     second = {"ann": (0, 1 / 2), "bob": (1 / 2, 1 / 2), "cid": (1 / 4, 0), "dan": (1, 0)}
-    users, of = folds_of(first, second)
+    users, of = scored_folds(first, second)
     both = fold({u: np.add(first[u], second[u]) / 2 for u in first})
     one_set = ScoredUsers(both.hashes, both.tables)
     in_folds, in_one = steps.of_one(users), steps.of_one(one_set)
@@ -120,7 +120,7 @@ def test_values_are_as_defined(folds: list[Scores]) -> None:
                 value[user] += share * score
                 error[user] += share * (score - of_mean)
         assert sum(value.values()) / len(users) == mean
-        known, of = folds_of(*folds)
+        known, of = scored_folds(*folds)
         errors = estimates.errors(known, (name, METRIC), of).tolist()
         result = known.tables[name].of_users(METRIC).tolist()
         assert result == exactly([float(value[u]) for u in users])
@@ -130,7 +130,7 @@ def test_values_are_as_defined(folds: list[Scores]) -> None:
 @given(some_folds)
 def test_the_bootstrap_resamples_errors(folds: list[Scores]) -> None:
     """What is added up of values and of who is there, is the mean of the resampled errors."""
-    users, of = folds_of(*folds)
+    users, of = scored_folds(*folds)
     errors = estimates.errors(users, ONE, of)[:, None]
     expected = resampling.bootstrap(errors, users.hashes, resamples=70, seed=5)[:, 0]
     result = steps.found(bootstrap_steps([ONE], 70, 5, of), steps.of_one(users))[ONE]
@@ -154,7 +154,7 @@ def test_neither_the_order_of_users_nor_parts_change_a_bit(
 
 def facts_of(parts: Sequence[Part], users: int) -> list[Any]:
     """Return everything that a run of several folds tells of users in parts."""
-    of = steps.found(fold_steps(), steps.of_parts(lambda: iter(parts)))
+    of = folds_of(steps.of_parts(lambda: iter(parts)))
     laws = [[law(*(2 + own.hashes % 3).tolist()) for own in part] for part in parts]
     known = [folded(of, *each) for each in zip(parts, laws, strict=True)]
     total = steps.of_parts(lambda: iter(known))
