@@ -41,7 +41,7 @@ from harness.stats.estimates import (
     estimate_steps,
     with_bootstrap,
 )
-from harness.stats.fold_means import Folds, ScoredFold, fold_steps
+from harness.stats.fold_means import Folds, ScoredFold, folds_of
 from harness.stats.folds import FoldedUsers, folded
 from harness.stats.intervals import LEVEL
 
@@ -136,7 +136,7 @@ def of_all_folds(
     part: list[ScoredFold], laws: list[Law] | None = None
 ) -> tuple[FoldedUsers, Folds]:
     """Return users with one value each, and what is known of all folds."""
-    of = steps.found(fold_steps(), steps.of_one(part))
+    of = folds_of(steps.of_one(part))
     return folded(of, part, laws), of
 
 

@@ -66,7 +66,9 @@ def record(sources: Mapping[str, Source], first: Mapping[str, Source], folder: P
             raise UnknownSourceError(
                 f"{_shown(source.file, folder)} was written while it was in use"
             )
-    return {name: [source.file, source.digest] for name, source in sources.items()}
+    tops = {name.partition(".")[0] for name in sources if not name.startswith(BESIDE)}
+    folders = {top: [_place(top), ""] for top in tops - sources.keys()}  # without an __init__.py
+    return folders | {name: [source.file, source.digest] for name, source in sources.items()}
 
 
 def changed(kept: Record, folder: Path) -> str | None:
@@ -75,9 +77,14 @@ def changed(kept: Record, folder: Path) -> str | None:
         if digest_of(Path(file)) != digest:
             return f"{_shown(file, folder)} has changed"
         named = "." not in name and not name.startswith(BESIDE)
-        if named and str(source_file(origin(name))) != file:
+        if named and _place(name) != file:
             return f"{name} is imported from another place"
     return None
+
+
+def _place(name: str) -> str:
+    place = origin(name)
+    return str(source_file(place) or place)
 
 
 def _shown(file: str, folder: Path) -> str:

@@ -14,7 +14,7 @@ from harness.experiment.compare_plan import Asked
 from harness.experiment.contest import Contest, named
 from harness.experiment.leaderboard import Leaderboard, Sort
 from harness.experiment.leaderboard import leaderboard as leaderboard_of_runs
-from harness.experiment.options import SubmissionOptions
+from harness.experiment.options import SubmissionOptions, require_known
 from harness.experiment.standings import ComparedSubmissions, Ranking
 from harness.experiment.terms import Terms, path_or_frame
 from harness.metrics import Metric, parse
@@ -223,6 +223,7 @@ def leaderboard(
 
 def _are_submissions(options: SubmissionOptions, **more: object) -> bool:
     """Return whether a solution or config is named; refuse other options of theirs without one."""
+    require_known(options)
     if options.get("solution") is not None or options.get("config") is not None:
         return True
     refuse_beside("submissions: name solution= or config= with them", **options, **more)
@@ -248,7 +249,8 @@ def _metric(metric: str | Metric | None, terms: Terms) -> Metric | None:
 def refuse_beside(whose: str, **options: object) -> None:
     """Raise UsageError where an option is named that goes with something else."""
     for name, value in options.items():
-        if value is not None and value is not False and value != ():
+        empty = isinstance(value, (list, tuple)) and not value
+        if value is not None and value is not False and not empty:
             raise UsageError(f"{name} goes with {whose}")
 
 

@@ -27,10 +27,8 @@ from harness.data.buckets import Buckets, estimated_rows, prepared
 from harness.data.dataset import Dataset
 from harness.experiment import memory
 from harness.experiment.answers import Answers, ask
-from harness.experiment.build import itself
 from harness.experiment.fold import Fold, Models
 from harness.experiment.learn import Learner, ask_part, learn, of_all_events
-from harness.experiment.list_model import PrecomputedLists
 from harness.experiment.memory import Limit
 from harness.metrics import Metric
 from harness.models.item_stats import Catalogue
@@ -85,6 +83,8 @@ class InBuckets:
         with fold.observer.step("recommend"):
             asked = [self._ask(learners, self._plan.task(part)) for part in self._datasets()]
             self._merge(asked)
+        for learner in learners:  # its memory is free again; files of lists are asked later
+            del fold.models[learner.repeat][learner.name]
         seconds = fold.observer.seconds["recommend"]
         fold.observer.log(f"recommend in {counted(len(buckets), 'bucket')}, {seconds:.1f} s")
         log_evaluation_set(self.task.evaluation_set, fold.observer)
@@ -98,10 +98,9 @@ class InBuckets:
         name = settings.name
         repeats = list[Answers]()
         for repeat, models in enumerate(self.fold.models[: settings.repeats]):
-            model = models[name]
-            if isinstance(itself(model), PrecomputedLists):
+            if name in models:  # a file of lists
                 with self.fold.clocks[name].step("recommend"):
-                    answers = ask(name, model, self.task, repeat)
+                    answers = ask(name, models[name], self.task, repeat)
             else:
                 answers = self._of_all_users(self._answers.pop((name, repeat)))
             repeats.append(answers)

@@ -66,3 +66,10 @@ class SubmissionOptions(TypedDict, total=False):
     truth_item_column: str | None
     grade_column: str | None
     ids: Literal["exact"] | None
+
+
+def require_known(options: SubmissionOptions) -> None:
+    """Raise TypeError where an option is none, as a mistyped one."""
+    unknown = options.keys() - SubmissionOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"unexpected keyword argument {', '.join(map(repr, sorted(unknown)))}")

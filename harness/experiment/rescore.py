@@ -56,7 +56,7 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
         config,
         wanted,
         Failures(fail_fast=True),
-        [written_models(*fold) for fold in zip(config.folds(), run.folds, strict=True)],
+        [written_models(fold, of) for fold, of in zip(config.folds(), run.folds, strict=True)],
     )
     notes = (*scored.notes, *run.source_notes(wanted))
     record = scored.record.model_copy(update={"failed": run.failed, "notes": notes})

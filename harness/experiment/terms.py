@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from harness.core.errors import DataError, UsageError
 from harness.delimited.stream import Refused
-from harness.experiment.options import SubmissionOptions
+from harness.experiment.options import SubmissionOptions, require_known
 from harness.submission import expected, format
 from harness.submission.expected import Against
 from harness.submission.format import NAMES, Format, Named, TrueColumns
@@ -59,9 +59,7 @@ class Terms:
     @classmethod
     def of(cls, **options: Unpack[SubmissionOptions]) -> Terms:
         """Return the terms that options name; raises HarnessError where they do not go together."""
-        unknown = options.keys() - SubmissionOptions.__annotations__.keys()
-        if unknown:
-            raise TypeError(f"unexpected keyword argument {', '.join(map(repr, sorted(unknown)))}")
+        require_known(options)
         config, own = _read(options.get("config"), options.get("overrides", ()))
         solution = options.get("solution")
         return cls(

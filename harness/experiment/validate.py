@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from harness.core.errors import DataError
+from harness.core.errors import DataError, UsageError
 from harness.experiment.options import SubmissionOptions
 from harness.experiment.terms import Terms, path_or_frame
 from harness.submission.expected import Against
@@ -101,5 +101,7 @@ def validate(
     HarnessError
         What the submission is checked against cannot be used.
     """
+    if options.get("keep_users_without_items"):
+        raise UsageError("keep_users_without_items goes with a score; leave it out")
     terms = Terms.of(**options)
     return examine_on(path_or_frame(submission, "submission"), terms, k, strict=strict).validation

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from modulefinder import ModuleFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import resolve_name
+from itertools import accumulate
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from harness.core.sources import OURS, digest_of, is_installed, is_skipped, look, source_file
+from harness.core.sources import digest_of, is_installed, look, source_file
 
 
 def source_of(module: str, beside: Path, function: Any) -> str | None:
@@ -30,10 +33,11 @@ def source_of(module: str, beside: Path, function: Any) -> str | None:
         The module's file, if it is there; it was run just now.
     """
     names = {str(getattr(function, "__module__", None) or module)}
-    names |= set() if beside.is_file() else {module}
+    start = [(beside.stem, beside.resolve())] if beside.is_file() else []
+    names |= set() if start else {module}
     imported = {(source.file, source.digest) for source in look().values()}
     digests = list[str]()
-    for file in _files(names, beside):
+    for file in _reached(start, names):
         texts = [digest for path, digest in imported if path == str(file)] or [digest_of(file)]
         if len(texts) > 1:  # imported before and after an edit
             return None
@@ -42,21 +46,51 @@ def source_of(module: str, beside: Path, function: Any) -> str | None:
     return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest() if parts else None
 
 
-def _files(names: Iterable[str], beside: Path) -> set[Path]:
-    """Return the files of modules, and of those that their import statements name, in turn."""
-    modules = [sys.modules[name] for name in names if name in sys.modules]
-    files = [getattr(module, "__file__", None) for module in modules]
-    tops = [sys.modules.get(name.partition(".")[0]) for name in names]  # may be found by a hook
-    places = [str(Path(folder).parent) for top in tops for folder in getattr(top, "__path__", ())]
-    folders = [folder for folder in (*sys.path, *places) if not is_skipped(folder)]
-    finder = ModuleFinder(folders, excludes=[folder.name for folder in OURS])
-    if beside.is_file():
-        finder.run_script(str(beside.resolve()))
-    for name in {*names} - {"__main__"}:
-        with suppress(ImportError):
-            finder.import_hook(name)
-    files += [getattr(module, "__file__", None) for module in finder.modules.values()]
-    return {path for path in map(source_file, files) if path is not None}
+def _reached(start: Iterable[tuple[str, Path]], names: Iterable[str]) -> set[Path]:
+    """Return the files of modules, of those that their import statements name, and they in turn."""
+    files, waiting = set[Path](), [*start, *_modules_of(names)]
+    while waiting:
+        name, file = waiting.pop()
+        if file not in files:
+            files.add(file)
+            waiting += _modules_of(_imports(name, file))
+    return files
+
+
+def _imports(name: str, file: Path) -> set[str]:
+    """Return the modules that a module may import, anywhere in it."""
+    package = name if file.stem == "__init__" else name.rpartition(".")[0]
+    names = set[str]()
+    with suppress(OSError, SyntaxError, ValueError, RecursionError, ImportError):
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.Import):
+                names.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = resolve_name("." * node.level + (node.module or ""), package)
+                names.update((base, *(f"{base}.{alias.name}" for alias in node.names)))
+    return names
+
+
+def _modules_of(names: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """Yield modules, and the packages they are in, with their files."""
+    for name in names:
+        for prefix in accumulate(name.split("."), "{}.{}".format):
+            spec = None if prefix == "__main__" else _spec_of(prefix)
+            file = source_file(spec.origin) if spec is not None and spec.has_location else None
+            if file is not None:
+                yield prefix, file
+
+
+def _spec_of(name: str) -> ModuleSpec | None:
+    """Return how a module was imported, or would be; nothing is imported."""
+    if name in sys.modules:
+        return getattr(sys.modules[name], "__spec__", None)
+    package = name.rpartition(".")[0]
+    if not package:
+        return PathFinder.find_spec(name)
+    above = _spec_of(package)
+    places = None if above is None else above.submodule_search_locations
+    return None if places is None else PathFinder.find_spec(name, places)
 
 
 def _versions(names: Iterable[str]) -> list[str]:

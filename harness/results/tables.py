@@ -16,9 +16,10 @@ from harness.core import parquet
 from harness.core.errors import DataError, counted, printable
 from harness.core.io import parts, unusable
 from harness.core.unpacking import OWN, Cap, UnpackingError
+from harness.metrics.registry import LARGEST_SCORE
 from harness.metrics.scores import ScoreTable
 from harness.models.recommendations import Recommendations
-from harness.results.folder import FOLD, PER_USER, USERS, again, table
+from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, again, table
 from harness.results.lists import ids_of
 from harness.results.record import RunRecord, differs
 from harness.stats.slices import USER
@@ -150,7 +151,7 @@ class FolderTables:
                 raise self._lost(name, model)
         if name == PER_USER:
             self._refuse_other_means(model, rows)
-        elif (rows["items"].list.len() > self.record.evaluation.k).any():
+        elif not (rows["items"].list.len() <= self.record.evaluation.k).fill_null(False).all():
             raise self._lost(name, model)
         return rows
 
@@ -160,6 +161,11 @@ class FolderTables:
         if name not in self._files:
             self._files[name] = pl.concat([rows_of(file) for file in parts(path)])
         rows, types = self._files[name], dict[Any, Any]()
+        expected = {USER, *([FOLD] if self.fold else []), *(["model", "repeat"] if model else [])}
+        expected |= {"items"} if name == RECOMMENDATIONS else set()
+        missing = sorted(expected - {*rows.columns})
+        if missing:
+            raise DataError(f'{path}: has no column "{missing[0]}"; {again(self.folder)}')
         if name == PER_USER:
             types = dict.fromkeys(rows.columns, pl.Float64)
         if self.fold is not None:
@@ -184,6 +190,8 @@ class FolderTables:
             if metric not in rows.columns:
                 continue
             scores, then = rows[metric].to_numpy(), estimate.mean
+            if not np.abs(scores).max(initial=0) <= LARGEST_SCORE:
+                raise DataError(f"{self.folder / PER_USER}: a score is no number")
             mean = float(scores.mean())
             if differs(mean, then, float(np.abs(scores).mean())):
                 fold = "" if self.fold is None else f"fold {self.fold}: "

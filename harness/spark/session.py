@@ -25,13 +25,11 @@ _QUERIES = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
 }
-# A task of Python is a thread, and what a bucket has freed the next one uses.
-_WORKERS = {
-    "spark.executorEnv.POLARS_MAX_THREADS": "1",
-    "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(1 << 30),
-    "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(1 << 28),
-}
 _JAVA = (
+    # A task of Python is a thread, and what a bucket has freed the next one uses.
+    "-Dspark.executorEnv.POLARS_MAX_THREADS=1",
+    f"-Dspark.executorEnv.MALLOC_MMAP_THRESHOLD_={1 << 30}",
+    f"-Dspark.executorEnv.MALLOC_TRIM_THRESHOLD_={1 << 28}",
     f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}",
     "-Dspark.ui.enabled=false",
     "-Dspark.ui.showConsoleProgress=false",
@@ -78,8 +76,10 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
         with suppress(PySparkException):
             active = SparkSession.active()
         if active is not None:
-            place = active.conf.get("spark.master")
-            if (remote or master) not in (None, place):
+            connected = "connect" in type(active).__module__  # its server's master is not yours
+            place = "a Connect server" if connected else active.conf.get("spark.master")
+            asked = master if connected else remote or master
+            if asked not in (None, place):
                 raise UsageError(
                     f"a session on {place} is active, and {remote or master} is asked for: leave "
                     "that out to use the active one, or stop it first "
@@ -112,14 +112,15 @@ def require_pyspark() -> None:
 
 @contextmanager
 def _same_environment() -> Iterator[None]:
-    """Undo the changes of variables that PySpark and this module make."""
+    """Undo the changes that PySpark and this module make of Spark's variables."""
     before = os.environ.copy()
     try:
         yield
     finally:
-        for name in os.environ.keys() - before.keys():
-            del os.environ[name]
-        os.environ.update(before)
+        for name in {*os.environ, *before}:
+            if name.startswith(("SPARK_", "PYSPARK_")):
+                os.environ.pop(name, None)
+                os.environ.update({name: before[name]} if name in before else {})
 
 
 def _opened(master: str | None, remote: str | None) -> SparkSession:
@@ -143,8 +144,6 @@ def _opened(master: str | None, remote: str | None) -> SparkSession:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ["SPARK_SUBMIT_OPTS"] = " ".join(java)
         builder = builder if master is None else builder.master(master)
-        for name, value in _WORKERS.items():
-            builder = builder.config(name, value)
     opened: SparkSession = builder.getOrCreate()
     for name in _QUERIES.keys() - opened.conf.getAll.keys():
         opened.conf.set(name, _QUERIES[name])
@@ -194,7 +193,7 @@ def explained(text: str) -> str:
 
 
 _HINTS = {
-    "JAVA_GATEWAY_EXITED": (
+    "JAVA_GATEWAY_EXITED|UnsupportedClassVersionError": (
         "Java did not start Spark, and what it printed says why: Spark needs a master such as "
         "local[2], spark://host:7077, yarn or k8s://…, and Java 17 or later, on PATH or where "
         "JAVA_HOME says; on Debian or Ubuntu: apt-get install openjdk-17-jre-headless"

@@ -82,6 +82,20 @@ def test_a_helper_that_lies_elsewhere_now_is_another(
     assert changed(kept, folder) == "helped is imported from another place"
 
 
+def test_a_folder_without_an_init_file_that_lies_elsewhere_now_is_another(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small.write(folder / "space", {"helped.py": ""})
+    first = loaded(small.write(folder, {"mine.py": OWN.replace("helped", "space.helped")}))
+    kept = record(first, first, folder)
+    assert changed(kept, folder) is None
+    small.write(folder / "first" / "space", {"helped.py": "x = 1\n"})
+    for name in ("space", "space.helped"):
+        del sys.modules[name]
+    monkeypatch.syspath_prepend(folder / "first")
+    assert changed(kept, folder) == "space is imported from another place"
+
+
 def test_of_a_module_in_an_archive_the_archive_counts(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

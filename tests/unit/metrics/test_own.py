@@ -151,6 +151,8 @@ def test_a_helper_counts_as_it_was_imported(
     assert found[0] == found[2] != found[1]
     assert None not in found
     assert digest(tmp_path, helper_of_own=FIRST.replace("1", "333")) == found[0]
+    small.write(tmp_path / "space", {"helped.py": FIRST})  # a folder without __init__.py
+    assert digest(tmp_path, mine=HELPED.replace("helper_of_own", "space.helped")) is not None
 
 
 def test_of_an_installed_package_the_version_counts(
