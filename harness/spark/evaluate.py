@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -44,6 +45,7 @@ from harness.spark.transport import Content, mapped, merged
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructField
 
 _CALLER = 3
 """How far up the person's own line is, for warnings."""
@@ -204,7 +206,6 @@ class _Side(NamedTuple):
 def _side(frame: DataFrame, role: str, numbers: Mapping[str, str | None], **names: Any) -> _Side:
     """Return a DataFrame with what its columns are for, by the names that `accept` takes."""
     from pyspark.sql import DataFrame
-    from pyspark.sql.pandas.types import to_arrow_schema
 
     if not isinstance(frame, DataFrame):
         raise UsageError(
@@ -213,8 +214,20 @@ def _side(frame: DataFrame, role: str, numbers: Mapping[str, str | None], **name
         )
     if len(set(frame.columns)) < len(frame.columns):
         raise two_columns(frame, role)
-    empty = pl.DataFrame(to_arrow_schema(frame.schema).empty_table())
+    empty = pl.DataFrame(schema={field.name: _dtype(field) for field in frame.schema})
     return _Side(frame, empty.schema, accept(empty, role, numbers=numbers, **names))
+
+
+def _dtype(field: StructField) -> pl.DataType:
+    """Return the type of a column; binary where Arrow has none, as of intervals."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
+
+    with suppress(PySparkException, TypeError):
+        table = to_arrow_schema(StructType([field])).empty_table()
+        return pl.DataFrame(table).schema[field.name]
+    return pl.Binary()
 
 
 def _refuse_without_order(listed: _Side, score: str | Literal[False] | None) -> None:

@@ -75,6 +75,11 @@ def test_the_truth_may_have_names_of_its_own(spark: Any) -> None:
         evaluate(*both, "MRR")
 
 
+def test_a_column_that_is_not_used_may_have_any_type(spark: Any) -> None:
+    lists = frame(spark, LISTS).selectExpr("*", "make_interval(1) as since")
+    assert evaluate(lists, frame(spark, TRUTH), "MRR")["MRR"] == (1 + 1 / 2) / 2
+
+
 def test_lists_in_arrays(spark: Any) -> None:
     lists = frame(spark, {"user": ["ann", "bob"], "items": [["a", "x", "b"], ["y", "c"]]})
     assert evaluate(lists, frame(spark, TRUTH), "MAP@3")["MAP@3"] == exactly((5 / 6 + 1 / 2) / 2)
