@@ -13,12 +13,7 @@ from scipy.sparse import csr_array
 from baselines import _kernels
 from harness.core.arrays import Int32, Int64
 from harness.core.errors import in_toml
-from harness.core.params import (
-    ParameterError,
-    is_number,
-    require_from,
-    require_whole,
-)
+from harness.core.params import ParameterError, is_number, require_from, require_whole
 from harness.models.base import Draws
 from harness.models.bases import Ensemble
 from harness.models.recommendations import EMPTY

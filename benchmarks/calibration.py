@@ -19,7 +19,7 @@ import numpy as np
 
 from harness.core import steps
 from harness.core.random import mixed
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
 from harness.stats import intervals, resampling

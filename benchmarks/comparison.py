@@ -67,7 +67,7 @@ PAIRS = (
     SCORES
     + """
 import polars as pl
-from harness.experiment.compare import compare_users
+from harness.comparison.compare import compare_users
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.paired import Rules

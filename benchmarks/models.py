@@ -11,18 +11,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from measure import (
-    HARNESS,
-    ROOT,
-    USERS,
-    Bound,
-    announce,
-    bounds,
-    full_hm,
-    process,
-    spread,
-    table,
-)
+from measure import HARNESS, ROOT, USERS, Bound, announce, bounds, full_hm, process, spread, table
 
 CONFIG = str(ROOT / "configs/hm.toml")
 SHOP = ("popular last week", "popular, half-life 1 week", "popular by age", "trending")

@@ -13,7 +13,7 @@ from measure import Bound, announce, bounds, interleaved, once, sized, spread, t
 from baselines.random_items import RandomItems
 from harness.config import Config
 from harness.data.dataset import DAY_US, Dataset, Events
-from harness.experiment.answers import recommend
+from harness.evaluation.answers import recommend
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable, score
 from harness.protocol.split import Split

@@ -54,7 +54,7 @@ frame.sink_parquet(sys.argv[2])
 RUN = """
 import sys
 from harness.cli import app
-from harness.experiment import memory
+from harness.evaluation import memory
 
 if sys.argv.pop(1) == "buckets":
     memory.needed = lambda layout: sys.maxsize

@@ -9,16 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.comparison.check import check
+    from harness.comparison.comparing import compare, leaderboard
     from harness.core.errors import HarnessError
-    from harness.experiment.check import check
-    from harness.experiment.comparing import compare, leaderboard
-    from harness.experiment.run import run
-    from harness.experiment.split_files import split
-    from harness.experiment.submissions import score
-    from harness.experiment.validate import validate
+    from harness.evaluation.run import run
+    from harness.hosting.split import split
     from harness.metrics.evaluate import conventions, evaluate
     from harness.models.base import Draws, Recommender, Train
     from harness.models.topk import fill, top_k
+    from harness.scoring.submissions import score
+    from harness.scoring.validate import validate
     from harness.tuning.tuning import tune
 
 __all__ = [
@@ -45,18 +45,18 @@ _HOME = {
     "HarnessError": "harness.core.errors",
     "Recommender": "harness.models.base",
     "Train": "harness.models.base",
-    "check": "harness.experiment.check",
-    "compare": "harness.experiment.comparing",
+    "check": "harness.comparison.check",
+    "compare": "harness.comparison.comparing",
     "conventions": "harness.metrics.evaluate",
     "evaluate": "harness.metrics.evaluate",
     "fill": "harness.models.topk",
-    "leaderboard": "harness.experiment.comparing",
-    "run": "harness.experiment.run",
-    "score": "harness.experiment.submissions",
-    "split": "harness.experiment.split_files",
+    "leaderboard": "harness.comparison.comparing",
+    "run": "harness.evaluation.run",
+    "score": "harness.scoring.submissions",
+    "split": "harness.hosting.split",
     "top_k": "harness.models.topk",
     "tune": "harness.tuning.tuning",
-    "validate": "harness.experiment.validate",
+    "validate": "harness.scoring.validate",
 }
 
 

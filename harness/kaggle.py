@@ -19,11 +19,11 @@ import polars as pl
 
 from harness.core.errors import HarnessError
 from harness.delimited.stream import Refused
-from harness.experiment.score import score as score_lists
-from harness.experiment.submissions import lists_of_validated
 from harness.metrics import Metric, parse
 from harness.metrics.inputs.frame import as_polars
 from harness.protocol.truth import Solution
+from harness.scoring.score import score as score_lists
+from harness.scoring.submissions import lists_of_validated
 from harness.submission.columns import users_and_items
 from harness.submission.expected import Against, ids
 from harness.submission.format import Format, TrueColumns, generic

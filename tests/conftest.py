@@ -20,7 +20,7 @@ from harness import config as config_
 from harness.cli import app, guarded
 from harness.core.arrays import Ragged, UInt64
 from harness.core.random import id_hashes
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.protocol.evaluation_set import EvaluationSet
 
 ROOT = Path(__file__).parents[1]

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from conftest import ragged
 
-from harness.experiment.submitted_lists import SubmittedLists
 from harness.metrics import Judgments
 from harness.protocol.truth import Solution
+from harness.scoring.submitted_lists import SubmittedLists
 
 ITEMS = list("abcdefghx")
 

@@ -14,8 +14,8 @@ from harness.core.progress import Observer
 from harness.core.steps import of_parts
 from harness.data import bucketing
 from harness.data.buckets import prepared
-from harness.experiment import memory
-from harness.experiment.evaluate_parts import EvaluatedParts, evaluate_parts
+from harness.evaluation import memory
+from harness.evaluation.parts import EvaluatedParts, evaluate_parts
 
 LOG = """user,item,time
 ann,a,2020-01-01

@@ -27,7 +27,7 @@ def check(
     format_: FormatOption = "table",
 ) -> int:
     """Check conditions on the scores of a run; the exit status is 1 where one does not hold."""
-    from harness.experiment.check import check as checked
+    from harness.comparison.check import check as checked
 
     with stdout_to_stderr():  # what a metric prints must not mix with the table
         found = checked(run, at_least or [])

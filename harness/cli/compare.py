@@ -10,7 +10,7 @@ import typer
 from harness.cli import forms, options
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
-from harness.experiment.options import SubmissionOptions
+from harness.scoring.options import SubmissionOptions
 
 
 @options.of_submissions(without=("beside_file",))
@@ -65,7 +65,7 @@ def compare(
     """
     form = forms.SUBMISSIONS if options.is_scored(submission) else forms.RUNS
     forms.refuse_other_forms(context, form)
-    from harness.experiment import comparing
+    from harness.comparison import comparing
 
     compare_: Any = comparing.compare  # its overloads tell runs from submissions
     with stdout_to_stderr():  # what a metric prints must not mix with the results

@@ -12,13 +12,13 @@ from harness.cli.log import note
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import UsageError, suggest
-from harness.experiment.options import SubmissionOptions
+from harness.scoring.options import SubmissionOptions
 
 if TYPE_CHECKING:
-    from harness.experiment.explain import Explanations
-    from harness.experiment.submitted_lists import SubmittedLists
-    from harness.experiment.terms import Terms
+    from harness.comparison.explain import Explanations
     from harness.metrics import Metric
+    from harness.scoring.submitted_lists import SubmittedLists
+    from harness.scoring.terms import Terms
 
 _K = 12
 
@@ -51,8 +51,8 @@ def explain(
 ) -> None:
     """Show a user's list position by position: hits, what each adds, every convention's value."""
     from harness.core.io import exists
-    from harness.experiment.terms import Terms
     from harness.results.folder import part
+    from harness.scoring.terms import Terms
 
     if not (user or worst or best):
         raise UsageError("nobody to explain; name --user ID, or ask for --worst 3 or --best 3")
@@ -80,8 +80,8 @@ def explain(
 
 def _of_file(file: Path, terms: Terms, asked: tuple[Metric, ...]) -> SubmittedLists:
     """Return the lists of a file; say it where the file would not be scored."""
-    from harness.experiment.submissions import refused
-    from harness.experiment.submitted_lists import lists_on_terms
+    from harness.scoring.submissions import refused
+    from harness.scoring.submitted_lists import lists_on_terms
 
     submitted = lists_on_terms(file, terms, asked)
     codes = [problem.code for problem in refused(file, terms, asked)]
@@ -101,7 +101,7 @@ def _explained(
     best: int,
 ) -> Explanations:
     """Return the explanations of the users named, and of the worst and the best."""
-    from harness.experiment.explain import Explanations, explain, extremes, rows_of
+    from harness.comparison.explain import Explanations, explain, extremes, rows_of
     from harness.metrics import parse
 
     solution = submitted.solution
@@ -135,7 +135,7 @@ def _of_run(
     asked: tuple[Metric, ...],
 ) -> SubmittedLists:
     """Return the lists of a run's model."""
-    from harness.experiment.explain import of_run
+    from harness.comparison.explain import of_run
     from harness.results.run import read
 
     run = read(folder)

@@ -52,8 +52,8 @@ def init(
     asked.
     """
     from harness.core.io import refuse_overwriting, whole_file, written
-    from harness.experiment.guess import config_for
-    from harness.experiment.guess_columns import Columns
+    from harness.init.columns import Columns
+    from harness.init.guess import config_for
 
     target = out or Path(f"{log.name.partition('.')[0] or 'config'}.toml")
     refuse_overwriting(target, [log], force=force)

@@ -14,7 +14,7 @@ import typer
 
 from harness.cli.log import asking_for
 from harness.core.errors import UsageError
-from harness.experiment.options import SubmissionOptions
+from harness.scoring.options import SubmissionOptions
 
 Config = Annotated[
     Path | None,

@@ -120,7 +120,7 @@ def run(
 ) -> None:
     """Evaluate every model of a config on one set, print the table, write a run folder."""
     from harness import config as config_
-    from harness.experiment.run import run as run_
+    from harness.evaluation.run import run as run_
     from harness.results.folder import check_out
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end

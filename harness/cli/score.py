@@ -16,7 +16,7 @@ from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.cli.validate import leave_processors, tell
 from harness.core.errors import UsageError
-from harness.experiment.options import SubmissionOptions
+from harness.scoring.options import SubmissionOptions
 
 if TYPE_CHECKING:
     from harness.submission.problems import Validation
@@ -57,10 +57,10 @@ def score(
         forms.refuse_other_forms(context, forms.RUN)
         return _of_run(file, metric, format_)
     forms.refuse_other_forms(context, forms.FILE)
-    from harness.experiment import export
-    from harness.experiment.submissions import SubmissionError, score_on
-    from harness.experiment.terms import Terms
+    from harness.hosting import export
     from harness.metrics import parse
+    from harness.scoring.submissions import SubmissionError, score_on
+    from harness.scoring.terms import Terms
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     if k is not None and k < 1:
@@ -96,7 +96,7 @@ def score(
 
 def _of_run(folder: Path, metric: list[str] | None, format_: Format) -> int:
     """Score the lists of a run's models."""
-    from harness.experiment.rescore import rescore
+    from harness.evaluation.rescore import rescore
     from harness.metrics import parse
     from harness.results.run import read
 

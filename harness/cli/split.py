@@ -16,7 +16,7 @@ from harness.cli.show import to_type
 from harness.core.errors import counted
 
 if TYPE_CHECKING:
-    from harness.experiment.split_files import SplitFolder
+    from harness.hosting.split import SplitFolder
 
 
 _INDENT = 7
@@ -41,8 +41,8 @@ def split(
 ) -> None:
     """Write the files of a competition: train, held-out events, solution, sample submission."""
     from harness import config as config_
-    from harness.experiment.split_files import FoldedSplit
-    from harness.experiment.split_files import split as write
+    from harness.hosting.split import FoldedSplit
+    from harness.hosting.split import split as write
 
     given = options.config_of(config, config_option)
     done = write(config_.read(given, set_ or []), out, public_share=public_share)
@@ -58,7 +58,7 @@ def split(
 
 def _show(folds: Sequence[SplitFolder]) -> None:
     """Print the files of every fold, and what to type next."""
-    from harness.experiment.split_files import FILES
+    from harness.hosting.split import FILES
 
     for fold in folds:
         for path in (fold.folder / name for name in FILES):
@@ -83,7 +83,7 @@ def _lines(line: str, stream: TextIO) -> list[str]:
 
 def _options(done: SplitFolder) -> list[str]:
     """Return what a command says to score lists on what was written."""
-    from harness.experiment.solution_files import ITEMS, SAMPLE, SOLUTION
+    from harness.hosting.solution import ITEMS, SAMPLE, SOLUTION
 
     record, folder = done.record, done.folder
     keep = ["--keep-users-without-items"] if record.without_items > 0 else []

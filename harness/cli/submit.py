@@ -43,8 +43,8 @@ def submit(
     """
     from harness import config as config_
     from harness.core.io import exists
-    from harness.experiment.submit import submit as write
-    from harness.experiment.submit import submit_run
+    from harness.hosting.submit import submit as write
+    from harness.hosting.submit import submit_run
     from harness.results.folder import part
 
     source = options.config_of(source, config, "CONFIG or RUN")

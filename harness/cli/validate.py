@@ -16,7 +16,7 @@ import typer
 from harness.cli import options
 from harness.cli.log import note
 from harness.cli.show import Format, FormatOption, show
-from harness.experiment.options import SubmissionOptions
+from harness.scoring.options import SubmissionOptions
 
 if TYPE_CHECKING:
     from harness.submission.problems import Validation
@@ -46,8 +46,8 @@ def validate(
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
     leave_processors()
     from harness.core.io import refuse_overwriting
-    from harness.experiment.terms import Terms
-    from harness.experiment.validate import examine_on
+    from harness.scoring.terms import Terms
+    from harness.scoring.validate import examine_on
     from harness.submission import problems
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end

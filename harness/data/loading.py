@@ -17,14 +17,7 @@ from harness.core.arrays import Int32, Int64, places
 from harness.core.ids import Encoder
 from harness.data import attributes, dataset, zeros
 from harness.data.dataset import NO_TIME, Dataset, Events, of_starts, one_kind, positions
-from harness.data.event_types import (
-    EventType,
-    EventTypes,
-    codes_of,
-    columns_of,
-    in_order,
-    of_types,
-)
+from harness.data.event_types import EventType, EventTypes, codes_of, columns_of, in_order, of_types
 from harness.data.layout import AttributeTable, Layout
 from harness.data.oddities import notes_of, oddities_of, words_of
 from harness.data.ordering import Pieces, merged

@@ -10,12 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32
-from harness.core.params import (
-    require_choice,
-    require_flag,
-    require_from,
-    require_whole,
-)
+from harness.core.params import require_choice, require_flag, require_from, require_whole
 from harness.models.similarity import Documents
 
 

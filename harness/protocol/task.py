@@ -23,10 +23,9 @@ from harness.metrics import USUAL, Metric, parse
 from harness.metrics.grades import refuse_grades
 from harness.models.base import Train
 from harness.protocol import strays
-from harness.protocol.evaluation_set import EvaluationSet, build, left_out
+from harness.protocol.evaluation_set import EvaluationSet, build, highest_grade, left_out
 from harness.protocol.k_core import core_of
 from harness.protocol.split import Split, split
-from harness.protocol.true_items import highest_grade
 
 _log = logging.getLogger(__name__)
 

@@ -11,17 +11,17 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from harness.comparison.check import Checked
+from harness.comparison.compare import Compared
+from harness.comparison.explain import Explanations
+from harness.comparison.leaderboard import Leaderboard
+from harness.comparison.standings import ComparedSubmissions
 from harness.config.space import SearchName
-from harness.experiment.check import Checked
-from harness.experiment.compare import Compared
-from harness.experiment.explain import Explanations
-from harness.experiment.leaderboard import Leaderboard
-from harness.experiment.score import OnConvention
-from harness.experiment.split_files import SplitRecord
-from harness.experiment.standings import ComparedSubmissions
+from harness.hosting.split import SplitRecord
 from harness.metrics import Better, Cut
 from harness.report.docs import Of
 from harness.results.record import Evaluation, RunRecord
+from harness.scoring.score import OnConvention
 from harness.stats.estimates import Estimate
 from harness.stats.intervals import Interval
 from harness.submission.problems import Problem

@@ -13,12 +13,11 @@ from harness.config import Config, TunedRecord
 from harness.core.errors import UsageError, printable
 from harness.data.dataset import Dataset
 from harness.metrics import Better, Definition, Metric, is_own, parse
-from harness.protocol.evaluation_set import Step, in_window
+from harness.protocol.evaluation_set import Step, in_window, true_types
 from harness.protocol.fingerprint import FORMAT, fingerprint_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.protocol.split import Split
 from harness.protocol.task import Task
-from harness.protocol.true_items import true_types
 from harness.stats.chance import Verdict
 from harness.stats.estimates import ModelEstimate
 from harness.stats.pairwise import Comparison, Pair

@@ -32,15 +32,7 @@ from harness.data.layout import Layout
 from harness.data.loading import Items
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
 from harness.spark import remote
-from harness.spark.reading import (
-    ITEMS,
-    KINDS,
-    SINCE,
-    TABLE,
-    USERS,
-    checked,
-    divided,
-)
+from harness.spark.reading import ITEMS, KINDS, SINCE, TABLE, USERS, checked, divided
 from harness.spark.transport import (
     Batches,
     Content,

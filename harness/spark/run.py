@@ -18,8 +18,8 @@ from harness.core.errors import DataError, UsageError
 from harness.core.io import as_path, whole_folder, written
 from harness.core.progress import Observer, stopwatch
 from harness.core.sources import BESIDE
-from harness.experiment.build import Factories
-from harness.experiment.evaluate_parts import (
+from harness.evaluation.build import Factories
+from harness.evaluation.parts import (
     EvaluatedParts,
     evaluate_parts,
     listed,

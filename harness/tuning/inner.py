@@ -12,7 +12,7 @@ from harness.core.arrays import Bool, Int32
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.core.progress import Observer
 from harness.data.dataset import Dataset, Events
-from harness.experiment.folds import require_room, require_windows
+from harness.evaluation.folds import require_room, require_windows
 from harness.protocol import strays
 from harness.protocol.split import by_time, end_of, refuse_empty, split
 from harness.protocol.task import Task, log_evaluation_set, read, task_of

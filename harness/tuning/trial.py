@@ -9,15 +9,15 @@ from harness.config import Config, ModelConfig
 from harness.config.space import SearchName
 from harness.core.errors import RecommenderError, UsageError
 from harness.core.progress import Observer
-from harness.experiment.answers import ask_in_turn
-from harness.experiment.build import Factories, Factory, base_models_first
+from harness.evaluation.answers import ask_in_turn
+from harness.evaluation.build import Factories, Factory, base_models_first
 from harness.metrics import Metric, needs, parse
 from harness.metrics.grades import refuse_grades
 from harness.metrics.scores import ScoreTable, score
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
+from harness.protocol.evaluation_set import highest_grade
 from harness.protocol.task import VALUES, Task, asked
-from harness.protocol.true_items import highest_grade
 from harness.stats.folds import over_folds
 from harness.tuning.inner import inner_tasks
 from harness.tuning.search import Params, Scored, require

@@ -17,7 +17,7 @@ from harness.config import Config
 from harness.core import cache
 from harness.core.cache import Entry
 from harness.core.sources import Source, UnknownSourceError, changed, look
-from harness.experiment.finished import evaluation_key, model_key, record_of
+from harness.evaluation.finished import evaluation_key, model_key, record_of
 from harness.metrics import Metric, is_own
 from harness.tuning.inner import inner_split
 from harness.tuning.search import Params, Score, Scored

@@ -13,19 +13,13 @@ import polars as pl
 
 from harness.config import Config, ModelConfig
 from harness.config.space import Range, TunedRecord, domains
-from harness.core.errors import (
-    RecommenderError,
-    UsageError,
-    counted,
-    printable,
-    suggest,
-)
+from harness.core.errors import RecommenderError, UsageError, counted, printable, suggest
 from harness.core.progress import steps, stopwatch
 from harness.core.workers import Workers
-from harness.experiment import memory
-from harness.experiment.build import Factory, base_models_first
-from harness.experiment.inputs import config_in_place
-from harness.experiment.workers import processes, stamps_of
+from harness.evaluation import memory
+from harness.evaluation.build import Factory, base_models_first
+from harness.evaluation.inputs import config_in_place
+from harness.evaluation.workers import processes, stamps_of
 from harness.protocol.task import Task
 from harness.results.record import Evaluation
 from harness.tuning.inner import inner_split

@@ -8,9 +8,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from harness.core.workers import EndedError, Open, Workers
-from harness.experiment.build import only
-from harness.experiment.finished import is_known
-from harness.experiment.workers import Job, data_of, stamps_of
+from harness.evaluation.build import only
+from harness.evaluation.finished import is_known
+from harness.evaluation.workers import Job, data_of, stamps_of
 from harness.tuning.search import Params, Scored, written
 from harness.tuning.trial import InnerFold, Rules, TrialSetup, inner_folds
 from harness.tuning.trials import KeptTrials, kept_trials

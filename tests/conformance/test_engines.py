@@ -14,8 +14,8 @@ import harness
 from harness import config as config_
 from harness.config import Config
 from harness.data.synthetic import synthesise
-from harness.experiment.evaluate_parts import listed, scored
-from harness.experiment.run import run
+from harness.evaluation.parts import listed, scored
+from harness.evaluation.run import run
 from harness.results.folder import PER_USER, RECOMMENDATIONS
 
 SINGLE = CONFIGS | {

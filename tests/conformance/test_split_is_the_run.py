@@ -7,7 +7,7 @@ import pytest
 import small
 
 import harness
-from harness.experiment.submit import submit
+from harness.hosting.submit import submit
 
 OF_TRAIN = ("Coverage", "Gini", "Novelty")
 """Metrics that need more than a solution."""

@@ -11,8 +11,8 @@ from conftest import refusal
 from small import LATEST_FIRST, MODELS, POPULAR, timeless
 
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
-from harness.experiment import memory
-from harness.experiment.run import run
+from harness.evaluation import memory
+from harness.evaluation.run import run
 
 FILE = {"name": "mine", "lists": "mine.csv"}
 LISTS = "user,items\n" + "".join(f"user{n},{'z d' if n == 9 else 'b a'}\n" for n in range(40))
@@ -34,7 +34,7 @@ def test_a_run_in_buckets(tmp_path: Path, at_once: None, caplog: pytest.LogCaptu
     with small.in_buckets(3):
         found = run(settings, memory="4GB")
     told, *log = caplog.records
-    assert (told.name, told.levelname) == ("harness.experiment.in_buckets", "WARNING")
+    assert (told.name, told.levelname) == ("harness.evaluation.buckets", "WARNING")
     needed = "all events need about 1,000,000 GB of memory; --memory allows 4 GB"
     assert told.getMessage() == f"{needed}: users are evaluated in 3 buckets"
     lines = [re.sub(r"\d+\.\d s", "T", own.getMessage()) for own in log]

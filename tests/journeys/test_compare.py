@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from small import POPULAR
 
 import harness
+from harness.comparison.compare import compare
+from harness.comparison.leaderboard import leaderboard
 from harness.core import table
 from harness.core.errors import UsageError
-from harness.experiment.compare import compare
-from harness.experiment.leaderboard import leaderboard
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.results.record import RunRecord, fault_of
 from harness.results.run import read
 from harness.stats.shakeup import RankFlip, ShakeUp

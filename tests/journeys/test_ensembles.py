@@ -5,7 +5,7 @@ from pathlib import Path
 import small
 from counting import COUNTING, fill
 
-from harness.experiment.run import run
+from harness.evaluation.run import run
 
 LEAVES = """
 class Leaves(Counting):

@@ -11,8 +11,8 @@ from small import POPULAR, RANDOM, timeless
 
 from harness.config import Config
 from harness.core.errors import RecommenderError
-from harness.experiment.rescore import rescore
-from harness.experiment.run import run
+from harness.evaluation.rescore import rescore
+from harness.evaluation.run import run
 from harness.report.page import page
 from harness.results.run import Run, read
 

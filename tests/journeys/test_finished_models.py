@@ -10,7 +10,7 @@ from small import POPULAR, RANDOM, timeless
 
 from harness.config import Config
 from harness.core.errors import UsageError
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.results.run import Run
 
 COUNTED = """

@@ -10,11 +10,11 @@ from conftest import refusal
 import harness
 from harness.config import Config, SubmissionConfig, parse
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
-from harness.experiment.run import run
-from harness.experiment.split_files import FoldedSplit, split
-from harness.experiment.submissions import SubmissionError
+from harness.evaluation.run import run
+from harness.hosting.split import FoldedSplit, split
 from harness.report.page import page
 from harness.results.run import Run, read
+from harness.scoring.submissions import SubmissionError
 
 FILES = {
     "one.base": "user,item\nann,a\nbob,a\nbob,b\n",

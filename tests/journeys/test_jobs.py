@@ -11,7 +11,7 @@ from small import POPULAR, timeless
 
 from baselines.popular import Popular
 from harness.core.errors import RecommenderError, UsageError
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.tuning.tuning import tune
 
 pytestmark = pytest.mark.usefixtures("at_once")

@@ -8,7 +8,7 @@ import pytest
 import small
 from small import POPULAR
 
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.report.page import page
 from harness.results.run import Run, read
 

@@ -13,11 +13,11 @@ from conftest import Cli, is_refused, refusal
 from small import POPULAR, RANDOM
 
 from harness import config as config_
+from harness.comparison.explain import of_run
 from harness.core.errors import DataError, HarnessError, UsageError
-from harness.experiment.explain import of_run
-from harness.experiment.rescore import rescore
-from harness.experiment.run import run
-from harness.experiment.submit import submit, submit_run
+from harness.evaluation.rescore import rescore
+from harness.evaluation.run import run
+from harness.hosting.submit import submit, submit_run
 from harness.metrics import parse
 
 LEARNS = f"""{small.FAILS}

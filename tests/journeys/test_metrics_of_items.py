@@ -16,9 +16,9 @@ from conftest import exactly, refusal
 from small import POPULAR, RANDOM
 
 from harness import config as config_
+from harness.comparison.explain import explain, of_run
 from harness.core.errors import UsageError
-from harness.experiment.explain import explain, of_run
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.results.run import Run
 from harness.results.run import read as read_run
 

@@ -16,19 +16,9 @@ from conftest import COMMAND, Cli, is_refused
 from small import LOG, POPULAR, RANDOM
 
 from harness import config as config_
-from harness.cli.forms import (
-    CONFIG,
-    FILE,
-    FORMS,
-    LOCAL,
-    RUN,
-    RUNS,
-    SPARK,
-    SUBMISSIONS,
-    name_of,
-)
+from harness.cli.forms import CONFIG, FILE, FORMS, LOCAL, RUN, RUNS, SPARK, SUBMISSIONS, name_of
 from harness.data.datasets import known
-from harness.experiment.run import run
+from harness.evaluation.run import run
 
 COMMANDS = COMMAND.commands  # type: ignore[attr-defined]
 FAILING = {"name": "fails", "use": "fails:Raises"}

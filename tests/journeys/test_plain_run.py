@@ -17,15 +17,15 @@ from small import POPULAR, timeless
 
 import harness
 from harness import config as config_
+from harness.comparison.explain import of_run
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
-from harness.experiment.explain import of_run
-from harness.experiment.rescore import rescore
-from harness.experiment.run import run
+from harness.evaluation.rescore import rescore
+from harness.evaluation.run import run
 from harness.metrics import parse
-from harness.results.lists import UNKNOWN
 from harness.results.record import ModelRecord
 from harness.results.run import Run, read
+from harness.results.tables import UNKNOWN
 
 PLUGGED = (
     small.LATEST_FIRST

@@ -7,10 +7,10 @@ import pytest
 import small
 from conftest import Cli, exactly, is_refused, tells
 
+from harness.comparison.explain import of_run
 from harness.config import LastNSplit
-from harness.experiment.explain import of_run
-from harness.experiment.rescore import rescore
-from harness.experiment.run import run
+from harness.evaluation.rescore import rescore
+from harness.evaluation.run import run
 from harness.results.run import read
 
 QUICK = {"resamples": 100}

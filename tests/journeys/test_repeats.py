@@ -7,7 +7,7 @@ import pytest
 import small
 
 from harness.config import Config
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.results.record import ModelRecord
 from harness.results.run import Run
 

@@ -17,7 +17,7 @@ from small import POPULAR
 
 from harness.cli import report as command
 from harness.core.errors import UsageError
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.report.page import page
 from harness.report.page.view import cut
 from harness.results import run as runs

@@ -10,12 +10,12 @@ import pytest
 import small
 from conftest import refusal
 
+from harness.comparison.compare import compare
 from harness.config import Config
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.core.terminal import fitted
-from harness.experiment.compare import compare
-from harness.experiment.rescore import rescore
-from harness.experiment.run import run
+from harness.evaluation.rescore import rescore
+from harness.evaluation.run import run
 from harness.results.run import Run, read
 
 THREE = {"strategy": "time", "valid_days": 2, "folds": 3}

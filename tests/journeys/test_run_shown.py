@@ -12,7 +12,7 @@ import small
 
 from harness.core import table as records
 from harness.core import table as sheet
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.results.run import Run
 from harness.stats.chance import Verdict
 

@@ -15,7 +15,7 @@ from small import POPULAR
 from typer.main import get_command
 
 from harness.cli import app
-from harness.experiment.split_files import split
+from harness.hosting.split import split
 from harness.report.documents import DOCUMENTS
 
 LAST = POPULAR | {"name": "last", "params": {"window_days": 2}}

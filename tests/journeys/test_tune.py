@@ -12,7 +12,7 @@ from small import timeless
 
 from harness.config import Config
 from harness.core.errors import RecommenderError, UsageError
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.tuning.result import Tuned, TunedModel
 from harness.tuning.tuning import tune
 

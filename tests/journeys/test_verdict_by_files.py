@@ -9,7 +9,7 @@ import small
 
 import harness
 from harness.config import Config
-from harness.experiment.submit import submit
+from harness.hosting.submit import submit
 
 pytestmark = pytest.mark.usefixtures("at_once")
 

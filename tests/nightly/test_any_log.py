@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from small import MODELS, timeless
 
 from harness.core.errors import DataError, EmptyEvaluationSetError
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.results.run import Run
 
 

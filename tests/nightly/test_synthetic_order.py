@@ -7,7 +7,7 @@ from conftest import ROOT
 
 from harness import config as config_
 from harness.data.synthetic import synthesise
-from harness.experiment.run import run
+from harness.evaluation.run import run
 
 BASELINES = "random", "popular", "popular last week", "repurchase"
 

@@ -11,7 +11,7 @@ import small
 from small import POPULAR
 
 from harness.core import cache
-from harness.experiment.run import run
+from harness.evaluation.run import run
 from harness.results.run import read
 
 
@@ -65,7 +65,7 @@ MEETING = """
 import os, sys, time
 from pathlib import Path
 from harness.cli import main
-from harness.experiment.finished import Finished
+from harness.evaluation.finished import Finished
 from harness.results.run import Run
 
 def before(function, place):

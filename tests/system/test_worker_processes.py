@@ -16,8 +16,8 @@ from beside import OWN, config, own
 
 from harness.core.sources import look
 from harness.core.workers import EndedError, Workers, threads_of
-from harness.experiment import workers
-from harness.experiment.run import run
+from harness.evaluation import workers
+from harness.evaluation.run import run
 
 pytestmark = pytest.mark.usefixtures("at_once")
 

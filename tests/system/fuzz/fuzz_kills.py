@@ -66,7 +66,7 @@ main()
 LARGE = """
 import sys
 from harness.data import bucketing, parts
-from harness.experiment import memory
+from harness.evaluation import memory
 
 memory.needed = lambda layout: sys.maxsize
 parts.PART_ROWS, bucketing.bucket_count = 200, lambda events: 3

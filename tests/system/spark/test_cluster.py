@@ -19,7 +19,7 @@ from small import timeless
 
 import harness
 from harness.config import Config
-from harness.experiment.run import run as run_locally
+from harness.evaluation.run import run as run_locally
 from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES
 from harness.spark import evaluate, reading, run
 from spark.conftest import LONG, NOISE, Cluster, sides, until

@@ -11,13 +11,9 @@ import small
 from conftest import Cli, refusal, tells
 from small import CONFIGS, LOG, POPULAR, timeless
 
-from harness.core.errors import (
-    DataError,
-    RecommenderError,
-    UsageError,
-)
-from harness.experiment.compare import compare
-from harness.experiment.run import run as run_locally
+from harness.comparison.compare import compare
+from harness.core.errors import DataError, RecommenderError, UsageError
+from harness.evaluation.run import run as run_locally
 from harness.results.folder import FILES, RECOMMENDATIONS, TABLES
 from harness.results.run import read
 from harness.spark import run

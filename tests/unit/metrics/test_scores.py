@@ -6,14 +6,7 @@ from conftest import ragged
 
 from harness.core.exact_sum import Sums, add
 from harness.metrics import Judgments, parse
-from harness.metrics.scores import (
-    ScoreTable,
-    curve,
-    curve_sums,
-    has_curve,
-    score,
-    user_scores,
-)
+from harness.metrics.scores import ScoreTable, curve, curve_sums, has_curve, score, user_scores
 from harness.models.item_stats import Catalogue, item_counts
 from harness.models.recommendations import Recommendations
 

@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from harness.models.products import (
-    as_matrix,
-    largest_products,
-    largest_scores,
-    rows_where,
-)
+from harness.models.products import as_matrix, largest_products, largest_scores, rows_where
 
 LEFT = csr_array(np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
 RIGHT = csr_array(np.array([[1.0, 0.0, 0.0, 4.0], [0.0, 5.0, 5.0, 0.0], [1.0, 0.0, 1.0, 0.0]]))

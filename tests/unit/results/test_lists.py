@@ -10,7 +10,7 @@ import small
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import make_task
-from harness.results.lists import UNKNOWN, ids_of, positions_of
+from harness.results.tables import UNKNOWN, ids_of, positions_of
 
 LISTS = np.array([[1, 0], [4, -1], [-1, -1]], np.int32)
 """b, a for ann; for bob an item behind the candidates a, b, c and d; none for cid."""

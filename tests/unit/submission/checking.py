@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from harness.experiment.terms import Terms
+from harness.scoring.terms import Terms
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import FORMATS
 from harness.submission.problems import Problem, Validation

@@ -14,7 +14,7 @@ import harness
 from harness.core.alike import Meanings
 from harness.core.errors import UsageError
 from harness.delimited import blocks
-from harness.experiment.submissions import SubmissionError
+from harness.scoring.submissions import SubmissionError
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import fix
 from harness.submission.problems import Problem

@@ -10,7 +10,7 @@ from conftest import refusal
 import harness
 from harness.core.errors import DataError, UsageError
 from harness.delimited.stream import Refused
-from harness.experiment.submissions import SubmissionError
+from harness.scoring.submissions import SubmissionError
 from harness.submission.columns import item_column, users_and_items
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import harness
 from harness.core.errors import UsageError
 from harness.delimited import blocks
-from harness.experiment.terms import Terms
+from harness.scoring.terms import Terms
 from harness.submission import problems
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import NotFixedError, fix

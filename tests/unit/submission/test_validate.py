@@ -14,8 +14,8 @@ from reference import reference
 from harness import config as config_
 from harness.core.errors import DataError, UsageError
 from harness.delimited import blocks
-from harness.experiment.competition import of_config
-from harness.experiment.terms import Terms
+from harness.scoring.competition import of_config
+from harness.scoring.terms import Terms
 from harness.submission.expected import Against, ids, of_tables
 from harness.submission.rules.rule import GOOD, ITEMS
 

@@ -1,0 +1,1 @@
+"""Which model is better, for runs and for submissions."""

@@ -1,0 +1,1 @@
+"""A config in, every model evaluated on one evaluation set out."""

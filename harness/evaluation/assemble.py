@@ -1,0 +1,376 @@
+"""A run put together of figures of all its users: the same wherever the users are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.config import Config, ModelConfig
+from harness.core import steps
+from harness.core.errors import counted
+from harness.core.exact_sum import Sums
+from harness.core.steps import Steps, Total, side_by_side
+from harness.data.dataset import Dataset
+from harness.evaluation.fold import Fold
+from harness.evaluation.part import EvaluatedPart, describing, set_values
+from harness.metrics import Metric
+from harness.metrics.scores import curve
+from harness.protocol import evaluation_set, fingerprint
+from harness.protocol.evaluation_set import Step
+from harness.protocol.leaderboard_estimate import LeaderboardEstimates, leaderboard_estimate
+from harness.protocol.split import Split
+from harness.protocol.task import noted
+from harness.protocol.users import OWN
+from harness.results.record import Chance, Direction, Evaluation, ModelRecord, RunRecord, Tuned
+from harness.results.run import Run
+from harness.stats import chance_moments
+from harness.stats.chance import Verdict, chance_steps
+from harness.stats.chance_law import has_law
+from harness.stats.chance_moments import has_moments
+from harness.stats.estimates import (
+    Key,
+    ModelEstimate,
+    bootstrap_steps,
+    estimate_steps,
+    keys_of,
+    of_set,
+    with_bootstrap,
+)
+from harness.stats.fold_means import FEWEST, Folds
+from harness.stats.paired import Rules, compare_steps
+from harness.stats.pairwise import Comparison, comparison_of
+from harness.stats.shakeup import ShakeUp, shake_up_steps
+from harness.stats.slices import Slice, slice_steps
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """What the scores of all users tell.
+
+    Attributes
+    ----------
+    estimates : mapping of (model, metric) to ModelEstimate
+        Of metrics of users.
+    verdicts : mapping of model to Verdict
+        Empty where the first metric has no law of chance, folds overlap or have few users.
+    chance : mapping of Metric to Chance
+        Of the metrics whose chance is known.
+    """
+
+    estimates: Mapping[Key, ModelEstimate]
+    verdicts: Mapping[str, Verdict]
+    chance: Mapping[Metric, Chance]
+    comparison: Comparison | None
+    shake_ups: tuple[ShakeUp, ...]
+    slices: tuple[Slice, ...]
+
+
+def figure_steps(
+    config: Config,
+    metrics: Sequence[Metric],
+    columns: Sequence[str],
+    users: int,
+    folds: Folds | None = None,
+    *,
+    against_chance: bool = True,
+) -> Steps[Any, Figures]:
+    """Yield steps; return all figures.
+
+    Parameters
+    ----------
+    metrics : sequence of Metric
+        Models are compared by the first.
+    columns : sequence of str
+        Of the users' profile, to slice them by.
+    users : int
+        How many are evaluated, in all parts.
+    folds : Folds, optional
+        Where parts are of `harness.stats.folds.FoldedUsers`: the chance of a metric's mean follows
+        from that of the folds, and is left out.
+    against_chance : bool
+        Whether parts have a law of chance to judge models by.
+    """
+    graded = config.graded
+    names, k, wanted = [model.name for model in config.models], config.evaluation.k, config.compare
+    keys, judged, seed = keys_of(names, metrics), metrics[0], config.evaluation.seed
+    rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, seed)
+    pairs = judged.definition.of == "user" and min(len(names), users) > 1
+    shares = wanted.public_shares if pairs else ()
+    known = [m for m in metrics if has_moments(m, graded=graded)] if folds is None else []
+    lawful = against_chance and has_law(judged, graded=graded)
+    results = yield from side_by_side(
+        [
+            estimate_steps(keys, folds),
+            bootstrap_steps(keys, wanted.resamples, seed, folds),
+            chance_steps(names, judged, folds) if lawful else nothing({}),
+            _moment_steps([m.up_to(k) for m in known]),
+            slice_steps(names, judged, columns),
+            compare_steps(names, judged, rules, folds) if pairs else nothing(None),
+            *(shake_up_steps(names, judged, share, seed) for share in shares),
+        ],
+        threads=True,
+    )
+    estimates, resampled, verdicts, moments, slices, paired, *shaken = results
+    return Figures(
+        {key: with_bootstrap(e, resampled[key]) for key, e in estimates.items()},
+        verdicts,
+        {m: moments[m.up_to(k)] for m in metrics if m.up_to(k) in moments},
+        None if paired is None else comparison_of(paired, resampled, judged, rules),
+        tuple(shaken),
+        slices,
+    )
+
+
+def nothing(value: Any) -> Steps[Any, Any]:
+    """Yield no step; return a value."""
+    yield from ()
+    return value
+
+
+def _moment_steps(metrics: Sequence[Metric]) -> Steps[EvaluatedPart, dict[Metric, Chance]]:
+    sums: Any = yield partial(_moment_sums, metrics)
+    return {m: Chance(*chance_moments.of_mean(sums[n])) for n, m in enumerate(metrics)}
+
+
+def _moment_sums(metrics: Sequence[Metric], part: EvaluatedPart) -> Sums:
+    held = {}
+    for number, metric in enumerate(metrics):
+        moments = chance_moments.exact(metric, *part.cases, part.grades)
+        assert moments is not None, "there is a closed form"  # noqa: S101
+        held[number] = chance_moments.moment_sums(moments)
+    return held
+
+
+def assemble(
+    fold: Fold,
+    data: Dataset,
+    split: Split,
+    candidate_ids: pl.Series,
+    total: Total[EvaluatedPart],
+) -> Run:
+    """Return the run that the users of all parts make, of which only the tables are missing.
+
+    Parameters
+    ----------
+    fold : Fold
+        To whose failures models are added that failed in any part.
+    total : function of a step
+        Adds a function of a part up over all parts (`harness.core.steps`).
+
+    Raises
+    ------
+    HarnessError
+        The evaluation set is empty, or no model is left.
+    """
+    config, metrics, failures, observer = fold.config, fold.metrics, fold.failures, fold.observer
+    sums: Any = total(attrgetter("sums"))
+    evaluation = _evaluation(config, data, split, candidate_ids, sums["set"])
+    failures.add_parts(sums["failed"])
+    failures.require_others(config)
+    config_left, n_users = failures.without(config), evaluation.users
+    with observer.step("compare"):
+        columns = [*OWN, *dict.fromkeys(config.compare.slices)]
+        figures = steps.found(figure_steps(config_left, metrics, columns, n_users), total)
+    pairs = counted(len(figures.comparison.pairs) if figures.comparison else 0, "pair")
+    observer.log(f"compared {pairs}, {observer.seconds['compare']:.1f} s")
+    resolved = config.resolved()
+    resolved["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in metrics]
+    resolved["evaluation"].setdefault("candidates", data.candidates)
+    uses = {model["name"]: model.get("use") for model in resolved["models"]}
+    records, notes = list[ModelRecord](), list[str]()
+    for settings in config_left.models:
+        name, of_model = settings.name, sums["models"][settings.name]
+        seeded = fold.factories.seeded(name) or bool(of_model["drawn"][0])
+        notes += _notes_of_model(of_model, settings, seeded=seeded)
+        records.append(
+            _record_of(
+                fold,
+                settings,
+                of_model,
+                figures,
+                use=uses[name],
+                varies=seeded or bool(of_model["differ"][0]),
+            )
+        )
+    models = best_first(records, metrics[0])
+    start = "given"
+    if split.cutoff is not None:
+        start = str(np.datetime64(split.cutoff, "us").astype("datetime64[D]"))
+    record = RunRecord(
+        evaluation=evaluation,
+        metrics={str(metric): Direction.of(metric) for metric in metrics},
+        models=models,
+        failed=failures.records(config),
+        chance={str(metric): chance for metric, chance in figures.chance.items()},
+        comparison=figures.comparison,
+        shake_up=figures.shake_ups,
+        slices=figures.slices,
+        bridge=_estimates(sums, [model.name for model in models], evaluation),
+        notes=(
+            *_notes(config, data, split, evaluation, metrics),
+            *failures.notes(config),
+            *sums["unread"],
+            *notes,
+        ),
+        seconds=dict(observer.seconds),
+        folds=(),
+    )
+    return Run(record=record, resolved=resolved, start=start)
+
+
+def _evaluation(
+    config: Config, data: Dataset, split: Split, candidate_ids: pl.Series, sums: Mapping[str, Any]
+) -> Evaluation:
+    """Return what is evaluated, by the sums (`evaluation_set.sums`) of all parts."""
+    k, n = config.evaluation.k, len(candidate_ids)
+    funnel = tuple(Step(name, int(users[0])) for name, users in sums["funnel"].items())
+    with noted(data):
+        rule = config.evaluation.candidates or data.candidates
+        evaluation_set.refuse_empty(funnel, n, rule, split)
+    fields = fingerprint.fields_of(fingerprint.of_sums(sums["leaves"]), candidate_ids, k)
+    return Evaluation.made(
+        candidates=n, fields=fields, funnel=funnel, data=data, config=config, split=split
+    )
+
+
+def _record_of(
+    fold: Fold,
+    settings: ModelConfig,
+    sums: Mapping[Any, Any],
+    figures: Figures,
+    *,
+    use: str | None,
+    varies: bool,
+) -> ModelRecord:
+    """Return what the scores and lists of all users tell of a model.
+
+    Parameters
+    ----------
+    varies : bool
+        Whether its repeats may differ; the others have no spread.
+    """
+    config, metrics, name = fold.config, fold.metrics, settings.name
+    k = config.evaluation.k
+    n_users, of_lists = int(sums["users"][0]), set_values(sums["set"], metrics, k)
+    coverage, popularity = describing(k)
+    estimates = dict[str, ModelEstimate]()
+    for metric in metrics:
+        in_repeats = of_lists.get(metric)
+        estimate = figures.estimates[name, metric] if in_repeats is None else of_set(in_repeats)
+        estimates[str(metric)] = estimate if varies else replace(estimate, sd_repeats=None)
+    return ModelRecord(
+        name=name,
+        use=use,
+        lists=tuple(config.lists_of(name)),
+        of=tuple(settings.base_models),
+        params=fold.factories.params(name),
+        repeats=settings.repeats,
+        metrics=estimates,
+        vs_random=figures.verdicts.get(name),
+        curve=curve(sums["curve"], metrics[0], n_users),
+        described={
+            str(coverage): sum(of_lists[coverage]) / settings.repeats,
+            str(popularity): sums["popularity"].total / n_users,
+        },
+        seconds=fold.clocks[name].seconds,
+        tuned=None if settings.tuned is None else Tuned(**dict(settings.tuned)),
+        reused=name in fold.finished.reused,
+    )
+
+
+def _estimates(
+    sums: Mapping[Any, Any], models: Sequence[str], evaluation: Evaluation
+) -> LeaderboardEstimates:
+    """Return the first metric as a leaderboard would count it, of models that know of others."""
+    sample = int(sums["sample"].values[0]) or None
+    estimates = {}
+    for name in models:
+        of_model = sums["models"][name]
+        refused = "leaderboard without others" if of_model["refused"] else "leaderboard"
+        if of_model.get(refused):
+            estimates[name] = leaderboard_estimate(of_model[refused], sample)
+    return LeaderboardEstimates(
+        examined=evaluation.users,
+        examined_with_items=int(sums["set"]["with_items"][0]),
+        window=evaluation.in_window,
+        with_items=int(sums["with_items"][0]),
+        sample=sample,
+        models=estimates,
+    )
+
+
+def _notes_of_model(
+    sums: Mapping[Any, Any], settings: ModelConfig, *, seeded: bool
+) -> dict[str, None]:
+    """Return notes on a model's lists and repeats, each once: those of lists scored again stay."""
+    model, notes = f'model "{settings.name}"', list[str]()
+    if settings.use is not None:
+        n, empty = int(sums["users"][0]), int(sums["empty"][0])
+        if 2 * empty > n:
+            which = "all" if empty == n else f"{empty:,} of"
+            lists = "1 list is" if n == 1 else f"{n:,} lists are"
+            notes.append(f"{model}: {which} {lists} empty, and score 0")
+    notes += sums["notes"]
+    notes += sorted(sums["changes"])[:1]
+    if sums["refused"]:
+        users = counted(int(sums["left_out"][0]), "user")
+        notes.append(
+            f"{model} gives no lists for the {users} whom the evaluation set "
+            f"leaves out; they count as 0 in its leaderboard estimate ({min(sums['refused'])})"
+        )
+    if not seeded and sums["differ"][0]:
+        notes.append(
+            f"{model}: its repeats differ, though it has no seed and takes "
+            "nothing from draws; its scores cannot be repeated: give it a parameter seed, or "
+            "take random numbers from draws"
+        )
+    elif not seeded and settings.repeats > 1:
+        notes.append(
+            f"{model}: its {settings.repeats} repeats are all the same: it has "
+            "no seed and takes nothing from draws; leave repeats out, or take random numbers "
+            "from draws"
+        )
+    return dict.fromkeys(notes)
+
+
+def best_first(models: Sequence[ModelRecord], metric: Metric) -> tuple[ModelRecord, ...]:
+    """Return models in the order of their means."""
+    sign, name = metric.definition.sign, str(metric)
+    return tuple(sorted(models, key=lambda model: sign * model.metrics[name].mean))
+
+
+def _notes(
+    config: Config, data: Dataset, split: Split, evaluation: Evaluation, metrics: Sequence[Metric]
+) -> list[str]:
+    notes = [*data.notes, *split.notes(config.evaluation.seen_items)]
+    assert evaluation.candidates is not None, "of one evaluation set"  # noqa: S101
+    if evaluation.k > evaluation.candidates:
+        n = counted(evaluation.candidates, "candidate")
+        notes.append(f"k = {evaluation.k:,} is more than the {n}")
+    graded = "grades" in evaluation.fields
+    notes += few_users(evaluation.users)
+    unknown = [str(metric) for metric in metrics if not has_moments(metric, graded=graded)]
+    if unknown:
+        notes.append(f"no exact chance value is known for {', '.join(unknown)}")
+    if split.held_back and config.fold == 0:
+        notes.append(
+            f"{counted(split.held_back, 'event lies', 'events lie')} in another window and "
+            f"{'is' if split.held_back == 1 else 'are'} left out"
+        )
+    return notes
+
+
+def few_users(users: int) -> list[str]:
+    """Return a note where so few users are evaluated that their figures tell little."""
+    if users >= FEWEST:
+        return []
+    return [
+        f"{counted(users, 'user is', 'users are')} evaluated: figures of fewer than {FEWEST} users "
+        "tell little, and one user can turn any of them"
+    ]

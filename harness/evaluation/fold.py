@@ -1,0 +1,150 @@
+"""One evaluation set of a config, and its models: the n-th of all folds, and what asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from typing import Protocol
+
+import polars as pl
+
+from harness.config import Config, ModelConfig
+from harness.core.errors import EmptyEvaluationSetError, HarnessError, printable
+from harness.core.progress import Observer
+from harness.data.dataset import Dataset
+from harness.evaluation.answers import Answers, ask_in_turn
+from harness.evaluation.build import Factories
+from harness.evaluation.failures import Failures
+from harness.evaluation.finished import Finished
+from harness.metrics import Metric, needs
+from harness.models.base import Recommender
+from harness.models.item_stats import Catalogue, of_train
+from harness.protocol.task import Task, task_on
+from harness.protocol.users import of_events
+
+Models = Sequence[dict[str, Recommender]]
+"""Of each repeat, the models that have so many, by name."""
+
+
+class Fold:
+    """One evaluation set of a config, the n-th of all folds, and its models.
+
+    Parameters
+    ----------
+    config : Config
+        Of this fold alone.
+    finished : Finished
+        The models that need not be asked.
+
+    Attributes
+    ----------
+    models : sequence of dict of name to Recommender
+        Of each repeat those that are to be asked; they have learnt nothing yet.
+    clocks : dict of name to Observer
+        What hears of each model.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        metrics: tuple[Metric, ...],
+        failures: Failures,
+        observer: Observer,
+        finished: Finished,
+        *,
+        n_folds: int = 1,
+    ) -> None:
+        self.config, self.metrics, self.finished = config, metrics, finished
+        self.number, self.n_folds, self.observer = n_folds - config.fold, n_folds, observer
+        self.failures = failures if n_folds == 1 else failures.in_fold(self.number)
+        self.factories = Factories(config)
+        repeats = range(max(model.repeats for model in config.models))
+        self.models: Models = [
+            self.factories.made(repeat, without=finished.answers) for repeat in repeats
+        ]
+        self.clocks = {model.name: Observer(bars=observer.bars) for model in config.models}
+
+    def named(self) -> AbstractContextManager[None]:
+        """Say of what is raised in which fold it was."""
+        return named(self.number, self.n_folds)
+
+    def log_model(self, name: str) -> None:
+        """Log how long each step of a model took that has not failed."""
+        if name in self.failures.errors:
+            return
+        names = [model.name for model in self.config.models]
+        number = f"{names.index(name) + 1} of {len(names)}"
+        seconds = self.clocks[name].seconds
+        steps = ", ".join(f"{step} {took:.1f} s" for step, took in seconds.items())
+        how = "taken from an earlier run" if name in self.finished.answers else steps
+        self.observer.log(f"{printable(name)} ({number}): {how}")
+
+
+class Evaluator(Protocol):
+    """What asks the models of a fold, with all events in memory or a bucket at a time.
+
+    Attributes
+    ----------
+    task : Task
+        With the evaluation set of all users.
+    events : int
+        How many are in memory at once.
+    """
+
+    fold: Fold
+    task: Task
+    events: int
+
+    @property
+    def profile(self) -> pl.DataFrame:
+        """What is known of the evaluated users (`harness.protocol.users.of_events`)."""
+
+    def catalogue(self, metrics: Sequence[Metric]) -> Catalogue | None:
+        """Return what metrics need to know of the candidates."""
+
+    def answers(self, settings: ModelConfig) -> list[Answers]:
+        """Return every repeat's answers for all users."""
+
+
+class InMemory:
+    """The models of a fold, fitted and asked one repeat after the other: an `Evaluator`."""
+
+    def __init__(self, fold: Fold, data: Dataset) -> None:
+        self.fold, self.events = fold, len(data.events)
+        self.task = task_on(fold.config, data, fold.observer)
+
+    @cached_property
+    def profile(self) -> pl.DataFrame:
+        """What is known of the evaluated users."""
+        return of_events(self.task)
+
+    def catalogue(self, metrics: Sequence[Metric]) -> Catalogue | None:
+        """Return what metrics need to know of the candidates."""
+        return of_train(self.task.train, needs(metrics))
+
+    def answers(self, settings: ModelConfig) -> list[Answers]:
+        """Return every repeat's answers for all users."""
+        # Taken out, so that a model's memory is free again unless others are made of it.
+        repeats = (models.pop(settings.name) for models in self.fold.models[: settings.repeats])
+        observer = self.fold.clocks[settings.name]
+        return ask_in_turn(repeats, settings, self.task, observer)
+
+
+def label(number: int, folds: int) -> str:
+    """Return what words of one fold begin with, nothing where there are no others."""
+    return f"fold {number} of {folds}: " if folds > 1 else ""
+
+
+@contextmanager
+def named(number: int, folds: int) -> Iterator[None]:
+    """Say of what is raised in which fold it was, where there are several."""
+    try:
+        yield
+    except HarnessError as error:
+        if folds > 1:  # in place: an error may hold more than its words
+            first, *more = str(error).split("\n")
+            if isinstance(error, EmptyEvaluationSetError) and number < folds:
+                first += ", or ask for fewer folds"
+            error.args = ("\n".join([f"{label(number, folds)}{first}", *more]),)
+        raise

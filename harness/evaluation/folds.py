@@ -1,0 +1,369 @@
+"""Several evaluation sets of one config: what their runs tell together.
+
+Each fold is evaluated as a run of its own would be. Scores are means over folds; statistics count
+each user once, in how many folds the user may be (`harness.stats.folds`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import count, groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.config import Config, GivenSplit, TimeSplit
+from harness.config.paths import paths_of
+from harness.core import steps as steps_
+from harness.core.alike import AT, FORM, Forms
+from harness.core.errors import DataError, UsageError, counted, visible
+from harness.core.progress import Clock, Observer
+from harness.core.steps import of_one
+from harness.data.dataset import DAY_US, Dataset
+from harness.data.naming import parts_of
+from harness.evaluation.assemble import Figures, best_first, few_users, figure_steps
+from harness.evaluation.failures import Failures
+from harness.evaluation.fold import label, named
+from harness.evaluation.part import EvaluatedPart
+from harness.metrics import Metric
+from harness.metrics.scores import mean
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.split import end_of
+from harness.protocol.task import Task, task_on
+from harness.protocol.task import read as read_events
+from harness.results.folder import FOLD
+from harness.results.record import Chance, Evaluation, ModelRecord, RunRecord
+from harness.results.run import Run
+from harness.results.tables import frames_of
+from harness.stats.chance_law import has_law
+from harness.stats.estimates import ModelEstimate, of_set
+from harness.stats.fold_means import FEWEST, Folds, ScoredFold, folds_of
+from harness.stats.folds import folded
+
+
+def require_windows(config: Config, data: Dataset) -> None:
+    """Raise UsageError where the events of a time split are too few days for its folds."""
+    if isinstance(config.split, TimeSplit):
+        require_room(config.split, data, end_of(data, config.split), f"{config.file}: [split]")
+
+
+def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
+    """Raise UsageError where events are too few days for the folds of a time split.
+
+    Parameters
+    ----------
+    end : int
+        Where days are counted back from, in microseconds since 1970.
+    key : str
+        Of the split, for messages.
+    """
+    days, held_back = rule.valid_days * DAY_US, rule.test_days * DAY_US
+    most = max((end - held_back - data.times[0] - 1) // days, 0)
+    if rule.folds == 1 or rule.folds <= most:
+        return
+    start, last = (str(np.datetime64(t, "us").astype("datetime64[D]")) for t in data.times)
+    them, n = "it" if most == 1 else "them", counted(rule.test_days, "test day")
+    behind = f" and {n} behind {them}" if rule.test_days else ""
+    fewer = ["fewer folds"] if most else []
+    fewer += ["shorter ones with valid_days"] if rule.valid_days > 1 else []
+    fewer += ["fewer test_days"] if rule.test_days else []
+    raise UsageError(
+        f"{key} folds = {rule.folds}: the events run from {start} to {last}, with room for "
+        f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')}, events before {them}"
+        f"{behind}; " + (f"ask for {' or '.join(fewer)}" if fewer else "there must be more days")
+    )
+
+
+def require_files(config: Config) -> None:
+    """Raise DataError where a file of a fold is not there, before the first of them is read."""
+    folds = config.folds() if isinstance(config.split, GivenSplit) and config.n_folds > 1 else ()
+    for number, fold in enumerate(folds, 1):
+        tables = zip(("[data] events", "[split] valid"), fold.layout().events, strict=True)
+        for key, events in tables:
+            try:
+                _ = events.table.remote or parts_of(events.table)
+            except DataError as error:
+                where = f"{config.file}: {key}, fold {number} of {len(folds)}"
+                raise DataError(f"{where}: {error}") from error
+
+
+def tasks(config: Config) -> Iterator[Task]:
+    """Yield the task of every fold; events that several have in common are read once."""
+    folds, numbers = config.folds(), count(1)
+    for _, same in groupby(folds, key=lambda fold: fold.layout()):
+        first, *later = same
+        with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
+            data = read_events(first, background, Observer())
+        require_windows(config, data)
+        for fold in (first, *later):
+            number = next(numbers)
+            observer = Observer(label=label(number, len(folds)))
+            with named(number, len(folds)):
+                task = task_on(fold, data, observer)
+            yield task
+
+
+def over_folds(
+    config: Config,
+    metrics: tuple[Metric, ...],
+    runs: Sequence[Run],
+    users: Sequence[EvaluatedPart],
+    failures: Failures,
+    held_out: HeldOut,
+) -> Run:
+    """Return what the runs of all folds say together of the models that failed in none.
+
+    Parameters
+    ----------
+    users : sequence of EvaluatedPart
+        Of each fold.
+    """
+    config_left, last, clock = failures.without(config), runs[-1], Clock()
+    names = [model.name for model in config_left.models]
+    with clock.step("compare"):
+        part = [
+            ScoredFold(fold.hashes, {name: fold.tables[name] for name in names}, run.user_ids)
+            for run, fold in zip(runs, users, strict=True)
+        ]
+        folds = folds_of(of_one(part))
+        not_judged = _not_judged(folds, held_out)
+        lawful = not not_judged and has_law(metrics[0], graded=config.graded)
+        laws = [fold.law for fold in users] if lawful else None
+        steps = figure_steps(config_left, metrics, (), folds.users, folds, against_chance=lawful)
+        figures = steps_.found(steps, of_one(folded(folds, part, laws)))
+    notes = [  # of folds with few users more is said
+        [note for note in run.notes if note not in few_users(run.evaluation.users)] for run in runs
+    ]
+    means = [
+        folds.means_of(names, metrics[0], fold)
+        for fold in range(len(runs) if figures.comparison else 0)
+    ]
+    records = tuple(run.record for run in runs)
+    chance = [record.chance for record in records]
+    record = RunRecord(
+        evaluation=Evaluation.of_folds([run.evaluation for run in runs], folds.users),
+        metrics=last.record.metrics,
+        models=_models(config, metrics, runs, part, folds, figures),
+        failed=failures.records(config),
+        chance=_chance(chance, independent=not held_out.overlaps),
+        comparison=figures.comparison and figures.comparison.over_folds(means, metrics[0]),
+        shake_up=figures.shake_ups,
+        slices=(),
+        bridge=None,
+        notes=(*notes_of(held_out, notes), *_same_lists(config_left), *not_judged),
+        seconds=_added([*(record.seconds for record in records), clock.seconds]),
+        folds=records,
+    )
+    return Run(
+        record=record,
+        resolved=config.resolved() | {"evaluation": last.config["evaluation"]},
+        parts=tuple(runs),
+        start=last.start,
+        changed={name: why for run in runs for name, why in run.changed.items()},
+    )
+
+
+def _models(
+    config: Config,
+    metrics: Sequence[Metric],
+    runs: Sequence[Run],
+    part: Sequence[ScoredFold],
+    folds: Folds,
+    figures: Figures,
+) -> tuple[ModelRecord, ...]:
+    """Return what is known of every model, best first by the mean of the first metric."""
+    records = []
+    for last in runs[-1].models:
+        by_fold = [run.record.model(last.name) for run in runs]
+        more = {
+            "lists": tuple(config.lists_of(last.name)),
+            "metrics": {
+                str(metric): _estimate(metric, by_fold, part, folds, figures) for metric in metrics
+            },
+            "vs_random": figures.verdicts.get(last.name),
+            "curve": _means([model.curve for model in by_fold]),
+            "described": _means([model.described for model in by_fold]),
+            "seconds": _added([model.seconds for model in by_fold]),
+            "reused": all(model.reused for model in by_fold),
+        }
+        records.append(last.model_copy(update=more))
+    return best_first(records, metrics[0])
+
+
+def _estimate(
+    metric: Metric,
+    by_fold: Sequence[ModelRecord],
+    part: Sequence[ScoredFold],
+    folds: Folds,
+    figures: Figures,
+) -> ModelEstimate:
+    name = by_fold[0].name
+    if metric.definition.of == "set":
+        repeats = [fold.tables[name].of_repeats(metric) for fold in part]
+        estimate = of_set(np.mean(repeats, axis=0).tolist())
+    else:
+        estimate = replace(figures.estimates[name, metric], mean=folds.mean((name, metric)))
+    # Where no fold has a spread over repeats, they are all the same.
+    random = any(model.metrics[str(metric)].sd_repeats is not None for model in by_fold)
+    return estimate if random else replace(estimate, sd_repeats=None)
+
+
+def _means(by_fold: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
+    """Return the means over folds, by key."""
+    return {key: mean(np.array([values[key] for values in by_fold])) for key in by_fold[0]}
+
+
+def _added(by_fold: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    keys = dict.fromkeys(key for values in by_fold for key in values)
+    return {key: sum(values.get(key, 0.0) for values in by_fold) for key in keys}
+
+
+def _chance(folds: Sequence[Mapping[str, Chance]], *, independent: bool) -> dict[str, Chance]:
+    """Return the chance of the means; its spread is known where folds are independent."""
+    chance = {}
+    for name in folds[0]:
+        by_fold = [fold[name] for fold in folds]
+        sd = math.sqrt(math.fsum((fold.sd or 0) ** 2 for fold in by_fold)) / len(by_fold)
+        means = np.array([fold.mean for fold in by_fold])
+        chance[name] = Chance(mean(means), sd if independent else None)
+    return chance
+
+
+def notes_of(held_out: HeldOut, folds: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return what is odd about folds together, what all say once, other notes with their fold.
+
+    Parameters
+    ----------
+    folds : sequence of sequence of str
+        The notes of each.
+    """
+    common = [note for note in folds[0] if all(note in notes for notes in folds)]
+    single = [
+        f"fold {number}: {note}"
+        for number, notes in enumerate(folds, 1)
+        for note in notes
+        if note not in common
+    ]
+    return (*held_out.notes, *common, *single)
+
+
+def _same_lists(config: Config) -> list[str]:
+    """Return notes on models with the same file of lists in several folds."""
+    notes = []
+    for model in config.models:
+        names, folds = paths_of(model.lists or []), dict[Path, list[int]]()
+        for number, name in enumerate(names, 1):
+            folds.setdefault((config.folder / name).resolve(), []).append(number)
+        notes += [
+            f'model "{model.name}": its lists are {names[same[0] - 1]} in folds '
+            f"{', '.join(map(str, same[:-1]))} and {same[-1]}; if they were made for one of these, "
+            "name the file of each fold"
+            for same in folds.values()
+            if len(same) > 1
+        ]
+    return notes
+
+
+def _not_judged(folds: Folds, held_out: HeldOut) -> list[str]:
+    """Return why no model is judged against chance; nothing where models are."""
+    overlap = (
+        "folds overlap, so no model is judged against chance, which takes them for independent"
+    )
+    return [*([overlap] if held_out.overlaps else []), *([_few(folds)] if folds.few else [])]
+
+
+def _few(folds: Folds) -> str:
+    """Return what folds of few users do to all figures: their mean counts as that of any other."""
+    few, most = folds.few, max(folds.sizes)
+    number, least = min(few.items(), key=lambda fold: fold[1])
+    who = f"fold {number} has {counted(least, 'user')}"
+    if len(few) > 1:
+        who = (
+            f"{len(few)} of {len(folds.sizes)} folds have fewer than {FEWEST} users, such as fold "
+        )
+        who += f"{number} with {least}"
+    if most >= FEWEST:
+        weigh = "weighs" if least == 1 else "weigh"
+        who += f", who {weigh} as much as the {most:,} of fold {folds.sizes.index(most) + 1}"
+    rest = "intervals and tests rest on these few"
+    if least == 1:
+        rest = "a fold of a single user leaves no intervals"
+    return f"{who}: no model is judged against chance, and {rest}; take fewer folds"
+
+
+class HeldOut:
+    """What the folds of a config hold out, as far as they are known.
+
+    Attributes
+    ----------
+    overlaps : list of str
+        A note on every two folds that hold out the same items of the same users.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._given = isinstance(config.split, GivenSplit) and config.n_folds > 1
+        self._pairs: list[pl.DataFrame] = []
+        self._users: list[pl.DataFrame] = []
+        self.overlaps: list[str] = []
+
+    def add(self, of: EvaluationSet) -> None:
+        """Add the next fold.
+
+        Raises
+        ------
+        UsageError
+            It holds out what an earlier one does: it would count as news, and says nothing new.
+        """
+        if not self._given:
+            return
+        users = of.user_ids.gather(np.repeat(np.arange(len(of.users)), of.truth.sizes))
+        items = of.candidate_ids.gather(of.truth.indices)
+        pairs = pl.DataFrame({"user": users, "item": items})
+        for number, other in enumerate(self._pairs, 1):
+            both = len(other.join(pairs, on=other.columns, how="semi"))
+            if both == len(other) == len(pairs) > 0:
+                raise UsageError(
+                    f"[split] valid: its file holds out the same items of the same users as that "
+                    f"of fold {number}; name files of different events, or leave one out"
+                )
+            if both:
+                self.overlaps.append(
+                    f"folds {number} and {len(self._pairs) + 1} overlap: {both:,} of the "
+                    f"{counted(len(other), 'true item')} of fold {number} "
+                    f"{'is' if both == 1 else 'are'} true in both"
+                )
+        self._pairs.append(pairs)
+        self._users.append(pl.DataFrame({"user": of.user_ids.cast(pl.String)}))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is odd about the folds together."""
+        return (*self.overlaps, *(_written_otherwise(self._users) if self._given else ()))
+
+
+def _written_otherwise(folds: Sequence[pl.DataFrame]) -> Iterator[str]:
+    """Yield a note where users of two folds have ids that are alike."""
+    users = frames_of(folds).with_row_index(AT)
+    plain = Forms.of(users["user"]).plain.rename({FORM: "plain"})
+    # Where one file has both, they are two users.
+    apart = pl.col("user").n_unique().over("plain", FOLD) == 1
+    alike = (
+        users.join(plain, on=AT, maintain_order="left")
+        .filter(apart)
+        .unique(["plain", "user"], keep="first", maintain_order=True)
+        .filter(pl.len().over("plain") > 1)
+        .sort("plain", maintain_order=True)
+    )
+    if len(alike):
+        first = alike.head(2).select("user", FOLD).iter_rows()
+        examples = (f'"{visible(user)}" of fold {n}' for user, n in first)
+        yield (
+            f"{counted(alike['plain'].n_unique(), 'user')} may be written in two ways, such as "
+            f"{' and '.join(examples)}: ids are texts, so these are different users; write them "
+            "alike"
+        )

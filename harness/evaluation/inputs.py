@@ -1,0 +1,329 @@
+"""The inputs of `harness.run` in Python: a config, a mapping of its sections, or keywords."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import polars as pl
+
+from harness.config import IN_PYTHON, Config, parse, read
+from harness.config.paths import escaped
+from harness.core.errors import DataError, UsageError, row_text, suggest
+from harness.core.given import FRAMES, Given, name_of
+from harness.core.given import shown as role_of
+from harness.core.io import exists
+from harness.core.params import is_plain
+from harness.data.layout import EventTable
+from harness.metrics.inputs.cells import missing, shown
+from harness.metrics.inputs.frame import Table, as_polars, frame_of, require_names, type_of
+from harness.models import guard
+
+if TYPE_CHECKING:
+    from harness.metrics.inputs.frame import Frame
+
+_EXAMPLES = {
+    "events": "events=frame",
+    "split": 'split={"strategy": "time", "valid_days": 7}',
+    "models": 'models={"mine": MyModel()}',
+}
+_TABLES = ("events", "users", "items")
+_FILE_KEYS = (
+    "separator",
+    "header",
+    "encoding",
+    "quote",
+    "escape",
+    "bad_lines",
+    "rows",
+    "max_unpacked_gb",
+)
+"""Keys of [data] that say how files of events are written."""
+
+
+def config_of(
+    config: Config | Mapping[str, Any] | str | Path | None,
+    keywords: Mapping[str, Any],
+    models: Sequence[str] | Mapping[str, Any],
+) -> tuple[Config, Sequence[str]]:
+    """Return a config, or one made of keywords, and the names of its models to evaluate."""
+    keywords = {name: value for name, value in keywords.items() if value is not None}
+    if config is None:
+        return config_in_place(_sections(keywords, models)), ()
+    config = config_in_place(config)
+    are_names = isinstance(models, list | tuple) and all(isinstance(name, str) for name in models)
+    if keywords or not are_names:
+        extra = [*keywords] + ([] if are_names else [f"models as {type(models).__name__}"])
+        raise UsageError(
+            f"{IN_PYTHON}: found {' and '.join(extra)} beside a config, which says it all; give "
+            'nothing but names of its models: models=["popular"]'
+        )
+    return config, list(models)
+
+
+def config_in_place(config: Config | Mapping[str, Any] | str | Path, jobs: int = 1) -> Config:
+    """Return a config, that of a file, or that of a mapping of sections; no `jobs` of frames."""
+    if isinstance(config, Mapping):
+        config = _config_of_sections(config)
+    elif isinstance(config, str | Path):
+        config = read(Path(config))
+    elif not isinstance(config, Config):
+        raise UsageError(
+            f"{IN_PYTHON}: found {type(config).__name__} in place of a config; give the path of a "
+            'TOML file, or a mapping of its sections: {"data": {"events": frame}, '
+            '"split": {"strategy": "time", "valid_days": 7}, "models": {"mine": MyModel()}}'
+        )
+    refuse_with_frames(config, None, jobs)
+    return config
+
+
+def refuse_with_frames(config: Config, memory: str | None, jobs: int) -> None:
+    """Raise UsageError where events are frames and an argument needs files of them."""
+    name = "memory" if memory is not None else "jobs" if jobs != 1 else None
+    if name is not None and any(fold.layout().has_frames for fold in config.folds()):
+        raise UsageError(
+            f"{IN_PYTHON}: {name} needs events in a file, and these are a frame; leave {name} out, "
+            'or write the frame as Parquet and give its path: events="events.parquet"'
+        )
+
+
+def _sections(keywords: Mapping[str, Any], models: Any) -> dict[str, Any]:
+    """Return the sections that keywords name; tables are keys of [data]."""
+    is_there = {
+        "events": "events" in keywords or "data" in keywords,
+        "split": "split" in keywords,
+        "models": not isinstance(models, tuple) or len(models) > 0,
+    }
+    if missing := [name for name in is_there if not is_there[name]]:
+        examples = ", ".join(_EXAMPLES[name] for name in missing)
+        raise UsageError(
+            f"{IN_PYTHON}: no {' and no '.join(missing)}; give {examples}, or a config alone: "
+            f'{IN_PYTHON}("exam.toml")'
+        )
+    tables = {name: keywords[name] for name in _TABLES if name in keywords}
+    data = keywords.get("data", {})
+    if isinstance(data, Mapping):
+        for name in tables.keys() & data.keys():
+            raise UsageError(f"{IN_PYTHON}: {name} is given twice, in data too; give it once")
+        data = {**data, **tables}
+    sections = {name: keywords[name] for name in keywords if name not in tables}
+    return sections | {"data": data, "models": models}
+
+
+def _config_of_sections(sections: Mapping[str, Any]) -> Config:
+    """Return the config of sections as a TOML file has them, with frames and objects in place.
+
+    Events, users, items, ``[split] valid`` and lists of models may be frames.
+    """
+    values = {name: _plain(section) for name, section in sections.items() if name != "models"}
+    for name, example in (("data", 'data={"events": frame}'), ("split", _EXAMPLES["split"])):
+        if not isinstance(section := values.get(name, {}), dict):
+            kind = type(section).__name__
+            raise UsageError(
+                f"{IN_PYTHON}: {name}: found {kind}; expected a mapping, such as {example}"
+            )
+    frames = dict[str, Any]()
+    values["data"] = _data(values.get("data", {}), frames)
+    if "valid" in values.get("split", {}):
+        values["split"]["valid"] = _name_frames(values["split"]["valid"], "the valid frame", frames)
+    if frames:  # without the stamp of a file the cache cannot know them again
+        values["data"]["cache"] = False
+    entries, objects = _models(sections.get("models"), frames)
+    config = parse(values | {"models": entries}, Path(), IN_PYTHON)
+    if frames:
+        from harness.evaluation.inputs import read_frames  # slow to import
+
+        frames = read_frames(config, frames)
+    return config.model_copy(update={"given": Given(frames, objects)})
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as a TOML file would give it; frames and objects are left alone."""
+    if isinstance(value, Path):
+        return escaped(str(value))
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _data(data: dict[str, Any], frames: dict[str, Any]) -> dict[str, Any]:
+    """Return [data] with names of frames; the frames are added to `frames`."""
+    for key in _TABLES:
+        table: Any = data.get(key)
+        has_file = isinstance(table, dict) and "file" in table
+        files = _name_frames(table["file"] if has_file else table, f"the {key} frame", frames)
+        for file in files if isinstance(files, list) else [files]:
+            if not isinstance(file, str | None):
+                kind = type(file).__name__
+                raise UsageError(
+                    f"{IN_PYTHON}: {key}: found {kind}; give {FRAMES}, or the path of a file"
+                )
+        if files is not None:
+            data[key] = table | {"file": files} if has_file else files
+    are_frames = any(name.startswith(name_of("the events frame")) for name in frames)
+    for key in _FILE_KEYS:
+        if key in data and are_frames:
+            raise UsageError(
+                f"{IN_PYTHON}: [data] {key} says how a file is written, and the events are a "
+                "frame; leave it out"
+            )
+    return {"layout": "table", "path": ".", **data} if "events" in data else data
+
+
+def _name_frames(value: Any, role: str, frames: dict[str, Any]) -> Any:
+    """Return a name for a frame, or for each in a list of one a fold; anything else as it is."""
+    if isinstance(value, list):
+        return [_name_frames(v, f"{role} of fold {n}", frames) for n, v in enumerate(value, 1)]
+    if not _is_frame(value):
+        return value
+    frames[name_of(role)] = value
+    return name_of(role)
+
+
+def _is_frame(value: Any) -> bool:
+    """Return whether something looks like a frame of any library."""
+    methods = ("__arrow_c_stream__", "__dataframe__", "columns")
+    return not isinstance(value, type) and (
+        isinstance(value, pl.LazyFrame) or any(hasattr(value, name) for name in methods)
+    )
+
+
+def _models(models: Any, frames: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the models as [[models]] has them, and the classes and objects by a model's name."""
+    if isinstance(models, Mapping):
+        entries = [{"name": name, **_entry(model)} for name, model in models.items()]
+    elif isinstance(models, list | tuple) and all(isinstance(model, Mapping) for model in models):
+        entries = [dict(model) for model in models]
+    else:
+        raise UsageError(
+            f"{IN_PYTHON}: models: found {type(models).__name__}; expected a mapping of names, "
+            'such as models={"mine": MyModel(), "popular": "my_model:Popular"}'
+        )
+    objects = dict[str, Any]()
+    for entry in entries:
+        entry |= {key: _plain(value) for key, value in entry.items() if key != "params"}
+        name, use = str(entry.get("name")), entry.get("use")
+        if use is not None and not isinstance(use, str):
+            kind = use if isinstance(use, type) else type(use)
+            if kind is not use:
+                _refuse_beside_object(entry)
+            objects[name], entry["use"] = use, name_of(kind.__name__)
+        if "lists" in entry:
+            entry["lists"] = _name_frames(entry["lists"], f"the lists of {name}", frames)
+        if isinstance(entry.get("params"), Mapping):
+            entry["params"] = _params(name, entry["params"])
+    return entries, objects
+
+
+def _entry(model: Any) -> Mapping[str, Any]:
+    """Return what [[models]] says of a model, with classes, objects and frames in place."""
+    if isinstance(model, Mapping):
+        return model
+    if isinstance(model, str):
+        module, _, attribute = model.rpartition(":")
+        is_import_path = module and attribute.isidentifier() and not exists(Path(model))
+        return {"use" if is_import_path else "lists": model}
+    is_lists = _is_frame(model) and not hasattr(model, "recommend")
+    return {"lists" if is_lists or isinstance(model, Path) else "use": model}
+
+
+def _refuse_beside_object(entry: Mapping[str, Any]) -> None:
+    """Raise UsageError where an entry says of an object what goes with a class."""
+    name, model = entry["name"], entry["use"]
+    keys = [key for key in ("params", "of", "space", "tuned") if entry.get(key)]
+    if guard.seeds(type(model), guard.stored(model)) and entry.get("repeats", 1) != 1:
+        keys.append("repeats")
+    for key in keys:
+        kind = type(model).__name__
+        raise UsageError(
+            f'model "{name}": {key} goes with a class, and this is an object of {kind}: each fit '
+            f'takes a copy of it as it is; give its class: {{"use": {kind}, "{key}": …}}'
+        )
+
+
+def _params(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with numbers of NumPy as Python's; config.toml must be able to hold all."""
+    params = {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()}
+    for key, value in params.items():
+        if not is_plain(value):
+            kind = "None" if value is None else type(value).__name__
+            raise UsageError(
+                f'model "{name}": params "{key}" is {kind}, which no config can hold; leave it '
+                f"out where that is the default, or give the object that has it: {name!r}: "
+                f"MyModel({key}=…)"
+            )
+    return params
+
+
+def read_frames(config: Config, frames: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+    """Return the frames as Polars holds them; of events only the columns that are asked for."""
+    layouts = [fold.layout() for fold in config.folds()]
+    events = {name_of(table.table.name): table for layout in layouts for table in layout.events}
+    return {
+        name: _events(events[name], frame) if name in events else as_polars(frame, role_of(name))
+        for name, frame in frames.items()
+    }
+
+
+def _events(table: EventTable, native: Any) -> pl.DataFrame:
+    """Return the columns of events; ids of mixed types are refused, as by `harness.evaluate`."""
+    role = table.table.name
+    if isinstance(native, pl.LazyFrame):
+        _require_columns(table, native, frame_of(native.head(0), role).columns)
+        native = native.select(table.columns)
+    frame = frame_of(native, role, forms=FRAMES)
+    _require_columns(table, native, frame.columns)
+    ids = Table(role, {"user": table.user, "item": table.item}, "", wide=False, frame=frame)
+    columns = {table.user: ids.column("user"), table.item: ids.column("item")}
+    for name in table.columns:
+        if name not in columns:
+            columns[name] = _column(frame, name, role)
+        kind = columns[name].dtype
+        is_extension = isinstance(kind, pl.datatypes.BaseExtension)
+        if kind in (pl.Object, pl.Duration, pl.Time) or is_extension:
+            cells = frame.get_column(name)
+            held = next((type(cell).__name__ for cell in cells if not missing(cell)), "nothing")
+            raise DataError(
+                f'{role}: column "{name}" holds {held} values; expected text, numbers, dates or '
+                f'times: frame["{name}"].astype(str) makes texts of them in pandas'
+            )
+    return pl.DataFrame(columns)
+
+
+def _column(frame: Frame, name: str, role: str) -> pl.Series:
+    """Return a column; dates or times among pandas' objects stay dates or times."""
+    column = frame.get_column(name)
+    is_object = type_of(column) == "Object"
+    kinds = set(map(type, column)) - {type(None), float} if is_object else set()
+    # Of both dates and times, Arrow would cut the times to days.
+    if len(kinds) == 1 and issubclass(kinds.pop(), date):
+        zones = {r: getattr(t, "tzinfo", None) for r, t in enumerate(column) if not missing(t)}
+        bare = next((row for row, zone in zones.items() if zone is None), None)
+        if bare is not None and any(zones.values()):  # Arrow would take the bare ones for UTC
+            raise DataError(
+                f'{role}: column "{name}", {row_text(bare)}: found {shown(str(column[bare]))}, a '
+                "time without a zone, where others have one; give all of them a zone, or none"
+            )
+        with suppress(ImportError):  # of PyArrow, without which they are read as text
+            return cast(pl.Series, pl.from_arrow(column.to_arrow()))
+    return as_polars(frame.select(name), role).to_series()
+
+
+def _require_columns(table: EventTable, native: Any, columns: Sequence[Any]) -> None:
+    """Raise DataError where a frame of events lacks a column."""
+    role = table.table.name
+    for name in table.columns:
+        if name in columns:
+            continue
+        require_names(columns, role)
+        if name in (getattr(getattr(native, "index", None), "names", None) or ()):
+            raise DataError(f'{role}: its index has "{name}": give frame.reset_index()')
+        keys = [key for key in ("user", "item", "time") if getattr(table, key) == name]
+        hint = "".join(f' (name yours: data={{"{key}": "…"}})' for key in keys)
+        raise DataError(f'{role}: no column "{name}"; {suggest(name, columns)}{hint}')

@@ -1,0 +1,207 @@
+"""The users of one part evaluated: lists asked for and scored, and all that adds up over parts.
+
+All users are one part where they are in memory. What a run says follows from the users' scores and
+from sums over the parts (`harness.evaluation.assemble`), whoever holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.core.arrays import Counts
+from harness.core.exact_sum import Exact, Largest, Sums
+from harness.core.progress import Clock
+from harness.evaluation.answers import Answers
+from harness.evaluation.failures import Failures
+from harness.metrics import Metric, value_of
+from harness.metrics.scores import ScoreTable, curve_sums, score, set_sums
+from harness.models.item_stats import Catalogue
+from harness.models.recommendations import Recommendations
+from harness.protocol import evaluation_set
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.leaderboard_estimate import Sample, leaderboard_sums, with_items
+from harness.protocol.task import Task
+from harness.scoring.competition import sample_of_users
+from harness.stats import chance_law
+from harness.stats.chance_graded import Grades
+from harness.stats.chance_law import Law
+from harness.stats.slices import ProfiledUsers
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedPart(ProfiledUsers):
+    """The users of a part, their scores and lists; metrics of all lists are of the part's alone.
+
+    Attributes
+    ----------
+    cases : three integer arrays, (n,)
+        Of each user the candidates, the true candidates, and all true items: what chance follows
+        from.
+    k : int
+        The evaluation set's.
+    metric : Metric
+        The one that models are judged by.
+    grades : Grades, optional
+        Of the true items, where they have any.
+    sums : mapping
+        What is known of all users when those of all parts are added up: of the evaluation set, and
+        by model.
+    lists : mapping of model to sequence of Recommendations
+        Of each repeat.
+    """
+
+    cases: tuple[Counts, Counts, Counts]
+    k: int
+    metric: Metric
+    grades: Grades | None
+    sums: Mapping[Any, Any]
+    lists: Mapping[str, Sequence[Recommendations]]
+
+    @cached_property
+    def law(self) -> Law:
+        """What a random ranking would score for each user."""
+        law = chance_law.law(self.metric.up_to(self.k), *self.cases, self.grades)
+        assert law is not None, "asked for where there is one"  # noqa: S101
+        return law
+
+
+def evaluate_part(
+    task: Task,
+    profile: pl.DataFrame,
+    models: Iterable[tuple[str, Callable[[], list[Answers]]]],
+    metrics: tuple[Metric, ...],
+    catalogue: Catalogue | None,
+    failures: Failures,
+    clocks: Mapping[str, Clock],
+) -> EvaluatedPart:
+    """Ask models for the lists of the users of a part, and score them.
+
+    Parameters
+    ----------
+    profile : polars.DataFrame
+        Who the users are (`harness.protocol.users`).
+    models : iterable
+        Names, each with what returns the model's answers, or raises; these are let go before the
+        next ones are asked for.
+    failures : Failures
+        To which models are added that raise.
+    """
+    selected, unevaluated = task.evaluation_set, task.left_out.evaluation_set
+    sample, unread = sample_of_users(task.config, selected, unevaluated)
+    tables, lists, sums = dict[str, ScoreTable](), dict[str, Sequence[Recommendations]](), {}
+    for name, ask in models:
+        with failures.caught(name):
+            answers = ask()
+        if name in failures.errors:
+            continue
+        with clocks[name].step("score"):
+            tables[name], sums[name] = _scored(answers, task, metrics, catalogue, sample)
+        lists[name] = tuple(answer.lists for answer in answers)
+        del answers
+    return EvaluatedPart(
+        hashes=selected.user_hashes,
+        tables=tables,
+        profile=profile,
+        cases=(selected.n_candidates, selected.truth.sizes, selected.relevant),
+        k=selected.k,
+        metric=metrics[0],
+        grades=_grades_of(selected),
+        lists=lists,
+        sums={
+            "models": sums,
+            "failed": {name: {failures.text(name): np.array([1])} for name in failures.errors},
+            "set": evaluation_set.sums(selected),
+            "with_items": np.array([len(with_items(selected, unevaluated))]),
+            "sample": Largest(np.array([0 if sample is None else sample.ids])),
+            "unread": {words: np.array([1]) for words in unread},
+        },
+    )
+
+
+def _grades_of(evaluation_set: EvaluationSet) -> Grades | None:
+    """Return the grades of an evaluation set's true items, where they have any."""
+    if evaluation_set.grades is None:
+        return None
+    user, grade = evaluation_set.judgments().all_grades
+    return Grades(user, grade, np.arange(len(user)) < len(evaluation_set.grades))
+
+
+def describing(k: int) -> tuple[Metric, Metric]:
+    """Return the metrics that say how lists look, at the evaluation set's k."""
+    return Metric("Coverage", k), Metric("Popularity", k)
+
+
+def _of_all_lists(metrics: Sequence[Metric], k: int) -> list[Metric]:
+    """Return the metrics of all lists together, those that describe them among them."""
+    every = dict.fromkeys((*metrics, *describing(k)))
+    return [metric for metric in every if metric.definition.of == "set"]
+
+
+def set_values(
+    sums: Mapping[Any, Any], metrics: Sequence[Metric], k: int
+) -> dict[Metric, list[float]]:
+    """Return the metrics of all lists together, one value a repeat, by their sums."""
+    return {
+        metric: [value_of(metric, sums[repeat][number]) for repeat in sorted(sums)]
+        for number, metric in enumerate(_of_all_lists(metrics, k))
+    }
+
+
+def _scored(
+    answers: Sequence[Answers],
+    task: Task,
+    metrics: Sequence[Metric],
+    catalogue: Catalogue | None,
+    sample: Sample | None,
+) -> tuple[ScoreTable, dict[str, Any]]:
+    """Return the scores of a model's answers under all metrics of users, and its sums."""
+    repeats, selected = [answer.lists for answer in answers], task.evaluation_set
+    others = task.left_out.evaluation_set
+    popularity = describing(selected.k)[1]
+    of_users = [m for m in (*metrics, popularity) if m.definition.of == "user"]
+    judgments = selected.judgments(catalogue)
+    table = score(repeats, judgments, tuple(dict.fromkeys(of_users)))
+    sums: dict[str, Any] = {
+        "users": np.array([len(selected.users)]),
+        "set": set_sums(repeats, judgments, _of_all_lists(metrics, selected.k)),
+        "popularity": Exact.of(table.of_users(popularity)),
+        "curve": curve_sums(repeats, judgments, table, metrics[0]),
+        "empty": np.array([int((repeats[0].items < 0).all(axis=1).sum())]),
+        "differ": np.array([int(_differ(repeats))]),
+        "drawn": np.array([int(any(answer.drawn for answer in answers))]),
+        "notes": _marked(answers[0].notes),
+        "changes": _marked([answers[0].changes]),
+        "refused": {},
+        "left_out": np.array([0]),
+    }
+    asked_for_others = answers[0].left_out is not None or answers[0].refusal is not None
+    # Nothing is known for others of a metric that is not 0 for users without hits.
+    if asked_for_others and metrics[0].definition.zero_without_hits:
+        beyond = [answer.left_out for answer in answers if answer.left_out is not None]
+        for key, lists in {
+            "leaderboard": beyond if len(beyond) == len(answers) else None,
+            "leaderboard without others": None,  # another part may have a refusal
+        }.items():
+            sums[key] = leaderboard_sums(
+                metrics[0], table, selected, others, lists, catalogue, sample
+            )
+        sums["refused"] = _marked(answer.refusal for answer in answers)
+        sums["left_out"] = np.array([len(others.users)])
+    of_lists = set_values(sums["set"], metrics, selected.k)
+    values = {**table.values, **{m: np.array(v)[:, None] for m, v in of_lists.items()}}
+    return ScoreTable({metric: values[metric] for metric in metrics}), sums
+
+
+def _differ(repeats: Sequence[Recommendations]) -> bool:
+    return any(not np.array_equal(lists.items, repeats[0].items) for lists in repeats)
+
+
+def _marked(texts: Iterable[str | None]) -> Sums:
+    """Return sums that say which texts there are."""
+    return {text: np.array([1]) for text in texts if text is not None}

@@ -1,0 +1,248 @@
+"""Models evaluated by several processes: a worker reads the same files and makes the same task.
+
+A model's lists follow from task, parameters and seed alone; so they are the same, whoever asks.
+"""
+
+from __future__ import annotations
+
+import logging
+import tomllib
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from harness.config import Config, ModelConfig, parse
+from harness.core import cache
+from harness.core.errors import DataError, RecommenderError, UsageError, counted
+from harness.core.progress import Observer
+from harness.core.workers import EndedError, Open, Workers
+from harness.data import loading
+from harness.data.dataset import Dataset
+from harness.data.layout import Layout
+from harness.evaluation import memory
+from harness.evaluation.answers import Answers
+from harness.evaluation.build import only
+from harness.evaluation.failures import Failures
+from harness.evaluation.finished import Finished, is_known
+from harness.evaluation.fold import Evaluator, Fold, InMemory
+from harness.evaluation.memory import Limit
+from harness.protocol.task import Task, read
+
+Answer = tuple[list[Answers], dict[str, float], dict[str, str]]
+"""What a worker answers of a model, the seconds it took, and why the answers are not kept."""
+
+_log = logging.getLogger(__name__)
+
+_A_MODEL = 1_500_000_000
+"""Bytes that a model and the scores of a batch of users may hold beside the events."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A config as text, as a worker loads the classes that it names itself.
+
+    Attributes
+    ----------
+    data : str
+        What identifies the data, as `data_of` returns it.
+    fold : int
+        From 0.
+    """
+
+    config: str
+    folder: str
+    file: str
+    data: str
+    fold: int = 0
+
+    @classmethod
+    def of(cls, config: Config, data: str, fold: int = 0) -> Job:
+        """Return that of a config with all folds."""
+        import tomli_w
+
+        values = config.model_dump(exclude_unset=True, exclude_none=True)
+        return cls(tomli_w.dumps(values), str(config.folder), config.file, data, fold)
+
+    def read(self) -> Config:
+        """Return the config."""
+        return parse(tomllib.loads(self.config), Path(self.folder), self.file)
+
+    def require_same(self, data: str) -> None:
+        """Raise DataError where a worker has read other data."""
+        if data != self.data:
+            raise DataError("finds other data: its files have changed since they were read")
+
+
+def data_of(stamps: object, tasks: Iterable[Task]) -> str:
+    """Return what identifies the data of tasks, from what `stamps_of` returned before."""
+    return repr((stamps, [task.evaluation_set.fingerprint for task in tasks]))
+
+
+class ModelWorkers:
+    """The models of a run, of which some are evaluated by workers.
+
+    Parameters
+    ----------
+    config : Config
+        With all folds.
+
+    Attributes
+    ----------
+    ready : function
+        Returns when the files can be read by others, too: when the cache is written.
+    """
+
+    def __init__(self, config: Config, workers: Workers) -> None:
+        self._workers, self._shared = workers, list[str]()
+        self.ready: Callable[[], object] = lambda: None
+        for unit in units(config.models) if workers.count else ():
+            if all(is_known(config, name) for name in unit):  # another process has no objects
+                self._shared += unit
+        if self._shared:
+            self._config = only(config, self._shared)
+            self._stamps = [stamps_of(fold.layout()) for fold in config.folds()]
+
+    def answers(
+        self, evaluator: Evaluator
+    ) -> Generator[tuple[str, Callable[[], list[Answers]]], None, None]:
+        """Yield models that have not failed with what returns their answers, or raises.
+
+        First those that an earlier run finished, then the others, as soon as they can be asked.
+        What each took is logged when it has been scored.
+        """
+        fold = evaluator.fold
+        finished, number = fold.finished.answers, fold.number - 1
+        models = [m for m in fold.config.models if m.name not in fold.failures.errors]
+        for model in models:
+            if model.name in finished:
+                yield model.name, partial(_finished, evaluator, model.name)
+                fold.log_model(model.name)
+
+        def ready() -> Open[str, Answer]:
+            self.ready()
+            data = data_of(self._stamps[number], [evaluator.task])
+            return partial(open_fold, Job.of(self._config, data, number))
+
+        waiting = units([model for model in models if model.name not in finished])
+        waiting.sort(key=lambda unit: unit[0] in self._shared)
+        first = sum(unit[0] not in self._shared for unit in waiting)
+        settings = {model.name: model for model in models}
+        with closing(self._workers.share(waiting, ready, first)) as share:
+            for name, answer in share:
+                yield name, partial(self._asked, evaluator, settings[name], answer)
+                fold.log_model(name)
+
+    def _asked(
+        self, evaluator: Evaluator, model: ModelConfig, answer: Callable[[], Answer] | None
+    ) -> list[Answers]:
+        """Return what a model answered in a worker, or answers here."""
+        fold = evaluator.fold
+        if answer is None:
+            answers = _ask(evaluator, model)
+            self._workers.require_same_source(model.name)
+            return answers
+        try:
+            answers, seconds, unkept = answer()
+        except EndedError as error:
+            raise RecommenderError(f'model "{model.name}" {error}') from error
+        fold.clocks[model.name].seconds.update(seconds)
+        fold.finished.unkept.update(unkept)
+        return answers
+
+
+def _ask(evaluator: Evaluator, model: ModelConfig) -> list[Answers]:
+    """Return what a model answers, and keep it for later runs."""
+    fold = evaluator.fold
+    answers = evaluator.answers(model)
+    fold.finished.keep(model.name, evaluator.task, answers, fold.clocks[model.name])
+    return answers
+
+
+def _finished(evaluator: Evaluator, name: str) -> list[Answers]:
+    """Return what a model answered in an earlier run."""
+    answers, clock = evaluator.fold.finished.answers[name](evaluator.task)
+    evaluator.fold.clocks[name].seconds.update(clock.seconds)
+    return answers
+
+
+_data: list[tuple[Layout, Dataset]] = []
+"""In a worker: the data that was read last."""
+
+
+@lru_cache(maxsize=1)
+def open_fold(job: Job) -> Callable[[str], Answer]:
+    """Read a fold in a worker; return what answers by the names of models."""
+    open_fold.cache_clear()  # the fold before is let go
+    config, background = job.read(), ThreadPoolExecutor(1)
+    fold = config.folds()[job.fold]
+    finished = Finished(fold, fresh=True, background=background)
+    models = Fold(fold, (), Failures(fail_fast=True), Observer(), finished, n_folds=config.n_folds)
+    layout = fold.layout()
+    stamps = stamps_of(layout)
+    if not _data or _data[0][0] != layout:
+        _data.clear()
+        _data.append((layout, read(fold, background, models.observer)))
+    evaluator = InMemory(models, _data[0][1])
+    job.require_same(data_of(stamps, [evaluator.task]))
+    settings = {model.name: model for model in fold.models}
+
+    def answer(name: str) -> Answer:
+        answers = _ask(evaluator, settings[name])
+        background.submit(int).result()  # behind what keeps them
+        return answers, models.clocks[name].seconds, finished.unkept
+
+    return answer
+
+
+def units(models: Sequence[ModelConfig]) -> list[list[str]]:
+    """Return the names of models, those together that are made of one another: these learn once.
+
+    Examples
+    --------
+    A blend of a and c, beside b:
+
+    >>> models = [{"name": n, "use": "m:M"} for n in "abc"]
+    >>> models += [{"name": "blend", "use": "m:M", "of": ["a", "c"]}]
+    >>> units([ModelConfig.model_validate(model) for model in models])
+    [['a', 'c', 'blend'], ['b']]
+    """
+    groups = {model.name: {model.name} for model in models}
+    for model in models:
+        for base in model.base_models:
+            joined = groups[model.name] | groups.get(base, {base})
+            groups |= dict.fromkeys(joined, joined)
+    together: dict[frozenset[str], list[str]] = {}
+    for model in models:
+        together.setdefault(frozenset(groups[model.name]), []).append(model.name)
+    return list(together.values())
+
+
+def stamps_of(layout: Layout) -> list[list[Any]] | None:
+    """Return what identifies the content of a layout's files; None where they are none."""
+    with suppress(OSError):  # a file that is not there is told by whoever reads it
+        return cache.stamps(loading.files(layout))
+    return None
+
+
+def processes(jobs: int, layouts: Iterable[Layout], limit: Limit | None) -> int:
+    """Return how many processes evaluate models: as many as are asked for and have memory.
+
+    Raises
+    ------
+    UsageError
+        `jobs` is no number of processes.
+    """
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise UsageError(f"jobs is {jobs!r}; expected a whole number of processes, from 1")
+    if jobs == 1 or limit is None:
+        return jobs
+    each = max(memory.needed(layout) for layout in layouts) + _A_MODEL
+    room = max(1, limit.size // each)
+    if room < jobs:
+        about = f"each needs about {memory.shown(each)} of memory; {limit.says}"
+        _log.warning("--jobs %d: %s", jobs, f"{counted(room, 'process', 'processes')}, as {about}")
+    return min(jobs, room)

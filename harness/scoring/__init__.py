@@ -1,0 +1,1 @@
+"""A file of lists in, its score out."""

@@ -1,0 +1,224 @@
+"""Runs that are compared: which may be, by which options, and what a damaged folder costs."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from conftest import refusal
+from run_files import EVALUATION, change, document, write_run
+
+import harness
+from harness.comparison.compare import compare
+from harness.core.errors import DataError, HarnessError, UsageError
+from harness.metrics import parse
+from harness.results.run import read
+
+POPULAR = {"MAP@3": [1.0, 0.5, 0.0, 0.0], "Recall@3": [1.0, 1.0, 0.0, 0.0]}
+LAST = {"MAP@3": [0.0, 0.5, 0.5, 0.0], "Recall@3": [0.0, 1.0, 1.0, 0.0]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    all_lists = {"MicroRecall@2": 0.5}
+    return write_run(tmp_path / "run", {"popular": POPULAR | all_lists, "last": LAST | all_lists})
+
+
+def pair(tmp_path: Path, **changes: Any) -> list[Path]:
+    """Return two runs of a model each, the evaluation set of the second changed."""
+    one = write_run(tmp_path / "one", {"popular": POPULAR})
+    return [one, write_run(tmp_path / "two", {"last": LAST}, evaluation=changes)]
+
+
+def test_figures_of_a_pair(folder: Path) -> None:
+    """Popular less last is 1, 0, -1/2 and 0: 1/2 over four users."""
+    compared = harness.compare(folder)
+    means = [(model.name, model.metrics["MAP@3"].mean) for model in compared.models]
+    assert means == [("popular", 3 / 8), ("last", 1 / 4)]
+    (found,) = compared.comparison.pairs
+    assert (found.one, found.other, found.difference) == ("popular", "last", 1 / 8)
+    assert (found.wins, found.ties, found.losses) == (1, 2, 1)
+    assert harness.compare(folder, metric="Recall@3").comparison.pairs[0].difference == 0
+    sliced = harness.compare(folder, slices=["truth", "activity"])
+    assert (list(sliced.to_pandas()["verdict"]), len(sliced.sheets())) == (["tied"], 4)
+    assert repr(sliced).splitlines()[0].endswith("k = 3 · 4 users · ffffff")
+
+
+def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", {"popular": POPULAR})
+    two = write_run(tmp_path / "two", {"popular": LAST, "last": LAST})
+    names = {model.name for model in harness.compare(one, two).models}
+    assert names == {f"popular ({one})", f"popular ({two})", "last"}
+    three = write_run(tmp_path / "three", {f"popular ({one})": LAST})
+    with refusal(UsageError, f'another model is named "popular ({one})"; rename one'):
+        harness.compare(one, two, three)
+
+
+OWN = "mine:early@1"
+EARLY = "def early(hits, n_relevant, k): return hits[:1].sum()\n"
+
+
+def of_source(folder: Path, digest: str | None, name: str = "popular") -> Path:
+    """Return a run under MAP@3 and a metric of the user's own, whose source had this digest."""
+    small.write(folder.parent, {"mine.py": EARLY})
+    config = {"evaluation": {"metrics": [f"{folder.parent / 'mine.py'}:early@1", "MAP@3"]}}
+    models = {name: {OWN: [1.0, 0.0, 0.0, 0.0], "MAP@3": POPULAR["MAP@3"]}}
+    own = {"better": "higher"} | ({} if digest is None else {"digest": digest})
+    return write_run(
+        folder, models, config=config, metrics={OWN: own, "MAP@3": {"better": "higher"}}
+    )
+
+
+def test_figures_of_a_metric_whose_source_changed_are_not_compared(tmp_path: Path) -> None:
+    """Those of other metrics are, and equal scores under these count once."""
+    now = parse("mine:early@1", small.write(tmp_path, {"mine.py": EARLY})).definition.digest
+    old, new = of_source(tmp_path / "old", "0" * 64), of_source(tmp_path / "new", now)
+    last = of_source(tmp_path / "last", now, "last")
+    told = f'metric "{OWN}": its source has changed between {old} and {tmp_path}'
+    words = [told, f"by what it is now: harness run {old}/config.toml"]
+    for order in ([old, last, new], [new, last, old]):
+        with refusal(UsageError, *words) as caught:
+            compare(*order)
+        assert f"{new}/config.toml" not in str(caught.value)
+    with refusal(UsageError, 'only one model, "popular"', f"source of {OWN} differs"):
+        compare(old, new, metric="MAP@3")
+    assert len(compare(new, last).models) == 2
+    found = compare(old, new, last, metric="MAP@3")
+    assert sorted(model.name for model in found.models) == ["last", "popular"]
+    assert found.notes == ()
+
+
+def test_a_run_that_does_not_say_its_source_is_compared_with_a_note(tmp_path: Path) -> None:
+    """As earlier versions wrote none."""
+    old, new = of_source(tmp_path / "old", None), of_source(tmp_path / "new", "1" * 64, "last")
+    found = compare(old, new)
+    (note,) = found.notes
+    assert f'{old} does not say which source of "{OWN}"' in note
+    assert f"note  {note}" in str(found)
+    assert compare(old, new, metric="MAP@3").notes == ()
+
+
+def test_another_evaluation_set_or_format_of_fingerprints_is_refused(tmp_path: Path) -> None:
+    fields: Any = EVALUATION["fields"]
+    one, two = pair(tmp_path / "fields", fields=fields | {"truth": "9" * 64})
+    differ = "they differ in truth and agree in users, candidates, seen; "
+    with refusal(UsageError, str(one), str(two), differ):
+        harness.compare(one, two)
+    new, old = pair(tmp_path, fingerprint_format=1)
+    for order in ([old, new], [new, old]):
+        words = [f"{old}: was written by an earlier version than {new}", f"run {old}/config.toml"]
+        with refusal(UsageError, *words):
+            harness.compare(*order)
+
+
+def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
+    one, two = pair(tmp_path)
+    scores = pl.read_parquet(two / "per_user.parquet")
+    scores.with_columns(user="v" + pl.col("user")).write_parquet(two / "per_user.parquet")
+    with refusal(DataError, f"{two}/per_user.parquet: holds other users"):
+        compare(one, two)
+    users = pl.read_parquet(one / "users.parquet")
+    users.with_columns(user=pl.lit("x")).write_parquet(one / "users.parquet")
+    with refusal(DataError, f"{one}/users.parquet: holds other users"):
+        compare(one, write_run(tmp_path / "three", {"last": LAST}), slices=["truth"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"metric": "MAP@2"}, ['"MAP@2"', "MAP@3"]),
+        ({"metric": "MicroRecall@2"}, ["is one value for all lists", "allowed: MAP@3, Recall@3"]),
+        ({"baseline": "best"}, ['"best"', "popular"]),
+        ({"models": ["lst"]}, ['no model "lst"', '"last"']),
+        ({"models": ["last"]}, ["only one model"]),
+        ({"correction": "holmes"}, ['"holmes"', '"holm"']),
+        ({"resamples": 5}, ["resamples = 5", "100"]),
+        ({"seed": -1}, ["seed = -1", "from 0"]),
+        ({"public_shares": [1.5]}, ["1.5", "between 0 and 1"]),
+        ({"slices": ["town"]}, ['"town"', "activity", '[compare] slices = ["town"]']),
+    ],
+)
+def test_options_that_are_wrong(folder: Path, options: Any, words: list[str]) -> None:
+    with refusal(UsageError, *words):
+        compare(folder, **options)
+
+
+def test_no_run_and_one_run_twice(folder: Path, tmp_path: Path) -> None:
+    with refusal(UsageError, "named twice"):
+        compare(folder, tmp_path / "." / "run")
+    with refusal(UsageError, "no run to compare"):
+        compare()
+    with refusal(UsageError, "is no run folder, but holds 1 run"):
+        compare(tmp_path)
+    with refusal(UsageError, "is no run folder"):  # no file can have such a name
+        read(Path("a" * 300))
+
+
+@pytest.mark.parametrize("name", ["result.json", "environment.json", "per_user.parquet"])
+def test_a_damaged_folder(folder: Path, name: str) -> None:
+    (folder / name).write_text('{"evaluation": {}')
+    with refusal(HarnessError, name):
+        found = read(folder)
+        _ = found.scores, found.environment
+
+
+def scored(value: Any) -> Any:
+    return lambda rows: rows.with_columns(pl.lit(value).alias("MAP@3"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (lambda rows: rows[1:], "has not all rows"),
+        (lambda rows: rows.with_columns(user=pl.lit("ann")), "has not all rows"),
+        (lambda rows: rows.with_columns(pl.col("repeat") + 1), "has not all rows"),
+        (lambda rows: rows.drop("repeat"), 'has no column "repeat"'),
+        (lambda rows: rows.drop("MAP@3"), "no column MAP@3"),
+        (scored(float("nan")), "a score is no number"),
+        (scored(float("inf")), "a score is no number"),
+        (scored(None), "a score is no number"),
+        (scored("x"), "cannot be read: conversion from"),
+    ],
+)
+def test_scores_that_were_changed(folder: Path, changed: Any, message: str) -> None:
+    path = folder / "per_user.parquet"
+    changed(pl.read_parquet(path)).write_parquet(path)
+    with refusal(DataError, message):
+        compare(folder)
+
+
+def test_a_table_that_contradicts_the_record_is_refused(folder: Path) -> None:
+    """Last has 1/2 of two of four users; with 1 in place of 0 of the first, it has a mean of 1/2.
+
+    A record whose mean differs as sums are rounded is no contradiction.
+    """
+    record = document(folder)
+    change(folder, **small.put(record, "models 1 metrics MAP@3 mean", 0.25 * (1 + 1e-12)))
+    compare(folder)
+    path = folder / "per_user.parquet"
+    first = (pl.col("model") == "last") & (pl.col("user") == "u0")
+    rows = pl.read_parquet(path).with_columns(
+        pl.when(first).then(1.0).otherwise("MAP@3").alias("MAP@3")
+    )
+    rows.write_parquet(path)
+    words = [f'{path}: model "last" has a mean MAP@3 of 0.5 there', "and 0.25 in result.json"]
+    with refusal(DataError, *words, f"harness run {folder / 'config.toml'} --fresh"):
+        compare(folder)
+
+
+def test_a_mean_of_values_that_cancel_out_is_compared_by_their_size(tmp_path: Path) -> None:
+    values = [0.1, 0.2, -0.3, 0.0]  # whose sum is 5.6e-17 or 0, as it is added up
+    run = write_run(tmp_path / "run", {"mine": {"MAP@3": values}, "last": {"MAP@3": [1.0] * 4}})
+    change(run, **small.put(document(run), "models 0 metrics MAP@3 mean", 0.0))
+    assert len(compare(run).models) == 2
+
+
+def test_a_record_of_the_first_version_and_one_with_a_model_twice(folder: Path) -> None:
+    """It had models, their metrics and the evaluation set alone."""
+    change(folder, metrics=None)
+    assert document(folder).keys() == {"evaluation", "models"}
+    assert {model.name for model in compare(folder).models} == {"popular", "last"}
+    change(folder, models=document(folder)["models"][:1] * 2)
+    with refusal(DataError, "its parts name other models"):
+        read(folder)

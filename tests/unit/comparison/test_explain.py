@@ -1,0 +1,171 @@
+"""One user's list, position by position: what each adds, and who is worth a look."""
+
+import json
+from math import fsum, log2
+
+import polars as pl
+import pytest
+from conftest import exactly, refusal
+from hypothesis import given
+from hypothesis import strategies as st
+from letters import submitted, with_solution
+
+from harness.comparison import explain
+from harness.comparison.explain import Explanation, Explanations
+from harness.core import table
+from harness.core.errors import UsageError
+from harness.metrics import DEFINITIONS, DIVISORS, parse
+from harness.metrics.conventions import CONVENTIONS
+from harness.scoring.submitted_lists import SubmittedLists
+
+
+def with_users(given: SubmittedLists, users: list[str]) -> SubmittedLists:
+    return with_solution(given, users=pl.Series(users))
+
+
+def of_one(row: str, truth: str, k: int) -> Explanation:
+    return explain.explain(submitted([row], [truth]), 0, k)
+
+
+def shown(found: Explanation) -> list[str]:
+    return table.plain(explain.sheets(found, "lists.csv")[0]).splitlines()
+
+
+def test_a_list_by_hand() -> None:
+    """Truth a, b, c; the list a, a, x, b: hits at 1 and 4, D = min(3, 4)."""
+    found = of_one("aaxb", "abc", 4)
+    assert (found.user, found.k, found.truth, found.divisor) == ("u0", 4, ("a", "b", "c"), 3)
+    assert [p.contribution for p in found.places] == exactly([1 / 3, 0, 0, 2 / 4 / 3])
+    assert found.metrics["MAP@4"] == exactly((1 + 2 / 4) / 3)
+    lines = shown(found)
+    assert lines[:3] == ["lists  lists.csv", "user   u0 · k = 4", "truth  R = 3: a, b, c"]
+    cells = [line.split() for line in lines[5:9]]
+    assert cells[0] == ["1", "a", "hit", "1.0000", "0.333333", "1.0000"]
+    assert cells[1] == ["2", "a", "repeated", "0.5000", "0.6309"]
+    assert cells[3] == ["4", "b", "hit", "0.5000", "0.166667", "0.4307"]
+    assert lines[-1] == "AP@4 = 1.0000 + 0.5000 over D = min(3, 4) = 3: 1.500000 / 3 = 0.500000"
+
+
+def test_no_list_has_no_places() -> None:
+    found = of_one("---", "a", 3)
+    assert found.places == ()
+    assert (found.metrics["MAP@3"], found.divisor) == (0, 1)
+    assert (found.conventions["kaggle"], found.conventions["lenskit"]) == (0, None)
+    assert "note   no list" in shown(found)
+    assert shown(found)[-1] == "AP@3 = 0 over D = min(1, 3) = 1: 0.000000 / 1 = 0.000000"
+
+
+def test_true_items_that_are_no_candidates_count_in_r_and_are_named() -> None:
+    new = [f"n{i:02}" for i in range(14)]
+    given = submitted(["ab", "b", "c"], ["a", "b", "c"], [["new"], [], new])
+    first, second, third = (explain.explain(given, row, 2) for row in range(3))
+    assert (first.truth, first.candidates, first.divisor) == (("a", "new"), 1, 2)
+    assert first.metrics["MAP@2"] == exactly(1 / 2)
+    assert (second.truth, second.candidates) == (("b",), 1)
+    assert (third.truth, third.candidates, third.divisor) == (("c", *new), 1, 2)
+    assert "note   14 of them could not be recommended" in shown(third)
+    assert f"truth  R = 15: c, {', '.join(new[:11])} and 3 more" in shown(third)
+    assert not any("could not be recommended" in line for line in shown(second))
+
+
+def test_every_metric_of_accuracy_and_every_convention_is_there() -> None:
+    found = of_one("a", "a", 3)
+    names = {parse(name).name for name in found.metrics}
+    assert names == {name for name, d in DEFINITIONS.items() if not d.needs}
+    assert {parse(name).k for name in found.metrics} == {3}
+    for divisor in DIVISORS:
+        assert str(parse(f"MAP(divisor={divisor})@3")) in found.metrics
+    assert list(found.conventions) == list(CONVENTIONS)
+
+
+words = st.text("abcdefgh-", max_size=8)
+truths = st.lists(st.sampled_from("abcdefgh"), unique=True).map("".join)
+
+
+@given(row=words, truth=truths, k=st.integers(1, 9))
+def test_places_are_what_definitions_say_and_add_up_to_the_metrics(
+    row: str, truth: str, k: int
+) -> None:
+    found = of_one(row, truth, k)
+    assert len(found.places) == len(row[:k].rstrip("-"))
+    for p in found.places:
+        before, letter = row[: p.rank - 1], row[p.rank - 1]
+        assert p.item == (None if letter == "-" else letter)
+        assert p.repeat == (letter != "-" and letter in before)
+        assert p.hit == (letter in truth and letter not in before)
+        assert p.precision == exactly(len(set(row[: p.rank]) & set(truth)) / p.rank)
+        assert p.discount == exactly(1 / log2(p.rank + 1))
+    hits = [p for p in found.places if p.hit]
+    added = fsum(p.contribution for p in found.places)
+    assert added == pytest.approx(found.metrics[f"MAP@{k}"], rel=0, abs=1e-15)
+    ideal = sum(1 / log2(i + 2) for i in range(min(len(truth), k)))
+    dcg = fsum(p.discount for p in hits)
+    assert found.metrics[f"NDCG@{k}"] == exactly(dcg / ideal if ideal else 0)
+    assert found.metrics[f"Precision@{k}"] == exactly(len(hits) / k)
+    assert found.metrics[f"MRR@{k}"] == exactly(1 / hits[0].rank if hits else 0)
+    assert {p.item for p in hits} == set(row[:k]) & set(truth)
+
+
+@given(rows=st.lists(st.tuples(words, truths), min_size=2, max_size=4), k=st.integers(1, 9))
+def test_other_users_change_nothing(rows: list[tuple[str, str]], k: int) -> None:
+    given = submitted([row for row, _ in rows], [truth for _, truth in rows])
+    for i, (row, truth) in enumerate(rows):
+        found, alone = explain.explain(given, i, k), of_one(row, truth, k)
+        assert (found.places, found.metrics) == (alone.places, alone.metrics)
+        for name, value in alone.conventions.items():
+            assert found.conventions[name] == (None if value is None else exactly(value)), name
+
+
+def test_the_plain_values_are_json() -> None:
+    (document,) = json.loads(Explanations("lists", (of_one("a-a", "a", 3),)).to_json())["users"]
+    assert (document["user"], document["truth"]) == ("u0", ["a"])
+    place = {"rank": 2, "item": None, "hit": False, "repeat": False, "precision": 0.5}
+    place |= {"contribution": 0.0, "discount": exactly(1 / log2(3))}
+    assert document["places"][1] == place
+    assert explain.records(of_one("a-a", "a", 3))[1] == {"user": "u0", "k": 3} | place
+
+
+# Who is worth a look.
+
+FEW = ["dee", "bob", "ann", "cid"]
+FOUR = with_users(submitted(["a", "x", "xa", "x"], ["a", "a", "a", "a"]), FEW)
+"""MRR is 1 for dee, 1/2 for ann, 0 for bob and cid."""
+
+
+@pytest.mark.parametrize(
+    ("worst", "best", "names"),
+    [
+        (3, 0, "bob cid ann"),
+        (0, 3, "dee ann bob"),
+        (2, 1, "bob cid dee"),
+        (9, 9, "bob cid ann dee"),
+    ],
+)
+def test_extremes_stand_in_order_ties_by_id_and_nobody_twice(
+    worst: int, best: int, names: str
+) -> None:
+    rows = explain.extremes(FOUR, parse("MRR"), worst, best)
+    assert [FOUR.solution.users[row] for row in rows] == names.split()
+
+
+def test_extremes_need_what_the_metric_needs() -> None:
+    with refusal(UsageError, "Novelty@2 needs the training events"):
+        explain.extremes(FOUR, parse("Novelty@2"), 1, 0)
+    with refusal(UsageError, "MAP@3 looks at 3 positions, but the evaluation set has k = 2"):
+        explain.extremes(with_solution(FOUR, k=2), parse("MAP@3"), 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("users", "asked", "message"),
+    [
+        (FEW, "an", '"an" among the 4 of the evaluation set; did you mean "ann"?'),
+        (FEW, "zzz", '"zzz" among the 4 of the evaluation set; one is "dee"'),
+        # Among very many users none is sought that is near.
+        ([f"user{i}" for i in range(10_001)], "usr5", 'the evaluation set; one is "user0"'),
+    ],
+)
+def test_rows_of_users_and_an_unknown_one(users: list[str], asked: str, message: str) -> None:
+    solution = with_users(FOUR, users).solution
+    assert explain.rows_of(solution, [users[3], users[0]]) == [3, 0]
+    with refusal(UsageError, f'no user "{asked}" among', message):
+        explain.rows_of(solution, [users[2], asked])

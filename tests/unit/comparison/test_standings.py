@@ -1,0 +1,241 @@
+"""Submissions against each other: paired, per leaderboard, with ranks; and what is refused."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+import small
+from conftest import exactly, refusal
+
+import harness
+from harness.comparison.standings import Board, Ranking
+from harness.core.errors import HarnessError, UsageError
+
+SOLUTION = """user,items,Usage
+ann,a,Public
+bob,b,Private
+cid,c,Private
+dee,d,Private
+eve,e,Ignored
+"""
+FILES = {
+    "solution.csv": SOLUTION,
+    "good.csv": "user,items\nann,a\nbob,b\ncid,c\ndee,x\n",
+    "half.csv": "user,items\nann,x\nbob,b\ncid,c\ndee,x\n",
+    "poor.csv": "user,items\nann,a\nbob,x\ncid,y a\ndee,x d\n",
+    "again.csv": "user,items\ndee,x d\ncid,y a\nbob,x\nann,a\n",
+    "twin.csv": "user,items\nann,a\nbob,b\ncid,c\ndee,x\n",
+    "few.csv": "user,items\nann,a\nzed,a\n",
+    "faulty.csv": "user,items\nann,a b\nann,b\n",
+    "faults.csv": "user,items\nann,a b\nann,b b\nbob,\n,x\n",
+    "odd.csv": "x\n1\n",
+    "ids.csv": "user,items\n1,a\n2,b\n",
+    "run/result.json": "{}",
+}
+"""AP of ann | bob, cid, dee: good 1 | 1, 1, 0; half 0 | 1, 1, 0; poor 1 | 0, 0, 1/2."""
+TWO = ("good.csv", "half.csv")
+THREE = (*TWO, "poor.csv")
+BY = {"solution": "solution.csv", "metric": "MAP@2"}
+
+
+@pytest.fixture(autouse=True)
+def _folder(here: Path) -> None:
+    small.write(here, FILES)
+
+
+WIDTH = """
+def width(hits, n_relevant, k): return hits.sum()
+width.better = "neither"
+"""
+
+
+def hits_of(hits: dict[str, int], users: int = 30) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+    """Return a solution, and submissions that hit the first so many users."""
+    solution = pl.DataFrame({"user": [f"u{n:02}" for n in range(users)], "items": "a"})
+    return solution, {
+        name: solution.with_columns(items=pl.Series(["a"] * n + ["b"] * (users - n)))
+        for name, n in hits.items()
+    }
+
+
+def ranked(hits: dict[str, int], users: int = 30, metric: str = "MAP@1") -> Ranking:
+    """Return the ranking of submissions that hit the first so many users."""
+    solution, frames = hits_of(hits, users)
+    return harness.leaderboard(frames, solution=solution, metric=metric)
+
+
+def ranks(board: Board) -> dict[str, int]:
+    return {one.submission: one.rank for one in board.standings}
+
+
+def test_two_are_compared_on_every_leaderboard() -> None:
+    """Public is ann alone, whom two submissions cannot be compared by."""
+    found = harness.compare("good.csv", "poor.csv", **BY)
+    every, private = found.boards
+    assert (every.name, private.name) == ("all", "Private")
+    few = "Public: 1 user, and at least two are needed for a comparison"
+    truth = "truth: one row an item, 4 users"
+    assert found.notes == (truth, "users whom the solution ignores: 1", few)
+    assert list(ranks(every)) == ["good", "poor"]
+    assert [one.mean for one in every.standings] == exactly([3 / 4, 3 / 8])
+    assert [one.mean for one in private.standings] == exactly([2 / 3, 1 / 6])
+    (pair,) = private.comparison.pairs
+    assert (pair.one, pair.other, pair.difference) == ("good", "poor", exactly(1 / 2))
+    assert (pair.wins, pair.ties, pair.losses) == (2, 0, 1)
+    scored = harness.score("poor.csv", solution="solution.csv", metrics=["MAP@2"])
+    assert every.standings[1].ci95 == scored.metrics["MAP@2"].ci95
+    assert private.standings[1].mean == scored.leaderboards["Private"]["MAP@2"].mean
+
+
+def test_who_is_tied_and_how_far_a_rank_could_move() -> None:
+    """All of 30 against 2 is certain (p < 2^-27); 2 of 30 against 3, of whom 2 agree, is not."""
+    found = ranked({"all": 30, "two": 2, "three": 3, "other three": 3})
+    (board,) = found.boards
+    assert ranks(board) == {"all": 1, "three": 2, "other three": 2, "two": 4}
+    best, *others = board.standings
+    assert (best.tied, best.best_rank, best.worst_rank) == ((), 1, 1)
+    assert {(one.best_rank, one.worst_rank) for one in others} == {(2, 4)}
+    assert str(found).count("2–4") == 3
+    for one in others:
+        assert {one.submission, *one.tied} == {"two", "three", "other three"}
+
+
+@pytest.mark.parametrize("baseline", [None, "all", "none"])
+def test_where_neither_end_is_better_the_highest_is_first(baseline: str | None) -> None:
+    """30 hits of 30 are more than 5 and than none, whichever of a pair is compared with which."""
+    small.write(Path(), {"plugged.py": WIDTH})
+    solution, frames = hits_of({"all": 30, "few": 5, "none": 0})
+    by = {"solution": solution, "metric": "plugged:width@1"}
+    found = harness.compare(frames, baseline=baseline, **by)
+    (board,) = found.boards
+    assert ranks(board) == {"all": 1, "few": 2, "none": 3}
+    for one in board.standings:
+        assert one.best_rank <= one.rank <= one.worst_rank
+    first, *_, last = board.standings
+    assert (first.worst_rank, last.best_rank) == ((2, 2) if baseline == "none" else (1, 2))
+    assert board.comparison.better == "neither"
+    told = str(harness.leaderboard(frames, **by))
+    assert "rank 1 is the highest: by plugged:width@1 neither end is better" in told
+    assert "really higher" in told
+    assert "better to" not in told
+
+
+def test_what_other_draws_could_decide_is_said() -> None:
+    """13 of 17 signs against 4: by all of 2^17, p is 0.049, too near 0.05 for 10,000 draws."""
+    solution = pl.DataFrame({"user": [f"u{n:02}" for n in range(17)], "item": "a"})
+    items = {"ann": ["a"] * 13 + ["x"] * 4, "bob": ["x"] * 13 + ["a"] * 4}
+    frames = {name: solution.with_columns(item=pl.Series(of)) for name, of in items.items()}
+    found = harness.leaderboard(frames, solution=solution, k=1)
+    (board,) = found.boards
+    assert [one.borderline for one in board.standings] == [("bob",), ("ann",)]
+    assert [one["borderline"] for one in found.records()] == ["bob", "ann"]
+    (pair,) = board.comparison.pairs
+    line = f"borderline  ann and bob ({pair.verdict}): other draws could say otherwise"
+    assert f"{line}; more leave fewer open: --resamples 100000" in str(found)
+    most = replace(board, comparison=replace(board.comparison, flips=1_000_000))
+    assert f"{line}\n" in str(replace(found, boards=(most,)))
+
+
+def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
+    files = harness.compare(*THREE, **BY)
+    frames = {
+        "poor": "again.csv",
+        "good": pd.read_csv("good.csv"),
+        "half": pl.read_csv("half.csv").to_arrow(),
+    }
+    found = harness.compare(frames, solution=pd.read_csv("solution.csv"), metric="MAP@2")
+    assert found.boards == files.boards
+    for name in ("half", "half.csv"):
+        pairs = harness.compare(*THREE, baseline=name, **BY).boards[0].comparison.pairs
+        assert [{pair.one, pair.other} - {"half"} for pair in pairs] == [{"good"}, {"poor"}]
+
+
+def test_one_that_cannot_be_scored_is_not_ranked() -> None:
+    found = harness.leaderboard(*TWO, "faulty.csv", "faults.csv", "odd.csv", "gone.csv", **BY)
+    assert ranks(found.boards[0]) == {"good": 1, "half": 2}
+    codes = {name: why.split()[0] for name, why in found.refused.items()}
+    assert codes == {"faulty": "SUB203", "faults": "SUB203", "odd": "SUB101", "gone": "SUB001"}
+    assert "line 3" in found.refused["faulty"]
+    assert "validate" not in found.refused["faulty"]
+    assert "harness validate faults.csv --solution solution.csv" in found.refused["faults"]
+    forced = harness.compare("good.csv", "faulty.csv", force=True, **BY).submissions
+    assert (forced["good"].errors, forced["faulty"].errors) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("files", "note"),
+    [
+        ("good few poor", "few: users without a list, who score 0: 3"),
+        ("good half", "good, half: 1 kind of warnings (SUB404)"),
+        ("good twin poor", "good and twin have the same known items at the same ranks: copies?"),
+        # As a shell's *.csv names it.
+        ("good half solution", "solution: is the solution itself, and left out"),
+    ],
+)
+def test_a_note(files: str, note: str) -> None:
+    found = harness.leaderboard(*(f"{name}.csv" for name in files.split()), **BY)
+    assert f"note  {note}" in str(found)
+    assert str(found).count("users whom the solution ignores: 1") == 1
+    assert "solution" not in ranks(found.boards[0])
+
+
+@pytest.mark.parametrize(
+    ("of", "options", "words"),
+    [
+        (["good.csv"], {}, "1 submission: two are needed; name another"),
+        (["good.csv", "run"], {}, "run: is a run; harness submit RUN --model NAME --out FILE"),
+        (["good.csv", "run/.."], {}, "run/..: is a folder; run/../*.csv"),
+        (["good.csv", "faulty.csv"], {}, "faulty.csv; line 3; ann"),
+        (["good.csv", "ids.csv"], {"force": True}, "ids.csv: not one of the users is in the truth"),
+        (["good.csv", "faulty.csv", "odd.csv", "gone.csv"], {},  # all at once
+         "faulty.csv: SUB203; odd.csv: SUB101; gone.csv: SUB001"),
+        (TWO, {"metric": "Coverage@2"}, "Coverage@2; no users to compare"),
+        (TWO, {"metric": 3}, "metric: found int"),
+        (TWO, {"resamples": 5}, "resamples = 5; from 100"),
+        (TWO, {"slices": ["activity"]}, "slices goes with runs"),
+        (["good.csv", "./good.csv"], {}, "good.csv: is named twice"),
+        ([pl.DataFrame({"user": ["ann"]}), "half.csv"], {}, "DataFrame; a frame needs a name"),
+        ([{"a": "good.csv", "b": 3}], {}, 'submission "b"'),
+        (THREE, {"baseline": "hlaf"}, 'no model "hlaf"; half'),
+        (TWO, {"solution": None}, "good.csv: is no run; --solution SOLUTION; solution="),
+        (TWO, {"metric": "MAP@2", "k": 3}, "MAP@2 says its own cut-off; in Python, k="),
+        (["run"], {"solution": None, "k": 3}, "k goes with submissions; solution="),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -> None:
+    with refusal(HarnessError, *words.split("; ")):
+        harness.compare(*of, **{"solution": "solution.csv"} | options)
+
+
+@pytest.mark.parametrize(
+    ("of", "options", "words"),
+    [
+        (["good.csv", "faulty.csv"], BY, "1 submission: two are needed; faulty.csv: SUB"),
+        (["runs", "old"], {}, "2 folders of runs"),
+        (TWO, {"solution": "solution.csv", "model": "x"}, "model goes with runs"),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused(of: Any, options: Any, words: str) -> None:
+    with refusal(UsageError, *words.split("; ")):
+        harness.leaderboard(*of, **options)
+
+
+def test_a_submission_that_is_right_for_all_is_asked_about() -> None:
+    """Not where less is better: 1 is the worst of the last."""
+    worst = "def worst(hits, n_relevant, k):\n    return 1\n\nworst.better = 'lower'\n"
+    small.write(Path(), {"plugged.py": worst})
+    note = "best: every user has the value 1: is it the solution?"
+    for users, metric, said in ((9, "MAP@1", 0), (10, "MAP@1", 1), (10, "plugged:worst@1", 0)):
+        assert (note in ranked({"best": users, "other": users - 1}, users, metric).notes) == said
+
+
+def test_what_the_header_says_of_the_competition_is_said() -> None:
+    """KION's columns: its metric and k."""
+    lists, true = "user_id,item_ids\n7,1 2\n8,2 1\n", "user_id,item_ids\n7,1\n8,2\n"
+    small.write(Path(), {"a.csv": lists, "b.csv": lists.replace("1 2", "2 1"), "s.csv": true})
+    found = harness.compare("a.csv", "b.csv", solution="s.csv")
+    (note,) = [note for note in found.notes if "by the columns" in note]
+    assert [word for word in ("KION", "MAP@10", "--metric") if word not in note] == []

@@ -1,0 +1,156 @@
+"""Models made of others: made once, learning once, and nobody's part changed by another."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import small
+from conftest import refusal
+from counting import COUNTING, fill
+
+from harness import testing
+from harness.core.errors import HarnessError, UsageError
+from harness.core.random import Draws, id_hashes
+from harness.core.steps import of_parts
+from harness.evaluation.build import Factories
+from harness.models import guard
+from harness.models.sums import fit_all, without_events
+
+KINDS = """
+class Raises(Counting):
+    def fit(self, train):
+        raise ZeroDivisionError("too few stars")
+
+class RaisesWhenAsked(Counting):
+    def recommend(self, users, k, draws, exclude=None):
+        raise KeyError("no bob")
+
+class Wide(Counting):
+    def recommend(self, users, k, draws, exclude=None):
+        return np.zeros((len(users), k + 1), np.int32)
+
+class InParts(Counting):
+    def fit_steps(self, train):
+        self.note("begun")
+        total = yield lambda part: {"events": np.array([len(part.events)])}
+        self.note(f"learnt {total['events'][0]}")
+        self.ids_ = train.candidate_ids.to_list()
+
+    def for_users(self, train):
+        self.note("told")
+        return self
+
+class RaisesInParts(InParts):
+    def fit_steps(self, train):
+        yield lambda part: {"n": np.array([1 // len(part.events)])}
+"""
+TRAIN = testing.example_train()
+WHOLE = fill("whole", "one")
+
+
+def part(name: str, kind: str = "Counting", **params: Any) -> dict[str, Any]:
+    return {"name": name, "use": f"plugged:{kind}", "params": params}
+
+
+def factories(folder: Path, *models: dict[str, Any], only: tuple[str, ...] = ()) -> Factories:
+    small.write(folder, {"plugged.py": COUNTING + KINDS})
+    return Factories(small.config(folder, *models), *only)
+
+
+def shared(folder: Path, *models: dict[str, Any]) -> dict[str, Any]:
+    return factories(folder, *models).made(0)
+
+
+def count(folder: Path, what: str) -> int:
+    """Return how often something happened to models in `folder`."""
+    return (folder / "counts.txt").read_text().count(f" {what}\n")
+
+
+def test_only_the_parts_that_are_needed_are_made_and_parts_alone_kept(tmp_path: Path) -> None:
+    made = shared(tmp_path, WHOLE, part("one"), part("two"))
+    kinds = {name: type(model).__name__ for name, model in made.items()}
+    assert kinds == {"whole": "Fill", "one": "Shared", "two": "Counting"}
+    models = WHOLE, part("one"), part("broken", "Nothing")
+    assert list(factories(tmp_path, *models, only=("whole",)).made(0)) == ["whole"]
+    with refusal(UsageError, 'model "broken": plugged has no class "Nothing"'):
+        factories(tmp_path, *models)
+
+
+def test_another_train_is_learnt_anew(tmp_path: Path) -> None:
+    made = shared(tmp_path, WHOLE, part("one"))
+    one = made["one"]
+    assert one.fit(TRAIN).fit(TRAIN) is one
+    assert made["whole"].fit(TRAIN).models_ == [one]
+    assert count(tmp_path, "fit") == 1
+    one.fit(testing.example_train()).fit(TRAIN)
+    assert count(tmp_path, "fit") == 3
+
+
+def test_a_copy_is_made_anew_and_knows_nothing(tmp_path: Path) -> None:
+    made = shared(tmp_path, fill("whole", "inner"), fill("inner", "one"), part("one"))
+    inner = made["inner"].fit(TRAIN)
+    copy.deepcopy(inner).fit(testing.example_train())
+    assert count(tmp_path, "fit") == 2
+    inner.fit(TRAIN)
+    made["one"].fit(TRAIN)
+    assert count(tmp_path, "fit") == 2, "the copy's fit is none of the others'"
+
+
+def test_a_part_learns_in_parts_once_and_is_told_of_users_once(tmp_path: Path) -> None:
+    made = shared(tmp_path, WHOLE, part("one", "InParts"), fill("more", "one"))
+    given, parts = without_events(TRAIN), testing.parts_of(TRAIN, np.array([0, 1, 0, 1, 1, 0]))
+    for _ in range(2):
+        steps = [guard.fit_steps(name, model, given) for name, model in made.items()]
+        fit_all(steps, of_parts(lambda: parts))
+    assert (count(tmp_path, "begun"), count(tmp_path, "learnt 11")) == (1, 1)
+    for number, own in enumerate([parts[0], parts[1], parts[0]], start=1):
+        for model in made.values():
+            assert model.for_users(own) is model
+        assert count(tmp_path, "told") == number
+    fit_all([made["whole"].fit_steps(without_events(TRAIN))], of_parts(lambda: parts))
+    assert count(tmp_path, "begun") == 2, "other data are learnt anew"
+
+
+def test_a_part_that_fails_in_parts_is_named_and_has_learnt_nothing(tmp_path: Path) -> None:
+    whole = shared(tmp_path, WHOLE, part("one", "RaisesInParts"))["whole"]
+    given, parts = without_events(TRAIN), testing.parts_of(TRAIN, np.array([0, 0, 0, 0, 0, 1]))
+    for _ in range(2):
+        with refusal(HarnessError, '"one" raised in fit_steps: ZeroDivisionError'):
+            fit_all([guard.fit_steps("whole", whole, given)], of_parts(lambda: parts))
+
+
+FAILS = {
+    "Raises": 'model "one" raised in fit: ZeroDivisionError: too few stars',
+    "RaisesWhenAsked": "model \"one\" raised in recommend: KeyError: 'no bob'",
+    "Wide": 'model "one" returned shape (3, 3), expected (3, 2)',
+}
+
+
+@pytest.mark.parametrize("kind", FAILS)
+def test_a_part_that_fails_is_named(tmp_path: Path, kind: str) -> None:
+    whole = shared(tmp_path, WHOLE, part("one", kind))["whole"]
+    draws = Draws(1, 0, lambda: id_hashes(TRAIN.user_ids))
+    with refusal(Exception, FAILS[kind]):
+        whole.fit(TRAIN).recommend(np.array([0, 1, 2], np.int32), 2, draws)
+
+
+def test_what_takes_no_parts_or_has_none_is_refused(tmp_path: Path) -> None:
+    told = 'model "popular": baselines.popular:Popular has no parameter "models"; '
+    with refusal(UsageError, told):
+        shared(tmp_path, small.POPULAR | {"of": ["one"]}, part("one"))
+    told = 'model "whole": baselines.fill:Fill is made of other models; name them under of'
+    with refusal(UsageError, told):
+        shared(tmp_path, {"name": "whole", "use": "baselines.fill:Fill"})
+
+
+GONE = [("use", "First", 'write "my_model:First"'), ("lists", "the lists of m", "CSV or Parquet")]
+
+
+@pytest.mark.parametrize(("key", "name", "step"), GONE)
+def test_what_an_earlier_process_had_is_refused(
+    tmp_path: Path, key: str, name: str, step: str
+) -> None:
+    with refusal(UsageError, f"{name}: was given in Python", step, f'in place of "given:{name}"'):
+        shared(tmp_path, {"name": "m", key: f"given:{name}"})

@@ -1,0 +1,137 @@
+"""What is kept of a finished model: taken while it is whole and the same, within a size."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import small
+from conftest import refusal
+from small import POPULAR
+
+from harness.config import Config
+from harness.core import cache
+from harness.core.errors import DataError
+from harness.core.progress import Clock
+from harness.evaluation.answers import Answers
+from harness.evaluation.build import Factories
+from harness.evaluation.finished import Finished
+from harness.models.recommendations import Recommendations
+from harness.protocol.task import make_task
+
+DAMAGED = "another version of the harness kept it, or what was kept of it is damaged"
+LISTS = np.array([[1, 0], [1, -1], [3, 2]], np.int32)
+
+
+@pytest.fixture(autouse=True)
+def kept(at_once: None) -> Path:
+    """Where finished models are kept."""
+    return cache.folder() / "models"
+
+
+def config(folder: Path, days: int = 7, **sections: Any) -> Config:
+    model = POPULAR | {"params": {"window_days": days}}
+    data = {"cache": True, **sections.pop("data", {})}
+    if not (folder / "log.csv").exists():  # else its stamp would be another
+        small.write(folder, {"log.csv": small.LOG})
+    return small.config_of(folder, model, data=data, **sections)
+
+
+def finished(config: Config, keep: bool = False, **keywords: Any) -> Finished:
+    """Return the finished models of a config; `keep` answers of its model before."""
+    Factories(config)  # classes are imported before their source is looked at
+    with ThreadPoolExecutor(1) as background:
+        made = Finished(config, background=background, **{"fresh": keep} | keywords)
+        if keep:
+            lists, clock = Recommendations(LISTS), Clock()
+            clock.seconds["fit"] = 1.5
+            first = Answers(lists, drawn=True, notes=("odd",))
+            answers = [first, Answers(lists, lists, refusal="no", changes="x")]
+            made.keep("popular", make_task(config), answers, clock)
+    return made
+
+
+def test_what_is_kept_is_taken(tmp_path: Path) -> None:
+    assert finished(config(tmp_path), keep=True).unkept == {}
+    own = finished(config(tmp_path))
+    assert ([*own.answers], own.changed) == (["popular"], {})
+    (one, other), clock = own.answers["popular"](make_task(config(tmp_path)))
+    assert one.lists.items.tolist() == other.lists.items.tolist() == LISTS.tolist()
+    assert (one.drawn, one.notes, one.left_out, one.refusal) == (True, ("odd",), None, None)
+    assert other.left_out is not None
+    assert other.left_out.items.tolist() == LISTS.tolist()
+    assert (other.drawn, other.notes, other.refusal, other.changes) == (False, (), "no", "x")
+    assert clock.seconds == {"fit": 1.5}
+    assert [*finished(config(tmp_path), fresh=True).answers] == []
+
+
+def test_answers_for_other_users_are_refused(tmp_path: Path) -> None:
+    finished(config(tmp_path), keep=True)
+    own = finished(config(tmp_path))
+    fewer = make_task(small.config(tmp_path, log=small.LOG.replace("cid,a,2020-01-08\n", "")))
+    with refusal(DataError, 'model "popular"', "of another evaluation set; evaluate it anew: --fr"):
+        own.answers["popular"](fewer)
+
+
+@pytest.mark.parametrize("name", ["lists-0.npy", "meta.json"])
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_damaged_finished_model_is_asked_anew(
+    tmp_path: Path, kept: Path, name: str, lost: bool
+) -> None:
+    finished(config(tmp_path), keep=True)
+    (file,) = kept.glob(f"*/{name}")
+    file.write_bytes(file.read_bytes()[:-3] + b"\1\0\0")
+    if lost:
+        file.unlink()
+    own = finished(config(tmp_path))
+    assert ([*own.answers], own.changed) == ([], {"popular": DAMAGED})
+    finished(config(tmp_path), keep=True)
+    assert [*finished(config(tmp_path)).answers] == ["popular"]
+
+
+def test_it_is_said_why_a_model_is_evaluated_anew(tmp_path: Path) -> None:
+    """Not of one that no run has finished."""
+    assert finished(config(tmp_path)).changed == {}
+    finished(config(tmp_path), keep=True)
+    assert finished(config(tmp_path, 9)).changed == {"popular": "its settings have changed"}
+    why = "the evaluation, the seed or packages have changed"
+    assert finished(config(tmp_path, evaluation={"seed": 7})).changed == {"popular": why}
+    with (tmp_path / "log.csv").open("a") as log:
+        log.write("dee,a,2020-01-02\n")
+    assert finished(config(tmp_path)).changed == {"popular": "the data has changed"}
+
+
+def test_the_models_that_were_not_used_for_longest_make_room(tmp_path: Path, kept: Path) -> None:
+    finished(config(tmp_path), keep=True)
+    size = sum(file.stat().st_size for file in kept.glob("*/*"))
+    finished(config(tmp_path, 9), keep=True, most=size + size // 2)
+    assert len(list(kept.iterdir())) == 1
+    assert [*finished(config(tmp_path, 9)).answers] == ["popular"]
+
+
+def test_data_that_was_written_just_now_keeps_nothing_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_SETTLE", "1000")
+    told = f"{tmp_path}/log.csv was written less than 1000 seconds before"
+    assert finished(config(tmp_path), keep=True).unkept == {"popular": told}
+
+
+def test_whatever_is_raised_while_a_model_is_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(np, "save", lambda *_, **__: {}["x"])
+    (why,) = finished(config(tmp_path), keep=True).unkept.values()
+    assert why.startswith("KeyError: 'x' (")
+
+
+def test_equal_names_in_other_folders_are_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = set()
+    for name in "aba":
+        small.write(tmp_path / name, {"log.csv": small.MANY})
+        monkeypatch.chdir(tmp_path / name)
+        entries.add(cache.entry("events", [Path("log.csv")]).path)
+    assert len(entries) == 2

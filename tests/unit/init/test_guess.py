@@ -1,0 +1,513 @@
+"""A config for a log of unknown shape: what is guessed, said, written, and what is refused."""
+
+import json
+import sqlite3
+import tomllib
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import refusal
+
+from harness.core.errors import DataError, UsageError
+from harness.init.columns import Columns
+from harness.init.guess import NewConfig, config_for
+
+HEAD = "user,item,time"
+ROW = "{user},{item},2020-01-{day:02}"
+
+
+def log(head: str, row: str = ROW, separator: str = ",") -> str:
+    """Return a log of 30 days, on which all of 12 users have an item each."""
+    rows = [
+        row.format(user=f"u{user}", item=f"i{(user + day) % 5}", day=day, rating=user % 5 + 1)
+        for day in range(1, 31)
+        for user in range(12)
+    ]
+    return "".join(f"{line}\n" for line in [head, *rows] if line).replace(",", separator)
+
+
+def times(written: str) -> str:
+    """Return a log whose times are written so."""
+    return log(HEAD, "{user},{item}," + written)
+
+
+def config_of(folder: Path, text: str | pl.DataFrame, **said: Any) -> NewConfig:
+    """Return the config for a log of some text, or of a frame in Parquet."""
+    path = folder / ("log.csv" if isinstance(text, str) else "log.parquet")
+    if isinstance(text, str):
+        path.write_text(text, encoding="utf-8")
+    else:
+        text.write_parquet(path)
+    return config_for(path, folder / "new.toml", Columns(**said))
+
+
+def guessed(folder: Path, text: str | pl.DataFrame, **said: Any) -> tuple[Any, list[str]]:
+    """Return the config that is written for a log, and what is said of it."""
+    found = config_of(folder, text, **said)
+    assert found.fault == ""
+    return tomllib.loads(found.text), found.told
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("2020-01-{day:02}", None),
+        ("2020-01-{day:02}T10:00:00Z", None),
+        ("{day:02}.01.2020", "%d.%m.%Y"),
+        ("{day:02}/01/2020 10:30", "%d/%m/%Y %H:%M"),
+        ("01/{day:02}/2020", "%m/%d/%Y"),
+        ("202001{day:02}", "%Y%m%d"),
+        ("{day:02}.01.20", "%d.%m.%y"),
+        ("15778368{day:02}", "epoch_s"),
+        ("15778368{day:02}000", "epoch_ms"),
+        ("15778368{day:02}000000", "epoch_us"),
+        ("2020-01-{day:02} 10:30:00 UTC", "%Y-%m-%d %H:%M:%S UTC"),
+    ],
+)
+def test_how_times_are_written(tmp_path: Path, written: str, expected: str | None) -> None:
+    values, told = guessed(tmp_path, times(written))
+    assert values["data"].get("time_format") == expected
+    (line,) = [line for line in told if line.startswith("time ")]
+    assert f": {expected or 'iso'}, such as" in line
+    assert expected is not None or not any(line.startswith("ambiguous ") for line in told)
+
+
+@pytest.mark.parametrize(
+    ("days", "expected", "other"),
+    [
+        # Three days in a row; otherwise the second of three months.
+        (["01/02/2020", "01/03/2020", "01/04/2020"], "%m/%d/%Y", "%d/%m/%Y"),
+        (["01/02/2020", "02/02/2020", "03/02/2020"], "%d/%m/%Y", "%m/%d/%Y"),
+    ],
+)
+def test_dates_of_two_readings_are_told(
+    tmp_path: Path, days: list[str], expected: str, other: str
+) -> None:
+    rows = "".join(f"u{n},i,{day},view\nu{n},i,{day},sale\n" for n in range(9) for day in days)
+    found = config_of(tmp_path, f"{HEAD},event\n{rows}")
+    assert tomllib.loads(found.text)["evaluation"]["hits"] == ["sale"]
+    (line,) = (line for line in found.text.splitlines() if line.startswith("time_format"))
+    assert (
+        line
+        == f'time_format = "{expected}"  # or "{other}": no row tells the order of day and month'
+    )
+    assert found.fault == (
+        "ambiguous: no row tells the order of day and month; the config has time_format = "
+        f'"{expected}"; if that is wrong, write time_format = "{other}" in its place, or make the '
+        "config anew with --time-format"
+    )
+    assert config_of(tmp_path, f"{HEAD},event\n{rows}", time_format=other).fault == ""
+
+
+def test_a_later_row_tells_the_order_of_day_and_month(tmp_path: Path) -> None:
+    """The first thousand rows are of one day, which says nothing; one row has no time at all."""
+    rows = "u1,i,05/06/2020\nu2,i,05/07/2020\n" * 600 + "u2,i,05/13/2020\nu2,i,soon\n"
+    values, told = guessed(tmp_path, f"{HEAD}\n{rows}")
+    assert values["data"]["time_format"] == "%m/%d/%Y"
+    assert 'where      1 row with "soon" in time: left out' in told
+
+
+def test_rows_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> None:
+    """All at once: a run can begin on what is left."""
+    good = log("", "{user},{item},2020-01-{day:02},5")
+    bad = ",i1,2020-01-02,5\nu1,,2020-01-02,5\nu1,i1,n/a,5\nu1,i1,n/a,5\nu1,i1,2037-01-01,5\n"
+    raw = 'u1,i1,2020-01-02,"5" screen\nu1,i1,2020-01-02\n\n'
+    found = config_of(tmp_path, f"user,item,time,note\n{bad}{good}{raw}")
+    data = tomllib.loads(found.text)["data"]
+    assert (found.fault, data["quote"], data["bad_lines"]) == ("", False, "drop")
+    assert data["where"] == {
+        "user": {"empty": False},
+        "item": {"empty": False},
+        "time": {"not": ["n/a"], "max": date(2020, 1, 30)},
+    }
+    assert (
+        "# leaves out 1 row with nothing in user; 1 row with nothing in item; 2 rows with "
+        '"n/a" in time; 1 event at the end, behind a long gap\n'
+    ) in found.text
+    assert "# leaves out 1 line with damaged quotes, too few or too many fields\n" in found.text
+    (note,) = (line for line in found.told if line.startswith("note"))
+    assert "log.csv: 6 of 367 rows left out (kept: whole lines, item is not empty, " in note
+
+
+@pytest.mark.parametrize(
+    ("cell", "quoting"),
+    [
+        ('"a, b"', {}),
+        ('"a ""b"" c"', {}),
+        ('"a \\"b\\" c"', {"escape": "\\"}),
+        ('"a" b', {"quote": False}),
+        ('"a', {"quote": False}),
+    ],
+)
+def test_how_quotes_are_read(tmp_path: Path, cell: str, quoting: dict[str, Any]) -> None:
+    row = "{user},{item},2020-01-{day:02}," + cell
+    data = guessed(tmp_path, log("user,item,time,note", row))[0]["data"]
+    assert {key: data[key] for key in ("quote", "escape", "bad_lines") if key in data} == quoting
+    rows = row.format(user="u", item="i", day=1) + "\n" + log("", row)
+    names = ("user", "item", "time", "note")
+    assert guessed(tmp_path, rows, header=names)[0]["data"].get("quote") == quoting.get("quote")
+
+
+@pytest.mark.parametrize("separator", [",", "\t", "::"])
+def test_a_first_row_of_equal_cells(tmp_path: Path, separator: str) -> None:
+    """Of ids that were numbered anew, without a header."""
+    row = "0,0,5,1577836800\n".replace(",", separator)
+    found = config_of(tmp_path, row, header=("user", "item", "rating", "time"))
+    assert tomllib.loads(found.text)["data"].get("separator", ",") == separator
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "columns"),
+    [
+        ("customer_id,article_id,t_dat", ROW, "customer_id,article_id,t_dat"),
+        ("Session ID,SKU,event_time", ROW, "Session ID,SKU,event_time"),
+        ("Kundennummer,Artikelnummer,Datum", ROW, "Kundennummer,Artikelnummer,Datum"),
+        # Ids go before names, and times that differ before others.
+        ("user,user_id,track,track_id,ts", "x,{user},y,{item},2020-01-{day:02}",
+         "user_id,track_id,ts"),
+        ("cust_id,ean,birthday,sent", "{user},{item},1980-05-{day:02},2020-01-{day:02}",
+         "cust_id,ean,sent"),
+        # In Italian a date, in English anything.
+        ("cliente,articulo,data", ROW, "cliente,articulo,data"),
+        ("user,item,data", "{user},{item},15778368{day:02}", "user,item,data"),
+        ("user,data,when,item", "{user},x{day},2020-01-{day:02},{item}", "user,item,when"),
+        ("user,item,data,sent", "{user},{item},{day},2020-01-{day:02}", "user,item,sent"),
+        ("CustomerID,StockCode,date,InvoiceDate", "{user},{item},2020-01-01,2020-01-{day:02}",
+         "CustomerID,StockCode,InvoiceDate"),
+    ],
+)  # fmt: skip
+def test_what_columns_are(tmp_path: Path, head: str, row: str, columns: str) -> None:
+    values, _ = guessed(tmp_path, log(head, row))
+    assert [values["data"][key] for key in ("user", "item", "time")] == columns.split(",")
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|", "::", " "])
+def test_what_stands_between_fields(tmp_path: Path, separator: str) -> None:
+    values, told = guessed(tmp_path, log(HEAD, ROW, separator))
+    assert values["data"]["separator"] == separator
+    assert told[0].startswith("separator")
+
+
+def test_a_tab_file_without_a_header_needs_no_separator(tmp_path: Path) -> None:
+    """Nor is one refused that is typed as a shell has it."""
+    text = log("", "{user},{item},{rating},2020-01-{day:02}", "\t")
+    names = ("user", "item", "rating", "time")
+    values, told = guessed(tmp_path, text, header=names)
+    assert (values["data"]["header"], values["data"]["separator"]) == (list(names), "\t")
+    assert "value      column rating may be one; it is not used" in told
+    assert guessed(tmp_path, text, header=names, separator="\\t")[0] == values
+
+
+CENTURIES = "".join(f"u{n // 2},i,{('25.11.99', '23.01.00')[n % 2]}\n" for n in range(18))
+"""Of January 2000 is what is held out, and not of December 1999."""
+ODD = {
+    log("session_id,item,written"): "user       column session_id: a session counts as a user",
+    log("user,item,written,sent", f"{ROW},2020-01-01"): (
+        ", by its values; sent may be one, too: --time-column"
+    ),
+    f"{HEAD}\n{CENTURIES}": "1999-11-25 … 2000-01-23",
+    log(HEAD) + times("2920-01-{day:02}").partition("\n")[2]: (
+        "note       events up to 2920-01-30 are later than today, and the last days are held out: "
+        "if their times are wrong, where = { time = { max = "
+    ),
+    times("15778368{day:02}") + "u1,i1,0\n": (
+        "note       events from 1970-01-01 on are earlier than any log: if 0 was written "
+        "for times that are missing, where = { time = { min = 1990-01-01 } } under [data] leaves"
+    ),
+    log(HEAD, "{user},a,2020-01-{day:02}"): (
+        "note       there is one item: is that the column? --item-column"
+    ),
+    log(HEAD, "NA,{item},2020-01-{day:02}") + "u1,i1,2020-01-30\n": (
+        'note       of 361 events the user "NA" has 360: if these are missing values, where = '
+    ),
+    log(HEAD, "0,{item},2020-01-{day:02}") + "u1,i1,2020-01-30\n": (
+        'note       the user "0" has 360 of 361 events: if that stands for nobody, where = { user '
+        '= { not = ["0"] } } under [data] leaves them out'
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), ODD.items())
+def test_what_is_odd_or_guessed_by_values_is_said(tmp_path: Path, text: str, words: str) -> None:
+    assert any(words in line for line in config_of(tmp_path, text).told)
+
+
+def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
+    """The first thousand rows are plays; the other is rare, and not to be lost."""
+    views = log("user,item,time,event", f"{ROW},play") + "u1,i1,2020-01-30,play\n" * 1200
+    values, told = guessed(tmp_path, views + "u1,i2,2020-01-30,like\n")
+    assert values["data"]["kind"] == "event"
+    assert values["evaluation"]["hits"] == ["play", "like"]
+    assert (
+        "kind       column event, with play, like: all count as hits, as their names do not say "
+        "which is a sale; [evaluation] hits takes fewer"
+    ) in told
+    rare = "".join(f"u1,i1,2020-01-30,t{n}\n" for n in range(30))  # words of all sorts are no types
+    values, _ = guessed(tmp_path, views + rare)
+    assert "kind" not in values["data"]
+    assert "hits" not in values["evaluation"]
+
+
+@pytest.mark.parametrize(
+    ("column", "types", "hits"),
+    [
+        ("event", "view view addtocart transaction", "transaction"),
+        ("event_type", "view cart remove_from_cart purchase", "purchase"),
+        ("behavior", "pv fav cart buy", "buy"),
+        ("type", "clicks carts orders", "orders"),
+        ("event_name", "view_item add_to_cart begin_checkout", "begin_checkout"),
+        ("PURCHASE_FLG", "0 0 1", "1"),
+        ("behavior_type", "1 2 3 4", "4"),
+        ("action_type", "0 1 2 3", "2"),
+        ("action", "click order sale", "order sale"),
+        ("Vorgang", "view purchase", "purchase"),
+        # Words of a funnel tell, whatever the column is called.
+        ("spalte7", "view cart purchase", "purchase"),
+        ("x", "purchase Refund other", "purchase other"),
+        # One step, words of another kind, and codes of no column that is known are no funnel.
+        ("event", "purchase save", "purchase save"),
+        ("event", "play like", "play like"),
+        # What nobody took, or gave back, is none.
+        ("event", "purchase return Refund", "purchase"),
+        ("action", "like dislike play", "like play"),
+        ("action", "skip impression click", "click"),
+        ("event", "impression view remove_from_cart cart", "cart"),
+        ("type", "1 2 3", "1 2 3"),
+    ],
+)
+def test_only_the_last_step_of_a_funnel_is_truth(
+    tmp_path: Path, column: str, types: str, hits: str
+) -> None:
+    every = types.split()
+    rows = log(f"{HEAD},{column}").splitlines()
+    text = "".join(f"{row},{every[n % len(every)]}\n" for n, row in enumerate(rows[1:]))
+    found = config_of(tmp_path, f"{rows[0]}\n{text}")
+    values = tomllib.loads(found.text)
+    assert (found.fault, set(values["evaluation"]["hits"])) == ("", set(hits.split()))
+    (line,) = (line for line in found.text.splitlines() if line.startswith("hits"))
+    (told,) = (line for line in found.told if line.startswith("kind"))
+    never = {"return", "Refund", "dislike", "skip", "impression", "remove_from_cart"} & set(every)
+    if set(hits.split()) == set(every) - never:
+        assert ("never truth" if never else "all are true items") in line
+        assert (": all but " if never else ": all count as hits") in told
+    else:
+        assert "  # only the last step of " in line
+        whole = tomllib.loads("hits" + line.partition("; for all")[2].replace(":", " =", 1))
+        assert set(whole["hits"]) == set(every) - never
+        assert " truth; [evaluation] hits takes others too" in told
+
+
+def test_a_type_that_is_written_in_two_ways_is_named_once(tmp_path: Path) -> None:
+    """A last line of totals, which has no type, changes nothing."""
+    rows = log(f"{HEAD},event", f"{ROW},view") + "u1,i1,2020-01-30,purchase\n" * 9
+    found = config_of(tmp_path, f"{rows}u2,i1,2020-01-30,Purchase\nTotal,,,\n")
+    values = tomllib.loads(found.text)
+    assert (found.fault, values["evaluation"]["hits"]) == ("", ["purchase", "Purchase"])
+    assert "# only the last step of view → purchase (also written Purchase) is truth" in found.text
+    only = "so only purchase (also written Purchase) is truth; [evaluation] hits takes others too"
+    assert only in "\n".join(found.told)
+
+
+def test_events_that_a_long_gap_cuts_off_are_left_out_and_said(tmp_path: Path) -> None:
+    values, told = guessed(tmp_path, log(HEAD) + "u1,i1,2037-01-01\n")
+    assert values["data"]["where"] == {"time": {"max": date(2020, 1, 30)}}
+    assert values["split"] == {"strategy": "time", "valid_days": 7}
+    assert (
+        "where      360 events run from 2020-01-01 to 2020-01-30, and 1 event follows on "
+        "2037-01-01, after 6,180 days without any: left out; with max = 2037-01-01 it is kept"
+    ) in told
+    assert "note       log.csv: 1 of 361 rows left out (kept: time <= 2020-01-30)" in told
+
+
+def test_a_season_behind_a_long_gap_is_yours_to_keep_or_leave_out(tmp_path: Path) -> None:
+    """One in nine events, a year later: a config says neither, and no run begins."""
+    season = log(HEAD).replace("2020-01-", "2021-03-").splitlines(keepends=True)[1:45]
+    found = config_of(tmp_path, log(HEAD) + "".join(season))
+    assert "where" not in tomllib.loads(found.text)["data"]
+    assert found.fault.startswith("no run can begin so: 360 events run from 2020-01-01 to")
+    assert "right, where = { time = { max = 2021-03-04 } } under [data] says so" in found.fault
+
+
+HITS = {"above": 0, "empty": True}
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "where", "left"),
+    [
+        ("Quantity", "2 -1 3", HITS, "such as returns (-1), are left out"),
+        ("weight", "0.5 -0.5 2", HITS, "such as returns (-0.5), are left out"),
+        ("is_click", "0 1", HITS, "with 0 in is_click, which says that nothing happened,"),
+        ("label", "True False", HITS, "with 0 in label, which says"),
+        # Views have none; a text among them is no number, and bounds would be refused.
+        ("Quantity", "2,-1,", HITS, "note       log.csv: 120 of 360 rows left out"),
+        ("label", "1 0 x", None, 'have 0 or less in column "label", and each counts'),
+        # Zeros among other numbers may be ratings that were not given: they are noted.
+        ("rating", "0 3 4", None, 'have 0 or less in column "rating", and each counts'),
+        ("price", "-1 1", None, ""),
+        ("Stück", "2 -1 3", HITS, "such as returns (-1), are left out"),
+        # By values alone nothing is left out.
+        ("kpl", "2 -1 4", None, "kpl holds -1 to 4 and is not used: if rows below 0 are returns"),
+        ("celsius", "-3 18 25", None, ""),
+    ],
+)
+def test_rows_that_a_column_says_to_be_no_hits(
+    tmp_path: Path, column: str, values: str, where: dict[str, Any] | None, left: str
+) -> None:
+    every = values.split(None if " " in values else ",")
+    rows = log(f"{HEAD},{column}").splitlines()
+    text = "".join(f"{row},{every[n % len(every)]}\n" for n, row in enumerate(rows[1:]))
+    config, told = guessed(tmp_path, f"{rows[0]}\n{text}")
+    assert config["data"].get("where") == (None if where is None else {column: where})
+    assert left in "\n".join(told)
+    assert ("is not used: if" in "\n".join(told)) == ("is not used: if" in left)
+    kept = len(every) - 1 if where else len(every)
+    assert f"{360 * kept // len(every)} events of" in "\n".join(told)
+
+
+def test_of_several_flags_none_is_chosen(tmp_path: Path) -> None:
+    text = log(f"{HEAD},is_click,is_purchase", f"{ROW},1,0") + "u1,i1,2020-01-30,0,1\n"
+    values, told = guessed(tmp_path, text)
+    assert "where" not in values["data"]
+    assert "is_click and is_purchase each hold 0 and 1, and every row counts" in "\n".join(told)
+
+
+def test_a_log_of_what_nobody_took_has_no_truth(tmp_path: Path) -> None:
+    found = config_of(tmp_path, log(f"{HEAD},event", f"{ROW},impression"))
+    assert "hits" not in tomllib.loads(found.text)["evaluation"]
+    assert (
+        '# hits = ["…"]  # name the event types that are truth; impression is no truth'
+        in found.text
+    )
+    assert found.fault == "column event: impression is no truth: say with hits which are"
+
+
+def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
+    """All 12 users are there on the last 7 of 30 days, and on the last 1 of 10."""
+    values, told = guessed(tmp_path, log(HEAD))
+    assert values["split"] == {"strategy": "time", "valid_days": 7}
+    found = "found      360 events of 12 users and 5 items, 2020-01-01 … 2020-01-30, days of UTC"
+    assert found in told
+    assert "split      the last 7 days: 12 of their users had events before" in told
+    short = "".join(log(HEAD).splitlines(keepends=True)[:121])
+    assert guessed(tmp_path, short)[0]["split"]["valid_days"] == 1
+    apart = "".join(
+        f"u{n},i{(n + m) % 3},2020-0{1 + n // 3}-0{1 + m}\n" for n in range(9) for m in range(2)
+    )
+    late = "new,i1,2020-05-01\nnew,i2,2020-05-01\n"
+    values, told = guessed(tmp_path, f"{HEAD}\n{apart}{late}")
+    assert values["split"] == {"strategy": "last_n", "n": 1}
+    assert "split      each user's last event: of the last 7 days 0 users had events before" in told
+
+
+def test_parquet_has_types_and_lists(tmp_path: Path) -> None:
+    """Lists side by side are rows; beside columns that are named they are tags, say."""
+    typed = pl.read_csv(log("user,item,when").encode(), try_parse_dates=True)
+    values, told = guessed(tmp_path, typed)
+    assert "time       column when: a date or time" in told
+    assert "time_format" not in values["data"]
+    lists = typed.group_by("user", maintain_order=True).agg("when", "item")
+    assert guessed(tmp_path, lists)[0]["data"]["rows"] == ["when", "item"]
+    tagged = typed.rename({"item": "what"}).with_columns(tags=pl.lit(["x", "y"]))
+    assert "rows" not in guessed(tmp_path, tagged, item="what")[0]["data"]
+
+
+def test_the_events_of_a_session_are_rows(tmp_path: Path) -> None:
+    events = [{"aid": f"a{n % 5}", "ts": (18_262 + n) * 86_400_000} for n in range(10)]
+    sessions = [json.dumps({"session": f"s{n}", "events": events}) + "\n" for n in range(12)]
+    (tmp_path / "log.jsonl").write_text("".join(sessions))
+    found = config_for(tmp_path / "log.jsonl", tmp_path / "new.toml")
+    assert "rows       the elements of events" in found.told
+    data = tomllib.loads(found.text)["data"]
+    assert (found.fault, data["rows"], data["item"], data["time"]) == ("", "events", "aid", "ts")
+
+
+def test_the_only_table_of_a_database_is_the_log(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    path = tmp_path / "shop" / "x.sqlite"
+    rows = [line.split(",") for line in log("").splitlines()]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE sold (user, item, time)")
+        connection.executemany("INSERT INTO sold VALUES (?, ?, ?)", rows)
+        connection.commit()
+        found = config_for(path, tmp_path / "new.toml")
+        assert (found.fault, tomllib.loads(found.text)["data"]["events"]) == ("", "x.sqlite::sold")
+        connection.execute("CREATE TABLE users (name)")
+        with refusal(DataError, "the database has: sold, users", f'name one: "{path}::sold"'):
+            config_for(path, tmp_path / "new.toml")
+
+
+def test_letters_of_another_encoding(tmp_path: Path) -> None:
+    text = log("user,item,time,größe", "{user},é{item},2020-01-{day:02},1")
+    path = tmp_path / "log.csv"
+    path.write_bytes(text.encode("latin-1"))
+    with refusal(DataError, "is not UTF-8 text"):
+        config_for(path, tmp_path / "new.toml")
+    found = config_for(path, tmp_path / "new.toml", Columns(encoding="latin-1"))
+    assert (found.fault, tomllib.loads(found.text)["data"]["encoding"]) == ("", "latin-1")
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (
+            "".join(f"u{n},i,2020-01-{n % 30 + 1:02}\n" for n in range(90)),
+            "no run can begin so: ",
+        ),
+        (
+            log("") * 3 + "".join(f"u1,i1,{n}\n" for n in range(51)),
+            'so; of 1,131 rows:\n51 rows with "0", "1", "2", … in time, expected an ISO time',
+        ),
+        (log("") + "u1\n" * 60, "of 420 rows:\n60 lines with damaged quotes, too few or too many"),
+    ],
+)
+def test_a_config_is_there_though_no_run_can_begin(tmp_path: Path, rows: str, words: str) -> None:
+    found = config_of(tmp_path, f"{HEAD}\n{rows}")
+    assert words in found.fault
+    assert tomllib.loads(found.text)["data"]["events"] == "log.csv"
+
+
+ASKED = {
+    "a,b,c\nx,y,2020-01-01\n": "looks like the user's id or the item's id; of a, b name them with",
+    "user,item,b\nx,y,z\n": "no column looks like a time; of b name one with --time-column",
+    "user\nx\n": "has the columns user; a user, an item and a time are needed",
+    '{"user": 1, "item": 2}\n': "line 1 looks like JSON; name a file of JSON lines .jsonl",
+    "2024-04-01,c3,p1\n": "line 1 looks like data, not like a header (2024-04-01, c3, p1); name",
+    "1,2020-01-05,2\n": "--header user,time,item",
+    "1\t2\t5\t2020-01-05\n": "--header user,item,rating,time",
+    "97,9,44,cart,1709251288\n": "--header user,item,rating,time,column5",
+    "user,item,time\n": 'column "time": no time in its first rows',
+    "user,item,time\nx,y,soon\n": '"soon" are not understood; say how they are written: --time',
+    # Days since 1899 and counters of rows would all be seconds of January 1970.
+    times("438{day:02}"): "as seconds since 1970 they are of 1970-01-01; write days since 1899",
+    times("438{day:02}.5"): "as Excel counts them",
+    times("{day}"): "or only number the events in their order: --time-format epoch_s",
+    times("15778368{day:02}000000000"): "nanoseconds since 1970; divide them by 1,000",
+}
+
+
+@pytest.mark.parametrize(("text", "words"), ASKED.items())
+def test_what_cannot_be_guessed_is_asked_for(tmp_path: Path, text: str, words: str) -> None:
+    with refusal(UsageError, "log.csv", words):
+        config_of(tmp_path, text)
+
+
+def test_what_is_said_of_a_log_is_in_it(tmp_path: Path) -> None:
+    with refusal(UsageError, 'has no column "who"; it has user, item, time'):
+        config_of(tmp_path, f"{HEAD}\n", user="who")
+    with refusal(UsageError, "log.csv: line 1 has 4 fields, and --header names 3"):
+        config_of(tmp_path, "1\t2\t5\t2020-01-05\n", header=("user", "item", "time"))
+    frame = pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]})
+    for said in ({"header": ("a", "b", "c")}, {"separator": ";"}, {"encoding": "latin-1"}):
+        with refusal(DataError, f"[data] {next(iter(said))} says how text is", "this is Parquet"):
+            config_of(tmp_path, frame, **said)
+    with refusal(DataError, "gone.csv"):
+        config_for(tmp_path / "gone.csv", tmp_path / "new.toml")
+
+
+def test_numbers_that_are_hardly_times_are_times_where_it_is_said(tmp_path: Path) -> None:
+    values, _ = guessed(tmp_path, times("438{day:02}"), time_format="epoch_s")
+    assert values["data"]["time_format"] == "epoch_s"
