@@ -170,12 +170,8 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     True
     """
     texts = [conditions] if isinstance(conditions, str) else conditions
-    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
-        raise UsageError(
-            f"conditions: found {type(conditions).__name__}; give a text, or several, such as "
-            f"{_EXAMPLES}"
-        )
-    if not texts:
+    sequence = isinstance(texts, (list, tuple)) and all(isinstance(text, str) for text in texts)
+    if not sequence or not texts:
         raise UsageError(f"no condition; write one such as {_EXAMPLES}")
     opened = read(run)
     opened.verify()

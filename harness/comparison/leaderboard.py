@@ -124,7 +124,7 @@ class Leaderboard(Shown):
                 "metric": group.metric,
                 **{n: value for n, value in vars(entry).items() if n not in ("ci95", "folds")},
                 **low_high(entry.ci95),
-                **{f"fold {at}": mean for at, mean in enumerate(entry.folds, 1)},
+                **{f"fold {number}": mean for number, mean in enumerate(entry.folds, 1)},
                 "differs": ", ".join(entry.differs),
             }
             for group in self.groups
@@ -194,9 +194,7 @@ def leaderboard(
 
 
 def _folder_of(of: Sequence[Any]) -> Path:
-    for folder in of:
-        if not isinstance(folder, (str, Path)) or (exists(Path(folder)) and Path(folder).is_file()):
-            raise refuse_lists(folder)
+    refuse_lists(of)
     if len(of) > 1:
         raise UsageError(f"{len(of)} folders of runs; name one in which all of them lie")
     folder = as_path(of[0] if of else "runs", "a folder of runs")

@@ -14,6 +14,7 @@ from harness.comparison.standings import Submitted
 from harness.config import Config
 from harness.core.arrays import Floats
 from harness.core.errors import HarnessError, UsageError, counted, suggest
+from harness.core.io import exists
 from harness.core.random import id_hashes
 from harness.core.steps import of_one
 from harness.metrics import Metric, parse
@@ -79,21 +80,22 @@ def rules_of(
 # Runs.
 
 
-def refuse_lists(run: object) -> UsageError:
-    """Return the error on a file or frame of lists, where nothing says what is true."""
-    name = run if isinstance(run, (str, Path)) else f"a {type(run).__name__}"
-    return UsageError(
-        f"{name}: is no run; submissions are compared by what they are scored against: name "
-        "--solution SOLUTION or --config CONFIG (in Python, solution= or config=)"
-    )
+def refuse_lists(of: Sequence[Any]) -> None:
+    """Raise UsageError on a file or frame of lists, where nothing says what is true."""
+    for run in of:
+        path = Path(run) if isinstance(run, str | Path) else None
+        if isinstance(run, Run) or (path is not None and not (exists(path) and path.is_file())):
+            continue
+        raise UsageError(
+            f"{path or f'a {type(run).__name__}'}: is no run; submissions are compared by what "
+            "they are scored against: name --solution SOLUTION or --config CONFIG (in Python, "
+            "solution= or config=)"
+        )
 
 
 def open_runs(of: Sequence[Any]) -> list[Run]:
     """Return runs on one evaluation set."""
-    for run in of:
-        path = Path(run) if isinstance(run, str | Path) else None
-        if not isinstance(run, Run) and (path is None or path.is_file()):
-            raise refuse_lists(run)
+    refuse_lists(of)
     runs = [run if isinstance(run, Run) else read(run) for run in of]
     if not runs:
         raise UsageError("no run to compare; name the folder of one, such as runs/2020-09-16-hm-…")
@@ -130,11 +132,12 @@ def models_of(runs: Sequence[Run]) -> dict[str, tuple[str, list[Run]]]:
     for run in runs:
         for model in run.models:
             known = versions.setdefault(model.name, [])
-            same = next((same for same in known if _equal(same[0], run, model.name)), None)
-            if same is None:
-                known.append([run])
+            for same in known:
+                if _equal(same[0], run, model.name):
+                    same.append(run)
+                    break
             else:
-                same.append(run)
+                known.append([run])
     return {
         name if len(known) == 1 else f"{name} ({same[0].folder})": (name, same)
         for name, known in versions.items()
