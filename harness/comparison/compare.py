@@ -172,10 +172,8 @@ def compare(
             slices=slices,
         )
         scored = score_submissions(of, options, metric=metric, k=k, strict=strict, force=force)
-        if len(scored.failed) == 1:
-            raise next(iter(scored.failed.values()))
         if scored.failed:
-            raise UsageError("\n".join(f"{n}: {_refusal(e)}" for n, e in scored.failed.items()))
+            raise next(iter(scored.failed.values()))
         files = {submitted.file: name for name, submitted in scored.submitted.items()}
         baseline = baseline and files.get(baseline, baseline)
         rules = rules_of(scored.config, baseline, correction, resamples, seed)
@@ -186,11 +184,11 @@ def compare(
             "--baseline out (in Python, all_pairs= or baseline=)"
         )
     runs = open_runs(of)
-    config, known = runs[0].settings, models_of(runs)
+    by = metric_of(runs, None if metric is None else str(metric))
+    config, known = runs[0].settings, models_of(runs, by)
     if baseline is None and not all_pairs and config.compare.baseline in known:
         baseline = config.compare.baseline
     rules = rules_of(config, baseline, correction, resamples, seed)
-    by = metric_of(runs, None if metric is None else str(metric))
     for name in models:
         if name not in known:
             raise UsageError(f'no model "{name}"; {suggest(name, known)}')

@@ -56,7 +56,7 @@ NO_CONDITION = "is no condition; signs are >=, <=, >, <, better than; write one 
         ("a of b = c", NO_CONDITION),
         ("a of b == c", NO_CONDITION),
         ("a of b better than 0.5", "a model is better than a model; compare with >= 0.5"),
-        ("a of b >= 1e999", "1e999 is too large a number"),
+        ("a of b >= 1e999", "1e999 is no finite number"),
     ],
 )
 def test_what_is_no_condition(text: str, message: str) -> None:
