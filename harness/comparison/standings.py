@@ -127,7 +127,8 @@ class ComparedSubmissions(Shown):
         for board in self.boards:
             sheets += [_ranks(self, board), pair_table(board.comparison)]
             if len(self.boards) > 1:
-                sheets[-1].heading[0] = f"{board.name} · {sheets[-1].heading[0]}"
+                heading = sheets[-1].heading
+                heading[0] = heading[0].replace("pairs  ", f"pairs  {board.name} · ", 1)
         sheets[-1].footing.extend(_notes(self))
         return sheets
 

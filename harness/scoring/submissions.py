@@ -46,6 +46,8 @@ class SubmissionError(HarnessError):
             f"{p.code} {'' if p.line is None else f'line {p.line:,}: '}{p.message}; {p.hint}"
             for p in validation.errors
         )
+        if not refusal and any(problem.code == "SUB001" for problem in validation.errors):
+            refusal = "cannot be read"
         refusal = refusal or "has errors and is not scored; mend it, or force it"
         super().__init__(f"{whose}{validation.path}: {refusal}\n{problems}")
         self.validation = validation
