@@ -33,7 +33,6 @@ from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol import users
 from harness.protocol.task import Task, asked
-from harness.results.folder import PER_USER, RECOMMENDATIONS
 from harness.results.run import Run
 from harness.results.tables import RunTables
 from harness.stats.chance_graded import Grades
@@ -184,22 +183,14 @@ class _Asking:
         return [ask_part(learner, task) for learner in learners]
 
 
-def listed(models: Sequence[str], candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:
-    """Return one row a user, model and repeat, with the list of items, the best first."""
-    rows = _tables(part, candidate_ids).rows(RECOMMENDATIONS, models)
-    return rows.cast({USER: pl.String, "items": pl.List(pl.String)})
-
-
-def scored(models: Sequence[str], part: EvaluatedPart) -> pl.DataFrame:
-    """Return one row a user, model and repeat, with a column for each metric of users."""
-    rows = _tables(part, pl.Series(dtype=pl.String)).rows(PER_USER, models)
-    return rows.cast({USER: pl.String})
-
-
-def _tables(part: EvaluatedPart, candidate_ids: pl.Series) -> RunTables:
-    return RunTables(
+def rows_of(
+    models: Sequence[str], candidate_ids: pl.Series, name: str, part: EvaluatedPart
+) -> pl.DataFrame:
+    """Return the rows of a part in a table of the run, of some models; `name` is its file's."""
+    tables = RunTables(
         users=part.profile, item_ids=candidate_ids, scores=part.tables, lists=part.lists
     )
+    return tables.rows(name, models)
 
 
 def _opened(config: Config, metrics: tuple[Metric, ...], _: int, content: Content) -> EvaluatedPart:

@@ -27,11 +27,11 @@ from harness.data import attributes, dataset, loading, ordering
 from harness.data.bucketing import EVENTS, Known
 from harness.data.buckets import of_bucket
 from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
-from harness.data.event_types import Codes, EventType, codes_of, in_order, of_types
+from harness.data.event_types import EventType, codes_of, in_order, of_types
 from harness.data.layout import Layout
 from harness.data.loading import Items
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
-from harness.spark import remote
+from harness.spark import reading
 from harness.spark.reading import ITEMS, KINDS, SINCE, TABLE, USERS, checked, divided
 from harness.spark.transport import (
     Batches,
@@ -64,13 +64,6 @@ _CHANGED = (
     "other events were read when some were read again: a table changed meanwhile; run the command "
     "again"
 )
-
-
-class PartTable(NamedTuple):
-    """A table that parts are written as: Spark's type of each column, and the rows of a part."""
-
-    types: Mapping[str, str]
-    frame_of: Callable[[Any], pl.DataFrame]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,18 +103,26 @@ class SparkParts(Generic[Part]):
             raise
         return SparkParts(frame, opened, self.count)
 
-    def write(self, place: str, tables: Mapping[str, PartTable]) -> None:
-        """Write the rows of every part, each table a folder of Parquet files at a place.
+    def write(
+        self,
+        place: str,
+        schemas: Mapping[str, pa.Schema],
+        rows_of: Callable[[str, Part], pl.DataFrame],
+    ) -> None:
+        """Write tables, each a folder of Parquet files at a place, of the rows of every part.
 
         Workers write files that they see, whole or not at all; elsewhere Spark writes.
         """
+        from pyspark.sql.pandas.types import from_arrow_schema
+
         if place.startswith("file:"):
             folder = Path(url2pathname(urlparse(place).path))
-            facts_of(mapped(self.frame, partial(_write_files, self.opened, tables, folder)))
+            work = partial(_write_files, self.opened, schemas, rows_of, folder)
+            facts_of(mapped(self.frame, work))
             return
-        for name, table in tables.items():
-            schema = ", ".join(f"`{column}` {kind}" for column, kind in table.types.items())
-            rows = self.frame.mapInArrow(partial(_rows_of, self.opened, table), schema)
+        for name, schema in schemas.items():
+            work = partial(_rows_of, self.opened, schema, partial(rows_of, name))
+            rows = self.frame.mapInArrow(work, from_arrow_schema(schema))
             rows.write.parquet(f"{place}/{name}")
 
     def release(self) -> None:
@@ -138,36 +139,33 @@ def _made(
 
 def _write_files(
     opened: Callable[[int, Content], Part],
-    tables: Mapping[str, PartTable],
+    schemas: Mapping[str, pa.Schema],
+    rows_of: Callable[[str, Part], pl.DataFrame],
     folder: Path,
     batches: Batches,
 ) -> Batches:
     """Write a file of each part and table; yield what went wrong."""
     for number, content in contents(batches):
         part = opened(number, content)
-        for name, table in tables.items():
-            frame = table.frame_of(part).select(list(table.types))
+        for name, schema in schemas.items():
+            frame = rows_of(name, part).select(schema.names)
             with whole_file(folder / name / f"part-{number:05d}.parquet") as target:
                 frame.write_parquet(target)
     yield from ()
 
 
-def _rows_of(opened: Callable[[int, Content], Part], table: PartTable, batches: Batches) -> Batches:
+def _rows_of(
+    opened: Callable[[int, Content], Part],
+    schema: pa.Schema,
+    rows_of: Callable[[Part], pl.DataFrame],
+    batches: Batches,
+) -> Batches:
     """Yield the rows of a table that Spark writes."""
-    import pyarrow as pa
-
-    kinds = {
-        "string": pa.string(),
-        "int": pa.int32(),
-        "bigint": pa.int64(),
-        "double": pa.float64(),
-        "array<string>": pa.list_(pa.string()),
-    }
-    schema = pa.schema([(name, kinds[kind]) for name, kind in table.types.items()])
     for number, content in contents(batches):
-        frame = table.frame_of(opened(number, content)).select(list(table.types))
+        frame = rows_of(opened(number, content)).select(schema.names)
         for rows in frame.iter_slices(_ROWS):
-            yield from rows.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema).to_batches()
+            table = rows.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
+            yield from table.to_batches()
 
 
 class Buckets(NamedTuple):
@@ -183,7 +181,6 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
 
     Without a count there are as many as the local engine makes.
     """
-    layout = remote.watching(spark, layout)
     log = divided(spark, layout, count)
     frame = mapped(log.frame, partial(_gathered, layout, log.keys, log.user_schema)).persist()
     try:
@@ -194,7 +191,7 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
         if sum(bucket.events for bucket in odd) != sum(piece["events"] for piece in read):
             raise DataError(_CHANGED)
         met = merged(frame.where("part < 0"), len(log.keys), _union)[ITEMS]
-        table = None if layout.items is None else remote.items(spark, layout.items)
+        table = reading.items(spark, layout.items)
         items, _ = loading.items_of(layout, met, table)
         times = [time for piece in read for time in piece["times"]]
         known = Known(
@@ -234,6 +231,7 @@ def _buckets(
 ) -> Batches:
     """Yield the rows of buckets and of their items; none where users have no events."""
     restored = layout.restore_zeros and layout.items is not None  # as `loading.items_of` does
+    known_users = None if user_schema else loading.users_of(layout)
     for bucket in sorted(pieces):
         logs = [piece for piece in pieces[bucket] if dataset.TIME in piece]
         tables = [piece[TABLE] for piece in pieces.pop(bucket) if TABLE in piece]
@@ -249,9 +247,6 @@ def _buckets(
             met.str.zfill(layout.id_width or 0) if restored else met
         )
         events = ordering.merged(batches, user_map, item_map, len(types))
-        columns: dict[str, Any] = {dataset.ROW: events.row, dataset.VALUE: events.value}
-        if layout.several_types:
-            columns[dataset.KIND] = events.kind
         content: dict[str, Any] = {
             KINDS: pl.DataFrame(types, EventType._fields, orient="row"),
             USERS: ids,
@@ -259,18 +254,22 @@ def _buckets(
             EVENTS: narrow(np.diff(events.user_starts(len(ids)))),
             dataset.ITEM: narrow(events.item),
             dataset.TIME: narrow_times(events.time),
-            **{name: column for name, column in columns.items() if column is not None},
+            dataset.ROW: events.row,
+            dataset.VALUE: events.value,
+            dataset.KIND: events.kind if layout.several_types else None,
         }
-        if layout.users is not None and user_schema:
-            frame = pl.concat([pl.DataFrame(schema=user_schema), *tables])
-            attributes.refuse_repeated(layout.users, frame[layout.users.id])
-            if layout.users.since is not None:
-                times = loading.times_at(frame[layout.users.id], frame[SINCE], ids)
+        if known_users is not None:
+            content[dataset.REGISTERED] = loading.registered(layout, known_users, ids)
+        elif layout.users is not None:
+            frame, name = pl.concat([pl.DataFrame(schema=user_schema), *tables]), layout.users.id
+            attributes.refuse_repeated(layout.users, frame[name])
+            if SINCE in frame.columns:
+                times = loading.times_at(frame[name], frame[SINCE], ids)
                 content[dataset.REGISTERED] = times
-            if layout.users.table.remote:
-                content[TABLE] = frame.drop(SINCE, strict=False)
+            content[TABLE] = frame.drop(SINCE, strict=False)
         odd = oddities_of(events, ids, words_of(item_ids), len(types))
-        yield from to_rows(bucket, content, facts={_ODD: odd})
+        there = {name: column for name, column in content.items() if column is not None}
+        yield from to_rows(bucket, there, facts={_ODD: odd})
         yield from to_rows(-1 - bucket, {ITEMS: met})
 
 
@@ -317,14 +316,15 @@ def _opened(
             raise DataError(_CHANGED)
         return places[content[dataset.ITEM]]
 
-    def kind() -> Codes:
-        return codes[content[dataset.KIND]]
-
     events = Events(
         user=of_starts(starts),
         item=item,
         time=lambda: widen_times(content[dataset.TIME]),
-        kind=kind if layout.several_types else one_kind(int(starts[-1])),
+        kind=(
+            (lambda: codes[content[dataset.KIND]])
+            if layout.several_types
+            else one_kind(int(starts[-1]))
+        ),
         row=None if row is None else row.astype(np.int64),
         value=content.get(dataset.VALUE),
         starts=starts,

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,19 +21,19 @@ from harness.evaluation.build import Factories
 from harness.evaluation.parts import (
     EvaluatedParts,
     evaluate_parts,
-    listed,
     refuse_of_all_events,
-    scored,
+    rows_of,
 )
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
 from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES, USERS, check_out
 from harness.results.run import Run
-from harness.spark.population import PartTable, SparkParts, in_buckets
+from harness.spark.population import SparkParts, in_buckets
 from harness.spark.session import session, spark_errors
 from harness.stats.slices import USER
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger(__name__)
@@ -51,32 +50,37 @@ def write(
     folder, took = Path(folder), stopwatch()
     check_out(folder)
     assert isinstance(done.parts, SparkParts)  # noqa: S101
+    scored = {model.name for model in done.run.models}
+    models = [model.name for model in config.models if model.name in scored]
+    schemas = _schemas(config)
+    if not recommendations:
+        del schemas[RECOMMENDATIONS]
     with written(folder, "; choose another --out"), whole_folder(folder) as target:
         place = tables or target.absolute().as_uri()
         with spark_errors():
-            done.parts.write(place.rstrip("/"), _tables(config, done, recommendations))
+            done.parts.write(
+                place.rstrip("/"), schemas, partial(rows_of, models, done.candidate_ids)
+            )
         if tables is None:
             _refuse_elsewhere(target, done.run.evaluation.users)
         done.run.write_records(target, tables)
     _log.info("wrote the run folder, %s", took())
 
 
-def _tables(config: Config, done: EvaluatedParts, recommendations: bool) -> dict[str, PartTable]:
-    scored_models = {model.name for model in done.run.models}
-    models = [model.name for model in config.models if model.name in scored_models]
-    by_user = {USER: "string", "model": "string", "repeat": "int"}
+def _schemas(config: Config) -> dict[str, pa.Schema]:
+    """Return the columns of the run's tables and their types."""
+    import pyarrow as pa
+
     metrics = [str(metric) for metric in asked(config) if metric.definition.of == "user"]
-    scores = by_user | dict.fromkeys(metrics, "double")
-    counts = dict.fromkeys(OWN, "bigint")
-    profile = {USER: "string"} | counts | dict.fromkeys(config.compare.slices, "string")
-    tables = {
-        PER_USER: PartTable(scores, partial(scored, models)),
-        USERS: PartTable(profile, attrgetter("profile")),
+    text, by_user = pa.string(), {USER: pa.string(), "model": pa.string(), "repeat": pa.int32()}
+    profile = (
+        {USER: text} | dict.fromkeys(OWN, pa.int64()) | dict.fromkeys(config.compare.slices, text)
+    )
+    return {
+        PER_USER: pa.schema(by_user | dict.fromkeys(metrics, pa.float64())),
+        USERS: pa.schema(profile),
+        RECOMMENDATIONS: pa.schema(by_user | {"items": pa.list_(text)}),
     }
-    if recommendations:
-        lists = partial(listed, models, done.candidate_ids)
-        tables[RECOMMENDATIONS] = PartTable(by_user | {"items": "array<string>"}, lists)
-    return tables
 
 
 def _refuse_elsewhere(folder: Path, users: int) -> None:

@@ -97,12 +97,17 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
                 opened.stop()
 
 
+def installed_version(package: str = "submission-harness") -> str:
+    """Return the version of a package, of this one by default; nothing where it is missing."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
 def require_pyspark() -> None:
     """Raise UsageError where PySpark is not installed, or too old."""
-    try:
-        installed = version("pyspark")
-    except PackageNotFoundError:
-        installed = ""
+    installed = installed_version("pyspark")
     if int(installed.partition(".")[0] or 0) < 4:
         raise UsageError(
             f"Spark needs PySpark 4.0 or later; {installed or 'none'} is installed: "
@@ -113,14 +118,17 @@ def require_pyspark() -> None:
 @contextmanager
 def _same_environment() -> Iterator[None]:
     """Undo the changes that PySpark and this module make of Spark's variables."""
-    before = os.environ.copy()
+
+    def variables() -> dict[str, str]:
+        return {k: v for k, v in os.environ.items() if k.startswith(("SPARK_", "PYSPARK_"))}
+
+    before = variables()
     try:
         yield
     finally:
-        for name in {*os.environ, *before}:
-            if name.startswith(("SPARK_", "PYSPARK_")):
-                os.environ.pop(name, None)
-                os.environ.update({name: before[name]} if name in before else {})
+        for name in variables():
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def _opened(master: str | None, remote: str | None) -> SparkSession:
@@ -151,14 +159,14 @@ def _opened(master: str | None, remote: str | None) -> SparkSession:
 
 
 def _refuse_silent(remote: str) -> None:
-    """Raise UsageError where no Connect server answers."""
+    """Raise UsageError where no Connect server answers, which PySpark tries for minutes."""
     from pyspark.sql.connect.client import DefaultChannelBuilder
 
     with DefaultChannelBuilder(remote).toChannel() as channel:
         import grpc  # behind PySpark, which says which packages are missing
 
         try:
-            grpc.channel_ready_future(channel).result(timeout=10)  # PySpark tries for minutes
+            grpc.channel_ready_future(channel).result(timeout=10)
         except grpc.FutureTimeoutError:
             raise UsageError(
                 f"--remote {printable(remote)}: no Spark Connect server answered in 10 "
@@ -226,11 +234,3 @@ _HINTS = {
     ),
 }
 """Patterns of what Spark says, and what to say in its place."""
-
-
-def installed_version() -> str:
-    """Return the version of this package, which must be that of every worker."""
-    try:
-        return version("submission-harness")
-    except PackageNotFoundError:
-        return "not installed"

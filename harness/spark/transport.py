@@ -7,6 +7,7 @@ Spark would work four times on what fails each time, and wrap what it raises.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, reduce
 from operator import index
@@ -33,13 +34,13 @@ Batches = Iterator["pa.RecordBatch"]
 Work = Callable[[Batches], Batches]
 
 SCHEMA = "part INT, source LONG, chunk INT, chunks INT, content BINARY, facts STRING, error STRING"
-"""Of rows: a part's number, a chunk of its content, and what the driver learns of it, as JSON."""
+"""Of rows: a part's number, a chunk of one of its contents, which `source` tells apart, and what
+the driver learns of it, as JSON."""
 CHUNK_BYTES = 1 << 18
 """Of a content in one row: neither Spark nor Arrow is at ease with long rows."""
 _BATCH_CHUNKS = 64
 _END_BYTES = 64
 """For the end of a stream, at least."""
-_TASK_BITS = 32
 _FAN_IN = 8
 """So many contents at most are combined by one worker, or by the driver."""
 _SUMS = {"exact": Exact, "largest": Largest}
@@ -166,37 +167,34 @@ def to_rows(
     *,
     facts: Any = None,
     error: HarnessError | None = None,
-    source: int = 0,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Batches:
-    """Yield the rows of a part; `source` tells contents apart that a task makes for one number."""
+    """Yield the rows of a part."""
     import pyarrow as pa
-    from pyspark import TaskContext
 
-    task = TaskContext.get()
-    source += 0 if task is None else task.partitionId() << _TASK_BITS
     data = None if content is None else pack(content)
     chunks = 1 if data is None else -(-len(data) // chunk_bytes)
-    mistake = None if error is None else json.dumps([type(error).__name__, str(error)])
+    row: dict[str, Any] = {
+        "part": part,
+        "source": secrets.randbits(63),
+        "chunks": chunks,
+        "error": None if error is None else json.dumps([type(error).__name__, str(error)]),
+    }
+    schema = pa.schema(
+        {"part": pa.int32(), "source": pa.int64(), "chunk": pa.int32(), "chunks": pa.int32()}
+        | {"content": pa.binary(), "facts": pa.string(), "error": pa.string()}
+    )
     for first in range(0, chunks, _BATCH_CHUNKS):
-        count = min(chunks - first, _BATCH_CHUNKS)
-        words = json.dumps(facts) if facts is not None and first == 0 else None
-        cells = pa.nulls(count, pa.binary())
-        if data is not None:
-            piece = data[first * chunk_bytes : (first + count) * chunk_bytes]
-            ends = np.minimum(np.arange(count + 1) * chunk_bytes, len(piece)).astype(np.int32)
-            buffers = [None, pa.py_buffer(ends), pa.py_buffer(piece)]
-            cells = pa.Array.from_buffers(pa.binary(), count, buffers)
-        columns = {
-            "part": pa.array([part] * count, pa.int32()),
-            "source": pa.array([source] * count, pa.int64()),
-            "chunk": pa.array(range(first, first + count), pa.int32()),
-            "chunks": pa.array([chunks] * count, pa.int32()),
-            "content": cells,
-            "facts": pa.array([words] + [None] * (count - 1), pa.string()),
-            "error": pa.array([mistake] * count, pa.string()),
-        }
-        yield pa.RecordBatch.from_pydict(columns)
+        rows = [
+            row
+            | {
+                "chunk": chunk,
+                "content": data and data[chunk * chunk_bytes : (chunk + 1) * chunk_bytes],
+                "facts": None if facts is None or chunk > 0 else json.dumps(facts),
+            }
+            for chunk in range(first, min(first + _BATCH_CHUNKS, chunks))
+        ]
+        yield pa.RecordBatch.from_pylist(rows, schema)
 
 
 def contents(
