@@ -28,8 +28,8 @@ from harness.protocol.task import asked
 from harness.results import folder as run_folder
 from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, check_out, part
 from harness.results.record import Evaluation, FailedModel, ModelRecord, RunRecord, fault_of
-from harness.results.sheets import folds_sheet, model_row, models_sheet, pairs_sheet
 from harness.results.tables import FolderTables, RunTables, frames_of
+from harness.results.wording import folds_sheet, model_row, models_sheet, pairs_sheet
 from harness.stats.pairwise import Comparison
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_LISTS, _ROWS = 16, 1 << 22
-"""A group of rows in per_user.parquet: so many scores of each user, or so many rows."""
+_GROUP = 1 << 18
+"""Rows of a group in a table: threads write groups side by side."""
 _KEYS = (FOLD, "model", "repeat", "user")
 _TEXTS = ("model", "user", "item")
 
@@ -182,10 +182,11 @@ class Run(Shown):
     @property
     def changed_metrics(self) -> dict[Metric, str]:
         """The user's own metrics whose source is known to be another one now, by their names."""
+        digests = {name: self.record.digest_of(name) for name in self.metrics}
         return {
             metric: name
             for name, metric in self.metrics.items()
-            if len({self.record.digest_of(name), metric.definition.digest} - {None}) > 1
+            if len({digests[name], metric.definition.digest} - {None}) > 1
         }
 
     def source_notes(self, metrics: Iterable[Metric]) -> tuple[str, ...]:
@@ -400,17 +401,9 @@ class Run(Shown):
         _log.info("wrote the run folder, %s", took())
 
     def _write_table(self, path: Path) -> None:
-        users = max(fold.evaluation.users for fold in self.folds)
-        group = min(_LISTS * users, max(users, _ROWS))
-        lists = path.name == RECOMMENDATIONS
-        if lists:  # each group by a thread
-            group = -(-group // 4)
-        self.table(path.name).write_parquet(
-            path,
-            compression_level=1,
-            row_group_size=None if path.name == USERS else group,
-            statistics=not lists,
-        )
+        statistics = path.name != RECOMMENDATIONS
+        rows = self.table(path.name)
+        rows.write_parquet(path, compression_level=1, row_group_size=_GROUP, statistics=statistics)
 
     def write_records(self, folder: Path, tables: str | None = None) -> None:
         """Write result.json, config.toml and environment.json into a folder.
