@@ -137,20 +137,15 @@ def run(
         show(format_, found.to_dict, found.sheets(verbose), found.records())
 
     if engine == "spark":
-        from harness.spark.run import evaluated, write  # slow to import
+        from harness.spark.run import evaluated  # slow to import
 
-        with evaluated(settings, master, remote, buckets, tables, fail_fast=fail_fast) as on_spark:
-            result = on_spark.run
-            folder.write(
-                result,
-                lambda path: write(path, settings, on_spark, tables, recommendations),
-                shown,
-            )
+        with evaluated(settings, master, remote, buckets, tables, fail_fast=fail_fast) as result:
+            folder.write(result, partial(result.write, recommendations=recommendations), shown)
     else:
         bars = shows_bars()
         with stdout_to_stderr():  # what a model prints must not mix with the results
             try:
-                own = run_(
+                result = run_(
                     settings,
                     models=model or (),
                     memory=memory,
@@ -162,8 +157,7 @@ def run(
             except RecommenderError as error:
                 error.args = (f"{error}{'' if debug else _DEBUG}",)
                 raise
-        result = own
-        folder.write(own, partial(own.write, recommendations=recommendations), shown)
+        folder.write(result, partial(result.write, recommendations=recommendations), shown)
     if format_ == "table" and not quiet:
         print("\n" * bool(result.parts), end="")  # no line below the table of folds, as elsewhere
         print("\n".join([folder.written, *_next(folder.path, result.comparison is not None)]))

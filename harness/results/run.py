@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -64,6 +64,9 @@ class Run(Shown):
         The date on which the window of a run just made starts, for the name of its folder.
     changed : mapping of model to text
         Why a model that was finished before is evaluated anew, such as ``own.py has changed``.
+    write_tables : callable, optional
+        What writes tables that no process holds: takes a folder and names of files, and returns
+        where they are, if that is not in the folder.
     """
 
     record: RunRecord
@@ -72,6 +75,7 @@ class Run(Shown):
     parts: tuple[Run, ...] = ()
     start: str = ""
     changed: Mapping[str, str] = field(default_factory=dict)
+    write_tables: Callable[[Path, Sequence[str]], str | None] | None = None
 
     @property
     def evaluation(self) -> Evaluation:
@@ -395,9 +399,13 @@ class Run(Shown):
         check_out(folder)
         names = [RECOMMENDATIONS, PER_USER, USERS] if recommendations else [PER_USER, USERS]
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
-            self.write_records(target)
-            with ThreadPoolExecutor() as pool:  # Polars lets go of Python's lock
-                list(pool.map(lambda name: self._write_table(target / name), names))
+            place = None
+            if self.write_tables is not None:
+                place = self.write_tables(target, names)
+            else:
+                with ThreadPoolExecutor() as pool:  # Polars lets go of Python's lock
+                    list(pool.map(lambda name: self._write_table(target / name), names))
+            self._write_records(target, place)
         _log.info("wrote the run folder, %s", took())
 
     def _write_table(self, path: Path) -> None:
@@ -405,14 +413,8 @@ class Run(Shown):
         rows = self.table(path.name)
         rows.write_parquet(path, compression_level=1, row_group_size=_GROUP, statistics=statistics)
 
-    def write_records(self, folder: Path, tables: str | None = None) -> None:
-        """Write result.json, config.toml and environment.json into a folder.
-
-        Parameters
-        ----------
-        tables : str, optional
-            Where the tables are, if they are not beside them.
-        """
+    def _write_records(self, folder: Path, tables: str | None) -> None:
+        """Write result.json, config.toml and environment.json; `tables` may be elsewhere."""
         import tomli_w
 
         (folder / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")

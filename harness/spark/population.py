@@ -95,7 +95,13 @@ class SparkParts(Generic[Part]):
         self, make: Callable[[Part], Content], opened: Callable[[int, Content], Other]
     ) -> SparkParts[Other]:
         """Return new parts of what `make` returns of each; errors are those of `total`."""
-        frame = mapped(self.frame, partial(_made, self.opened, make)).persist()
+        before = self.opened
+
+        def work(batches: Batches) -> Batches:
+            for part, content in contents(batches):
+                yield from to_rows(part, make(before(part, content)))
+
+        frame = mapped(self.frame, work).persist()
         try:
             facts_of(frame)
         except BaseException:
@@ -115,57 +121,34 @@ class SparkParts(Generic[Part]):
         """
         from pyspark.sql.pandas.types import from_arrow_schema
 
+        opened, path = self.opened, urlparse(place).path
+
+        def write_files(batches: Batches) -> Batches:
+            for number, content in contents(batches):
+                part = opened(number, content)
+                for name, schema in schemas.items():
+                    file = Path(url2pathname(path), name, f"part-{number:05d}.parquet")
+                    with whole_file(file) as target:
+                        rows_of(name, part).select(schema.names).write_parquet(target)
+            yield from ()
+
+        def rows(name: str, batches: Batches) -> Batches:
+            for number, content in contents(batches):
+                frame = rows_of(name, opened(number, content)).select(schemas[name].names)
+                for some in frame.iter_slices(_ROWS):
+                    table = some.to_arrow(compat_level=pl.CompatLevel.oldest())
+                    yield from table.cast(schemas[name]).to_batches()
+
         if place.startswith("file:"):
-            folder = Path(url2pathname(urlparse(place).path))
-            work = partial(_write_files, self.opened, schemas, rows_of, folder)
-            facts_of(mapped(self.frame, work))
+            facts_of(mapped(self.frame, write_files))
             return
         for name, schema in schemas.items():
-            work = partial(_rows_of, self.opened, schema, partial(rows_of, name))
-            rows = self.frame.mapInArrow(work, from_arrow_schema(schema))
-            rows.write.parquet(f"{place}/{name}")
+            table = self.frame.mapInArrow(partial(rows, name), from_arrow_schema(schema))
+            table.write.parquet(f"{place}/{name}")
 
     def release(self) -> None:
         """Let Spark forget the parts."""
         self.frame.unpersist()
-
-
-def _made(
-    opened: Callable[[int, Content], Part], make: Callable[[Part], Content], batches: Batches
-) -> Batches:
-    for part, content in contents(batches):
-        yield from to_rows(part, make(opened(part, content)))
-
-
-def _write_files(
-    opened: Callable[[int, Content], Part],
-    schemas: Mapping[str, pa.Schema],
-    rows_of: Callable[[str, Part], pl.DataFrame],
-    folder: Path,
-    batches: Batches,
-) -> Batches:
-    """Write a file of each part and table; yield what went wrong."""
-    for number, content in contents(batches):
-        part = opened(number, content)
-        for name, schema in schemas.items():
-            frame = rows_of(name, part).select(schema.names)
-            with whole_file(folder / name / f"part-{number:05d}.parquet") as target:
-                frame.write_parquet(target)
-    yield from ()
-
-
-def _rows_of(
-    opened: Callable[[int, Content], Part],
-    schema: pa.Schema,
-    rows_of: Callable[[Part], pl.DataFrame],
-    batches: Batches,
-) -> Batches:
-    """Yield the rows of a table that Spark writes."""
-    for number, content in contents(batches):
-        frame = rows_of(opened(number, content)).select(schema.names)
-        for rows in frame.iter_slices(_ROWS):
-            table = rows.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
-            yield from table.to_batches()
 
 
 class Buckets(NamedTuple):

@@ -260,14 +260,10 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
         tasks = min(len(files), max(cores, -(-rows // TASK_ROWS)))
         numbers = spark.range(0, len(files), 1, tasks)
         frames.append(mapped(numbers, partial(_read_files, layout, keys, files)))
-    user_schema: dict[str, Any] = {}
+    user_schema = dict[str, Any]()
     if layout.users is not None and layout.users.table.remote:
-        users, since = _texts(spark, layout.users), layout.users.since
-        user_schema = dict.fromkeys(users.columns, pl.String)
-        if since is not None:
-            user_schema[SINCE] = pl.Int64
-        pattern = _pattern(users, since, layout.users.time_format)
-        frames.append(mapped(users, partial(_read_users, layout.users, pattern, keys)))
+        users, user_schema = _users(spark, layout.users, keys)
+        frames.append(users)
     elif layout.users is not None:
         attributes.check(layout.users)
     every = reduce(lambda union, frame: union.unionAll(frame), frames)
@@ -275,10 +271,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
 
 
 def _read_files(
-    layout: Layout,
-    keys: Sequence[int],
-    files: Sequence[tuple[int, Piece]],
-    batches: Batches,
+    layout: Layout, keys: Sequence[int], files: Sequence[tuple[int, Piece]], batches: Batches
 ) -> Batches:
     tasks = [files[task] for batch in batches for task in batch["id"].to_pylist()]
     if tasks:
@@ -292,12 +285,17 @@ def _read_rows(
     return attempt(number, _parts(keys, number, _Reader(layout, [piece], batches)))
 
 
-def _read_users(
-    table: AttributeTable, pattern: str | None, keys: Sequence[int], batches: Batches
-) -> Batches:
-    """Yield rows of the users' table for the bucket of each."""
+def _users(
+    spark: SparkSession, table: AttributeTable, keys: Sequence[int]
+) -> tuple[DataFrame, dict[str, Any]]:
+    """Return the rows of the users' table for the bucket of each, and the types of its columns."""
+    texts = _texts(spark, table)
+    pattern = _pattern(texts, table.since, table.time_format)
+    schema: dict[str, Any] = dict.fromkeys(texts.columns, pl.String)
+    if table.since is not None:
+        schema[SINCE] = pl.Int64
 
-    def rows() -> Batches:
+    def rows(batches: Batches) -> Batches:
         for batch in batches:
             frame = _checked(table, pattern, batch)
             bucket = pl.Series(_buckets_of(frame[table.id], len(keys)))
@@ -306,7 +304,7 @@ def _read_users(
                 if len(of_bucket) > 0:
                     yield from to_rows(key, {TABLE: of_bucket})
 
-    return attempt(_USERS_TABLE, rows())
+    return mapped(texts, lambda batches: attempt(_USERS_TABLE, rows(batches))), schema
 
 
 class _Reader(EventReader):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +14,8 @@ import polars as pl
 
 from harness.config import Config, GivenSplit, read
 from harness.core.errors import DataError, UsageError
-from harness.core.io import as_path, whole_folder, written
-from harness.core.progress import Observer, stopwatch
+from harness.core.io import as_path
+from harness.core.progress import Observer
 from harness.core.sources import BESIDE
 from harness.evaluation.build import Factories
 from harness.evaluation.parts import (
@@ -26,7 +26,7 @@ from harness.evaluation.parts import (
 )
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
-from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES, USERS, check_out
+from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES, USERS
 from harness.results.run import Run
 from harness.spark.population import SparkParts, in_buckets
 from harness.spark.session import session, spark_errors
@@ -36,35 +36,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-_log = logging.getLogger(__name__)
 
-
-def write(
-    folder: Path | str,
-    config: Config,
-    done: EvaluatedParts,
-    tables: str | None,
-    recommendations: bool,
-) -> None:
-    """Write the run folder of what `evaluated` yields whole, or nothing, as `run` does."""
-    folder, took = Path(folder), stopwatch()
-    check_out(folder)
+def _write_tables(
+    config: Config, done: EvaluatedParts, place: str | None, folder: Path, names: Sequence[str]
+) -> str | None:
+    """Write tables of a run to a place, or into its folder; return the place."""
+    models = [model.name for model in done.run.models]
+    schemas, uri = _schemas(config), place or folder.absolute().as_uri()
     assert isinstance(done.parts, SparkParts)  # noqa: S101
-    scored = {model.name for model in done.run.models}
-    models = [model.name for model in config.models if model.name in scored]
-    schemas = _schemas(config)
-    if not recommendations:
-        del schemas[RECOMMENDATIONS]
-    with written(folder, "; choose another --out"), whole_folder(folder) as target:
-        place = tables or target.absolute().as_uri()
-        with spark_errors():
-            done.parts.write(
-                place.rstrip("/"), schemas, partial(rows_of, models, done.candidate_ids)
-            )
-        if tables is None:
-            _refuse_elsewhere(target, done.run.evaluation.users)
-        done.run.write_records(target, tables)
-    _log.info("wrote the run folder, %s", took())
+    with spark_errors():
+        done.parts.write(
+            uri.rstrip("/"),
+            {name: schemas[name] for name in names},
+            partial(rows_of, models, done.candidate_ids),
+        )
+    if place is None:
+        _refuse_elsewhere(folder, done.run.evaluation.users)
+    return place
 
 
 def _schemas(config: Config) -> dict[str, pa.Schema]:
@@ -115,8 +103,8 @@ def evaluated(
     tables: str | None = None,
     *,
     fail_fast: bool = False,
-) -> Iterator[EvaluatedParts]:
-    """Yield a config's models evaluated on Spark, by the parameters of `run`.
+) -> Iterator[Run]:
+    """Yield a config's models evaluated on Spark, to be written; by the parameters of `run`.
 
     Scores and lists go afterwards. What stands where tables are to be written is told first.
     """
@@ -137,7 +125,7 @@ def evaluated(
         done = evaluate_parts(config, log.parts, log.shared, observer, fail_fast=fail_fast)
         assert isinstance(done.parts, SparkParts)  # noqa: S101
         stack.callback(done.parts.release)
-        yield done
+        yield replace(done.run, write_tables=partial(_write_tables, config, done, tables))
 
 
 def _send_files_beside(stack: ExitStack) -> None:
@@ -206,6 +194,6 @@ def run(
     """
     if not isinstance(config, Config):
         config = read(as_path(config, "a config"))
-    with evaluated(config, master, remote, buckets, tables, fail_fast=fail_fast) as done:
-        write(folder, config, done, tables, recommendations)
-        return done.run
+    with evaluated(config, master, remote, buckets, tables, fail_fast=fail_fast) as result:
+        result.write(folder, recommendations=recommendations)
+        return replace(result, write_tables=None)
