@@ -22,7 +22,7 @@ from harness.metrics.scores import ScoreTable, user_scores
 from harness.protocol.truth import Solution
 from harness.scoring.score import left_out_lines
 from harness.scoring.submissions import Scorer, SubmissionError
-from harness.scoring.terms import Terms, last_of
+from harness.scoring.terms import Terms, which_fold
 from harness.stats.paired import Rules
 from harness.stats.slices import ProfiledUsers
 from harness.submission.rules import RULES
@@ -270,7 +270,7 @@ def _compared(
         boards.append(_board(name, part, metric, rules))
     if not boards:
         raise UsageError("; ".join(notes))
-    notes += [last_of(solution.folds)] if solution.folds > 1 else []
+    notes += [which_fold(solution.folds, solution.folds)] if solution.folds > 1 else []
     return ComparedSubmissions(
         str(metric),
         solution.k,

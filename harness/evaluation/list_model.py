@@ -23,7 +23,7 @@ from harness.models.topk import extend
 if TYPE_CHECKING:
     from harness.config import Config
     from harness.protocol.evaluation_set import EvaluationSet
-    from harness.scoring.submitted_lists import SubmittedLists
+    from harness.scoring.submissions import SubmittedLists
 
 _OF_PLACES = ("SUB303", "SUB315", "SUB316", "SUB319", "SUB320")
 """Warnings after which an item may be another, or stand elsewhere, than was meant."""

@@ -16,7 +16,7 @@ from harness.core.errors import DataError, UsageError
 from harness.core.random import mixed
 from harness.data.dataset import ITEM, KIND, TIME, USER, VALUE
 from harness.delimited.stream import Refused
-from harness.hosting.submit import form_of, shown_id
+from harness.hosting.submit import OTHERWISE, form_of, shown_id
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task
 from harness.scoring.validate import validate
@@ -94,7 +94,7 @@ def write_sample(
         if not found.errors:
             return
         message = message or found.errors[0].message
-    raise UsageError(f"{SAMPLE} would be refused: {message}; {_ELSE}")
+    raise UsageError(f"{SAMPLE} would be refused: {message}; {OTHERWISE}")
 
 
 def write_solution(evaluation_set: EvaluationSet, public: Bool, wanted: Format, path: Path) -> None:
@@ -134,28 +134,26 @@ def refuse_misread(folder: Path, evaluation_set: EvaluationSet, separator: str |
     It depends on ids: what stands between items in one file is a part of ids in another.
     """
     true = _true_items(evaluation_set)[ITEM]
+    reason = f"{SOLUTION} would be read otherwise than it is"
     try:
-        found = of_file(folder / SOLUTION, keep_users_without_items=True, between=separator)
+        solution = of_file(folder / SOLUTION, keep_users_without_items=True, between=separator)
     except DataError as error:
-        _refuse_items(true.filter(true.str.contains(_SIGNS)))
-        raise UsageError(str(error).replace(f"{folder}/", "")) from error
-    _refuse_items(true.filter(~true.is_in(found.items.implode())))
-    same = found.users.equals(evaluation_set.user_ids) and np.array_equal(
-        found.judgments.relevant, evaluation_set.relevant
-    )
-    if not same:
-        raise UsageError(f"{SOLUTION} would be read otherwise than it is; {_ELSE}")
-
-
-_ELSE = "write such ids otherwise in the data"
-_SIGNS = r"""[,;|\s]|^[\[({'"]|[\])}'"]$"""
-
-
-def _refuse_items(items: pl.Series) -> None:
-    """Raise UsageError where there are true items that would be read as others."""
-    if len(items) > 0:
-        raise UsageError(
-            f"{SOLUTION} would be read otherwise than it is: item {shown_id(items[0])} holds what "
-            "may stand between items or around them (a space, comma, semicolon, bar, bracket or "
-            f"quote), or an end of line; {_ELSE}"
+        misread, reason = true.filter(true.str.contains(_SIGNS)), str(error)
+    else:
+        misread = true.filter(~true.is_in(solution.items.implode()))
+        if (
+            len(misread) == 0
+            and solution.users.equals(evaluation_set.user_ids)
+            and np.array_equal(solution.judgments.relevant, evaluation_set.relevant)
+        ):
+            return
+    if len(misread) > 0:
+        reason = (
+            f"{SOLUTION} would be read otherwise than it is: item {shown_id(misread[0])} holds "
+            "what may stand between items or around them (a space, comma, semicolon, bar, bracket "
+            "or quote), or an end of line"
         )
+    raise UsageError(f"{reason}; {OTHERWISE}".replace(f"{folder}/", ""))
+
+
+_SIGNS = r"""[,;|\s]|^[\[({'"]|[\])}'"]$"""
