@@ -60,7 +60,7 @@ def score(
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     try:
         with stdout_to_stderr():  # what a metric prints must not mix with the table
-            terms = Terms.of(**submission)
+            terms = Terms(**submission)
             asked = tuple(dict.fromkeys(parse(text, terms.folder) for text in metric or []))
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
                 read = [file, *options.files_of(submission), *terms.files]

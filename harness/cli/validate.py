@@ -54,7 +54,7 @@ def validate(
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     began = time.perf_counter()
-    terms = Terms.of(**submission)
+    terms = Terms(**submission)
     if terms.folds > 1:
         note(f"note  {which_fold(terms.folds, terms.folds)}")
     if fix is not None:

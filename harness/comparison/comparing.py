@@ -123,7 +123,7 @@ def compare(
         public_shares=public_shares,
         slices=slices,
     )
-    terms = Terms.of(**options)
+    terms = Terms(**options)
     contest = Contest(
         terms,
         metric=_metric(metric, terms),
@@ -207,7 +207,7 @@ def leaderboard(
         model=model,
         evaluation_set=evaluation_set,
     )
-    terms = Terms.of(**options)
+    terms = Terms(**options)
     contest = Contest(
         terms,
         metric=_metric(metric, terms),

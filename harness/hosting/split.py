@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,38 +16,37 @@ import polars as pl
 from pydantic import NonNegativeInt
 
 from harness.config import Config
-from harness.core.errors import UsageError
+from harness.core.arrays import Bool
+from harness.core.errors import DataError, UsageError
 from harness.core.io import whole_folder, written
+from harness.core.random import mixed
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Events
+from harness.delimited.stream import Refused
 from harness.evaluation.fold import named
 from harness.evaluation.folds import HeldOut, notes_of, require_files, tasks
 from harness.evaluation.inputs import config_in_place
-from harness.hosting.solution import (
-    ITEMS,
-    SAMPLE,
-    SOLUTION,
-    columns_of,
-    form,
-    is_public,
-    refuse_misread,
-    write_sample,
-    write_solution,
-)
-from harness.hosting.submit import read_by, refuse_unreadable, rows_of
+from harness.hosting.submit import OTHERWISE, form_of, read_by, refuse_unreadable, rows_of, shown_id
+from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task
 from harness.protocol.users import OWN
 from harness.results.folder import check_out
 from harness.results.record import Evaluation, Part, Positive
 from harness.scoring import competition
+from harness.scoring.validate import validate
+from harness.stats.shakeup import public_users
+from harness.submission.columns import users_and_items
 from harness.submission.expected import Against
-from harness.submission.format import FORMATS
+from harness.submission.format import FORMATS, Format, generic
+from harness.submission.solution import of_file
 
-TRAIN, VALID = "train.csv", "valid.csv"
-CONFIG, RECORD = "config.toml", "split.json"
+TRAIN, VALID, ITEMS, SOLUTION = "train.csv", "valid.csv", "items.csv", "solution.csv"
+SAMPLE, CONFIG, RECORD = "sample_submission.csv", "config.toml", "split.json"
 FILES = (TRAIN, VALID, ITEMS, SOLUTION, SAMPLE, CONFIG, RECORD)
 _ROWS = 1 << 20
 _TIMES = ((DAY_US, "%Y-%m-%d"), (1_000_000, "%Y-%m-%d %H:%M:%S"), (1, "%Y-%m-%d %H:%M:%S%.6f"))
 """How times are written that are whole multiples of so many microseconds."""
+_SIGNS = r"""[,;|\s]|^[\[({'"]|[\])}'"]$"""
+"""What may stand between true items, or around them."""
 
 
 class SplitRecord(Part):
@@ -167,34 +167,25 @@ def split(
 
 
 def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRecord:
-    """Write the files of one task into a folder that is there.
-
-    Parameters
-    ----------
-    share : float
-        Of the evaluated users on the public leaderboard.
-    rows : int
-        Events of the data set that are looked at at a time, but for users who have more.
-    """
-    evaluation_set, parts, data = task.evaluation_set, task.split, task.data
+    """Write the files of one task into a folder that is there; events some `rows` at a time."""
+    evaluation_set, data = task.evaluation_set, task.data
     public = is_public(evaluation_set, share)
     asked = competition.of_config(task.config)
-    names = columns_of(task.config)
-    wanted = form(asked, evaluation_set.k, names)
+    names = _columns(task.config)
+    wanted = _format(asked, evaluation_set.k, names)
     separator = wanted.between if wanted.between != " " else None
     users, _ = rows_of(asked, evaluation_set)
     refuse_unreadable(pl.concat([users, data.user_ids.alias(users.name)]), data.item_ids, wanted)
-    write_solution(evaluation_set, public, wanted, folder / SOLUTION)
-    refuse_misread(folder, evaluation_set, separator)
-    write_sample(task, users, wanted, folder, separator)
+    _write_solution(evaluation_set, public, wanted, folder / SOLUTION, separator)
+    _write_sample(task, users, wanted, folder, separator)
     evaluation_set.candidate_ids.alias(names[1]).to_frame().write_csv(folder / ITEMS)
-    for events, name in ((parts.train, TRAIN), (parts.valid, VALID)):
-        _write_events(task, events, folder / name, rows, names)
+    _write_events(task, task.split.train, folder / TRAIN, rows, names)
+    _write_events(task, task.split.valid, folder / VALID, rows, names)
     record = SplitRecord(
         evaluation=Evaluation.of(task),
-        train=parts.n_events[0],
-        valid=parts.n_events[1],
-        held_back=parts.held_back,
+        train=task.split.n_events[0],
+        valid=task.split.n_events[1],
+        held_back=task.split.held_back,
         public_share=share,
         public=int(np.count_nonzero(public)),
         private=int(np.count_nonzero(~public)),
@@ -217,6 +208,117 @@ def is_split(folder: Path) -> bool:
         return all(any(fold.glob("*")) and is_split(fold) for fold in paths)
     names = {path.name for path in paths}
     return not names or (RECORD in names and names <= set(FILES))
+
+
+def is_public(evaluation_set: EvaluationSet, share: float) -> Bool:
+    """Return which users are on the public leaderboard: those with the lowest hashes, (n,).
+
+    They follow from the ids and the fingerprint alone.
+    """
+    n = len(evaluation_set.user_ids)
+    key = np.array([int(evaluation_set.fingerprint[:16], 16)], np.uint64)
+    order = np.argsort(mixed(evaluation_set.user_hashes ^ mixed(key)), kind="stable")
+    public = np.zeros(n, np.bool_)
+    public[order[: public_users(n, share)]] = True
+    return public
+
+
+def _columns(config: Config) -> tuple[str, str]:
+    """Return what the log calls its users and items, where a solution is read so again."""
+    log = config.layout().events[0]
+    names, taken = (log.user, log.item), {"Usage", "grade", TIME, KIND, VALUE}
+    with suppress(Refused):
+        if users_and_items([*names, "grade", "Usage"]) == names and taken.isdisjoint(names):
+            return names
+    return USER, ITEM
+
+
+def _format(asked: Against, k: int, names: tuple[str, str]) -> Format:
+    """Return what lists are written as: the competition's, where its header allows such lists."""
+    wanted = form_of(asked if asked.format else replace(asked, format=generic(*names)), k)
+    alike = [known for known in FORMATS.values() if known.columns == wanted.columns]
+    if any(known.kinds or (known.k or k) < k for known in alike):  # a reader may go by it
+        return form_of(Against(format=generic(USER, ITEM), between=wanted.between), k)
+    return wanted
+
+
+def _write_solution(
+    evaluation_set: EvaluationSet, public: Bool, wanted: Format, path: Path, separator: str | None
+) -> None:
+    """Write the true items of all users, candidates or not: lists, or with grades a row each.
+
+    What stands between items in one file is a part of ids in another, so it is read once more.
+    """
+    truth, users = evaluation_set.truth, np.arange(len(public), dtype=np.int32)
+    sizes = truth.sizes, evaluation_set.relevant - truth.sizes
+    ids = evaluation_set.candidate_ids.gather(truth.indices), evaluation_set.outside_ids
+    rows = pl.Series("row", np.concatenate([np.repeat(users, size) for size in sizes]))
+    items = pl.DataFrame([rows, pl.concat([part.alias(ITEM) for part in ids])])
+    graded = evaluation_set.grades is not None
+    if evaluation_set.grades is not None and evaluation_set.outside_grades is not None:
+        grades = np.concatenate([evaluation_set.grades, evaluation_set.outside_grades])
+        items = items.with_columns(grade=grades)
+    items = items.sort("row", ITEM)
+    true = items[ITEM]
+    columns = [pl.col(USER).alias(wanted.user), pl.col(ITEM).alias(wanted.items)]
+    if graded:  # a user without true items has a row of grade 0
+        columns[1] = columns[1].fill_null(evaluation_set.candidate_ids[0])
+        columns.append(pl.col("grade").fill_null(0))
+    else:
+        items = items.group_by("row").agg(pl.col(ITEM).str.join(wanted.between))
+    usage = np.where(public, "Public", "Private")
+    frame = pl.DataFrame({"row": users, USER: evaluation_set.user_ids, "Usage": usage})
+    frame = frame.join(items, on="row", how="left", maintain_order="left_right")
+    frame.select(*columns, "Usage").write_csv(path)
+    _refuse_misread(evaluation_set, true, path, separator)
+
+
+def _refuse_misread(
+    evaluation_set: EvaluationSet, true: pl.Series, path: Path, separator: str | None
+) -> None:
+    """Raise UsageError where a solution would not be read as the true items it was made of."""
+    reason = f"{SOLUTION} would be read otherwise than it is"
+    try:
+        solution = of_file(path, keep_users_without_items=True, between=separator)
+    except DataError as error:
+        misread, reason = true.filter(true.str.contains(_SIGNS)), str(error)
+    else:
+        misread = true.filter(~true.is_in(solution.items.implode()))
+        same_users = solution.users.equals(evaluation_set.user_ids)
+        relevant = solution.judgments.relevant
+        if same_users and np.array_equal(relevant, evaluation_set.relevant) and misread.is_empty():
+            return
+    if len(misread) > 0:
+        reason = (
+            f"{SOLUTION} would be read otherwise than it is: item {shown_id(misread[0])} holds "
+            "what may stand between items or around them (a space, comma, semicolon, bar, bracket "
+            "or quote), or an end of line"
+        )
+    raise UsageError(f"{reason}; {OTHERWISE}".replace(f"{path.parent}/", ""))
+
+
+def _write_sample(
+    task: Task, users: pl.Series, wanted: Format, folder: Path, separator: str | None
+) -> None:
+    """Write one list for everyone: the candidates with most training events, ties by id.
+
+    It is valid by the solution beside it. Without a table of items such a candidate as NA, or one
+    of another shape than all true items, looks damaged there: then true items alone are in it.
+    """
+    evaluation_set, sums = task.evaluation_set, task.train.candidate_sums()
+    sample, messages = folder / SAMPLE, list[str]()
+    for items in (np.arange(len(sums)), np.unique(evaluation_set.truth.indices)):
+        top = items[np.argsort(-sums[items], kind="stable")[: evaluation_set.k]]
+        text = wanted.between.join(evaluation_set.candidate_ids.gather(top))
+        frame = users.alias(wanted.user).to_frame()
+        frame.with_columns(pl.lit(text).alias(wanted.items)).write_csv(sample)
+        validation = validate(
+            sample, sample=sample, solution=folder / SOLUTION, separator=separator
+        )
+        if validation.valid:
+            return
+        messages.append(validation.errors[0].message)
+    raise UsageError(f"{SAMPLE} would be refused: {messages[0]}; {OTHERWISE}")
 
 
 def _write_events(

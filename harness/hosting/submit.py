@@ -99,7 +99,7 @@ def submit(
     evaluated, asked = task.evaluation_set, competition.of_config(config)
     if all_events:
         task = _on_everything(task)
-    users, required = rows_of(asked, evaluated, beyond=not all_events)
+    users, beyond = rows_of(asked, evaluated, beyond=not all_events)
     codes = positions(users, task.data.user_ids)
     known, unknown = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
     answers = [(known, _answer(codes[known], settings, task, repeat))]
@@ -114,7 +114,6 @@ def submit(
     strange = max((answer.strange for _, answer in answers), key=len)
     _write(model, Recommendations(items, strange), out, users, asked, task, evaluated)
     fold = "" if all_events else which_fold(config.n_folds, config.n_folds)
-    beyond = len(users) - required if required > 0 else 0
     notes = (*filter(None, [fold]), *task.data.notes)
     return Submitted(out, len(users), len(unknown), beyond, notes)
 
@@ -149,7 +148,7 @@ def submit_run(
     of_model = run_lists.of_run(run, model, repeat, fold)
     task, asked = of_model.task, competition.of_config(config)
     evaluated = task.evaluation_set
-    users, required = rows_of(asked, evaluated)
+    users, beyond = rows_of(asked, evaluated)
     rows = positions(users, evaluated.user_ids)
     unknown = users.filter(pl.Series(rows < 0))
     if len(unknown) > 0:
@@ -170,7 +169,6 @@ def submit_run(
     repeats = of_model.model.repeats
     means = f"repeat {repeat}; the run's scores are means over repeats 0 to {repeats - 1}"
     which = [which_fold(of_model.fold, of_model.folds, "submit"), means if repeats > 1 else ""]
-    beyond = len(users) - required if required > 0 else 0
     return Submitted(out, len(users), 0, beyond, (*filter(None, which), *task.data.notes))
 
 
@@ -214,19 +212,16 @@ def read_by(config: Config) -> list[Path]:
 def rows_of(
     asked: Against, evaluation_set: EvaluationSet, *, beyond: bool = True
 ) -> tuple[pl.Series, int]:
-    """Return the users who have a row, each once, and for how many the competition asks.
+    """Return the users who have a row, and for how many of them the competition does not ask.
 
-    Parameters
-    ----------
-    beyond : bool
-        Whether users of the evaluation set have one for whom the competition does not ask; where it
-        asks for nobody, they have.
+    Those are users of the evaluation set, who have a row if `beyond` says so. Where the competition
+    asks for nobody, they all have one.
     """
-    users = pl.Series("id", asked.all_names(), dtype=pl.String)
-    required = users.n_unique()
-    if beyond or required == 0:
-        users = pl.concat([users, evaluation_set.user_ids.alias("id")])
-    return users.unique(maintain_order=True), required
+    required = pl.Series("id", asked.all_names(), dtype=pl.String).unique(maintain_order=True)
+    if len(required) > 0 and not beyond:
+        return required, 0
+    users = pl.concat([required, evaluation_set.user_ids.alias("id")]).unique(maintain_order=True)
+    return users, len(users) - len(required) if len(required) > 0 else 0
 
 
 def form_of(asked: Against, k: int) -> Format:
@@ -318,13 +313,7 @@ def to_csv(
 
 
 def shown_id(text: str) -> str:
-    r"""Return an id as a message names it, whatever it holds.
-
-    Examples
-    --------
-    >>> print(shown_id("a b"), shown_id("a\tb"))
-    "a b" 'a\tb'
-    """
+    """Return an id as a message names it, whatever it holds."""
     return f'"{text}"' if text.isprintable() else repr(text)
 
 

@@ -131,7 +131,7 @@ def score(
     """
     from harness.metrics.evaluate import metrics_of  # commands do without
 
-    terms = Terms.of(**options)
+    terms = Terms(**options)
     none = isinstance(metrics, (list, tuple)) and not metrics
     asked = () if none else metrics_of(metrics, folder=terms.folder)
     file = path_or_frame(submission, "submission")

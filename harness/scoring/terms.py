@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from harness.core.errors import DataError, UsageError
 from harness.core.io import as_path
@@ -25,83 +25,45 @@ if TYPE_CHECKING:
     from harness.protocol.truth import Solution
 
 
-@dataclass(frozen=True)
 class Terms:
-    """What a person names: a config with data, or a solution, a sample and a table of items.
+    """What `SubmissionOptions` name: a config with data, or a solution, a sample and items.
 
     Attributes
     ----------
     form : SubmissionOnly, optional
         A config without data, which says what submissions look like.
-    sample, items : Path, optional
-        A file with a row for each id that must be there; a table of all items, ids first.
-    solution : Path or polars.DataFrame, optional
-        True items.
     named : Named
         What columns are called, where they are not to be found by themselves.
-    keep_users_without_items : bool
-        Whether users of a solution's file without true items are averaged, with 0.
-    separator : str, optional
-        What stands between the items of a list.
-    ids : "exact", optional
-        Where an id that is not known is another one, however alike; a config may say it too.
+
+    Raises
+    ------
+    HarnessError
+        Options that do not go together, or a config that cannot be used.
     """
 
-    config: Config | None = None
-    form: SubmissionOnly | None = None
-    sample: Path | None = None
-    items: Path | None = None
-    solution: Path | pl.DataFrame | None = None
-    named: Named = field(default_factory=Named)
-    keep_users_without_items: bool = False
-    separator: str | None = None
-    ids: Literal["exact"] | None = None
-
-    @classmethod
-    def of(cls, **options: Unpack[SubmissionOptions]) -> Terms:
-        """Return the terms that options name; raises HarnessError where they do not go together."""
+    def __init__(self, **options: Unpack[SubmissionOptions]) -> None:
         require_known(options)
-        config, form = _read(options.get("config"), options.get("overrides", ()))
-        sample, items = options.get("sample"), options.get("items")
-        if sample is None and form is not None and form.submission.sample:
-            sample = form.folder / form.submission.sample
+        self.config, self.form = _read(options.get("config"), options.get("overrides", ()))
+        self.sample = _path(options.get("sample"))
+        if self.sample is None and self.form is not None and self.form.submission.sample:
+            self.sample = self.form.folder / self.form.submission.sample
+        self.items = _path(options.get("items"))
         solution = options.get("solution")
-        return cls(
-            config=config,
-            form=form,
-            sample=None if sample is None else as_path(sample, "a file"),
-            items=None if items is None else as_path(items, "a file"),
-            solution=None if solution is None else path_or_frame(solution, "solution"),
-            named=Named(
-                user=options.get("user_column"),
-                item=options.get("item_column"),
-                rank=options.get("rank_column"),
-                score=options.get("score_column"),
-                row_order=options.get("row_order", False),
-                truth_user=options.get("truth_user_column"),
-                truth_item=options.get("truth_item_column"),
-                grade=options.get("grade_column"),
-            ),
-            separator=options.get("separator"),
-            keep_users_without_items=options.get("keep_users_without_items", False),
-            ids=options.get("ids"),
+        self.solution = None if solution is None else path_or_frame(solution, "solution")
+        self.named = Named(
+            user=options.get("user_column"),
+            item=options.get("item_column"),
+            rank=options.get("rank_column"),
+            score=options.get("score_column"),
+            row_order=options.get("row_order", False),
+            truth_user=options.get("truth_user_column"),
+            truth_item=options.get("truth_item_column"),
+            grade=options.get("grade_column"),
         )
-
-    def __post_init__(self) -> None:
-        beside_config = {
-            "--sample": self.sample is not None,
-            "--items": self.items is not None,
-            "--solution": self.solution is not None,
-            "--separator": self.separator is not None,
-            "--keep-users-without-items": self.keep_users_without_items,
-        }
-        typed = [option for option, is_named in beside_config.items() if is_named]
-        if self.config is not None and typed:
-            separator = f"; or add --set 'submission.separator=\"{self.separator}\"'"
-            raise UsageError(
-                f"a config says it all: leave {' and '.join(typed)} out, or --config"
-                f"{separator if self.separator else ''}"
-            )
+        self.separator, self.ids = options.get("separator"), options.get("ids")
+        self.keep_users_without_items = options.get("keep_users_without_items", False)
+        if self.config is not None:
+            self._refuse_beside_config()
         if self.separator is not None and self.separator not in NAMES:
             allowed = ", ".join(f"'{sign}' ({name})" for sign, name in NAMES.items())
             raise UsageError(f"--separator is '{self.separator}'; expected one of {allowed}")
@@ -118,6 +80,23 @@ class Terms:
             )
         if bool(named.rank) + bool(named.score) + named.row_order > 1:
             raise UsageError("a list is ordered by rank, by score or as its rows stand: name one")
+
+    def _refuse_beside_config(self) -> None:
+        """Raise UsageError where something is named that the config says itself."""
+        options = {
+            "--sample": self.sample is not None,
+            "--items": self.items is not None,
+            "--solution": self.solution is not None,
+            "--separator": self.separator is not None,
+            "--keep-users-without-items": self.keep_users_without_items,
+        }
+        typed = [option for option, is_named in options.items() if is_named]
+        if typed:
+            separator = f"; or add --set 'submission.separator=\"{self.separator}\"'"
+            raise UsageError(
+                f"a config says it all: leave {' and '.join(typed)} out, or --config"
+                f"{separator if self.separator else ''}"
+            )
 
     @property
     def folder(self) -> Path:
@@ -146,32 +125,18 @@ class Terms:
         """Whether lists can be scored."""
         return self.config is not None or self.solution is not None
 
-    def checking(self, metrics: tuple[Metric, ...] = ()) -> tuple[Against, Solution]:
-        """Return what a file is checked and scored against.
+    def checking(
+        self, metrics: tuple[Metric, ...] = (), *, everyone: bool = False
+    ) -> tuple[Against, Solution]:
+        """Return what a file is checked and scored against, by some metrics or the config's own.
 
         `validate`, `score` and all others check by this, so that they find the same.
-
-        Parameters
-        ----------
-        metrics : tuple of Metric
-            What lists are scored by; the config's own by default.
-
-        Raises
-        ------
-        HarnessError
-            Nothing says what is true; a file that cannot be used, an empty evaluation set.
         """
-        solution = self.scored_against(metrics)
+        solution = self.scored_against(metrics, everyone=everyone)
         return self.against().scored_by(solution), solution
 
     def against(self) -> Against:
-        """Return what rows and lists are checked against, where nothing is scored.
-
-        Raises
-        ------
-        DataError, UsageError
-            A file that cannot be read.
-        """
+        """Return what rows and lists are checked against, where nothing is scored."""
         if self.config is not None:
             from harness.scoring import competition  # it takes pydantic and Polars
 
@@ -198,13 +163,15 @@ class Terms:
         # A competition's lists are written as ever, however the truth is.
         return against if competition is None else against.separated(competition.between)
 
-    def scored_against(self, metrics: tuple[Metric, ...] = ()) -> Solution:
+    def scored_against(
+        self, metrics: tuple[Metric, ...] = (), *, everyone: bool = False
+    ) -> Solution:
         """Return the solution: that of the config's evaluation set, or the file's.
 
-        Raises
-        ------
-        HarnessError
-            Nothing says what is true; a file that cannot be used.
+        Parameters
+        ----------
+        everyone : bool
+            Whether a file's users without true items are averaged, whatever options say.
         """
         if self.config is not None:
             from harness.protocol import truth  # it takes Polars
@@ -229,8 +196,8 @@ class Terms:
             grade=named.grade,
         )
         competition = self._competition()
-        averages_everyone = competition is not None and competition.averages_everyone
-        keep = self.keep_users_without_items or averages_everyone
+        everyone |= competition is not None and competition.averages_everyone
+        keep = self.keep_users_without_items or everyone
         solution = of_file(self.solution, columns, keep_users_without_items=keep, between=separator)
         return replace(solution, metrics=metrics)
 
@@ -303,6 +270,10 @@ def _read(
     if not isinstance(config, (Config, SubmissionOnly)):
         config = read_for_submissions(as_path(config, "a config"), overrides)
     return (None, config) if isinstance(config, SubmissionOnly) else (config, None)
+
+
+def _path(path: Path | str | None) -> Path | None:
+    return None if path is None else as_path(path, "a file")
 
 
 def path_or_frame(given: Any, role: str) -> Path | pl.DataFrame:

@@ -49,7 +49,7 @@ def validate(
     """
     if options.get("keep_users_without_items"):
         raise UsageError("keep_users_without_items goes with a score; leave it out")
-    terms = Terms.of(**options)
+    terms = Terms(**options)
     return examine_on(path_or_frame(submission, "submission"), terms, k, strict=strict).validation
 
 
@@ -62,13 +62,11 @@ def examine_on(
     """
     from harness.metrics import parse  # a sample alone needs none
 
-    if terms.solution is not None:
-        terms = replace(terms, keep_users_without_items=True)  # nothing is averaged
     metrics = () if terms.config is None else (parse("MAP@1"),)  # any that is cheap
     solution, truth = None, ""
     try:
         if terms.says_what_is_true:
-            against, solution = terms.checking(metrics)
+            against, solution = terms.checking(metrics, everyone=True)  # nothing is averaged
             truth = f"; truth: {solution.shape}" if solution.shape else ""
         else:
             against = terms.against()

@@ -145,7 +145,7 @@ def by_config(folder: Path, lists: str = LISTS, metrics: tuple[Metric, ...] = ()
     items = "item,colour\na,red\nb,red\nc,red\nd,blue\nnew,red\n"
     small.write(folder, {"items.csv": items})
     config = small.config(folder, log=LOG, data={"items": "items.csv"})
-    return lists_on_terms(written(folder, "lists", lists), Terms(config), metrics)[1]
+    return lists_on_terms(written(folder, "lists", lists), Terms(config=config), metrics)[1]
 
 
 def test_a_config_makes_the_evaluation_set(tmp_path: Path) -> None:

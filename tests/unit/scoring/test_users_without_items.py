@@ -70,7 +70,7 @@ def test_a_metric_of_all_lists_is_one_of_those_who_are_averaged() -> None:
 def test_nobody_who_is_not_averaged_is_the_worst() -> None:
     """Cem has 0; dee and eva, kept, have 0 as well."""
     for keep, worst in ((False, [2]), (True, [2, 3, 4])):
-        terms = Terms.of(solution="solution.csv", keep_users_without_items=keep)
+        terms = Terms(solution="solution.csv", keep_users_without_items=keep)
         _, lists = lists_on_terms(Path("lists.csv"), terms)
         assert list(extremes(lists, parse("MAP@12"), len(worst), 0)) == worst
         assert [explain(lists, row, 12).averaged for row in (2, 3)] == [True, keep]
