@@ -83,7 +83,7 @@ def _lines(line: str, stream: TextIO) -> list[str]:
 
 def _options(done: SplitFolder) -> list[str]:
     """Return what a command says to score lists on what was written."""
-    from harness.hosting.solution import ITEMS, SAMPLE, SOLUTION
+    from harness.hosting.split import ITEMS, SAMPLE, SOLUTION
 
     record, folder = done.record, done.folder
     keep = ["--keep-users-without-items"] if record.without_items > 0 else []

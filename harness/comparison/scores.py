@@ -23,9 +23,9 @@ from harness.results.folder import PER_USER
 from harness.results.run import Run, read
 from harness.results.tables import other_users
 from harness.scoring.options import require_known
-from harness.scoring.score import ALL, left_out_lines
+from harness.scoring.score import left_out_lines
 from harness.scoring.submissions import Scorer
-from harness.scoring.terms import Terms, last_of, path_or_frame
+from harness.scoring.terms import Terms, path_or_frame, which_fold
 from harness.stats.fold_means import Folds, ScoredFold, folds_of
 from harness.stats.folds import folded
 from harness.stats.paired import Rules
@@ -205,6 +205,9 @@ def users_of_runs(
 
 # Submissions.
 
+ALL = "all"
+"""The users of all leaderboards."""
+
 
 @dataclass(frozen=True, eq=False)
 class ScoredSubmissions:
@@ -237,7 +240,7 @@ def score_submissions(
     force: bool,
 ) -> ScoredSubmissions:
     """Return the scores of submissions by one metric, and why some cannot be scored."""
-    terms = Terms.of(**options)
+    terms = Terms(**options)
     scorer = _scorer(terms, metric, k)
     solution, form = scorer.solution, scorer.against.format
     (chosen,) = solution.metrics
@@ -272,7 +275,7 @@ def score_submissions(
     notes += [f"{name}: {counted(n, 'user')}, and two are needed" for name, n in few.items()]
     if ALL in few:
         raise UsageError("; ".join(notes))
-    notes += [last_of(solution.folds)] if solution.folds > 1 else []
+    notes += [which_fold(solution.folds, solution.folds)] if solution.folds > 1 else []
     hashes = id_hashes(solution.users)
     users = {
         group: ProfiledUsers(

@@ -22,7 +22,7 @@ from harness.results.folder import RECOMMENDATIONS
 from harness.results.record import ModelRecord
 from harness.results.run import Run
 from harness.results.tables import positions_of
-from harness.scoring.submitted_lists import SubmittedLists, lists_of_positions
+from harness.scoring.submissions import SubmittedLists, lists_of_positions
 
 
 @dataclass(frozen=True, eq=False)

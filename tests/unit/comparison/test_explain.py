@@ -16,7 +16,7 @@ from harness.core import table
 from harness.core.errors import UsageError
 from harness.metrics import DEFINITIONS, DIVISORS, parse
 from harness.metrics.conventions import CONVENTIONS
-from harness.scoring.submitted_lists import SubmittedLists
+from harness.scoring.submissions import SubmittedLists
 
 
 def with_users(given: SubmittedLists, users: list[str]) -> SubmittedLists:
@@ -28,7 +28,7 @@ def of_one(row: str, truth: str, k: int) -> Explanation:
 
 
 def shown(found: Explanation) -> list[str]:
-    return table.plain(explain.sheets(found, "lists.csv")[0]).splitlines()
+    return table.plain(Explanations("lists.csv", (found,)).sheets()[0]).splitlines()
 
 
 def test_a_list_by_hand() -> None:
@@ -117,12 +117,13 @@ def test_other_users_change_nothing(rows: list[tuple[str, str]], k: int) -> None
 
 
 def test_the_plain_values_are_json() -> None:
-    (document,) = json.loads(Explanations("lists", (of_one("a-a", "a", 3),)).to_json())["users"]
+    explanations = Explanations("lists", (of_one("a-a", "a", 3),))
+    (document,) = json.loads(explanations.to_json())["users"]
     assert (document["user"], document["truth"]) == ("u0", ["a"])
     place = {"rank": 2, "item": None, "hit": False, "repeat": False, "precision": 0.5}
     place |= {"contribution": 0.0, "discount": exactly(1 / log2(3))}
     assert document["places"][1] == place
-    assert explain.records(of_one("a-a", "a", 3))[1] == {"user": "u0", "k": 3} | place
+    assert explanations.records()[1] == {"user": "u0", "k": 3} | place
 
 
 # Who is worth a look.
