@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from harness.config import Config
 from harness.core.errors import UsageError
-from harness.core.progress import Clock
 from harness.evaluation.answers import Answers
 from harness.evaluation.build import only
 from harness.evaluation.failures import Failures
@@ -71,9 +70,9 @@ def written_models(config: Config, run: Run) -> Finished:
     return written
 
 
-def _answers(run: Run, model: ModelRecord, task: Task) -> tuple[list[Answers], Clock]:
+def _answers(run: Run, model: ModelRecord, task: Task) -> tuple[list[Answers], Mapping[str, float]]:
     """Return the lists of a model that a run wrote; raise UsageError where they changed since."""
-    evaluation_set, clock = task.evaluation_set, Clock()
+    evaluation_set = task.evaluation_set
     refuse_changed(run, evaluation_set)
     rows, judgments = run.table(RECOMMENDATIONS, model.name), evaluation_set.judgments()
     drawn = any(estimate.sd_repeats is not None for estimate in model.metrics.values())
@@ -83,5 +82,4 @@ def _answers(run: Run, model: ModelRecord, task: Task) -> tuple[list[Answers], C
         lists = positions_of(rows.filter(repeat=repeat)["items"], evaluation_set)
         refuse_other_scores(run, model.name, repeat, lists.items, judgments)
         answers.append(Answers(lists, drawn=drawn, notes=notes))
-    clock.seconds.update(model.seconds)
-    return answers, clock
+    return answers, model.seconds

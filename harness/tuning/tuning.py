@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -24,10 +23,16 @@ from harness.protocol.task import Task
 from harness.results.record import Evaluation
 from harness.tuning.inner import inner_split
 from harness.tuning.result import Tuned, TunedModel
-from harness.tuning.search import Params, Scored, proposed, run_search, trials_of, written
-from harness.tuning.trial import Rules, TrialSetup, base_models_of, inner_folds
-from harness.tuning.trials import kept_trials
-from harness.tuning.workers import scores
+from harness.tuning.search import Params, Trial, key_of, proposed, run_search, trials_of
+from harness.tuning.trial import (
+    KeptTrials,
+    Rules,
+    Trials,
+    base_models_of,
+    inner_folds,
+    trials_key,
+)
+from harness.tuning.workers import side_by_side
 
 _log = logging.getLogger(__name__)
 
@@ -78,37 +83,44 @@ def tune(
             'search = "tpe" proposes by what the trials before have scored, so they are made one '
             'after the other: leave --jobs out, or search = "random" or "grid"'
         )
-    kept = kept_trials(config, counts, rules.metric, fresh=fresh)
-    stamps = stamps_of(config.layout())
+    key, stamps = trials_key(config, rules.metric), stamps_of(config.layout())
     folds = inner_folds(config, rules.metric, progress=progress)
     evaluation = _evaluation([fold.task for fold in folds])
-    found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
+    results, kept = dict[str, TunedModel](), dict[str, KeptTrials]()
+    best, settings = config, {model.name: model for model in config.models}
     with Workers(count - 1) as workers:
         for name in base_models_first(settings, [*counts]):
             if name in counts:  # an ensemble is tuned on its base models as they will be
-                setup = TrialSetup.of(name, best, rules, folds, kept[name])
-                shared = partial(scores, setup, workers, stamps=stamps, fresh=fresh)
-                found[name] = _tuned(
-                    setup, counts[name], shared if workers.count else None, progress=progress
+                kept[name] = KeptTrials(best, name, key, fresh=fresh)
+                trials = Trials(best, name, rules.metric, folds, kept[name])
+                share = partial(side_by_side, trials, workers, stamps=stamps, fresh=fresh)
+                results[name] = _tuned(
+                    trials,
+                    rules,
+                    counts[name],
+                    share if workers.count else None,
+                    progress=progress,
                 )
-                best = _with_best(best, found[name], rules, evaluation.fingerprint)
+                best = _with_best(best, results[name], rules, evaluation.fingerprint)
     return Tuned(
         config=best,
         evaluation=evaluation,
-        models=tuple(found[model.name] for model in wanted),
+        models=tuple(results[model.name] for model in wanted),
         metric=rules.metric,
         search=rules.search,
         seed=rules.seed,
+        changed={name: kept.changed for name, kept in kept.items() if kept.changed},
+        unkept={name: kept.unkept for name, kept in kept.items() if kept.unkept},
     )
 
 
 def _evaluation(folds: Sequence[Task]) -> Evaluation:
     """Return what trials are evaluated on."""
-    of = [Evaluation.of(task) for task in folds]
-    if len(of) == 1:
-        return of[0]
+    evaluations = [Evaluation.of(task) for task in folds]
+    if len(folds) == 1:
+        return evaluations[0]
     users = pl.concat([task.evaluation_set.user_ids for task in folds])
-    return Evaluation.of_folds(of, users.n_unique())
+    return Evaluation.of_folds(evaluations, users.n_unique())
 
 
 def _wanted(config: Config, names: Sequence[str]) -> list[ModelConfig]:
@@ -141,64 +153,56 @@ def _checked(model: ModelConfig, config: Config) -> int:
 
 
 def _tuned(
-    setup: TrialSetup,
+    trials: Trials,
+    rules: Rules,
     count: int,
-    shared: Callable[..., dict[str, Scored]] | None,
+    share: Callable[[Sequence[Params], Callable[[], object]], dict[str, Trial]] | None,
     *,
     progress: bool,
 ) -> TunedModel:
     """Make all trials of a model: first as it is, then as the search proposes.
 
-    With workers (`shared`) all that it proposes are scored before it is told of any.
+    With workers (`share`) all that it proposes are scored before it is told of any.
     """
-    model, rules, took = setup.model, setup.rules, stopwatch()
+    model, elapsed = trials.model, stopwatch()
     space, sign = domains(model.space), rules.metric.definition.sign
     search = partial(run_search, space, model.params, rules.search, count, rules.seed, sign)
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
-        scored = shared(proposed(search), bar.update) if shared is not None else {}
+        if share is not None:
+            scored = share(proposed(search), bar.update)
+            results = search(lambda params: scored[key_of(params)])
+        else:
 
-        def score(params: Params) -> Scored:
-            if scored:
-                return scored[written(params)]
-            value, noted = setup.score(params)
-            bar.update()
-            return value, noted
+            def score(params: Params) -> Trial:
+                trial = trials.score(params)
+                bar.update()
+                return trial
 
-        trials = search(score)
-    _log.info("%s: %s, %s", printable(model.name), counted(len(trials), "trial"), took())
-    searched = trials[1:] or trials
-    if all(trial.value is None for trial in searched):
+            results = search(score)
+    _log.info("%s: %s, %s", printable(model.name), counted(len(results), "trial"), elapsed())
+    searched = results[1:] or results
+    if all(trial.mean is None for trial in searched):
         raise RecommenderError(
             f'model "{model.name}": every trial failed ({len(searched):,}), the first with: '
-            f"{searched[0].user_attrs['error']}"
+            f"{searched[0].error}"
         )
-    # Of equally good trials the earliest is the best.
-    best = min(trials, key=lambda t: math.inf if t.value is None else sign * t.value)
-    return TunedModel(
-        name=model.name,
-        given=model.params,
-        space=space,
-        trials=trials,
-        again=count + 1 - len(trials),
-        best=best,
-        changed=setup.kept.changed,
-        unkept=setup.kept.unkept,
-    )
+    return TunedModel.of(model.name, space, results, count + 1 - len(results), sign)
 
 
-def _with_best(config: Config, found: TunedModel, rules: Rules, fingerprint: str) -> Config:
+def _with_best(config: Config, tuned: TunedModel, rules: Rules, fingerprint: str) -> Config:
     """Return the config with a model's best parameters, and where they come from, put in."""
+    best = tuned.results[tuned.best]
     record = TunedRecord(
-        trials=max(len(found.searched), 1),
+        trials=max(tuned.trials, 1),
         search=rules.search,
         seed=rules.seed,
         metric=str(rules.metric),
-        value=found.best.values[0],
+        value=cast(float, best.mean),  # not all trials failed
         exam=fingerprint,
     )
-    update = {"params": found.params(found.best), "tuned": record}
+    update = {"params": best.params, "tuned": record}
     models = [
-        model.model_copy(update=update) if model.name == found.name else model
+        model.model_copy(update=update) if model.name == tuned.name else model
         for model in config.models
     ]
     return config.model_copy(update={"models": models})

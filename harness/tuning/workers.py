@@ -11,24 +11,23 @@ from harness.core.workers import EndedError, Open, Workers
 from harness.evaluation.build import only
 from harness.evaluation.finished import is_known
 from harness.evaluation.workers import Job, data_of, stamps_of
-from harness.tuning.search import Params, Scored, written
-from harness.tuning.trial import InnerFold, Rules, TrialSetup, inner_folds
-from harness.tuning.trials import KeptTrials, kept_trials
+from harness.tuning.search import Params, Trial, key_of, trial_of
+from harness.tuning.trial import InnerFold, KeptTrials, Rules, Trials, inner_folds, trials_key
 
-Answer = tuple[Scored, str | None, str | None]
-"""What a trial scores, and `changed` and `unkept` of the worker's `KeptTrials`."""
+Answer = tuple[Trial, str | None, str | None]
+"""A trial, and `changed` and `unkept` of the process that made it."""
 
 
-def scores(
-    setup: TrialSetup,
+def side_by_side(
+    trials: Trials,
     workers: Workers,
     proposals: Sequence[Params],
     update: Callable[[], object],
     *,
     stamps: Any,
     fresh: bool,
-) -> dict[str, Scored]:
-    """Return what every choice of parameters scores, by how it is `written`.
+) -> dict[str, Trial]:
+    """Return the trial of every choice of parameters, by its `key_of`.
 
     Parameters
     ----------
@@ -39,35 +38,29 @@ def scores(
     fresh : bool
         Whether all trials are made anew.
     """
-    name = setup.model.name
-    units = [[params] for params in proposals]
-    first = 0 if is_known(setup.config, name) else len(units)  # nobody else has an object
+    name, kept, made = trials.model.name, trials.kept, dict[str, Trial]()
+    first = 0 if is_known(trials.config, name) else len(proposals)  # nobody else has an object
 
     def ready() -> Open[Params, Answer]:
-        data = data_of(stamps, [fold.task for fold in setup.folds])
-        return partial(open_trials, Job.of(only(setup.config, [name]), data), name, fresh)
+        data = data_of(stamps, [fold.task for fold in trials.folds])
+        return partial(open_trials, Job.of(only(trials.config, [name]), data), name, fresh)
 
-    made = dict[str, Scored]()
     # Closed at once: workers stop where a trial raises.
-    with closing(workers.share(units, ready, first)) as trials:
-        for params, answer in trials:
-            if answer is None:
-                made[written(params)] = setup.score(params)
-                workers.require_same_source(name)
-            else:
-                made[written(params)] = _answered(answer, setup.kept)
+    units = [[params] for params in proposals]
+    with closing(workers.share(units, ready, partial(_answer, trials), first)) as share:
+        for params, answer in share:
+            try:
+                trial, changed, unkept = answer()
+                kept.changed, kept.unkept = changed or kept.changed, unkept or kept.unkept
+            except EndedError as error:
+                trial = trial_of(params, None, error=f"the model {error}")
+            made[key_of(params)] = trial
             update()
     return made
 
 
-def _answered(answer: Callable[[], Answer], kept: KeptTrials) -> Scored:
-    """Return what a worker's trial has scored."""
-    try:
-        scored, changed, unkept = answer()
-    except EndedError as error:
-        return None, {"seconds": 0.0, "error": f"the model {error}"}
-    kept.changed, kept.unkept = changed or kept.changed, unkept or kept.unkept
-    return scored
+def _answer(trials: Trials, params: Params) -> Answer:
+    return trials.score(params), trials.kept.changed, trials.kept.unkept
 
 
 _folds: list[InnerFold] = []
@@ -78,14 +71,9 @@ _folds: list[InnerFold] = []
 def open_trials(job: Job, name: str, fresh: bool) -> Callable[[Params], Answer]:
     """Read the inner sets in a worker; return what answers by parameters of a model."""
     config = job.read()
-    rules, stamps = Rules.of(config), stamps_of(config.layout())
-    kept = kept_trials(config, [name], rules.metric, fresh=fresh)[name]
+    metric, stamps = Rules.of(config).metric, stamps_of(config.layout())
+    kept = KeptTrials(config, name, trials_key(config, metric), fresh=fresh)
     if not _folds:
-        _folds.extend(inner_folds(config, rules.metric))
+        _folds.extend(inner_folds(config, metric))
     job.require_same(data_of(stamps, [fold.task for fold in _folds]))
-    setup = TrialSetup.of(name, config, rules, _folds, kept)
-
-    def answer(params: Params) -> Answer:
-        return setup.score(params), kept.changed, kept.unkept
-
-    return answer
+    return partial(_answer, Trials(config, name, metric, _folds, kept))
