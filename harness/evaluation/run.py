@@ -205,13 +205,22 @@ def evaluate(
 
 def _fold(evaluator: Evaluator, beside: ModelWorkers) -> tuple[Run, EvaluatedPart]:
     """Return the run on one evaluation set, and its users' scores."""
+    part, fold = _evaluated(evaluator, beside), evaluator.fold
+    task = evaluator.task = evaluator.task.without_events()  # statistics need memory, too
+    ids = task.evaluation_set.candidate_ids
+    run = assemble(fold, task.data, task.split, ids, of_one(part))
+    tables = RunTables(users=part.profile, item_ids=ids, scores=part.tables, lists=part.lists)
+    return replace(run, tables=tables, changed=fold.finished.changed), part
+
+
+def _evaluated(evaluator: Evaluator, beside: ModelWorkers) -> EvaluatedPart:
     fold, task = evaluator.fold, evaluator.task
-    candidate_ids, slices = task.evaluation_set.candidate_ids, fold.config.compare.slices
     with fold.observer.step("users"):
+        slices = fold.config.compare.slices
         users = with_attributes(evaluator.profile, task, slices, whole=True)
         catalogue = evaluator.catalogue((*fold.metrics, *describing(task.evaluation_set.k)))
     with closing(beside.answers(evaluator)) as models:  # workers stop where one raises
-        part = evaluate_part(
+        return evaluate_part(
             task,
             users,
             models,
@@ -220,9 +229,6 @@ def _fold(evaluator: Evaluator, beside: ModelWorkers) -> tuple[Run, EvaluatedPar
             fold.failures,
             fold.clocks,
         )
-    run = assemble(fold, task.data, task.split, candidate_ids, of_one(part))
-    tables = RunTables(users=users, item_ids=candidate_ids, scores=part.tables, lists=part.lists)
-    return replace(run, tables=tables, changed=fold.finished.changed), part
 
 
 def _evaluators(
@@ -262,6 +268,8 @@ def _in_memory(config: Config, folds: Sequence[Fold], beside: ModelWorkers) -> E
         for fold in folds:
             with fold.named():
                 evaluator = InMemory(fold, data)
+            if fold is folds[-1]:
+                del data  # so that the evaluator alone has it, which lets it go early
             # Its fingerprint is asked for last, when nothing is left to do beside.
             background.submit(lambda selected: selected.leaves, evaluator.task.evaluation_set)
             yield evaluator
