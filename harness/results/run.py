@@ -35,6 +35,8 @@ from harness.stats.pairwise import Comparison
 if TYPE_CHECKING:
     import pandas as pd
 
+    from harness.results.plots import Plots
+
 _log = logging.getLogger(__name__)
 
 _LISTS, _ROWS = 16, 1 << 22
@@ -102,6 +104,13 @@ class Run(Shown):
     def folds(self) -> tuple[Run, ...]:
         """Its evaluation sets, each as a run of its own; of a run of one, itself alone."""
         return self.parts or (self,)
+
+    @property
+    def plot(self) -> Plots:
+        """The charts of the run: ``result.plot.forest()``; see `harness.results.plots.Plots`."""
+        from harness.results.plots import Plots  # a run is made and read without it
+
+        return Plots(self)
 
     # The folder.
 

@@ -12,7 +12,7 @@ from harness.stats.pairwise import Comparison, Pair
 _NAMED = 8
 """More models than these are counted, not named."""
 _INDENT = " " * 6
-_OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
+OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
 
 
 def lines(record: RunRecord) -> list[str]:
@@ -157,7 +157,7 @@ def _verdict(comparison: Comparison, first: str, second: str) -> str | None:
     pair = _pair(comparison, first, second)
     if pair is None:
         return None
-    return pair.verdict if pair.one == first else _OPPOSITE.get(pair.verdict, pair.verdict)
+    return pair.verdict if pair.one == first else OPPOSITE.get(pair.verdict, pair.verdict)
 
 
 def _pair(comparison: Comparison, first: str, second: str) -> Pair | None:
