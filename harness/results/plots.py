@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -340,6 +343,14 @@ class Plots:
 
     def _ends(self, ends: Sequence[float] | None) -> str:
         return "" if ends is None else f" ({' … '.join(map(self._number, ends))})"
+
+
+def image(ax: Axes, text: str) -> str:
+    """Return a chart as an image element of HTML, with a text that stands for it."""
+    svg = BytesIO()
+    ax.figure.savefig(svg, format="svg")  # type: ignore[union-attr]  # no subfigure
+    data = base64.b64encode(svg.getvalue()).decode("ascii")
+    return f'<img alt="{html.escape(text)}" src="data:image/svg+xml;base64,{data}">'
 
 
 def label(name: str, longest: int) -> str:

@@ -108,9 +108,16 @@ class Run(Shown):
     @property
     def plot(self) -> Plots:
         """The charts of the run: ``result.plot.forest()``; see `harness.results.plots.Plots`."""
-        from harness.results.plots import Plots  # a run is made and read without it
+        from harness.results.plots import Plots  # slow to import, as matplotlib is
 
         return Plots(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the tables, and every model's mean as a chart."""
+        from harness.results.plots import Plots, image
+
+        chart = image(Plots(self, width=7.2).forest(), "Every model's mean, with chance")
+        return f"{super()._repr_html_()}\n{chart}"
 
     # The folder.
 
