@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import pairwise
@@ -15,15 +15,13 @@ import numpy as np
 from harness.core.errors import UsageError, printable, suggest
 from harness.core.table import percent
 from harness.results import wording
-from harness.results.folder import PER_USER
-from harness.stats.folds import values_of
+from harness.results.record import RunRecord
 from harness.stats.slices import column_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from harness.core.arrays import Floats
-    from harness.results.run import Run
 
 BEST, BASELINE, CHANCE, REST = "#0072b2", "#d55e00", "#00855f", "#7a7f87"
 """Colours of the best model, the baseline, chance, and all others (after Okabe and Ito)."""
@@ -53,7 +51,9 @@ class Plots:
     >>> ax.figure.savefig("forest.pdf")  # doctest: +SKIP
     """
 
-    run: Run
+    record: RunRecord
+    by_user: Callable[[], Sequence[Floats] | None]
+    """Returns each model's values of the first metric, one a user, where there are any."""
     longest: int = 30
     """How many letters of a model's name a label shows."""
     width: float | None = None
@@ -67,7 +67,7 @@ class Plots:
         log : bool, optional
             Whether the axis is logarithmic; by default where means are far apart.
         """
-        record, models = self.run.record, self.run.models
+        record, models = self.record, self.record.models
         ax = self._rows(ax, [model.name for model in models])
         metric, chance = record.metric, record.chance.get(record.metric)
         for row, model in enumerate(models):
@@ -108,10 +108,10 @@ class Plots:
         to : str, optional
             A model; by default the baseline of the run, or else the best model.
         """
-        comparison = self.run.comparison
+        comparison = self.record.comparison
         if comparison is None:
             raise UsageError("no two models of this run are compared, so there is no difference")
-        names = [model.name for model in self.run.models]
+        names = [model.name for model in self.record.models]
         base = to or comparison.baseline or names[0]
         if base not in names:
             raise UsageError(f'no model "{printable(base)}"; {suggest(base, names)}')
@@ -143,18 +143,18 @@ class Plots:
 
     def by_k(self, ax: Axes | None = None) -> Axes:
         """Draw the first metric for every length of the list."""
-        curves = {model.name: model.curve for model in self.run.models if len(model.curve) > 1}
+        curves = {model.name: model.curve for model in self.record.models if len(model.curve) > 1}
         if not curves:
-            raise UsageError(f"{self.run.record.metric} has no curve over lengths of the list")
+            raise UsageError(f"{self.record.metric} has no curve over lengths of the list")
         ax = self._lines(ax, curves, "k = {}")
         ax.set_xlabel("length of the list, k")
-        metric = printable(self.run.record.metric).partition("@")[0]
+        metric = printable(self.record.metric).partition("@")[0]
         ax.set_ylabel(f"{metric}@k", parse_math=False)
         return ax
 
     def folds(self, ax: Axes | None = None) -> Axes:
         """Draw the first metric in every fold, the earliest first."""
-        record = self.run.record
+        record = self.record
         if not record.folds:
             raise UsageError(
                 "this run has one evaluation set, no folds: [split] folds asks for them"
@@ -194,17 +194,17 @@ class Plots:
 
         Values other than 0 are in four parts of about as many users, over all models.
         """
-        metric, values = printable(self.run.record.metric), by_user(self.run)
+        metric, values = printable(self.record.metric), self.by_user()
         if values is None:
             raise UsageError(f"{metric} has one value for all lists, none for a user")
         parts, shares = shares_of(values)
-        ax = self._rows(ax, [model.name for model in self.run.models])
+        ax = self._rows(ax, [model.name for model in self.record.models])
         starts = np.zeros(len(values))
         for step, part in enumerate(parts):
             colour, alpha = (BEST, 0.2 + 0.8 * step / len(parts)) if step else (REST, 0.3)
             rows = range(len(values))
             bars = ax.barh(rows, shares[step], 0.62, starts, color=colour, alpha=alpha, label=part)
-            for bar, model, share in zip(bars, self.run.models, shares[step], strict=True):
+            for bar, model, share in zip(bars, self.record.models, shares[step], strict=True):
                 name = printable(model.name)
                 bar.set_gid(f"{HOVER}{name}: {percent(share / 100)} of users at {part}")
             starts += shares[step]
@@ -230,13 +230,13 @@ class Plots:
         by : str, optional
             A column of ``[compare] slices``; the first by default.
         """
-        columns = list(dict.fromkeys(part.by for part in self.run.record.slices))
+        columns = list(dict.fromkeys(part.by for part in self.record.slices))
         if not columns:
             raise UsageError("this run has no groups of users: [compare] slices names columns")
         by = by or columns[0]
         if by not in columns:
             raise UsageError(f'no groups by "{printable(by)}"; {suggest(by, columns)}')
-        parts = [part for part in self.run.record.slices if part.by == by]
+        parts = [part for part in self.record.slices if part.by == by]
         ax = self._rows(ax, [part.label for part in parts], 0.4)
         labels = [f"{label(part.label, self.longest)}\nn = {part.users:,}" for part in parts]
         ax.set_yticks(range(len(parts)), labels, parse_math=False)
@@ -250,7 +250,7 @@ class Plots:
                 ends = estimate.ci95 if colour != REST else None
                 _interval(ax, row, estimate.mean, ends, colour, text, hollow=part.small)
         ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
-        metric, title = printable(self.run.record.metric), printable(column_title(by))
+        metric, title = printable(self.record.metric), printable(column_title(by))
         ax.set_xlabel(f"{metric}, users by {title}", parse_math=False)
         return ax
 
@@ -258,7 +258,7 @@ class Plots:
         """Draw how much of the catalogue each model lists, by how popular its items are."""
         points = {
             model.name: (described["Popularity"], described["Coverage"])
-            for model in self.run.models
+            for model in self.record.models
             if (described := {name.partition("@")[0]: v for name, v in model.described.items()})
             .keys() >= {"Coverage", "Popularity"}
         }  # fmt: skip
@@ -333,13 +333,13 @@ class Plots:
             )
 
     def _colour(self, name: str) -> str:
-        comparison = self.run.comparison
-        if name == self.run.models[0].name:
+        comparison = self.record.comparison
+        if name == self.record.models[0].name:
             return BEST
         return BASELINE if comparison and name == comparison.baseline else REST
 
     def _number(self, value: float) -> str:
-        return f"{value:,.{wording.digits(self.run.record)}f}".replace("-", "−")
+        return f"{value:,.{wording.digits(self.record)}f}".replace("-", "−")
 
     def _ends(self, ends: Sequence[float] | None) -> str:
         return "" if ends is None else f" ({' … '.join(map(self._number, ends))})"
@@ -366,25 +366,6 @@ def label(name: str, longest: int) -> str:
         return text
     head = longest // 2
     return f"{text[:head]}…{text[head + 1 - longest :]}"
-
-
-def by_user(run: Run) -> list[Floats] | None:
-    """Return each model's per-user values of the first metric, the mean over repeats.
-
-    They are read by their column, so that no metric of the user's own has to be imported. None
-    where the metric has one value for all lists.
-    """
-    metric, folds, by_model = run.record.metric, run.folds, []
-    for model in run.models:
-        of_folds = []
-        for fold in folds:
-            rows = fold.table(PER_USER, model.name)
-            if metric not in rows.columns:
-                return None
-            values = rows[metric].to_numpy()
-            of_folds.append(values.reshape(-1, len(fold.user_ids)).mean(axis=0))
-        by_model.append(values_of(of_folds, [fold.user_ids for fold in folds]))
-    return by_model
 
 
 def shares_of(values: Sequence[Floats]) -> tuple[list[str], list[Floats]]:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +20,6 @@ from harness.report.page import tables, words
 from harness.report.page.svg import svg
 from harness.report.page.view import View, cut
 from harness.results.folder import part
-from harness.results.plots import Plots
 from harness.results.run import Run
 from harness.results.tables import ContradictionError
 from harness.stats.slices import column_title
@@ -104,7 +104,7 @@ def _charts(view: View) -> tuple[dict[str, dict[str, Markup]], dict[str, str]]:
     charts: dict[str, dict[str, Markup]] = {}
     missing = dict[str, str]()
     for size, (width, longest) in _WIDTHS.items():
-        plot = Plots(view.run, longest=longest, width=width)
+        plot = replace(view.run.plot, longest=longest, width=width)
         draw: dict[str, Callable[[], Axes]] = {
             "chance": plot.forest,
             "differences": plot.differences,
