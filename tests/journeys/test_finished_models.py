@@ -157,7 +157,8 @@ LOSES = 'Path(__file__).with_name("log.csv").unlink()'
 
 
 @pytest.mark.parametrize(
-    ("code", "why"), [(EDITS, EDITED), (LOSES, "{folder}/log.csv was written or removed while it was in use")]
+    ("code", "why"),
+    [(EDITS, EDITED), (LOSES, "{folder}/log.csv was written or removed while it was in use")],
 )
 def test_what_is_not_certain_is_not_kept_and_that_is_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, code: str, why: str
