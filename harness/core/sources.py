@@ -94,7 +94,9 @@ def record(names: Iterable[str], folder: Path) -> Record:
     """
     file = edited(names)
     if file is not None:
-        raise UnknownSourceError(f"{_shown(file, folder)} was written while it was in use")
+        raise UnknownSourceError(
+            f"{_shown(file, folder)} was written or removed while it was in use"
+        )
     known = files()
     return {name: [str(known[name]), digest_of(known[name])] for name in names}
 

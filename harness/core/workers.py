@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -46,8 +45,6 @@ class Workers:
 
     Parameters
     ----------
-    count : int
-        How many; without any, all is done here.
     start : function
         Returns a pool of one process.
     patience : float
@@ -92,11 +89,11 @@ class Workers:
             Returns what is sent to a worker, when the files can be read there. What it answers is
             of our own types: this process may lack the classes of models.
         """
-        alone, shared = deque(units[:first]), deque(units[first:])
-        share = _Share[T, R](shared, ready, self._patience)
+        alone, share = deque(units[:first]), _Share[T, R](deque(units[first:]))
         workers = [worker for worker in self._workers if worker.is_of_use]
         workers = workers[: max(0, len(units) - max(first, 1))]
-        threads = [Thread(target=share.feed, args=(w,), name="share", daemon=True) for w in workers]
+        feeds = [partial(share.feed, worker, ready, self._patience) for worker in workers]
+        threads = [Thread(target=feed, name="share", daemon=True) for feed in feeds]
         for thread in threads:
             thread.start()
         waiting = sum(map(len, units))
@@ -104,12 +101,12 @@ class Workers:
             while waiting:
                 if share.done.empty():
                     with suppress(IndexError):  # workers have all that are left
-                        for item in (alone or shared).popleft():
+                        for item in (alone or share.units).popleft():
                             share.done.put((item, partial(here, item)))
-                done = share.done.get()
-                if done is not None:  # else a worker has left its unit to others
+                answer = share.done.get()
+                if answer is not None:  # else a worker has left its unit to others
                     waiting -= 1
-                    yield done
+                    yield answer
         finally:
             share.ended.set()
             for worker, thread in zip(workers, threads, strict=True):
@@ -119,70 +116,27 @@ class Workers:
                     thread.join(0.1)
 
 
-class _Worker:
-    """A process that is started when it is asked, and again when it has ended."""
-
-    def __init__(self, start: Callable[[], Any]) -> None:
-        self._start = start
-        self.pool: Any = None
-        self.is_of_use = True
-
-    def ask(self, open_: Open[T, R], item: T) -> R | Exception:
-        """Return what it answers or raises; raises BrokenProcessPool where the item ends it.
-
-        Raises
-        ------
-        HarnessError
-            The worker is of no use: it cannot be started, or has other data or other code.
-        """
-        if self.pool is None:
-            try:
-                self.pool = self._start()
-                self.pool.submit(answered, open_).result()
-            except (ImportError, NotImplementedError, OSError) as error:
-                raise UsageError(
-                    f"cannot be started here ({error}; --jobs 1 needs none)"
-                ) from error
-            except BrokenProcessPool as error:
-                raise DataError(f"{_ending(error)} before it was asked for anything") from error
-        (answer,), modules, there = self.pool.submit(answered, open_, item).result()
-        edited = there or sources.edited(modules)
-        if edited is not None:
-            raise DataError(f"finds other code: {edited.name} may have changed since its import")
-        return answer  # type: ignore[no-any-return]
-
-    def end(self) -> None:
-        """End it, whatever it does."""
-        pool, self.pool = self.pool, None
-        if pool is not None:
-            pool.shutdown(kill_workers=True)
-
-
-@dataclass
 class _Share(Generic[T, R]):
     """Units of items that workers do from the end, each fed by a thread."""
 
-    units: deque[Sequence[T]]
-    ready: Callable[[], Open[T, R]]
-    patience: float
-
-    def __post_init__(self) -> None:
-        self.ended = Event()
+    def __init__(self, units: deque[Sequence[T]]) -> None:
+        self.units, self.ended = units, Event()
         self.done = SimpleQueue[Answer[T, R] | None]()
 
-    def feed(self, worker: _Worker) -> None:
+    def feed(self, worker: _Worker, ready: Callable[[], Open[T, R]], patience: float) -> None:
         """Let a worker do units from the end, as long as there are any."""
-        if worker.pool is None and self.ended.wait(self.patience):
+        if worker.pool is None and self.ended.wait(patience):
             return
         unit: Sequence[T] = ()
         try:
-            open_ = self.ready()
+            open_ = ready()
             while not self.ended.is_set():
                 with suppress(IndexError):  # this process has the others
                     unit = unit or self.units.pop()
                 if not unit:
                     return
-                self.done.put((unit[0], partial(_outcome, self._answer(worker, open_, unit[0]))))
+                answer = worker.ask(open_, unit[0], self.ended)
+                self.done.put((unit[0], partial(_outcome, answer)))
                 unit = unit[1:]
         except Exception as error:
             if not self.ended.is_set():
@@ -193,18 +147,53 @@ class _Share(Generic[T, R]):
             self.done.put(None)
             worker.end()
 
-    def _answer(self, worker: _Worker, open_: Open[T, R], item: T) -> R | Exception:
-        """Return what a worker answers or raises; of the next process, where the first one ends."""
+
+class _Worker:
+    """A process that is started when it is asked, and again when it has ended."""
+
+    def __init__(self, start: Callable[[], Any]) -> None:
+        self._start = start
+        self.pool: Any = None
+        self.is_of_use = True
+
+    def ask(self, open_: Open[T, R], item: T, ended: Event) -> R | Exception:
+        """Return what it answers or raises; of the next process, where the first one ends.
+
+        What it raises says that the worker is of no use: it has other data or other code.
+        """
         ending = ""
         for _ in range(2):
+            if self.pool is None:
+                self._open(open_)
             try:
-                return worker.ask(open_, item)
+                (answer,), modules, edited = self.pool.submit(answered, open_, item).result()
             except BrokenProcessPool as error:
-                worker.end()
-                if self.ended.is_set():  # nobody waits for it
+                self.end()
+                if ended.is_set():  # nobody waits for it
                     raise
                 ending = _ending(error)
+            else:
+                edited = edited or sources.edited(modules)
+                if edited is not None:
+                    name = edited.name
+                    raise DataError(f"finds other code: {name} may have changed since its import")
+                return answer  # type: ignore[no-any-return]
         return EndedError(f"ended its process, which {ending}")
+
+    def _open(self, open_: Open[T, R]) -> None:
+        try:
+            self.pool = self._start()
+            self.pool.submit(answered, open_).result()
+        except (ImportError, NotImplementedError, OSError) as error:
+            raise UsageError(f"cannot be started here ({error}; --jobs 1 needs none)") from error
+        except BrokenProcessPool as error:
+            raise DataError(f"{_ending(error)} before it was asked for anything") from error
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        pool, self.pool = self.pool, None
+        if pool is not None:
+            pool.shutdown(kill_workers=True)
 
 
 def _outcome(answer: R | Exception) -> R:

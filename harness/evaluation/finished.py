@@ -15,10 +15,9 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.config import Config
 from harness.config.models import ModelConfig
@@ -30,7 +29,7 @@ from harness.core.given import is_given
 from harness.data import loading
 from harness.evaluation.answers import Answers
 from harness.evaluation.build import base_models_first
-from harness.models.recommendations import EMPTY, Recommendations
+from harness.models.recommendations import Recommendations
 from harness.protocol.task import Task
 
 T = TypeVar("T")
@@ -45,22 +44,12 @@ _MOST = 10_000_000_000
 class Finished:
     """The models of a config that need not be asked, as an earlier run finished them.
 
-    Parameters
-    ----------
-    config : Config
-        Of one evaluation set. With ``[data] cache = false`` nothing is kept.
-    fresh : bool
-        Whether every model is asked anew.
-    background : Executor, optional
-        Where answers are written; whoever owns it waits for it. Without one nothing is kept.
-    most : int
-        Bytes that are kept of all configs.
+    Without `background`, where answers are written, nothing is kept; whoever owns it waits for it.
 
     Attributes
     ----------
     answers : dict of name to function of a Task
-        Returns the answers of every repeat, and the seconds that they took; raises DataError where
-        they are not for its users and candidates.
+        Raises DataError where the answers are not for its users and candidates.
     reused : container of str
         The models that have answers because an earlier run finished them.
     kept : dict of name to Kept
@@ -73,12 +62,12 @@ class Finished:
         self.answers: dict[str, Callable[[Task], Asked]] = {}
         self.reused: Container[str] = self.answers
         self._background, self.kept = background, dict[str, Kept]()
-        is_used = background is not None and config.data.cache
-        evaluation = evaluation_key(config) if is_used else None
+        if background is None or not config.data.cache:
+            return
+        evaluation = evaluation_key(config)
         for model in config.models:
-            kept = kept_model(evaluation, _FOLDER, config, model.name)
-            if kept is not None and model.use is not None:  # a file of lists is read again
-                self.kept[model.name] = kept
+            if model.use is not None and is_known(config, model.name):  # lists are read again
+                self.kept[model.name] = Kept(config, model.name, evaluation, _FOLDER)
         # Asked first, so that one thread says it where the folder is not private.
         if self.kept and not fresh and cache.is_private(cache.folder() / _FOLDER):
             with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
@@ -125,22 +114,25 @@ def _write(
 
 def _read(folder: Path, notes: dict[str, Any]) -> Callable[[str, Task], Asked]:
     """Return what returns the answers that `_write` wrote, by name and task."""
-    size, answers = notes["size"], list[Answers]()
-    for repeat, facts in enumerate(notes["repeats"]):
-        others = folder / f"others-{repeat}.npy"
-        answers.append(
-            Answers(
-                lists=_lists(folder / f"lists-{repeat}.npy", size[1]),
-                left_out=_lists(others, size[1]) if others.exists() else None,
-                drawn=facts["drawn"],
-                notes=tuple(facts["notes"]),
-                refusal=facts["refusal"],
-                changes=facts["changes"],
-            )
+
+    def lists(name: str) -> Recommendations | None:
+        path = folder / f"{name}.npy"
+        return Recommendations(np.load(path, mmap_mode="r")) if path.exists() else None
+
+    answers = [
+        Answers(
+            lists=cast(Recommendations, lists(f"lists-{repeat}")),
+            left_out=lists(f"others-{repeat}"),
+            drawn=facts["drawn"],
+            notes=tuple(facts["notes"]),
+            refusal=facts["refusal"],
+            changes=facts["changes"],
         )
+        for repeat, facts in enumerate(notes["repeats"])
+    ]
 
     def of_task(name: str, task: Task) -> Asked:
-        if _size(task) != size:
+        if _size(task) != notes["size"]:
             raise DataError(
                 f'model "{name}": what an earlier run kept of it is of another evaluation set; '
                 "evaluate it anew: --fresh (in Python, fresh=True)"
@@ -154,17 +146,8 @@ def _size(task: Task) -> list[int]:
     return [len(task.evaluation_set.users), len(task.evaluation_set.candidates)]
 
 
-def _lists(path: Path, candidates: int) -> Recommendations:
-    items: npt.NDArray[np.int32] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    if items.dtype != np.int32 or items.ndim != 2:
-        raise ValueError(f"{path}: holds no lists")
-    if items.size and not (items.min() >= EMPTY and items.max() < candidates):
-        raise ValueError(f"{path}: holds positions of no candidates")
-    return Recommendations(items)
-
-
 class Kept:
-    """What is kept of one model in one entry of the cache, while its source is the same.
+    """What is kept of one model in a folder of the cache, while its source is the same.
 
     Attributes
     ----------
@@ -174,8 +157,9 @@ class Kept:
         Why nothing is kept for the next command.
     """
 
-    def __init__(self, config: Config, name: str, entry: Entry) -> None:
-        self.config, self.name, self.entry = config, name, entry
+    def __init__(self, config: Config, name: str, evaluation: Entry, folder: str) -> None:
+        self.config, self.name = config, name
+        self._entry = model_key(evaluation, folder, config, name)
         self.changed: str | None = None
         self.unkept: str | None = None
 
@@ -186,26 +170,15 @@ class Kept:
             self.changed = sources.changed(notes["sources"], self.config.folder)
             return None if self.changed else build(folder, notes)
 
-        return self.entry.read(build_unchanged)
+        return self._entry.read(build_unchanged)
 
     def keep(self, write: Callable[[Path], dict[str, Any]]) -> None:
         """Let `write` fill the folder and return notes, unless it is not certain what was run."""
         try:
-            record = record_of(self.config, self.name)
-            self.unkept = self.entry.keep(lambda folder: {**write(folder), "sources": record})
+            record = _record(self.config, self.name)
+            self.unkept = self._entry.keep(lambda folder: {**write(folder), "sources": record})
         except sources.UnknownSourceError as error:
             self.unkept = str(error)
-
-
-def kept_model(evaluation: Entry | None, folder: str, config: Config, name: str) -> Kept | None:
-    """Return what is kept of a model in a folder of the cache; None if nothing is.
-
-    That is so without a cache, and of a model that cannot be known again: an object or a frame of a
-    program has no identity, nor has what is made of one.
-    """
-    if evaluation is None or not is_known(config, name):
-        return None
-    return Kept(config, name, model_key(evaluation, folder, config, name))
 
 
 def evaluation_key(config: Config, *more: object) -> Entry:
@@ -219,7 +192,7 @@ def evaluation_key(config: Config, *more: object) -> Entry:
 
 def model_key(evaluation: Entry, folder: str, config: Config, name: str) -> Entry:
     """Return the key of one model on an evaluation set, in a folder of the cache."""
-    models = with_base_models(config, name)
+    models = _with_base_models(config, name)
     lists = [config.folder / path for model in models for path in paths_of(model.lists or [])]
     parts = [(_settings_of(model), _place_of(model.use, config.folder)) for model in models]
     return evaluation.part(folder, parts, lists)
@@ -239,30 +212,24 @@ def _place_of(use: str | None, folder: Path) -> str:
 
 
 def is_known(config: Config, name: str) -> bool:
-    """Return whether a model, and all that it is made of, is named by a path."""
-    models = with_base_models(config, name)
+    """Return whether a model can be known again: it is made of no object or frame of a program."""
+    models = _with_base_models(config, name)
     names = [use for model in models for use in (model.use, *paths_of(model.lists or [])) if use]
     return not any(map(is_given, names))
 
 
-def with_base_models(config: Config, name: str) -> list[ModelConfig]:
-    """Return the settings of a model and of those that it is made of."""
+def _with_base_models(config: Config, name: str) -> list[ModelConfig]:
     settings = {model.name: model for model in config.models}
     return [settings[part] for part in sorted({*base_models_first(settings, [name]), name})]
 
 
-def record_of(config: Config, name: str) -> sources.Record:
+def _record(config: Config, name: str) -> sources.Record:
     """Return the record of the source of a model, whose classes are imported.
 
     Of the files beside configs those of the model count, of other modules all. Installed classes
     and ours are made of nothing that is not in the key.
-
-    Raises
-    ------
-    UnknownSourceError
-        A file was written while it was in use.
     """
-    uses = [model.use for model in with_base_models(config, name) if model.use is not None]
+    uses = [model.use for model in _with_base_models(config, name) if model.use is not None]
     modules = {use.rpartition(":")[0] for use in uses}
     beside = {plugins.file_of(module, config.folder).resolve() for module in modules}
     files = {
@@ -275,10 +242,7 @@ def record_of(config: Config, name: str) -> sources.Record:
 
 
 def _packages() -> list[tuple[str, int]]:
-    """Return the installed packages with their versions, and when each was installed.
-
-    Their folders are named after their versions, and are made anew when one is installed again.
-    """
+    """Return the installed packages with their versions, and when each was installed."""
     packages = set[tuple[str, int]]()
     for path in map(Path, sys.path):
         if sources.is_installed(path.parent):  # a package's own, there once the package is imported

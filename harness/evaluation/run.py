@@ -15,7 +15,6 @@ from harness.config import Config
 from harness.core.errors import printable
 from harness.core.io import scratch_folder
 from harness.core.progress import Observer
-from harness.core.removed import removed
 from harness.core.steps import of_one
 from harness.core.workers import Workers
 from harness.evaluation import buckets as in_buckets
@@ -42,10 +41,6 @@ _log = logging.getLogger(__name__)
 Evaluators = Generator[Evaluator, None, None]
 
 
-@removed(
-    whole="where events are in buckets, a model that learns from all of them at once is refused: "
-    "allow more (memory=), leave it out (models=), or use one that learns by sums"
-)
 def run(
     config: Config | Mapping[str, Any] | str | Path | None = None,
     *,

@@ -44,15 +44,7 @@ _A_MODEL = 1_500_000_000
 
 @dataclass(frozen=True)
 class Job:
-    """A config as text, as a worker loads the classes that it names itself.
-
-    Attributes
-    ----------
-    data : str
-        What identifies the data, as `data_of` returns it.
-    fold : int
-        From 0.
-    """
+    """A config as text, as a worker loads the classes that it names itself, and its `data_of`."""
 
     config: str
     folder: str
@@ -84,12 +76,7 @@ def data_of(stamps: object, tasks: Iterable[Task]) -> str:
 
 
 class ModelWorkers:
-    """The models of a run, of which some are evaluated by workers.
-
-    Parameters
-    ----------
-    config : Config
-        With all folds.
+    """The models of a config with all folds, of which some are evaluated by workers.
 
     Attributes
     ----------

@@ -10,19 +10,17 @@ common.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.config import Config, ModelConfig
-from harness.config.space import SearchName
 from harness.core import cache
 from harness.core.cache import Entry
 from harness.core.errors import RecommenderError, UsageError
 from harness.core.progress import Observer
 from harness.evaluation.answers import ask_in_turn
 from harness.evaluation.build import Factories, Factory, base_models_first
-from harness.evaluation.finished import evaluation_key, kept_model
+from harness.evaluation.finished import Kept, evaluation_key, is_known
 from harness.metrics import Metric, is_own, needs, parse
 from harness.metrics.grades import refuse_grades
 from harness.metrics.scores import ScoreTable, score
@@ -32,37 +30,26 @@ from harness.protocol.evaluation_set import highest_grade
 from harness.protocol.task import VALUES, Task, asked
 from harness.stats.folds import over_folds
 from harness.tuning.inner import inner_split, inner_tasks
-from harness.tuning.search import Params, Score, Trial, require, trial_of
+from harness.tuning.search import Params, Score, Trial, trial_of
 
 _FOLDER = "trials"
 _MOST = 20_000_000
 """Bytes that are kept, some ten thousand trials; those not used for longest go first."""
 
 
-@dataclass(frozen=True)
-class Rules:
-    """How all models of a config are tuned."""
-
-    metric: Metric
-    search: SearchName
-    seed: int
-
-    @classmethod
-    def of(cls, config: Config) -> Rules:
-        """Return those of a config; UsageError where no value of its metric is better."""
-        tune = config.tune
-        metric = asked(config)[0] if tune.metric is None else parse(tune.metric, config.folder)
-        if metric.definition.better == "neither":
-            raise UsageError(
-                f"{metric} describes lists and is neither better high nor low; name another "
-                "[tune] metric"
-            )
-        require()
-        return cls(metric, tune.search, config.evaluation.seed if tune.seed is None else tune.seed)
+def metric_of(config: Config) -> Metric:
+    """Return what parameters are searched by; UsageError where no value of it is better."""
+    name = config.tune.metric
+    metric = asked(config)[0] if name is None else parse(name, config.folder)
+    if metric.definition.better == "neither":
+        raise UsageError(
+            f"{metric} describes lists and is neither better high nor low; name another "
+            "[tune] metric"
+        )
+    return metric
 
 
-@dataclass(frozen=True, eq=False)
-class InnerFold:
+class InnerFold(NamedTuple):
     """One inner evaluation set, and what the metric needs to know of its candidates."""
 
     task: Task
@@ -70,13 +57,7 @@ class InnerFold:
 
 
 def inner_folds(config: Config, metric: Metric, *, progress: bool = False) -> list[InnerFold]:
-    """Return the inner evaluation sets of a config; raises what `inner_tasks` does.
-
-    Raises
-    ------
-    UsageError
-        The metric cannot use the grades.
-    """
+    """Return the inner evaluation sets; UsageError where the metric cannot use their grades."""
     folds = []
     for task in inner_tasks(config, progress=progress):
         if config.graded:
@@ -87,16 +68,9 @@ def inner_folds(config: Config, metric: Metric, *, progress: bool = False) -> li
 
 
 class KeptTrials:
-    """The trials of one model that searches have finished.
+    """The trials of one model that searches have finished; with `fresh` all are made anew.
 
-    Parameters
-    ----------
-    config : Config
-        In which the base models have the parameters that they were tuned to.
-    evaluation : Entry, optional
-        What `trials_key` returned.
-    fresh : bool
-        Whether all trials are made anew.
+    Base models have the parameters in the config that they were tuned to.
 
     Attributes
     ----------
@@ -118,14 +92,10 @@ class KeptTrials:
 
         A model that failed is asked again.
         """
-        models = [
-            model.model_copy(update={"params": dict(params)}) if model.name == self._name else model
-            for model in self._config.models
-        ]
-        config = self._config.model_copy(update={"models": models})
-        kept = kept_model(self._evaluation, _FOLDER, config, self._name)
-        if kept is None:
+        config = with_model(self._config, self._name, {"params": dict(params)})
+        if self._evaluation is None or not is_known(config, self._name):
             return score(params)
+        kept = Kept(config, self._name, self._evaluation, _FOLDER)
 
         def build(_: Path, notes: dict[str, Any]) -> Trial:
             return trial_of(params, notes["mean"], notes["ci95"], notes["seconds"], reused=True)
@@ -139,6 +109,12 @@ class KeptTrials:
         return trial
 
 
+def with_model(config: Config, name: str, update: dict[str, Any]) -> Config:
+    """Return a config in which one model has other settings."""
+    models = [m.model_copy(update=update) if m.name == name else m for m in config.models]
+    return config.model_copy(update={"models": models})
+
+
 def trials_key(config: Config, metric: Metric) -> Entry | None:
     """Return the key that all trials of a config share, before data is read; None if none do."""
     rule, source = inner_split(config).model_dump_json(), metric.definition.digest
@@ -150,13 +126,7 @@ def trials_key(config: Config, metric: Metric) -> Entry | None:
 
 
 class Trials:
-    """Makes the trials of one model, whose base models learn once for all of them.
-
-    Parameters
-    ----------
-    config : Config
-        In which the base models are tuned.
-    """
+    """Makes the trials of one model, whose base models, as tuned, learn once for all of them."""
 
     def __init__(
         self,

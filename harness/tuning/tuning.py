@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from contextlib import closing
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,25 +15,37 @@ from harness.config import Config, ModelConfig
 from harness.config.space import Range, TunedRecord, domains
 from harness.core.errors import RecommenderError, UsageError, counted, printable, suggest
 from harness.core.progress import steps, stopwatch
-from harness.core.workers import Workers
+from harness.core.workers import EndedError, Open, Workers
 from harness.evaluation import memory
-from harness.evaluation.build import Factory, base_models_first
+from harness.evaluation.build import Factory, base_models_first, only
+from harness.evaluation.finished import is_known
 from harness.evaluation.inputs import config_in_place
-from harness.evaluation.workers import processes, stamps_of
+from harness.evaluation.workers import Job, data_of, processes, stamps_of
+from harness.metrics import Metric
 from harness.protocol.task import Task
 from harness.results.record import Evaluation
 from harness.tuning.inner import inner_split
 from harness.tuning.result import Tuned, TunedModel
-from harness.tuning.search import Params, Trial, key_of, proposed, run_search, trials_of
+from harness.tuning.search import (
+    Params,
+    Trial,
+    key_of,
+    proposed,
+    require,
+    run_search,
+    trial_of,
+    trials_of,
+)
 from harness.tuning.trial import (
+    InnerFold,
     KeptTrials,
-    Rules,
     Trials,
     base_models_of,
     inner_folds,
+    metric_of,
     trials_key,
+    with_model,
 )
-from harness.tuning.workers import side_by_side
 
 _log = logging.getLogger(__name__)
 
@@ -74,17 +87,19 @@ def tune(
     """
     config = config_in_place(config, jobs)
     wanted = _wanted(config, models)
-    rules = Rules.of(config)
+    metric, search = metric_of(config), config.tune.search
+    require()
+    seed = config.evaluation.seed if config.tune.seed is None else config.tune.seed
     counts = {model.name: _checked(model, config) for model in wanted}
     inner_split(config)  # what is wrong with it is told before the events are read
     count = processes(jobs, [config.layout()], memory.limit(None))
-    if jobs > 1 and rules.search == "tpe":
+    if jobs > 1 and search == "tpe":
         raise UsageError(
             'search = "tpe" proposes by what the trials before have scored, so they are made one '
             'after the other: leave --jobs out, or search = "random" or "grid"'
         )
-    key, stamps = trials_key(config, rules.metric), stamps_of(config.layout())
-    folds = inner_folds(config, rules.metric, progress=progress)
+    key, stamps = trials_key(config, metric), stamps_of(config.layout())
+    folds = inner_folds(config, metric, progress=progress)
     evaluation = _evaluation([fold.task for fold in folds])
     results, kept = dict[str, TunedModel](), dict[str, KeptTrials]()
     best, settings = config, {model.name: model for model in config.models}
@@ -92,23 +107,23 @@ def tune(
         for name in base_models_first(settings, [*counts]):
             if name in counts:  # an ensemble is tuned on its base models as they will be
                 kept[name] = KeptTrials(best, name, key, fresh=fresh)
-                trials = Trials(best, name, rules.metric, folds, kept[name])
-                share = partial(side_by_side, trials, workers, stamps=stamps, fresh=fresh)
+                trials = Trials(best, name, metric, folds, kept[name])
+                share = partial(_side_by_side, trials, workers, stamps=stamps, fresh=fresh)
                 results[name] = _tuned(
                     trials,
-                    rules,
                     counts[name],
+                    seed,
                     share if workers.count else None,
                     progress=progress,
                 )
-                best = _with_best(best, results[name], rules, evaluation.fingerprint)
+                best = _with_best(best, results[name], metric, seed, evaluation)
     return Tuned(
         config=best,
         evaluation=evaluation,
         models=tuple(results[model.name] for model in wanted),
-        metric=rules.metric,
-        search=rules.search,
-        seed=rules.seed,
+        metric=metric,
+        search=search,
+        seed=seed,
         changed={name: kept.changed for name, kept in kept.items() if kept.changed},
         unkept={name: kept.unkept for name, kept in kept.items() if kept.unkept},
     )
@@ -152,10 +167,68 @@ def _checked(model: ModelConfig, config: Config) -> int:
     return count
 
 
+Answer = tuple[Trial, str | None, str | None]
+"""A trial, and `changed` and `unkept` of the process that made it."""
+
+
+def _side_by_side(
+    trials: Trials,
+    workers: Workers,
+    proposals: Sequence[Params],
+    update: Callable[[], object],
+    *,
+    stamps: Any,
+    fresh: bool,
+) -> dict[str, Trial]:
+    """Return the trial of every choice of parameters by its `key_of`, and `update` at each.
+
+    `stamps` are of the files before they were read.
+    """
+    name, kept, made = trials.model.name, trials.kept, dict[str, Trial]()
+    first = 0 if is_known(trials.config, name) else len(proposals)  # nobody else has an object
+
+    def ready() -> Open[Params, Answer]:
+        data = data_of(stamps, [fold.task for fold in trials.folds])
+        return partial(open_trials, Job.of(only(trials.config, [name]), data), name, fresh)
+
+    # Closed at once: workers stop where a trial raises.
+    units = [[params] for params in proposals]
+    with closing(workers.share(units, ready, partial(_answer, trials), first)) as share:
+        for params, answer in share:
+            try:
+                trial, changed, unkept = answer()
+                kept.changed, kept.unkept = changed or kept.changed, unkept or kept.unkept
+            except EndedError as error:
+                trial = trial_of(params, None, error=f"the model {error}")
+            made[key_of(params)] = trial
+            update()
+    return made
+
+
+def _answer(trials: Trials, params: Params) -> Answer:
+    return trials.score(params), trials.kept.changed, trials.kept.unkept
+
+
+_folds: list[InnerFold] = []
+"""In a worker: the inner sets, which are the same for all models of a search."""
+
+
+@lru_cache(maxsize=1)
+def open_trials(job: Job, name: str, fresh: bool) -> Callable[[Params], Answer]:
+    """Read the inner sets in a worker; return what answers by parameters of a model."""
+    config = job.read()
+    metric, stamps = metric_of(config), stamps_of(config.layout())
+    kept = KeptTrials(config, name, trials_key(config, metric), fresh=fresh)
+    if not _folds:
+        _folds.extend(inner_folds(config, metric))
+    job.require_same(data_of(stamps, [fold.task for fold in _folds]))
+    return partial(_answer, Trials(config, name, metric, _folds, kept))
+
+
 def _tuned(
     trials: Trials,
-    rules: Rules,
     count: int,
+    seed: int,
     share: Callable[[Sequence[Params], Callable[[], object]], dict[str, Trial]] | None,
     *,
     progress: bool,
@@ -165,8 +238,9 @@ def _tuned(
     With workers (`share`) all that it proposes are scored before it is told of any.
     """
     model, elapsed = trials.model, stopwatch()
-    space, sign = domains(model.space), rules.metric.definition.sign
-    search = partial(run_search, space, model.params, rules.search, count, rules.seed, sign)
+    space, sign = domains(model.space), trials.metric.definition.sign
+    kind = trials.config.tune.search
+    search = partial(run_search, space, model.params, kind, count, seed, sign)
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
         if share is not None:
             scored = share(proposed(search), bar.update)
@@ -189,20 +263,17 @@ def _tuned(
     return TunedModel.of(model.name, space, results, count + 1 - len(results), sign)
 
 
-def _with_best(config: Config, tuned: TunedModel, rules: Rules, fingerprint: str) -> Config:
+def _with_best(
+    config: Config, tuned: TunedModel, metric: Metric, seed: int, evaluation: Evaluation
+) -> Config:
     """Return the config with a model's best parameters, and where they come from, put in."""
     best = tuned.results[tuned.best]
     record = TunedRecord(
         trials=max(tuned.trials, 1),
-        search=rules.search,
-        seed=rules.seed,
-        metric=str(rules.metric),
+        search=config.tune.search,
+        seed=seed,
+        metric=str(metric),
         value=cast(float, best.mean),  # not all trials failed
-        exam=fingerprint,
+        exam=evaluation.fingerprint,
     )
-    update = {"params": best.params, "tuned": record}
-    models = [
-        model.model_copy(update=update) if model.name == tuned.name else model
-        for model in config.models
-    ]
-    return config.model_copy(update={"models": models})
+    return with_model(config, tuned.name, {"params": best.params, "tuned": record})
