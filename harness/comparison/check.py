@@ -58,17 +58,15 @@ def parse(text: str) -> tuple[str, str, str, str | float]:
     )
     sign = " ".join(match["sign"].split())
     try:
-        bound = float(other) if re.fullmatch(r"[-+\d.eE]+", match["other"]) else None
+        bound = float(match["other"])
     except ValueError:
-        bound = None
-    if bound is None:
         return metric, model, sign, other
     if sign == BETTER:
         raise UsageError(
             f'"{printable(text)}": a model is better than a model; compare with >= {bound:g}'
         )
     if not math.isfinite(bound):
-        raise UsageError(f'"{printable(text)}": {other} is too large a number')
+        raise UsageError(f'"{printable(text)}": {other} is no finite number; quote a name')
     return metric, model, sign, bound
 
 
@@ -170,12 +168,8 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     True
     """
     texts = [conditions] if isinstance(conditions, str) else conditions
-    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
-        raise UsageError(
-            f"conditions: found {type(conditions).__name__}; give a text, or several, such as "
-            f"{_EXAMPLES}"
-        )
-    if not texts:
+    sequence = isinstance(texts, (list, tuple)) and all(isinstance(text, str) for text in texts)
+    if not sequence or not texts:
         raise UsageError(f"no condition; write one such as {_EXAMPLES}")
     opened = read(run)
     opened.verify()
@@ -185,20 +179,17 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
 
 def _check(run: Run, text: str) -> Condition:
     metric, model, sign, other = parse(text)
-    failed = {failure.name: failure.error for failure in run.failed}
-    models = [*(known.name for known in run.models), *failed]
     _require(run, text, "metric", metric, run.models[0].metrics)
+    errors = {failed.name: failed.error for failed in run.failed}
+    means: dict[str, float | None] = {m.name: m.metrics[metric].mean for m in run.models}
+    means |= dict.fromkeys(errors)
     for name in (model, other):
         if isinstance(name, str):
-            _require(run, text, "model", name, models)
+            _require(run, text, "model", name, means)
     if other == model:
         raise UsageError(f'"{printable(text)}": a model is not compared with itself')
-    error, p_adjusted = failed.get(model) or failed.get(str(other)), None
-    value = None if model in failed else run.record.metric_of(model, metric)
-    if isinstance(other, float):
-        bound: float | None = other
-    else:
-        bound = None if other in failed else run.record.metric_of(other, metric)
+    value, bound = means[model], other if isinstance(other, float) else means[other]
+    error, p_adjusted = errors.get(model) or errors.get(str(other)), None
     if value is None or bound is None:
         holds = False
     elif sign == BETTER:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -172,10 +172,8 @@ def compare(
             slices=slices,
         )
         scored = score_submissions(of, options, metric=metric, k=k, strict=strict, force=force)
-        if len(scored.failed) == 1:
-            raise next(iter(scored.failed.values()))
         if scored.failed:
-            raise UsageError("\n".join(f"{n}: {_refusal(e)}" for n, e in scored.failed.items()))
+            raise next(iter(scored.failed.values()))
         files = {submitted.file: name for name, submitted in scored.submitted.items()}
         baseline = baseline and files.get(baseline, baseline)
         rules = rules_of(scored.config, baseline, correction, resamples, seed)
@@ -185,47 +183,59 @@ def compare(
             f'every two models, or all with the baseline "{baseline}": leave --all-pairs or '
             "--baseline out (in Python, all_pairs= or baseline=)"
         )
-    took, runs = stopwatch(), open_runs(of)
-    config, known = runs[0].settings, models_of(runs)
+    runs = open_runs(of)
+    by = metric_of(runs, None if metric is None else str(metric))
+    config, known = runs[0].settings, models_of(runs, by)
     if baseline is None and not all_pairs and config.compare.baseline in known:
         baseline = config.compare.baseline
     rules = rules_of(config, baseline, correction, resamples, seed)
-    by = metric_of(runs, None if metric is None else str(metric))
     for name in models:
         if name not in known:
             raise UsageError(f'no model "{name}"; {suggest(name, known)}')
     if models:
         known = {name: known[name] for name in known if name in (*models, baseline)}
-    users, folds = users_of_runs(known, by, _columns(runs[0], slices))
+    shares = config.compare.public_shares if public_shares is None else list(public_shares)
+    return _compare_runs(runs, known, by, rules, shares, _columns(runs[0], slices))
+
+
+def _compare_runs(
+    runs: Sequence[Run],
+    models: Mapping[str, tuple[str, list[Run]]],
+    metric: Metric,
+    rules: Rules,
+    shares: Sequence[float],
+    columns: Sequence[str],
+) -> Compared:
+    took = stopwatch()
+    users, folds = users_of_runs(models, metric, columns)
     evaluation = runs[0].evaluation
     count = f"{counted(len(runs), 'run')}, {counted(evaluation.users, 'user')}"
     _log.info("read the scores of %s, %s", count, took())
     took = stopwatch()
-    shares = config.compare.public_shares if public_shares is None else list(public_shares)
-    estimates, comparison, shaken, parts = compare_users(
-        users, list(known), by, rules, shares, list(dict.fromkeys(slices)), folds
+    estimates, comparison, shaken, slices = compare_users(
+        users, list(models), metric, rules, shares, columns, folds
     )
     if folds is not None:
-        means = [folds.means_of(known, by, fold) for fold in range(len(folds.sizes))]
-        comparison = comparison.over_folds(means, by)
+        means = [folds.means_of(models, metric, fold) for fold in range(len(folds.sizes))]
+        comparison = comparison.over_folds(means, metric)
         estimates = {
-            name: replace(estimates[name], mean=folds.mean((name, by))) for name in estimates
+            name: replace(estimates[name], mean=folds.mean((name, metric))) for name in estimates
         }
     _log.info("compared %s, %s", counted(len(comparison.pairs), "pair"), took())
     return Compared(
         evaluation=evaluation,
-        metric=str(by),
+        metric=str(metric),
         models=tuple(
             ComparedModel(
                 name=name,
-                run=", ".join(str(run.folder) for run in known[name][1]),
-                metrics={str(by): estimates[name]},
+                run=", ".join(str(run.folder) for run in models[name][1]),
+                metrics={str(metric): estimates[name]},
             )
             for name in comparison.means
         ),
         comparison=comparison,
         shake_up=shaken,
-        slices=parts,
+        slices=slices,
         notes=_copies(comparison),
     )
 

@@ -111,9 +111,7 @@ class Leaderboard(Shown):
     def sheets(self) -> list[Sheet]:
         """Return a table an evaluation set."""
         tables = [_table(group) for group in self.groups]
-        if self.left_out:
-            lines = [f"left out  {printable(reason)}" for reason in self.left_out]
-            tables[-1].footing.extend(lines)
+        tables[-1].footing.extend(f"left out  {printable(reason)}" for reason in self.left_out)
         return tables
 
     def records(self) -> list[dict[str, object]]:
@@ -124,7 +122,7 @@ class Leaderboard(Shown):
                 "metric": group.metric,
                 **{n: value for n, value in vars(entry).items() if n not in ("ci95", "folds")},
                 **low_high(entry.ci95),
-                **{f"fold {at}": mean for at, mean in enumerate(entry.folds, 1)},
+                **{f"fold {number}": mean for number, mean in enumerate(entry.folds, 1)},
                 "differs": ", ".join(entry.differs),
             }
             for group in self.groups
@@ -194,9 +192,7 @@ def leaderboard(
 
 
 def _folder_of(of: Sequence[Any]) -> Path:
-    for folder in of:
-        if not isinstance(folder, (str, Path)) or (exists(Path(folder)) and Path(folder).is_file()):
-            raise refuse_lists(folder)
+    refuse_lists(of)
     if len(of) > 1:
         raise UsageError(f"{len(of)} folders of runs; name one in which all of them lie")
     folder = as_path(of[0] if of else "runs", "a folder of runs")
@@ -221,7 +217,7 @@ def _rank_runs(
             left_out.append(str(error))
     if not runs:
         raise UsageError("\n".join([f"{folder}: holds no run; harness run makes one", *left_out]))
-    runs.sort(key=_date, reverse=True)
+    runs.sort(key=lambda run: run.environment.get("written", ""), reverse=True)
     sets: dict[str, list[Run]] = {}
     for run in runs:
         sets.setdefault(run.evaluation.fingerprint, []).append(run)
@@ -244,11 +240,6 @@ def _rank_runs(
     return Leaderboard(kept, tuple(left_out))
 
 
-def _date(run: Run) -> str:
-    """Return when a run was written; early runs do not say it."""
-    return run.environment.get("written", "")
-
-
 def _metrics(run: Run) -> dict[str, str]:
     """Return what the run calls its metrics, by name; a user's own by its file without the folder.
 
@@ -268,17 +259,9 @@ def _group(
     if metric is None:  # that most runs have first, of equally many the latest run's
         firsts = [next(iter(_metrics(run))) for run in runs]
         metric = max(firsts, key=firsts.count)
-    having = {run: _metrics(run)[metric] for run in runs if metric in _metrics(run)}
-    sources = {run: (run.record.better(n), run.record.digest_of(n)) for run, n in having.items()}
-    latest, better = next(((run, way) for run, (way, _) in sources.items() if way), (None, None))
-    scored = [run for run in having if latest and sources[run] == sources[latest]]
-    left_out += [
-        f"{run.folder}: was scored by another source of {metric} than the latest run, or does not "
-        f"say which values are better; {run.again}"
-        for run in having
-        if run not in scored
-    ]
-    if latest is None or better is None:
+    having = [run for run in runs if metric in _metrics(run)]
+    better, scored = _of_one_source(having, metric, left_out)
+    if better is None:
         return None
     sign = 1 if better == "lower" else -1
     entries = [entry for run in scored for entry in _entries(run, metric)]
@@ -304,15 +287,35 @@ def _group(
     elif sort == "run":
         shown.sort(key=lambda entry: entry.run)
     return Group(
-        fingerprint=latest.evaluation.fingerprint,
-        users=latest.evaluation.users,
-        k=latest.evaluation.k,
+        fingerprint=runs[0].evaluation.fingerprint,
+        users=runs[0].evaluation.users,
+        k=runs[0].evaluation.k,
         metric=metric,
         better=better,
         runs=len(scored),
         without=len(runs) - len(having),
         entries=tuple(shown),
     )
+
+
+def _of_one_source(
+    runs: Sequence[Run], metric: str, left_out: list[str]
+) -> tuple[Better | None, list[Run]]:
+    """Return which values are better by the latest run that says so, and the runs of its source."""
+    better, latest, scored = None, None, []
+    for run in runs:
+        name = _metrics(run)[metric]
+        way, digest = run.record.better(name), run.record.digest_of(name)
+        if better is None:
+            better, latest = way, digest
+        if way is not None and (way, digest) == (better, latest):
+            scored.append(run)
+        else:
+            left_out.append(
+                f"{run.folder}: was scored by another source of {metric} than the latest run, or "
+                f"does not say which values are better; {run.again}"
+            )
+    return better, scored
 
 
 def _entries(run: Run, metric: str) -> list[Entry]:
@@ -336,7 +339,7 @@ def _entries(run: Run, metric: str) -> list[Entry]:
                 verdict=verdict.verdict if verdict is not None and metric == first else None,
                 run=str(run.folder),
                 runs=1,
-                date=_date(run),
+                date=run.environment.get("written", ""),
                 seed=seed if isinstance(seed, int) else None,
                 settings=description,
                 tuned=0 if model.tuned is None else model.tuned.trials,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from harness.comparison.standings import Submitted
 from harness.config import Config
 from harness.core.arrays import Floats
 from harness.core.errors import HarnessError, UsageError, counted, suggest
+from harness.core.io import exists
 from harness.core.random import id_hashes
 from harness.core.steps import of_one
 from harness.metrics import Metric, parse
@@ -79,21 +80,22 @@ def rules_of(
 # Runs.
 
 
-def refuse_lists(run: object) -> UsageError:
-    """Return the error on a file or frame of lists, where nothing says what is true."""
-    name = run if isinstance(run, (str, Path)) else f"a {type(run).__name__}"
-    return UsageError(
-        f"{name}: is no run; submissions are compared by what they are scored against: name "
-        "--solution SOLUTION or --config CONFIG (in Python, solution= or config=)"
-    )
+def refuse_lists(of: Sequence[Any]) -> None:
+    """Raise UsageError on a file or frame of lists, where nothing says what is true."""
+    for run in of:
+        path = Path(run) if isinstance(run, str | Path) else None
+        if isinstance(run, Run) or (path is not None and not (exists(path) and path.is_file())):
+            continue
+        raise UsageError(
+            f"{path or f'a {type(run).__name__}'}: is no run; submissions are compared by what "
+            "they are scored against: name --solution SOLUTION or --config CONFIG (in Python, "
+            "solution= or config=)"
+        )
 
 
 def open_runs(of: Sequence[Any]) -> list[Run]:
     """Return runs on one evaluation set."""
-    for run in of:
-        path = Path(run) if isinstance(run, str | Path) else None
-        if not isinstance(run, Run) and (path is None or path.is_file()):
-            raise refuse_lists(run)
+    refuse_lists(of)
     runs = [run if isinstance(run, Run) else read(run) for run in of]
     if not runs:
         raise UsageError("no run to compare; name the folder of one, such as runs/2020-09-16-hm-…")
@@ -121,41 +123,6 @@ def _refuse_other_set(first: Run, run: Run) -> None:
     )
 
 
-def models_of(runs: Sequence[Run]) -> dict[str, tuple[str, list[Run]]]:
-    """Return each model's name and the runs that have it with the same scores.
-
-    The key is the name, with the run where the model has other scores in another run.
-    """
-    versions: dict[str, list[list[Run]]] = {}
-    for run in runs:
-        for model in run.models:
-            known = versions.setdefault(model.name, [])
-            same = next((same for same in known if _equal(same[0], run, model.name)), None)
-            if same is None:
-                known.append([run])
-            else:
-                same.append(run)
-    return {
-        name if len(known) == 1 else f"{name} ({same[0].folder})": (name, same)
-        for name, known in versions.items()
-        for same in known
-    }
-
-
-def _equal(run: Run, other: Run, model: str) -> bool:
-    """Return whether a model has the same scores in two runs, under all metrics of both."""
-    for fold, its in zip(run.folds, other.folds, strict=True):
-        scores, others = fold.scores[model].values, its.scores[model].values
-        common = [
-            metric
-            for metric in scores.keys() & others.keys()
-            if fold.digest_of(metric) == its.digest_of(metric)
-        ]
-        if not common or not all(np.array_equal(scores[m], others[m]) for m in common):
-            return False
-    return True
-
-
 def metric_of(runs: Sequence[Run], name: str | None) -> Metric:
     """Return a metric that all runs have scores under, from one source."""
     known: dict[str, Metric] = {}
@@ -178,6 +145,25 @@ def metric_of(runs: Sequence[Run], name: str | None) -> Metric:
             f"of one metric; {'; '.join(run.again for run in stale)}"
         )
     return metric
+
+
+def models_of(runs: Sequence[Run], metric: Metric) -> dict[str, tuple[str, list[Run]]]:
+    """Return each model's name and the runs in which it has the same scores.
+
+    The key is the name, with the run where the model has other scores in another run.
+    """
+    versions: dict[str, dict[bytes, list[Run]]] = {}
+    for run in runs:
+        for model in run.models:
+            digest = blake2b()
+            for fold in run.folds:
+                digest.update(fold.scores[model.name].values[metric].tobytes())
+            versions.setdefault(model.name, {}).setdefault(digest.digest(), []).append(run)
+    return {
+        name if len(known) == 1 else f"{name} ({same[0].folder})": (name, same)
+        for name, known in versions.items()
+        for same in known.values()
+    }
 
 
 def users_of_runs(
@@ -242,9 +228,9 @@ def score_submissions(
     """Return the scores of submissions by one metric, and why some cannot be scored."""
     terms = Terms(**options)
     scorer = _scorer(terms, metric, k)
-    solution, form = scorer.solution, scorer.against.format
+    solution = scorer.solution
     (chosen,) = solution.metrics
-    notes, values = list[str](), dict[str, Floats]()
+    notes, scores = list[str](), dict[str, Floats]()
     submitted, failed = dict[str, Submitted](), dict[str, HarnessError]()
     for name, file in _named(of).items():
         if _is_solution(file, terms):  # which a shell's *.csv names too
@@ -255,7 +241,7 @@ def score_submissions(
         except HarnessError as error:
             failed[name] = error
             continue
-        values[name] = user_scores(lists.lists, lists.solution.judgments, [chosen])[chosen]
+        scores[name] = user_scores(lists.lists, lists.solution.judgments, [chosen])[chosen]
         submitted[name] = Submitted(
             file=lists.title,
             left_out={n: c for n, c in lists.left_out.items() if n not in solution.left_out},
@@ -263,30 +249,37 @@ def score_submissions(
             errors=len(validation.errors),
             codes=tuple(problem.code for problem in validation.problems),
         )
+    form = scorer.against.format
     if form is not None and form.source and not (metric or k or terms.config):
         notes.append(f"by the columns as {form.source}: {chosen}; --metric (metric=) names another")
-    notes += [f"truth: {solution.shape}"] if solution.shape else []
-    for code, odd in scorer.against.odd_in_solution(form.nothing if form else "").items():
-        notes += [RULES[code].says.format(values=", ".join(odd))] if odd else []
-    notes += left_out_lines(solution.left_out)
-    groups = {ALL: solution.counted}
-    groups |= {name: users & solution.counted for name, users in solution.leaderboards.items()}
-    few = {name: int(users.sum()) for name, users in groups.items() if users.sum() < 2}
-    notes += [f"{name}: {counted(n, 'user')}, and two are needed" for name, n in few.items()]
-    if ALL in few:
-        raise UsageError("; ".join(notes))
-    notes += [which_fold(solution.folds, solution.folds)] if solution.folds > 1 else []
-    hashes = id_hashes(solution.users)
-    users = {
-        group: ProfiledUsers(
-            hashes[there],
-            {name: ScoreTable({chosen: own[there][None, :]}) for name, own in values.items()},
-            pl.DataFrame(),
-        )
-        for group, there in groups.items()
-        if group not in few
-    }
+    notes += _notes_on(solution, scorer.against.odd_in_solution(form.nothing if form else ""))
+    users = _groups(solution, chosen, scores, notes)
     return ScoredSubmissions(terms.config, chosen, solution, users, submitted, failed, notes)
+
+
+def _notes_on(solution: Solution, odd: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return how the solution was read, and what is odd about it, by the code of a rule."""
+    notes = [f"truth: {solution.shape}"] if solution.shape else []
+    notes += [RULES[code].says.format(values=", ".join(odd[code])) for code in odd if odd[code]]
+    notes += left_out_lines(solution.left_out)
+    return notes + ([which_fold(solution.folds, solution.folds)] if solution.folds > 1 else [])
+
+
+def _groups(
+    solution: Solution, metric: Metric, scores: Mapping[str, Floats], notes: list[str]
+) -> dict[str, ProfiledUsers]:
+    """Return the scored users of each leaderboard; note one of fewer than two."""
+    groups, hashes = {}, id_hashes(solution.users)
+    for name, users in [(ALL, solution.counted), *solution.leaderboards.items()]:
+        there = users & solution.counted
+        if there.sum() < 2:
+            notes.append(f"{name}: {counted(int(there.sum()), 'user')}, and two are needed")
+            continue
+        tables = {n: ScoreTable({metric: values[there][None, :]}) for n, values in scores.items()}
+        groups[name] = ProfiledUsers(hashes[there], tables, pl.DataFrame())
+    if not groups:
+        raise UsageError("; ".join(notes))
+    return groups
 
 
 def _is_solution(file: Path | pl.DataFrame, terms: Terms) -> bool:

@@ -163,11 +163,7 @@ class Ranking(ComparedSubmissions):
         ranked: list[dict[str, object]] = [
             {
                 "board": board.name,
-                "submission": one.submission,
-                "rank": one.rank,
-                "mean": one.mean,
-                "best_rank": one.best_rank,
-                "worst_rank": one.worst_rank,
+                **{n: v for n, v in vars(one).items() if n not in ("ci95", "tied", "borderline")},
                 "tied": ", ".join(one.tied),
                 "borderline": ", ".join(one.borderline),
                 **low_high(one.ci95),
