@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import repeats
-from harness.core.errors import UsageError, printable, suggest
+from harness.core.errors import UsageError, printable
 from harness.core.table import MISSING, Column, Sheet, Shown, number
 from harness.evaluation import run_lists
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
@@ -35,25 +35,14 @@ def of_run(
 ) -> SubmittedLists:
     """Return the lists of a run's model; a run that has none written down gives them again.
 
-    Parameters
-    ----------
-    fold : int, optional
-        Which of several, from 1, the earliest; the last by default.
-
-    Raises
-    ------
-    UsageError
-        No such run, model, repeat or fold; a model that failed; or the data has changed since the
-        run.
+    Of several folds, from 1, the earliest, the last is taken by default.
     """
-    found = run_lists.of_run(read(folder), model, repeat, fold, again=True)
-    which = f", repeat {repeat}" if found.model.repeats > 1 else ""
-    return found.on_task(f'model "{model}" of {folder}{which}', metrics)
+    lists = run_lists.of_run(read(folder), model, repeat, fold, again=True)
+    which = f", repeat {repeat}" if lists.model.repeats > 1 else ""
+    return lists.on_task(f'model "{model}" of {folder}{which}', metrics)
 
 
-_K = 12
-_SEARCHED = 10_000
-"""Among more users than this, the nearest name would take long to find."""
+_K = _SHOWN_TRUTH = 12
 
 
 @dataclass(frozen=True)
@@ -255,17 +244,15 @@ def _metrics(solution: Solution, k: int) -> list[Metric]:
 
 def rows_of(solution: Solution, users: Sequence[str]) -> list[int]:
     """Return the rows of users by id; raises UsageError for one who is not evaluated."""
-    known = dict(zip(solution.users.to_list(), range(len(solution.users)), strict=True))
+    rows = {user: row for row, user in enumerate(solution.users)}
     for user in users:
-        if user not in known:
-            near = suggest(user, known) if len(known) <= _SEARCHED else ""
-            hint = near if near.startswith("did you mean") else f'one is "{solution.users[0]}"'
+        if user not in rows:
             fold = which_fold(solution.fold or solution.folds, solution.folds, "explain")
-            which = f" ({fold})" if fold else ""
             raise UsageError(
-                f'no user "{user}" among the {len(known):,} of the evaluation set{which}; {hint}'
+                f'no user "{user}" among the {len(rows):,} of the evaluation set'
+                f'{f" ({fold})" if fold else ""}; one is "{solution.users[0]}"'
             )
-    return [known[user] for user in users]
+    return [rows[user] for user in users]
 
 
 def extremes(submitted: SubmittedLists, metric: Metric, worst: int, best: int) -> list[int]:
@@ -280,9 +267,6 @@ def extremes(submitted: SubmittedLists, metric: Metric, worst: int, best: int) -
     orders = (np.lexsort((by_id, by)) for by in (values, -values))
     low, high = (order[solution.counted[order]] for order in orders)
     return list(dict.fromkeys([*low[:worst].tolist(), *high[:best].tolist()]))
-
-
-_SHOWN_TRUTH = 12
 
 
 def _positions_table(user: Explanation, title: str, note: str) -> Sheet:

@@ -96,17 +96,15 @@ def sample_of(config: Config) -> Path | None:
 
 def _format(config: Config, sample: Path | None) -> Format | None:
     """Return the format of the layout, or of the sample, with what the config changes."""
-    own = config.submission
+    submission = config.submission
     wanted = format.FORMATS.get(config.data.layout)
     if wanted is None and sample is not None:
         wanted = of_sample(sample)
     # A run's config.toml has the defaults in; a sample that is there has told its columns above.
-    if (
-        wanted is None
-        and own.model_copy(update={"sample": None, "ids": None}) == SubmissionConfig()
-    ):
+    columns = submission.model_copy(update={"sample": None, "ids": None})
+    if wanted is None and columns == SubmissionConfig():
         return None  # the file's own header will say
-    return format.as_said(own, wanted or format.generic("user", "item"))
+    return format.as_said(submission, wanted or format.generic("user", "item"))
 
 
 def items_of(layout: Layout) -> Known:

@@ -127,7 +127,7 @@ class Scored(Shown):
         records: list[dict[str, object]] = []
         for name, estimate in self.metrics.items():
             figures = {"value": estimate.mean, **low_high(estimate.ci95)}
-            boards = {board: of[name].mean for board, of in self.leaderboards.items()}
+            boards = {board: means[name].mean for board, means in self.leaderboards.items()}
             records.append({"kind": "metric", "name": name, **figures, **boards})
         none = {**low_high(None), **dict.fromkeys(self.leaderboards)}
         for name, value in (self.conventions or {}).items():

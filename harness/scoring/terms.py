@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -60,7 +60,11 @@ class Terms:
             truth_item=options.get("truth_item_column"),
             grade=options.get("grade_column"),
         )
-        self.separator, self.ids = options.get("separator"), options.get("ids")
+        self.ids = options.get("ids")
+        self.separator, self._separator_as = options.get("separator"), "as named"
+        if self.separator is None and self.form is not None:
+            self.separator = self.form.submission.separator
+            self._separator_as = "as the config says"
         self.keep_users_without_items = options.get("keep_users_without_items", False)
         if self.config is not None:
             self._refuse_beside_config()
@@ -149,14 +153,12 @@ class Terms:
         return against.exactly() if exact else against
 
     def _of_files(self) -> Against:
-        against, competition = expected.of_tables(self.sample, self.items), self._competition()
+        against, competition = expected.of_tables(self.sample, self.items), self._competition
         wanted = against.format or competition
         if self.form is not None:
             wanted = format.as_said(self.form.submission, wanted or self._columns_format())
         against = replace(against, format=wanted, guess=self._guess)
-        against = against.separated(self.separator, "as named")
-        if self.form is not None:
-            against = against.separated(self.form.submission.separator, "as the config says")
+        against = against.separated(self.separator, self._separator_as)
         if self.sample is not None:
             separator = expected.separator_in(self.sample)
             against = against.separated(separator, f"as in {self.sample.name}")
@@ -184,21 +186,22 @@ class Terms:
             )
         from harness.submission.solution import of_file  # it takes Polars
 
-        named, header = self.named, self._solution_columns()
-        user, item, separator = named.user, named.item, self.separator
+        named, header = self.named, self._solution_columns
+        user, item = named.user, named.item
         if self.form is not None:
-            form = self.form.submission
-            user, item = user or form.user, item or form.items
-            separator = separator or form.separator
+            user, item = user or self.form.submission.user, item or self.form.submission.items
         columns = TrueColumns(
             user=named.truth_user or (user if user in header else None),
             item=named.truth_item or (item if item in header else None),
             grade=named.grade,
         )
-        competition = self._competition()
-        everyone |= competition is not None and competition.averages_everyone
-        keep = self.keep_users_without_items or everyone
-        solution = of_file(self.solution, columns, keep_users_without_items=keep, between=separator)
+        everyone |= self._competition is not None and self._competition.averages_everyone
+        solution = of_file(
+            self.solution,
+            columns,
+            keep_users_without_items=self.keep_users_without_items or everyone,
+            between=self.separator,
+        )
         return replace(solution, metrics=metrics)
 
     @property
@@ -207,22 +210,24 @@ class Terms:
         says = self.config or self.form or self.sample or self.named.user or self.named.item
         return says is None
 
+    @cached_property
     def _competition(self) -> Format | None:
         """Return the competition that the solution is of, by its header and first rows."""
         if self.solution is None or not self._guess:
             return None
         first = partial(expected.first_cells, self.solution)
-        return format.of_competition(self._solution_columns(), first)
+        return format.of_competition(self._solution_columns, first)
 
     def _columns_format(self) -> Format:
         """Return the format of the solution's own columns."""
         if self.solution is None:
             return format.generic("user", "item")
         try:
-            return replace(format.of_header(self._solution_columns()), prescribed=True)
+            return replace(format.of_header(self._solution_columns), prescribed=True)
         except Refused as error:
             raise expected.unreadable(Path("solution"), error) from error
 
+    @cached_property
     def _solution_columns(self) -> Sequence[str]:
         solution = self.solution
         if solution is None:

@@ -156,17 +156,7 @@ def test_extremes_need_what_the_metric_needs() -> None:
         explain.extremes(with_solution(FOUR, k=2), parse("MAP@3"), 1, 0)
 
 
-@pytest.mark.parametrize(
-    ("users", "asked", "message"),
-    [
-        (FEW, "an", '"an" among the 4 of the evaluation set; did you mean "ann"?'),
-        (FEW, "zzz", '"zzz" among the 4 of the evaluation set; one is "dee"'),
-        # Among very many users none is sought that is near.
-        ([f"user{i}" for i in range(10_001)], "usr5", 'the evaluation set; one is "user0"'),
-    ],
-)
-def test_rows_of_users_and_an_unknown_one(users: list[str], asked: str, message: str) -> None:
-    solution = with_users(FOUR, users).solution
-    assert explain.rows_of(solution, [users[3], users[0]]) == [3, 0]
-    with refusal(UsageError, f'no user "{asked}" among', message):
-        explain.rows_of(solution, [users[2], asked])
+def test_rows_of_users_and_an_unknown_one() -> None:
+    assert explain.rows_of(FOUR.solution, ["cid", "dee"]) == [3, 0]
+    with refusal(UsageError, 'no user "zzz" among the 4 of the evaluation set; one is "dee"'):
+        explain.rows_of(FOUR.solution, ["ann", "zzz"])
