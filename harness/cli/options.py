@@ -78,30 +78,25 @@ def _submission(
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option("--config", help="The config of the competition and its evaluation set."),
+        typer.Option(help="The config of the competition and its evaluation set."),
     ] = None,
     solution: Annotated[
         Path | None,
-        typer.Option(
-            "--solution",
-            metavar="FILE",
-            help="True items: the users' ids, and lists of items.",
-        ),
+        typer.Option(metavar="FILE", help="True items: the users' ids, and lists of items."),
     ] = None,
     sample: Annotated[
         Path | None,
-        typer.Option("--sample", help="A file with a row for each id that must be there."),
+        typer.Option(help="A file with a row for each id that must be there."),
     ] = None,
     items: Annotated[
         Path | None,
-        typer.Option("--items", help="A table of all items, by a column as item_id, or the first."),
+        typer.Option(help="A table of all items, by a column as item_id, or the first."),
     ] = None,
     separator: Annotated[
         str | None,
         typer.Option(
-            "--separator",
             help="Between the items of a list: ' ', ',', ';' or '|'. Default: as in the sample or "
-            "the solution, where that is plain; else a space.",
+            "the solution, where that is plain; else a space."
         ),
     ] = None,
     keep_users_without_items: Annotated[
@@ -113,42 +108,29 @@ def _submission(
     ] = False,
     user_column: Annotated[
         str | None,
-        typer.Option(
-            "--user-column", help="Of users, in the lists and the solution. Default: by name."
-        ),
+        typer.Option(help="Of users, in the lists and the solution. Default: by name."),
     ] = None,
     item_column: Annotated[
         str | None,
-        typer.Option(
-            "--item-column", help="Of items, in the lists and the solution. Default: by name."
-        ),
+        typer.Option(help="Of items, in the lists and the solution. Default: by name."),
     ] = None,
-    rank_column: Annotated[
-        str | None, typer.Option("--rank-column", help="Default: rank, if any.")
-    ] = None,
-    score_column: Annotated[
-        str | None, typer.Option("--score-column", help="Default: score, if any.")
-    ] = None,
+    rank_column: Annotated[str | None, typer.Option(help="Default: rank, if any.")] = None,
+    score_column: Annotated[str | None, typer.Option(help="Default: score, if any.")] = None,
     row_order: Annotated[
         bool,
         typer.Option("--row-order", help="The rows of a user stand in order, the best first."),
     ] = False,
     truth_user_column: Annotated[
         str | None,
-        typer.Option(
-            "--truth-user-column", help="Of users in the solution, if called otherwise there."
-        ),
+        typer.Option(help="Of users in the solution, if called otherwise there."),
     ] = None,
     truth_item_column: Annotated[
         str | None,
-        typer.Option(
-            "--truth-item-column", help="Of items in the solution, if called otherwise there."
-        ),
+        typer.Option(help="Of items in the solution, if called otherwise there."),
     ] = None,
     grade_column: Annotated[
         str | None,
         typer.Option(
-            "--grade-column",
             metavar="NAME",
             help="How relevant the solution's items are; those of grade 0 are not true. 'none': "
             "every row is true. Default: grade, if any.",
@@ -157,9 +139,8 @@ def _submission(
     ids: Annotated[
         Literal["exact"] | None,
         typer.Option(
-            "--ids",
             help="exact: ids that differ only in case, spaces, zeros or .0 are different ids. "
-            "By default such an id is taken for a damaged known one.",
+            "By default such an id is taken for a damaged known one."
         ),
     ] = None,
     overrides: Set = None,
