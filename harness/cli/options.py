@@ -144,31 +144,8 @@ def _submission(
         ),
     ] = None,
     overrides: Set = None,
-) -> SubmissionOptions:
-    """Return the options of submissions as one; a config may stand behind the file of lists."""
-    if beside_file is not None and beside_file.suffix != ".toml":
-        raise UsageError(
-            f"{beside_file}: stands where a config (TOML) may; this command takes one file of "
-            "lists, and harness compare FILE… takes several"
-        )
-    return SubmissionOptions(
-        config=_one_config(beside_file, config),
-        overrides=overrides or (),
-        solution=solution,
-        sample=sample,
-        items=items,
-        separator=separator,
-        keep_users_without_items=keep_users_without_items,
-        user_column=user_column,
-        item_column=item_column,
-        rank_column=rank_column,
-        score_column=score_column,
-        row_order=row_order,
-        truth_user_column=truth_user_column,
-        truth_item_column=truth_item_column,
-        grade_column=grade_column,
-        ids=ids,
-    )
+) -> None:
+    """Declare the keys of `SubmissionOptions` as options, and a config behind the file of lists."""
 
 
 _LAST = ("quiet", "verbose", "format_")
@@ -188,7 +165,10 @@ def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., 
 
         @functools.wraps(command)
         def with_submission(**values: Any) -> Any:
-            submission = _submission(**{name: values.pop(name) for name in added})
+            submission = {name: values.pop(name) for name in added}
+            beside_file = submission.pop("beside_file", None)
+            submission["config"] = _config_beside(beside_file, submission["config"])
+            submission["overrides"] = submission["overrides"] or ()
             return command(**values, submission=submission)
 
         every = [*parameters.values(), *added.values(), *shared.values()]
@@ -212,6 +192,16 @@ def config_of(argument: Path | None, option: Path | None, what: str = "CONFIG") 
     if config is None:
         raise UsageError(f"no config; name one: {what}, or --config CONFIG")
     return config
+
+
+def _config_beside(argument: Path | None, option: Path | None) -> Path | None:
+    """Return the config that stands behind a file of lists, or that ``--config`` names."""
+    if argument is not None and argument.suffix != ".toml":
+        raise UsageError(
+            f"{argument}: stands where a config (TOML) may; this command takes one file of lists, "
+            "and harness compare FILE… takes several"
+        )
+    return _one_config(argument, option)
 
 
 def _one_config(argument: Path | None, option: Path | None) -> Path | None:
