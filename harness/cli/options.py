@@ -78,30 +78,25 @@ def _submission(
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option("--config", help="The config of the competition and its evaluation set."),
+        typer.Option(help="The config of the competition and its evaluation set."),
     ] = None,
     solution: Annotated[
         Path | None,
-        typer.Option(
-            "--solution",
-            metavar="FILE",
-            help="True items: the users' ids, and lists of items.",
-        ),
+        typer.Option(metavar="FILE", help="True items: the users' ids, and lists of items."),
     ] = None,
     sample: Annotated[
         Path | None,
-        typer.Option("--sample", help="A file with a row for each id that must be there."),
+        typer.Option(help="A file with a row for each id that must be there."),
     ] = None,
     items: Annotated[
         Path | None,
-        typer.Option("--items", help="A table of all items, by a column as item_id, or the first."),
+        typer.Option(help="A table of all items, by a column as item_id, or the first."),
     ] = None,
     separator: Annotated[
         str | None,
         typer.Option(
-            "--separator",
             help="Between the items of a list: ' ', ',', ';' or '|'. Default: as in the sample or "
-            "the solution, where that is plain; else a space.",
+            "the solution, where that is plain; else a space."
         ),
     ] = None,
     keep_users_without_items: Annotated[
@@ -113,42 +108,29 @@ def _submission(
     ] = False,
     user_column: Annotated[
         str | None,
-        typer.Option(
-            "--user-column", help="Of users, in the lists and the solution. Default: by name."
-        ),
+        typer.Option(help="Of users, in the lists and the solution. Default: by name."),
     ] = None,
     item_column: Annotated[
         str | None,
-        typer.Option(
-            "--item-column", help="Of items, in the lists and the solution. Default: by name."
-        ),
+        typer.Option(help="Of items, in the lists and the solution. Default: by name."),
     ] = None,
-    rank_column: Annotated[
-        str | None, typer.Option("--rank-column", help="Default: rank, if any.")
-    ] = None,
-    score_column: Annotated[
-        str | None, typer.Option("--score-column", help="Default: score, if any.")
-    ] = None,
+    rank_column: Annotated[str | None, typer.Option(help="Default: rank, if any.")] = None,
+    score_column: Annotated[str | None, typer.Option(help="Default: score, if any.")] = None,
     row_order: Annotated[
         bool,
         typer.Option("--row-order", help="The rows of a user stand in order, the best first."),
     ] = False,
     truth_user_column: Annotated[
         str | None,
-        typer.Option(
-            "--truth-user-column", help="Of users in the solution, if called otherwise there."
-        ),
+        typer.Option(help="Of users in the solution, if called otherwise there."),
     ] = None,
     truth_item_column: Annotated[
         str | None,
-        typer.Option(
-            "--truth-item-column", help="Of items in the solution, if called otherwise there."
-        ),
+        typer.Option(help="Of items in the solution, if called otherwise there."),
     ] = None,
     grade_column: Annotated[
         str | None,
         typer.Option(
-            "--grade-column",
             metavar="NAME",
             help="How relevant the solution's items are; those of grade 0 are not true. 'none': "
             "every row is true. Default: grade, if any.",
@@ -157,37 +139,13 @@ def _submission(
     ids: Annotated[
         Literal["exact"] | None,
         typer.Option(
-            "--ids",
             help="exact: ids that differ only in case, spaces, zeros or .0 are different ids. "
-            "By default such an id is taken for a damaged known one.",
+            "By default such an id is taken for a damaged known one."
         ),
     ] = None,
     overrides: Set = None,
-) -> SubmissionOptions:
-    """Return the options of submissions as one; a config may stand behind the file of lists."""
-    if beside_file is not None and beside_file.suffix != ".toml":
-        raise UsageError(
-            f"{beside_file}: stands where a config (TOML) may; this command takes one file of "
-            "lists, and harness compare FILE… takes several"
-        )
-    return SubmissionOptions(
-        config=_one_config(beside_file, config),
-        overrides=overrides or (),
-        solution=solution,
-        sample=sample,
-        items=items,
-        separator=separator,
-        keep_users_without_items=keep_users_without_items,
-        user_column=user_column,
-        item_column=item_column,
-        rank_column=rank_column,
-        score_column=score_column,
-        row_order=row_order,
-        truth_user_column=truth_user_column,
-        truth_item_column=truth_item_column,
-        grade_column=grade_column,
-        ids=ids,
-    )
+) -> None:
+    """Declare the keys of `SubmissionOptions` as options, and a config behind the file of lists."""
 
 
 _LAST = ("quiet", "verbose", "format_")
@@ -207,7 +165,10 @@ def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., 
 
         @functools.wraps(command)
         def with_submission(**values: Any) -> Any:
-            submission = _submission(**{name: values.pop(name) for name in added})
+            submission = {name: values.pop(name) for name in added}
+            beside_file = submission.pop("beside_file", None)
+            submission["config"] = _config_beside(beside_file, submission["config"])
+            submission["overrides"] = submission["overrides"] or ()
             return command(**values, submission=submission)
 
         every = [*parameters.values(), *added.values(), *shared.values()]
@@ -231,6 +192,16 @@ def config_of(argument: Path | None, option: Path | None, what: str = "CONFIG") 
     if config is None:
         raise UsageError(f"no config; name one: {what}, or --config CONFIG")
     return config
+
+
+def _config_beside(argument: Path | None, option: Path | None) -> Path | None:
+    """Return the config that stands behind a file of lists, or that ``--config`` names."""
+    if argument is not None and argument.suffix != ".toml":
+        raise UsageError(
+            f"{argument}: stands where a config (TOML) may; this command takes one file of lists, "
+            "and harness compare FILE… takes several"
+        )
+    return _one_config(argument, option)
 
 
 def _one_config(argument: Path | None, option: Path | None) -> Path | None:

@@ -101,9 +101,7 @@ def run(
     ] = False,
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            "--model", help="Evaluate this one, and what it is made of, alone; repeatable."
-        ),
+        typer.Option(help="Evaluate this one, and what it is made of, alone; repeatable."),
     ] = None,
     jobs: Jobs = None,
     recommendations: Annotated[
