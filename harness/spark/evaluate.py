@@ -143,7 +143,7 @@ def evaluate(
             names=tuple(map(str, asked)),
             listed=listed.table,
             true=true.table,
-            given=Given(
+            inputs=Given(
                 None, None, user, item, train=counts, candidates=candidates, attributes=items
             ),
         )
@@ -301,7 +301,7 @@ class Call:
     names: tuple[str, ...]  # of metrics: workers import functions of your own by them
     listed: Table  # without rows, as is `true`
     true: Table
-    given: Given  # training events are counted by item
+    inputs: Given  # training events are counted by item
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -326,26 +326,24 @@ class Call:
         rows = list(batches)
         if not rows:
             return None
-        frame: Any = pl.from_arrow(pa.Table.from_batches(rows))
-        sides = []
-        for table, is_its in ((self.listed, pl.col("listed")), (self.true, ~pl.col("listed"))):
+        frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(rows)))
+
+        def side(table: Table, rows: pl.Expr) -> Table:
             before = f"{table.role} "
-            columns = [
-                pl.col(name).alias(name.removeprefix(before))
-                for name in frame.columns
-                if name.startswith(before)
-            ]
-            user = pl.col("user").alias(table.names["user"])
-            sides.append(
-                replace(table, frame=frame.filter(is_its).select(user, *columns), place=None)
-            )
-        return self.scored(*sides)
+            columns = [name for name in frame.columns if name.startswith(before)]
+            names = {name: name.removeprefix(before) for name in columns}
+            names["user"] = table.names["user"]
+            selected = frame.filter(rows).select(names).rename(names)
+            return replace(table, frame=selected, place=None)
+
+        is_listed = pl.col("listed")
+        return self.scored(side(self.listed, is_listed), side(self.true, ~is_listed))
 
     def scored(self, listed: Table, true: Table) -> Scored:
         """Return what whole users score."""
         check_grades(true)
         rows = read_rows(listed, true, self.metrics)
-        catalogue, strangers = beyond.read(self.given, rows.coders, self.metrics)
+        catalogue, strangers = beyond.read(self.inputs, rows.coders, self.metrics)
         judgments = replace(rows.judgments, catalogue=catalogue)
         of_users = [metric for metric in self.metrics if metric.definition.of == "user"]
         values = user_scores(rows.lists.items, judgments, of_users, threads=1)
@@ -442,7 +440,8 @@ def _check(facts: Mapping[str, Any], listed: _Side, true: _Side) -> Seen:
     texts = remarks(seen)
     for role, pairs in facts["strangers"].items():
         if None not in pairs:
-            texts.append(beyond.of_strangers(role, *min(pairs)))
+            here, there = min(pairs)
+            texts.append(beyond.of_strangers(role, here, there))
     for text in texts:
         warnings.warn(text, stacklevel=_CALLER)
     return seen
@@ -454,8 +453,8 @@ def _means(facts: Mapping[str, Any], seen: Seen, listings: pl.DataFrame, call: C
     report = report_of(seen, facts["order"])
     exposure = {}
     if call.cuts:
-        given = call.given
-        every = given.train.items["item"] if given.candidates is None else given.candidates
+        inputs = call.inputs
+        every = inputs.train.items["item"] if inputs.candidates is None else inputs.candidates
         ids = ids_of(as_list(every), "candidates").unique()
         inside = pl.col("item").is_in(ids.cast(pl.String).implode())
         for cut, k in enumerate(call.cuts):

@@ -27,7 +27,7 @@ from harness.data import attributes, dataset, loading, ordering
 from harness.data.bucketing import EVENTS, Known
 from harness.data.buckets import of_bucket
 from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
-from harness.data.event_types import EventType, codes_of, in_order, of_types
+from harness.data.event_types import Codes, EventType, codes_of, in_order, of_types
 from harness.data.layout import Layout
 from harness.data.loading import Items
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
@@ -36,7 +36,6 @@ from harness.spark.reading import ITEMS, KINDS, SINCE, TABLE, USERS, checked, di
 from harness.spark.transport import (
     Batches,
     Content,
-    attempt,
     combined,
     contents,
     facts_of,
@@ -165,7 +164,8 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
     Without a count there are as many as the local engine makes.
     """
     log = divided(spark, layout, count)
-    frame = mapped(log.frame, partial(_gathered, layout, log.keys, log.user_schema)).persist()
+    work = partial(_gathered, layout, log.keys, log.user_schema)
+    frame = mapped(log.frame, work, _GATHERED).persist()
     try:
         facts = facts_of(frame)
         read = [piece for piece in facts if "times" in piece]
@@ -205,55 +205,53 @@ def _gathered(
     for key, piece in contents(batches, reports):
         pieces.setdefault(keys.index(key), []).append(piece)
     yield from reports
-    if not any(report["error"][0].is_valid for report in reports):
-        yield from attempt(_GATHERED, _buckets(layout, user_schema, pieces))
-
-
-def _buckets(
-    layout: Layout, user_schema: Mapping[str, Any], pieces: dict[int, list[Content]]
-) -> Batches:
-    """Yield the rows of buckets and of their items; none where users have no events."""
-    restored = layout.restore_zeros and layout.items is not None  # as `loading.items_of` does
-    known_users = None if user_schema else loading.users_of(layout)
+    if any(report["error"][0].is_valid for report in reports):
+        return
     for bucket in sorted(pieces):
-        logs = [piece for piece in pieces[bucket] if dataset.TIME in piece]
-        tables = [piece[TABLE] for piece in pieces.pop(bucket) if TABLE in piece]
-        if not logs:
-            continue
-        types = in_order(kind for piece in logs for kind in _kinds(piece))
-        users, items = Encoder(), Encoder()
-        batches = [_events(piece, users, items, types) for piece in logs]
-        logs.clear()
-        ids, user_map = loading.sorted_ids(users.ids())
-        met = items.ids()
-        item_ids, item_map = loading.index_of(
-            met.str.zfill(layout.id_width or 0) if restored else met
-        )
-        events = ordering.merged(batches, user_map, item_map, len(types))
-        content: dict[str, Any] = {
-            KINDS: pl.DataFrame(types, EventType._fields, orient="row"),
-            USERS: ids,
-            ITEMS: item_ids,
-            EVENTS: narrow(np.diff(events.user_starts(len(ids)))),
-            dataset.ITEM: narrow(events.item),
-            dataset.TIME: narrow_times(events.time),
-            dataset.ROW: events.row,
-            dataset.VALUE: events.value,
-            dataset.KIND: events.kind if layout.several_types else None,
-        }
-        if known_users is not None:
-            content[dataset.REGISTERED] = loading.registered(layout, known_users, ids)
-        elif layout.users is not None:
-            frame, name = pl.concat([pl.DataFrame(schema=user_schema), *tables]), layout.users.id
-            attributes.refuse_repeated(layout.users, frame[name])
-            if SINCE in frame.columns:
-                times = loading.times_at(frame[name], frame[SINCE], ids)
-                content[dataset.REGISTERED] = times
-            content[TABLE] = frame.drop(SINCE, strict=False)
-        odd = oddities_of(events, ids, words_of(item_ids), len(types))
-        there = {name: column for name, column in content.items() if column is not None}
-        yield from to_rows(bucket, there, facts={_ODD: odd})
-        yield from to_rows(-1 - bucket, {ITEMS: met})
+        yield from _bucket(layout, user_schema, bucket, pieces.pop(bucket))
+
+
+def _bucket(
+    layout: Layout, user_schema: Mapping[str, Any], bucket: int, pieces: list[Content]
+) -> Batches:
+    """Yield the rows of a bucket and of its items; none where its users have no events."""
+    logs = [piece for piece in pieces if dataset.TIME in piece]
+    tables = [piece[TABLE] for piece in pieces if TABLE in piece]
+    pieces.clear()
+    if not logs:
+        return
+    types = in_order(kind for piece in logs for kind in _kinds(piece))
+    users, items = Encoder(), Encoder()
+    batches = [_events(piece, users, items, types) for piece in logs]
+    logs.clear()
+    ids, user_map = loading.sorted_ids(users.ids())
+    met = items.ids()
+    restored = layout.restore_zeros and layout.items is not None  # as `loading.items_of` does
+    item_ids, item_map = loading.index_of(met.str.zfill(layout.id_width or 0) if restored else met)
+    events = ordering.merged(batches, user_map, item_map, len(types))
+    content: dict[str, Any] = {
+        KINDS: pl.DataFrame(types, EventType._fields, orient="row"),
+        USERS: ids,
+        ITEMS: item_ids,
+        EVENTS: narrow(np.diff(events.user_starts(len(ids)))),
+        dataset.ITEM: narrow(events.item),
+        dataset.TIME: narrow_times(events.time),
+        dataset.ROW: events.row,
+        dataset.VALUE: events.value,
+        dataset.KIND: events.kind if layout.several_types else None,
+    }
+    if layout.users is not None and user_schema:
+        frame, name = pl.concat([pl.DataFrame(schema=user_schema), *tables]), layout.users.id
+        attributes.refuse_repeated(layout.users, frame[name])
+        if SINCE in frame.columns:
+            content[dataset.REGISTERED] = loading.times_at(frame[name], frame[SINCE], ids)
+        content[TABLE] = frame.drop(SINCE, strict=False)
+    else:
+        content[dataset.REGISTERED] = loading.registered(layout, loading.users_of(layout), ids)
+    odd = oddities_of(events, ids, words_of(item_ids), len(types))
+    there = {name: column for name, column in content.items() if column is not None}
+    yield from to_rows(bucket, there, facts={_ODD: odd})
+    yield from to_rows(-1 - bucket, {ITEMS: met})
 
 
 def _events(piece: Content, users: Encoder, items: Encoder, types: Sequence[EventType]) -> Events:
@@ -290,7 +288,6 @@ def _opened(
 ) -> Dataset:
     """Return the data set of a bucket."""
     starts = np.concatenate(([0], np.cumsum(content[EVENTS], dtype=np.int64)))
-    codes = codes_of(_kinds(content), known.types)
     row = content.get(dataset.ROW)
 
     def item() -> Int32:
@@ -299,15 +296,14 @@ def _opened(
             raise DataError(_CHANGED)
         return places[content[dataset.ITEM]]
 
+    def kind() -> Codes:
+        return codes_of(_kinds(content), known.types)[content[dataset.KIND]]
+
     events = Events(
         user=of_starts(starts),
         item=item,
         time=lambda: widen_times(content[dataset.TIME]),
-        kind=(
-            (lambda: codes[content[dataset.KIND]])
-            if layout.several_types
-            else one_kind(int(starts[-1]))
-        ),
+        kind=kind if layout.several_types else one_kind(int(starts[-1])),
         row=None if row is None else row.astype(np.int64),
         value=content.get(dataset.VALUE),
         starts=starts,

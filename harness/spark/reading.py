@@ -250,7 +250,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
     keys = keys_of(bucketing.bucket_count(rows) if count is None else count)
     layout = replace(layout, events=tuple(tables))
     frames = [
-        mapped(frame, partial(_read_rows, layout, keys, number, pieces[number]))
+        mapped(frame, partial(_read, layout, keys, number, [pieces[number]]), number)
         for number, frame in by_spark.items()
     ]
     files = [(number, piece) for number, piece in enumerate(pieces) if piece.part is not None]
@@ -276,13 +276,27 @@ def _read_files(
     tasks = [files[task] for batch in batches for task in batch["id"].to_pylist()]
     if tasks:
         number, pieces = tasks[0][0], [piece for _, piece in tasks]
-        yield from attempt(number, _parts(keys, number, _Reader(layout, pieces)))
+        yield from attempt(number, _read(layout, keys, number, pieces))
 
 
-def _read_rows(
-    layout: Layout, keys: Sequence[int], number: int, piece: Piece, batches: Batches
+def _read(
+    layout: Layout,
+    keys: Sequence[int],
+    number: int,
+    pieces: Sequence[Piece],
+    rows: Iterable[pa.RecordBatch] = (),
 ) -> Batches:
-    return attempt(number, _parts(keys, number, _Reader(layout, [piece], batches)))
+    """Yield what each bucket gets of pieces, and what the driver learns of all."""
+    reader = _Reader(layout, pieces, rows)
+    times, kinds, events = list[int](), set[EventType](), 0
+    for read in parts.in_parts(layout, reader, TASK_ROWS, 0):
+        for key, content in _of_buckets(keys, read):
+            yield from to_rows(key, content)
+        times += read.span
+        kinds.update(read.kinds)
+        events += len(read.columns[dataset.TIME])
+    facts = {"events": events, "times": times, "kinds": list(kinds), "rows": reader.rows}
+    yield from to_rows(number, facts=facts | {"left_out": reader.left_out, "lows": reader.lows})
 
 
 def _users(
@@ -304,14 +318,14 @@ def _users(
                 if len(of_bucket) > 0:
                     yield from to_rows(key, {TABLE: of_bucket})
 
-    return mapped(texts, lambda batches: attempt(_USERS_TABLE, rows(batches))), schema
+    return mapped(texts, rows, _USERS_TABLE), schema
 
 
 class _Reader(EventReader):
     """Reads pieces: files as the local engine does, or `rows` that Spark has read."""
 
     def __init__(
-        self, layout: Layout, pieces: Sequence[Piece], rows: Iterable[pa.RecordBatch] = ()
+        self, layout: Layout, pieces: Sequence[Piece], rows: Iterable[pa.RecordBatch]
     ) -> None:
         super().__init__(layout, lambda rows: None)
         self._pieces, self._rows = pieces, rows
@@ -332,19 +346,6 @@ class _Reader(EventReader):
                     size = sum(piece.rows for piece in pieces)
                     source.only(first=pieces[0].start, rows=size)
                 yield from self.of(number, table, source)
-
-
-def _parts(keys: Sequence[int], number: int, reader: _Reader) -> Batches:
-    """Yield what each bucket gets, and what the driver learns of all."""
-    times, kinds, events = list[int](), set[EventType](), 0
-    for read in parts.in_parts(reader.layout, reader, TASK_ROWS, 0):
-        for key, content in _of_buckets(keys, read):
-            yield from to_rows(key, content)
-        times += read.span
-        kinds.update(read.kinds)
-        events += len(read.columns[dataset.TIME])
-    facts = {"events": events, "times": times, "kinds": list(kinds), "rows": reader.rows}
-    yield from to_rows(number, facts=facts | {"left_out": reader.left_out, "lows": reader.lows})
 
 
 def checked(

@@ -141,14 +141,14 @@ def _refuse_folds(config: Config) -> None:
     """Raise UsageError where there are several evaluation sets."""
     if config.n_folds == 1:
         return
-    folds, cure = f"asks for {config.n_folds} folds", "set folds = 1, which is the last"
+    cure = "set folds = 1, which is the last"
     if isinstance(config.split, GivenSplit):
-        folds = f"valid names {config.n_folds} files, one a fold"
-        cure = "name one file there, and one in [data] events"
+        cure = "name one file as valid, and one in [data] events"
     if not any(table.remote for table in config.layout().tables):
         cure += "; or run without it, where --memory says how much may be used"
     raise UsageError(
-        f"{config.file}: [split] {folds}, and --engine spark evaluates one evaluation set: {cure}"
+        f"{config.file}: [split] makes {config.n_folds} folds, and --engine spark evaluates one "
+        f"evaluation set: {cure}"
     )
 
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Content = Mapping[Any, Any]
-"""What `pack` takes."""
+"""What `pack` takes: arrays of numbers, exact and largest ones, CSR matrices, columns and frames of
+Polars, or more of these, by whole numbers or text."""
 Batches = Iterator["pa.RecordBatch"]
 Work = Callable[[Batches], Batches]
 
@@ -49,17 +50,6 @@ _UNITS_US = np.array([DAY_US, 1_000_000, 1])
 
 def pack(values: Content) -> memoryview:
     """Return values as a stream of Arrow: each array is a column with one row, a list.
-
-    Parameters
-    ----------
-    values : mapping
-        Keys are whole numbers or text; values are arrays of numbers, exact and largest ones, CSR
-        matrices, columns and frames of Polars, or mappings of these.
-
-    Raises
-    ------
-    TypeError
-        Any other key or value.
 
     Examples
     --------
@@ -93,8 +83,7 @@ def _described(value: Any, arrays: list[pa.Array]) -> list[Any]:
             return ["frame", [_described(column, arrays) for column in value.iter_columns()]]
         case Exact() | Largest():
             return [type(value).__name__.lower(), _described(value.values, arrays)]
-        case pl.Series():
-            # Polars hands over no name with a NUL.
+        case pl.Series():  # Polars hands over no name with a NUL
             arrays.append(value.alias("").to_arrow(compat_level=pl.CompatLevel.oldest()))
             return ["series", len(arrays) - 1, value.name]
         case np.ndarray() if value.dtype.kind in "biuf":
@@ -141,14 +130,7 @@ def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def narrow_times(time: Int64) -> dict[str, npt.NDArray[Any]]:
-    """Return times, of which there must be one, as numbers of days, seconds or microseconds.
-
-    Examples
-    --------
-    >>> narrowed = narrow_times(np.array([172_800_000_000, 0]))
-    >>> {name: numbers.tolist() for name, numbers in narrowed.items()}
-    {'steps': [2, 0], 'scale': [0, 86400000000]}
-    """
+    """Return times, of which there must be one, as numbers of days, seconds or microseconds."""
     low, _, unit = _events.span(time, _UNITS_US)
     step = int(_UNITS_US[unit])
     return {"steps": narrow((time - low) // step), "scale": np.array([low, step])}
@@ -205,18 +187,17 @@ def contents(
     The chunks of a content may come in any order, and between those of others. An error is raised,
     unless `reports` takes the rows without a content.
     """
-    waiting: dict[tuple[int, int], dict[int, pa.Buffer]] = {}
+    waiting: dict[tuple[int, int], dict[int, bytes]] = {}
     for batch in batches:
-        for number, row in enumerate(batch.drop_columns(["content"]).to_pylist()):
-            data = batch["content"][number].as_buffer()
-            if data is None:
+        for number, row in enumerate(batch.to_pylist()):
+            if row["content"] is None:
                 if reports is None:
                     _refuse(row["error"])
                 else:
                     reports.append(batch.slice(number, 1))
                 continue
             chunks = waiting.setdefault((row["part"], row["source"]), {})
-            chunks[row["chunk"]] = data
+            chunks[row["chunk"]] = row["content"]
             if len(chunks) == row["chunks"]:
                 del waiting[row["part"], row["source"]]
                 yield row["part"], unpack(b"".join(chunks[chunk] for chunk in sorted(chunks)))
@@ -240,15 +221,15 @@ def facts_of(frame: DataFrame) -> list[Any]:
     return list(map(json.loads, table["facts"]))
 
 
-def mapped(frame: DataFrame, work: Work) -> DataFrame:
-    """Return the rows that workers make of each partition of a frame."""
-    return frame.mapInArrow(partial(_all_taken, work), SCHEMA)
+def mapped(frame: DataFrame, work: Work, number: int = 0) -> DataFrame:
+    """Return the rows that workers make of each partition; mistakes have the number of a part."""
 
+    def taking_all(batches: Batches) -> Batches:
+        yield from attempt(number, work(batches))
+        for _ in batches:  # where work ended before: the JVM waits until its rows are taken
+            pass
 
-def _all_taken(work: Work, batches: Batches) -> Batches:
-    yield from attempt(0, work(batches))
-    for _ in batches:  # where work ended before: the JVM waits until its rows are taken
-        pass
+    return frame.mapInArrow(taking_all, SCHEMA)
 
 
 def merged(frame: DataFrame, count: int, combine: Callable[[Any, Any], Content]) -> Content:
