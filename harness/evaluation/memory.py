@@ -20,9 +20,7 @@ LEAST = 1_000_000_000
 """Bytes that a run on buckets needs, whatever the log."""
 _GROUP = Path("/sys/fs/cgroup")
 """Where Linux says what a container may use."""
-_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]I?)B?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT])(I?)B?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,8 @@ def parse(text: str) -> int:
         raise UsageError(
             f'memory is {text!r}; write a number and a unit (MB, GB, TB, or GiB), such as "4GB"'
         )
-    size = int(float(match[1]) * (_UNITS | _BINARY)[match[2].upper()])
+    number, unit, binary = match.groups()
+    size = int(float(number) * (1024 if binary else 1000) ** (1 + "KMGT".index(unit.upper())))
     if size < LEAST:
         raise UsageError(
             f"memory is {text!r}, which is too little: buckets of users need {shown(LEAST)} or more"

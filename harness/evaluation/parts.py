@@ -7,7 +7,7 @@ from sums, so figures are those of a run in memory, to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -24,9 +24,8 @@ from harness.evaluation.assemble import assemble
 from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished
 from harness.evaluation.fold import Fold, Models
-from harness.evaluation.learn import Learner, ask_part, learn, of_all_events
 from harness.evaluation.part import EvaluatedPart, describing, evaluate_part
-from harness.evaluation.plan import Plan
+from harness.evaluation.plan import Learner, Plan, learn, of_all_events
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.models.item_stats import Catalogue
@@ -35,17 +34,16 @@ from harness.protocol import users
 from harness.protocol.task import Task, asked
 from harness.results.folder import PER_USER, RECOMMENDATIONS
 from harness.results.run import Run
-from harness.results.tables import RunTables
 from harness.stats.chance_graded import Grades
 from harness.stats.slices import USER
 
-Of = TypeVar("Of", covariant=True)
+Part = TypeVar("Part", covariant=True)
 Other = TypeVar("Other")
 Content = Mapping[Any, Any]
 """Arrays, Polars' columns and frames by name, or more of these: what is kept of a part."""
 
 
-class Parts(Protocol[Of]):
+class Parts(Protocol[Part]):
     """Parts of the users, wherever they are."""
 
     def total(self, step: Callable[[Any], Sums]) -> Sums:
@@ -59,15 +57,7 @@ class Parts(Protocol[Of]):
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedParts:
-    """What a run tells of all users, who are in parts.
-
-    Attributes
-    ----------
-    run : Run
-        Without tables, which are in the parts.
-    parts : Parts of EvaluatedPart
-    candidate_ids : polars.Series of str
-    """
+    """A run whose tables are in the parts of its users."""
 
     run: Run
     parts: Parts[EvaluatedPart]
@@ -104,8 +94,8 @@ def evaluate_parts(
     with observer.step("fit"):
         catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
     with observer.step("evaluate"):
-        asking = _Asking(plan, learners, metrics, catalogue, fold.failures)
-        evaluated = parts.kept(asking, partial(_opened, config, metrics))
+        evaluate = partial(_evaluated, plan, learners, metrics, catalogue, fold.failures)
+        evaluated = parts.kept(evaluate, partial(_opened, config, metrics))
     observer.log(f"evaluated all parts, {observer.seconds['evaluate']:.1f} s")
     candidate_ids = data.item_ids.gather(plan.candidates)
     run = assemble(fold, plan.data, plan.split, candidate_ids, evaluated.total)
@@ -130,85 +120,71 @@ def refuse_of_all_events(config: Config, models: Models) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Asking:
-    """What parts are evaluated by: fitted models, metrics, and what is known of the items."""
-
-    plan: Plan
-    learners: Sequence[Learner]
-    metrics: tuple[Metric, ...]
-    catalogue: Catalogue | None
-    failures: Failures
-
-    def __call__(self, part: Dataset) -> Content:
-        """Return what is kept of a part."""
-        config = self.plan.config
-        task = self.plan.task(part)
-        models = [
-            (settings.name, partial(self._answers, settings.name, task))
-            for settings in (config.models if self.learners else ())
-            if settings.name not in self.failures.errors
-        ]
-        evaluated = evaluate_part(
-            task,
-            users.with_attributes(users.of_events(task), task, config.compare.slices),
-            models,
-            self.metrics,
-            self.catalogue,
-            # What fails here fails for this part; all parts are asked, wherever they are.
-            replace(self.failures, errors=dict(self.failures.errors)),
-            {settings.name: Clock() for settings in config.models},
-        )
-        return {
-            "profile": evaluated.profile,
-            "cases": dict(enumerate(evaluated.cases)),
-            "grades": {} if evaluated.grades is None else evaluated.grades._asdict(),
-            "sums": evaluated.sums,
-            "values": {
-                name: {
-                    self.metrics.index(m): values
-                    for m, values in table.values.items()
-                    if m.definition.of == "user"
-                }
-                for name, table in evaluated.tables.items()
-            },
-            "lists": {
-                name: {repeat: answer.items for repeat, answer in enumerate(repeats)}
-                for name, repeats in evaluated.lists.items()
-            },
-        }
-
-    def _answers(self, name: str, task: Task) -> list[Answers]:
-        """Return what a model answers for the users of a part."""
-        learners = (learner for learner in self.learners if learner.name == name)
-        return [ask_part(learner, task) for learner in learners]
-
-
 def listed(models: Sequence[str], candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:
     """Return one row a user, model and repeat, with the list of items, the best first."""
-    rows = _tables(part, candidate_ids).rows(RECOMMENDATIONS, models)
+    rows = part.run_tables(candidate_ids).rows(RECOMMENDATIONS, models)
     return rows.cast({USER: pl.String, "items": pl.List(pl.String)})
 
 
 def scored(models: Sequence[str], part: EvaluatedPart) -> pl.DataFrame:
     """Return one row a user, model and repeat, with a column for each metric of users."""
-    rows = _tables(part, pl.Series(dtype=pl.String)).rows(PER_USER, models)
+    rows = part.run_tables(pl.Series(dtype=pl.String)).rows(PER_USER, models)
     return rows.cast({USER: pl.String})
 
 
-def _tables(part: EvaluatedPart, candidate_ids: pl.Series) -> RunTables:
-    return RunTables(
-        users=part.profile, item_ids=candidate_ids, scores=part.tables, lists=part.lists
+def _evaluated(
+    plan: Plan,
+    learners: Sequence[Learner],
+    metrics: tuple[Metric, ...],
+    catalogue: Catalogue | None,
+    failures: Failures,
+    part: Dataset,
+) -> Content:
+    """Ask the models for the lists of a part's users, and score them; return what is kept."""
+    config, task = plan.config, plan.task(part)
+    repeats = dict[str, list[Learner]]()
+    for learner in learners:
+        if learner.name not in failures.errors:
+            repeats.setdefault(learner.name, []).append(learner)
+    evaluated = evaluate_part(
+        task,
+        users.with_attributes(users.of_events(task), task, config.compare.slices),
+        [(name, partial(_answers, repeats[name], task)) for name in repeats],
+        metrics,
+        catalogue,
+        failures.copy(),  # what fails here fails for this part; all parts are asked
+        {name: Clock() for name in repeats},
     )
+    of_users = [metric for metric in metrics if metric.definition.of == "user"]
+    return {
+        "profile": evaluated.profile,
+        "cases": dict(enumerate(evaluated.cases)),
+        "grades": {} if evaluated.grades is None else evaluated.grades._asdict(),
+        "sums": evaluated.sums,
+        "values": {
+            name: dict(enumerate(table.values[metric] for metric in of_users))
+            for name, table in evaluated.tables.items()
+        },
+        "lists": {
+            name: dict(enumerate(lists.items for lists in repeats))
+            for name, repeats in evaluated.lists.items()
+        },
+    }
+
+
+def _answers(repeats: Sequence[Learner], task: Task) -> list[Answers]:
+    return [learner.ask(task) for learner in repeats]
 
 
 def _opened(config: Config, metrics: tuple[Metric, ...], _: int, content: Content) -> EvaluatedPart:
+    """Return what `_evaluated` kept of a part."""
+    of_users = [metric for metric in metrics if metric.definition.of == "user"]
     cases = content["cases"]
     return EvaluatedPart(
         hashes=id_hashes(content["profile"][USER]),
         tables={
-            name: ScoreTable({metrics[number]: values for number, values in by_metric.items()})
-            for name, by_metric in content["values"].items()
+            name: ScoreTable(dict(zip(of_users, values.values(), strict=True)))
+            for name, values in content["values"].items()
         },
         profile=content["profile"],
         cases=(cases[0], cases[1], cases[2]),

@@ -248,7 +248,7 @@ def form_of(asked: Against, k: int) -> Format:
 def _answer(users: Int32, settings: ModelConfig, task: Task, repeat: int) -> Recommendations:
     """Fit the model, and return the lists of some users."""
     name, took = settings.name, stopwatch()
-    model = fitted(name, Factories(task.config, name).made(repeat)[name], task)
+    model = fitted(name, Factories(task.config, [name]).make([name], repeat)[name], task)
     order = np.argsort(users)
     found = recommend(name, model, _asking(task, users[order]), repeat)
     _refuse_nameless(name, found.strange)

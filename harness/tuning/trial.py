@@ -118,7 +118,7 @@ class TrialSetup:
             for fold, base_models in zip(self.folds, self.base_models, strict=True):
                 make = Factory(fold.task.config, settings).make
                 repeats = (make(n, models) for n, models in enumerate(base_models))
-                answers = ask_in_turn(repeats, settings, fold.task, clock, others=False)
+                answers = ask_in_turn(repeats, settings, fold.task, clock, left_out=False)
                 with clock.step("score"):
                     judgments = fold.task.evaluation_set.judgments(fold.catalogue)
                     lists = [answer.lists for answer in answers]
@@ -145,6 +145,6 @@ def base_models_of(model: ModelConfig, config: Config) -> list[list[Recommender]
             )
     if not model.base_models:
         return [[]] * model.repeats
-    factories = Factories(config, *model.base_models)
-    made = [factories.made(repeat) for repeat in range(model.repeats)]
+    factories = Factories(config, model.base_models)
+    made = [factories.make(model.base_models, repeat) for repeat in range(model.repeats)]
     return [[of_repeat[part] for part in model.base_models] for of_repeat in made]
