@@ -32,29 +32,19 @@ _ASKED_AGAIN = 100
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What one repeat of a model answered.
-
-    Attributes
-    ----------
-    left_out : Recommendations, optional
-        For the users whom the evaluation set leaves out; None where the model gives none.
-    drawn : bool
-        Whether it asked anything of its draws.
-    notes : tuple of str
-        What looks odd about a file of lists.
-    refusal : str, optional
-        Why it gives no lists for the others.
-    changes : str, optional
-        How it answers otherwise when it is asked again; of the first repeat alone. It does not
-        depend on how many users there are, so that parts of the users say the same.
-    """
+    """What one repeat of a model answered."""
 
     lists: Recommendations
     left_out: Recommendations | None = None
+    """For the users whom the evaluation set leaves out."""
     drawn: bool = False
+    """Whether the model asked anything of its draws."""
     notes: tuple[str, ...] = ()
+    """What looks odd about a file of lists."""
     refusal: str | None = None
+    """Why there are no lists for users left out."""
     changes: str | None = None
+    """How the first repeat answers otherwise when it is asked again."""
 
 
 def ask_in_turn(
@@ -65,13 +55,7 @@ def ask_in_turn(
     *,
     left_out: bool = True,
 ) -> list[Answers]:
-    """Return the answers of every repeat, each fitted and asked before the next one is made.
-
-    Parameters
-    ----------
-    left_out : bool
-        Whether lists are asked for the users, too, whom the evaluation set leaves out.
-    """
+    """Return the answers of every repeat, each fitted and asked before the next one is made."""
     answers: list[Answers] = []
     total = settings.repeats * len(task.evaluation_set.users)
     with observer.bar(settings.name, total, " users") as bar:

@@ -45,11 +45,6 @@ class InBuckets(Evaluator):
 
     Files of lists are read for all users. The task has no events; positions of users are those
     among themselves.
-
-    Raises
-    ------
-    HarnessError
-        An empty evaluation set, a model that breaks its contract.
     """
 
     def __init__(self, fold: Fold, buckets: Buckets) -> None:
@@ -146,14 +141,7 @@ def _stacked(lists: Sequence[Recommendations], order: Int64) -> Recommendations:
 def in_buckets(
     config: Config, folds: Sequence[Fold], limit: Limit
 ) -> Iterator[Callable[[Fold], Evaluator]]:
-    """Yield what makes the evaluator of a fold; buckets are made, or kept from before.
-
-    Raises
-    ------
-    HarnessError
-        A model that learns from all events at once, a bucket that is larger than the memory, a
-        full disk.
-    """
+    """Yield what makes the evaluator of a fold; buckets are made, or kept from before."""
     layout, observer = folds[0].config.layout(), folds[0].observer
     refused = of_all_events([models for fold in folds for models in fold.models])
     needed = f"all events need about {memory.shown(memory.needed(layout))} of memory; {limit.says}"

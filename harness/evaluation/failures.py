@@ -17,18 +17,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Failures:
-    """The models that failed so far in any fold; none is asked again.
+    """The models that failed so far, in any fold; none is asked again.
 
-    Attributes
-    ----------
-    fail_fast : bool
-        Whether the first failure ends the run.
-    fold : int, optional
-        Which of several is evaluated.
-    errors : dict of name to HarnessError
-        What they raised.
-    failed : dict of name to FailedModel
-        What the record says of them.
+    `errors` are what they raised, `failed` what the record says of them.
     """
 
     fail_fast: bool = False

@@ -28,19 +28,8 @@ Models = Sequence[dict[str, Recommender]]
 class Fold:
     """One evaluation set of a config, the n-th of all folds, and its models.
 
-    Parameters
-    ----------
-    config : Config
-        Of this fold alone.
-    finished : Finished
-        The models that need not be asked.
-
-    Attributes
-    ----------
-    models : sequence of dict of name to Recommender
-        Of each repeat those that are to be asked; they have learnt nothing yet.
-    clocks : dict of name to Observer
-        What hears of each model.
+    `models` are those to be asked, without the finished ones; they have learnt nothing yet. A clock
+    of `clocks` hears of each.
     """
 
     def __init__(
@@ -79,12 +68,7 @@ class Fold:
 class Evaluator:
     """What asks the models of a fold: each learns from all events, one repeat after the other.
 
-    Attributes
-    ----------
-    task : Task
-        With the evaluation set of all users.
-    events : int
-        How many are in memory at once.
+    `events` is how many events are in memory at once.
     """
 
     def __init__(self, fold: Fold, task: Task) -> None:

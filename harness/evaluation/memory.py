@@ -40,12 +40,7 @@ def limit(text: str | None) -> Limit | None:
 
 
 def parse(text: str) -> int:
-    """Return the bytes of a size as people write it.
-
-    Raises
-    ------
-    UsageError
-        It is no size, or less than a run needs.
+    """Return the bytes of a size as people write it; raise UsageError where a run needs more.
 
     Examples
     --------
@@ -67,25 +62,14 @@ def parse(text: str) -> int:
 
 
 def needed(layout: Layout) -> int:
-    """Return how many bytes a run needs that holds all events of a layout, more or less.
-
-    The evaluated users need more, and are counted later: see `require_memory`.
-    """
+    """Return about how many bytes a run needs for all events, before `require_memory` for users."""
     return BASE + AN_EVENT * estimated_rows(layout)
 
 
 def require_memory(
     config: Config, users: int, events: int, candidates: int, limit: Limit | None
 ) -> None:
-    """Raise UsageError where a run needs more memory than there is: the system would swap.
-
-    Parameters
-    ----------
-    users, events : int
-        How many are evaluated, and held at once.
-    candidates : int
-        No list is longer.
-    """
+    """Raise UsageError where a run needs more memory than there is: the system would swap."""
     lists, n_metrics = sum(model.repeats for model in config.models), len(asked(config))
     a_list = 2 * 4 * min(config.evaluation.k, candidates) + _A_VALUE * n_metrics
     needed = BASE + AN_EVENT * events + users * (_A_USER + lists * a_list)

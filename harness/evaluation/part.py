@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from harness.config import Config
 from harness.core.arrays import Counts
 from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.progress import Clock
+from harness.core.random import id_hashes
 from harness.evaluation.answers import Answers
 from harness.evaluation.failures import Failures
 from harness.metrics import Metric, value_of
@@ -31,7 +33,10 @@ from harness.scoring.competition import sample_of_users
 from harness.stats import chance_law
 from harness.stats.chance_graded import Grades
 from harness.stats.chance_law import Law
-from harness.stats.slices import ProfiledUsers
+from harness.stats.slices import USER, ProfiledUsers
+
+Content = Mapping[Any, Any]
+"""Arrays, Polars' columns and frames by name, or more of these: what is kept of a part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +81,39 @@ class EvaluatedPart(ProfiledUsers):
             users=self.profile, item_ids=item_ids, scores=self.tables, lists=self.lists
         )
 
+    def content(self, metrics: Sequence[Metric]) -> Content:
+        """Return what is kept of a part, for `opened`."""
+        of_users = [metric for metric in metrics if metric.definition.of == "user"]
+        values = {name: [t.values[m] for m in of_users] for name, t in self.tables.items()}
+        items = {name: [lists.items for lists in repeats] for name, repeats in self.lists.items()}
+        return {
+            "profile": self.profile,
+            "cases": np.array(self.cases),
+            "grades": {} if self.grades is None else self.grades._asdict(),
+            "sums": self.sums,
+            "values": {name: np.array(arrays) for name, arrays in values.items()},
+            "lists": {name: np.array(arrays) for name, arrays in items.items()},
+        }
+
+    @classmethod
+    def opened(
+        cls, config: Config, metrics: Sequence[Metric], _: int, content: Content
+    ) -> EvaluatedPart:
+        """Return the part of which this is kept; metrics of all lists follow from its sums."""
+        of_users = [metric for metric in metrics if metric.definition.of == "user"]
+        values, lists = content["values"].items(), content["lists"].items()
+        return cls(
+            hashes=id_hashes(content["profile"][USER]),
+            tables={name: ScoreTable(dict(zip(of_users, v, strict=True))) for name, v in values},
+            profile=content["profile"],
+            cases=tuple(content["cases"]),
+            k=config.evaluation.k,
+            metric=metrics[0],
+            grades=Grades(**content["grades"]) if content["grades"] else None,
+            lists={name: tuple(map(Recommendations, repeats)) for name, repeats in lists},
+            sums=content["sums"],
+        )
+
 
 def evaluate_part(
     task: Task,
@@ -88,13 +126,8 @@ def evaluate_part(
 ) -> EvaluatedPart:
     """Ask models for the lists of the users of a part, and score them.
 
-    Parameters
-    ----------
-    profile : polars.DataFrame
-        Who the users are (`harness.protocol.users`).
-    models : iterable
-        Names, each with what returns the model's answers, or raises; these are let go before the
-        next ones are asked for. Those that raise are added to `failures`.
+    `models` are names, each with what returns the model's answers, or raises; the answers are let
+    go before the next ones are asked for.
     """
     selected, left_out = task.evaluation_set, task.left_out.evaluation_set
     sample, unread = sample_of_users(task.config, selected, left_out)

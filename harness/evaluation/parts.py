@@ -6,7 +6,7 @@ from sums, so figures are those of a run in memory, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -17,30 +17,24 @@ from harness.config import Config
 from harness.core.errors import UsageError, counted
 from harness.core.exact_sum import Sums
 from harness.core.progress import Clock, Observer
-from harness.core.random import id_hashes
 from harness.data.dataset import Dataset
 from harness.evaluation.answers import Answers
 from harness.evaluation.assemble import assemble
 from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished
 from harness.evaluation.fold import Fold, Models
-from harness.evaluation.part import EvaluatedPart, describing, evaluate_part
+from harness.evaluation.part import Content, EvaluatedPart, describing, evaluate_part
 from harness.evaluation.plan import Learner, Plan, learn, of_all_events
 from harness.metrics import Metric
-from harness.metrics.scores import ScoreTable
 from harness.models.item_stats import Catalogue
-from harness.models.recommendations import Recommendations
-from harness.protocol import users
-from harness.protocol.task import Task, asked
+from harness.protocol.task import asked
+from harness.protocol.users import of_events, with_attributes
 from harness.results.folder import PER_USER, RECOMMENDATIONS
 from harness.results.run import Run
-from harness.stats.chance_graded import Grades
 from harness.stats.slices import USER
 
 Part = TypeVar("Part", covariant=True)
 Other = TypeVar("Other")
-Content = Mapping[Any, Any]
-"""Arrays, Polars' columns and frames by name, or more of these: what is kept of a part."""
 
 
 class Parts(Protocol[Part]):
@@ -74,18 +68,8 @@ def evaluate_parts(
 ) -> EvaluatedParts:
     """Evaluate the models of a config where no process has all users.
 
-    Parameters
-    ----------
-    parts : Parts of Dataset
-        Each of users of whole leaves (`harness.core.random.leaf_of`).
-    data : Dataset
-        What they have in common: the items, the span, and no user or event.
-
-    Raises
-    ------
-    HarnessError
-        A model that learns from all events at once, or is a file of lists; an empty evaluation
-        set; a model that breaks its contract.
+    Each part has users of whole leaves (`harness.core.random.leaf_of`); `data` is what all have in
+    common: the items, the span, and no user or event.
     """
     metrics, finished = asked(config), Finished(config, fresh=True, background=None)
     fold = Fold(config, metrics, Failures(fail_fast), observer, finished)
@@ -95,7 +79,7 @@ def evaluate_parts(
         catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
     with observer.step("evaluate"):
         evaluate = partial(_evaluated, plan, learners, metrics, catalogue, fold.failures)
-        evaluated = parts.kept(evaluate, partial(_opened, config, metrics))
+        evaluated = parts.kept(evaluate, partial(EvaluatedPart.opened, config, metrics))
     observer.log(f"evaluated all parts, {observer.seconds['evaluate']:.1f} s")
     candidate_ids = data.item_ids.gather(plan.candidates)
     run = assemble(fold, plan.data, plan.split, candidate_ids, evaluated.total)
@@ -141,59 +125,20 @@ def _evaluated(
     part: Dataset,
 ) -> Content:
     """Ask the models for the lists of a part's users, and score them; return what is kept."""
-    config, task = plan.config, plan.task(part)
-    repeats = dict[str, list[Learner]]()
+    task, repeats = plan.task(part), dict[str, list[Learner]]()
     for learner in learners:
         if learner.name not in failures.errors:
             repeats.setdefault(learner.name, []).append(learner)
-    evaluated = evaluate_part(
+
+    def answers(name: str) -> list[Answers]:
+        return [learner.ask(task) for learner in repeats[name]]
+
+    return evaluate_part(
         task,
-        users.with_attributes(users.of_events(task), task, config.compare.slices),
-        [(name, partial(_answers, repeats[name], task)) for name in repeats],
+        with_attributes(of_events(task), task, plan.config.compare.slices),
+        [(name, partial(answers, name)) for name in repeats],
         metrics,
         catalogue,
         failures.copy(),  # what fails here fails for this part; all parts are asked
         {name: Clock() for name in repeats},
-    )
-    of_users = [metric for metric in metrics if metric.definition.of == "user"]
-    return {
-        "profile": evaluated.profile,
-        "cases": dict(enumerate(evaluated.cases)),
-        "grades": {} if evaluated.grades is None else evaluated.grades._asdict(),
-        "sums": evaluated.sums,
-        "values": {
-            name: dict(enumerate(table.values[metric] for metric in of_users))
-            for name, table in evaluated.tables.items()
-        },
-        "lists": {
-            name: dict(enumerate(lists.items for lists in repeats))
-            for name, repeats in evaluated.lists.items()
-        },
-    }
-
-
-def _answers(repeats: Sequence[Learner], task: Task) -> list[Answers]:
-    return [learner.ask(task) for learner in repeats]
-
-
-def _opened(config: Config, metrics: tuple[Metric, ...], _: int, content: Content) -> EvaluatedPart:
-    """Return what `_evaluated` kept of a part."""
-    of_users = [metric for metric in metrics if metric.definition.of == "user"]
-    cases = content["cases"]
-    return EvaluatedPart(
-        hashes=id_hashes(content["profile"][USER]),
-        tables={
-            name: ScoreTable(dict(zip(of_users, values.values(), strict=True)))
-            for name, values in content["values"].items()
-        },
-        profile=content["profile"],
-        cases=(cases[0], cases[1], cases[2]),
-        k=config.evaluation.k,
-        metric=metrics[0],
-        grades=Grades(**content["grades"]) if content["grades"] else None,
-        lists={
-            name: tuple(map(Recommendations, repeats.values()))
-            for name, repeats in content["lists"].items()
-        },
-        sums=content["sums"],
-    )
+    ).content(metrics)

@@ -39,17 +39,7 @@ from harness.protocol.task import VALUES, Task, asked, noted
 class Plan:
     """What all parts have in common once their events are counted.
 
-    Attributes
-    ----------
-    data : Dataset
-        Of no users.
-    split : Split
-        Of all parts, without events.
-    candidates : int32 array
-    item_counts : int64 array
-        The training events of every item.
-    core : Core, optional
-        The k-core that parts are taken from.
+    `data` has no users and `split` no events; `item_counts` are the training events of every item.
     """
 
     config: Config
@@ -93,20 +83,10 @@ class Plan:
 
 
 def plan_of(config: Config, data: Dataset, total: Total[Dataset]) -> Plan:
-    """Return the plan of a log in parts.
+    """Return the plan of a log in parts, which have the items and the span of `data` in common.
 
-    Parameters
-    ----------
-    data : Dataset
-        What the parts have in common: the items, the span, and no user or event.
-    total : function of a step
-        Adds a function of a part up over all parts (`harness.core.steps`).
-
-    Raises
-    ------
-    HarnessError
-        A log whose last events are cut off from the rest, one side of the split is empty, or the
-        rule of candidates does not go with it.
+    Raises HarnessError where last events are cut off from the rest, a side of the split is empty,
+    or the rule of candidates does not go with it.
     """
     least_user, least_item = config.data.least
     core = core_of_parts(least_user, least_item, len(data.item_ids), total)
@@ -187,11 +167,7 @@ def of_all_events(models: Models) -> list[str]:
 
 
 def learn(fold: Fold, data: Dataset, total: Total[Dataset]) -> tuple[Plan, list[Learner]]:
-    """Return the plan of parts, and the models that have learnt from sums over them.
-
-    Models that failed before are left out. Raises what `plan_of` does, and HarnessError where users
-    cannot be sliced as the config says, or the sums of a model's parts do not add up.
-    """
+    """Return the plan of parts, and the models that have learnt from sums over them."""
     observer, failures = fold.observer, fold.failures
     with observer.step("evaluation set"), noted(data):
         plan = plan_of(fold.config, data, total)

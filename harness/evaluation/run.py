@@ -166,13 +166,7 @@ def evaluate(
     jobs: int = 1,
     progress: bool = False,
 ) -> Run:
-    """Return what the models of a config score under some metrics.
-
-    Parameters
-    ----------
-    finished : sequence of Finished
-        Of each fold, the models that need not be asked.
-    """
+    """Return what a config's models score; each fold's `finished` ones need not be asked."""
     require_files(config)
     limit, held_out, n_folds = memory_limit(memory), HeldOut(config), len(finished)
     folds, evaluated = list[Fold](), list[tuple[Run, EvaluatedPart]]()
