@@ -90,7 +90,7 @@ def of_run(
     task = make_task(config)
     refuse_changed(run, task.evaluation_set)
     if rows is None:
-        made = Factories(config, model).made(repeat)[model]
+        made = Factories(config, [model]).make([model], repeat)[model]
         lists = recommend(model, fitted(model, made, task), task, repeat)
     else:
         lists = positions_of(rows.filter(repeat=repeat)["items"], task.evaluation_set)

@@ -29,9 +29,9 @@ from harness.evaluation.answers import Answers
 from harness.evaluation.build import only
 from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished, is_known
-from harness.evaluation.fold import Evaluator, Fold, InMemory
+from harness.evaluation.fold import Evaluator, Fold
 from harness.evaluation.memory import Limit
-from harness.protocol.task import Task, read
+from harness.protocol.task import Task, read, task_on
 
 Answer = tuple[list[Answers], Mapping[str, float], str | None]
 """What a model answers, the seconds it took, and why a worker does not keep its answers."""
@@ -169,7 +169,7 @@ def open_fold(job: Job) -> Callable[[str], Answer]:
     if not _data or _data[0][0] != layout:
         _data.clear()
         _data.append((layout, read(fold, background, models.observer)))
-    evaluator = InMemory(models, _data[0][1])
+    evaluator = Evaluator(models, task_on(fold, _data[0][1], models.observer))
     job.require_same(data_of(stamps, [evaluator.task]))
 
     def answer(name: str) -> Answer:

@@ -14,7 +14,7 @@ from harness.core.params import ParameterError
 from harness.core.plugins import raise_interrupt, told
 from harness.core.steps import Ended, after
 from harness.models.base import Recommender, Train
-from harness.models.sums import Step, Steps, steps_of
+from harness.models.sums import Step, Steps, steps_of, whole
 
 _SEEDS = ("seed", "random_state")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -99,7 +99,7 @@ def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
 
 
 def fit_steps(name: str, model: Any, train: Train) -> Steps:
-    """Yield the steps of the model `name`; what they raise is told as `guarded` tells it.
+    """Yield the steps of the model `name`; `guarded` words what they raise.
 
     Raises
     ------
@@ -107,15 +107,15 @@ def fit_steps(name: str, model: Any, train: Train) -> Steps:
         Also where sums are not of whole numbers.
     """
     call = partial(guarded, name, "fit_steps")
-    steps = call(lambda: steps_of(model, train))
+    steps = call(partial(steps_of, model, train))
     step = call(partial(after, steps))
     while not isinstance(step, Ended):
         # No name holds the total while the next one is made.
-        step = call(partial(after, steps, (yield partial(_sums_of, name, step))))
+        step = call(partial(after, steps, (yield partial(_sums_of, call, step))))
 
 
-def _sums_of(name: str, step: Step, part: Train) -> Sums:
-    sums: Sums = guarded(name, "fit_steps", lambda: step(part))
+def _sums_of(call: Callable[[Callable[[], Any]], Any], step: Step, part: Train) -> Sums:
+    sums: Sums = call(lambda: whole(step(part)))
     return sums
 
 

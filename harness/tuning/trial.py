@@ -152,7 +152,7 @@ class Trials:
             for fold, base_models in zip(self.folds, self._base_models, strict=True):
                 make = Factory(fold.task.config, settings).make
                 repeats = (make(n, models) for n, models in enumerate(base_models))
-                answers = ask_in_turn(repeats, settings, fold.task, observer, others=False)
+                answers = ask_in_turn(repeats, settings, fold.task, observer, left_out=False)
                 with observer.step("score"):
                     judgments = fold.task.evaluation_set.judgments(fold.catalogue)
                     lists = [answer.lists for answer in answers]
@@ -178,6 +178,6 @@ def base_models_of(model: ModelConfig, config: Config) -> list[list[Recommender]
             )
     if not model.base_models:
         return [[]] * model.repeats
-    factories = Factories(config, *model.base_models)
-    made = [factories.made(repeat) for repeat in range(model.repeats)]
+    factories = Factories(config, model.base_models)
+    made = [factories.make(model.base_models, repeat) for repeat in range(model.repeats)]
     return [[of_repeat[part] for part in model.base_models] for of_repeat in made]

@@ -38,9 +38,9 @@ def lists(model: Any, **others: Any) -> list[str]:
     """Return the lists that a model answers ann, bob and cid, in letters."""
     keywords = {"events": EVENTS, "split": DAY, "evaluation": {"k": 2}} | others
     config, _ = config_of(None, keywords, {"m": model})
-    task, made = make_task(config), Factories(config).made(0)["m"]
+    task, made = make_task(config), Factories(config).make(["m"])["m"]
     own = fitted("m", made, task)
-    answers = ask("m", own, task, 0, others=False)
+    answers = ask("m", own, task, 0, left_out=False)
     return ["".join(ids) for ids in ids_of(answers.lists, task.evaluation_set.candidate_ids)]
 
 
