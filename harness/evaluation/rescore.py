@@ -12,7 +12,6 @@ from harness.core.errors import UsageError
 from harness.core.progress import Clock
 from harness.evaluation.answers import Answers
 from harness.evaluation.build import only
-from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished
 from harness.evaluation.run import evaluate
 from harness.evaluation.run_lists import refuse_changed, refuse_other_config, refuse_other_scores
@@ -55,8 +54,8 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
     scored = evaluate(
         config,
         wanted,
-        Failures(fail_fast=True),
         [written_models(fold, of) for fold, of in zip(config.folds(), run.folds, strict=True)],
+        fail_fast=True,
     )
     notes = (*scored.notes, *run.source_notes(wanted))
     record = scored.record.model_copy(update={"failed": run.failed, "notes": notes})
