@@ -25,7 +25,7 @@ from harness.core.steps import of_parts
 from harness.data.buckets import Buckets, estimated_rows, prepared
 from harness.data.dataset import Dataset
 from harness.evaluation import memory
-from harness.evaluation.answers import Answers, ask
+from harness.evaluation.answers import Answers
 from harness.evaluation.fold import Evaluator, Fold
 from harness.evaluation.folds import require_windows
 from harness.evaluation.memory import Limit
@@ -78,16 +78,12 @@ class InBuckets(Evaluator):
 
     def answers(self, settings: ModelConfig) -> list[Answers]:
         """Return every repeat's answers for all users, in the order of the evaluation set."""
-        if settings.use is not None:
-            return [
-                self._of_all_users(self._answers.pop((settings.name, repeat)))
-                for repeat in range(settings.repeats)
-            ]
-        with self.fold.clocks[settings.name].step("recommend"):
-            return [
-                ask(settings.name, models[settings.name], self.task, repeat)
-                for repeat, models in enumerate(self.fold.models[: settings.repeats])
-            ]
+        if settings.use is None:
+            return super().answers(settings)
+        return [
+            self._of_all_users(self._answers.pop((settings.name, repeat)))
+            for repeat in range(settings.repeats)
+        ]
 
     def _ask(self, fold: Fold, learners: Sequence[Learner], task: Task) -> None:
         """Ask every model for the lists of a bucket's users."""
@@ -157,13 +153,6 @@ def in_buckets(
         with observer.step("read"), observer.bar("making buckets", total, " rows") as bar:
             making = prepared(layout, bar.update, kept=config.data.cache)
             buckets = stack.enter_context(making)
-        events = max(buckets.known.events)
-        size = memory.BASE + memory.AN_EVENT * events
-        if size > limit.size:
-            raise UsageError(
-                f"the largest bucket of users has {events:,} events and needs {memory.shown(size)} "
-                f"of memory; {limit.says}: allow more with --memory"
-            )
         _log.warning("%s: users are evaluated in %s", needed, counted(len(buckets), "bucket"))
         n_events = counted(sum(buckets.known.events), "event")
         observer.log(f"read {n_events} into buckets, {observer.seconds['read']:.1f} s")

@@ -11,7 +11,6 @@ from harness.config import Config
 from harness.core.errors import UsageError
 from harness.evaluation.answers import Answers
 from harness.evaluation.build import only
-from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Asked, Finished
 from harness.evaluation.run import evaluate
 from harness.evaluation.run_lists import configs_of, refuse_changed, refuse_other_scores
@@ -52,7 +51,7 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
                 f"{k}; name a cut-off of {k} or less, or {run.again} --set evaluation.k={metric.k}"
             )
     finished = [_written(fold, of) for fold, of in zip(config.folds(), run.folds, strict=True)]
-    scored = evaluate(config, wanted, Failures(fail_fast=True), finished)
+    scored = evaluate(config, wanted, finished, fail_fast=True)
     notes = (*scored.notes, *run.source_notes(wanted))
     record = scored.record.model_copy(update={"failed": run.failed, "notes": notes})
     return replace(scored, record=record)

@@ -140,8 +140,8 @@ def run(
         run = evaluate(
             config,
             asked(config),
-            Failures(fail_fast),
             finished,
+            fail_fast=fail_fast,
             memory=memory,
             jobs=jobs,
             progress=progress,
@@ -159,9 +159,9 @@ def run(
 def evaluate(
     config: Config,
     metrics: tuple[Metric, ...],
-    failures: Failures,
     finished: Sequence[Finished],
     *,
+    fail_fast: bool = False,
     memory: str | None = None,
     jobs: int = 1,
     progress: bool = False,
@@ -169,7 +169,7 @@ def evaluate(
     """Return what a config's models score; each fold's `finished` ones need not be asked."""
     require_files(config)
     limit, held_out, n_folds = memory_limit(memory), HeldOut(config), len(finished)
-    folds, evaluated = list[Fold](), list[tuple[Run, EvaluatedPart]]()
+    failures, folds, evaluated = Failures(fail_fast), list[Fold](), []
     for number, (fold, models) in enumerate(zip(config.folds(), finished, strict=True), 1):
         observer = Observer(bars=progress, label=label(number, n_folds))
         folds.append(Fold(fold, metrics, failures, observer, models, n_folds=n_folds))

@@ -23,13 +23,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 def made(
     name: str, use: str, factory: Callable[..., Any], params: Mapping[str, Any]
 ) -> Recommender:
-    """Return the recommender that a class makes of `params`.
-
-    Raises
-    ------
-    UsageError
-        It has no such parameter, refuses a value, or what it makes is no recommender.
-    """
+    """Return the recommender that a class makes of `params`; raise UsageError if it makes none."""
     _check_params(name, use, factory, params)
     try:
         model = factory(**params)
@@ -72,15 +66,7 @@ def defaults(factory: Any) -> dict[str, Any]:
 
 
 def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
-    """Return what a method of the model `name` answers.
-
-    Raises
-    ------
-    RecommenderError
-        It raised anything else than what follows, or returned None.
-    HarnessError
-        It raised that, or a `ParameterError`, which becomes a UsageError; the message names it.
-    """
+    """Return what a method of the model `name` answers; errors are HarnessErrors that name it."""
     try:
         answer = call()
     except ParameterError as error:
@@ -99,13 +85,7 @@ def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
 
 
 def fit_steps(name: str, model: Any, train: Train) -> Steps:
-    """Yield the steps of the model `name`; `guarded` words what they raise.
-
-    Raises
-    ------
-    RecommenderError
-        Also where sums are not of whole numbers.
-    """
+    """Yield the steps of the model `name`, whose sums must be of whole numbers, `guarded`."""
     call = partial(guarded, name, "fit_steps")
     steps = call(partial(steps_of, model, train))
     step = call(partial(after, steps))
