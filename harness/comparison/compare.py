@@ -295,36 +295,33 @@ def _refusal(error: HarnessError) -> str:
     """Return why a submission cannot be scored: its first error, and the codes of others."""
     if not isinstance(error, SubmissionError):
         return str(error)
-    first, *others = error.validation.errors
+    first, *more = error.validation.errors
     line = "" if first.line is None else f"line {first.line:,}: "
-    also = f"; also {', '.join(problem.code for problem in others)}" if others else ""
+    also = f"; also {', '.join(problem.code for problem in more)}" if more else ""
     return f"{first.code} {line}{first.message}; {first.hint}{also}"
 
 
-def _board(name: str, users: ProfiledUsers, metric: Metric, rules: Rules) -> Board:
+def _board(leaderboard: str, users: ProfiledUsers, metric: Metric, rules: Rules) -> Board:
     estimates, comparison, _, _ = compare_users(users, list(users.tables), metric, rules)
-    sign = metric.definition.sign
-    pairs: dict[str, list[Pair]] = {own: [] for own in comparison.means}
+    rivals: dict[str, list[tuple[str, Pair]]] = {name: [] for name in comparison.means}
     for pair in comparison.pairs:
-        pairs[pair.one].append(pair)
-        pairs[pair.other].append(pair)
-    standings = []
-    for own, mean in comparison.means.items():
-        others = [(p.other if p.one == own else p.one, p) for p in pairs[own]]
-        better = sum(sign * other < sign * mean for other in comparison.means.values())
-        standings.append(
-            Standing(
-                submission=own,
-                rank=1 + better,
-                mean=estimates[own].mean,
-                ci95=estimates[own].ci95,
-                tied=tuple(other for other, pair in others if pair.ahead is None),
-                borderline=tuple(other for other, pair in others if pair.borderline),
-                best_rank=1 + sum(pair.ahead == other for other, pair in others),
-                worst_rank=len(pairs) - sum(pair.ahead == own for _, pair in others),
-            )
+        rivals[pair.one].append((pair.other, pair))
+        rivals[pair.other].append((pair.one, pair))
+    costs = [metric.definition.sign * mean for mean in comparison.means.values()]
+    standings = tuple(
+        Standing(
+            submission=name,
+            rank=1 + sum(cost < metric.definition.sign * mean for cost in costs),
+            mean=estimates[name].mean,
+            ci95=estimates[name].ci95,
+            tied=tuple(rival for rival, pair in rivals[name] if pair.ahead is None),
+            borderline=tuple(rival for rival, pair in rivals[name] if pair.borderline),
+            best_rank=1 + sum(pair.ahead == rival for rival, pair in rivals[name]),
+            worst_rank=len(rivals) - sum(pair.ahead == name for _, pair in rivals[name]),
         )
-    return Board(name, len(users.hashes), tuple(standings), comparison)
+        for name, mean in comparison.means.items()
+    )
+    return Board(leaderboard, len(users.hashes), standings, comparison)
 
 
 def compare_users(

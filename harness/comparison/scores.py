@@ -36,12 +36,12 @@ from harness.stats.tests import CORRECTIONS
 from harness.submission.rules import RULES
 
 
-def are_submissions(options: Any, **others: object) -> bool:
+def are_submissions(options: Any, **further: object) -> bool:
     """Return whether a solution or config is named; refuse options of submissions without one."""
     require_known(options)
     if options.get("solution") is not None or options.get("config") is not None:
         return True
-    refuse_options("submissions: name solution= or config= with them", **options, **others)
+    refuse_options("submissions: name solution= or config= with them", **options, **further)
     return False
 
 

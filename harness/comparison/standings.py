@@ -163,15 +163,19 @@ class Ranking(ComparedSubmissions):
         ranked: list[dict[str, object]] = [
             {
                 "board": board.name,
-                **{n: v for n, v in vars(one).items() if n not in ("ci95", "tied", "borderline")},
-                "tied": ", ".join(one.tied),
-                "borderline": ", ".join(one.borderline),
-                **low_high(one.ci95),
-                "forced": bool(self.submissions[one.submission].errors),
+                **{
+                    n: v
+                    for n, v in vars(standing).items()
+                    if n not in ("ci95", "tied", "borderline")
+                },
+                "tied": ", ".join(standing.tied),
+                "borderline": ", ".join(standing.borderline),
+                **low_high(standing.ci95),
+                "forced": bool(self.submissions[standing.submission].errors),
                 "error": "",
             }
             for board in self.boards
-            for one in board.standings
+            for standing in board.standings
         ]
         blank = dict.fromkeys(ranked[0])
         return ranked + [
@@ -183,34 +187,36 @@ def _ranks(compared: ComparedSubmissions, board: Board, public: Board | None = N
     """Return the table of a leaderboard, and beside it the ranks on the public one."""
     comparison, forced = board.comparison, compared.submissions
 
-    def name(one: Standing) -> str:
-        return printable(one.submission) + (" (forced)" if forced[one.submission].errors else "")
+    def name(standing: Standing) -> str:
+        return printable(standing.submission) + (
+            " (forced)" if forced[standing.submission].errors else ""
+        )
 
-    def could_be(one: Standing) -> str:
-        ranks = dict.fromkeys((one.best_rank, one.worst_rank))
+    def could_be(standing: Standing) -> str:
+        ranks = dict.fromkeys((standing.best_rank, standing.worst_rank))
         return "–".join(map(str, ranks))
 
     columns: list[Column[Standing]] = [
-        Column("rank", lambda one: str(one.rank)),
+        Column("rank", lambda standing: str(standing.rank)),
         Column("submission", name, "name"),
-        Column(compared.metric, lambda one: number(one.mean, board.digits)),
+        Column(compared.metric, lambda standing: number(standing.mean, board.digits)),
         Column("could be", could_be),
-        Column("95 % interval", lambda one: ends(one.ci95, board.digits)),
+        Column("95 % interval", lambda standing: ends(standing.ci95, board.digits)),
     ]
     if public is not None:
-        ranks = {one.submission: one.rank for one in public.standings}
+        ranks = {standing.submission: standing.rank for standing in public.standings}
         means, digits = public.comparison.means, public.digits
 
-        def moved(one: Standing) -> str:
-            places = ranks[one.submission] - one.rank
+        def moved(standing: Standing) -> str:
+            places = ranks[standing.submission] - standing.rank
             return f"{places:+d}" if places else ""
 
         columns += [
-            Column("public rank", lambda one: str(ranks[one.submission])),
+            Column("public rank", lambda standing: str(ranks[standing.submission])),
             Column("moved", moved),
-            Column("public", lambda one: number(means[one.submission], digits)),
+            Column("public", lambda standing: number(means[standing.submission], digits)),
         ]
-    columns.append(Column("tied with", lambda one: _first(one.tied), "words"))
+    columns.append(Column("tied with", lambda standing: _first(standing.tied), "words"))
     parts = [counted(board.users, "user"), (compared.fingerprint or "")[:6]]
     parts += [f"randomization test, {comparison.flips:,} draws"]
     pairs = counted(len(comparison.pairs), "pair")
