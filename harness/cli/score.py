@@ -75,7 +75,8 @@ def score(
         nothing: dict[str, Any] = {"evaluation": None, "metrics": {}, "usage": {}}
         record = nothing | {"problems": validation.summary(forced=False)}
         tell(validation, partial(document, record), format_, fix=fix)
-        print("not scored: mend the file, or score it as it stands with --force", file=sys.stderr)
+        why = "not scored: the file has errors; mend it, or score it with --force"
+        print(why, file=sys.stderr)
         return 1
     show(format_, scored.to_dict, scored.sheets(), scored.records())
     if codabench is not None:

@@ -235,7 +235,9 @@ def _columns(config: Config) -> tuple[str, str]:
 
 def _format(asked: Against, k: int, names: tuple[str, str]) -> Format:
     """Return what lists are written as: the competition's, where its header allows such lists."""
-    wanted = form_of(asked if asked.format else replace(asked, format=generic(*names)), k)
+    if asked.format is None:
+        asked = replace(asked, format=generic(names[0], names[1]))
+    wanted = form_of(asked, k)
     alike = [known for known in FORMATS.values() if known.columns == wanted.columns]
     if any(known.kinds or (known.k or k) < k for known in alike):  # a reader may go by it
         return form_of(Against(format=generic(USER, ITEM), between=wanted.between), k)
@@ -269,7 +271,7 @@ def _write_solution(
     usage = np.where(public, "Public", "Private")
     frame = pl.DataFrame({"row": users, USER: evaluation_set.user_ids, "Usage": usage})
     frame = frame.join(items, on="row", how="left", maintain_order="left_right")
-    frame.select(*columns, "Usage").write_csv(path)
+    frame.select([*columns, "Usage"]).write_csv(path)
     _refuse_misread(evaluation_set, true, path, separator)
 
 

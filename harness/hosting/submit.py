@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -152,12 +153,10 @@ def submit_run(
     rows = positions(users, evaluated.user_ids)
     unknown = users.filter(pl.Series(rows < 0))
     if len(unknown) > 0:
-        command = ["harness", "submit", str(run.folder / "config.toml"), "--model", model]
-        command += ["--repeat", str(repeat)] if repeat else []
-        again = shlex.join([*command, "--out", str(out)])
+        again = learning_again(run.folder, model, out, repeat)
         if of_model.fold < of_model.folds:
-            split = shlex.join(["harness", "split", command[2], "--out", "DIR"])
-            again = f"{split}, and harness submit with the config of fold {of_model.fold} there"
+            split = shlex.join(["harness", "split", str(run.folder / "config.toml")])
+            again = f"{split} --out DIR, and submit with the config of fold {of_model.fold} there"
         more = counted(len(unknown), "user more", "users more")
         raise UsageError(
             f"{run.folder}: has lists of its {counted(len(evaluated.users), 'evaluated user')} "
@@ -170,6 +169,15 @@ def submit_run(
     means = f"repeat {repeat}; the run's scores are means over repeats 0 to {repeats - 1}"
     which = [which_fold(of_model.fold, of_model.folds, "submit"), means if repeats > 1 else ""]
     return Submitted(out, len(users), 0, beyond, (*filter(None, which), *task.data.notes))
+
+
+def learning_again(
+    run: Path, model: str, out: Path, repeat: int = 0, options: Sequence[str] = ()
+) -> str:
+    """Return the command by which a run's model learns again, and its lists are written."""
+    words = ["harness", "submit", str(run / "config.toml"), "--model", model]
+    words += ["--repeat", str(repeat)] if repeat else []
+    return shlex.join([*words, "--out", str(out), *options])
 
 
 def _write(

@@ -248,39 +248,23 @@ def lists_of_validated(
 def lists_on_terms(
     path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()
 ) -> tuple[Validation, SubmittedLists]:
-    """Return what is wrong with a file, and its lists with the id of every item.
-
-    Raises
-    ------
-    HarnessError
-        A file that cannot be read, as where a column may order its rows and nobody says so.
-    """
+    """Return what is wrong with a file, and its lists with the id of every item."""
     against, solution = terms.checking(metrics)
-    lists = lists_of_file(path, solution, against, asks=True)
+    lists = lists_of_file(path, solution, against)
     return examine(path, against, solution).validation, lists
 
 
 def lists_of_file(
-    path: Path | pl.DataFrame,
-    solution: Solution,
-    against: Against,
-    longest: int | None = None,
-    *,
-    asks: bool = False,
+    path: Path | pl.DataFrame, solution: Solution, against: Against, longest: int | None = None
 ) -> SubmittedLists:
     """Return a file or frame of lists, of any shape, with a solution and the ids of all items.
 
     Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
 
-    Parameters
-    ----------
-    asks : bool
-        Whether a column that may order the rows of a user, though nobody says so, is refused.
-
     Raises
     ------
     DataError
-        A file that cannot be used.
+        A file that cannot be used, as where a column may order its rows and nobody says so.
     """
     named = columns_in(path, against)
     coders = Coders()
@@ -288,8 +272,7 @@ def lists_of_file(
     coders.users.codes(solution.ignored, "the ignored users")
     coders.items.codes(solution.items, "the items of the solution")
     file = read(path, named, between=against.between or " ")
-    if asks:
-        refuse_unsaid(file, named)
+    refuse_unsaid(file, named)
     lists = read_lists(file.table, coders, longest)
     title, users = str(file.path), len(solution.users)
     if lists.outside_users > 0 and not lists.known_users:
