@@ -41,7 +41,7 @@ class Column(Generic[Record]):
     """
 
     title: str
-    cell: Callable[[Record], str]
+    cell: Callable[[Record], str] = field(compare=False)
     kind: Kind = "number"
     firm: bool = False
     first_out: bool = False
