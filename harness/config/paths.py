@@ -84,15 +84,13 @@ PathOrFalse = Annotated[
 """The same, or that there is none."""
 
 
-def _of_list(names: str | list[str]) -> str | list[str]:
-    return names[0] if isinstance(names, list) and len(names) == 1 else names
-
-
 PathTexts = Annotated[
     Annotated[PathText, Tag("one")]
     | Annotated[list[PathText], Field(min_length=1), Tag("several")],
     Discriminator(lambda value: "several" if isinstance(value, list) else "one"),
-    AfterValidator(_of_list),
+    AfterValidator(
+        lambda names: names[0] if isinstance(names, list) and len(names) == 1 else names
+    ),
 ]
 """The same, or one a fold; a list of one is that one."""
 

@@ -41,7 +41,7 @@ class Column(Generic[Record]):
     """
 
     title: str
-    cell: Callable[[Record], str]
+    cell: Callable[[Record], str] = field(compare=False)
     kind: Kind = "number"
     firm: bool = False
     first_out: bool = False
@@ -90,18 +90,14 @@ class Sheet:
 
 def plain(sheet: Sheet) -> str:
     """Return the sheet as text for a file or a pipe."""
-    return "\n".join(spaced([sheet.heading, plain_table(sheet), sheet.footing], ""))
-
-
-def plain_table(sheet: Sheet) -> list[str]:
-    """Return the lines of the table alone."""
     cells = [sheet.titles, *sheet.rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(sheet.titles))]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     sides = [str.rjust if column.kind == "number" else str.ljust for column in sheet.columns]
-    return [
+    table = [
         "  ".join(side(cell, w) for side, cell, w in zip(sides, row, widths, strict=True)).rstrip()
         for row in cells
     ]
+    return "\n".join(spaced([sheet.heading, table, sheet.footing], ""))
 
 
 def markdown(sheet: Sheet) -> str:
@@ -262,14 +258,11 @@ def as_csv(records: Sequence[Mapping[str, object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return _harmless(printable(value)) if isinstance(value, str) else repr(value)
-
-
-def _harmless(text: str) -> str:
-    """Return text that a spreadsheet does not take for a formula (CWE-1236)."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """Return a value as CSV has it; text is no formula for a spreadsheet (CWE-1236)."""
+    if not isinstance(value, str):
+        return "" if value is None else repr(value)
+    text = printable(value)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
 
 
 SCHEMA = 1
