@@ -189,6 +189,7 @@ def spark_errors() -> Iterator[None]:
 def explained(text: str) -> str:
     """Return what an error of Spark's says, and what to do about it, in one line."""
     text = text.partition("\n\nJVM stacktrace:")[0].strip()
+    text = re.sub(r"(?s)^.*?Exception thrown in awaitResult:.*?\nCaused by: ", "", text)
     for pattern, hint in _HINTS.items():
         match = re.search(pattern, text)
         if match:
