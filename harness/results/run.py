@@ -186,11 +186,10 @@ class Run(Shown):
     @property
     def changed_metrics(self) -> dict[Metric, str]:
         """The user's own metrics whose source is known to be another one now, by their names."""
-        digests = {name: self.record.digest_of(name) for name in self.metrics}
         return {
             metric: name
             for name, metric in self.metrics.items()
-            if len({digests[name], metric.definition.digest} - {None}) > 1
+            if len({self.record.digest_of(name), metric.definition.digest} - {None}) > 1
         }
 
     def source_notes(self, metrics: Iterable[Metric]) -> tuple[str, ...]:
