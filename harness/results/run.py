@@ -204,11 +204,10 @@ class Run(Shown):
     @property
     def changed_metrics(self) -> dict[Metric, str]:
         """The user's own metrics whose source is known to be another one now, by their names."""
-        digests = {name: self.record.digest_of(name) for name in self.metrics}
         return {
             metric: name
             for name, metric in self.metrics.items()
-            if len({digests[name], metric.definition.digest} - {None}) > 1
+            if len({self.record.digest_of(name), metric.definition.digest} - {None}) > 1
         }
 
     def source_notes(self, metrics: Iterable[Metric]) -> tuple[str, ...]:
@@ -435,19 +434,21 @@ class Run(Shown):
         check_out(folder)
         names = [RECOMMENDATIONS, PER_USER, USERS] if recommendations else [PER_USER, USERS]
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
-            place = None
-            if self.write_tables is not None:
-                place = self.write_tables(target, names)
-            else:
-                with ThreadPoolExecutor() as pool:  # Polars lets go of Python's lock
-                    list(pool.map(lambda name: self._write_table(target / name), names))
+            place = (self.write_tables or self._write_tables)(target, names)
             self._write_records(target, place)
         _log.info("wrote the run folder, %s", took())
 
-    def _write_table(self, path: Path) -> None:
-        statistics = path.name != RECOMMENDATIONS
-        rows = self.table(path.name)
-        rows.write_parquet(path, compression_level=1, row_group_size=_GROUP, statistics=statistics)
+    def _write_tables(self, folder: Path, names: Sequence[str]) -> None:
+        def write(name: str) -> None:
+            self.table(name).write_parquet(
+                folder / name,
+                compression_level=1,
+                row_group_size=_GROUP,
+                statistics=name != RECOMMENDATIONS,
+            )
+
+        with ThreadPoolExecutor() as pool:  # Polars lets go of Python's lock
+            list(pool.map(write, names))
 
     def _write_records(self, folder: Path, tables: str | None) -> None:
         """Write result.json, config.toml and environment.json; `tables` may be elsewhere."""

@@ -146,8 +146,8 @@ class FolderTables:
             return users
 
     def _of_model(self, name: str, model: str) -> pl.DataFrame:
-        keys = _keys(self.user_ids, model, self.record.model(model).repeats)
         rows = self._read(name, model)
+        keys = _keys(self.user_ids, model, self.record.model(model).repeats)
         if not rows.select(keys.columns).equals(keys):
             rows = rows.sort("repeat", USER)  # Spark writes them in any order
             if not rows.select(keys.columns).equals(keys):

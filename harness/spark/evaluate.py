@@ -140,7 +140,7 @@ def evaluate(
                 items = as_polars(attributes.toArrow() if is_spark else attributes, "attributes")
         call = Call(
             version=installed_version(),
-            names=tuple(map(str, asked)),
+            metric_names=tuple(map(str, asked)),
             listed=listed.table,
             true=true.table,
             inputs=Given(
@@ -298,7 +298,7 @@ class Call:
     """What workers need beside rows; they get it as Spark sends functions."""
 
     version: str
-    names: tuple[str, ...]  # of metrics: workers import functions of your own by them
+    metric_names: tuple[str, ...]  # workers import functions of your own by them
     listed: Table  # without rows, as is `true`
     true: Table
     inputs: Given  # training events are counted by item
@@ -306,7 +306,7 @@ class Call:
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """What is asked for."""
-        return tuple(map(parse, self.names))
+        return tuple(map(parse, self.metric_names))
 
     @property
     def cuts(self) -> tuple[int | None, ...]:
@@ -333,7 +333,7 @@ class Call:
             columns = [name for name in frame.columns if name.startswith(before)]
             names = {name: name.removeprefix(before) for name in columns}
             names["user"] = table.names["user"]
-            selected = frame.filter(rows).select(names).rename(names)
+            selected = frame.filter(rows).select(list(names)).rename(names)
             return replace(table, frame=selected, place=None)
 
         is_listed = pl.col("listed")
@@ -477,7 +477,7 @@ def _means(facts: Mapping[str, Any], seen: Seen, listings: pl.DataFrame, call: C
 
 def _of_users(both: DataFrame, call: Call, true: _Side) -> DataFrame:
     """Return every user's values, which workers work out when they are read."""
-    names = {f"m{number}": metric for number, metric in enumerate(call.names)}
+    names = {f"m{number}": metric for number, metric in enumerate(call.metric_names)}
     schema = ", ".join([f"user {true.kind('user')}", *(f"{name} double" for name in names)])
     values = both.mapInArrow(partial(_partition_values, call), schema)
     user = true.table.names["user"]

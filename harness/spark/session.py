@@ -36,14 +36,8 @@ _JAVA = (
 )
 """Options of the driver's Java, as SPARK_SUBMIT_OPTS: any setting of yours goes before them."""
 
-_MAY_NAME_A_COLLECTOR = {
-    "JAVA_TOOL_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "PYSPARK_SUBMIT_ARGS",
-    "SPARK_CONF_DIR",
-    "SPARK_HOME",
-    "SPARK_SUBMIT_OPTS",
-}
+_MAY_NAME_A_COLLECTOR = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "PYSPARK_SUBMIT_ARGS", "SPARK_")
+"""What variables begin with that may hold options of Java."""
 
 
 @contextmanager
@@ -145,7 +139,8 @@ def _opened(master: str | None, remote: str | None) -> SparkSession:
         if place.startswith("local"):
             # Java has little to do here, and would spend longer on making itself fast.
             java.insert(0, "-XX:TieredStopAtLevel=1")
-            if not os.environ.keys() & _MAY_NAME_A_COLLECTOR:  # Java ends where two are named
+            # Java ends where two collectors are named.
+            if not any(name.startswith(_MAY_NAME_A_COLLECTOR) for name in os.environ):
                 java.insert(0, "-XX:+UseParallelGC")
             os.environ.setdefault("SPARK_DRIVER_MEMORY", "2g")
         if place.startswith(("local", "spark://localhost", "spark://127.", "spark://[::1]")):
@@ -189,6 +184,7 @@ def spark_errors() -> Iterator[None]:
 def explained(text: str) -> str:
     """Return what an error of Spark's says, and what to do about it, in one line."""
     text = text.partition("\n\nJVM stacktrace:")[0].strip()
+    text = re.sub(r"(?s)^.*?Exception thrown in awaitResult:.*?\nCaused by: ", "", text)
     for pattern, hint in _HINTS.items():
         match = re.search(pattern, text)
         if match:
