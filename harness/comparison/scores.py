@@ -24,9 +24,9 @@ from harness.results.folder import PER_USER
 from harness.results.run import Run, read
 from harness.results.tables import other_users
 from harness.scoring.options import require_known
-from harness.scoring.score import ALL, left_out_lines
+from harness.scoring.score import left_out_lines
 from harness.scoring.submissions import Scorer
-from harness.scoring.terms import Terms, last_of, path_or_frame
+from harness.scoring.terms import Terms, path_or_frame, which_fold
 from harness.stats.fold_means import Folds, ScoredFold, folds_of
 from harness.stats.folds import folded
 from harness.stats.paired import Rules
@@ -191,6 +191,9 @@ def users_of_runs(
 
 # Submissions.
 
+ALL = "all"
+"""The users of all leaderboards."""
+
 
 @dataclass(frozen=True, eq=False)
 class ScoredSubmissions:
@@ -223,7 +226,7 @@ def score_submissions(
     force: bool,
 ) -> ScoredSubmissions:
     """Return the scores of submissions by one metric, and why some cannot be scored."""
-    terms = Terms.of(**options)
+    terms = Terms(**options)
     scorer = _scorer(terms, metric, k)
     solution = scorer.solution
     (chosen,) = solution.metrics
@@ -259,7 +262,7 @@ def _notes_on(solution: Solution, odd: Mapping[str, Sequence[str]]) -> list[str]
     notes = [f"truth: {solution.shape}"] if solution.shape else []
     notes += [RULES[code].says.format(values=", ".join(odd[code])) for code in odd if odd[code]]
     notes += left_out_lines(solution.left_out)
-    return notes + ([last_of(solution.folds)] if solution.folds > 1 else [])
+    return notes + ([which_fold(solution.folds, solution.folds)] if solution.folds > 1 else [])
 
 
 def _groups(

@@ -23,7 +23,7 @@ from harness.models.topk import extend
 if TYPE_CHECKING:
     from harness.config import Config
     from harness.protocol.evaluation_set import EvaluationSet
-    from harness.scoring.submitted_lists import SubmittedLists
+    from harness.scoring.submissions import SubmittedLists
 
 _OF_PLACES = ("SUB303", "SUB315", "SUB316", "SUB319", "SUB320")
 """Warnings after which an item may be another, or stand elsewhere, than was meant."""
@@ -111,7 +111,7 @@ class PrecomputedLists:
         # Reading asks for no truth: nothing is scored here.
         nothing = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
         solution = Solution(users, items, Judgments(nothing, nothing.sizes), k=k)
-        against = Terms(self.config).against().scored_by(solution)
+        against = Terms(config=self.config).against().scored_by(solution)
         examined = examine(self.source, against, solution, places=k)
         if not examined.validation.valid and not force:
             refusal = "these lists have errors; mend them"
