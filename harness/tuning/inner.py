@@ -25,11 +25,6 @@ def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
     config has folds. All other rules are those of `[evaluation]`. What lies behind that cut-off is
     dropped before anything is asked of it: events, and the users and items that no training event
     and no table has.
-
-    Raises
-    ------
-    HarnessError
-        The split says no inner one, or leaves one side of it empty.
     """
     rule, first = inner_split(config), config.folds()[0]
     known, end = _known(config, rule, progress)
@@ -52,14 +47,7 @@ def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
 
 
 def inner_split(config: Config) -> InnerSplit:
-    """Return how train is split again: as ``[tune] split`` says, or as the data was.
-
-    Raises
-    ------
-    UsageError
-        The split is given, so nothing says how train is to be split; or it is given for several
-        folds, whose training events hold what others hold out.
-    """
+    """Return how train is split again: as ``[tune] split`` says, or as the data was."""
     if isinstance(config.split, GivenSplit) and config.n_folds > 1:
         raise UsageError(
             f"[split] valid names {config.n_folds} files: what one fold learns from, others may "
