@@ -33,15 +33,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Entry:
-    """One folder of the cache.
+    """One folder of the cache, and the stamps of the files that it is made from.
 
-    Attributes
-    ----------
-    path : Path
-    files : list
-        The stamps of those that it is made from, of when the entry was asked for.
-    settle : float
-        How many seconds old they must be for the entry to be kept.
+    They must be `settle` seconds old for it to be kept.
     """
 
     path: Path
@@ -207,10 +201,8 @@ def private(path: Path) -> bool:
     """Make a folder, if need be; return whether only this user can write to it."""
     if folder() in path.parents and not private(folder()):
         return False
-    try:
+    with suppress(OSError):
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        return False
     return is_private(path)
 
 
