@@ -35,8 +35,8 @@ def of_dead(path: Path, end: str) -> list[Path]:
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
     """Yield a temporary folder; remove those that killed processes left first."""
-    for left in _of_dead(Path(tempfile.gettempdir()), rf"harness-{_MARK}-\w+"):
-        shutil.rmtree(left, ignore_errors=True)
+    for leftover in _of_dead(Path(tempfile.gettempdir()), rf"harness-{_MARK}-\w+"):
+        shutil.rmtree(leftover, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=f"harness-{owner()}-") as folder:
         yield Path(folder)
 

@@ -63,7 +63,7 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
                 f"{metric} looks at {metric.k} positions, and the lists of {run.folder} have up to "
                 f"{k}; name a cut-off of {k} or less, or {run.again} --set evaluation.k={metric.k}"
             )
-    finished = [_written(fold, of) for fold, of in zip(config.folds(), run.folds, strict=True)]
+    finished = [_written(fold, part) for fold, part in zip(config.folds(), run.folds, strict=True)]
     scored = evaluate(config, wanted, Failures(fail_fast=True), finished)
     notes = (*scored.notes, *run.source_notes(wanted))
     record = scored.record.model_copy(update={"failed": run.failed, "notes": notes})
