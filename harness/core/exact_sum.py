@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -62,6 +63,11 @@ class Exact:
     def total(self) -> float:
         """The number that is nearest to the sum."""
         return exact_sum(self.values)
+
+    @property
+    def fraction(self) -> Fraction:
+        """The sum itself."""
+        return sum(map(Fraction, self.values.tolist()), Fraction())
 
 
 Sums: TypeAlias = "Mapping[Any, Int64 | csr_array[Any] | Exact | Largest | Sums]"

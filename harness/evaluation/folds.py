@@ -19,14 +19,13 @@ import polars as pl
 
 from harness.config import Config, GivenSplit, TimeSplit
 from harness.config.paths import paths_of
-from harness.core import steps as steps_
 from harness.core.alike import AT, FORM, Forms
 from harness.core.errors import DataError, UsageError, counted, visible
 from harness.core.progress import Clock, Observer
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.naming import parts_of
-from harness.evaluation.assemble import Figures, best_first, few_users, figure_steps
+from harness.evaluation.assemble import best_first, few_users, figures_by
 from harness.evaluation.failures import Failures
 from harness.evaluation.fold import label, named
 from harness.evaluation.part import EvaluatedPart
@@ -42,8 +41,8 @@ from harness.results.run import Run
 from harness.results.tables import frames_of
 from harness.stats.chance_law import has_law
 from harness.stats.estimates import ModelEstimate, of_set
-from harness.stats.fold_means import FEWEST, Folds, ScoredFold, folds_of
-from harness.stats.folds import folded
+from harness.stats.figures import Figures
+from harness.stats.folds import FEWEST, Folds, ScoredFold, folded, folds_of
 
 
 def require_windows(config: Config, data: Dataset) -> None:
@@ -134,8 +133,14 @@ def over_folds(
         not_judged = _not_judged(folds, held_out)
         lawful = not not_judged and has_law(metrics[0], graded=config.graded)
         laws = [fold.law for fold in users] if lawful else None
-        steps = figure_steps(config_left, metrics, (), folds.users, folds, against_chance=lawful)
-        figures = steps_.found(steps, of_one(folded(folds, part, laws)))
+        figures = figures_by(
+            config_left,
+            metrics,
+            of_one(folded(folds, part, laws)),
+            users=folds.users,
+            folds=folds,
+            against_chance=lawful,
+        )
     notes = [  # of folds with few users more is said
         [note for note in run.notes if note not in few_users(run.evaluation.users)] for run in runs
     ]

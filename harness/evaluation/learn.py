@@ -12,7 +12,7 @@ import numpy as np
 from harness.core.errors import RecommenderError, counted
 from harness.core.exact_sum import Sums
 from harness.core.progress import Clock
-from harness.core.steps import Ended, Total, after
+from harness.core.steps import Total
 from harness.data.dataset import Dataset
 from harness.evaluation.answers import Answers, ask
 from harness.evaluation.build import itself
@@ -22,7 +22,7 @@ from harness.evaluation.list_model import PrecomputedLists
 from harness.evaluation.plan import Plan, plan_of
 from harness.models import guard
 from harness.models.base import Recommender, Train
-from harness.models.sums import FromSums, Step, Steps, fit_all, fits_in_parts
+from harness.models.sums import FromSums, Step, Steps, after, fit_all, fits_in_parts
 from harness.protocol.task import Task, noted
 
 
@@ -117,7 +117,7 @@ def _timed(name: str, waiting: Steps, clock: Clock, failures: Failures) -> Steps
         while True:
             with clock.step("fit"):
                 step = after(waiting, sums.get("sums"))
-            if isinstance(step, Ended):
+            if step is None:
                 return
             sums = yield partial(_in_time, name, step, clock, failures)
             if name in failures.errors:

@@ -29,8 +29,7 @@ from harness.protocol.leaderboard_estimate import Sample, leaderboard_sums, with
 from harness.protocol.task import Task
 from harness.scoring.competition import sample_of_users
 from harness.stats import chance_law
-from harness.stats.chance_graded import Grades
-from harness.stats.chance_law import Law
+from harness.stats.chance_law import Grades, Law
 from harness.stats.slices import ProfiledUsers
 
 

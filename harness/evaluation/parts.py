@@ -36,7 +36,7 @@ from harness.protocol.task import Task, asked
 from harness.results.folder import PER_USER, RECOMMENDATIONS
 from harness.results.run import Run
 from harness.results.tables import RunTables
-from harness.stats.chance_graded import Grades
+from harness.stats.chance_law import Grades
 from harness.stats.slices import USER
 
 Of = TypeVar("Of", covariant=True)

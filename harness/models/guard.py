@@ -12,9 +12,8 @@ from harness.core.errors import HarnessError, RecommenderError, UsageError, in_t
 from harness.core.exact_sum import Sums
 from harness.core.params import ParameterError
 from harness.core.plugins import raise_interrupt, told
-from harness.core.steps import Ended, after
 from harness.models.base import Recommender, Train
-from harness.models.sums import Step, Steps, steps_of
+from harness.models.sums import Step, Steps, after, steps_of
 
 _SEEDS = ("seed", "random_state")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -108,10 +107,14 @@ def fit_steps(name: str, model: Any, train: Train) -> Steps:
     """
     call = partial(guarded, name, "fit_steps")
     steps = call(lambda: steps_of(model, train))
-    step = call(partial(after, steps))
-    while not isinstance(step, Ended):
+    (step,) = call(partial(_after, steps))
+    while step is not None:
         # No name holds the total while the next one is made.
-        step = call(partial(after, steps, (yield partial(_sums_of, name, step))))
+        (step,) = call(partial(_after, steps, (yield partial(_sums_of, name, step))))
+
+
+def _after(steps: Steps, total: Sums | None = None) -> tuple[Step | None]:
+    return (after(steps, total),)  # `guarded` refuses None
 
 
 def _sums_of(name: str, step: Step, part: Train) -> Sums:

@@ -5,25 +5,52 @@ of different users: its mean over these is the mean of the folds' means. A user 
 randomization test and one weight in the bootstrap, in how many folds it may be: values of one user
 are alike, so tests that took them for those of several users would call differences real that are
 none.
+
+The mean of a fold is one of those users whom the fold has, whose number would be another in another
+sample. So intervals are made of the user's shares in the means' errors, the sum over folds of
+(value − the fold's mean) / (F · n). Source: Woodruff 1971, A simple method for approximating the
+variance of a complicated estimate, JASA 66. A fold of few users weighs each of them more, and their
+spread is known from these few: degrees of freedom are Satterthwaite's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Floats, Int64
-from harness.core.random import id_hashes
-from harness.core.steps import of_one
+from harness.core.arrays import Floats, Int64, UInt64
+from harness.core.exact_sum import Exact, Sums
+from harness.core.steps import Total
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean, over_repeats
 from harness.stats.chance_law import Law
-from harness.stats.estimates import Estimate, ScoredUsers, errors, estimate, estimate_of
-from harness.stats.fold_means import Folds, Part, ScoredFold, folds_of, rows_of, shares_of
-from harness.stats.intervals import Sample
+
+Tables = Mapping[str, ScoreTable]
+"""The scores of several models on one evaluation set, by name."""
+Key = tuple[str, Metric]
+"""A column of a table: a model's values under a metric of users."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredUsers:
+    """Users of a part and their scores, which statistics of all users are added up from.
+
+    Attributes
+    ----------
+    hashes : uint64 array, (n,)
+        `harness.core.random.id_hashes` of the users, who stand in the order of the tables.
+    there : float64 array, (F, n), optional
+        Of several folds, 1 where a user is in a fold, else 0.
+    """
+
+    hashes: UInt64
+    tables: Tables
+    there: Floats | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +64,147 @@ class FoldedUsers(ScoredUsers):
     """
 
     law: Law | None
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredFold:
+    """Users of a part and of one fold, and their scores.
+
+    Attributes
+    ----------
+    hashes : uint64 array, (n,)
+        `harness.core.random.id_hashes` of the users, who stand in the order of the tables.
+    tables : mapping of model to ScoreTable
+    ids : polars.Series of str, (n,)
+    """
+
+    hashes: UInt64
+    tables: Tables
+    ids: pl.Series
+
+
+FEWEST = 10
+"""Users of a fold, below which its spread cannot be known: most score 0, so that few may all score
+alike, and their standard deviation is uncertain by a quarter even where values are normal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """What of all folds every part must know.
+
+    Attributes
+    ----------
+    users : int
+        Different ones.
+    common : sequence of sequence of int
+        How many users every two of F folds have in common; a fold with itself, all of its users.
+    means : sequence of mapping of (model, metric) to float64 array, (repeats,)
+        Of each fold.
+    """
+
+    users: int
+    common: Sequence[Sequence[int]]
+    means: Sequence[Mapping[Key, Floats]]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Users of each fold."""
+        return [row[fold] for fold, row in enumerate(self.common)]
+
+    @property
+    def few(self) -> dict[int, int]:
+        """Users of each fold that has fewer than `FEWEST`, by its number from 1."""
+        return {fold: n for fold, n in enumerate(self.sizes, 1) if n < FEWEST}
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of a mean's standard error; 0 where a fold has a single user.
+
+        A user's share in the error has a variance w, which is the sum of 1/n² over the user's
+        folds of n users if scores vary alike: (Σ w)² / Σ w² − 1. Of one fold that is n − 1.
+
+        Source: Satterthwaite 1946, An approximate distribution of estimates of variance
+        components, Biometrics Bulletin 2.
+
+        Examples
+        --------
+        Of 4 users two are in a second fold: w is 1/16 of two, and 1/16 + 1/4 of two. The sum is
+        3/4, that of squares 2/256 + 2 · 25/256 = 52/256; 9/16 · 256/52 = 36/13.
+
+        >>> round(Folds(4, [[4, 2], [2, 2]], ()).freedom, 6), round(36 / 13 - 1, 6)
+        (1.769231, 1.769231)
+        """
+        if min(self.sizes) < 2:
+            return 0.0
+        total = sum(Fraction(1, n) for n in self.sizes)
+        squares = sum(
+            Fraction(common, n**2 * m**2)
+            for n, row in zip(self.sizes, self.common, strict=True)
+            for m, common in zip(self.sizes, row, strict=True)
+        )
+        return float(total**2 / squares - 1)
+
+    def shares(self) -> list[float]:
+        """Return what the value of a user of each fold is multiplied by."""
+        return shares_of(self.users, self.sizes)
+
+    def of_repeats(self, key: Key) -> Floats:
+        """Return the mean over folds of each repeat, (repeats,)."""
+        by_fold = np.array([means[key] for means in self.means])
+        return np.array([mean(own) for own in by_fold.T])
+
+    def offsets(self, key: Key) -> Floats:
+        """Return what a user of each fold has less for being there, of each repeat, (F, repeats).
+
+        It is the fold's mean times its `shares`.
+        """
+        of_folds = zip(self.shares(), self.means, strict=True)
+        return np.array([share * means[key] for share, means in of_folds])
+
+    def means_of(self, models: Iterable[str], metric: Metric, fold: int) -> dict[str, float]:
+        """Return the mean of some models in a fold, over repeats as well."""
+        return {
+            name: float(over_repeats(self.means[fold][name, metric][:, None])[0]) for name in models
+        }
+
+    def mean(self, key: Key) -> float:
+        """Return the mean over folds and repeats."""
+        return mean(self.of_repeats(key))
+
+
+Part = Sequence[ScoredFold]
+"""A part of the users: of each fold those whom it has."""
+
+
+def folds_of(total: Total[Part]) -> Folds:
+    """Return what every part must know of all folds."""
+    sums: Any = total(_sums)
+    common = sums["common"].tolist()
+    means = [
+        {
+            key: np.array([of[r].total / common[fold][fold] for r in range(len(of))])
+            for key, of in keys.items()
+        }
+        for fold, keys in sums["folds"].items()
+    ]
+    return Folds(int(sums["users"][0]), common, means)
+
+
+def _sums(part: Part) -> Sums:
+    held = {
+        number: {
+            (name, metric): {repeat: Exact.of(row) for repeat, row in enumerate(values)}
+            for name, table in fold.tables.items()
+            for metric, values in table.values.items()
+            if metric.definition.of == "user"
+        }
+        for number, fold in enumerate(part)
+    }
+    rows, n = rows_of([fold.ids for fold in part])
+    there = np.zeros((len(part), n), np.int64)
+    for fold, at in zip(there, rows, strict=True):
+        fold[at] = 1
+    return {"users": np.array([n]), "common": there @ there.T, "folds": held}
 
 
 def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUsers:
@@ -107,28 +275,32 @@ def values_of(several: Sequence[Floats], ids: Sequence[pl.Series]) -> Floats:
     return _summed(several, rows, shares_of(n, [len(own) for own in ids]), n)
 
 
-def over_folds(metric: Metric, tables: Sequence[ScoreTable], ids: Sequence[pl.Series]) -> Estimate:
-    """Return mean and interval of one model's scores in several folds.
+def errors(part: ScoredUsers, key: Key, folds: Folds | None) -> Floats:
+    """Return what the interval of a mean is made of, (n,), the mean over repeats.
 
-    Parameters
-    ----------
-    tables : sequence of ScoreTable
-        Of each fold.
-    ids : sequence of polars.Series of str
-        The users of each fold, in the order of its table.
+    They are the users' values; of several folds the mean, plus the user's share in its error.
     """
-    if len(tables) == 1:
-        return estimate(metric, tables[0].of_users(metric))
-    if metric.definition.of == "set":
-        means = [float(over_repeats(table.values[metric])[0]) for table in tables]
-        return Estimate(mean(np.array(means)), None)
-    part = [
-        ScoredFold(id_hashes(own), {"": table}, own) for table, own in zip(tables, ids, strict=True)
-    ]
-    of = folds_of(of_one(part))
-    own = Sample.of(errors(folded(of, part), ("", metric), of))
-    own = replace(own, freedom=of.freedom)
-    return replace(estimate_of(metric, own), mean=of.mean(("", metric)))
+    name, metric = key
+    values = part.tables[name].of_users(metric)
+    if folds is None or part.there is None:
+        return values
+    offset = np.zeros_like(values)
+    for of_fold, there in zip(over_repeats(folds.offsets(key).T), part.there, strict=True):
+        offset += of_fold * there
+    return values - offset + folds.mean(key)
+
+
+def shares_of(users: int, sizes: Sequence[int]) -> list[float]:
+    """Return what the value of a user of each fold is multiplied by, of so many different ones."""
+    return [users / (len(sizes) * n) for n in sizes]
+
+
+def rows_of(folds: Sequence[pl.Series]) -> tuple[list[Int64], int]:
+    """Return the place of each fold's users among the different ones, and how many these are."""
+    ids = pl.concat([own.cast(pl.String) for own in folds])
+    ranks = ids.rank("dense").to_numpy().astype(np.int64) - 1
+    ends = np.cumsum([len(own) for own in folds])[:-1]
+    return np.split(ranks, ends), int(ranks.max(initial=-1)) + 1
 
 
 def _summed(

@@ -25,7 +25,7 @@ from harness.core.table import (
 )
 from harness.metrics import Better, Metric
 from harness.stats import tests
-from harness.stats.estimates import Key
+from harness.stats.folds import Key
 from harness.stats.intervals import LEVEL, Interval, percentile, student
 from harness.stats.paired import Facts, Paired, Rules
 from harness.stats.shakeup import FEW, RankFlip, ShakeUp
@@ -197,7 +197,7 @@ def comparison_of(
     Parameters
     ----------
     resampled : mapping of (model, metric) to float64 array, (B,)
-        What `harness.stats.estimates.bootstrap_steps` returns.
+        What `harness.stats.estimates.Estimates` returns.
     """
     several = [
         _pair(
