@@ -47,26 +47,26 @@ class Paired:
 
     Attributes
     ----------
-    pairs : sequence of (str, str)
-    facts : sequence of Facts
-        Of each pair.
+    flips : int
+        How often signs were drawn.
+    means, any_hit : mapping of model to float
+        Best first.
     """
 
     users: int
     flips: int
     means: dict[str, float]
     any_hit: dict[str, float]
-    pairs: Sequence[tuple[str, str]]
-    facts: Sequence[Facts]
+    pairs: Mapping[tuple[str, str], Facts]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Facts:
     """What the users' differences of two models tell, p before it is corrected."""
 
     sample: Sample
-    wins: int
-    losses: int
+    higher: int
+    lower: int
     p: float
 
 
@@ -151,22 +151,21 @@ class Pairs:
         means, users = self._means(first), int(first["users"][0])
         hits = {name: first["models"][name]["hits"].tolist() for name in means}
         freedom = None if self.folds is None else self.folds.freedom
-        pairs, facts = self._pairs(means), []
+        pairs, facts = self._pairs(means), {}
         flipped = dict(zip(means, np.ldexp(second["flipped"].T, self._grid(first)), strict=True))
         for number, (one, other) in enumerate(pairs):
             sums = second["pairs"][number]
             total, absolute = sums["total"].total, sums["absolute"].total
             p = tests.randomization_test(total, absolute, flipped[one] - flipped[other])
             sample = Sample.of_moments(sums["moments"], users, freedom)
-            wins, losses = sums["outcomes"].tolist()
-            facts.append(Facts(sample, wins, losses, p))
+            higher, lower = sums["outcomes"].tolist()
+            facts[one, other] = Facts(sample, higher, lower, p)
         return Paired(
             users=users,
             flips=self._flips(len(pairs)),
             means=means,
             any_hit={name: hit / cells for name, (hit, cells) in hits.items()},
-            pairs=pairs,
-            facts=facts,
+            pairs=facts,
         )
 
 

@@ -141,21 +141,19 @@ def resampled_sums(
     _require_a_row_each(users, values)
     indptr, columns, numbers = _csr(values)
     numbers = np.rint(np.ldexp(numbers, -grid[columns]))
-    held = indptr, columns, numbers
-    keys = streams(seed, weights.stream, -(-resamples // _LANES))
-    sums = np.zeros((resamples + 1, values.shape[1]), np.int64)
-    drawn = np.zeros(resamples + 1, np.int64)
 
-    def task(block: int) -> None:
-        own, many = np.zeros((values.shape[1], _LANES), np.int64), np.zeros(_LANES, np.int64)
-        _kernels.add_drawn(keys[block], users, weights.at_least, *held, own, many)
-        part = slice(block * _LANES, min((block + 1) * _LANES, resamples))
-        sums[part], drawn[part] = own.T[: part.stop - part.start], many[: part.stop - part.start]
+    def draw(key: np.uint64) -> Int64:
+        sums = np.zeros((values.shape[1] + 1, _LANES), np.int64)  # the last row counts users
+        _kernels.add_drawn(
+            key, users, weights.at_least, indptr, columns, numbers, sums[:-1], sums[-1]
+        )
+        return sums
 
-    _in_threads(task, range(len(keys)), threads)
+    sums = np.zeros((resamples + 1, values.shape[1] + 1), np.int64)
+    sums[:-1] = _in_threads(draw, resamples, seed, weights.stream, threads)
     np.add.at(sums[-1], columns, numbers.astype(np.int64))
-    drawn[-1] = len(users)
-    return sums, drawn
+    sums[-1, -1] = len(users)
+    return sums[:, :-1], sums[:, -1]
 
 
 def resampled_means(sums: Int64, drawn: Int64, grid: Int32) -> Floats:
@@ -165,58 +163,31 @@ def resampled_means(sums: Int64, drawn: Int64, grid: Int32) -> Floats:
     return np.asarray(np.ldexp(sums[:-1] / drawn[:-1, None], grid), np.float64)
 
 
-def randomized(
-    values: Floats,
-    users: UInt64,
-    times: int = RESAMPLES,
-    seed: int = 0,
-    threads: int | None = None,
-) -> Floats:
-    """Return the sums over users of ±values, a user's sign the same in every column.
+def randomized_sums(
+    values: Floats, users: UInt64, grid: Int32, times: int, seed: int, threads: int | None = None
+) -> Int64:
+    """Return Σ ±v, (times, columns), a user's sign the same in every column; parts add up.
 
     With random signs, the sum of the differences of two columns is the difference of their sums, so
     one pass serves the randomization tests of all pairs of columns.
 
     Parameters
     ----------
-    values : float64 array, (n, columns)
-    users : uint64 array, (n,)
-        `harness.core.random.id_hashes` of the users' ids.
-
-    Returns
-    -------
-    float64 array, (times, columns)
-    """
-    grid = exponents(np.abs(values).max(initial=0.0), len(values))
-    sums = randomized_sums(values, users, grid, times, seed, threads)
-    return np.asarray(np.ldexp(sums, grid), np.float64)
-
-
-def randomized_sums(
-    values: Floats, users: UInt64, grid: Int32, times: int, seed: int, threads: int | None = None
-) -> Int64:
-    """Return `randomized` in units of 2^grid, (times, columns); those of parts of the users add up.
-
-    Parameters
-    ----------
     grid : int32 array, ()
-        `exponents` of the largest value of all users and columns, which differences need alike.
+        `exponents` of the largest value of all users and columns, which differences need alike;
+        sums are in this unit.
     """
     _require_a_row_each(users, values)
     rows = np.flatnonzero((values != values[:, :1]).any(axis=1))  # others change no difference
-    users, (indptr, columns, held) = users[rows], _csr(values[rows])
-    numbers = np.rint(np.ldexp(held, -grid)).astype(np.int64)
-    keys = streams(seed, "flips", -(-times // _LANES))
-    sums = np.zeros((times, values.shape[1]), np.int64)
+    users, (indptr, columns, numbers) = users[rows], _csr(values[rows])
+    units = np.rint(np.ldexp(numbers, -grid)).astype(np.int64)
 
-    def task(block: int) -> None:
-        own = np.zeros((values.shape[1], _LANES), np.int64)
-        _kernels.add_signed(keys[block], users, indptr, columns, numbers, own)
-        part = sums[block * _LANES : (block + 1) * _LANES]
-        part[:] = own.T[: len(part)]
+    def draw(key: np.uint64) -> Int64:
+        sums = np.zeros((values.shape[1], _LANES), np.int64)
+        _kernels.add_signed(key, users, indptr, columns, units, sums)
+        return sums
 
-    _in_threads(task, range(len(keys)), threads)
-    return sums
+    return _in_threads(draw, times, seed, "flips", threads)
 
 
 def _require_a_row_each(users: UInt64, values: Floats) -> None:
@@ -235,7 +206,10 @@ def _csr(values: Floats) -> tuple[Int64, Int32, Floats]:
     return indptr, columns[order], numbers[order].astype(np.float64, copy=False)
 
 
-def _in_threads(task: Callable[[int], None], blocks: range, threads: int | None) -> None:
-    """Do every task."""
+def _in_threads(
+    draw: Callable[[np.uint64], Int64], times: int, seed: int, stream: str, threads: int | None
+) -> Int64:
+    """Return the sums of `times` draws, a row each; one call makes the columns of 64."""
+    keys = streams(seed, stream, -(-times // _LANES))
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        list(pool.map(task, blocks))
+        return np.concatenate(list(pool.map(draw, keys)), axis=1).T[:times]

@@ -73,7 +73,7 @@ def test_a_fold_of_one_user_leaves_no_interval() -> None:
     users, of = scored_folds({"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}, {"ann": (1, 0)})
     result = estimated(users, of)[0][ONE]
     assert (result.ci95, result.ci95_t) == (None, None)
-    (facts,) = compared(users, of).facts
+    (facts,) = compared(users, of).pairs.values()
     assert (t_test(facts.sample), minimum_detectable_difference(facts.sample)) == (1.0, None)
 
 
@@ -102,7 +102,7 @@ def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
     for key in KEYS:
         assert in_folds[key].ci95_t == in_one[key].ci95_t
         assert in_folds[key].ci95 == in_one[key].ci95
-    assert vars(compared(users, of).facts[0]) == vars(compared(one_set).facts[0])
+    assert compared(users, of).pairs == compared(one_set).pairs
 
 
 scores = st.sampled_from([0.0, 0.0, 1 / 12, 0.3, 0.5, 1.0])
@@ -171,7 +171,7 @@ def facts_of(parts: Sequence[Part], users: int) -> list[Any]:
     result += [estimates, verdicts, *(means[key].tolist() for key in KEYS)]
     if users > 1:
         (paired,) = results_of([Pairs(MODELS, METRIC, Rules(resamples=70), of)], total)
-        result += [paired.means, paired.any_hit, [vars(facts) for facts in paired.facts]]
+        result += [paired.means, paired.any_hit, paired.pairs]
     return result
 
 
