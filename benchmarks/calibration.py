@@ -123,7 +123,7 @@ def two_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
         seed = block * simulations + simulation
         (pair,) = compared({"one": one, "other": other}, seed).pairs
         found, sample = estimate(METRIC, one), Sample.of(one)
-        boots = resampling.bootstrap(one[:, None], hashes(users), FLIPS, seed)[:, 0]
+        boots = resampled(one, seed)
         happened += [
             pair.p_t < LEVEL,
             pair.p_sign_flip < LEVEL,
@@ -159,7 +159,7 @@ def drawn_users(task: tuple[np.ndarray, np.ndarray, int, int, int]) -> np.ndarra
         drawn = rng.integers(len(own), size=users)
         one, sample = own[drawn], Sample.of(own[drawn])
         seed = block * simulations + simulation
-        boots = resampling.bootstrap(one[:, None], hashes(users), FLIPS, seed)[:, 0]
+        boots = resampled(one, seed)
         happened += [
             holds(intervals.student(Sample.of(one - other[drawn])), difference),
             holds(estimate(METRIC, one).ci95, mean),
@@ -230,6 +230,13 @@ def compared_users(
     rules = Rules(resamples=flips, seed=seed)
     (paired,) = results_of([Pairs(list(part.tables), metric, rules, folds)], of_one(part))
     return comparison_of(paired, none, metric, rules)
+
+
+def resampled(values: np.ndarray, seed: int) -> np.ndarray:
+    """Return the means of resamples of the users."""
+    grid = resampling.exponents(np.abs(values[:, None]).max(axis=0), len(values))
+    sums = resampling.resampled_sums(values[:, None], hashes(len(values)), grid, FLIPS, seed)
+    return resampling.resampled_means(*sums, grid)[:, 0]
 
 
 def hashes(users: int) -> np.ndarray:

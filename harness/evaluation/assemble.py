@@ -70,12 +70,7 @@ def assemble(
 ) -> Run:
     """Return the run that the users of all parts make, of which only the tables are missing.
 
-    Parameters
-    ----------
-    fold : Fold
-        To whose failures models are added that failed in any part.
-    total : function of a step
-        Adds a function of a part up over all parts (`harness.core.steps`).
+    Models that failed in any part are added to the failures of the fold.
 
     Raises
     ------

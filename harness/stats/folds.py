@@ -55,31 +55,15 @@ class ScoredUsers:
 
 @dataclass(frozen=True, eq=False)
 class FoldedUsers(ScoredUsers):
-    """The different users of a part, and their scores over all folds.
-
-    Attributes
-    ----------
-    law : Law, optional
-        What a random ranking would score for each, where that was asked for.
-    """
+    """The different users of a part, their scores over all folds, and the law where asked for."""
 
     law: Law | None
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredFold:
-    """Users of a part and of one fold, and their scores.
+class ScoredFold(ScoredUsers):
+    """Users of a part and of one fold, and their scores."""
 
-    Attributes
-    ----------
-    hashes : uint64 array, (n,)
-        `harness.core.random.id_hashes` of the users, who stand in the order of the tables.
-    tables : mapping of model to ScoreTable
-    ids : polars.Series of str, (n,)
-    """
-
-    hashes: UInt64
-    tables: Tables
     ids: pl.Series
 
 
@@ -144,28 +128,27 @@ class Folds:
         )
         return float(total**2 / squares - 1)
 
+    @property
     def shares(self) -> list[float]:
-        """Return what the value of a user of each fold is multiplied by."""
-        return shares_of(self.users, self.sizes)
+        """What the value of a user of each fold is multiplied by."""
+        return _shares_of(self.users, self.sizes)
 
     def of_repeats(self, key: Key) -> Floats:
         """Return the mean over folds of each repeat, (repeats,)."""
-        by_fold = np.array([means[key] for means in self.means])
-        return np.array([mean(own) for own in by_fold.T])
+        return np.array([mean(means) for means in np.array([fold[key] for fold in self.means]).T])
 
     def offsets(self, key: Key) -> Floats:
         """Return what a user of each fold has less for being there, of each repeat, (F, repeats).
 
         It is the fold's mean times its `shares`.
         """
-        of_folds = zip(self.shares(), self.means, strict=True)
-        return np.array([share * means[key] for share, means in of_folds])
+        folds = zip(self.shares, self.means, strict=True)
+        return np.array([share * means[key] for share, means in folds])
 
     def means_of(self, models: Iterable[str], metric: Metric, fold: int) -> dict[str, float]:
         """Return the mean of some models in a fold, over repeats as well."""
-        return {
-            name: float(over_repeats(self.means[fold][name, metric][:, None])[0]) for name in models
-        }
+        repeats = {name: self.means[fold][name, metric][:, None] for name in models}
+        return {name: float(over_repeats(means)[0]) for name, means in repeats.items()}
 
     def mean(self, key: Key) -> float:
         """Return the mean over folds and repeats."""
@@ -182,8 +165,8 @@ def folds_of(total: Total[Part]) -> Folds:
     common = sums["common"].tolist()
     means = [
         {
-            key: np.array([of[r].total / common[fold][fold] for r in range(len(of))])
-            for key, of in keys.items()
+            key: np.array([repeats[r].total / common[fold][fold] for r in range(len(repeats))])
+            for key, repeats in keys.items()
         }
         for fold, keys in sums["folds"].items()
     ]
@@ -191,7 +174,7 @@ def folds_of(total: Total[Part]) -> Folds:
 
 
 def _sums(part: Part) -> Sums:
-    held = {
+    folds = {
         number: {
             (name, metric): {repeat: Exact.of(row) for repeat, row in enumerate(values)}
             for name, table in fold.tables.items()
@@ -200,14 +183,14 @@ def _sums(part: Part) -> Sums:
         }
         for number, fold in enumerate(part)
     }
-    rows, n = rows_of([fold.ids for fold in part])
+    rows, n = _rows_of([fold.ids for fold in part])
     there = np.zeros((len(part), n), np.int64)
-    for fold, at in zip(there, rows, strict=True):
-        fold[at] = 1
-    return {"users": np.array([n]), "common": there @ there.T, "folds": held}
+    for fold, users in zip(there, rows, strict=True):
+        fold[users] = 1
+    return {"users": np.array([n]), "common": there @ there.T, "folds": folds}
 
 
-def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUsers:
+def folded(folds: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUsers:
     """Return the different users of a part, each with one value.
 
     Parameters
@@ -220,6 +203,8 @@ def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUs
     Two folds: ann scores 1 and 0, bob 1/2 in the second alone. The means are 1 and 1/4. Of ann's
     scores the first counts 2 / (2 · 1), those of the second fold 2 / (2 · 2).
 
+    >>> from harness.core.random import id_hashes
+    >>> from harness.core.steps import of_one
     >>> from harness.metrics import parse
     >>> def fold(*scores):
     ...     ids = pl.Series(["ann", "bob"][: len(scores)])
@@ -230,49 +215,47 @@ def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUs
     >>> users.tables["m"].of_users(parse("MAP@1")).tolist()  # their mean is (1 + 1/4) / 2
     [1.0, 0.25]
     """
-    rows, n = rows_of([fold.ids for fold in part])
+    rows, n = _rows_of([fold.ids for fold in part])
     hashes, there = np.zeros(n, np.uint64), np.zeros((len(part), n))
-    for fold, at, own in zip(part, rows, there, strict=True):
-        hashes[at], own[at] = fold.hashes, 1.0
-    shares, tables = of.shares(), {}
+    for number, (fold, users) in enumerate(zip(part, rows, strict=True)):
+        hashes[users], there[number, users] = fold.hashes, 1.0
+    tables = {}
     for name, first in part[0].tables.items():
-        values = {}
-        for metric in first.values:
-            if metric.definition.of == "user":
-                several = [fold.tables[name].values[metric] for fold in part]
-                values[metric] = _summed(several, rows, shares, n)
-        tables[name] = ScoreTable(values)
+        of_users = [metric for metric in first.values if metric.definition.of == "user"]
+        by_fold = {m: [fold.tables[name].values[m] for fold in part] for m in of_users}
+        tables[name] = ScoreTable(
+            {metric: _summed(values, rows, folds.shares, n) for metric, values in by_fold.items()}
+        )
     if laws is None:
         return FoldedUsers(hashes, tables, None, there=there)
-    sums = Law(np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
-    for law, row, share in zip(laws, rows, shares, strict=True):  # draws of folds are independent
-        sums.mean[row] += share * law.mean
-        sums.var[row] += share**2 * law.var
-        sums.third[row] += share**3 * law.third
-        sums.none[row] *= law.none
-    return FoldedUsers(hashes, tables, sums, there=there)
+    law = Law(np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
+    for of_fold, users, share in zip(laws, rows, folds.shares, strict=True):
+        law.mean[users] += share * of_fold.mean  # draws of folds are independent
+        law.var[users] += share**2 * of_fold.var
+        law.third[users] += share**3 * of_fold.third
+        law.none[users] *= of_fold.none
+    return FoldedUsers(hashes, tables, law, there=there)
 
 
-def values_of(several: Sequence[Floats], ids: Sequence[pl.Series]) -> Floats:
+def values_of(by_fold: Sequence[Floats], ids: Sequence[pl.Series]) -> Floats:
     """Return the values of the different users, in the order of their ids.
 
     Parameters
     ----------
-    several : sequence of float64 array, (n,)
+    by_fold : sequence of float64 array, (n,)
         One model's values of the users of each fold.
     ids : sequence of polars.Series of str, (n,)
-        The users of each fold.
 
     Examples
     --------
     Ann 2 / (2 · 2) · 1, Bob 2 / (2 · 2) · 0 + 2 / (2 · 1) · 1/4.
 
-    >>> several = [np.array([1.0, 0.0]), np.array([0.25])]
-    >>> values_of(several, [pl.Series(["ann", "bob"]), pl.Series(["bob"])]).tolist()
+    >>> by_fold = [np.array([1.0, 0.0]), np.array([0.25])]
+    >>> values_of(by_fold, [pl.Series(["ann", "bob"]), pl.Series(["bob"])]).tolist()
     [0.5, 0.25]
     """
-    rows, n = rows_of(ids)
-    return _summed(several, rows, shares_of(n, [len(own) for own in ids]), n)
+    rows, n = _rows_of(ids)
+    return _summed(by_fold, rows, _shares_of(n, [len(users) for users in ids]), n)
 
 
 def errors(part: ScoredUsers, key: Key, folds: Folds | None) -> Floats:
@@ -290,24 +273,23 @@ def errors(part: ScoredUsers, key: Key, folds: Folds | None) -> Floats:
     return values - offset + folds.mean(key)
 
 
-def shares_of(users: int, sizes: Sequence[int]) -> list[float]:
-    """Return what the value of a user of each fold is multiplied by, of so many different ones."""
+def _shares_of(users: int, sizes: Sequence[int]) -> list[float]:
     return [users / (len(sizes) * n) for n in sizes]
 
 
-def rows_of(folds: Sequence[pl.Series]) -> tuple[list[Int64], int]:
+def _rows_of(folds: Sequence[pl.Series]) -> tuple[list[Int64], int]:
     """Return the place of each fold's users among the different ones, and how many these are."""
-    ids = pl.concat([own.cast(pl.String) for own in folds])
+    ids = pl.concat([users.cast(pl.String) for users in folds])
     ranks = ids.rank("dense").to_numpy().astype(np.int64) - 1
-    ends = np.cumsum([len(own) for own in folds])[:-1]
+    ends = np.cumsum([len(users) for users in folds])[:-1]
     return np.split(ranks, ends), int(ranks.max(initial=-1)) + 1
 
 
 def _summed(
-    several: Sequence[Floats], rows: Sequence[Int64], shares: Sequence[float], n: int
+    by_fold: Sequence[Floats], rows: Sequence[Int64], shares: Sequence[float], n: int
 ) -> Floats:
     """Return the sum over folds of users' values, the last axis, times what they count."""
-    found = np.zeros((*several[0].shape[:-1], n))
-    for own, at, share in zip(several, rows, shares, strict=True):
-        found[..., at] += share * own
-    return found
+    total = np.zeros((*by_fold[0].shape[:-1], n))
+    for values, users, share in zip(by_fold, rows, shares, strict=True):
+        total[..., users] += share * values
+    return total

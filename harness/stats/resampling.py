@@ -55,48 +55,6 @@ def once(share: float) -> Weights:
     return Weights("leaderboards", np.array([chance], np.uint16))
 
 
-def bootstrap(
-    values: Floats,
-    users: UInt64,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    threads: int | None = None,
-) -> Floats:
-    """Return the means of resamples in which each user is drawn Poisson(1) times.
-
-    Parameters
-    ----------
-    values : float64 array, (n, columns)
-    users : uint64 array, (n,)
-        `harness.core.random.id_hashes` of the users' ids.
-    resamples : int
-        B, how many samples are drawn.
-
-    Returns
-    -------
-    float64 array, (B, columns)
-        Σ w·v / Σ w over all users. Where nobody is drawn, e^−n of resamples, the mean of all.
-
-    Notes
-    -----
-    Source: Hanley and MacGibbon 2006, Creating non-parametric bootstrap samples using Poisson
-    frequencies; Chamandy, Muralidharan, Najmi and Naidu 2012, Estimating uncertainty for massive
-    data streams.
-
-    Examples
-    --------
-    A single user's mean is that user's value, however often drawn.
-
-    >>> bootstrap(np.array([[0.25, 1.0]]), np.array([7], np.uint64), resamples=2)
-    array([[0.25, 1.  ],
-           [0.25, 1.  ]])
-    """
-    if len(values) == 0:
-        return np.full((resamples, values.shape[1]), np.nan)
-    grid = exponents(np.abs(values).max(axis=0), len(values))
-    return resampled_means(*resampled_sums(values, users, grid, resamples, seed, threads), grid)
-
-
 def exponents(largest: ArrayLike, n: int) -> Int32:
     """Return the powers of two whose multiples values are rounded to.
 
@@ -131,12 +89,19 @@ def resampled_sums(
 
     Parameters
     ----------
+    values : float64 array, (n, columns)
+    users : uint64 array, (n,)
+        `harness.core.random.id_hashes` of the users' ids.
     grid : int32 array, (columns,)
         The `exponents` of all users; sums are in these units.
+    resamples : int
+        B, how many samples are drawn; in the last row each user is drawn once.
 
     Notes
     -----
-    In the last row each user is drawn once.
+    Source: Hanley and MacGibbon 2006, Creating non-parametric bootstrap samples using Poisson
+    frequencies; Chamandy, Muralidharan, Najmi and Naidu 2012, Estimating uncertainty for massive
+    data streams.
     """
     _require_a_row_each(users, values)
     indptr, columns, numbers = _csr(values)
@@ -157,7 +122,7 @@ def resampled_sums(
 
 
 def resampled_means(sums: Int64, drawn: Int64, grid: Int32) -> Floats:
-    """Return the means that `resampled_sums` of all users make, (B, columns)."""
+    """Return Σ w·v / Σ w of all users, (B, columns); where nobody is drawn, the mean of all."""
     nobody = drawn == 0
     sums, drawn = np.where(nobody[:, None], sums[-1], sums), np.where(nobody, drawn[-1], drawn)
     return np.asarray(np.ldexp(sums[:-1] / drawn[:-1, None], grid), np.float64)
@@ -197,13 +162,10 @@ def _require_a_row_each(users: UInt64, values: Floats) -> None:
 
 def _csr(values: Floats) -> tuple[Int64, Int32, Floats]:
     """Return row ends, columns and values of what is not 0."""
-    rows = [np.flatnonzero(column) for column in values.T]  # of models' tables, whose columns lie
-    columns = np.repeat(np.arange(len(rows), dtype=np.int32), [len(own) for own in rows])
-    of_rows = np.concatenate(rows)
-    order = np.argsort(of_rows, kind="stable")
-    numbers = np.concatenate([column[own] for column, own in zip(values.T, rows, strict=True)])
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(of_rows, minlength=len(values)))))
-    return indptr, columns[order], numbers[order].astype(np.float64, copy=False)
+    from scipy.sparse import csr_array  # slow to import
+
+    rows = csr_array(values, dtype=np.float64)
+    return rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
 
 
 def _in_threads(

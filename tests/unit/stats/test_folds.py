@@ -140,7 +140,9 @@ def test_the_bootstrap_resamples_errors(folds: list[Scores]) -> None:
     """What is added up of values and of who is there, is the mean of the resampled errors."""
     users, of = scored_folds(*folds)
     errors = module.errors(users, ONE, of)[:, None]
-    expected = resampling.bootstrap(errors, users.hashes, resamples=70, seed=5)[:, 0]
+    grid = resampling.exponents(np.abs(errors).max(axis=0), len(errors))
+    sums, drawn = resampling.resampled_sums(errors, users.hashes, grid, 70, 5)
+    expected = resampling.resampled_means(sums, drawn, grid)[:, 0]
     assert estimated(users, of, [ONE])[1][ONE] == exactly(expected)
 
 
