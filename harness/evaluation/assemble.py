@@ -26,7 +26,7 @@ from harness.protocol.task import noted
 from harness.protocol.users import OWN
 from harness.results.record import Chance, Direction, Evaluation, ModelRecord, RunRecord, Tuned
 from harness.results.run import Run
-from harness.stats.chance_law import has_law
+from harness.stats.chance_law import LawOfAll, has_law
 from harness.stats.estimates import ModelEstimate, of_set
 from harness.stats.figures import Figures, figures_of
 from harness.stats.folds import FEWEST, Folds
@@ -41,7 +41,6 @@ def figures_by(
     users: int,
     folds: Folds | None = None,
     columns: Sequence[str] = (),
-    chance: Sequence[Metric] = (),
     against_chance: bool,
 ) -> Figures:
     """Return the figures of a config's models (`figures_of`) by its [compare], of so many users."""
@@ -56,7 +55,6 @@ def figures_by(
         pairs=pairs,
         shares=rules.public_shares if pairs else (),
         columns=columns,
-        chance=chance,
         against_chance=against_chance and metrics[0].definition.better == "higher",
     )
 
@@ -78,13 +76,11 @@ def assemble(
         The evaluation set is empty, or no model is left.
     """
     config, metrics, failures, observer = fold.config, fold.metrics, fold.failures, fold.observer
-    k, graded = config.evaluation.k, config.graded
     sums: Any = total(attrgetter("sums"))
     evaluation = _evaluation(config, data, split, candidate_ids, sums["set"])
     failures.add_parts(sums["failed"])
     failures.require_others(config)
     config_left = failures.without(config)
-    known = {metric: metric.up_to(k) for metric in metrics if has_law(metric, graded=graded)}
     with observer.step("compare"):
         figures = figures_by(
             config_left,
@@ -92,8 +88,7 @@ def assemble(
             total,
             users=evaluation.users,
             columns=[*OWN, *dict.fromkeys(config.compare.slices)],
-            chance=list(dict.fromkeys(known.values())),
-            against_chance=metrics[0] in known,
+            against_chance=str(metrics[0]) in sums["chance"],
         )
     pairs = counted(len(figures.comparison.pairs) if figures.comparison else 0, "pair")
     observer.log(f"compared {pairs}, {observer.seconds['compare']:.1f} s")
@@ -125,7 +120,7 @@ def assemble(
         metrics={str(metric): Direction.of(metric) for metric in metrics},
         models=models,
         failed=failures.records(config),
-        chance={str(metric): Chance(*figures.chance[known[metric]]) for metric in known},
+        chance={name: _chance_of(laws) for name, laws in sums["chance"].items()},
         comparison=figures.comparison,
         shake_up=figures.shake_ups,
         slices=figures.slices,
@@ -140,6 +135,11 @@ def assemble(
         folds=(),
     )
     return Run(record=record, resolved=resolved, start=start)
+
+
+def _chance_of(sums: Mapping[str, Any]) -> Chance:
+    mean, sd, _ = LawOfAll.of(sums).of_mean()
+    return Chance(mean, sd)
 
 
 def _evaluation(

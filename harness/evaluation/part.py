@@ -119,8 +119,25 @@ def evaluate_part(
             "with_items": np.array([len(with_items(selected, unevaluated))]),
             "sample": Largest(np.array([0 if sample is None else sample.ids])),
             "unread": {words: np.array([1]) for words in unread},
+            "chance": _chance_sums(selected, metrics),
         },
     )
+
+
+def _chance_sums(selected: EvaluationSet, metrics: Sequence[Metric]) -> dict[str, Sums]:
+    """Return what a random ranking's means follow from, of metrics whose chance is known."""
+    sums, grades = {}, _grades_of(selected)
+    for metric in metrics:
+        law = chance_law.law(
+            metric.up_to(selected.k),
+            selected.n_candidates,
+            selected.truth.sizes,
+            selected.relevant,
+            grades,
+        )
+        if law is not None:
+            sums[str(metric)] = law.sums()
+    return sums
 
 
 def _grades_of(evaluation_set: EvaluationSet) -> Grades | None:

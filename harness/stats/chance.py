@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.core.exact_sum import Exact, Sums
 from harness.metrics import Metric
-from harness.stats.chance_law import LawOfAll, law
+from harness.stats.chance_law import LawOfAll
 from harness.stats.folds import Folds
 from harness.stats.intervals import LEVEL, Sample, forth, in_threads, moments
 
@@ -41,31 +41,6 @@ class Verdict:
     z: float
     p: float
     verdict: Word
-
-
-@dataclass(frozen=True, eq=False)
-class ChanceMeans:
-    """The mean of some metrics for random rankings, and its standard deviation.
-
-    Parts are of `harness.evaluation.part.EvaluatedPart`, whose users' sizes are known.
-    """
-
-    metrics: Sequence[Metric]
-
-    def first(self, part: Any) -> Sums:
-        """Return the sums of the users' laws."""
-        n, r, relevant = part.cases
-        laws = (law(metric, n, r, relevant, part.grades) for metric in self.metrics)
-        return {number: known.sums() for number, known in enumerate(laws) if known is not None}
-
-    def second(self, part: Any, first: Any) -> Sums:
-        """Return nothing: there is no second pass."""
-        return {}
-
-    def result(self, first: Any, second: Any) -> dict[Metric, tuple[float, float]]:
-        """Return mean and standard deviation, by metric."""
-        means = (LawOfAll.of(first[number]).of_mean() for number in range(len(self.metrics)))
-        return {metric: mean[:2] for metric, mean in zip(self.metrics, means, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +83,8 @@ class Verdicts:
 
     def first(self, part: Any) -> Sums:
         """Return the sums of the law, and of each model's scores and how far they are from it."""
-        models = in_threads(partial(self._sums_of, part), self.models)
-        return {"law": part.law.sums(), **models}
+        law = part.law.sums()  # before threads ask for it
+        return {"law": law, **in_threads(partial(self._sums_of, part), self.models)}
 
     def _sums_of(self, part: Any, name: str) -> Sums:
         mean, table = part.law.mean, part.tables[name]
@@ -117,11 +92,9 @@ class Verdicts:
         return {
             "scores": np.array([repeats.size]),
             "single": Exact.of(((repeats - mean) ** 2).ravel()),
-            "averaged": Exact.of((values - mean) ** 2),
-            "difference": Exact.of(values - mean),
             "total": Exact.of(values),
             "squares": Exact.of(values**2),
-            "moments": moments(values - mean),
+            "above": moments(values - mean),
         }
 
     def second(self, part: Any, first: Any) -> Sums:
@@ -142,7 +115,7 @@ class Verdicts:
         verdicts = {}
         for number, name in enumerate(self.models):
             model = _Standing.of(first, number)
-            sample = Sample.of_moments(first[number]["moments"], freedom=freedom)
+            sample = Sample.of_moments(first[number]["above"], freedom=freedom)
             verdicts[name] = _verdict(model, sample, wider=model.wider(second[number]))
         return verdicts
 
@@ -173,14 +146,13 @@ class _Standing:
     def of(cls, first: Mapping[Any, Any], number: int) -> _Standing:
         """Return what the sums of all users tell of a model."""
         sums, law = first[number], LawOfAll.of(first["law"])
-        single, averaged, difference, of_all, squares = (
-            sums[name].total for name in ("single", "averaged", "difference", "total", "squares")
-        )
-        users, scores = law.users, int(sums["scores"][0])
-        single, averaged, repeats = single / scores, averaged / users, scores / users
-        independent = min(max(single / averaged, 1.0), repeats) if averaged > 0 else repeats
-        ratio = squares / of_all if of_all > 0 else 0.0
-        return cls(law, independent, difference / users, of_all, ratio)
+        total, above, scores = sums["total"].total, sums["above"], int(sums["scores"][0])
+        single, averaged = sums["single"].total / scores, above[2].total / law.users
+        repeats = scores / law.users
+        if averaged > 0:
+            repeats = min(max(single / averaged, 1.0), repeats)
+        ratio = sums["squares"].total / total if total > 0 else 0.0
+        return cls(law, repeats, above[1].total / law.users, total, ratio)
 
     def wider(self, sums: Mapping[str, Any]) -> bool:
         """Return whether scores are spread more than a random ranking's of the same mean would be.

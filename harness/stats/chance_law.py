@@ -131,11 +131,6 @@ def law(
     Law or None
         Of the broadcast shape; None where `has_law` says that none is known.
 
-    Raises
-    ------
-    ValueError
-        For numbers that are not whole, do not broadcast, or are no such N, r and R.
-
     Examples
     --------
     One true item among four candidates, a list of two: with the chance 1/4 each it is at rank 1,
@@ -154,7 +149,8 @@ def law(
     """
     if not has_law(metric, graded=grades is not None):
         return None
-    n, r, relevant = _checked(n_candidates, relevant_candidates, relevant)
+    sizes = (np.asarray(size, np.int64) for size in (n_candidates, relevant_candidates, relevant))
+    n, r, relevant = np.broadcast_arrays(*sizes)
     cases, case_of_user = _distinct(n.ravel(), r.ravel(), relevant.ravel())
     k = LARGEST if metric.k is None else metric.k
     none = _walked(Metric("HitRate", k), k, *cases)[3]
@@ -280,27 +276,6 @@ def ndcg(n_candidates: Int64, grades: Grades, k: int, gain: str) -> tuple[Floats
     cube += f3 * (w**3 - 3 * v * w + 2 * u) * (s1**3 - 3 * s2 * s1 + 2 * s3)
     var = np.maximum(square - mean**2, 0.0)
     return mean, var, cube - 3 * square * mean + 2 * mean**3
-
-
-_NAMES = ("n_candidates", "relevant_candidates", "relevant")
-
-
-def _checked(*columns: ArrayLike) -> tuple[Int64, Int64, Int64]:
-    """Return N, r and R of one shape."""
-    arrays = [np.asarray(numbers) for numbers in columns]
-    for name, array in zip(_NAMES, arrays, strict=True):
-        if not np.issubdtype(array.dtype, np.integer):
-            raise ValueError(f"{name} must be whole numbers, got {array.dtype}")
-    n, r, relevant = np.broadcast_arrays(*(array.astype(np.int64) for array in arrays))
-    wrong = (r < 0) | (r > n) | (r > relevant)
-    if wrong.any():
-        user = int(wrong.ravel().argmax())
-        numbers = zip(_NAMES, (n, r, relevant), strict=True)
-        sizes = ", ".join(f"{name} {array.ravel()[user]}" for name, array in numbers)
-        raise ValueError(
-            f"user {user} has {sizes}; relevant_candidates must be from 0 and above neither other"
-        )
-    return n, r, relevant
 
 
 def _distinct(*columns: Int64) -> tuple[list[Int64], Int64]:

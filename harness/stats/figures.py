@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from harness.core.exact_sum import Sums
 from harness.core.steps import Total
 from harness.metrics import Metric
-from harness.stats.chance import ChanceMeans, Verdict, Verdicts
+from harness.stats.chance import Verdict, Verdicts
 from harness.stats.estimates import Estimates, ModelEstimate, keys_of
 from harness.stats.folds import Folds, Key
 from harness.stats.paired import Pairs, Rules
@@ -40,7 +40,8 @@ def results_of(statistics: Sequence[Statistic], total: Total[Any]) -> list[Any]:
     """
     first: Any = total(partial(_first, statistics))
     second: Any = total(partial(_second, statistics, first))
-    return [own.result(first[at], second[at]) for at, own in enumerate(statistics)]
+    numbered = enumerate(statistics)
+    return [statistic.result(first[number], second[number]) for number, statistic in numbered]
 
 
 def _first(statistics: Sequence[Statistic], part: Any) -> Sums:
@@ -63,13 +64,10 @@ class Figures:
         Of metrics of users.
     verdicts : mapping of model to Verdict
         Empty where models are not judged against chance.
-    chance : mapping of Metric to (float, float)
-        Mean and standard deviation of a random ranking's mean.
     """
 
     estimates: Mapping[Key, ModelEstimate]
     verdicts: Mapping[str, Verdict]
-    chance: Mapping[Metric, tuple[float, float]]
     comparison: Comparison | None
     shake_ups: tuple[ShakeUp, ...]
     slices: tuple[Slice, ...]
@@ -85,29 +83,12 @@ def figures_of(
     pairs: bool = True,
     shares: Sequence[float] = (),
     columns: Sequence[str] = (),
-    chance: Sequence[Metric] = (),
     against_chance: bool = False,
 ) -> Figures:
-    """Return all figures of some models.
+    """Return all figures of some models, who are compared and judged by the first metric.
 
-    Parameters
-    ----------
-    total : function of a step
-        Adds a function of a part (`ScoredUsers`) up over all parts.
-    metrics : sequence of Metric
-        Models are compared and judged by the first.
-    folds : Folds, optional
-        Where parts are of `harness.stats.folds.FoldedUsers`.
-    pairs : bool
-        Whether models are compared.
-    shares : sequence of float
-        Of the users on public leaderboards.
-    columns : sequence of str
-        Of the users' profile, to slice them by.
-    chance : sequence of Metric
-        Whose mean for random rankings is asked for.
-    against_chance : bool
-        Whether parts have a law of chance to judge models by.
+    Parts are of `ScoredUsers`: with `folds` of `FoldedUsers`, with `columns` to slice them by of
+    `ProfiledUsers`, and `against_chance` they have a `law`.
 
     Raises
     ------
@@ -115,19 +96,16 @@ def figures_of(
         Models cannot be compared, or users not be divided, as asked for.
     """
     keys, metric = keys_of(names, metrics), metrics[0]
-    of_users = metric.definition.of == "user"
     statistics: dict[str, Statistic] = {}
     if keys:
         statistics["estimates"] = Estimates(keys, rules.resamples, rules.seed, folds)
     if against_chance:
         statistics["verdicts"] = Verdicts(names, metric, folds)
-    if chance:
-        statistics["chance"] = ChanceMeans(chance)
     if pairs:
         statistics["pairs"] = Pairs(names, metric, rules, folds)
     if shares:
         statistics["shake-ups"] = ShakeUps(names, metric, shares, rules.seed)
-    if columns and of_users:
+    if columns and metric.definition.of == "user":
         statistics["slices"] = Slices(names, metric, columns)
     results = dict(zip(statistics, results_of([*statistics.values()], total), strict=True))
     estimates, resampled = results.get("estimates", ({}, {}))
@@ -135,7 +113,6 @@ def figures_of(
     return Figures(
         estimates=estimates,
         verdicts=results.get("verdicts", {}),
-        chance=results.get("chance", {}),
         comparison=paired and comparison_of(paired, resampled, metric, rules),
         shake_ups=results.get("shake-ups", ()),
         slices=results.get("slices", ()),
