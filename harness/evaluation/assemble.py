@@ -26,7 +26,7 @@ from harness.protocol.task import noted
 from harness.protocol.users import OWN
 from harness.results.record import Chance, Direction, Evaluation, ModelRecord, RunRecord, Tuned
 from harness.results.run import Run
-from harness.stats.chance_law import LawOfAll, has_law
+from harness.stats.chance_law import has_law, law_of_mean
 from harness.stats.estimates import ModelEstimate, of_set
 from harness.stats.figures import Figures, figures_of
 from harness.stats.folds import FEWEST, Folds
@@ -111,6 +111,7 @@ def assemble(
                 varies=seeded or bool(of_model["differ"][0]),
             )
         )
+    chance = {name: law_of_mean(laws) for name, laws in sums["chance"].items()}
     models = best_first(records, metrics[0])
     start = "given"
     if split.cutoff is not None:
@@ -120,7 +121,7 @@ def assemble(
         metrics={str(metric): Direction.of(metric) for metric in metrics},
         models=models,
         failed=failures.records(config),
-        chance={name: _chance_of(laws) for name, laws in sums["chance"].items()},
+        chance={name: Chance(law.mean, law.sd) for name, law in chance.items()},
         comparison=figures.comparison,
         shake_up=figures.shake_ups,
         slices=figures.slices,
@@ -135,11 +136,6 @@ def assemble(
         folds=(),
     )
     return Run(record=record, resolved=resolved, start=start)
-
-
-def _chance_of(sums: Mapping[str, Any]) -> Chance:
-    mean, sd, _ = LawOfAll.of(sums).of_mean()
-    return Chance(mean, sd)
 
 
 def _evaluation(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.core.exact_sum import Exact, Sums
 from harness.metrics import Metric
-from harness.stats.chance_law import LawOfAll
+from harness.stats.chance_law import law_of_mean
 from harness.stats.folds import Folds
 from harness.stats.intervals import LEVEL, Sample, forth, in_threads, moments
 
@@ -102,82 +102,66 @@ class Verdicts:
         sums, mean, var = {}, part.law.mean, part.law.var
         for number, name in enumerate(self.models):
             values = part.tables[name].of_users(self.metric)
-            model = _Standing.of(first, number)
             sums[number] = {
-                "expected": Exact.of(var / model.repeats + mean**2),
-                "error": Exact.of((values**2 - model.ratio * values) ** 2),
+                "expected": Exact.of(var / _repeats(first, number) + mean**2),
+                "error": Exact.of((values**2 - _ratio(first[number]) * values) ** 2),
             }
         return sums
 
     def result(self, first: Any, second: Any) -> dict[str, Verdict]:
         """Return the verdict on each model."""
-        freedom = None if self.folds is None else self.folds.freedom
-        verdicts = {}
-        for number, name in enumerate(self.models):
-            model = _Standing.of(first, number)
-            sample = Sample.of_moments(first[number]["above"], freedom=freedom)
-            verdicts[name] = _verdict(model, sample, wider=model.wider(second[number]))
-        return verdicts
+        models = enumerate(self.models)
+        return {name: self._verdict(first, second, number) for number, name in models}
+
+    def _verdict(self, first: Any, second: Any, number: int) -> Verdict:
+        law, sums = law_of_mean(first["law"], _repeats(first, number)), first[number]
+        users, total, above = int(first["law"]["users"][0]), sums["total"].total, sums["above"]
+        difference = above[1].total / users
+        z, p = 0.0, 1.0
+        if law.sd > 0:
+            z = difference / law.sd
+            p = _two_sided(z, law.skewness, law.none)
+        if _wider(sums, second[number], law.mean * users, users):
+            freedom = None if self.folds is None else self.folds.freedom
+            p = max(p, _of_spread(Sample.of_moments(above, freedom=freedom)))
+        word: Word = "better" if difference > 0 else "worse than chance"
+        return Verdict(
+            lift=total / users / law.mean if law.mean > 0 else None,
+            z=z,
+            p=p,
+            verdict="no better than chance" if p >= LEVEL else word,
+        )
 
 
-@dataclass(frozen=True)
-class _Standing:
-    """What is known of a model's scores.
+def _repeats(first: Any, number: int) -> float:
+    """Return how many independent repeats would be averaged as well as a model's.
 
-    Attributes
-    ----------
-    repeats : float
-        How many independent repeats would be averaged as well as these. If repeats are
-        independent, the squares of users' averages are those of single scores divided by the
-        number of repeats; repeats that are all alike count as one.
-    difference : float
-        Its mean less that of random rankings.
-    total, ratio : float
-        The sum of its values, and that of their squares over it.
+    If repeats are independent, the squares of users' averages are those of single scores divided by
+    the number of repeats; repeats that are all alike count as one.
     """
-
-    law: LawOfAll
-    repeats: float
-    difference: float
-    total: float
-    ratio: float
-
-    @classmethod
-    def of(cls, first: Mapping[Any, Any], number: int) -> _Standing:
-        """Return what the sums of all users tell of a model."""
-        sums, law = first[number], LawOfAll.of(first["law"])
-        total, above, scores = sums["total"].total, sums["above"], int(sums["scores"][0])
-        single, averaged = sums["single"].total / scores, above[2].total / law.users
-        repeats = scores / law.users
-        if averaged > 0:
-            repeats = min(max(single / averaged, 1.0), repeats)
-        ratio = sums["squares"].total / total if total > 0 else 0.0
-        return cls(law, repeats, above[1].total / law.users, total, ratio)
-
-    def wider(self, sums: Mapping[str, Any]) -> bool:
-        """Return whether scores are spread more than a random ranking's of the same mean would be.
-
-        Their mean square over their mean grows with the spread, and hardly depends on how many hits
-        there are; its standard error is that of a ratio of means.
-        """
-        if self.total <= 0 or self.law.users < 2:
-            return False
-        expected = sums["expected"].total / (self.law.mean * self.law.users)
-        error = math.sqrt(sums["error"].total) / self.total
-        return bool(self.ratio - expected > _WIDER * error)
+    sums, users = first[number], int(first["law"]["users"][0])
+    scores = int(sums["scores"][0])
+    single, averaged = sums["single"].total / scores, sums["above"][2].total / users
+    return min(max(single / averaged, 1.0), scores / users) if averaged > 0 else scores / users
 
 
-def _verdict(model: _Standing, sample: Sample, *, wider: bool) -> Verdict:
-    floor, deviation, skewness = model.law.of_mean(model.repeats)
-    z = model.difference / deviation if deviation > 0 else 0.0
-    none = model.law.of_no_hit(model.repeats)
-    p = _two_sided(z, skewness, none) if deviation > 0 else 1.0
-    if wider:
-        p = max(p, _of_spread(sample))
-    lift = model.total / model.law.users / floor if floor > 0 else None
-    if p >= LEVEL:
-        return Verdict(lift, z, p, "no better than chance")
-    return Verdict(lift, z, p, "better" if model.difference > 0 else "worse than chance")
+def _ratio(sums: Any) -> float:
+    """Return the sum of a model's squared values over that of its values."""
+    total: float = sums["total"].total
+    return sums["squares"].total / total if total > 0 else 0.0
+
+
+def _wider(sums: Any, spread: Any, of_chance: float, users: int) -> bool:
+    """Return whether scores are spread more than a random ranking's of the same mean would be.
+
+    Their mean square over their mean grows with the spread, and hardly depends on how many hits
+    there are; its standard error is that of a ratio of means.
+    """
+    total = sums["total"].total
+    if total <= 0 or users < 2:
+        return False
+    error = math.sqrt(spread["error"].total) / total
+    return bool(_ratio(sums) - spread["expected"].total / of_chance > _WIDER * error)
 
 
 def _two_sided(z: float, skewness: float, none: float) -> float:

@@ -58,7 +58,7 @@ class Law:
     none: Floats
 
     def sums(self) -> Sums:
-        """Return what `LawOfAll` is made of; those of parts of the users add up."""
+        """Return what `law_of_mean` is made of; those of parts of the users add up."""
         return {
             "users": np.array([self.mean.size]),
             "sure": np.array([np.count_nonzero(self.none == 0)]),
@@ -67,45 +67,27 @@ class Law:
         }
 
 
-@dataclass(frozen=True)
-class LawOfAll:
-    """The law of the mean over all users.
+class MeanLaw(NamedTuple):
+    """The law of the average over users and repeats; `none` is the chance of no hit in any."""
 
-    Attributes
-    ----------
-    mean, var, third : float
-        The users' cumulants, averaged.
-    none : float
-        The logarithm of the chance that no user has any hit.
-    """
-
-    users: int
     mean: float
-    var: float
-    third: float
+    sd: float
+    skewness: float
     none: float
 
-    @classmethod
-    def of(cls, sums: Mapping[str, Any]) -> LawOfAll:
-        """Return what the `Law.sums` of all users tell."""
-        users = int(sums["users"][0])
-        mean, var, third = (sums[name].total / users for name in ("mean", "var", "third"))
-        none = -math.inf if sums["sure"][0] else sums["none"].total
-        return cls(users, mean, var, third, none)
 
-    def of_mean(self, repeats: float = 1) -> tuple[float, float, float]:
-        """Return mean, standard deviation and skewness of the average over users and repeats.
+def law_of_mean(sums: Mapping[str, Any], repeats: float = 1) -> MeanLaw:
+    """Return the law of the average by the `Law.sums` of all users.
 
-        Cumulants of independent scores add up: κ_m of the average of n is their mean over n^(m−1).
-        """
-        n = self.users * repeats
-        variance, third = self.var / n, self.third / n**2
-        skewness = third / variance**1.5 if variance > 0 else 0.0
-        return self.mean, math.sqrt(variance), skewness
-
-    def of_no_hit(self, repeats: float = 1) -> float:
-        """Return the chance that no user has any hit, in any repeat."""
-        return math.exp(self.none * repeats)
+    Cumulants of independent scores add up: κ_m of the average of n is their mean over n^(m−1).
+    """
+    users = int(sums["users"][0])
+    mean, var, third = (sums[name].total / users for name in ("mean", "var", "third"))
+    n = users * repeats
+    variance, third = var / n, third / n**2
+    skewness = third / variance**1.5 if variance > 0 else 0.0
+    none = 0.0 if sums["sure"][0] else math.exp(sums["none"].total * repeats)
+    return MeanLaw(mean, math.sqrt(variance), skewness, none)
 
 
 def law(

@@ -18,7 +18,7 @@ from harness.metrics.scores import ScoreTable
 from harness.stats import folds as module
 from harness.stats import resampling
 from harness.stats.chance import Verdicts
-from harness.stats.chance_law import Law, LawOfAll
+from harness.stats.chance_law import Law, law_of_mean
 from harness.stats.estimates import Estimates
 from harness.stats.figures import results_of
 from harness.stats.folds import FoldedUsers, Folds, Part, ScoredFold, ScoredUsers, folded, folds_of
@@ -203,8 +203,9 @@ def test_the_law_of_the_mean_equals_all_draws(folds: list[dict[str, int]]) -> No
         means.append(sum(hit / size for hit, (size, _) in of) / len(folds))
     mean = np.average(means, weights=chances)
     deviations = np.array(means) - mean
-    users, all_ = len(set().union(*folds)), LawOfAll.of(result.sums())
-    assert all_.mean == exactly(mean)
-    assert all_.var / users == exactly(np.average(deviations**2, weights=chances))
-    assert all_.third / users**2 == exactly(np.average(deviations**3, weights=chances))
-    assert all_.of_no_hit() == exactly(chances[0])
+    of_mean = law_of_mean(result.sums())
+    assert of_mean.mean == exactly(mean)
+    assert of_mean.sd**2 == exactly(np.average(deviations**2, weights=chances))
+    third = np.average(deviations**3, weights=chances)
+    assert of_mean.skewness * of_mean.sd**3 == exactly(third)
+    assert of_mean.none == exactly(chances[0])
