@@ -175,8 +175,8 @@ def _two_sided(z: float, skewness: float, none: float) -> float:
         below, above = float(special.ndtr(z)), float(special.ndtr(-z))
     else:
         shape = 4 / skewness**2
-        at = max(shape + math.copysign(z, z * skewness) * math.sqrt(shape), 0.0)
-        below, above = float(special.gammainc(shape, at)), float(special.gammaincc(shape, at))
+        x = max(shape + math.copysign(z, z * skewness) * math.sqrt(shape), 0.0)
+        below, above = float(special.gammainc(shape, x)), float(special.gammaincc(shape, x))
         if skewness < 0:
             below, above = above, below
     return min(1.0, 2 * min(max(below, none), above))

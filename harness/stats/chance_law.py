@@ -9,7 +9,7 @@ sum follow from a walk down the ranks. Where true items have grades there are cl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -135,12 +135,14 @@ def law(
     n, r, relevant = np.broadcast_arrays(*sizes)
     cases, case_of_user = _distinct(n.ravel(), r.ravel(), relevant.ravel())
     k = LARGEST if metric.k is None else metric.k
-    none = _walked(Metric("HitRate", k), k, *cases)[3]
+    none = _walked(Metric("HitRate", k), k, cases)[3][case_of_user].reshape(n.shape)
     if metric.graded:
         assert grades is not None, "such a metric has a law with grades alone"  # noqa: S101
-        return Law(*ndcg(n, grades, k, metric.settings["gain"]), none[case_of_user])
-    rows = *_walked(metric, k, *cases)[:3], none
-    return Law(*(row[case_of_user].reshape(n.shape) for row in rows))
+        mean, var, third = ndcg(n, grades, k, metric.settings["gain"])
+    else:
+        walked = _walked(metric, k, cases)[:3, case_of_user]
+        mean, var, third = walked.reshape(3, *n.shape)
+    return Law(mean, var, third, none)
 
 
 def has_law(metric: Metric, *, graded: bool = False) -> bool:
@@ -154,11 +156,12 @@ def has_law(metric: Metric, *, graded: bool = False) -> bool:
         return False
     if settings.get("divisor") == "hits" or settings.get("ideal") == "retrieved":
         return False
-    return graded or not metric.graded if metric.name != "pFound" else not graded
+    return not graded if metric.name == "pFound" else graded or not metric.graded
 
 
-def _walked(metric: Metric, k: int, n: Int64, r: Int64, relevant: Int64) -> Floats:
+def _walked(metric: Metric, k: int, cases: Sequence[Int64]) -> Floats:
     """Return mean, variance, third cumulant and the chance of no hit of every case, (4, cases)."""
+    n, r, relevant = cases
     score, places = _SCORES[metric.name], np.minimum(k, n)
     seen = np.minimum(places, relevant) if score.early else places
     at_rank = score.at_rank(int(places.max(initial=0)), metric)

@@ -196,7 +196,7 @@ def _sums_of(
 def _differences(one: Floats, other: Floats) -> Floats:
     """Return the users' differences; values that differ by rounding alone are equal."""
     differences = one - other
-    at = np.flatnonzero(differences)
-    size = np.maximum(np.abs(one[at]), np.abs(other[at]))
-    differences[at[np.abs(differences[at]) <= _ROUNDING * size]] = 0.0
+    users = np.flatnonzero(differences)
+    size = np.maximum(np.abs(one[users]), np.abs(other[users]))
+    differences[users[np.abs(differences[users]) <= _ROUNDING * size]] = 0.0
     return differences

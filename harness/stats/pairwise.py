@@ -28,7 +28,7 @@ from harness.stats import tests
 from harness.stats.folds import Key
 from harness.stats.intervals import LEVEL, Interval, percentile, student
 from harness.stats.paired import Paired, Rules
-from harness.stats.shakeup import FEW, RankFlip, ShakeUp
+from harness.stats.shakeup import FEW, ShakeUp
 from harness.stats.tests import CORRECTIONS
 
 Word = Literal["better", "tied", "worse", "higher", "lower"]
@@ -154,7 +154,7 @@ class Comparison(Shown):
         sign = metric.definition.sign
 
         def better(one: str, other: str) -> int:
-            return sum(sign * own[one] < sign * own[other] for own in means)
+            return sum(sign * fold[one] < sign * fold[other] for fold in means)
 
         pairs = tuple(
             replace(p, better_folds=(better(p.one, p.other), better(p.other, p.one)))
@@ -179,11 +179,11 @@ class Comparison(Shown):
                     record |= low_high(value, f"{name} ")
                 else:
                     record[name] = value
-            for one in shaken:
-                flip = _flip_of(pair, one)
+            for board in shaken:
+                flip = board.flip_of(pair.one, pair.other)
                 record |= {
-                    f"swaps at {one.share:g}": flip.changes,
-                    f"level at {one.share:g}": flip.ties,
+                    f"swaps at {board.share:g}": flip.changes,
+                    f"level at {board.share:g}": flip.ties,
                 }
             records.append(record)
         return records
@@ -307,9 +307,9 @@ def pair_table(
         Column("p t", lambda p: p_value(p.p_t)),
         Column("min. detectable", lambda p: number(p.detectable, digits)),
         *(
-            Column(f"rank flips at {100 * one.share:g} %", partial(_rank_flips, one))
-            for one in shaken
-            if not one.few
+            Column(f"rank flips at {100 * board.share:g} %", partial(_rank_flips, board))
+            for board in shaken
+            if not board.few
         ),
     ]
     return Sheet.of(
@@ -335,9 +335,5 @@ def _leaderboard(shaken: ShakeUp) -> str:
 
 def _rank_flips(shaken: ShakeUp, pair: Pair) -> str:
     """Return how often the two change their order between the leaderboards."""
-    flip = _flip_of(pair, shaken)
+    flip = shaken.flip_of(pair.one, pair.other)
     return percent(flip.changes) + (f", tied in {percent(flip.ties)}" if flip.ties else "")
-
-
-def _flip_of(pair: Pair, shaken: ShakeUp) -> RankFlip:
-    return next(s for s in shaken.pairs if {s.one, s.other} == {pair.one, pair.other})

@@ -67,6 +67,10 @@ class ShakeUp:
         """Whether the public leaderboard has too few users to be shown."""
         return self.public < FEW
 
+    def flip_of(self, one: str, other: str) -> RankFlip:
+        """Return what becomes of two models."""
+        return next(pair for pair in self.pairs if {pair.one, pair.other} == {one, other})
+
 
 @dataclass(frozen=True, eq=False)
 class ShakeUps:

@@ -159,22 +159,23 @@ def column_title(by: str) -> str:
 
 def _bins(values: pl.Series, numbers: Floats, users: Int64) -> tuple[list[str], dict[str, int]]:
     """Return the groups of numbers, and which each value is of; `users` is how many have it."""
-    different, at = np.unique(numbers, return_inverse=True)
-    highs = different if len(different) <= _BINS else _quartiles(different, at, users)
+    different, place = np.unique(numbers, return_inverse=True)
+    highs = different
+    if len(different) > _BINS:
+        highs = _quartiles(different, np.cumsum(np.bincount(place, users).astype(np.int64)))
     group = np.searchsorted(highs, different)
     lows = different[np.searchsorted(group, np.arange(len(highs)))]
     labels = [
         _number(low) if low == high else f"{_number(low)} to {_number(high)}"
         for low, high in zip(lows.tolist(), highs.tolist(), strict=True)
     ]
-    return labels, dict(zip(values, group[at].tolist(), strict=True))
+    return labels, dict(zip(values, group[place].tolist(), strict=True))
 
 
-def _quartiles(different: Floats, at: Int64, users: Int64) -> Floats:
-    """Return the quartiles of all users' numbers, each a number that somebody has, and the last."""
-    held = np.cumsum(np.bincount(at, users).astype(np.int64))
-    behind = (held[-1] - 1) * np.arange(1, _BINS) // _BINS
-    ends = np.unique(different[np.searchsorted(held, behind, side="right")])
+def _quartiles(different: Floats, users: Int64) -> Floats:
+    """Return the quartiles of numbers that so many users have or less, and the last number."""
+    behind = (users[-1] - 1) * np.arange(1, _BINS) // _BINS
+    ends = np.unique(different[np.searchsorted(users, behind, side="right")])
     return np.append(ends[ends < different[-1]], different[-1])
 
 
@@ -186,7 +187,7 @@ def _number(value: float) -> str:
 def _values(known: pl.DataFrame) -> tuple[list[str], dict[str, int]]:
     """Return the most frequent values as groups of their own, and one of all others."""
     ordered = known.sort(["users", "value"], descending=[True, False])["value"].to_list()
-    labels, others = ordered[:_VALUES], ordered[_VALUES:]
-    if others:
-        labels.append(f"{len(others):,} other values")
-    return labels, {value: min(at, _VALUES) for at, value in enumerate(ordered)}
+    labels, rare = ordered[:_VALUES], ordered[_VALUES:]
+    if rare:
+        labels.append(f"{len(rare):,} other values")
+    return labels, {value: min(place, _VALUES) for place, value in enumerate(ordered)}
