@@ -17,18 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from harness.core import steps
 from harness.core.random import mixed
+from harness.core.steps import of_one
 from harness.evaluation.run import run
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
 from harness.stats import intervals, resampling
-from harness.stats.chance import chance_steps
+from harness.stats.chance import Verdicts
 from harness.stats.chance_law import law
-from harness.stats.estimates import ScoredUsers, estimate
-from harness.stats.fold_means import Folds
+from harness.stats.estimates import estimate
+from harness.stats.figures import results_of
+from harness.stats.folds import Folds, ScoredUsers
 from harness.stats.intervals import LEVEL, Sample
-from harness.stats.paired import Rules, compare_steps
+from harness.stats.paired import Pairs, Rules
 from harness.stats.pairwise import comparison_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -122,7 +123,7 @@ def two_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
         seed = block * simulations + simulation
         (pair,) = compared({"one": one, "other": other}, seed).pairs
         found, sample = estimate(METRIC, one), Sample.of(one)
-        boots = resampling.bootstrap(one[:, None], hashes(users), FLIPS, seed)[:, 0]
+        boots = resampled(one, seed)
         happened += [
             pair.p_t < LEVEL,
             pair.p_sign_flip < LEVEL,
@@ -158,7 +159,7 @@ def drawn_users(task: tuple[np.ndarray, np.ndarray, int, int, int]) -> np.ndarra
         drawn = rng.integers(len(own), size=users)
         one, sample = own[drawn], Sample.of(own[drawn])
         seed = block * simulations + simulation
-        boots = resampling.bootstrap(one[:, None], hashes(users), FLIPS, seed)[:, 0]
+        boots = resampled(one, seed)
         happened += [
             holds(intervals.student(Sample.of(one - other[drawn])), difference),
             holds(estimate(METRIC, one).ci95, mean),
@@ -204,8 +205,8 @@ def random_scores(rng: np.random.Generator, relevant: np.ndarray, candidates: in
 
 
 def is_called_other_than_random(part: Any, folds: Folds | None = None) -> bool:
-    verdict = steps.found(chance_steps(["m"], METRIC, folds), steps.of_one(part))["m"].verdict
-    return verdict != "no better than chance"
+    (verdicts,) = results_of([Verdicts(["m"], METRIC, folds)], of_one(part))
+    return verdicts["m"].verdict != "no better than chance"
 
 
 def compared(columns: dict[str, np.ndarray], seed: int, flips: int = FLIPS):
@@ -227,9 +228,15 @@ def compared_users(
 ):
     none = {(name, metric): np.zeros(1) for name in part.tables}  # the bootstrap is not looked at
     rules = Rules(resamples=flips, seed=seed)
-    own = compare_steps(list(part.tables), metric, rules, folds)
-    paired = steps.found(own, steps.of_one(part))
+    (paired,) = results_of([Pairs(list(part.tables), metric, rules, folds)], of_one(part))
     return comparison_of(paired, none, metric, rules)
+
+
+def resampled(values: np.ndarray, seed: int) -> np.ndarray:
+    """Return the means of resamples of the users."""
+    grid = resampling.exponents(np.abs(values[:, None]).max(axis=0), len(values))
+    sums = resampling.resampled_sums(values[:, None], hashes(len(values)), grid, FLIPS, seed)
+    return resampling.resampled_means(*sums, grid)[:, 0]
 
 
 def hashes(users: int) -> np.ndarray:

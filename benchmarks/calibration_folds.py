@@ -29,20 +29,14 @@ from calibration import (
     tables_of,
 )
 
-from harness.core import steps
 from harness.core.random import mixed
+from harness.core.steps import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.chance_law import Law, law
-from harness.stats.estimates import (
-    Tables,
-    bootstrap_steps,
-    estimate,
-    estimate_steps,
-    with_bootstrap,
-)
-from harness.stats.fold_means import Folds, ScoredFold, folds_of
-from harness.stats.folds import FoldedUsers, folded
+from harness.stats.estimates import Estimates, estimate
+from harness.stats.figures import results_of
+from harness.stats.folds import FoldedUsers, Folds, ScoredFold, Tables, folded, folds_of
 from harness.stats.intervals import LEVEL
 
 FOLDS = 4
@@ -136,7 +130,7 @@ def of_all_folds(
     part: list[ScoredFold], laws: list[Law] | None = None
 ) -> tuple[FoldedUsers, Folds]:
     """Return users with one value each, and what is known of all folds."""
-    of = folds_of(steps.of_one(part))
+    of = folds_of(of_one(part))
     return folded(of, part, laws), of
 
 
@@ -172,16 +166,15 @@ def outcome(
     key = ("one", metric)
     (pair,) = compared_users(part, seed, metric=metric, folds=folds).pairs
     (as_rows,) = compared_users(rows, seed, metric=metric).pairs
-    found = steps.found(estimate_steps([key], folds), steps.of_one(part))[key]
-    boots = steps.found(bootstrap_steps([key], FLIPS, seed, folds), steps.of_one(part))[key]
+    ((estimates, _),) = results_of([Estimates([key], FLIPS, seed, folds)], of_one(part))
     return [
         pair.p_t < LEVEL,
         pair.p_sign_flip < LEVEL,
         as_rows.p_sign_flip < LEVEL,
         holds(pair.ci95, 0.0),
-        holds(found.ci95, mean),
-        holds(found.ci95_t, mean),
-        holds(with_bootstrap(found, boots).ci95_bootstrap, mean),
+        holds(estimates[key].ci95, mean),
+        holds(estimates[key].ci95_t, mean),
+        holds(estimates[key].ci95_bootstrap, mean),
         holds(estimate(metric, part.tables["one"].of_users(metric)).ci95, mean),
     ]
 

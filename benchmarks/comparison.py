@@ -42,7 +42,11 @@ def scores(users, columns, share):
 OURS = (
     SCORES
     + """
-from harness.stats.resampling import bootstrap
+from harness.stats.resampling import exponents, resampled_means, resampled_sums
+def bootstrap(x, users, resamples, seed=0):
+    grid = exponents(x.max(axis=0), len(x))
+    sums, drawn = resampled_sums(x, users, grid, resamples, seed)
+    return resampled_means(sums, drawn, grid)
 x = scores({users}, {columns}, {share})
 users = hashes({users})
 bootstrap(x[:100], users[:100], 100)

@@ -21,27 +21,21 @@ from harness.comparison.scores import (
     users_of_runs,
 )
 from harness.comparison.standings import Board, ComparedSubmissions, Standing
-from harness.core import steps as steps_
 from harness.core.errors import HarnessError, UsageError, counted, printable, suggest
 from harness.core.progress import stopwatch
-from harness.core.steps import of_one, side_by_side
+from harness.core.steps import of_one
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.metrics import Metric
 from harness.results.record import Evaluation
 from harness.results.run import Run
 from harness.scoring.submissions import SubmissionError
-from harness.stats.estimates import (
-    ModelEstimate,
-    bootstrap_steps,
-    estimate_steps,
-    keys_of,
-    with_bootstrap,
-)
-from harness.stats.fold_means import Folds
-from harness.stats.paired import Rules, compare_steps
-from harness.stats.pairwise import Comparison, Pair, comparison_of, pair_table
-from harness.stats.shakeup import ShakeUp, shake_up_steps
-from harness.stats.slices import USER, ProfiledUsers, Slice, column_title, slice_steps
+from harness.stats.estimates import ModelEstimate
+from harness.stats.figures import figures_of
+from harness.stats.folds import Folds
+from harness.stats.paired import Rules
+from harness.stats.pairwise import Comparison, Pair, pair_table
+from harness.stats.shakeup import ShakeUp
+from harness.stats.slices import USER, ProfiledUsers, Slice, column_title
 
 _log = logging.getLogger(__name__)
 
@@ -334,22 +328,12 @@ def compare_users(
     folds: Folds | None = None,
 ) -> tuple[dict[str, ModelEstimate], Comparison, tuple[ShakeUp, ...], tuple[Slice, ...]]:
     """Return estimates by model, all pairs, a shake-up for each share, and slices by columns."""
-    keys = keys_of(names, [metric])
-    computations = side_by_side(
-        [
-            estimate_steps(keys, folds),
-            bootstrap_steps(keys, rules.resamples, rules.seed, folds),
-            compare_steps(names, metric, rules, folds),
-            slice_steps(names, metric, columns),
-            *(shake_up_steps(names, metric, share, rules.seed) for share in shares),
-        ],
-        threads=True,
+    figures = figures_of(
+        of_one(users), names, [metric], rules, folds=folds, shares=shares, columns=columns
     )
-    estimates, resampled, paired, slices, *shaken = steps_.found(computations, of_one(users))
-    means = {
-        name: with_bootstrap(estimates[name, metric], resampled[name, metric]) for name in names
-    }
-    return means, comparison_of(paired, resampled, metric, rules), tuple(shaken), slices
+    assert figures.comparison is not None, "pairs are asked for"  # noqa: S101
+    estimates = {name: figures.estimates[name, metric] for name in names}
+    return estimates, figures.comparison, figures.shake_ups, figures.slices
 
 
 def _models(compared: Compared) -> Sheet:

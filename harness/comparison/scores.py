@@ -27,8 +27,7 @@ from harness.scoring.options import require_known
 from harness.scoring.score import left_out_lines
 from harness.scoring.submissions import Scorer
 from harness.scoring.terms import Terms, path_or_frame, which_fold
-from harness.stats.fold_means import Folds, ScoredFold, folds_of
-from harness.stats.folds import folded
+from harness.stats.folds import Folds, ScoredFold, folded, folds_of
 from harness.stats.paired import Rules
 from harness.stats.resampling import MOST_RESAMPLES
 from harness.stats.slices import ProfiledUsers

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -63,6 +64,11 @@ class Exact:
         """The number that is nearest to the sum."""
         return exact_sum(self.values)
 
+    @property
+    def fraction(self) -> Fraction:
+        """The sum itself."""
+        return sum(map(Fraction, self.values.tolist()), Fraction())
+
 
 Sums: TypeAlias = "Mapping[Any, Int64 | csr_array[Any] | Exact | Largest | Sums]"
 """What parts add up to, by name or number, in any order: whole numbers (int64 arrays, or sparse
@@ -110,8 +116,7 @@ def partials(values: Floats) -> Floats:
     count = _kernels.partials(np.ascontiguousarray(values, np.float64), held)
     if count < 0:
         raise OverflowError("numbers too large to be added up")
-    found: Floats = held[:count]
-    return found
+    return np.asarray(held[:count])
 
 
 def add(one: Sums, other: Sums) -> Sums:
@@ -175,8 +180,8 @@ def weight_slices(
         part = slice(start, start + block)
         _kernels.add_slices(item[part], weight[part], first, sums)
         _kernels.carry(sums)
-    found = enumerate(np.ascontiguousarray(sums.T), first + _LOWEST)
-    return {key: column for key, column in found if column.any()}
+    columns = enumerate(np.ascontiguousarray(sums.T), first + _LOWEST)
+    return {key: column for key, column in columns if column.any()}
 
 
 def rounded(slices: Mapping[str | int, Any], n: int) -> Floats:
@@ -203,6 +208,6 @@ def rounded(slices: Mapping[str | int, Any], n: int) -> Floats:
     for key in keys:
         sums[: len(slices[key]), key - first] = slices[key]
     _kernels.carry(sums)
-    found = np.empty(n)
-    _kernels.round_slices(sums, first - _LOWEST, found)
-    return found
+    numbers = np.empty(n)
+    _kernels.round_slices(sums, first - _LOWEST, numbers)
+    return numbers

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -12,10 +11,8 @@ import numpy as np
 import polars as pl
 
 from harness.config import Config, ModelConfig
-from harness.core import steps
 from harness.core.errors import counted
-from harness.core.exact_sum import Sums
-from harness.core.steps import Steps, Total, side_by_side
+from harness.core.steps import Total
 from harness.data.dataset import Dataset
 from harness.evaluation.fold import Fold
 from harness.evaluation.part import EvaluatedPart, describing, set_values
@@ -29,122 +26,37 @@ from harness.protocol.task import noted
 from harness.protocol.users import OWN
 from harness.results.record import Chance, Direction, Evaluation, ModelRecord, RunRecord, Tuned
 from harness.results.run import Run
-from harness.stats import chance_moments
-from harness.stats.chance import Verdict, chance_steps
-from harness.stats.chance_law import has_law
-from harness.stats.chance_moments import has_moments
-from harness.stats.estimates import (
-    Key,
-    ModelEstimate,
-    bootstrap_steps,
-    estimate_steps,
-    keys_of,
-    of_set,
-    with_bootstrap,
-)
-from harness.stats.fold_means import FEWEST, Folds
-from harness.stats.paired import Rules, compare_steps
-from harness.stats.pairwise import Comparison, comparison_of
-from harness.stats.shakeup import ShakeUp, shake_up_steps
-from harness.stats.slices import Slice, slice_steps
+from harness.stats.chance_law import has_law, law_of_mean
+from harness.stats.estimates import ModelEstimate, of_set
+from harness.stats.figures import Figures, figures_of
+from harness.stats.folds import FEWEST, Folds
+from harness.stats.paired import Rules
 
 
-@dataclass(frozen=True, eq=False)
-class Figures:
-    """What the scores of all users tell.
-
-    Attributes
-    ----------
-    estimates : mapping of (model, metric) to ModelEstimate
-        Of metrics of users.
-    verdicts : mapping of model to Verdict
-        Empty where the first metric has no law of chance, folds overlap or have few users.
-    chance : mapping of Metric to Chance
-        Of the metrics whose chance is known.
-    """
-
-    estimates: Mapping[Key, ModelEstimate]
-    verdicts: Mapping[str, Verdict]
-    chance: Mapping[Metric, Chance]
-    comparison: Comparison | None
-    shake_ups: tuple[ShakeUp, ...]
-    slices: tuple[Slice, ...]
-
-
-def figure_steps(
+def figures_by(
     config: Config,
     metrics: Sequence[Metric],
-    columns: Sequence[str],
+    total: Total[Any],
+    *,
     users: int,
     folds: Folds | None = None,
-    *,
-    against_chance: bool = True,
-) -> Steps[Any, Figures]:
-    """Yield steps; return all figures.
-
-    Parameters
-    ----------
-    metrics : sequence of Metric
-        Models are compared by the first.
-    columns : sequence of str
-        Of the users' profile, to slice them by.
-    users : int
-        How many are evaluated, in all parts.
-    folds : Folds, optional
-        Where parts are of `harness.stats.folds.FoldedUsers`: the chance of a metric's mean follows
-        from that of the folds, and is left out.
-    against_chance : bool
-        Whether parts have a law of chance to judge models by.
-    """
-    graded = config.graded
-    names, k, wanted = [model.name for model in config.models], config.evaluation.k, config.compare
-    keys, judged, seed = keys_of(names, metrics), metrics[0], config.evaluation.seed
-    rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, seed)
-    pairs = judged.definition.of == "user" and min(len(names), users) > 1
-    shares = wanted.public_shares if pairs else ()
-    known = [m for m in metrics if has_moments(m, graded=graded)] if folds is None else []
-    lawful = against_chance and has_law(judged, graded=graded)
-    results = yield from side_by_side(
-        [
-            estimate_steps(keys, folds),
-            bootstrap_steps(keys, wanted.resamples, seed, folds),
-            chance_steps(names, judged, folds) if lawful else nothing({}),
-            _moment_steps([m.up_to(k) for m in known]),
-            slice_steps(names, judged, columns),
-            compare_steps(names, judged, rules, folds) if pairs else nothing(None),
-            *(shake_up_steps(names, judged, share, seed) for share in shares),
-        ],
-        threads=True,
+    columns: Sequence[str] = (),
+    against_chance: bool,
+) -> Figures:
+    """Return the figures of a config's models (`figures_of`) by its [compare], of so many users."""
+    names, rules = [model.name for model in config.models], config.compare
+    pairs = metrics[0].definition.of == "user" and min(len(names), users) > 1
+    return figures_of(
+        total,
+        names,
+        metrics,
+        Rules(rules.baseline, rules.correction, rules.resamples, config.evaluation.seed),
+        folds=folds,
+        pairs=pairs,
+        shares=rules.public_shares if pairs else (),
+        columns=columns,
+        against_chance=against_chance and metrics[0].definition.better == "higher",
     )
-    estimates, resampled, verdicts, moments, slices, paired, *shaken = results
-    return Figures(
-        {key: with_bootstrap(e, resampled[key]) for key, e in estimates.items()},
-        verdicts,
-        {m: moments[m.up_to(k)] for m in metrics if m.up_to(k) in moments},
-        None if paired is None else comparison_of(paired, resampled, judged, rules),
-        tuple(shaken),
-        slices,
-    )
-
-
-def nothing(value: Any) -> Steps[Any, Any]:
-    """Yield no step; return a value."""
-    yield from ()
-    return value
-
-
-def _moment_steps(metrics: Sequence[Metric]) -> Steps[EvaluatedPart, dict[Metric, Chance]]:
-    sums: Any = yield partial(_moment_sums, metrics)
-    return {m: Chance(*chance_moments.of_mean(sums[n])) for n, m in enumerate(metrics)}
-
-
-def _moment_sums(metrics: Sequence[Metric], part: EvaluatedPart) -> Sums:
-    held = {}
-    for number, metric in enumerate(metrics):
-        moments = chance_moments.exact(metric, *part.cases, part.grades)
-        assert moments is not None, "there is a closed form"  # noqa: S101
-        held[number] = chance_moments.moment_sums(moments)
-    return held
 
 
 def assemble(
@@ -156,12 +68,7 @@ def assemble(
 ) -> Run:
     """Return the run that the users of all parts make, of which only the tables are missing.
 
-    Parameters
-    ----------
-    fold : Fold
-        To whose failures models are added that failed in any part.
-    total : function of a step
-        Adds a function of a part up over all parts (`harness.core.steps`).
+    Models that failed in any part are added to the failures of the fold.
 
     Raises
     ------
@@ -173,10 +80,16 @@ def assemble(
     evaluation = _evaluation(config, data, split, candidate_ids, sums["set"])
     failures.add_parts(sums["failed"])
     failures.require_others(config)
-    config_left, n_users = failures.without(config), evaluation.users
+    config_left = failures.without(config)
     with observer.step("compare"):
-        columns = [*OWN, *dict.fromkeys(config.compare.slices)]
-        figures = steps.found(figure_steps(config_left, metrics, columns, n_users), total)
+        figures = figures_by(
+            config_left,
+            metrics,
+            total,
+            users=evaluation.users,
+            columns=[*OWN, *dict.fromkeys(config.compare.slices)],
+            against_chance=str(metrics[0]) in sums["chance"],
+        )
     pairs = counted(len(figures.comparison.pairs) if figures.comparison else 0, "pair")
     observer.log(f"compared {pairs}, {observer.seconds['compare']:.1f} s")
     resolved = config.resolved()
@@ -198,6 +111,7 @@ def assemble(
                 varies=seeded or bool(of_model["differ"][0]),
             )
         )
+    chance = {name: law_of_mean(laws) for name, laws in sums["chance"].items()}
     models = best_first(records, metrics[0])
     start = "given"
     if split.cutoff is not None:
@@ -207,7 +121,7 @@ def assemble(
         metrics={str(metric): Direction.of(metric) for metric in metrics},
         models=models,
         failed=failures.records(config),
-        chance={str(metric): chance for metric, chance in figures.chance.items()},
+        chance={name: Chance(law.mean, law.sd) for name, law in chance.items()},
         comparison=figures.comparison,
         shake_up=figures.shake_ups,
         slices=figures.slices,
@@ -355,7 +269,7 @@ def _notes(
         notes.append(f"k = {evaluation.k:,} is more than the {n}")
     graded = "grades" in evaluation.fields
     notes += few_users(evaluation.users)
-    unknown = [str(metric) for metric in metrics if not has_moments(metric, graded=graded)]
+    unknown = [str(metric) for metric in metrics if not has_law(metric, graded=graded)]
     if unknown:
         notes.append(f"no exact chance value is known for {', '.join(unknown)}")
     if split.held_back and config.fold == 0:

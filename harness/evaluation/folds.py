@@ -19,14 +19,13 @@ import polars as pl
 
 from harness.config import Config, GivenSplit, TimeSplit
 from harness.config.paths import paths_of
-from harness.core import steps as steps_
 from harness.core.alike import AT, FORM, Forms
 from harness.core.errors import DataError, UsageError, counted, visible
 from harness.core.progress import Clock, Observer
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.naming import parts_of
-from harness.evaluation.assemble import Figures, best_first, few_users, figure_steps
+from harness.evaluation.assemble import best_first, few_users, figures_by
 from harness.evaluation.failures import Failures
 from harness.evaluation.fold import label, named
 from harness.evaluation.part import EvaluatedPart
@@ -42,8 +41,8 @@ from harness.results.run import Run
 from harness.results.tables import frames_of
 from harness.stats.chance_law import has_law
 from harness.stats.estimates import ModelEstimate, of_set
-from harness.stats.fold_means import FEWEST, Folds, ScoredFold, folds_of
-from harness.stats.folds import folded
+from harness.stats.figures import Figures
+from harness.stats.folds import FEWEST, Folds, ScoredFold, folded, folds_of
 
 
 def require_windows(config: Config, data: Dataset) -> None:
@@ -53,15 +52,7 @@ def require_windows(config: Config, data: Dataset) -> None:
 
 
 def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
-    """Raise UsageError where events are too few days for the folds of a time split.
-
-    Parameters
-    ----------
-    end : int
-        Where days are counted back from, in microseconds since 1970.
-    key : str
-        Of the split, for messages.
-    """
+    """Raise UsageError where the days up to `end` are too few for the folds of the split `key`."""
     days, held_back = rule.valid_days * DAY_US, rule.test_days * DAY_US
     most = max((end - held_back - data.times[0] - 1) // days, 0)
     if rule.folds == 1 or rule.folds <= most:
@@ -116,13 +107,7 @@ def over_folds(
     failures: Failures,
     held_out: HeldOut,
 ) -> Run:
-    """Return what the runs of all folds say together of the models that failed in none.
-
-    Parameters
-    ----------
-    users : sequence of EvaluatedPart
-        Of each fold.
-    """
+    """Return what the runs of all folds say together of the models that failed in none."""
     config_left, last, clock = failures.without(config), runs[-1], Clock()
     names = [model.name for model in config_left.models]
     with clock.step("compare"):
@@ -134,29 +119,49 @@ def over_folds(
         not_judged = _not_judged(folds, held_out)
         lawful = not not_judged and has_law(metrics[0], graded=config.graded)
         laws = [fold.law for fold in users] if lawful else None
-        steps = figure_steps(config_left, metrics, (), folds.users, folds, against_chance=lawful)
-        figures = steps_.found(steps, of_one(folded(folds, part, laws)))
+        figures = figures_by(
+            config_left,
+            metrics,
+            of_one(folded(folds, part, laws)),
+            users=folds.users,
+            folds=folds,
+            against_chance=lawful,
+        )
+    comparison = figures.comparison
+    if comparison is not None:
+        means = [folds.means_of(names, metrics[0], fold) for fold in range(len(runs))]
+        comparison = comparison.over_folds(means, metrics[0])
+    models = []
+    for model in last.models:
+        by_fold = [run.record.model(model.name) for run in runs]
+        update = {
+            "lists": tuple(config.lists_of(model.name)),
+            "metrics": {
+                str(metric): _estimate(metric, by_fold, part, folds, figures) for metric in metrics
+            },
+            "vs_random": figures.verdicts.get(model.name),
+            "curve": _means([record.curve for record in by_fold]),
+            "described": _means([record.described for record in by_fold]),
+            "seconds": _added([record.seconds for record in by_fold]),
+            "reused": all(record.reused for record in by_fold),
+        }
+        models.append(model.model_copy(update=update))
+    records = tuple(run.record for run in runs)
     notes = [  # of folds with few users more is said
         [note for note in run.notes if note not in few_users(run.evaluation.users)] for run in runs
     ]
-    means = [
-        folds.means_of(names, metrics[0], fold)
-        for fold in range(len(runs) if figures.comparison else 0)
-    ]
-    records = tuple(run.record for run in runs)
-    chance = [record.chance for record in records]
     record = RunRecord(
         evaluation=Evaluation.of_folds([run.evaluation for run in runs], folds.users),
         metrics=last.record.metrics,
-        models=_models(config, metrics, runs, part, folds, figures),
+        models=best_first(models, metrics[0]),
         failed=failures.records(config),
-        chance=_chance(chance, independent=not held_out.overlaps),
-        comparison=figures.comparison and figures.comparison.over_folds(means, metrics[0]),
+        chance=_chance([fold.chance for fold in records], independent=not held_out.overlaps),
+        comparison=comparison,
         shake_up=figures.shake_ups,
         slices=(),
         bridge=None,
         notes=(*notes_of(held_out, notes), *_same_lists(config_left), *not_judged),
-        seconds=_added([*(record.seconds for record in records), clock.seconds]),
+        seconds=_added([*(fold.seconds for fold in records), clock.seconds]),
         folds=records,
     )
     return Run(
@@ -166,33 +171,6 @@ def over_folds(
         start=last.start,
         changed={name: why for run in runs for name, why in run.changed.items()},
     )
-
-
-def _models(
-    config: Config,
-    metrics: Sequence[Metric],
-    runs: Sequence[Run],
-    part: Sequence[ScoredFold],
-    folds: Folds,
-    figures: Figures,
-) -> tuple[ModelRecord, ...]:
-    """Return what is known of every model, best first by the mean of the first metric."""
-    records = []
-    for last in runs[-1].models:
-        by_fold = [run.record.model(last.name) for run in runs]
-        more = {
-            "lists": tuple(config.lists_of(last.name)),
-            "metrics": {
-                str(metric): _estimate(metric, by_fold, part, folds, figures) for metric in metrics
-            },
-            "vs_random": figures.verdicts.get(last.name),
-            "curve": _means([model.curve for model in by_fold]),
-            "described": _means([model.described for model in by_fold]),
-            "seconds": _added([model.seconds for model in by_fold]),
-            "reused": all(model.reused for model in by_fold),
-        }
-        records.append(last.model_copy(update=more))
-    return best_first(records, metrics[0])
 
 
 def _estimate(
@@ -225,23 +203,16 @@ def _added(by_fold: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def _chance(folds: Sequence[Mapping[str, Chance]], *, independent: bool) -> dict[str, Chance]:
     """Return the chance of the means; its spread is known where folds are independent."""
+    means = _means([{name: of.mean for name, of in fold.items()} for fold in folds])
     chance = {}
-    for name in folds[0]:
-        by_fold = [fold[name] for fold in folds]
-        sd = math.sqrt(math.fsum((fold.sd or 0) ** 2 for fold in by_fold)) / len(by_fold)
-        means = np.array([fold.mean for fold in by_fold])
-        chance[name] = Chance(mean(means), sd if independent else None)
+    for name, mean_of_folds in means.items():
+        sd = math.sqrt(math.fsum((fold[name].sd or 0) ** 2 for fold in folds)) / len(folds)
+        chance[name] = Chance(mean_of_folds, sd if independent else None)
     return chance
 
 
 def notes_of(held_out: HeldOut, folds: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return what is odd about folds together, what all say once, other notes with their fold.
-
-    Parameters
-    ----------
-    folds : sequence of sequence of str
-        The notes of each.
-    """
+    """Return what is odd about folds together, what all say once, other notes with their fold."""
     common = [note for note in folds[0] if all(note in notes for notes in folds)]
     single = [
         f"fold {number}: {note}"
@@ -271,29 +242,21 @@ def _same_lists(config: Config) -> list[str]:
 
 def _not_judged(folds: Folds, held_out: HeldOut) -> list[str]:
     """Return why no model is judged against chance; nothing where models are."""
-    overlap = (
-        "folds overlap, so no model is judged against chance, which takes them for independent"
-    )
-    return [*([overlap] if held_out.overlaps else []), *([_few(folds)] if folds.few else [])]
-
-
-def _few(folds: Folds) -> str:
-    """Return what folds of few users do to all figures: their mean counts as that of any other."""
-    few, most = folds.few, max(folds.sizes)
-    number, least = min(few.items(), key=lambda fold: fold[1])
-    who = f"fold {number} has {counted(least, 'user')}"
-    if len(few) > 1:
-        who = (
-            f"{len(few)} of {len(folds.sizes)} folds have fewer than {FEWEST} users, such as fold "
+    notes = []
+    if held_out.overlaps:
+        notes.append(
+            "folds overlap, so no model is judged against chance, which takes them for independent"
         )
-        who += f"{number} with {least}"
-    if most >= FEWEST:
-        weigh = "weighs" if least == 1 else "weigh"
-        who += f", who {weigh} as much as the {most:,} of fold {folds.sizes.index(most) + 1}"
-    rest = "intervals and tests rest on these few"
-    if least == 1:
-        rest = "a fold of a single user leaves no intervals"
-    return f"{who}: no model is judged against chance, and {rest}; take fewer folds"
+    if folds.few:
+        number, least = min(folds.few.items(), key=lambda fold: fold[1])
+        rest = "intervals and tests rest on these few"
+        if least == 1:
+            rest = "a fold of a single user leaves no intervals"
+        notes.append(
+            f"fold {number} has {counted(least, 'user')}, fewer than {FEWEST}: no model is judged "
+            f"against chance, and {rest}; take fewer folds"
+        )
+    return notes
 
 
 class HeldOut:
@@ -311,7 +274,7 @@ class HeldOut:
         self._users: list[pl.DataFrame] = []
         self.overlaps: list[str] = []
 
-    def add(self, of: EvaluationSet) -> None:
+    def add(self, fold: EvaluationSet) -> None:
         """Add the next fold.
 
         Raises
@@ -321,12 +284,12 @@ class HeldOut:
         """
         if not self._given:
             return
-        users = of.user_ids.gather(np.repeat(np.arange(len(of.users)), of.truth.sizes))
-        items = of.candidate_ids.gather(of.truth.indices)
+        users = fold.user_ids.gather(np.repeat(np.arange(len(fold.users)), fold.truth.sizes))
+        items = fold.candidate_ids.gather(fold.truth.indices)
         pairs = pl.DataFrame({"user": users, "item": items})
-        for number, other in enumerate(self._pairs, 1):
-            both = len(other.join(pairs, on=other.columns, how="semi"))
-            if both == len(other) == len(pairs) > 0:
+        for number, earlier in enumerate(self._pairs, 1):
+            both = len(earlier.join(pairs, on=pairs.columns, how="semi"))
+            if both == len(earlier) == len(pairs) > 0:
                 raise UsageError(
                     f"[split] valid: its file holds out the same items of the same users as that "
                     f"of fold {number}; name files of different events, or leave one out"
@@ -334,11 +297,11 @@ class HeldOut:
             if both:
                 self.overlaps.append(
                     f"folds {number} and {len(self._pairs) + 1} overlap: {both:,} of the "
-                    f"{counted(len(other), 'true item')} of fold {number} "
+                    f"{counted(len(earlier), 'true item')} of fold {number} "
                     f"{'is' if both == 1 else 'are'} true in both"
                 )
         self._pairs.append(pairs)
-        self._users.append(pl.DataFrame({"user": of.user_ids.cast(pl.String)}))
+        self._users.append(pl.DataFrame({"user": fold.user_ids.cast(pl.String)}))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -26,13 +26,13 @@ from harness.metrics.scores import ScoreTable, curve_sums, score, set_sums
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol import evaluation_set
+from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.leaderboard_estimate import Sample, leaderboard_sums, with_items
 from harness.protocol.task import Task
 from harness.results.tables import RunTables
 from harness.scoring.competition import sample_of_users
 from harness.stats import chance_law
-from harness.stats.chance_graded import Grades
-from harness.stats.chance_law import Law
+from harness.stats.chance_law import Grades, Law
 from harness.stats.slices import USER, ProfiledUsers
 
 Content = Mapping[Any, Any]
@@ -161,8 +161,27 @@ def evaluate_part(
             "with_items": np.array([len(with_items(selected, left_out))]),
             "sample": Largest(np.array([0 if sample is None else sample.ids])),
             "unread": _marked(unread),
+            "chance": _chance_sums(selected, metrics, grades),
         },
     )
+
+
+def _chance_sums(
+    selected: EvaluationSet, metrics: Sequence[Metric], grades: Grades | None
+) -> dict[str, Sums]:
+    """Return what a random ranking's means follow from, of metrics whose chance is known."""
+    sums = {}
+    for metric in metrics:
+        law = chance_law.law(
+            metric.up_to(selected.k),
+            selected.n_candidates,
+            selected.truth.sizes,
+            selected.relevant,
+            grades,
+        )
+        if law is not None:
+            sums[str(metric)] = law.sums()
+    return sums
 
 
 def describing(k: int) -> tuple[Metric, Metric]:

@@ -17,7 +17,7 @@ from harness.core.arrays import Int32, Int64
 from harness.core.errors import RecommenderError, counted
 from harness.core.exact_sum import Largest, Sums
 from harness.core.progress import Clock
-from harness.core.steps import Ended, Total, after
+from harness.core.steps import Total
 from harness.data.dataset import Dataset
 from harness.evaluation.answers import Answers, ask
 from harness.evaluation.failures import Failures
@@ -28,7 +28,7 @@ from harness.metrics.grades import refuse_grades
 from harness.models import guard
 from harness.models.base import Recommender, Train
 from harness.models.item_stats import Catalogue, candidate_counts, catalogue_of, users_having
-from harness.models.sums import FromSums, Step, Steps, fits_in_parts, without_events
+from harness.models.sums import FromSums, Step, Steps, after, fits_in_parts, without_events
 from harness.protocol import evaluation_set, newcomers, split, strays, users
 from harness.protocol.k_core import Core, core_of_parts
 from harness.protocol.split import Split
@@ -204,7 +204,7 @@ def _fit(
                 with failures.caught(name), clocks[name].step("fit"):
                     # Taken out: no name holds a total while the next one is made.
                     step = _after(steps[number], sums.pop(number, {}))
-                    if not isinstance(step, Ended):
+                    if step is not None:
                         waiting[number] = name, step
             if number not in waiting:
                 steps.pop(number).close()
@@ -217,7 +217,7 @@ def _fit(
             ) from error
 
 
-def _after(steps: Steps, sums: Mapping[str, Any]) -> Step | Ended:
+def _after(steps: Steps, sums: Mapping[str, Any]) -> Step | None:
     """Return a model's next step; raise what another process caught."""
     if "failed" in sums:
         raise RecommenderError(min(sums["failed"]))

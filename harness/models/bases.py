@@ -11,11 +11,10 @@ from scipy.sparse import csr_array
 from harness.core.arrays import Bool, Floats, Int32
 from harness.core.exact_sum import Sums
 from harness.core.params import require_flag, require_models
-from harness.core.steps import side_by_side
 from harness.models.base import Draws, Recommender, Train
 from harness.models.features import feature_matrix
 from harness.models.products import largest_products
-from harness.models.sums import Steps
+from harness.models.sums import Steps, side_by_side
 from harness.models.topk import top_k
 
 

@@ -12,9 +12,8 @@ from harness.core.errors import HarnessError, RecommenderError, UsageError, in_t
 from harness.core.exact_sum import Sums
 from harness.core.params import ParameterError
 from harness.core.plugins import raise_interrupt, told
-from harness.core.steps import Ended, after
 from harness.models.base import Recommender, Train
-from harness.models.sums import Step, Steps, steps_of, whole
+from harness.models.sums import Step, Steps, after, steps_of, whole
 
 _SEEDS = ("seed", "random_state")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -88,10 +87,14 @@ def fit_steps(name: str, model: Any, train: Train) -> Steps:
     """Yield the steps of the model `name`, whose sums must be of whole numbers, `guarded`."""
     call = partial(guarded, name, "fit_steps")
     steps = call(partial(steps_of, model, train))
-    step = call(partial(after, steps))
-    while not isinstance(step, Ended):
+    (step,) = call(partial(_after, steps))
+    while step is not None:
         # No name holds the total while the next one is made.
-        step = call(partial(after, steps, (yield partial(_sums_of, call, step))))
+        (step,) = call(partial(_after, steps, (yield partial(_sums_of, call, step))))
+
+
+def _after(steps: Steps, total: Sums | None = None) -> tuple[Step | None]:
+    return (after(steps, total),)  # `guarded` refuses None
 
 
 def _sums_of(call: Callable[[Callable[[], Any]], Any], step: Step, part: Train) -> Sums:

@@ -2,26 +2,30 @@
 
 Users are divided into parts, each a `Train` of its own: its users and their events, all items, the
 one cut-off. A recommender that learns from such sums never needs more than one part at a time, and
-learns the same, to the last bit, however users are divided (`harness.core.steps`).
+learns the same, to the last bit, however users are divided. It learns in a generator, which yields
+a step, a function of a part that returns sums; is sent their total over all parts, and yields the
+next. Source: the summation form of Chu, Kim, Lin, Yu, Bradski, Ng and Olukotun, Map-Reduce for
+Machine Learning on Multicore, NIPS 2006.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from harness.core import steps
 from harness.core.exact_sum import Sums
-from harness.core.steps import Total, found, of_one, side_by_side
+from harness.core.steps import Total, of_one
 from harness.data.dataset import no_events
 from harness.models.base import Train
 
-Step: TypeAlias = steps.Step[Train]
-Steps: TypeAlias = steps.Steps[Train, None]
+Step: TypeAlias = Callable[[Train], Sums]
+Steps: TypeAlias = Generator[Step, Sums, None]
 """What a recommender adds up over parts, each step made of the total of the one before it."""
 
 
@@ -87,7 +91,36 @@ def fit_all(steps: Sequence[Steps], total: Total[Train]) -> None:
 
     The recommenders have learnt then; `for_users` comes before they are asked for lists.
     """
-    found(side_by_side(steps), total)
+    together = side_by_side(steps)
+    with closing(together):
+        step = after(together)
+        while step is not None:
+            # No name holds a total while the next is made.
+            step = after(together, total(step))
+
+
+def after(steps: Steps, total: Sums | None = None) -> Step | None:
+    """Return the step after that of a total, or without one the first; None behind the last."""
+    try:
+        return steps.send(total)  # type: ignore[arg-type]  # None starts a generator
+    except StopIteration:
+        return None
+
+
+def side_by_side(steps: Sequence[Steps]) -> Steps:
+    """Yield the steps of several recommenders as one each, until all have learnt."""
+    with ExitStack() as stack:  # where a step fails, the others are closed
+        for of_model in steps:
+            stack.enter_context(closing(of_model))
+        waiting = {number: after(of_model) for number, of_model in enumerate(steps)}
+        while waiting := {n: step for n, step in waiting.items() if step is not None}:
+            total: Any = yield partial(_sums_of, waiting)
+            waiting = {number: after(steps[number], total.get(number, {})) for number in waiting}
+            del total  # it is let go before the next steps are taken
+
+
+def _sums_of(steps: Mapping[int, Step], part: Train) -> Sums:
+    return {number: step(part) for number, step in steps.items()}
 
 
 def steps_of(model: Any, train: Train) -> Steps:

@@ -9,6 +9,8 @@ cdef enum:
     LANES = 64  # resamples whose sums are updated by one step
     FEW = 16  # users whose weights stay in the processor's nearest cache
 
+cdef double ROUNDING = 1e-12
+
 
 def add_drawn(
     uint64_t key,
@@ -83,12 +85,13 @@ def walk(
     const double[::1] at_rank,
     const double[::1] at_hit,
     double[:, ::1] held,
-    double[::1] third,
+    double[:, ::1] law,
 ):
-    """Write E[(S − E S)³] of S = Σ over hits of at_rank[i] · at_hit[h], case by case.
+    """Write mean, variance, third cumulant and the chance of no hit to law[0 to 3, case].
 
-    held[m, h] is E[S^m; h hits so far]. A candidate of the N − i left is one of the r − h true
-    ones left with the chance p; S then grows by g, and S^m by the binomial theorem.
+    They are of S = Σ over hits of at_rank[i] · at_hit[h]; held[m, h] is E[S^m; h hits so far]. A
+    candidate of the N − i left is one of the r − h true ones left with the chance p; S then grows
+    by g, and S^m by the binomial theorem.
 
     Parameters
     ----------
@@ -96,7 +99,7 @@ def walk(
         Scratch memory.
     """
     cdef Py_ssize_t case, i, h, m, most
-    cdef double p, g, zero, one, two, three, mean, square, cube
+    cdef double p, g, zero, one, two, three, mean, square, cube, var, third
     with nogil:
         for case in range(n.shape[0]):
             held[:] = 0.0
@@ -121,6 +124,8 @@ def walk(
                 mean += held[1, h]
                 square += held[2, h]
                 cube += held[3, h]
-            third[case] = cube - 3 * mean * square + 2 * (mean * mean * mean)
-            if r[case] == 0 or r[case] == n[case]:
-                third[case] = 0.0  # all lists score the same; rounding must not hide it
+            var = square - mean * mean
+            third = cube - 3 * mean * square + 2 * (mean * mean * mean)
+            if var < ROUNDING * mean * mean:  # all lists score the same; rounding must not hide it
+                var = third = 0.0
+            law[0, case], law[1, case], law[2, case], law[3, case] = mean, var, third, held[0, 0]

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
-from harness.core.arrays import Floats
 from harness.core.exact_sum import Exact, Sums
-from harness.core.steps import Steps, side_by_side
 from harness.metrics import Metric
-from harness.stats.chance_law import Law, LawOfAll
-from harness.stats.estimates import Tables, freedom_of
-from harness.stats.fold_means import Folds
-from harness.stats.intervals import LEVEL, Sample, forth, sample_steps
+from harness.stats.chance_law import law_of_mean
+from harness.stats.folds import Folds
+from harness.stats.intervals import LEVEL, Sample, forth, in_threads, moments
 
 Word = Literal["better", "no better than chance", "worse than chance"]
 
@@ -46,22 +43,9 @@ class Verdict:
     verdict: Word
 
 
-class JudgedUsers(Protocol):
-    """Scored users of a part, and what a random ranking would score for each."""
-
-    @property
-    def tables(self) -> Tables:
-        """Their scores under every model."""
-
-    @property
-    def law(self) -> Law:
-        """Under the metric of the verdicts."""
-
-
-def chance_steps(
-    models: Sequence[str], metric: Metric, folds: Folds | None = None
-) -> Steps[JudgedUsers, dict[str, Verdict]]:
-    """Yield three steps; return whether models' means are such as a random ranking would have.
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """Whether models' means are such as a random ranking would have.
 
     The mean of random rankings has an exact mean, standard deviation and skewness; its tails are
     those of the gamma distribution that has the same three (Pearson's type III), but the lower one
@@ -71,142 +55,113 @@ def chance_steps(
     its mean is less certain. Where its scores are spread more widely than chance would spread them,
     the larger of two p values holds: this one, or that of their own spread (`_of_spread`).
 
+    Parts have tables, and the `law` of each user's score under the metric.
+
     Examples
     --------
     Two users, chance 1/2 each with variance 1/4; the model scores 1 and 1/2: 1/4 above the mean,
     the standard deviation is √(2 · 1/4)/2, so z = 0.707, which normal tails reach in 48 %.
 
     >>> from types import SimpleNamespace
-    >>> from harness.core.steps import found, of_one
+    >>> from harness.core.steps import of_one
     >>> from harness.metrics import parse
     >>> from harness.metrics.scores import ScoreTable
+    >>> from harness.stats.chance_law import Law
+    >>> from harness.stats.figures import results_of
     >>> table = ScoreTable({parse("MAP@1"): np.array([[1.0, 0.5]])})
     >>> half = np.array([0.5, 0.5])
     >>> users = SimpleNamespace(tables={"m": table}, law=Law(half, half / 2, 0 * half, half))
-    >>> verdict = found(chance_steps(["m"], parse("MAP@1")), of_one(users))["m"]
+    >>> (verdicts,) = results_of([Verdicts(["m"], parse("MAP@1"))], of_one(users))
+    >>> verdict = verdicts["m"]
     >>> round(verdict.lift, 2), round(verdict.z, 3), round(verdict.p, 2), verdict.verdict
     (1.5, 0.707, 0.48, 'no better than chance')
     """
-    verdicts, samples = yield from side_by_side(
-        [
-            _verdict_steps(models, metric),
-            sample_steps(partial(_differences, models, metric), freedom_of(folds)),
-        ],
-        threads=True,
-    )
-    return {
-        name: _verdict(standing, wider, sample)
-        for name, (standing, wider), sample in zip(models, verdicts, samples, strict=True)
-    }
 
+    models: Sequence[str]
+    metric: Metric
+    folds: Folds | None = None
 
-def _differences(
-    models: Sequence[str], metric: Metric, part: JudgedUsers
-) -> list[Callable[[], Floats]]:
-    def above(name: str) -> Floats:
-        return part.tables[name].of_users(metric) - part.law.mean
+    def first(self, part: Any) -> Sums:
+        """Return the sums of the law, and of each model's scores and how far they are from it."""
+        law = part.law.sums()  # before threads ask for it
+        return {"law": law, **in_threads(partial(self._sums_of, part), self.models)}
 
-    return [partial(above, name) for name in models]
-
-
-def _verdict_steps(
-    models: Sequence[str], metric: Metric
-) -> Steps[JudgedUsers, list[tuple[_Standing, bool]]]:
-    """Return where each model stands, and whether its scores are spread more than chance's."""
-    first: Any = yield partial(_first_sums, models, metric)
-    law = LawOfAll.of(first["law"])
-    standing = [_Standing.of(first[at], law) for at in range(len(models))]
-    second: Any = yield partial(_second_sums, models, metric, standing)
-    return [(one, one.wider(second[at])) for at, one in enumerate(standing)]
-
-
-def _first_sums(models: Sequence[str], metric: Metric, part: JudgedUsers) -> Sums:
-    law, held = part.law, dict[int, Sums]()
-    for at, name in enumerate(models):
-        values = part.tables[name].of_users(metric)
-        raw = part.tables[name].values[metric]
-        held[at] = {
-            "scores": np.array([raw.size]),
-            "single": Exact.of(((raw - law.mean) ** 2).ravel()),
-            "averaged": Exact.of((values - law.mean) ** 2),
-            "difference": Exact.of(values - law.mean),
+    def _sums_of(self, part: Any, name: str) -> Sums:
+        mean, table = part.law.mean, part.tables[name]
+        values, repeats = table.of_users(self.metric), table.values[self.metric]
+        return {
+            "scores": np.array([repeats.size]),
+            "single": Exact.of(((repeats - mean) ** 2).ravel()),
             "total": Exact.of(values),
             "squares": Exact.of(values**2),
+            "above": moments(values - mean),
         }
-    return {"law": law.sums(), **held}
 
+    def second(self, part: Any, first: Any) -> Sums:
+        """Return what tells whether scores are spread more than chance's."""
+        sums, mean, var = {}, part.law.mean, part.law.var
+        for number, name in enumerate(self.models):
+            values = part.tables[name].of_users(self.metric)
+            sums[number] = {
+                "expected": Exact.of(var / _repeats(first, number) + mean**2),
+                "error": Exact.of((values**2 - _ratio(first[number]) * values) ** 2),
+            }
+        return sums
 
-def _second_sums(
-    models: Sequence[str], metric: Metric, standing: Sequence[_Standing], part: JudgedUsers
-) -> Sums:
-    held = {}
-    for at, (name, one) in enumerate(zip(models, standing, strict=True)):
-        values = part.tables[name].of_users(metric)
-        held[at] = {
-            "expected": Exact.of(part.law.var / one.repeats + part.law.mean**2),
-            "error": Exact.of((values**2 - one.ratio * values) ** 2),
-        }
-    return held
+    def result(self, first: Any, second: Any) -> dict[str, Verdict]:
+        """Return the verdict on each model."""
+        models = enumerate(self.models)
+        return {name: self._verdict(first, second, number) for number, name in models}
 
-
-@dataclass(frozen=True)
-class _Standing:
-    """What is known of a model's scores.
-
-    Attributes
-    ----------
-    repeats : float
-        How many independent repeats would be averaged as well as these. If repeats are
-        independent, the squares of users' averages are those of single scores divided by the
-        number of repeats; repeats that are all alike count as one.
-    difference : float
-        Its mean less that of random rankings.
-    total, ratio : float
-        The sum of its values, and that of their squares over it.
-    """
-
-    law: LawOfAll
-    repeats: float
-    difference: float
-    total: float
-    ratio: float
-
-    @classmethod
-    def of(cls, sums: Mapping[str, Any], law: LawOfAll) -> _Standing:
-        """Return what sums of all users tell."""
-        single, averaged, difference, of_all, squares = (
-            sums[name].total for name in ("single", "averaged", "difference", "total", "squares")
+    def _verdict(self, first: Any, second: Any, number: int) -> Verdict:
+        law, sums = law_of_mean(first["law"], _repeats(first, number)), first[number]
+        users, total, above = int(first["law"]["users"][0]), sums["total"].total, sums["above"]
+        difference = above[1].total / users
+        z, p = 0.0, 1.0
+        if law.sd > 0:
+            z = difference / law.sd
+            p = _two_sided(z, law.skewness, law.none)
+        if _wider(sums, second[number], law.mean * users, users):
+            freedom = None if self.folds is None else self.folds.freedom
+            p = max(p, _of_spread(Sample.of_moments(above, freedom=freedom)))
+        word: Word = "better" if difference > 0 else "worse than chance"
+        return Verdict(
+            lift=total / users / law.mean if law.mean > 0 else None,
+            z=z,
+            p=p,
+            verdict="no better than chance" if p >= LEVEL else word,
         )
-        users, scores = law.users, int(sums["scores"][0])
-        single, averaged, repeats = single / scores, averaged / users, scores / users
-        independent = min(max(single / averaged, 1.0), repeats) if averaged > 0 else repeats
-        ratio = squares / of_all if of_all > 0 else 0.0
-        return cls(law, independent, difference / users, of_all, ratio)
-
-    def wider(self, sums: Mapping[str, Any]) -> bool:
-        """Return whether scores are spread more than a random ranking's of the same mean would be.
-
-        Their mean square over their mean grows with the spread, and hardly depends on how many hits
-        there are; its standard error is that of a ratio of means.
-        """
-        if self.total <= 0 or self.law.users < 2:
-            return False
-        expected = sums["expected"].total / (self.law.mean * self.law.users)
-        error = math.sqrt(sums["error"].total) / self.total
-        return bool(self.ratio - expected > _WIDER * error)
 
 
-def _verdict(one: _Standing, wider: bool, sample: Sample) -> Verdict:
-    floor, deviation, skewness = one.law.of_mean(one.repeats)
-    z = one.difference / deviation if deviation > 0 else 0.0
-    none = one.law.of_no_hit(one.repeats)
-    p = _two_sided(z, skewness, none) if deviation > 0 else 1.0
-    if wider:
-        p = max(p, _of_spread(sample))
-    lift = one.total / one.law.users / floor if floor > 0 else None
-    if p >= LEVEL:
-        return Verdict(lift, z, p, "no better than chance")
-    return Verdict(lift, z, p, "better" if one.difference > 0 else "worse than chance")
+def _repeats(first: Any, number: int) -> float:
+    """Return how many independent repeats would be averaged as well as a model's.
+
+    If repeats are independent, the squares of users' averages are those of single scores divided by
+    the number of repeats; repeats that are all alike count as one.
+    """
+    sums, users = first[number], int(first["law"]["users"][0])
+    scores = int(sums["scores"][0])
+    single, averaged = sums["single"].total / scores, sums["above"][2].total / users
+    return min(max(single / averaged, 1.0), scores / users) if averaged > 0 else scores / users
+
+
+def _ratio(sums: Any) -> float:
+    """Return the sum of a model's squared values over that of its values."""
+    total: float = sums["total"].total
+    return sums["squares"].total / total if total > 0 else 0.0
+
+
+def _wider(sums: Any, spread: Any, of_chance: float, users: int) -> bool:
+    """Return whether scores are spread more than a random ranking's of the same mean would be.
+
+    Their mean square over their mean grows with the spread, and hardly depends on how many hits
+    there are; its standard error is that of a ratio of means.
+    """
+    total = sums["total"].total
+    if total <= 0 or users < 2:
+        return False
+    error = math.sqrt(spread["error"].total) / total
+    return bool(_ratio(sums) - spread["expected"].total / of_chance > _WIDER * error)
 
 
 def _two_sided(z: float, skewness: float, none: float) -> float:
@@ -220,8 +175,8 @@ def _two_sided(z: float, skewness: float, none: float) -> float:
         below, above = float(special.ndtr(z)), float(special.ndtr(-z))
     else:
         shape = 4 / skewness**2
-        at = max(shape + math.copysign(z, z * skewness) * math.sqrt(shape), 0.0)
-        below, above = float(special.gammainc(shape, at)), float(special.gammaincc(shape, at))
+        x = max(shape + math.copysign(z, z * skewness) * math.sqrt(shape), 0.0)
+        below, above = float(special.gammainc(shape, x)), float(special.gammaincc(shape, x))
         if skewness < 0:
             below, above = above, below
     return min(1.0, 2 * min(max(below, none), above))

@@ -1,44 +1,64 @@
-"""The distribution of a random ranking's mean score: its exact first three cumulants.
+"""A random ranking's scores: their exact mean, variance, third cumulant and chance of no hit.
 
-A score is a sum over the hits of a list: what a hit at rank i adds with h hits before it.
-The first three moments of such a sum follow from a walk down the ranks.
+A user has N candidates, r true items among them and R true items in all; a random list holds
+k' = min(k, N) of the candidates, every ordered choice equally likely. A score is a sum over the
+hits of a list: what a hit at rank i adds with h hits before it. The first three moments of such a
+sum follow from a walk down the ranks. Where true items have grades there are closed forms (`ndcg`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.core.arrays import Floats, Int64
+from harness.core.arrays import Bool, Floats, Int64
 from harness.core.exact_sum import Exact, Sums
 from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
-from harness.stats import _kernels, chance_graded
-from harness.stats.chance_graded import Grades
-from harness.stats.chance_moments import Moments, checked, distinct, exact, has_moments
+from harness.metrics.ranking import gains_of, ideal_gains
+from harness.stats import _kernels
 
 
-@dataclass(frozen=True, eq=False)
-class Law(Moments):
-    """A random ranking's score for each user, as far as tests need it; arrays of one shape.
+class Grades(NamedTuple):
+    """The grades of all users' true items, one entry each.
 
     Attributes
     ----------
-    third : float64 array
-        The third cumulant, E[(score − mean)³].
+    user : int64 array
+        The place of the item's user among all.
+    grade : float64 array
+    candidate : bool array
+        Whether it is a candidate.
+    """
+
+    user: Int64
+    grade: Floats
+    candidate: Bool
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A random ranking's score for each user; float64 arrays of one shape.
+
+    Attributes
+    ----------
+    mean, var, third : float64 array
+        The first three cumulants; the third is E[(score − mean)³].
     none : float64 array
         The chance of no hit at all.
     """
 
+    mean: Floats
+    var: Floats
     third: Floats
     none: Floats
 
     def sums(self) -> Sums:
-        """Return what `LawOfAll` is made of; those of parts of the users add up."""
+        """Return what `law_of_mean` is made of; those of parts of the users add up."""
         return {
             "users": np.array([self.mean.size]),
             "sure": np.array([np.count_nonzero(self.none == 0)]),
@@ -47,45 +67,27 @@ class Law(Moments):
         }
 
 
-@dataclass(frozen=True)
-class LawOfAll:
-    """The law of the mean over all users.
+class MeanLaw(NamedTuple):
+    """The law of the average over users and repeats; `none` is the chance of no hit in any."""
 
-    Attributes
-    ----------
-    mean, var, third : float
-        The users' cumulants, averaged.
-    none : float
-        The logarithm of the chance that no user has any hit.
-    """
-
-    users: int
     mean: float
-    var: float
-    third: float
+    sd: float
+    skewness: float
     none: float
 
-    @classmethod
-    def of(cls, sums: Mapping[str, Any]) -> LawOfAll:
-        """Return what the `Law.sums` of all users tell."""
-        users = int(sums["users"][0])
-        mean, var, third = (sums[name].total / users for name in ("mean", "var", "third"))
-        none = -math.inf if sums["sure"][0] else sums["none"].total
-        return cls(users, mean, var, third, none)
 
-    def of_mean(self, repeats: float = 1) -> tuple[float, float, float]:
-        """Return mean, standard deviation and skewness of the average over users and repeats.
+def law_of_mean(sums: Mapping[str, Any], repeats: float = 1) -> MeanLaw:
+    """Return the law of the average by the `Law.sums` of all users.
 
-        Cumulants of independent scores add up: κ_m of the average of n is their mean over n^(m−1).
-        """
-        n = self.users * repeats
-        variance, third = self.var / n, self.third / n**2
-        skewness = third / variance**1.5 if variance > 0 else 0.0
-        return self.mean, math.sqrt(variance), skewness
-
-    def of_no_hit(self, repeats: float = 1) -> float:
-        """Return the chance that no user has any hit, in any repeat."""
-        return math.exp(self.none * repeats)
+    Cumulants of independent scores add up: κ_m of the average of n is their mean over n^(m−1).
+    """
+    users = int(sums["users"][0])
+    mean, var, third = (sums[name].total / users for name in ("mean", "var", "third"))
+    n = users * repeats
+    variance, third = var / n, third / n**2
+    skewness = third / variance**1.5 if variance > 0 else 0.0
+    none = 0.0 if sums["sure"][0] else math.exp(sums["none"].total * repeats)
+    return MeanLaw(mean, math.sqrt(variance), skewness, none)
 
 
 def law(
@@ -95,62 +97,89 @@ def law(
     relevant: ArrayLike,
     grades: Grades | None = None,
 ) -> Law | None:
-    """Return the first three cumulants of a random ranking's scores.
+    """Return the law of each user's score under a uniformly random ranking.
 
-    Parameters and errors are those of `exact`; None also where lower scores are better, or where
-    `_RULES` has no rule of the metric: a verdict says how much higher than chance a score is.
+    Parameters
+    ----------
+    metric : Metric
+        Any; the cut-off is taken from it.
+    n_candidates, relevant_candidates, relevant : integers that broadcast
+        N, r and R of each user: 0 <= r <= N and r <= R.
+    grades : Grades, optional
+        Where true items have grades; N is an array of users then.
+
+    Returns
+    -------
+    Law or None
+        Of the broadcast shape; None where `has_law` says that none is known.
 
     Examples
     --------
-    One true item among four, a list of one: 1 with the chance p = 1/4. E[(x − p)³] is
-    p(1 − p)(1 − 2p) = 3/32.
+    One true item among four candidates, a list of two: with the chance 1/4 each it is at rank 1,
+    which gives 1, or at rank 2, which gives 1/2; the mean is 1/4 + 1/8 and the variance
+    1/4 + 1/16 - 9/64.
 
     >>> from harness.metrics import parse
-    >>> found = law(parse("MAP@1"), 4, 1, 1)
-    >>> float(found.third), float(found.none)
-    (0.09375, 0.75)
+    >>> of_user = law(parse("MAP@2"), 4, 1, 1)
+    >>> float(of_user.mean), float(of_user.var), float(of_user.none)
+    (0.375, 0.171875, 0.5)
+
+    A list of one scores 1 with the chance p = 1/4. E[(x − p)³] is p(1 − p)(1 − 2p) = 3/32.
+
+    >>> float(law(parse("MAP@1"), 4, 1, 1).third)
+    0.09375
     """
-    moments = exact(metric, n_candidates, relevant_candidates, relevant, grades)
-    if moments is None or not has_law(metric, graded=grades is not None):
+    if not has_law(metric, graded=grades is not None):
         return None
-    n, r, whole = checked(n_candidates, relevant_candidates, relevant)
+    sizes = (np.asarray(size, np.int64) for size in (n_candidates, relevant_candidates, relevant))
+    n, r, relevant = np.broadcast_arrays(*sizes)
+    cases, case_of_user = _distinct(n.ravel(), r.ravel(), relevant.ravel())
+    k = LARGEST if metric.k is None else metric.k
+    none = _walked(Metric("HitRate", k), k, cases)[3][case_of_user].reshape(n.shape)
     if metric.graded:
-        assert grades is not None, "or there were no moments"  # noqa: S101
-        third = chance_graded.ndcg(n, grades, metric.k or LARGEST, metric.settings["gain"]).third
+        assert grades is not None, "such a metric has a law with grades alone"  # noqa: S101
+        mean, var, third = ndcg(n, grades, k, metric.settings["gain"])
     else:
-        cases, case_of_user = distinct(n.ravel(), r.ravel(), whole.ravel())
-        third = _third(metric, *cases)[case_of_user].reshape(n.shape)
-    hit = exact(Metric("HitRate", metric.k or LARGEST), n, r, whole)
-    assert hit is not None, "HitRate has a closed form"  # noqa: S101
-    none = np.maximum(1 - hit.mean, 0.0)  # rounding must not make a chance negative
-    return Law(moments.mean, moments.var, third, none)
+        walked = _walked(metric, k, cases)[:3, case_of_user]
+        mean, var, third = walked.reshape(3, *n.shape)
+    return Law(mean, var, third, none)
 
 
 def has_law(metric: Metric, *, graded: bool = False) -> bool:
-    """Return whether `law` has a rule of a metric, where true items have grades or none."""
-    known = has_moments(metric, graded=graded) and metric.name in _RULES
-    return known and metric.definition.better == "higher"
+    """Return whether `law` knows a metric, where true items have grades or none.
+
+    It does not where the divisor depends on the list, ``MAP(divisor=hits)`` and
+    ``NDCG(ideal=retrieved)``, and it does not know pFound of grades.
+    """
+    settings = metric.settings
+    if metric.name not in _SCORES:
+        return False
+    if settings.get("divisor") == "hits" or settings.get("ideal") == "retrieved":
+        return False
+    return not graded if metric.name == "pFound" else graded or not metric.graded
 
 
-def _third(metric: Metric, n: Int64, r: Int64, relevant: Int64) -> Floats:
-    """Return the third cumulant of every case."""
-    k = LARGEST if metric.k is None else metric.k
-    places = np.minimum(k, n)
-    rule = _RULES[metric.name]
-    seen = np.minimum(places, relevant) if rule.early else places
-    at_rank = rule.at_rank(int(places.max(initial=0)), metric)
-    at_hit = rule.at_hit(int(np.minimum(places, r).max(initial=0)))
-    third = np.empty(len(n))
-    held = np.empty((4, len(at_hit) + 1))
-    _kernels.walk(n, r, seen, at_rank, at_hit, held, third)
-    return np.asarray(third * rule.scale(relevant, k, places, metric) ** 3, np.float64)
+def _walked(metric: Metric, k: int, cases: Sequence[Int64]) -> Floats:
+    """Return mean, variance, third cumulant and the chance of no hit of every case, (4, cases)."""
+    n, r, relevant = cases
+    score, places = _SCORES[metric.name], np.minimum(k, n)
+    seen = np.minimum(places, relevant) if score.early else places
+    at_rank = score.at_rank(int(places.max(initial=0)), metric)
+    at_hit = score.at_hit(int(np.minimum(places, r).max(initial=0)))
+    result = np.empty((4, len(n)))
+    _kernels.walk(n, r, seen, at_rank, at_hit, np.empty((4, len(at_hit) + 1)), result)
+    scale = score.scale(relevant, k, places, metric)
+    for power in (1, 2, 3):
+        result[power - 1] *= scale**power
+    return result
 
 
 @dataclass(frozen=True)
-class _Rule:
+class _Score:
     """A score is scale · Σ over hits of at_rank[i] · at_hit[h], h = hits before it."""
 
     scale: Callable[[Int64, int, Int64, Metric], Any]
+    """Of R, k, k' and the metric."""
     at_rank: Callable[[int, Metric], Floats] = lambda places, _: np.ones(places)
     at_hit: Callable[[int], Floats] = np.ones
     early: bool = False
@@ -162,37 +191,97 @@ def _ranks(places: int) -> Floats:
 
 
 def _first_alone(hits: int) -> Floats:
-    found = np.zeros(max(hits, 1))
-    found[0] = 1.0
-    return found
+    return np.append(1.0, np.zeros(max(hits - 1, 0)))
 
 
-def _divisor(relevant: Int64, k: int, places: Int64, metric: Metric) -> Floats:
+def _per_divisor(relevant: Int64, k: int, places: Int64, metric: Metric) -> Floats:
+    """Return 1/D; a random list has no gaps, so L = k', and D never needs the hits here."""
     convention = DIVISORS[metric.settings["divisor"]]
-    divisor = np.maximum(convention.value(relevant, k, places, relevant), 1)
-    return np.asarray(1 / divisor, np.float64)
+    return 1 / np.maximum(convention.value(relevant, k, places, relevant), 1.0)
 
 
-def _one(*_: Any) -> float:
-    return 1.0
-
-
-_RULES = {
-    "MAP": _Rule(_divisor, lambda places, _: 1 / _ranks(places), _ranks),
-    "Precision": _Rule(lambda relevant, k, places, _: 1 / k),
-    "Recall": _Rule(lambda relevant, k, places, _: 1 / np.maximum(relevant, 1)),
-    "F1": _Rule(lambda relevant, k, places, _: 2 / (relevant + k)),
-    "SetF1": _Rule(lambda relevant, k, places, _: 2 / np.maximum(relevant + places, 1)),
-    "HitRate": _Rule(_one, at_hit=_first_alone),
-    "MRR": _Rule(_one, lambda places, _: 1 / _ranks(places), _first_alone),
-    "NDCG": _Rule(
+_SCORES = {
+    "MAP": _Score(_per_divisor, lambda places, _: 1 / _ranks(places), _ranks),
+    "Precision": _Score(lambda relevant, k, places, _: 1 / k),
+    "Recall": _Score(lambda relevant, k, places, _: 1 / np.maximum(relevant, 1)),
+    "F1": _Score(lambda relevant, k, places, _: 2 / (relevant + k)),
+    "SetF1": _Score(lambda relevant, k, places, _: 2 / np.maximum(relevant + places, 1)),
+    "HitRate": _Score(lambda *_: 1.0, at_hit=_first_alone),
+    "MRR": _Score(lambda *_: 1.0, lambda places, _: 1 / _ranks(places), _first_alone),
+    "NDCG": _Score(
         lambda relevant, k, places, _: 1 / ideal_dcg(relevant, k),
         lambda places, _: discounts(places),
     ),
-    "RPrecision": _Rule(lambda relevant, k, places, _: 1 / np.maximum(relevant, 1), early=True),
-    "pFound": _Rule(
-        _one,
-        lambda places, m: np.asarray((1 - m.settings["p_break"]) ** (_ranks(places) - 1)),
+    "RPrecision": _Score(lambda relevant, k, places, _: 1 / np.maximum(relevant, 1), early=True),
+    "pFound": _Score(
+        lambda *_: 1.0,
+        lambda places, metric: (1 - metric.settings["p_break"]) ** (_ranks(places) - 1),
         _first_alone,
     ),
 }
+
+
+def ndcg(n_candidates: Int64, grades: Grades, k: int, gain: str) -> tuple[Floats, Floats, Floats]:
+    """Return mean, variance and third cumulant of each user's NDCG@k of grades, (users,).
+
+    True candidates have gains g₁ … g_r; all others gain 0. Rank i weighs w_i = 1/log2(i + 1), and
+    any d given ranks hold any d given items with the chance f_d = 1/falling(N, d). With S_m = Σ g^m
+    over the true candidates, W = Σ w, V = Σ w², U = Σ w³ over k' ranks, ranks and items that differ
+    are counted by inclusion and exclusion:
+
+    E[DCG] = f₁·W·S₁;
+    E[DCG²] = f₁·V·S₂ + f₂·(W² − V)·(S₁² − S₂);
+    E[DCG³] = f₁·U·S₃ + 3·f₂·(V·W − U)·(S₂·S₁ − S₃)
+    + f₃·(W³ − 3·V·W + 2·U)·(S₁³ − 3·S₂·S₁ + 2·S₃).
+
+    Examples
+    --------
+    Two candidates, one of grade 3, a list of one: NDCG is 1 or 0, with the chance 1/2 each.
+
+    >>> one = Grades(np.array([0]), np.array([3.0]), np.array([True]))
+    >>> ndcg(np.array([2]), one, 1, "exponential")
+    (array([0.5]), array([0.25]), array([0.]))
+    """
+    users, gains = len(n_candidates), gains_of(grades.grade, gain)
+    ideal = ideal_gains(grades.user, gains, users, k)
+    # Divided by the ideal first: powers of gains themselves may be too large for a number.
+    shares, user = gains / ideal[grades.user], grades.user[grades.candidate]
+    s1, s2, s3 = (
+        np.bincount(user, shares[grades.candidate] ** power, minlength=users) for power in (1, 2, 3)
+    )
+    filled = np.minimum(k, n_candidates)
+    weights = discounts(int(filled.max(initial=0)))
+    w, v, u = (np.append(0, np.cumsum(weights**power))[filled] for power in (1, 2, 3))
+    f1 = 1 / np.maximum(n_candidates, 1)
+    f2 = f1 / np.maximum(n_candidates - 1, 1)
+    f3 = f2 / np.maximum(n_candidates - 2, 1)
+    mean = f1 * w * s1
+    square = f1 * v * s2 + f2 * (w**2 - v) * (s1**2 - s2)
+    cube = f1 * u * s3 + 3 * f2 * (v * w - u) * (s2 * s1 - s3)
+    cube += f3 * (w**3 - 3 * v * w + 2 * u) * (s1**3 - 3 * s2 * s1 + 2 * s3)
+    var = np.maximum(square - mean**2, 0.0)
+    return mean, var, cube - 3 * square * mean + 2 * mean**3
+
+
+def _distinct(*columns: Int64) -> tuple[list[Int64], Int64]:
+    """Return the different rows as columns, and for each given row the number of its like.
+
+    Millions of users share a few thousand rows, and only these are worked out.
+    """
+    place: Int64 = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        code = _ranked(column)
+        place = _ranked(place * (int(code.max(initial=0)) + 1) + code)
+    first = np.empty(int(place.max(initial=-1)) + 1, np.int64)
+    first[place] = np.arange(len(place))
+    return [column[first] for column in columns], place
+
+
+def _ranked(numbers: Int64) -> Int64:
+    """Return how many smaller numbers there are, each counted once, for every number."""
+    low, high = int(numbers.min(initial=LARGEST)), int(numbers.max(initial=0))
+    if not 0 <= low <= high < 4 * len(numbers):
+        return np.unique(numbers, return_inverse=True)[1]
+    there = np.zeros(high + 1, np.int64)  # marks are set and added up sooner than numbers sorted
+    there[numbers] = 1
+    return (np.cumsum(there) - 1)[numbers]

@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from harness.core.arrays import Floats, UInt64
+from harness.core.arrays import Floats, Int32
 from harness.core.exact_sum import Exact, Largest, Sums
-from harness.core.random import generator
-from harness.core.steps import Steps, side_by_side
+from harness.core.random import generator, id_hashes
+from harness.core.steps import of_one
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean, over_repeats
 from harness.stats import intervals, resampling
-from harness.stats.fold_means import Folds
-from harness.stats.intervals import Interval, Sample, sample_steps
-
-Tables = Mapping[str, ScoreTable]
-"""The scores of several models on one evaluation set, by name."""
-Key = tuple[str, Metric]
-"""A column of a table: a model's values under a metric of users."""
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredUsers:
-    """Users of a part and their scores, which statistics of all users are added up from.
-
-    Attributes
-    ----------
-    hashes : uint64 array, (n,)
-        `harness.core.random.id_hashes` of the users, who stand in the order of the tables.
-    there : float64 array, (F, n), optional
-        Of several folds, 1 where a user is in a fold, else 0.
-    """
-
-    hashes: UInt64
-    tables: Tables
-    there: Floats | None = field(default=None, kw_only=True)
+from harness.stats.folds import Folds, Key, ScoredFold, ScoredUsers, errors, folded, folds_of
+from harness.stats.intervals import Interval, Sample, in_threads, moments
 
 
 @dataclass(frozen=True)
@@ -89,90 +68,9 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
     return Estimate(sample.mean, intervals.skewed(sample, *metric.definition.range))
 
 
-def estimate_steps(
-    keys: Sequence[Key], folds: Folds | None = None
-) -> Steps[ScoredUsers, dict[Key, ModelEstimate]]:
-    """Yield steps; return the estimates of some columns, without those of the bootstrap.
-
-    Parameters
-    ----------
-    folds : Folds, optional
-        Where parts are of `harness.stats.folds.FoldedUsers`.
-    """
-    samples, repeats = yield from side_by_side(
-        [sample_steps(partial(_columns, keys, folds), freedom_of(folds)), _repeat_steps(keys)],
-        threads=True,
-    )
-    found = {}
-    for key, sample, means in zip(keys, samples, repeats, strict=True):
-        own = estimate_of(key[1], sample)
-        student = intervals.student(sample)
-        found[key] = ModelEstimate(own.mean, own.ci95, _spread(means), student)
-    return found
-
-
-def of_set(values: Sequence[float]) -> ModelEstimate:
-    """Return the estimate of a metric of all lists by its value in each repeat."""
-    own = over_repeats(np.array(values)[:, None])
-    return ModelEstimate(float(own[0]), None, _spread(values))
-
-
-def _spread(means: Sequence[float]) -> float | None:
-    return float(np.std(means, ddof=1)) if len(means) > 1 else None
-
-
-def _columns(
-    keys: Sequence[Key], folds: Folds | None, part: ScoredUsers
-) -> list[Callable[[], Floats]]:
-    return [partial(errors, part, key, folds) for key in keys]
-
-
-def errors(part: ScoredUsers, key: Key, folds: Folds | None) -> Floats:
-    """Return what the interval of a mean is made of, (n,), the mean over repeats.
-
-    They are the users' values; of several folds the mean, plus the user's share in its error.
-    """
-    values = over_repeats(_raw(part, key))
-    if folds is None or part.there is None:
-        return values
-    offset = np.zeros_like(values)
-    for own, there in zip(over_repeats(folds.offsets(key).T), part.there, strict=True):
-        offset += own * there
-    return values - offset + folds.mean(key)
-
-
-def freedom_of(folds: Folds | None) -> float | None:
-    """Return the degrees of freedom, where they are not the users less one."""
-    return None if folds is None else folds.freedom
-
-
-def _repeat_steps(keys: Sequence[Key]) -> Steps[ScoredUsers, list[list[float]]]:
-    """Yield a step; return the mean of each repeat of each column."""
-    sums: Any = yield partial(_repeat_sums, keys)
-    users = int(sums["users"][0])
-    return [
-        [own[repeat].total / users for repeat in range(len(own))]
-        for own in (sums[at] for at in range(len(keys)))
-    ]
-
-
-def _repeat_sums(keys: Sequence[Key], part: ScoredUsers) -> Sums:
-    held = {
-        at: {repeat: Exact.of(values) for repeat, values in enumerate(_raw(part, key))}
-        for at, key in enumerate(keys)
-    }
-    return {"users": np.array([len(part.hashes)]), **held}
-
-
-def _raw(part: ScoredUsers, key: Key) -> Floats:
-    name, metric = key
-    return part.tables[name].values[metric]
-
-
-def bootstrap_steps(
-    keys: Sequence[Key], resamples: int, seed: int, folds: Folds | None = None
-) -> Steps[ScoredUsers, dict[Key, Floats]]:
-    """Yield two steps; return the mean of each column in each of B resamples of the users, (B,).
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """The estimates of some columns, and the mean of each in each of B resamples of the users.
 
     The users drawn are the same for all columns, so their differences are paired. Each resample
     also draws, with replacement, as many repeats of a model as it has.
@@ -181,58 +79,111 @@ def bootstrap_steps(
     each fold times the share of those drawn who are in it. So columns hold values, of which most
     are 0, and a column a fold who is there.
     """
-    if not keys:
-        return {}
-    first: Any = yield partial(_sizes, keys)
-    users, largest = int(first["users"][0]), [first[at].values for at in range(len(keys))]
-    largest.append(np.ones(0 if folds is None else len(folds.sizes)))  # of being there
-    grid = resampling.exponents(np.concatenate(largest), users)
-    sums: Any = yield partial(_resampled, keys, folds, grid, resamples, seed)
-    means = resampling.resampled_means(sums["sums"], sums["drawn"], grid)
-    *parts, there = np.split(means, np.cumsum([len(own) for own in largest])[:-1], axis=1)
-    if folds is not None:
-        parts = [
-            own - there @ folds.offsets(key) + folds.of_repeats(key)
-            for own, key in zip(parts, keys, strict=True)
-        ]
-    return {key: _over_repeats(own, seed) for key, own in zip(keys, parts, strict=True)}
+
+    keys: Sequence[Key]
+    resamples: int
+    seed: int
+    folds: Folds | None = None
+
+    def first(self, part: ScoredUsers) -> Sums:
+        """Return how many users there are, and the sums of every column."""
+        columns = in_threads(partial(self._sums_of, part), self.keys)
+        return {"users": np.array([len(part.hashes)]), **columns}
+
+    def _sums_of(self, part: ScoredUsers, key: Key) -> Sums:
+        repeats = _repeats(part, key)
+        return {
+            "repeats": {number: Exact.of(values) for number, values in enumerate(repeats)},
+            "largest": Largest(np.abs(repeats).max(axis=1, initial=0.0)),
+            "moments": moments(errors(part, key, self.folds)),
+        }
+
+    def second(self, part: ScoredUsers, first: Any) -> Sums:
+        """Return the sums of resamples."""
+        there = [] if self.folds is None or part.there is None else [part.there]
+        values = np.concatenate([_repeats(part, key) for key in self.keys] + there).T
+        sums, drawn = resampling.resampled_sums(
+            values, part.hashes, self._grid(first), self.resamples, self.seed
+        )
+        return {"sums": sums, "drawn": drawn}
+
+    def _grid(self, first: Any) -> Int32:
+        largest = [first[number]["largest"].values for number in range(len(self.keys))]
+        if self.folds is not None:
+            largest.append(np.ones(len(self.folds.sizes)))  # of being there
+        return resampling.exponents(np.concatenate(largest), int(first["users"][0]))
+
+    def result(self, first: Any, second: Any) -> tuple[dict[Key, ModelEstimate], dict[Key, Floats]]:
+        """Return the estimates, and the resampled means, (B,)."""
+        means = resampling.resampled_means(second["sums"], second["drawn"], self._grid(first))
+        users, start = int(first["users"][0]), 0
+        folds, freedom = self.folds, None if self.folds is None else self.folds.freedom
+        estimates, resampled = {}, {}
+        for number, key in enumerate(self.keys):
+            repeats = first[number]["repeats"]
+            resample = means[:, start : start + len(repeats)]
+            start += len(repeats)
+            if folds is not None:
+                there = means[:, -len(folds.sizes) :]
+                resample = resample - there @ folds.offsets(key) + folds.of_repeats(key)
+            resampled[key] = _over_drawn_repeats(resample, self.seed)
+            sample = Sample.of_moments(first[number]["moments"], freedom=freedom)
+            student = intervals.student(sample)
+            estimates[key] = ModelEstimate(
+                **vars(estimate_of(key[1], sample)),
+                sd_repeats=_spread([repeats[r].total / users for r in range(len(repeats))]),
+                ci95_t=student,
+                ci95_bootstrap=None if student is None else intervals.percentile(resampled[key]),
+            )
+        return estimates, resampled
 
 
-def _sizes(keys: Sequence[Key], part: ScoredUsers) -> Sums:
-    largest = {
-        at: Largest(np.abs(_raw(part, key)).max(axis=1, initial=0.0)) for at, key in enumerate(keys)
-    }
-    return {"users": np.array([len(part.hashes)]), **largest}
+def _repeats(part: ScoredUsers, key: Key) -> Floats:
+    name, metric = key
+    return part.tables[name].values[metric]
 
 
-def _resampled(
-    keys: Sequence[Key],
-    folds: Folds | None,
-    grid: Any,
-    resamples: int,
-    seed: int,
-    part: ScoredUsers,
-) -> Sums:
-    there = [] if folds is None or part.there is None else [part.there]
-    values = np.concatenate([_raw(part, key) for key in keys] + there).T
-    sums, drawn = resampling.resampled_sums(values, part.hashes, grid, resamples, seed)
-    return {"sums": sums, "drawn": drawn}
+def of_set(values: Sequence[float]) -> ModelEstimate:
+    """Return the estimate of a metric of all lists by its value in each repeat."""
+    return ModelEstimate(float(over_repeats(np.array(values)[:, None])[0]), None, _spread(values))
 
 
-def with_bootstrap(own: ModelEstimate, means: Floats) -> ModelEstimate:
-    """Return an estimate with the bootstrap's interval; of a single user there is none."""
-    if own.ci95_t is None:
-        return own
-    return replace(own, ci95_bootstrap=intervals.percentile(means))
+def _spread(means: Sequence[float]) -> float | None:
+    return float(np.std(means, ddof=1)) if len(means) > 1 else None
+
+
+def over_folds(metric: Metric, tables: Sequence[ScoreTable], ids: Sequence[pl.Series]) -> Estimate:
+    """Return mean and interval of one model's scores in several folds.
+
+    Parameters
+    ----------
+    tables : sequence of ScoreTable
+        Of each fold.
+    ids : sequence of polars.Series of str
+        The users of each fold, in the order of its table.
+    """
+    if len(tables) == 1:
+        return estimate(metric, tables[0].of_users(metric))
+    if metric.definition.of == "set":
+        means = [float(over_repeats(table.values[metric])[0]) for table in tables]
+        return Estimate(mean(np.array(means)), None)
+    part = [
+        ScoredFold(id_hashes(users), {"": table}, users)
+        for table, users in zip(tables, ids, strict=True)
+    ]
+    folds, key = folds_of(of_one(part)), ("", metric)
+    sums = moments(errors(folded(folds, part), key, folds))
+    sample = Sample.of_moments(sums, freedom=folds.freedom)
+    return replace(estimate_of(metric, sample), mean=folds.mean(key))
 
 
 def keys_of(models: Sequence[str], metrics: Sequence[Metric]) -> list[Key]:
     """Return the columns of some models under those of some metrics that are of users."""
-    own = [metric for metric in metrics if metric.definition.of == "user"]
-    return [(name, metric) for metric in own for name in models]
+    of_users = [metric for metric in metrics if metric.definition.of == "user"]
+    return [(name, metric) for metric in of_users for name in models]
 
 
-def _over_repeats(means: Floats, seed: int) -> Floats:
+def _over_drawn_repeats(means: Floats, seed: int) -> Floats:
     """Return the average of repeats drawn with replacement, (B,), of (B, repeats) means."""
     resamples, repeats = means.shape
     if repeats == 1:

@@ -5,41 +5,192 @@ of different users: its mean over these is the mean of the folds' means. A user 
 randomization test and one weight in the bootstrap, in how many folds it may be: values of one user
 are alike, so tests that took them for those of several users would call differences real that are
 none.
+
+The mean of a fold is one of those users whom the fold has, whose number would be another in another
+sample. So intervals are made of the user's shares in the means' errors, the sum over folds of
+(value − the fold's mean) / (F · n). Source: Woodruff 1971, A simple method for approximating the
+variance of a complicated estimate, JASA 66. A fold of few users weighs each of them more, and their
+spread is known from these few: degrees of freedom are Satterthwaite's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Floats, Int64
-from harness.core.random import id_hashes
-from harness.core.steps import of_one
+from harness.core.arrays import Floats, Int64, UInt64
+from harness.core.exact_sum import Exact, Sums
+from harness.core.steps import Total
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean, over_repeats
 from harness.stats.chance_law import Law
-from harness.stats.estimates import Estimate, ScoredUsers, errors, estimate, estimate_of
-from harness.stats.fold_means import Folds, Part, ScoredFold, folds_of, rows_of, shares_of
-from harness.stats.intervals import Sample
+
+Tables = Mapping[str, ScoreTable]
+"""The scores of several models on one evaluation set, by name."""
+Key = tuple[str, Metric]
+"""A column of a table: a model's values under a metric of users."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredUsers:
+    """Users of a part and their scores, which statistics of all users are added up from.
+
+    Attributes
+    ----------
+    hashes : uint64 array, (n,)
+        `harness.core.random.id_hashes` of the users, who stand in the order of the tables.
+    there : float64 array, (F, n), optional
+        Of several folds, 1 where a user is in a fold, else 0.
+    """
+
+    hashes: UInt64
+    tables: Tables
+    there: Floats | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
 class FoldedUsers(ScoredUsers):
-    """The different users of a part, and their scores over all folds.
-
-    Attributes
-    ----------
-    law : Law, optional
-        What a random ranking would score for each, where that was asked for.
-    """
+    """The different users of a part, their scores over all folds, and the law where asked for."""
 
     law: Law | None
 
 
-def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUsers:
+@dataclass(frozen=True, eq=False)
+class ScoredFold(ScoredUsers):
+    """Users of a part and of one fold, and their scores."""
+
+    ids: pl.Series
+
+
+FEWEST = 10
+"""Users of a fold, below which its spread cannot be known: most score 0, so that few may all score
+alike, and their standard deviation is uncertain by a quarter even where values are normal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """What of all folds every part must know.
+
+    Attributes
+    ----------
+    users : int
+        Different ones.
+    common : sequence of sequence of int
+        How many users every two of F folds have in common; a fold with itself, all of its users.
+    means : sequence of mapping of (model, metric) to float64 array, (repeats,)
+        Of each fold.
+    """
+
+    users: int
+    common: Sequence[Sequence[int]]
+    means: Sequence[Mapping[Key, Floats]]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Users of each fold."""
+        return [row[fold] for fold, row in enumerate(self.common)]
+
+    @property
+    def few(self) -> dict[int, int]:
+        """Users of each fold that has fewer than `FEWEST`, by its number from 1."""
+        return {fold: n for fold, n in enumerate(self.sizes, 1) if n < FEWEST}
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of a mean's standard error; 0 where a fold has a single user.
+
+        A user's share in the error has a variance w, which is the sum of 1/n² over the user's
+        folds of n users if scores vary alike: (Σ w)² / Σ w² − 1. Of one fold that is n − 1.
+
+        Source: Satterthwaite 1946, An approximate distribution of estimates of variance
+        components, Biometrics Bulletin 2.
+
+        Examples
+        --------
+        Of 4 users two are in a second fold: w is 1/16 of two, and 1/16 + 1/4 of two. The sum is
+        3/4, that of squares 2/256 + 2 · 25/256 = 52/256; 9/16 · 256/52 = 36/13.
+
+        >>> round(Folds(4, [[4, 2], [2, 2]], ()).freedom, 6), round(36 / 13 - 1, 6)
+        (1.769231, 1.769231)
+        """
+        if min(self.sizes) < 2:
+            return 0.0
+        total = sum(Fraction(1, n) for n in self.sizes)
+        squares = sum(
+            Fraction(common, n**2 * m**2)
+            for n, row in zip(self.sizes, self.common, strict=True)
+            for m, common in zip(self.sizes, row, strict=True)
+        )
+        return float(total**2 / squares - 1)
+
+    @property
+    def shares(self) -> list[float]:
+        """What the value of a user of each fold is multiplied by."""
+        return _shares_of(self.users, self.sizes)
+
+    def of_repeats(self, key: Key) -> Floats:
+        """Return the mean over folds of each repeat, (repeats,)."""
+        return np.array([mean(means) for means in np.array([fold[key] for fold in self.means]).T])
+
+    def offsets(self, key: Key) -> Floats:
+        """Return what a user of each fold has less for being there, of each repeat, (F, repeats).
+
+        It is the fold's mean times its `shares`.
+        """
+        folds = zip(self.shares, self.means, strict=True)
+        return np.array([share * means[key] for share, means in folds])
+
+    def means_of(self, models: Iterable[str], metric: Metric, fold: int) -> dict[str, float]:
+        """Return the mean of some models in a fold, over repeats as well."""
+        repeats = {name: self.means[fold][name, metric][:, None] for name in models}
+        return {name: float(over_repeats(means)[0]) for name, means in repeats.items()}
+
+    def mean(self, key: Key) -> float:
+        """Return the mean over folds and repeats."""
+        return mean(self.of_repeats(key))
+
+
+Part = Sequence[ScoredFold]
+"""A part of the users: of each fold those whom it has."""
+
+
+def folds_of(total: Total[Part]) -> Folds:
+    """Return what every part must know of all folds."""
+    sums: Any = total(_sums)
+    common = sums["common"].tolist()
+    means = [
+        {
+            key: np.array([repeats[r].total / common[fold][fold] for r in range(len(repeats))])
+            for key, repeats in keys.items()
+        }
+        for fold, keys in sums["folds"].items()
+    ]
+    return Folds(int(sums["users"][0]), common, means)
+
+
+def _sums(part: Part) -> Sums:
+    folds = {
+        number: {
+            (name, metric): {repeat: Exact.of(row) for repeat, row in enumerate(values)}
+            for name, table in fold.tables.items()
+            for metric, values in table.values.items()
+            if metric.definition.of == "user"
+        }
+        for number, fold in enumerate(part)
+    }
+    rows, n = _rows_of([fold.ids for fold in part])
+    there = np.zeros((len(part), n), np.int64)
+    for fold, users in zip(there, rows, strict=True):
+        fold[users] = 1
+    return {"users": np.array([n]), "common": there @ there.T, "folds": folds}
+
+
+def folded(folds: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUsers:
     """Return the different users of a part, each with one value.
 
     Parameters
@@ -52,6 +203,8 @@ def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUs
     Two folds: ann scores 1 and 0, bob 1/2 in the second alone. The means are 1 and 1/4. Of ann's
     scores the first counts 2 / (2 · 1), those of the second fold 2 / (2 · 2).
 
+    >>> from harness.core.random import id_hashes
+    >>> from harness.core.steps import of_one
     >>> from harness.metrics import parse
     >>> def fold(*scores):
     ...     ids = pl.Series(["ann", "bob"][: len(scores)])
@@ -62,80 +215,81 @@ def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUs
     >>> users.tables["m"].of_users(parse("MAP@1")).tolist()  # their mean is (1 + 1/4) / 2
     [1.0, 0.25]
     """
-    rows, n = rows_of([fold.ids for fold in part])
+    rows, n = _rows_of([fold.ids for fold in part])
     hashes, there = np.zeros(n, np.uint64), np.zeros((len(part), n))
-    for fold, at, own in zip(part, rows, there, strict=True):
-        hashes[at], own[at] = fold.hashes, 1.0
-    shares, tables = of.shares(), {}
+    for number, (fold, users) in enumerate(zip(part, rows, strict=True)):
+        hashes[users], there[number, users] = fold.hashes, 1.0
+    tables = {}
     for name, first in part[0].tables.items():
-        values = {}
-        for metric in first.values:
-            if metric.definition.of == "user":
-                several = [fold.tables[name].values[metric] for fold in part]
-                values[metric] = _summed(several, rows, shares, n)
-        tables[name] = ScoreTable(values)
+        of_users = [metric for metric in first.values if metric.definition.of == "user"]
+        by_fold = {m: [fold.tables[name].values[m] for fold in part] for m in of_users}
+        tables[name] = ScoreTable(
+            {metric: _summed(values, rows, folds.shares, n) for metric, values in by_fold.items()}
+        )
     if laws is None:
         return FoldedUsers(hashes, tables, None, there=there)
-    sums = Law(np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
-    for law, row, share in zip(laws, rows, shares, strict=True):  # draws of folds are independent
-        sums.mean[row] += share * law.mean
-        sums.var[row] += share**2 * law.var
-        sums.third[row] += share**3 * law.third
-        sums.none[row] *= law.none
-    return FoldedUsers(hashes, tables, sums, there=there)
+    law = Law(np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
+    for of_fold, users, share in zip(laws, rows, folds.shares, strict=True):
+        law.mean[users] += share * of_fold.mean  # draws of folds are independent
+        law.var[users] += share**2 * of_fold.var
+        law.third[users] += share**3 * of_fold.third
+        law.none[users] *= of_fold.none
+    return FoldedUsers(hashes, tables, law, there=there)
 
 
-def values_of(several: Sequence[Floats], ids: Sequence[pl.Series]) -> Floats:
+def values_of(by_fold: Sequence[Floats], ids: Sequence[pl.Series]) -> Floats:
     """Return the values of the different users, in the order of their ids.
 
     Parameters
     ----------
-    several : sequence of float64 array, (n,)
+    by_fold : sequence of float64 array, (n,)
         One model's values of the users of each fold.
     ids : sequence of polars.Series of str, (n,)
-        The users of each fold.
 
     Examples
     --------
     Ann 2 / (2 · 2) · 1, Bob 2 / (2 · 2) · 0 + 2 / (2 · 1) · 1/4.
 
-    >>> several = [np.array([1.0, 0.0]), np.array([0.25])]
-    >>> values_of(several, [pl.Series(["ann", "bob"]), pl.Series(["bob"])]).tolist()
+    >>> by_fold = [np.array([1.0, 0.0]), np.array([0.25])]
+    >>> values_of(by_fold, [pl.Series(["ann", "bob"]), pl.Series(["bob"])]).tolist()
     [0.5, 0.25]
     """
-    rows, n = rows_of(ids)
-    return _summed(several, rows, shares_of(n, [len(own) for own in ids]), n)
+    rows, n = _rows_of(ids)
+    return _summed(by_fold, rows, _shares_of(n, [len(users) for users in ids]), n)
 
 
-def over_folds(metric: Metric, tables: Sequence[ScoreTable], ids: Sequence[pl.Series]) -> Estimate:
-    """Return mean and interval of one model's scores in several folds.
+def errors(part: ScoredUsers, key: Key, folds: Folds | None) -> Floats:
+    """Return what the interval of a mean is made of, (n,), the mean over repeats.
 
-    Parameters
-    ----------
-    tables : sequence of ScoreTable
-        Of each fold.
-    ids : sequence of polars.Series of str
-        The users of each fold, in the order of its table.
+    They are the users' values; of several folds the mean, plus the user's share in its error.
     """
-    if len(tables) == 1:
-        return estimate(metric, tables[0].of_users(metric))
-    if metric.definition.of == "set":
-        means = [float(over_repeats(table.values[metric])[0]) for table in tables]
-        return Estimate(mean(np.array(means)), None)
-    part = [
-        ScoredFold(id_hashes(own), {"": table}, own) for table, own in zip(tables, ids, strict=True)
-    ]
-    of = folds_of(of_one(part))
-    own = Sample.of(errors(folded(of, part), ("", metric), of))
-    own = replace(own, freedom=of.freedom)
-    return replace(estimate_of(metric, own), mean=of.mean(("", metric)))
+    name, metric = key
+    values = part.tables[name].of_users(metric)
+    if folds is None or part.there is None:
+        return values
+    offset = np.zeros_like(values)
+    for of_fold, there in zip(over_repeats(folds.offsets(key).T), part.there, strict=True):
+        offset += of_fold * there
+    return values - offset + folds.mean(key)
+
+
+def _shares_of(users: int, sizes: Sequence[int]) -> list[float]:
+    return [users / (len(sizes) * n) for n in sizes]
+
+
+def _rows_of(folds: Sequence[pl.Series]) -> tuple[list[Int64], int]:
+    """Return the place of each fold's users among the different ones, and how many these are."""
+    ids = pl.concat([users.cast(pl.String) for users in folds])
+    ranks = ids.rank("dense").to_numpy().astype(np.int64) - 1
+    ends = np.cumsum([len(users) for users in folds])[:-1]
+    return np.split(ranks, ends), int(ranks.max(initial=-1)) + 1
 
 
 def _summed(
-    several: Sequence[Floats], rows: Sequence[Int64], shares: Sequence[float], n: int
+    by_fold: Sequence[Floats], rows: Sequence[Int64], shares: Sequence[float], n: int
 ) -> Floats:
     """Return the sum over folds of users' values, the last axis, times what they count."""
-    found = np.zeros((*several[0].shape[:-1], n))
-    for own, at, share in zip(several, rows, shares, strict=True):
-        found[..., at] += share * own
-    return found
+    total = np.zeros((*by_fold[0].shape[:-1], n))
+    for values, users, share in zip(by_fold, rows, shares, strict=True):
+        total[..., users] += share * values
+    return total

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from harness.core.arrays import Floats
-from harness.core.exact_sum import Exact, Largest, Sums
-from harness.core.steps import Part, Steps, found, of_one
+from harness.core.exact_sum import Exact, Sums
 
 Interval = tuple[float, float]
 
 LEVEL = 0.05
 """Tests are two-sided at this level; intervals cover 1 − LEVEL."""
-
-
-Columns = Callable[[Part], Sequence[Callable[[], Floats]]]
-"""Of a part of the users, columns of their values, (n,) each, which are made when they are asked
-for: there may be many."""
 
 
 @dataclass(frozen=True)
@@ -53,121 +46,73 @@ class Sample:
     @classmethod
     def of(cls, values: Floats) -> Sample:
         """Return what `values`, (n,), tell."""
-        own: Columns[Floats] = lambda part: [lambda: part]  # noqa: E731
-        return found(sample_steps(own), of_one(values))[0]
-
-
-def sample_steps(
-    columns: Columns[Part], freedom: float | None = None, users: int | None = None
-) -> Steps[Part, list[Sample]]:
-    """Yield three steps; return what each column tells of all users.
-
-    Parameters
-    ----------
-    users : int, optional
-        How many there are, where columns leave users out who have 0 in all of them.
-    freedom : float, optional
-        Degrees of freedom, where they are not the users less one.
-    """
-    first: Any = yield partial(in_turn, _first, columns)
-    held = [_Column.of(first[at], users) for at in range(len(first))]
-    second: Any = yield partial(in_turn, [column.squares for column in held], columns)
-    held = [column.with_squares(second.get(at)) for at, column in enumerate(held)]
-    third: Any = yield partial(in_turn, [column.cubes for column in held], columns)
-    samples = [column.sample(third.get(at)) for at, column in enumerate(held)]
-    return samples if freedom is None else [replace(own, freedom=freedom) for own in samples]
-
-
-def in_turn(
-    steps: Callable[[Floats], Sums] | Sequence[Callable[[Floats], Sums]],
-    columns: Columns[Part],
-    part: Part,
-) -> Sums:
-    """Return the sums of every column, by its number; those of columns without any are left out.
-
-    Parameters
-    ----------
-    steps : callable, or one a column
-    """
-    makes = columns(part)
-    several = [steps] * len(makes) if callable(steps) else steps
-
-    def sums(at: int) -> Sums:
-        return several[at](makes[at]())
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
-        answers = (pool.map if len(makes) > 1 else map)(sums, range(len(makes)))
-        return {at: answer for at, answer in enumerate(answers) if answer}
-
-
-def _first(values: Floats) -> Sums:
-    ends = [values.max(initial=-np.inf), -values.min(initial=np.inf)]
-    others = values[values != 0]
-    sizes = np.array([len(values), len(others)])
-    return {"sizes": sizes, "sum": Exact.of(others), "ends": Largest(np.array(ends))}
-
-
-@dataclass(frozen=True)
-class _Column:
-    """What is known of a column so far; most values are 0, and are added up at once."""
-
-    n: int
-    hits: int
-    total: float
-    high: float
-    low: float
-    deviation: float = 0.0
+        return cls.of_moments(moments(values))
 
     @classmethod
-    def of(cls, sums: Any, users: int | None) -> _Column:
+    def of_moments(
+        cls, sums: Mapping[Any, Any], n: int | None = None, freedom: float | None = None
+    ) -> Sample:
+        """Return what the `moments` of all users tell.
+
+        Sums are exact, and so is what follows from them: nothing cancels, and values that are alike
+        have no spread.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many users there are, where those are left out who have 0.
+        freedom : float, optional
+            Degrees of freedom, where they are not n − 1.
+        """
         rows, hits = sums["sizes"].tolist()
-        high, low = sums["ends"].values.tolist()
-        n = rows if users is None else users
-        if n > rows:
-            high, low = max(high, 0.0), max(low, 0.0)
-        return cls(n, hits, sums["sum"].total, high, -low)
+        n = rows if n is None else n
+        freedom = n - 1 if freedom is None else freedom
+        if n == 0:
+            return cls(0, math.nan, 0.0, 0.0, 0, freedom)
+        total, squares, cubes = (sums[power].fraction for power in (1, 2, 3))
+        mean = total / n
+        spread = squares - mean * total
+        if n == 1 or spread <= 0:  # all alike, or too small to be squared
+            return cls(n, float(mean), 0.0, 0.0, hits, freedom)
+        deviation = math.sqrt(spread / (n - 1))
+        third = float(cubes - 3 * mean * squares + 2 * mean * mean * total)
+        skewness = third / n / deviation**3 if deviation**3 > 0 else 0.0
+        root = math.sqrt(n)
+        return cls(n, sums[1].total / n, deviation / root, skewness / root, hits, freedom)
 
-    @property
-    def mean(self) -> float:
-        """The mean, of which there is none of no values; of equal ones it is their value."""
-        if self._alike:
-            return self.high if self.n else math.nan
-        return self.total / self.n
 
-    @property
-    def _alike(self) -> bool:
-        return self.n < 2 or self.high == self.low
+def moments(values: Floats) -> dict[Any, Any]:
+    """Return how many values there are, and the exact sums of their powers, of (n,) values."""
+    hits = values[values != 0]
+    square, rest = _product(hits, hits)
+    cube, rest_of_cube = _product(square, hits)
+    return {
+        "sizes": np.array([len(values), len(hits)]),
+        1: Exact.of(hits),
+        2: Exact.of(np.concatenate((square, rest))),
+        3: Exact.of(np.concatenate((cube, rest_of_cube + rest * hits))),
+    }
 
-    def squares(self, values: Floats) -> Sums:
-        """Return the sum of squares about the mean of what is not 0."""
-        if self._alike:
-            return {}
-        centred = values[values != 0] - self.mean
-        return {"sum": Exact.of(centred * centred)}
 
-    def with_squares(self, sums: Any) -> _Column:
-        """Return the same with the standard deviation."""
-        if sums is None:
-            return self
-        zeros = self.n - self.hits
-        squares = sums["sum"].total + zeros * self.mean**2
-        return replace(self, deviation=math.sqrt(squares / (self.n - 1)))
+def _product(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Return products as rounded, and what rounding took from them (Dekker 1971)."""
+    product = one * other
+    (high, low), (other_high, other_low) = _halves(one), _halves(other)
+    rest = high * other_high - product + high * other_low + low * other_high + low * other_low
+    return product, rest
 
-    def cubes(self, values: Floats) -> Sums:
-        """Return the sum of cubes about the mean of what is not 0, in standard deviations."""
-        if self.deviation == 0:
-            return {}
-        own = (values[values != 0] - self.mean) / self.deviation
-        return {"sum": Exact.of(own * own * own)}  # NumPy's power takes ten times as long
 
-    def sample(self, sums: Any) -> Sample:
-        """Return what the column tells."""
-        n, mean, hits = self.n, self.mean, self.hits
-        if sums is None:  # all alike, or too small to be squared
-            return Sample(n, mean, 0.0, 0.0, hits, n - 1)
-        zeros, root = n - hits, math.sqrt(n)
-        third = sums["sum"].total - zeros * (self.mean / self.deviation) ** 3
-        return Sample(n, mean, self.deviation / root, third / n / root, hits, n - 1)
+def _halves(values: Floats) -> tuple[Floats, Floats]:
+    """Return two numbers of 26 bits for each, which have it as their sum (Veltkamp 1968)."""
+    scaled = values * (2.0**27 + 1)
+    high = scaled - (scaled - values)
+    return high, values - high
+
+
+def in_threads(task: Callable[[Any], Sums], columns: Sequence[Any]) -> Sums:
+    """Return the sums of every column, by its number."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
+        return dict(enumerate(pool.map(task, columns)))
 
 
 def student(sample: Sample) -> Interval | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -13,12 +13,10 @@ import numpy as np
 from harness.core.arrays import Floats, Int32
 from harness.core.errors import UsageError, suggest
 from harness.core.exact_sum import Exact, Largest, Sums
-from harness.core.steps import Steps, one_step, side_by_side
 from harness.metrics import Metric
 from harness.stats import resampling, tests
-from harness.stats.estimates import ScoredUsers, errors, freedom_of
-from harness.stats.fold_means import Folds
-from harness.stats.intervals import Sample, in_turn, sample_steps
+from harness.stats.folds import Folds, ScoredUsers, errors
+from harness.stats.intervals import Sample, in_threads, moments
 
 _ROUNDING = 1e-12
 
@@ -49,149 +47,156 @@ class Paired:
 
     Attributes
     ----------
-    pairs : sequence of (str, str)
-    facts : sequence of Facts
-        Of each pair.
+    flips : int
+        How often signs were drawn.
+    means, any_hit : mapping of model to float
+        Best first.
     """
 
     users: int
     flips: int
     means: dict[str, float]
     any_hit: dict[str, float]
-    pairs: Sequence[tuple[str, str]]
-    facts: Sequence[Facts]
+    pairs: Mapping[tuple[str, str], Facts]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Facts:
     """What the users' differences of two models tell, p before it is corrected."""
 
     sample: Sample
-    wins: int
-    losses: int
+    higher: int
+    lower: int
     p: float
 
 
-def compare_steps(
-    names: Sequence[str], metric: Metric, rules: Rules, folds: Folds | None = None
-) -> Steps[ScoredUsers, Paired]:
-    """Yield four steps; return what `comparison_of` makes a comparison of.
-
-    Parameters
-    ----------
-    folds : Folds, optional
-        Where parts are of `harness.stats.folds.FoldedUsers`.
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """All pairs of some models, or those with a baseline: their differences, and a test of each.
 
     Raises
     ------
     UsageError
         Fewer than two models, no such baseline, or a metric with one value for all lists.
     """
-    _refuse(names, metric, rules.baseline)
-    first: Any = yield partial(_sums, names, metric)
-    users, size = int(first["users"][0]), first["largest"].values[0]
-    means = {name: first[at]["sum"].total / users for at, name in enumerate(names)}
-    hits = {name: first[at]["hits"][0] / first[at]["cells"][0] for at, name in enumerate(names)}
-    order = sorted(names, key=lambda name: metric.definition.sign * means[name])
-    if rules.baseline is None:
-        pairs = list(combinations(order, 2))
-    else:
-        pairs = [(name, rules.baseline) for name in order if name != rules.baseline]
-    flips = max(rules.resamples, tests.deciding_draws(len(pairs)))
-    drawn = _Flips(order, metric, resampling.exponents(size, users), flips, rules.seed)
-    samples, outcomes, flipped = yield from side_by_side(
-        [
-            sample_steps(partial(_columns, pairs, metric, folds), freedom_of(folds), users),
-            one_step(partial(in_turn, _outcomes, partial(_columns, pairs, metric, None))),
-            one_step(drawn),
-        ],
-        threads=True,
-    )
-    signed = dict(zip(order, np.ldexp(flipped["sums"].T, drawn.grid), strict=True))
-    facts = []
-    for at, (one, other) in enumerate(pairs):
-        wins, losses = outcomes[at]["counts"].tolist()
-        total, absolute = (outcomes[at][name].total for name in ("total", "absolute"))
-        flipped_sums = signed[one] - signed[other]
-        p = tests.randomization_test(total, absolute, flipped_sums)
-        facts.append(Facts(samples[at], wins, losses, p))
-    return Paired(
-        users,
-        flips,
-        {name: means[name] for name in order},
-        {name: float(hits[name]) for name in order},
-        pairs,
-        facts,
-    )
-
-
-def _refuse(names: Sequence[str], metric: Metric, baseline: str | None) -> None:
-    if metric.definition.of == "set":
-        raise UsageError(f"metric {metric} has one value for all lists: no users to compare by")
-    if len(names) < 2:
-        raise UsageError("only one model: two are needed for a comparison")
-    if baseline is not None and baseline not in names:
-        raise UsageError(f'no model "{baseline}" to compare with; {suggest(baseline, list(names))}')
-
-
-def _sums(names: Sequence[str], metric: Metric, part: ScoredUsers) -> Sums:
-    """Return the sums of models' values, in turn, and the largest of all."""
-    held: dict[str | int, Any] = {"users": np.array([len(part.hashes)])}
-    largest = 0.0
-    for at, name in enumerate(names):
-        values, raw = part.tables[name].of_users(metric), part.tables[name].values[metric]
-        largest = max(largest, float(np.abs(values).max(initial=0.0)))
-        sizes = {"hits": np.array([np.count_nonzero(raw)]), "cells": np.array([raw.size])}
-        held[at] = {"sum": Exact.of(values), **sizes}
-    return {**held, "largest": Largest(np.array([largest]))}
-
-
-@dataclass(frozen=True, eq=False)
-class _Flips:
-    """A step: the sums of models' values under random signs."""
 
     names: Sequence[str]
     metric: Metric
-    grid: Int32
-    times: int
-    seed: int
+    rules: Rules
+    folds: Folds | None = None
 
-    def __call__(self, part: ScoredUsers) -> Sums:
-        values = np.column_stack([part.tables[name].of_users(self.metric) for name in self.names])
-        sums = resampling.randomized_sums(values, part.hashes, self.grid, self.times, self.seed)
-        return {"sums": sums}
+    def __post_init__(self) -> None:
+        """Refuse what cannot be compared."""
+        names, baseline = list(self.names), self.rules.baseline
+        if self.metric.definition.of == "set":
+            raise UsageError(
+                f"metric {self.metric} has one value for all lists: no users to compare by"
+            )
+        if len(names) < 2:
+            raise UsageError("only one model: two are needed for a comparison")
+        if baseline is not None and baseline not in names:
+            raise UsageError(f'no model "{baseline}" to compare with; {suggest(baseline, names)}')
+
+    def first(self, part: ScoredUsers) -> Sums:
+        """Return the sums of each model's values, and the largest of all."""
+        sums, largest = dict[str, Any](), 0.0
+        for name in self.names:
+            values, repeats = self._values(part, name), part.tables[name].values[self.metric]
+            largest = max(largest, float(np.abs(values).max(initial=0.0)))
+            cells = np.array([np.count_nonzero(repeats), repeats.size])
+            sums[name] = {"sum": Exact.of(values), "hits": cells}
+        users, size = np.array([len(part.hashes)]), Largest(np.array([largest]))
+        return {"users": users, "largest": size, "models": sums}
+
+    def _values(self, part: ScoredUsers, name: str) -> Floats:
+        return part.tables[name].of_users(self.metric)
+
+    def _grid(self, first: Any) -> Int32:
+        return resampling.exponents(first["largest"].values[0], int(first["users"][0]))
+
+    def _means(self, first: Any) -> dict[str, float]:
+        """Return the models' means, best first."""
+        sums, users, sign = first["models"], int(first["users"][0]), self.metric.definition.sign
+        means = {name: sums[name]["sum"].total / users for name in self.names}
+        return dict(sorted(means.items(), key=lambda mean: sign * mean[1]))
+
+    def _pairs(self, order: Mapping[str, float]) -> list[tuple[str, str]]:
+        if self.rules.baseline is None:
+            return list(combinations(order, 2))
+        return [(name, self.rules.baseline) for name in order if name != self.rules.baseline]
+
+    def _flips(self, n_pairs: int) -> int:
+        return max(self.rules.resamples, tests.deciding_draws(n_pairs))
+
+    def second(self, part: ScoredUsers, first: Any) -> Sums:
+        """Return the sums of every pair's differences, and those of values under random signs."""
+        order = self._means(first)
+        pairs = self._pairs(order)
+        values = {name: self._values(part, name) for name in order}
+        flipped = resampling.randomized_sums(
+            np.column_stack(list(values.values())),
+            part.hashes,
+            self._grid(first),
+            self._flips(len(pairs)),
+            self.rules.seed,
+        )
+        values = _with_any(values)
+        shares = values
+        if self.folds is not None:
+            shares = _with_any({n: errors(part, (n, self.metric), self.folds) for n in order})
+        return {"flipped": flipped, "pairs": in_threads(partial(_sums_of, values, shares), pairs)}
+
+    def result(self, first: Any, second: Any) -> Paired:
+        """Return what `harness.stats.pairwise.comparison_of` makes a comparison of."""
+        means, users = self._means(first), int(first["users"][0])
+        hits = {name: first["models"][name]["hits"].tolist() for name in means}
+        freedom = None if self.folds is None else self.folds.freedom
+        pairs, facts = self._pairs(means), {}
+        flipped = dict(zip(means, np.ldexp(second["flipped"].T, self._grid(first)), strict=True))
+        for number, (one, other) in enumerate(pairs):
+            sums = second["pairs"][number]
+            total, absolute = sums["total"].total, sums["absolute"].total
+            p = tests.randomization_test(total, absolute, flipped[one] - flipped[other])
+            sample = Sample.of_moments(sums["moments"], users, freedom)
+            higher, lower = sums["outcomes"].tolist()
+            facts[one, other] = Facts(sample, higher, lower, p)
+        return Paired(
+            users=users,
+            flips=self._flips(len(pairs)),
+            means=means,
+            any_hit={name: hit / cells for name, (hit, cells) in hits.items()},
+            pairs=facts,
+        )
 
 
-def _columns(
-    pairs: Sequence[tuple[str, str]],
-    metric: Metric,
-    folds: Folds | None,
-    part: ScoredUsers,
-) -> list[Callable[[], Floats]]:
-    """Return the differences of every pair, of values, or with folds of `errors`.
+def _with_any(columns: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return columns without the users who have 0 in all of them: they are most."""
+    rows = np.flatnonzero(np.any([values != 0 for values in columns.values()], axis=0))
+    return {name: values[rows] for name, values in columns.items()}
 
-    Users who have 0 under all models are left out: they are most.
-    """
-    names = {name for pair in pairs for name in pair}
-    values = {name: errors(part, (name, metric), folds) for name in names}
-    rows = np.flatnonzero(np.any([own != 0 for own in values.values()], axis=0))
-    values = {name: own[rows] for name, own in values.items()}
-    return [partial(_differences, values[one], values[other]) for one, other in pairs]
+
+def _sums_of(
+    values: Mapping[str, Floats], shares: Mapping[str, Floats], pair: tuple[str, str]
+) -> Sums:
+    """Return how many users each of two serves better, and sums of the differences."""
+    one, other = pair
+    differences = _differences(values[one], values[other])
+    apart = differences[differences != 0]
+    wins = int(np.count_nonzero(apart > 0))
+    return {
+        "outcomes": np.array([wins, len(apart) - wins]),
+        "total": Exact.of(apart),
+        "absolute": Exact.of(np.abs(apart)),
+        "moments": moments(
+            differences if values is shares else _differences(shares[one], shares[other])
+        ),
+    }
 
 
 def _differences(one: Floats, other: Floats) -> Floats:
     """Return the users' differences; values that differ by rounding alone are equal."""
-    found = one - other
-    at = np.flatnonzero(found)
-    size = np.maximum(np.abs(one[at]), np.abs(other[at]))
-    found[at[np.abs(found[at]) <= _ROUNDING * size]] = 0.0
-    return found
-
-
-def _outcomes(differences: Floats) -> Sums:
-    """Return how many users each of two serves better, and the sums of all, and of their sizes."""
-    others = differences[differences != 0]
-    wins = int(np.count_nonzero(others > 0))
-    counts = np.array([wins, len(others) - wins])
-    absolute = Exact.of(np.abs(others))
-    return {"counts": counts, "total": Exact.of(others), "absolute": absolute}
+    differences = one - other
+    users = np.flatnonzero(differences)
+    size = np.maximum(np.abs(one[users]), np.abs(other[users]))
+    differences[users[np.abs(differences[users]) <= _ROUNDING * size]] = 0.0
+    return differences

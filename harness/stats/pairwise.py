@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -25,10 +25,10 @@ from harness.core.table import (
 )
 from harness.metrics import Better, Metric
 from harness.stats import tests
-from harness.stats.estimates import Key
+from harness.stats.folds import Key
 from harness.stats.intervals import LEVEL, Interval, percentile, student
-from harness.stats.paired import Facts, Paired, Rules
-from harness.stats.shakeup import FEW, RankFlip, ShakeUp
+from harness.stats.paired import Paired, Rules
+from harness.stats.shakeup import FEW, ShakeUp
 from harness.stats.tests import CORRECTIONS
 
 Word = Literal["better", "tied", "worse", "higher", "lower"]
@@ -154,7 +154,7 @@ class Comparison(Shown):
         sign = metric.definition.sign
 
         def better(one: str, other: str) -> int:
-            return sum(sign * own[one] < sign * own[other] for own in means)
+            return sum(sign * fold[one] < sign * fold[other] for fold in means)
 
         pairs = tuple(
             replace(p, better_folds=(better(p.one, p.other), better(p.other, p.one)))
@@ -179,11 +179,11 @@ class Comparison(Shown):
                     record |= low_high(value, f"{name} ")
                 else:
                     record[name] = value
-            for one in shaken:
-                flip = _flip_of(pair, one)
+            for board in shaken:
+                flip = board.flip_of(pair.one, pair.other)
                 record |= {
-                    f"swaps at {one.share:g}": flip.changes,
-                    f"level at {one.share:g}": flip.ties,
+                    f"swaps at {board.share:g}": flip.changes,
+                    f"level at {board.share:g}": flip.ties,
                 }
             records.append(record)
         return records
@@ -197,70 +197,63 @@ def comparison_of(
     Parameters
     ----------
     resampled : mapping of (model, metric) to float64 array, (B,)
-        What `harness.stats.estimates.bootstrap_steps` returns.
+        As of `harness.stats.estimates.Estimates`.
     """
-    several = [
-        _pair(
-            *pair,
-            facts,
-            paired.means[pair[1]],
-            percentile(resampled[pair[0], metric] - resampled[pair[1], metric]),
+    better, correct = metric.definition.better, CORRECTIONS[rules.correction]
+    p = [facts.p for facts in paired.pairs.values()]
+    adjusted = correct(p).tolist()
+    low, high = (correct(ends) for ends in tests.bounds(p, paired.flips, len(p)))
+    near = ((low < LEVEL) & (high >= LEVEL)).tolist()
+    pairs, tested = [], zip(adjusted, near, strict=True)
+    for ((one, other), facts), (p_adjusted, borderline) in zip(
+        paired.pairs.items(), tested, strict=True
+    ):
+        sample, level = facts.sample, paired.means[other]
+        wins, losses = facts.higher, facts.lower
+        if better == "lower":  # fewer is a win
+            wins, losses = losses, wins
+        drawn = resampled[one, metric] - resampled[other, metric]
+        pairs.append(
+            Pair(
+                one=one,
+                other=other,
+                difference=sample.mean,
+                ci95=student(sample),
+                ci95_bootstrap=percentile(drawn),
+                relative=sample.mean / abs(level) if level != 0 else None,
+                effect_size=tests.effect_size(sample),
+                p_t=tests.t_test(sample),
+                p_sign_flip=facts.p,
+                p_adjusted=p_adjusted,
+                wins=wins,
+                ties=sample.n - wins - losses,
+                losses=losses,
+                detectable=tests.minimum_detectable_difference(sample),
+                verdict=_word(p_adjusted, sample.mean, better),
+                borderline=borderline,
+            )
         )
-        for pair, facts in zip(paired.pairs, paired.facts, strict=True)
-    ]
     return Comparison(
         metric=str(metric),
-        better=metric.definition.better,
         users=paired.users,
-        **vars(rules),
+        baseline=rules.baseline,
+        correction=rules.correction,
+        resamples=rules.resamples,
+        seed=rules.seed,
         flips=paired.flips,
+        better=better,
         means=paired.means,
         any_hit=paired.any_hit,
-        pairs=tuple(
-            _with_verdicts(several, rules.correction, metric.definition.better, paired.flips)
-        ),
+        pairs=tuple(pairs),
     )
 
 
-def _pair(one: str, other: str, facts: Facts, level: float, bounds: Interval) -> Pair:
-    sample = facts.sample
-    return Pair(
-        one=one,
-        other=other,
-        difference=sample.mean,
-        ci95=student(sample),
-        ci95_bootstrap=bounds,
-        relative=sample.mean / abs(level) if level != 0 else None,
-        effect_size=tests.effect_size(sample),
-        p_t=tests.t_test(sample),
-        p_sign_flip=facts.p,
-        p_adjusted=facts.p,
-        wins=facts.wins,
-        ties=sample.n - facts.wins - facts.losses,
-        losses=facts.losses,
-        detectable=tests.minimum_detectable_difference(sample),
-        verdict="tied",
-    )
-
-
-def _with_verdicts(
-    found: Sequence[Pair], correction: str, better: Better, flips: int
-) -> Iterator[Pair]:
-    """Yield the pairs with p values corrected for their number, and what follows from them."""
-    p = [pair.p_sign_flip for pair in found]
-    adjusted = CORRECTIONS[correction](p).tolist()
-    low, high = (CORRECTIONS[correction](own) for own in tests.bounds(p, flips, len(p)))
-    near = ((low < LEVEL) & (high >= LEVEL)).tolist()
-    for pair, own, borderline in zip(found, adjusted, near, strict=True):
-        if better == "lower":  # fewer is a win
-            pair = replace(pair, wins=pair.losses, losses=pair.wins)
-        if own >= LEVEL:
-            word: Word = "tied"
-        elif better == "neither":
-            word = "higher" if pair.difference > 0 else "lower"
-        else:
-            word = "better" if (pair.difference > 0) == (better == "higher") else "worse"
-        yield replace(pair, p_adjusted=own, verdict=word, borderline=borderline)
+def _word(p: float, difference: float, better: Better) -> Word:
+    if p >= LEVEL:
+        return "tied"
+    if better == "neither":
+        return "higher" if difference > 0 else "lower"
+    return "better" if (difference > 0) == (better == "higher") else "worse"
 
 
 STYLES = {
@@ -314,9 +307,9 @@ def pair_table(
         Column("p t", lambda p: p_value(p.p_t)),
         Column("min. detectable", lambda p: number(p.detectable, digits)),
         *(
-            Column(f"rank flips at {100 * one.share:g} %", partial(_rank_flips, one))
-            for one in shaken
-            if not one.few
+            Column(f"rank flips at {100 * board.share:g} %", partial(_rank_flips, board))
+            for board in shaken
+            if not board.few
         ),
     ]
     return Sheet.of(
@@ -342,9 +335,5 @@ def _leaderboard(shaken: ShakeUp) -> str:
 
 def _rank_flips(shaken: ShakeUp, pair: Pair) -> str:
     """Return how often the two change their order between the leaderboards."""
-    flip = _flip_of(pair, shaken)
+    flip = shaken.flip_of(pair.one, pair.other)
     return percent(flip.changes) + (f", tied in {percent(flip.ties)}" if flip.ties else "")
-
-
-def _flip_of(pair: Pair, shaken: ShakeUp) -> RankFlip:
-    return next(s for s in shaken.pairs if {s.one, s.other} == {pair.one, pair.other})

@@ -55,48 +55,6 @@ def once(share: float) -> Weights:
     return Weights("leaderboards", np.array([chance], np.uint16))
 
 
-def bootstrap(
-    values: Floats,
-    users: UInt64,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    threads: int | None = None,
-) -> Floats:
-    """Return the means of resamples in which each user is drawn Poisson(1) times.
-
-    Parameters
-    ----------
-    values : float64 array, (n, columns)
-    users : uint64 array, (n,)
-        `harness.core.random.id_hashes` of the users' ids.
-    resamples : int
-        B, how many samples are drawn.
-
-    Returns
-    -------
-    float64 array, (B, columns)
-        Σ w·v / Σ w over all users. Where nobody is drawn, e^−n of resamples, the mean of all.
-
-    Notes
-    -----
-    Source: Hanley and MacGibbon 2006, Creating non-parametric bootstrap samples using Poisson
-    frequencies; Chamandy, Muralidharan, Najmi and Naidu 2012, Estimating uncertainty for massive
-    data streams.
-
-    Examples
-    --------
-    A single user's mean is that user's value, however often drawn.
-
-    >>> bootstrap(np.array([[0.25, 1.0]]), np.array([7], np.uint64), resamples=2)
-    array([[0.25, 1.  ],
-           [0.25, 1.  ]])
-    """
-    if len(values) == 0:
-        return np.full((resamples, values.shape[1]), np.nan)
-    grid = exponents(np.abs(values).max(axis=0), len(values))
-    return resampled_means(*resampled_sums(values, users, grid, resamples, seed, threads), grid)
-
-
 def exponents(largest: ArrayLike, n: int) -> Int32:
     """Return the powers of two whose multiples values are rounded to.
 
@@ -131,92 +89,70 @@ def resampled_sums(
 
     Parameters
     ----------
+    values : float64 array, (n, columns)
+    users : uint64 array, (n,)
+        `harness.core.random.id_hashes` of the users' ids.
     grid : int32 array, (columns,)
         The `exponents` of all users; sums are in these units.
+    resamples : int
+        B, how many samples are drawn; in the last row each user is drawn once.
 
     Notes
     -----
-    In the last row each user is drawn once.
+    Source: Hanley and MacGibbon 2006, Creating non-parametric bootstrap samples using Poisson
+    frequencies; Chamandy, Muralidharan, Najmi and Naidu 2012, Estimating uncertainty for massive
+    data streams.
     """
     _require_a_row_each(users, values)
     indptr, columns, numbers = _csr(values)
     numbers = np.rint(np.ldexp(numbers, -grid[columns]))
-    held = indptr, columns, numbers
-    keys = streams(seed, weights.stream, -(-resamples // _LANES))
-    sums = np.zeros((resamples + 1, values.shape[1]), np.int64)
-    drawn = np.zeros(resamples + 1, np.int64)
 
-    def task(block: int) -> None:
-        own, many = np.zeros((values.shape[1], _LANES), np.int64), np.zeros(_LANES, np.int64)
-        _kernels.add_drawn(keys[block], users, weights.at_least, *held, own, many)
-        part = slice(block * _LANES, min((block + 1) * _LANES, resamples))
-        sums[part], drawn[part] = own.T[: part.stop - part.start], many[: part.stop - part.start]
+    def draw(key: np.uint64) -> Int64:
+        sums = np.zeros((values.shape[1] + 1, _LANES), np.int64)  # the last row counts users
+        _kernels.add_drawn(
+            key, users, weights.at_least, indptr, columns, numbers, sums[:-1], sums[-1]
+        )
+        return sums
 
-    _in_threads(task, range(len(keys)), threads)
+    sums = np.zeros((resamples + 1, values.shape[1] + 1), np.int64)
+    sums[:-1] = _in_threads(draw, resamples, seed, weights.stream, threads)
     np.add.at(sums[-1], columns, numbers.astype(np.int64))
-    drawn[-1] = len(users)
-    return sums, drawn
+    sums[-1, -1] = len(users)
+    return sums[:, :-1], sums[:, -1]
 
 
 def resampled_means(sums: Int64, drawn: Int64, grid: Int32) -> Floats:
-    """Return the means that `resampled_sums` of all users make, (B, columns)."""
+    """Return Σ w·v / Σ w of all users, (B, columns); where nobody is drawn, the mean of all."""
     nobody = drawn == 0
     sums, drawn = np.where(nobody[:, None], sums[-1], sums), np.where(nobody, drawn[-1], drawn)
     return np.asarray(np.ldexp(sums[:-1] / drawn[:-1, None], grid), np.float64)
 
 
-def randomized(
-    values: Floats,
-    users: UInt64,
-    times: int = RESAMPLES,
-    seed: int = 0,
-    threads: int | None = None,
-) -> Floats:
-    """Return the sums over users of ±values, a user's sign the same in every column.
+def randomized_sums(
+    values: Floats, users: UInt64, grid: Int32, times: int, seed: int, threads: int | None = None
+) -> Int64:
+    """Return Σ ±v, (times, columns), a user's sign the same in every column; parts add up.
 
     With random signs, the sum of the differences of two columns is the difference of their sums, so
     one pass serves the randomization tests of all pairs of columns.
 
     Parameters
     ----------
-    values : float64 array, (n, columns)
-    users : uint64 array, (n,)
-        `harness.core.random.id_hashes` of the users' ids.
-
-    Returns
-    -------
-    float64 array, (times, columns)
-    """
-    grid = exponents(np.abs(values).max(initial=0.0), len(values))
-    sums = randomized_sums(values, users, grid, times, seed, threads)
-    return np.asarray(np.ldexp(sums, grid), np.float64)
-
-
-def randomized_sums(
-    values: Floats, users: UInt64, grid: Int32, times: int, seed: int, threads: int | None = None
-) -> Int64:
-    """Return `randomized` in units of 2^grid, (times, columns); those of parts of the users add up.
-
-    Parameters
-    ----------
     grid : int32 array, ()
-        `exponents` of the largest value of all users and columns, which differences need alike.
+        `exponents` of the largest value of all users and columns, which differences need alike;
+        sums are in this unit.
     """
     _require_a_row_each(users, values)
     rows = np.flatnonzero((values != values[:, :1]).any(axis=1))  # others change no difference
-    users, (indptr, columns, held) = users[rows], _csr(values[rows])
-    numbers = np.rint(np.ldexp(held, -grid)).astype(np.int64)
-    keys = streams(seed, "flips", -(-times // _LANES))
-    sums = np.zeros((times, values.shape[1]), np.int64)
+    users, (indptr, columns, numbers) = users[rows], _csr(values[rows])
+    units = np.rint(np.ldexp(numbers, -grid)).astype(np.int64)
 
-    def task(block: int) -> None:
-        own = np.zeros((values.shape[1], _LANES), np.int64)
-        _kernels.add_signed(keys[block], users, indptr, columns, numbers, own)
-        part = sums[block * _LANES : (block + 1) * _LANES]
-        part[:] = own.T[: len(part)]
+    def draw(key: np.uint64) -> Int64:
+        sums = np.zeros((values.shape[1], _LANES), np.int64)
+        _kernels.add_signed(key, users, indptr, columns, units, sums)
+        return sums
 
-    _in_threads(task, range(len(keys)), threads)
-    return sums
+    return _in_threads(draw, times, seed, "flips", threads)
 
 
 def _require_a_row_each(users: UInt64, values: Floats) -> None:
@@ -226,16 +162,16 @@ def _require_a_row_each(users: UInt64, values: Floats) -> None:
 
 def _csr(values: Floats) -> tuple[Int64, Int32, Floats]:
     """Return row ends, columns and values of what is not 0."""
-    rows = [np.flatnonzero(column) for column in values.T]  # of models' tables, whose columns lie
-    columns = np.repeat(np.arange(len(rows), dtype=np.int32), [len(own) for own in rows])
-    of_rows = np.concatenate(rows)
-    order = np.argsort(of_rows, kind="stable")
-    numbers = np.concatenate([column[own] for column, own in zip(values.T, rows, strict=True)])
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(of_rows, minlength=len(values)))))
-    return indptr, columns[order], numbers[order].astype(np.float64, copy=False)
+    from scipy.sparse import csr_array  # slow to import
+
+    rows = csr_array(values, dtype=np.float64)
+    return rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
 
 
-def _in_threads(task: Callable[[int], None], blocks: range, threads: int | None) -> None:
-    """Do every task."""
+def _in_threads(
+    draw: Callable[[np.uint64], Int64], times: int, seed: int, stream: str, threads: int | None
+) -> Int64:
+    """Return the sums of `times` draws, a row each; one call makes the columns of 64."""
+    keys = streams(seed, stream, -(-times // _LANES))
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        list(pool.map(task, blocks))
+        return np.concatenate(list(pool.map(draw, keys)), axis=1).T[:times]

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from pydantic import NonNegativeInt
 
-from harness.core.arrays import Bool, Floats, Int32, Int64
+from harness.core.arrays import Floats, Int32, Int64
 from harness.core.errors import UsageError, counted
 from harness.core.exact_sum import Exact, Largest, Sums
-from harness.core.steps import Steps
 from harness.metrics import Metric
 from harness.stats import resampling
-from harness.stats.estimates import ScoredUsers
+from harness.stats.folds import ScoredUsers
 
 TIMES = 10_000
 """How many ways of dividing the users are tried."""
@@ -69,18 +67,21 @@ class ShakeUp:
         """Whether the public leaderboard has too few users to be shown."""
         return self.public < FEW
 
+    def flip_of(self, one: str, other: str) -> RankFlip:
+        """Return what becomes of two models."""
+        return next(pair for pair in self.pairs if {pair.one, pair.other} == {one, other})
 
-def shake_up_steps(
-    models: Sequence[str], metric: Metric, share: float, seed: int, times: int = TIMES
-) -> Steps[ScoredUsers, ShakeUp]:
-    """Yield two steps; return how often models change their order where users are divided.
 
-    Each user is on the public leaderboard with the chance `share`, whoever else is: a function of
-    seed, division and the user's id. Where nobody is on a leaderboard, all models are tied on it.
+@dataclass(frozen=True, eq=False)
+class ShakeUps:
+    """How often models change their order where users are divided, for each of some shares.
 
-    Parameters
+    Each user is on the public leaderboard with the chance of the share, whoever else is: a function
+    of seed, division and the user's id. Where nobody is on a leaderboard, all models tie on it.
+
+    Attributes
     ----------
-    share : float
+    shares : sequence of float
         Of users on the public leaderboard, between 0 and 1.
 
     Raises
@@ -88,60 +89,85 @@ def shake_up_steps(
     UsageError
         A share that leaves a leaderboard empty, or a metric with one value for all lists.
     """
-    if metric.definition.of == "set":
-        raise UsageError(f"metric {metric} has one value for all lists: no leaderboard divides it")
-    names = sorted(models)
-    first: Any = yield partial(_sizes, names, metric)
-    users = int(first["users"][0])
-    public = public_users(users, share)
-    grid = resampling.exponents(first["largest"].values, users)
-    sums: Any = yield partial(_divided, names, metric, grid, share, seed, times)
-    both = [metric.definition.sign * means for means in _means(sums["sums"], sums["drawn"], grid)]
-    first_on_both = _firsts(both[0]) & _firsts(both[1])
-    means = [metric.definition.sign * first[at].total / users for at in range(len(names))]
-    best_first = np.argsort(means, kind="stable")
-    return ShakeUp(
-        metric=str(metric),
-        share=share,
-        public=public,
-        users=users,
-        times=times,
-        seed=seed,
-        leader_falls=float((~first_on_both.any(axis=1)).mean()),
-        pairs=tuple(
-            _rank_flip(names[i], names[j], *(means[:, i] - means[:, j] for means in both))
-            for i, j in combinations(best_first, 2)
-        ),
-    )
 
+    models: Sequence[str]
+    metric: Metric
+    shares: Sequence[float]
+    seed: int
+    times: int = TIMES
 
-def _sizes(names: Sequence[str], metric: Metric, part: ScoredUsers) -> Sums:
-    values = [part.tables[name].of_users(metric) for name in names]
-    largest = Largest(np.array([np.abs(own).max(initial=0.0) for own in values]))
-    sums = {at: Exact.of(own) for at, own in enumerate(values)}
-    return {"users": np.array([len(part.hashes)]), "largest": largest, **sums}
+    def __post_init__(self) -> None:
+        """Refuse a metric that has no value of a user."""
+        if self.metric.definition.of == "set":
+            raise UsageError(
+                f"metric {self.metric} has one value for all lists: no leaderboard divides it"
+            )
 
+    def _values(self, part: ScoredUsers) -> Floats:
+        """Return a column a model, in the order of their names."""
+        tables = [part.tables[name] for name in sorted(self.models)]
+        return np.column_stack([table.of_users(self.metric) for table in tables])
 
-def _divided(
-    names: Sequence[str],
-    metric: Metric,
-    grid: Int32,
-    share: float,
-    seed: int,
-    times: int,
-    part: ScoredUsers,
-) -> Sums:
-    values = np.column_stack([part.tables[name].of_users(metric) for name in names])
-    weights = resampling.once(share)
-    given = values, part.hashes, grid, times, seed
-    sums, drawn = resampling.resampled_sums(*given, weights=weights)
-    return {"sums": sums, "drawn": drawn}
+    def first(self, part: ScoredUsers) -> Sums:
+        """Return how many users there are, and the sum and the largest value of each model."""
+        values = self._values(part)
+        return {
+            "users": np.array([len(values)]),
+            "largest": Largest(np.abs(values).max(axis=0, initial=0.0)),
+            **{number: Exact.of(column) for number, column in enumerate(values.T)},
+        }
+
+    def _grid(self, first: Any) -> Int32:
+        return resampling.exponents(first["largest"].values, int(first["users"][0]))
+
+    def second(self, part: ScoredUsers, first: Any) -> Sums:
+        """Return the sums of values on public leaderboards, and how many users these have."""
+        values, grid, by_share = self._values(part), self._grid(first), dict[int, Sums]()
+        for number, share in enumerate(self.shares):
+            sums, drawn = resampling.resampled_sums(
+                values, part.hashes, grid, self.times, self.seed, weights=resampling.once(share)
+            )
+            by_share[number] = {"sums": sums, "drawn": drawn}
+        return by_share
+
+    def result(self, first: Any, second: Any) -> tuple[ShakeUp, ...]:
+        """Return what becomes of the models' order, for each share."""
+        users, sign = int(first["users"][0]), self.metric.definition.sign
+        names, shaken = sorted(self.models), []
+        means = [sign * first[number].total / users for number in range(len(names))]
+        best_first = np.argsort(means, kind="stable")
+        for number, share in enumerate(self.shares):
+            sums, drawn = second[number]["sums"], second[number]["drawn"]
+            public, private = (sign * means for means in _means(sums, drawn, self._grid(first)))
+            first_on_both = np.logical_and(
+                *(means == means.min(axis=1, keepdims=True) for means in (public, private))
+            )
+            pairs = []
+            for i, j in combinations(best_first, 2):
+                product = np.sign(public[:, i] - public[:, j])
+                product *= np.sign(private[:, i] - private[:, j])
+                changes, ties = float((product < 0).mean()), float((product == 0).mean())
+                pairs.append(RankFlip(names[i], names[j], changes, ties))
+            shaken.append(
+                ShakeUp(
+                    metric=str(self.metric),
+                    share=share,
+                    public=public_users(users, share),
+                    users=users,
+                    times=self.times,
+                    seed=self.seed,
+                    leader_falls=float((~first_on_both.any(axis=1)).mean()),
+                    pairs=tuple(pairs),
+                )
+            )
+        return tuple(shaken)
 
 
 def _means(sums: Int64, drawn: Int64, grid: Int32) -> Iterator[Floats]:
     """Yield the means of those drawn in each division, and of the others: 0 where nobody is."""
-    for of, users in ((sums[:-1], drawn[:-1]), (sums[-1] - sums[:-1], drawn[-1] - drawn[:-1])):
-        means = np.ldexp(of / np.maximum(users, 1)[:, None], grid)
+    public, private = (sums[:-1], drawn[:-1]), (sums[-1] - sums[:-1], drawn[-1] - drawn[:-1])
+    for total, users in (public, private):
+        means = np.ldexp(total / np.maximum(users, 1)[:, None], grid)
         yield np.round(means, 12)  # so that equal means are equal however they were added up
 
 
@@ -164,13 +190,3 @@ def public_users(users: int, share: float) -> int:
             "name one between 0 and 1, such as 0.3"
         )
     return min(max(round(users * share), 1), users - 1)
-
-
-def _firsts(means: Floats) -> Bool:
-    """Return who is first in every division, alone or with others."""
-    return np.asarray(means == means.min(axis=1, keepdims=True))
-
-
-def _rank_flip(one: str, other: str, on_public: Floats, on_private: Floats) -> RankFlip:
-    product = np.sign(on_public) * np.sign(on_private)
-    return RankFlip(one, other, float((product < 0).mean()), float((product == 0).mean()))

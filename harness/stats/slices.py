@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from pydantic import NonNegativeInt
 
 from harness.core.arrays import Floats, Int64
 from harness.core.exact_sum import Sums
-from harness.core.steps import Steps
 from harness.metrics import Metric
-from harness.stats.estimates import Estimate, ScoredUsers, estimate_of
-from harness.stats.intervals import sample_steps
+from harness.stats.estimates import Estimate, estimate_of
+from harness.stats.folds import ScoredUsers
+from harness.stats.intervals import Sample, in_threads, moments
 
 USER = "user"
 """The column of ids."""
@@ -73,92 +73,77 @@ def text_of(values: pl.Series) -> pl.Series:
     return text.set(text.str.strip_chars() == "", "")
 
 
-def slice_steps(
-    models: Sequence[str], metric: Metric, columns: Sequence[str]
-) -> Steps[ProfiledUsers, tuple[Slice, ...]]:
-    """Yield four steps; return every slice of every column.
+@dataclass(frozen=True, eq=False)
+class Slices:
+    """Every slice of every column of the users' profile.
 
-    Notes
-    -----
     Columns of numbers are cut at their quartiles (each value alone where there are few); of text,
     the eight most frequent values stand alone, the others together. Every user is in one slice of
     each column.
     """
-    if metric.definition.of == "set" or not columns:
-        return ()
-    counts: Any = yield partial(_counts, columns)
-    groups = [_Groups.of(counts.get(column, {})) for column in columns]
-    own = partial(_columns, models, metric, dict(zip(columns, groups, strict=True)))
-    samples = iter((yield from sample_steps(own)))
-    parts = []
-    for by, of in zip(columns, groups, strict=True):
-        for label in of.labels:
-            known = {name: next(samples) for name in models}
-            users = next(iter(known.values())).n
-            hits = max(sample.hits for sample in known.values())
-            estimates = {name: estimate_of(metric, sample) for name, sample in known.items()}
-            parts.append(Slice(by, label, users, estimates, users < FEW_USERS or hits < FEW_HITS))
-    return tuple(parts)
+
+    models: Sequence[str]
+    metric: Metric
+    columns: Sequence[str]
+
+    def first(self, part: ProfiledUsers) -> Sums:
+        """Return how many users have each value, as text; nothing stands for none."""
+        counts = {}
+        for column in self.columns:
+            values = part.texts[column].value_counts(name="users").iter_rows()
+            counts[column] = {value: np.array([users]) for value, users in values}
+        return counts
+
+    def second(self, part: ProfiledUsers, first: Any) -> Sums:
+        """Return the moments of every model's values, of the users of every slice."""
+        models, sums = [part.tables[name].of_users(self.metric) for name in self.models], {}
+        for column in self.columns:
+            labels, group_of = _groups(first.get(column, {}))
+            groups = np.empty(0, np.int64)
+            if group_of:
+                numbers = list(group_of), list(group_of.values())
+                texts = part.texts[column]
+                groups = texts.replace_strict(*numbers, return_dtype=pl.Int64).to_numpy()
+            rows = [np.flatnonzero(groups == number) for number in range(len(labels))]
+            sums[column] = {
+                number: in_threads(moments, [values[users] for values in models])
+                for number, users in enumerate(rows)
+            }
+        return sums
+
+    def result(self, first: Any, second: Any) -> tuple[Slice, ...]:
+        """Return the slices, column by column."""
+        slices = []
+        for column in self.columns:
+            labels, _ = _groups(first.get(column, {}))
+            for number, label in enumerate(labels):
+                samples = {
+                    name: Sample.of_moments(second[column][number][model])
+                    for model, name in enumerate(self.models)
+                }
+                users = next(iter(samples.values())).n
+                hits = max(sample.hits for sample in samples.values())
+                small = users < FEW_USERS or hits < FEW_HITS
+                estimates = {name: estimate_of(self.metric, s) for name, s in samples.items()}
+                slices.append(Slice(column, label, users, estimates, small))
+        return tuple(slices)
 
 
-def _counts(columns: Sequence[str], part: ProfiledUsers) -> Sums:
-    """Return how many users have each value, as text; nothing stands for none."""
-    found = {}
-    for column in columns:
-        values = part.texts[column].value_counts(name="users").iter_rows()
-        found[column] = {value: np.array([users]) for value, users in values}
-    return found
-
-
-def _columns(
-    models: Sequence[str], metric: Metric, groups: Mapping[str, _Groups], part: ProfiledUsers
-) -> list[Callable[[], Floats]]:
-    """Return every model's values of the users of every group."""
-    values = [part.tables[name].of_users(metric) for name in models]
-    found: list[Callable[[], Floats]] = []
-    for column, of in groups.items():
-        group = of.groups(part.texts[column])
-        for number in range(len(of.labels)):
-            users = np.flatnonzero(group == number)
-            found += [partial(_taken, own, users) for own in values]
-    return found
-
-
-def _taken(values: Floats, users: Int64) -> Floats:
-    return values[users]
-
-
-@dataclass(frozen=True, eq=False)
-class _Groups:
-    """The groups of a column: their labels, and the number of the group of each value."""
-
-    labels: Sequence[str]
-    group_of: Mapping[str, int]
-
-    @classmethod
-    def of(cls, counts: Mapping[Any, Any]) -> _Groups:
-        """Return the groups that values make, each with how many users have it."""
-        values = pl.DataFrame(
-            {"value": list(counts), "users": [int(of[0]) for of in counts.values()]},
-            schema={"value": pl.String, "users": pl.Int64},
-        )
-        known = values.filter(pl.col("value") != "")
-        numbers = known["value"].cast(pl.Float64, strict=False)
-        if numbers.is_finite().fill_null(False).all():
-            users = known["users"].to_numpy()
-            labels, group_of = _bins(known["value"], numbers.to_numpy(), users)
-        else:
-            labels, group_of = _values(known)
-        if len(known) < len(values):
-            labels, group_of = [*labels, NO_VALUE], {**group_of, "": len(labels)}
-        return cls(labels, group_of)
-
-    def groups(self, values: pl.Series) -> Int64:
-        """Return the number of the group of each value."""
-        if not self.group_of:
-            return np.empty(0, np.int64)
-        known = list(self.group_of), list(self.group_of.values())
-        return values.replace_strict(*known, return_dtype=pl.Int64).to_numpy()
+def _groups(counts: Mapping[str, Any]) -> tuple[Sequence[str], Mapping[str, int]]:
+    """Return the labels of the groups of a column, and the number of the group of each value."""
+    values = pl.DataFrame(
+        {"value": list(counts), "users": [int(users[0]) for users in counts.values()]},
+        schema={"value": pl.String, "users": pl.Int64},
+    )
+    known = values.filter(pl.col("value") != "")
+    numbers = known["value"].cast(pl.Float64, strict=False)
+    if numbers.is_finite().fill_null(False).all():
+        labels, group_of = _bins(known["value"], numbers.to_numpy(), known["users"].to_numpy())
+    else:
+        labels, group_of = _values(known)
+    if len(known) < len(values):
+        labels, group_of = [*labels, NO_VALUE], {**group_of, "": len(labels)}
+    return labels, group_of
 
 
 def column_title(by: str) -> str:
@@ -174,22 +159,23 @@ def column_title(by: str) -> str:
 
 def _bins(values: pl.Series, numbers: Floats, users: Int64) -> tuple[list[str], dict[str, int]]:
     """Return the groups of numbers, and which each value is of; `users` is how many have it."""
-    different, at = np.unique(numbers, return_inverse=True)
-    highs = different if len(different) <= _BINS else _quartiles(different, at, users)
+    different, place = np.unique(numbers, return_inverse=True)
+    highs = different
+    if len(different) > _BINS:
+        highs = _quartiles(different, np.cumsum(np.bincount(place, users).astype(np.int64)))
     group = np.searchsorted(highs, different)
     lows = different[np.searchsorted(group, np.arange(len(highs)))]
     labels = [
         _number(low) if low == high else f"{_number(low)} to {_number(high)}"
         for low, high in zip(lows.tolist(), highs.tolist(), strict=True)
     ]
-    return labels, dict(zip(values, group[at].tolist(), strict=True))
+    return labels, dict(zip(values, group[place].tolist(), strict=True))
 
 
-def _quartiles(different: Floats, at: Int64, users: Int64) -> Floats:
-    """Return the quartiles of all users' numbers, each a number that somebody has, and the last."""
-    held = np.cumsum(np.bincount(at, users).astype(np.int64))
-    behind = (held[-1] - 1) * np.arange(1, _BINS) // _BINS
-    ends = np.unique(different[np.searchsorted(held, behind, side="right")])
+def _quartiles(different: Floats, users: Int64) -> Floats:
+    """Return the quartiles of numbers that so many users have or less, and the last number."""
+    behind = (users[-1] - 1) * np.arange(1, _BINS) // _BINS
+    ends = np.unique(different[np.searchsorted(users, behind, side="right")])
     return np.append(ends[ends < different[-1]], different[-1])
 
 
@@ -201,7 +187,7 @@ def _number(value: float) -> str:
 def _values(known: pl.DataFrame) -> tuple[list[str], dict[str, int]]:
     """Return the most frequent values as groups of their own, and one of all others."""
     ordered = known.sort(["users", "value"], descending=[True, False])["value"].to_list()
-    labels, others = ordered[:_VALUES], ordered[_VALUES:]
-    if others:
-        labels.append(f"{len(others):,} other values")
-    return labels, {value: min(at, _VALUES) for at, value in enumerate(ordered)}
+    labels, rare = ordered[:_VALUES], ordered[_VALUES:]
+    if rare:
+        labels.append(f"{len(rare):,} other values")
+    return labels, {value: min(place, _VALUES) for place, value in enumerate(ordered)}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from harness.core.arrays import Floats
 from harness.stats.intervals import LEVEL, Sample
@@ -144,8 +144,11 @@ def holm(p: ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    values, order, steps = _ordered(p)
-    return _back(np.maximum.accumulate(values * steps[::-1]), order)
+    values = np.asarray(p, np.float64)
+    order = np.argsort(values, kind="stable")
+    corrected = np.empty(len(values))
+    corrected[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1.0))
+    return np.minimum(corrected, 1.0)
 
 
 def benjamini_hochberg(p: ArrayLike) -> Floats:
@@ -158,21 +161,9 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.04, 0.04]
     """
-    values, order, steps = _ordered(p)
-    scaled = values * len(values) / steps
-    return _back(np.minimum.accumulate(scaled[::-1])[::-1], order)
+    from scipy import stats  # slow to import
 
-
-def _ordered(p: ArrayLike) -> tuple[Floats, NDArray[np.intp], Floats]:
-    given = np.asarray(p, np.float64)
-    order = np.argsort(given, kind="stable")
-    return given[order], order, np.arange(1, len(given) + 1, dtype=np.float64)
-
-
-def _back(values: Floats, order: NDArray[np.intp]) -> Floats:
-    found = np.empty(len(values))
-    found[order] = np.minimum(values, 1.0)
-    return found
+    return np.asarray(stats.false_discovery_control(np.asarray(p, np.float64)), np.float64)
 
 
 CORRECTIONS: dict[str, Callable[[ArrayLike], Floats]] = {

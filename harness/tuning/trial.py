@@ -31,7 +31,7 @@ from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.evaluation_set import highest_grade
 from harness.protocol.task import VALUES, Task, asked
-from harness.stats.folds import over_folds
+from harness.stats.estimates import over_folds
 from harness.tuning.inner import inner_split, inner_tasks
 from harness.tuning.search import Params, Score, Trial, trial_of
 

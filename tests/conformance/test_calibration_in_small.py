@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from conftest import hashes
 
-from harness.core import steps
+from harness.core.steps import of_one
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
-from harness.stats.estimates import ScoredUsers, bootstrap_steps, keys_of
-from harness.stats.paired import Rules, compare_steps
-from harness.stats.pairwise import comparison_of
+from harness.stats.figures import figures_of
+from harness.stats.folds import ScoredUsers
+from harness.stats.paired import Rules
 
 MAP = parse("MAP@2")
 
@@ -20,10 +20,9 @@ def verdicts(rules: Rules) -> dict[tuple[str, str], tuple[str, bool]]:
     for level in range(9):
         hits, gains = rng.random((1, 300)) < 0.3 + 0.03 * level, 1 / rng.integers(1, 4, (1, 300))
         tables[f"m{level}"] = ScoreTable({MAP: np.where(hits, gains, 0.0)})
-    drawn = bootstrap_steps(keys_of(list(tables), [MAP]), rules.resamples, rules.seed)
-    both = steps.side_by_side([compare_steps(list(tables), MAP, rules), drawn])
-    paired, resampled = steps.found(both, steps.of_one(ScoredUsers(hashes(300), tables)))
-    pairs = comparison_of(paired, resampled, MAP, rules).pairs
+    figures = figures_of(of_one(ScoredUsers(hashes(300), tables)), list(tables), [MAP], rules)
+    assert figures.comparison is not None
+    pairs = figures.comparison.pairs
     return {(pair.one, pair.other): (pair.verdict, pair.borderline) for pair in pairs}
 
 

@@ -145,9 +145,9 @@ ALONE = "a fold of a single user leaves no intervals"
 @pytest.mark.parametrize(
     ("first", "second", "note", "and_"),
     [
-        ("u", TEN, "fold 1 has 1 user, who weighs as much as the 10 of fold 2", ALONE),
-        ("uv", "wxyz", "2 of 2 folds have fewer than 10 users, such as fold 1 with 2", FEW),
-        (TEN[:9], OTHERS, "fold 1 has 9 users, who weigh as much as the 10 of fold 2", FEW),
+        ("u", TEN, "fold 1 has 1 user, fewer than 10", ALONE),
+        ("uv", "wxyz", "fold 1 has 2 users, fewer than 10", FEW),
+        (TEN[:9], OTHERS, "fold 1 has 9 users, fewer than 10", FEW),
         (TEN, OTHERS, "", ""),
     ],
 )

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.core import steps
+from harness.core.steps import of_one
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
-from harness.stats.chance import Verdict, chance_steps
+from harness.stats.chance import Verdict, Verdicts
 from harness.stats.chance_law import Law, law
+from harness.stats.figures import results_of
 
 METRIC = parse("MAP@1")
 
@@ -21,7 +22,8 @@ def against_chance(values: Any, known: Law) -> Verdict:
     """Return the verdict on scores (repeats, users), or on one repeat of scores (users,)."""
     table = ScoreTable({METRIC: np.atleast_2d(np.array(values, np.float64))})
     part: Any = SimpleNamespace(tables={"m": table}, law=known)
-    return steps.found(chance_steps(["m"], METRIC), steps.of_one(part))["m"]
+    (verdicts,) = results_of([Verdicts(["m"], METRIC)], of_one(part))
+    return verdicts["m"]
 
 
 def verdict(values: Any, mean: Any, var: Any, third: Any = 0.0, none: Any = 0.5) -> Verdict:

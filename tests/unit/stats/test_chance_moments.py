@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import exactly, refusal
+from conftest import exactly
 from enumeration import EXACT
 
 from harness.metrics import parse
 from harness.stats.chance_law import Law, law
-from harness.stats.chance_moments import Moments, exact, moment_sums, of_mean
 
 
 def moments(name: str, n: Any, r: Any, relevant: Any, k: int) -> Law:
@@ -55,23 +54,3 @@ def test_users_are_worked_out_each_and_scalars_are_shared(name: str) -> None:
     for fact in ("mean", "var", "third"):
         assert together[fact].tolist() == [float(own[fact]) for own in alone]
     assert moments(name, [[7], [9]], [1, 2, 3], 3, 4).mean.shape == (2, 3)
-
-
-def test_the_mean_over_users_has_their_mean_and_the_root_of_summed_variances() -> None:
-    mean, sd = of_mean(moment_sums(Moments(np.array([0.2, 0.4]), np.array([0.09, 0.16]))))
-    assert [mean, sd] == pytest.approx([0.3, 0.5 / 2])
-
-
-@pytest.mark.parametrize(
-    ("sizes", "named"),
-    [
-        ((10, 11, 12), ["user 0", "n_candidates 10", "relevant_candidates 11"]),
-        ((10, 3, [3, 2]), ["user 1", "relevant_candidates 3", "relevant 2"]),
-        ((10, -1, 3), ["relevant_candidates -1", "from 0"]),
-        ((10, 1.5, 3), ["relevant_candidates", "whole", "float64"]),
-        (([10, 10], [1, 1, 1], 3), ["broadcast"]),
-    ],
-)
-def test_what_is_refused_and_named(sizes: tuple[Any, Any, Any], named: list[str]) -> None:
-    with refusal(ValueError, *named):
-        exact(parse("MAP@10"), *sizes)

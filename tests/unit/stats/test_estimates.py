@@ -4,20 +4,13 @@ import numpy as np
 import pytest
 from conftest import hashes
 
-from harness.core import steps
 from harness.core.arrays import Floats
+from harness.core.steps import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
-from harness.stats.estimates import (
-    Key,
-    ScoredUsers,
-    bootstrap_steps,
-    estimate,
-    estimate_steps,
-    keys_of,
-    of_set,
-    with_bootstrap,
-)
+from harness.stats.estimates import Estimates, ModelEstimate, estimate, keys_of, of_set
+from harness.stats.figures import results_of
+from harness.stats.folds import Key, ScoredUsers
 
 MAP, RECALL, COVERAGE = (parse(name) for name in ("MAP@2", "Recall@2", "Coverage@2"))
 RNG = np.random.default_rng(8)
@@ -25,28 +18,34 @@ ONE = ScoreTable({MAP: RNG.random((1, 200)), RECALL: RNG.random((1, 200))})
 FIVE = ScoreTable({MAP: RNG.random((5, 200)), RECALL: RNG.random((5, 200))})
 
 
+def estimated(
+    tables: dict[str, ScoreTable], metrics: list[Metric], resamples: int, seed: int
+) -> tuple[dict[Key, ModelEstimate], dict[Key, Floats]]:
+    """Return estimates and resampled means of every model of users u0, u1, …"""
+    users = len(next(iter(next(iter(tables.values())).values.values()))[0])
+    estimates = Estimates(keys_of(list(tables), metrics), resamples, seed)
+    (result,) = results_of([estimates], of_one(ScoredUsers(hashes(users), tables)))
+    return result
+
+
 def bootstrap(
     tables: dict[str, ScoreTable], metrics: list[Metric], resamples: int, seed: int
 ) -> dict[Key, Floats]:
-    """Return the resampled means of every model of users u0, u1, …"""
-    users = len(next(iter(next(iter(tables.values())).values.values()))[0])
-    own = bootstrap_steps(keys_of(list(tables), metrics), resamples, seed)
-    return steps.found(own, steps.of_one(ScoredUsers(hashes(users), tables)))
+    return estimated(tables, metrics, resamples, seed)[1]
 
 
 def test_every_interval_of_every_metric() -> None:
     tables = {"one": ONE, "five": FIVE}
-    keys, part = keys_of(list(tables), [MAP, RECALL]), ScoredUsers(hashes(200), tables)
-    result = steps.found(estimate_steps(keys), steps.of_one(part))
-    resampled = bootstrap(tables, [MAP, RECALL], 4000, seed=1)
+    result, _ = estimated(tables, [MAP, RECALL], 4000, seed=1)
     for name, table in tables.items():
         for metric in (MAP, RECALL):
             values = table.of_users(metric)
-            got = with_bootstrap(result[name, metric], resampled[name, metric])
+            got = result[name, metric]
             mean, error = values.mean(), values.std(ddof=1) / np.sqrt(200)
             assert got.mean == pytest.approx(mean, rel=1e-12)
             assert got.ci95_t == pytest.approx((mean - 1.972 * error, mean + 1.972 * error), 1e-3)
             assert got.ci95 == pytest.approx(got.ci95_t, abs=error / 5)
+            assert got.ci95_bootstrap is not None
             assert got.ci95_bootstrap[0] < got.mean < got.ci95_bootstrap[1]
     assert result["one", MAP].sd_repeats is None
     repeats = FIVE.values[MAP].mean(axis=1)
@@ -68,8 +67,7 @@ def test_what_stands_beside_a_model_changes_nothing() -> None:
 
 
 def test_one_figure_of_all_lists_and_a_single_user_have_no_interval() -> None:
-    table = ScoreTable({COVERAGE: np.array([[0.25], [0.75]])})
-    assert bootstrap({"a": table}, [COVERAGE], 300, 1) == {}
+    assert keys_of(["a"], [COVERAGE]) == []
     got = of_set([0.25, 0.75])
     assert (got.mean, got.ci95, got.ci95_t, got.ci95_bootstrap) == (0.5, None, None, None)
     assert got.sd_repeats == pytest.approx(0.5**1.5)

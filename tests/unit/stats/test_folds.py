@@ -11,17 +11,18 @@ from conftest import exactly
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core import steps
 from harness.core.random import id_hashes
+from harness.core.steps import of_one, of_parts
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
-from harness.stats import estimates, resampling
-from harness.stats.chance import chance_steps
-from harness.stats.chance_law import Law, LawOfAll
-from harness.stats.estimates import ScoredUsers, bootstrap_steps, estimate_steps
-from harness.stats.fold_means import Folds, Part, ScoredFold, folds_of
-from harness.stats.folds import FoldedUsers, folded
-from harness.stats.paired import Paired, Rules, compare_steps
+from harness.stats import folds as module
+from harness.stats import resampling
+from harness.stats.chance import Verdicts
+from harness.stats.chance_law import Law, law_of_mean
+from harness.stats.estimates import Estimates
+from harness.stats.figures import results_of
+from harness.stats.folds import FoldedUsers, Folds, Part, ScoredFold, ScoredUsers, folded, folds_of
+from harness.stats.paired import Paired, Pairs, Rules
 from harness.stats.tests import minimum_detectable_difference, t_test
 
 METRIC, COVERAGE = parse("MAP@1"), parse("Coverage@1")
@@ -40,7 +41,7 @@ def fold(scores: Scores) -> ScoredFold:
 
 
 def of_all(part: Part) -> Folds:
-    return folds_of(steps.of_one(part))
+    return folds_of(of_one(part))
 
 
 def scored_folds(*folds: Scores) -> tuple[FoldedUsers, Folds]:
@@ -50,8 +51,14 @@ def scored_folds(*folds: Scores) -> tuple[FoldedUsers, Folds]:
 
 
 def compared(users: ScoredUsers, of: Folds | None = None) -> Paired:
-    own = compare_steps(MODELS, METRIC, Rules(resamples=9999), of)
-    return steps.found(own, steps.of_one(users))
+    pairs = Pairs(MODELS, METRIC, Rules(resamples=9999), of)
+    (paired,) = results_of([pairs], of_one(users))
+    return paired
+
+
+def estimated(users: ScoredUsers, of: Folds | None = None, keys: Any = KEYS) -> Any:
+    (result,) = results_of([Estimates(keys, 70, 5, of)], of_one(users))
+    return result
 
 
 def test_freedom_is_that_of_the_smaller_folds() -> None:
@@ -64,9 +71,9 @@ def test_freedom_is_that_of_the_smaller_folds() -> None:
 def test_a_fold_of_one_user_leaves_no_interval() -> None:
     """What others in the user's place would score is not known."""
     users, of = scored_folds({"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}, {"ann": (1, 0)})
-    result = steps.found(estimate_steps([ONE], of), steps.of_one(users))[ONE]
+    result = estimated(users, of)[0][ONE]
     assert (result.ci95, result.ci95_t) == (None, None)
-    (facts,) = compared(users, of).facts
+    (facts,) = compared(users, of).pairs.values()
     assert (t_test(facts.sample), minimum_detectable_difference(facts.sample)) == (1.0, None)
 
 
@@ -91,10 +98,11 @@ def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
     users, of = scored_folds(first, second)
     both = fold({u: np.add(first[u], second[u]) / 2 for u in first})
     one_set = ScoredUsers(both.hashes, both.tables)
-    in_folds, in_one = steps.of_one(users), steps.of_one(one_set)
-    result, expected = estimate_steps(KEYS, of), estimate_steps(KEYS)
-    assert steps.found(result, in_folds) == steps.found(expected, in_one)
-    assert vars(compared(users, of).facts[0]) == vars(compared(one_set).facts[0])
+    in_folds, in_one = estimated(users, of)[0], estimated(one_set)[0]
+    for key in KEYS:
+        assert in_folds[key].ci95_t == in_one[key].ci95_t
+        assert in_folds[key].ci95 == in_one[key].ci95
+    assert compared(users, of).pairs == compared(one_set).pairs
 
 
 scores = st.sampled_from([0.0, 0.0, 1 / 12, 0.3, 0.5, 1.0])
@@ -121,7 +129,7 @@ def test_values_are_as_defined(folds: list[Scores]) -> None:
                 error[user] += share * (score - of_mean)
         assert sum(value.values()) / len(users) == mean
         known, of = scored_folds(*folds)
-        errors = estimates.errors(known, (name, METRIC), of).tolist()
+        errors = module.errors(known, (name, METRIC), of).tolist()
         result = known.tables[name].of_users(METRIC).tolist()
         assert result == exactly([float(value[u]) for u in users])
         assert errors == exactly([float(error[u]) for u in users])
@@ -131,10 +139,11 @@ def test_values_are_as_defined(folds: list[Scores]) -> None:
 def test_the_bootstrap_resamples_errors(folds: list[Scores]) -> None:
     """What is added up of values and of who is there, is the mean of the resampled errors."""
     users, of = scored_folds(*folds)
-    errors = estimates.errors(users, ONE, of)[:, None]
-    expected = resampling.bootstrap(errors, users.hashes, resamples=70, seed=5)[:, 0]
-    result = steps.found(bootstrap_steps([ONE], 70, 5, of), steps.of_one(users))[ONE]
-    assert result == exactly(expected)
+    errors = module.errors(users, ONE, of)[:, None]
+    grid = resampling.exponents(np.abs(errors).max(axis=0), len(errors))
+    sums, drawn = resampling.resampled_sums(errors, users.hashes, grid, 70, 5)
+    expected = resampling.resampled_means(sums, drawn, grid)[:, 0]
+    assert estimated(users, of, [ONE])[1][ONE] == exactly(expected)
 
 
 @given(some_folds, st.randoms())
@@ -154,18 +163,17 @@ def test_neither_the_order_of_users_nor_parts_change_a_bit(
 
 def facts_of(parts: Sequence[Part], users: int) -> list[Any]:
     """Return everything that a run of several folds tells of users in parts."""
-    of = folds_of(steps.of_parts(lambda: iter(parts)))
+    of = folds_of(of_parts(lambda: iter(parts)))
     laws = [[law(*(2 + own.hashes % 3).tolist()) for own in part] for part in parts]
     known = [folded(of, *each) for each in zip(parts, laws, strict=True)]
-    total = steps.of_parts(lambda: iter(known))
-    boots = steps.found(bootstrap_steps(KEYS, 70, 3, of), total)
+    total = of_parts(lambda: iter(known))
     result = [of.users, of.common, of.freedom, *(of.mean(key) for key in KEYS)]
-    result += [boots[key].tolist() for key in KEYS]
-    for each in (estimate_steps(KEYS, of), chance_steps(MODELS, METRIC, of)):
-        result.append(steps.found(each, total))
+    statistics = [Estimates(KEYS, 70, 3, of), Verdicts(MODELS, METRIC, of)]
+    (estimates, means), verdicts = results_of(statistics, total)
+    result += [estimates, verdicts, *(means[key].tolist() for key in KEYS)]
     if users > 1:
-        paired = steps.found(compare_steps(MODELS, METRIC, Rules(resamples=70), of), total)
-        result += [paired.means, paired.any_hit, [vars(facts) for facts in paired.facts]]
+        (paired,) = results_of([Pairs(MODELS, METRIC, Rules(resamples=70), of)], total)
+        result += [paired.means, paired.any_hit, paired.pairs]
     return result
 
 
@@ -195,8 +203,9 @@ def test_the_law_of_the_mean_equals_all_draws(folds: list[dict[str, int]]) -> No
         means.append(sum(hit / size for hit, (size, _) in of) / len(folds))
     mean = np.average(means, weights=chances)
     deviations = np.array(means) - mean
-    users, all_ = len(set().union(*folds)), LawOfAll.of(result.sums())
-    assert all_.mean == exactly(mean)
-    assert all_.var / users == exactly(np.average(deviations**2, weights=chances))
-    assert all_.third / users**2 == exactly(np.average(deviations**3, weights=chances))
-    assert all_.of_no_hit() == exactly(chances[0])
+    of_mean = law_of_mean(result.sums())
+    assert of_mean.mean == exactly(mean)
+    assert of_mean.sd**2 == exactly(np.average(deviations**2, weights=chances))
+    third = np.average(deviations**3, weights=chances)
+    assert of_mean.skewness * of_mean.sd**3 == exactly(third)
+    assert of_mean.none == exactly(chances[0])

@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 from harness.stats import tests
 from harness.stats.intervals import Sample
-from harness.stats.resampling import randomized
+from harness.stats.resampling import exponents, randomized_sums
 from harness.stats.tests import effect_size, minimum_detectable_difference, randomization_test
 
 scores = st.sampled_from([0.0, 0.0, 1 / 12, 0.25, 0.5, 1.0])
@@ -31,8 +31,10 @@ def test_the_randomisation_test_is_near_the_exact_one() -> None:
     """All 2^8 choices of signs, as scipy enumerates them; 20,000 drawn ones lie within 1.5 %."""
     d = np.array([0.5, 0.25, -0.1, 1.0, 0.3, 0.05, -0.2, 0.6])
     exact = stats.permutation_test((d,), np.sum, permutation_type="samples", n_resamples=np.inf)
-    flipped = randomized(np.column_stack([d, 0 * d]), hashes(8), 20_000, seed=1)
-    result = randomization_test(d.sum(), np.abs(d).sum(), flipped[:, 0] - flipped[:, 1])
+    grid = exponents(1.0, 8)
+    flipped = randomized_sums(np.column_stack([d, 0 * d]), hashes(8), grid, 20_000, seed=1)
+    sums = np.ldexp(flipped[:, 0] - flipped[:, 1], grid)
+    result = randomization_test(d.sum(), np.abs(d).sum(), sums)
     assert result == pytest.approx(exact.pvalue, abs=0.015)
 
 

@@ -8,13 +8,14 @@ import pytest
 from conftest import hashes, refusal
 from scipy import stats
 
-from harness.core import steps
 from harness.core.errors import UsageError
+from harness.core.steps import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
-from harness.stats.estimates import ScoredUsers, bootstrap_steps, keys_of
-from harness.stats.paired import Rules, compare_steps
-from harness.stats.pairwise import Comparison, comparison_of
+from harness.stats.figures import figures_of
+from harness.stats.folds import ScoredUsers
+from harness.stats.paired import Rules
+from harness.stats.pairwise import Comparison
 
 METRIC = parse("MAP@2")
 RNG = np.random.default_rng(4)
@@ -30,10 +31,9 @@ def compared(user_scores: dict[str, Any], metric: Metric = METRIC, **named: Any)
     tables = {name: ScoreTable({metric: own}) for name, own in scores.items()}
     names, rules = list(tables), Rules(**named)
     users = hashes(scores[names[0]].shape[1])
-    drawn = bootstrap_steps(keys_of(names, [metric]), rules.resamples, rules.seed)
-    both = steps.side_by_side([compare_steps(names, metric, rules), drawn])
-    paired, resampled = steps.found(both, steps.of_one(ScoredUsers(users, tables)))
-    return comparison_of(paired, resampled, metric, rules)
+    result = figures_of(of_one(ScoredUsers(users, tables)), names, [metric], rules).comparison
+    assert result is not None
+    return result
 
 
 def test_a_pair_by_hand() -> None:

@@ -14,10 +14,8 @@ from harness.core.random import streams
 from harness.stats.resampling import (
     POISSON,
     Weights,
-    bootstrap,
     exponents,
     once,
-    randomized,
     randomized_sums,
     resampled_means,
     resampled_sums,
@@ -34,8 +32,19 @@ def resampled(kind: str, values: Any, times: int, seed: int = 0, threads: int = 
         grid = exponents(np.abs(values).max(axis=0), len(values))
         sums, _ = resampled_sums(values, users, grid, times, seed, threads, weights=once(1 / 3))
         return np.ldexp(sums[:-1], grid)
-    resample = bootstrap if kind == "bootstrap" else randomized
-    return resample(values, users, times, seed, threads)
+    if kind == "flips":
+        return flipped(values, users, times, seed, threads)
+    return bootstrap(values, users, times, seed, threads)
+
+
+def bootstrap(values: Any, users: Any, times: int, seed: int = 0, threads: int = 2) -> Any:
+    grid = exponents(np.abs(values).max(axis=0), len(values))
+    return resampled_means(*resampled_sums(values, users, grid, times, seed, threads), grid)
+
+
+def flipped(values: Any, users: Any, times: int, seed: int = 0, threads: int = 2) -> Any:
+    grid = exponents(np.abs(values).max(), len(values))
+    return np.ldexp(randomized_sums(values, users, grid, times, seed, threads), grid)
 
 
 def drawn(users: int, resamples: int, seed: int, weights: Weights = POISSON) -> Any:
@@ -78,9 +87,7 @@ def test_a_resample_is_the_mean_of_who_is_drawn_or_where_nobody_is_of_all() -> N
     assert set(means[weights.sum(axis=1) == 0]) == {2.5}
     assert set(means[weights[:, 0] == 0]) == {2.5, 4}
     with pytest.raises(ValueError, match="299 users, but 300 rows of values"):
-        randomized(SPARSE, hashes(299), 10)
-    nobody = bootstrap(np.zeros((0, 2)), hashes(0), resamples=3)
-    assert np.isnan(nobody).tolist() == [[True, True]] * 3
+        bootstrap(SPARSE, hashes(299), 10)
 
 
 HASHES = st.lists(st.integers(0, WORD), min_size=2, max_size=90, unique=True)
@@ -99,7 +106,7 @@ def test_neither_order_nor_parts_of_users_change_a_bit(users: Any, parts: int, o
     means = resampled_means(*(np.sum(each, axis=0) for each in zip(*result, strict=True)), grid)
     assert np.array_equal(means, bootstrap(values, users, 70, 5))
     signed = sum(randomized_sums(values[own], users[own], one, 70, 5) for own in shares)
-    assert np.array_equal(np.ldexp(signed, one), randomized(values, users, 70, 5))
+    assert np.array_equal(signed, randomized_sums(values, users, one, 70, 5))
 
 
 @pytest.mark.parametrize("largest", [5e-324, 0.1, 1 - 2**-53, 1.0, 7e300])
@@ -128,8 +135,8 @@ def test_products_and_sums_are_exact(largest: float) -> None:
 def test_each_user_has_a_coin_of_its_own() -> None:
     """Users 1, 2, 4, … of one model, 0 of the other: each sum tells all signs."""
     powers = 2.0 ** np.arange(12)
-    flipped = resampled("flips", np.column_stack([powers, 0 * powers]), 20_000, seed=6)
-    bits = (flipped[:, 0] - flipped[:, 1] + powers.sum()) / 2
+    sums = resampled("flips", np.column_stack([powers, 0 * powers]), 20_000, seed=6)
+    bits = (sums[:, 0] - sums[:, 1] + powers.sum()) / 2
     assert set(np.unique(bits)) <= set(range(4096))
     assert stats.chisquare(np.bincount(bits.astype(int), minlength=4096)).pvalue > 0.001
     alike = resampled("flips", np.array([[1.0, 1.0], [0.5, 0.0]]), 100, seed=1)
@@ -144,7 +151,7 @@ def test_weights_and_signs_are_drawn_as_written_down() -> None:
         for user, own in enumerate(users.tolist()):
             expected = [weight for key in keys for weight in weights_plainly(own ^ key, weights)]
             assert result[:, user].tolist() == expected[:130]
-    signs, keys = np.sign(randomized(np.eye(20), users, 130, seed=7)), streams(7, "flips", 3)
+    signs, keys = np.sign(flipped(np.eye(20), users, 130, seed=7)), streams(7, "flips", 3)
     for user, own in enumerate(users.tolist()):
         bits = [mixed(own ^ key) >> lane & 1 for key in keys.tolist() for lane in range(64)]
         assert signs[:, user].tolist() == [1 - 2 * bit for bit in bits[:130]]

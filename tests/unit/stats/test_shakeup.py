@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from conftest import hashes
 
-from harness.core import steps
 from harness.core.errors import UsageError
+from harness.core.steps import of_one
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
-from harness.stats.estimates import ScoredUsers
-from harness.stats.shakeup import ShakeUp, shake_up_steps
+from harness.stats.figures import results_of
+from harness.stats.folds import ScoredUsers
+from harness.stats.shakeup import ShakeUp, ShakeUps
 
 METRIC = parse("MAP@2")
 
@@ -20,7 +21,8 @@ METRIC = parse("MAP@2")
 def shaken(scores: dict[str, Any], share: float, times: int = 20_000, seed: int = 1) -> ShakeUp:
     tables = {name: ScoreTable({METRIC: np.array([v], float)}) for name, v in scores.items()}
     part = ScoredUsers(hashes(len(next(iter(scores.values())))), tables)
-    return steps.found(shake_up_steps(list(tables), METRIC, share, seed, times), steps.of_one(part))
+    ((result,),) = results_of([ShakeUps(list(tables), METRIC, [share], seed, times)], of_one(part))
+    return result
 
 
 def test_how_often_by_combinations() -> None:

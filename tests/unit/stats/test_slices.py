@@ -9,10 +9,11 @@ from conftest import hashes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core import steps
+from harness.core.steps import of_one
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
-from harness.stats.slices import ProfiledUsers, Slice, slice_steps
+from harness.stats.figures import results_of
+from harness.stats.slices import ProfiledUsers, Slice, Slices
 
 METRIC = parse("MAP@2")
 
@@ -22,7 +23,8 @@ def sliced(column: list[Any], user_scores: Any = None) -> list[Slice]:
     values = np.array([np.arange(n) / n if user_scores is None else user_scores])
     profile = pl.DataFrame({"user": [f"u{i}" for i in range(n)], "by": column})
     part = ProfiledUsers(hashes(n), {"m": ScoreTable({METRIC: values})}, profile)
-    return list(steps.found(slice_steps(["m"], METRIC, ["by"]), steps.of_one(part)))
+    (slices,) = results_of([Slices(["m"], METRIC, ["by"])], of_one(part))
+    return list(slices)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +69,3 @@ def test_small_slices_are_marked() -> None:
     for users, hits, small in ((100, 10, False), (99, 50, True), (100, 9, True)):
         (part,) = sliced(["x"] * users, [0.5] * hits + [0.0] * (users - hits))
         assert part.small is small
-
-
-def test_one_figure_of_all_lists_has_no_slices() -> None:
-    none = steps.of_parts(lambda: pytest.fail("no part is needed"))
-    assert steps.found(slice_steps(["m"], parse("Coverage@2"), ["by"]), none) == ()

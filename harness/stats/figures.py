@@ -1,0 +1,119 @@
+"""Everything that is said of the scores of all users, in two passes over the parts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from harness.core.exact_sum import Sums
+from harness.core.steps import Total
+from harness.metrics import Metric
+from harness.stats.chance import Verdict, Verdicts
+from harness.stats.estimates import Estimates, ModelEstimate, keys_of
+from harness.stats.folds import Folds, Key
+from harness.stats.paired import Pairs, Rules
+from harness.stats.pairwise import Comparison, comparison_of
+from harness.stats.shakeup import ShakeUp, ShakeUps
+from harness.stats.slices import Slice, Slices
+
+
+class Statistic(Protocol):
+    """What follows from sums over users; those of parts of the users add up."""
+
+    def first(self, part: Any) -> Sums:
+        """Return the sums of the users of a part."""
+
+    def second(self, part: Any, first: Any) -> Sums:
+        """Return sums that depend on the first ones of all users."""
+
+    def result(self, first: Any, second: Any) -> Any:
+        """Return what the sums of all users tell."""
+
+
+def results_of(statistics: Sequence[Statistic], total: Total[Any]) -> list[Any]:
+    """Return the results of statistics, which share both passes over the parts.
+
+    Source: the summation form of Chu, Kim, Lin, Yu, Bradski, Ng and Olukotun, Map-Reduce for
+    Machine Learning on Multicore, NIPS 2006.
+    """
+    first: Any = total(partial(_first, statistics))
+    second: Any = total(partial(_second, statistics, first))
+    numbered = enumerate(statistics)
+    return [statistic.result(first[number], second[number]) for number, statistic in numbered]
+
+
+def _first(statistics: Sequence[Statistic], part: Any) -> Sums:
+    return {number: statistic.first(part) for number, statistic in enumerate(statistics)}
+
+
+def _second(statistics: Sequence[Statistic], first: Any, part: Any) -> Sums:
+    return {
+        number: statistic.second(part, first[number]) for number, statistic in enumerate(statistics)
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """What the scores of all users tell.
+
+    Attributes
+    ----------
+    estimates : mapping of (model, metric) to ModelEstimate
+        Of metrics of users.
+    verdicts : mapping of model to Verdict
+        Empty where models are not judged against chance.
+    """
+
+    estimates: Mapping[Key, ModelEstimate]
+    verdicts: Mapping[str, Verdict]
+    comparison: Comparison | None
+    shake_ups: tuple[ShakeUp, ...]
+    slices: tuple[Slice, ...]
+
+
+def figures_of(
+    total: Total[Any],
+    names: Sequence[str],
+    metrics: Sequence[Metric],
+    rules: Rules,
+    *,
+    folds: Folds | None = None,
+    pairs: bool = True,
+    shares: Sequence[float] = (),
+    columns: Sequence[str] = (),
+    against_chance: bool = False,
+) -> Figures:
+    """Return all figures of some models, who are compared and judged by the first metric.
+
+    Parts are of `ScoredUsers`: with `folds` of `FoldedUsers`, with `columns` to slice them by of
+    `ProfiledUsers`, and `against_chance` they have a `law`.
+
+    Raises
+    ------
+    UsageError
+        Models cannot be compared, or users not be divided, as asked for.
+    """
+    keys, metric = keys_of(names, metrics), metrics[0]
+    statistics: dict[str, Statistic] = {}
+    if keys:
+        statistics["estimates"] = Estimates(keys, rules.resamples, rules.seed, folds)
+    if against_chance:
+        statistics["verdicts"] = Verdicts(names, metric, folds)
+    if pairs:
+        statistics["pairs"] = Pairs(names, metric, rules, folds)
+    if shares:
+        statistics["shake-ups"] = ShakeUps(names, metric, shares, rules.seed)
+    if columns and metric.definition.of == "user":
+        statistics["slices"] = Slices(names, metric, columns)
+    results = dict(zip(statistics, results_of([*statistics.values()], total), strict=True))
+    estimates, resampled = results.get("estimates", ({}, {}))
+    paired = results.get("pairs")
+    return Figures(
+        estimates=estimates,
+        verdicts=results.get("verdicts", {}),
+        comparison=paired and comparison_of(paired, resampled, metric, rules),
+        shake_ups=results.get("shake-ups", ()),
+        slices=results.get("slices", ()),
+    )
