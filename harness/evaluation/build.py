@@ -42,6 +42,9 @@ class Shared:
         self.train_: Train | None = None
         self.users_: Train | None = None
 
+    def __repr__(self) -> str:
+        return f'model "{self.name}"'  # checks of ensembles say so
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
         return Shared(self.name, self.make, copy.deepcopy(self.base_models, memo))
 

@@ -158,12 +158,11 @@ def in_buckets(
     """Yield what makes the evaluator of a fold; buckets are made, or kept from before."""
     layout, observer = folds[0].config.layout(), folds[0].observer
     needed = f"all events need about {memory.shown(memory.needed(layout))} of memory; {limit.says}"
-    _refuse_of_all_events(
-        [models for fold in folds for models in fold.models],
-        f"{needed}, and ",
-        "allow more (--memory, in Python memory=), leave out such models, or use ones that learn "
-        "by sums",
-    )
+    if refused := of_all_events([models for fold in folds for models in fold.models]):
+        raise UsageError(
+            f"{needed}, and {refused}; allow more (--memory, in Python memory=), leave out such "
+            "models, or use ones that learn by sums"
+        )
     refuse_rows_without_order(layout, config.split)
     total = 2 * estimated_rows(layout)  # each is read, and then put into a bucket
     with ExitStack() as stack:
@@ -228,12 +227,11 @@ def evaluate_parts(
 
 def refuse_in_parts(config: Config, models: Models) -> None:
     """Raise UsageError where a model cannot be fitted and asked part by part."""
-    _refuse_of_all_events(
-        models,
-        "",
-        "leave out such models, or run the config without --engine spark (models of your own may "
-        "learn in parts: docs/baselines.md)",
-    )
+    if refused := of_all_events(models):
+        raise UsageError(
+            f"{refused}; leave out such models, or run the config without --engine spark (models "
+            "of your own may learn in parts: docs/baselines.md)"
+        )
     files = [model.name for model in config.models if model.use is None]
     if files:
         raise UsageError(
@@ -281,13 +279,3 @@ def _evaluated(
         failures.copy(),  # what fails here fails for this part; all parts are asked
         {name: Clock() for name in repeats},
     ).content(metrics)
-
-
-def _refuse_of_all_events(models: Models, why: str, cure: str) -> None:
-    """Raise UsageError where a model can only learn from all events at once."""
-    names = of_all_events(models)
-    if names:
-        raise UsageError(
-            f"{why}{counted(len(names), 'model learns', 'models learn')} from all events at once: "
-            f"{', '.join(names)}; {cure}"
-        )
