@@ -48,9 +48,7 @@ from harness.protocol.task import (
     refuse_rows_without_order,
 )
 from harness.protocol.users import of_events, with_attributes
-from harness.results.folder import PER_USER, RECOMMENDATIONS
 from harness.results.run import Run
-from harness.stats.slices import USER
 
 _log = logging.getLogger(__name__)
 
@@ -241,16 +239,11 @@ def refuse_in_parts(config: Config, models: Models) -> None:
         )
 
 
-def listed(models: Sequence[str], candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:
-    """Return one row a user, model and repeat, with the list of items, the best first."""
-    rows = part.run_tables(candidate_ids).rows(RECOMMENDATIONS, models)
-    return rows.cast({USER: pl.String, "items": pl.List(pl.String)})
-
-
-def scored(models: Sequence[str], part: EvaluatedPart) -> pl.DataFrame:
-    """Return one row a user, model and repeat, with a column for each metric of users."""
-    rows = part.run_tables(pl.Series(dtype=pl.String)).rows(PER_USER, models)
-    return rows.cast({USER: pl.String})
+def rows_of(
+    models: Sequence[str], candidate_ids: pl.Series, name: str, part: EvaluatedPart
+) -> pl.DataFrame:
+    """Return the rows of a part in a table of the run, of some models; `name` is its file's."""
+    return part.run_tables(candidate_ids).rows(name, models)
 
 
 def _evaluated(

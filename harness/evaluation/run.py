@@ -194,7 +194,7 @@ def _on_one_log(
     """Return the run on each fold of the same events, which are read once, and its users."""
     layout, evaluated = folds[0].config.layout(), []
     if limit is None or layout.has_frames or memory_needs.needed(layout) <= limit.size:
-        opened = _in_memory(config, folds[0], workers)
+        opened = _in_memory(config, folds, workers)
     else:
         opened = in_buckets(config, folds, limit)
     with opened as evaluator_of:
@@ -206,16 +206,18 @@ def _on_one_log(
 
 @contextmanager
 def _in_memory(
-    config: Config, first: Fold, workers: ModelWorkers
+    config: Config, folds: Sequence[Fold], workers: ModelWorkers
 ) -> Iterator[Callable[[Fold], Evaluator]]:
     """Yield what makes the evaluator of a fold, with all events in memory."""
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
-        data = read_events(first.config, background, first.observer)
+        data = read_events(folds[0].config, background, folds[0].observer)
         workers.ready = background.submit(int).result  # behind what writes the cache
         require_windows(config, data)
+        logs = [data] * len(folds)  # each fold takes its own, and the last one lets it go early
+        del data
 
         def evaluator_of(fold: Fold) -> Evaluator:
-            task = task_on(fold.config, data, fold.observer)
+            task = task_on(fold.config, logs.pop(), fold.observer)
             # Its fingerprint is asked for last, when nothing is left to do beside.
             background.submit(getattr, task.evaluation_set, "leaves")
             return Evaluator(fold, task)
@@ -245,6 +247,7 @@ def _on_one_set(
         part = evaluate_part(
             task, profile, models, fold.metrics, catalogue, fold.failures, fold.clocks
         )
+    task = evaluator.task = task.without_events()  # statistics need memory, too
     run = assemble(fold, task.data, task.split, selected.candidate_ids, of_one(part))
     tables = part.run_tables(selected.candidate_ids)
     return replace(run, tables=tables, changed=fold.finished.changed), part

@@ -10,7 +10,6 @@ from conftest import refusal
 from given import DAY, EVENTS, LISTS, First
 from small import write
 
-import harness
 from harness.core.errors import HarnessError
 from harness.evaluation.answers import ask, fitted
 from harness.evaluation.build import Factories
@@ -133,11 +132,6 @@ def test_what_says_no_run_is_refused(
 ) -> None:
     with refusal(HarnessError, words):
         config_of(config, keywords, models)
-
-
-def test_an_argument_that_was_removed_says_what_to_use() -> None:
-    with refusal(HarnessError, "run: whole was removed; ", "allow more (memory=)"):
-        harness.run("exam.toml", whole="keep")  # type: ignore[call-arg]
 
 
 def test_sections_may_be_a_mapping_with_numbers_of_numpy() -> None:
