@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, cast
 
@@ -24,6 +25,7 @@ from harness.models.sums import FromSums, Steps
 from harness.protocol.task import model_of
 
 
+@dataclass(eq=False, repr=False)
 class Shared:
     """A base model: one object, fitted once on the same training data for all made of it.
 
@@ -31,19 +33,17 @@ class Shared:
     data fits a copy, and leaves this one as the others know it.
     """
 
-    def __init__(
-        self,
-        name: str,
-        make: Callable[[Sequence[Recommender]], Recommender],
-        base_models: Sequence[Recommender],
-    ) -> None:
-        self.name, self.make, self.base_models = name, make, base_models
-        self.model = make(base_models)
+    name: str
+    make: Callable[[Sequence[Recommender]], Recommender]
+    base_models: Sequence[Recommender]
+
+    def __post_init__(self) -> None:
+        self.model = self.make(self.base_models)
         self.train_: Train | None = None
         self.users_: Train | None = None
 
     def __repr__(self) -> str:
-        return f'model "{self.name}"'
+        return f'model "{self.name}"'  # checks of ensembles say so
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
         return Shared(self.name, self.make, copy.deepcopy(self.base_models, memo))

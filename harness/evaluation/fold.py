@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -25,6 +25,7 @@ Models = Sequence[dict[str, Recommender]]
 """Of each repeat, the models that have so many, by name."""
 
 
+@dataclass(eq=False)
 class Fold:
     """One evaluation set of a config, the n-th of all folds, and its models.
 
@@ -32,26 +33,24 @@ class Fold:
     of `clocks` hears of each.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        metrics: tuple[Metric, ...],
-        failures: Failures,
-        observer: Observer,
-        finished: Finished,
-        *,
-        n_folds: int = 1,
-    ) -> None:
-        self.config, self.metrics, self.finished = config, metrics, finished
-        self.number, self.n_folds, self.observer = n_folds - config.fold, n_folds, observer
-        self.failures = failures if n_folds == 1 else replace(failures, fold=self.number)
+    config: Config
+    metrics: tuple[Metric, ...]
+    failures: Failures
+    observer: Observer
+    finished: Finished
+    n_folds: int = 1
+
+    def __post_init__(self) -> None:
+        self.number, config = self.n_folds - self.config.fold, self.config
+        if self.n_folds > 1:
+            self.failures = replace(self.failures, fold=self.number)
         self.factories = Factories(config)
-        models = [model for model in config.models if model.name not in finished.answers]
+        models = [model for model in config.models if model.name not in self.finished.answers]
         self.models: Models = [
             self.factories.make([m.name for m in models if m.repeats > repeat], repeat)
             for repeat in range(max((model.repeats for model in models), default=0))
         ]
-        self.clocks = {model.name: Observer(bars=observer.bars) for model in config.models}
+        self.clocks = {model.name: Observer(bars=self.observer.bars) for model in config.models}
 
     def log_model(self, name: str) -> None:
         """Log how long each step of a model took that has not failed."""

@@ -160,10 +160,13 @@ def learners_of(models: Models) -> list[Learner]:
     ]
 
 
-def of_all_events(models: Models) -> list[str]:
-    """Return the models that can only learn from all events at once."""
-    learners = learners_of(models)
-    return list(dict.fromkeys(m.name for m in learners if not fits_in_parts(m.model)))
+def of_all_events(models: Models) -> str:
+    """Return which models can only learn from all events at once, for messages."""
+    names = dict.fromkeys(m.name for m in learners_of(models) if not fits_in_parts(m.model))
+    if not names:
+        return ""
+    learn = counted(len(names), "model learns", "models learn")
+    return f"{learn} from all events at once: {', '.join(names)}"
 
 
 def learn(fold: Fold, data: Dataset, total: Total[Dataset]) -> tuple[Plan, list[Learner]]:

@@ -19,7 +19,6 @@ from harness.core.steps import of_one
 from harness.core.workers import Workers
 from harness.evaluation import memory as memory_needs
 from harness.evaluation.assemble import assemble
-from harness.evaluation.buckets import in_buckets
 from harness.evaluation.build import only
 from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished
@@ -29,6 +28,7 @@ from harness.evaluation.inputs import config_of, refuse_with_frames
 from harness.evaluation.memory import Limit, require_memory
 from harness.evaluation.memory import limit as memory_limit
 from harness.evaluation.part import EvaluatedPart, describing, evaluate_part
+from harness.evaluation.parts import in_buckets
 from harness.evaluation.workers import ModelWorkers, processes
 from harness.metrics import Metric
 from harness.protocol.task import asked, task_on

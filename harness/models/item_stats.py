@@ -74,8 +74,8 @@ def candidate_counts(
         held, users = having()
         return np.asarray(held[candidates] / max(users, 1), np.float64)
 
-    own = counts[candidates]
-    return TrainCounts(own, descending(own, own > 0), shares)
+    count = counts[candidates]
+    return TrainCounts(count, descending(count, count > 0), shares)
 
 
 def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int32) -> TrainCounts:
@@ -151,8 +151,8 @@ class TrainCounts:
     @cached_property
     def user_share(self) -> Floats:
         """The share of the training users that have each item."""
-        found: Floats = self.shares()
-        return found
+        shares: Floats = self.shares()
+        return shares
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from harness.evaluation.build import Factories
 from harness.evaluation.parts import (
     EvaluatedParts,
     evaluate_parts,
-    refuse_of_all_events,
+    refuse_in_parts,
     rows_of,
 )
 from harness.protocol.task import asked, refuse_rows_without_order
@@ -111,7 +111,7 @@ def evaluated(
     _refuse_folds(config)
     layout, observer = config.layout(), Observer()
     refuse_rows_without_order(layout, config.split)
-    refuse_of_all_events(config, [Factories(config).make([model.name for model in config.models])])
+    refuse_in_parts(config, [Factories(config).make([model.name for model in config.models])])
     asked(config)
     with ExitStack() as stack:
         with observer.step("session"):

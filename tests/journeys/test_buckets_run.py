@@ -33,7 +33,7 @@ def test_a_run_in_buckets(tmp_path: Path, at_once: None, caplog: pytest.LogCaptu
     with small.in_buckets(3):
         found = run(settings, memory="4GB")
     told, *log = caplog.records
-    assert (told.name, told.levelname) == ("harness.evaluation.buckets", "WARNING")
+    assert (told.name, told.levelname) == ("harness.evaluation.parts", "WARNING")
     needed = "all events need about 1,000,000 GB of memory; --memory allows 4 GB"
     assert told.getMessage() == f"{needed}: users are evaluated in 3 buckets"
     lines = [re.sub(r"\d+\.\d s", "T", own.getMessage()) for own in log]
