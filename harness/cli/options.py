@@ -308,11 +308,6 @@ def is_scored(submission: SubmissionOptions) -> bool:
     return submission.get("solution") is not None or submission.get("config") is not None
 
 
-def files_of(submission: SubmissionOptions) -> list[Path]:
-    """Return the files that are named."""
-    return [path for path in submission.values() if isinstance(path, Path)]
-
-
 def say_value(error: BaseException) -> None:
     """Say in our own words why an option's value was refused, where pydantic refused it."""
     refused = getattr(error.__cause__, "errors", None)
