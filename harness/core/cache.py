@@ -80,14 +80,10 @@ class Entry:
 
         A file written twice within the clock's grain keeps its times.
         """
-        now = time.time_ns()
-        try:
-            there = stamps(Path(file[0]) for file in self.files)
-        except OSError as error:
-            return f"{error.filename} cannot be read any more"
-        for then, stamp in zip(self.files, there, strict=True):
+        now, stamped = time.time_ns(), stamps(Path(file[0]) for file in self.files)
+        for then, stamp in zip(self.files, stamped, strict=True):
             if then != stamp:
-                return f"{then[0]} was written while it was in use"
+                return f"{then[0]} was written or removed while it was in use"
             if self.settle and now - then[4] < 1e9 * self.settle:
                 return f"{then[0]} was written less than {self.settle:g} seconds before"
         return None
@@ -190,7 +186,7 @@ def make_room(folder: Path, most: int) -> None:
     What is no entry is not ours: it is neither counted nor removed.
     """
     entries = list[tuple[int, int, Path]]()
-    for path in folder.iterdir():
+    for path in folder.iterdir() if folder.is_dir() else ():
         if _ENTRY.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
             with suppress(OSError):  # another process has removed it
                 size = sum(file.lstat().st_size for file in path.iterdir())
@@ -270,12 +266,15 @@ def stamps(paths: Iterable[Path]) -> list[list[Any]]:
     """Return what identifies the content of every file, without reading it.
 
     The time of change (ctime) moves with every write and cannot be set back, unlike the time of
-    modification.
+    modification. Of a file that is not there all is 0: whoever reads it says so.
     """
     known = []
     for path in paths:
-        s = path.stat()
-        known.append([str(path.absolute()), s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns])
+        facts = [0, 0, 0, 0]
+        with suppress(OSError):
+            s = path.stat()
+            facts = [s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns]
+        known.append([str(path.absolute()), *facts])
     return known
 
 

@@ -9,13 +9,11 @@ from pathlib import Path
 
 from harness.config import Config
 from harness.core.errors import UsageError
-from harness.core.progress import Clock
 from harness.evaluation.answers import Answers
 from harness.evaluation.build import only
-from harness.evaluation.failures import Failures
-from harness.evaluation.finished import Finished
+from harness.evaluation.finished import Asked, Finished
 from harness.evaluation.run import evaluate
-from harness.evaluation.run_lists import refuse_changed, refuse_other_config, refuse_other_scores
+from harness.evaluation.run_lists import configs_of, refuse_changed, refuse_other_scores
 from harness.metrics import Metric
 from harness.protocol.task import Task
 from harness.results.folder import RECOMMENDATIONS
@@ -43,7 +41,7 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
         Its lists are not of its users, or its scores are not those of its result.json.
     """
     run = read(Path(folder))
-    refuse_other_config(run)
+    configs_of(run)
     config = only(run.settings, [model.name for model in run.models])
     wanted, k = tuple(metrics) or tuple(run.metrics.values()), config.evaluation.k
     for metric in wanted:
@@ -52,36 +50,31 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
                 f"{metric} looks at {metric.k} positions, and the lists of {run.folder} have up to "
                 f"{k}; name a cut-off of {k} or less, or {run.again} --set evaluation.k={metric.k}"
             )
-    scored = evaluate(
-        config,
-        wanted,
-        Failures(fail_fast=True),
-        [written_models(fold, of) for fold, of in zip(config.folds(), run.folds, strict=True)],
-    )
+    finished = [_written(fold, of) for fold, of in zip(config.folds(), run.folds, strict=True)]
+    scored = evaluate(config, wanted, finished, fail_fast=True)
     notes = (*scored.notes, *run.source_notes(wanted))
     record = scored.record.model_copy(update={"failed": run.failed, "notes": notes})
     return replace(scored, record=record)
 
 
-def written_models(config: Config, run: Run) -> Finished:
-    """Return the models of a run, as its folder holds their lists."""
-    written = Finished(config, fresh=True, background=None)
-    written.reused = ()  # that is of the run
-    written.answers = {model.name: partial(_answers, run, model) for model in run.models}
-    return written
+def _written(config: Config, run: Run) -> Finished:
+    """Return the models of a fold, as the run's folder holds their lists."""
+    finished = Finished(config, fresh=True, background=None)
+    finished.reused = ()  # that is of the run
+    finished.answers = {model.name: partial(_answers, run, model) for model in run.models}
+    return finished
 
 
-def _answers(run: Run, model: ModelRecord, task: Task) -> tuple[list[Answers], Clock]:
+def _answers(run: Run, model: ModelRecord, task: Task) -> Asked:
     """Return the lists of a model that a run wrote; raise UsageError where they changed since."""
-    evaluation_set, clock = task.evaluation_set, Clock()
+    evaluation_set = task.evaluation_set
     refuse_changed(run, evaluation_set)
-    rows, judgments = run.table(RECOMMENDATIONS, model.name), evaluation_set.judgments()
+    rows = run.table(RECOMMENDATIONS, model.name)
     drawn = any(estimate.sd_repeats is not None for estimate in model.metrics.values())
     notes = tuple(note for note in run.notes if note.startswith(f'model "{model.name}":'))
     answers = []
     for repeat in range(model.repeats):
         lists = positions_of(rows.filter(repeat=repeat)["items"], evaluation_set)
-        refuse_other_scores(run, model.name, repeat, lists.items, judgments)
+        refuse_other_scores(run, model.name, repeat, lists.items, evaluation_set)
         answers.append(Answers(lists, drawn=drawn, notes=notes))
-    clock.seconds.update(model.seconds)
-    return answers, clock
+    return answers, model.seconds

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from harness.config import Config
 from harness.core.arrays import Int32
 from harness.core.errors import UsageError, counted
 from harness.evaluation.answers import fitted, recommend
 from harness.evaluation.build import Factories
-from harness.metrics import Judgments, Metric
+from harness.metrics import Metric
 from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
 from harness.protocol import truth
@@ -74,9 +75,8 @@ def of_run(
         No such model, repeat or fold; a model that failed; a run without lists; the data has
         changed since, or the lists.
     """
-    entry = whole.model_of(model, repeat)
-    refuse_other_config(whole)
-    folds = len(whole.folds)
+    record, configs = whole.model_of(model, repeat), configs_of(whole)
+    folds = len(configs)
     if fold is not None and folds == 1:
         raise UsageError(f"{whole.folder}: has one evaluation set, no folds; leave --fold out")
     if fold is not None and not 1 <= fold <= folds:
@@ -84,41 +84,40 @@ def of_run(
             f"{whole.folder}: has no fold {fold}; its folds are 1, the earliest, to {folds}"
         )
     number = fold or folds
-    run, config = whole.folds[number - 1], whole.settings.folds()[number - 1]
-    rows = None
-    if not again or (whole.folder / RECOMMENDATIONS).exists():
-        rows = run.table(RECOMMENDATIONS, model)
+    run, config = whole.folds[number - 1], configs[number - 1]
+    is_asked = again and not (whole.folder / RECOMMENDATIONS).exists()
+    rows = None if is_asked else run.table(RECOMMENDATIONS, model)
     task = make_task(config)
     refuse_changed(run, task.evaluation_set)
     if rows is None:
-        made = Factories(config, model).made(repeat)[model]
+        made = Factories(config, [model]).make([model], repeat)[model]
         lists = recommend(model, fitted(model, made, task), task, repeat)
     else:
         lists = positions_of(rows.filter(repeat=repeat)["items"], task.evaluation_set)
-    of_model = RunLists(entry, task, lists, number, folds)
     if run.user_metrics and not {*run.user_metrics.values()} - run.changed_metrics.keys():
         raise UsageError(
             f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has changed "
             "since this run, so nothing tells whether these lists are those that it scored; "
             f"{run.again}"
         )
-    submitted = of_model.on_task("", ())
-    refuse_other_scores(run, model, repeat, submitted.lists, submitted.solution.judgments)
-    return of_model
+    refuse_other_scores(run, model, repeat, lists.items, task.evaluation_set)
+    return RunLists(record, task, lists, number, folds)
 
 
-def refuse_other_config(run: Run) -> None:
-    """Raise UsageError where config.toml is not what the lists were made by."""
-    config, record = run.settings, run.record
-    for what, now, then in (
-        ("[split] says {}", counted(config.n_folds, "fold"), counted(len(run.folds), "fold")),
-        ("[evaluation] k is {}", str(config.evaluation.k), str(record.evaluation.k)),
-    ):
+def configs_of(run: Run) -> tuple[Config, ...]:
+    """Return the config of each fold of a run; UsageError where config.toml has changed since."""
+    config, k = run.settings, run.evaluation.k
+    changes = {
+        "[split] says": (counted(config.n_folds, "fold"), counted(len(run.folds), "fold")),
+        "[evaluation] k is": (config.evaluation.k, k),
+    }
+    for key, (now, then) in changes.items():
         if now != then:
             raise UsageError(
-                f"{run.folder / 'config.toml'}: {what.format(now)}, and the run had {then}: it was "
+                f"{run.folder / 'config.toml'}: {key} {now}, and the run had {then}: it was "
                 f"changed since; {run.again}"
             )
+    return config.folds()
 
 
 def refuse_changed(run: Run, evaluation_set: EvaluationSet) -> None:
@@ -138,16 +137,15 @@ def refuse_changed(run: Run, evaluation_set: EvaluationSet) -> None:
 
 
 def refuse_other_scores(
-    run: Run, model: str, repeat: int, lists: Int32, judgments: Judgments
+    run: Run, model: str, repeat: int, lists: Int32, evaluation_set: EvaluationSet
 ) -> None:
-    """Raise UsageError where lists have other scores than those of the run.
+    """Raise UsageError where lists have other scores of users than those of the run.
 
     Metrics whose source has changed are left out, and those that need what is not there.
     """
-    values = run.scores[model].values
-    metrics = [m for m in values if judgments.catalogue or not m.definition.needs]
-    metrics = [m for m in metrics if m not in run.changed_metrics]
-    now = user_scores(lists, judgments, metrics)
+    values, changed = run.scores[model].values, run.changed_metrics
+    metrics = [m for m in values if m not in changed and not m.definition.needs]
+    now = user_scores(lists, evaluation_set.judgments(), metrics)
     for metric in metrics:
         if not np.array_equal(values[metric][repeat], now[metric]):
             raise UsageError(

@@ -241,7 +241,7 @@ def form_of(asked: Against, k: int) -> Format:
 def _answer(users: Int32, settings: ModelConfig, task: Task, repeat: int) -> Recommendations:
     """Return the lists of some users, in their order, by the model fitted on a task."""
     name, took = settings.name, stopwatch()
-    model = fitted(name, Factories(task.config, name).made(repeat)[name], task)
+    model = fitted(name, Factories(task.config, [name]).make([name], repeat)[name], task)
     order = np.argsort(users)
     asked = replace(
         task.evaluation_set,
