@@ -12,7 +12,7 @@ import polars as pl
 from harness.core.arrays import repeats
 from harness.core.errors import UsageError, printable
 from harness.core.table import MISSING, Column, Sheet, Shown, number
-from harness.evaluation import run_lists
+from harness.evaluation.rescore import lists_of
 from harness.metrics import DEFINITIONS, Block, Metric, parse, per_user
 from harness.metrics.conventions import map_by_convention
 from harness.metrics.grades import allows
@@ -37,7 +37,7 @@ def of_run(
 
     Of several folds, from 1, the earliest, the last is taken by default.
     """
-    lists = run_lists.of_run(read(folder), model, repeat, fold, again=True)
+    lists = lists_of(read(folder), model, repeat, fold, again=True)
     which = f", repeat {repeat}" if lists.model.repeats > 1 else ""
     return lists.on_task(f'model "{model}" of {folder}{which}', metrics)
 

@@ -33,15 +33,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Entry:
-    """One folder of the cache.
+    """One folder of the cache, and the stamps of the files that it is made from.
 
-    Attributes
-    ----------
-    path : Path
-    files : list
-        The stamps of those that it is made from, of when the entry was asked for.
-    settle : float
-        How many seconds old they must be for the entry to be kept.
+    They must be `settle` seconds old for it to be kept.
     """
 
     path: Path
@@ -89,15 +83,7 @@ class Entry:
         return None
 
     def part(self, folder: str, what: object, paths: Iterable[Path] = ()) -> Entry:
-        """Return the entry of what is made from the same files and others, in a folder of its own.
-
-        Parameters
-        ----------
-        folder : str
-            A name in the folder where this one lies.
-        what : object
-            What is made, as in `entry`.
-        """
+        """Return the entry of what is made from the same files and others, in another folder."""
         target = self.path.parent / folder / _name((self.path.name, what))
         return Entry(target, self.files + stamps(paths), self.settle)
 
@@ -161,11 +147,6 @@ def entry(what: object, paths: Iterable[Path]) -> Entry:
     """Return the entry of what is made from files: named by what is asked, not by their content.
 
     And by where they are: what is asked may name them from the folder that one works in.
-
-    Raises
-    ------
-    UsageError
-        As of `settle_seconds`.
     """
     files = stamps(paths)
     where = [file[0] for file in files]
@@ -208,13 +189,7 @@ def folder() -> Path:
 
 
 def settle_seconds() -> float:
-    """Return how old a file must be for its results to be kept: $HARNESS_CACHE_SETTLE, else 2.
-
-    Raises
-    ------
-    UsageError
-        Where the variable is no number from 0.
-    """
+    """Return how old a file must be for its results to be kept: $HARNESS_CACHE_SETTLE, else 2."""
     text = os.environ.get("HARNESS_CACHE_SETTLE") or "2"
     with suppress(ValueError):
         if 0 <= (seconds := float(text)) < float("inf"):
@@ -226,10 +201,8 @@ def private(path: Path) -> bool:
     """Make a folder, if need be; return whether only this user can write to it."""
     if folder() in path.parents and not private(folder()):
         return False
-    try:
+    with suppress(OSError):
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        return False
     return is_private(path)
 
 

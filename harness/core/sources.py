@@ -85,13 +85,7 @@ def edited(names: Iterable[str]) -> Path | None:
 
 
 def record(names: Iterable[str], folder: Path) -> Record:
-    """Return what `changed` compares, of some modules that `files` has.
-
-    Raises
-    ------
-    UnknownSourceError
-        A file was written while it was in use; shown from `folder`.
-    """
+    """Return what `changed` compares, of some modules that `files` has."""
     file = edited(names)
     if file is not None:
         raise UnknownSourceError(

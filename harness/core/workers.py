@@ -41,15 +41,7 @@ Answer = tuple[T, Callable[[], R]]
 
 
 class Workers:
-    """Processes beside this one, each started when there has been work for a second.
-
-    Parameters
-    ----------
-    start : function
-        Returns a pool of one process.
-    patience : float
-        Seconds of work before they are started. What is done by then gains nothing from them.
-    """
+    """Processes beside this one, each started when there has been work for a second."""
 
     def __init__(
         self, count: int, start: Callable[[], Any] | None = None, patience: float = 1.0

@@ -125,8 +125,8 @@ def _config_of_sections(sections: Mapping[str, Any]) -> Config:
         values["data"]["cache"] = False
     entries, objects = _models(sections.get("models"), frames)
     config = parse(values | {"models": entries}, Path(), IN_PYTHON)
-    given = Given(read_frames(config, frames) if frames else {}, objects)
-    return config.model_copy(update={"given": given})
+    inputs = Given(read_frames(config, frames) if frames else {}, objects)
+    return config.model_copy(update={"given": inputs})
 
 
 def _plain(value: Any) -> Any:

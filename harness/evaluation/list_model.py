@@ -35,11 +35,6 @@ class PrecomputedLists:
     They are evaluated as ``harness score FILE --config CONFIG`` reads them: what is no candidate,
     or stands twice, uses its position and never hits. A base model must answer as every recommender
     does, so there such items are passed over and the next ones move up.
-
-    Raises
-    ------
-    UsageError
-        There is no such file, or an earlier process had the frame.
     """
 
     def __init__(self, name: str, config: Config) -> None:
@@ -72,22 +67,7 @@ class PrecomputedLists:
     def on(
         self, users: pl.Series, candidates: pl.Series, items: pl.Series, k: int | None
     ) -> Recommendations:
-        """Return the lists of users as they stand, with an id for every item that `items` has.
-
-        Parameters
-        ----------
-        users, candidates, items : polars.Series of str
-            Users to look up, the items that may be recommended, and all there are.
-        k : int, optional
-            Positions of a list; all by default.
-
-        Raises
-        ------
-        SubmissionError
-            The file has errors.
-        DataError
-            It has none of the users.
-        """
+        """Return the lists of users as they stand, with an id for every item that `items` has."""
         lists, warnings = self._read(users, candidates, k)
         if lists.whole.max(initial=EMPTY) >= len(lists.items):  # read for their ids once more
             beyond = items.filter(~items.is_in(candidates.implode())).alias(candidates.name)

@@ -209,13 +209,7 @@ def stamps_of(layout: Layout) -> list[list[Any]]:
 
 
 def processes(jobs: int, layouts: Iterable[Layout], limit: Limit | None) -> int:
-    """Return how many processes evaluate models: as many as are asked for and have memory.
-
-    Raises
-    ------
-    UsageError
-        `jobs` is no number of processes.
-    """
+    """Return how many processes evaluate models: as many as are asked for and have memory."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise UsageError(f"jobs is {jobs!r}; expected a whole number of processes, from 1")
     if jobs == 1 or limit is None:

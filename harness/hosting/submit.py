@@ -20,9 +20,9 @@ from harness.core.io import refuse_overwriting, scratch_folder, whole_file, writ
 from harness.core.progress import stopwatch
 from harness.data import loading
 from harness.data.dataset import positions
-from harness.evaluation import run_lists
 from harness.evaluation.answers import fitted, recommend
 from harness.evaluation.build import Factories
+from harness.evaluation.rescore import lists_of
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.evaluation_set import EvaluationSet, candidates_of, items_in_train, items_of
 from harness.protocol.task import Task, make_task, model_of, noted
@@ -146,7 +146,7 @@ def submit_run(
     run, out = read(folder), Path(out)
     config = run.settings
     refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
-    of_model = run_lists.of_run(run, model, repeat, fold)
+    of_model = lists_of(run, model, repeat, fold)
     task, asked = of_model.task, competition.of_config(config)
     evaluated = task.evaluation_set
     users, beyond = rows_of(asked, evaluated)

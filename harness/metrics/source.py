@@ -25,13 +25,6 @@ def source_of(module: str, beside: Path, function: Any) -> str | None:
     function of an installed package the package's version; of one that no file holds its own code.
     It depends on no path, and of what is in files on no machine or version of Python. It is not
     known where a file was edited after its import: figures are by the text in memory.
-
-    Parameters
-    ----------
-    module : str
-        What names it.
-    beside : Path
-        The module's file, if it is there; it was run just now.
     """
     names = {str(getattr(function, "__module__", None) or module)}
     waiting, files = [(beside.stem, beside.resolve())] if beside.is_file() else [], set[Path]()

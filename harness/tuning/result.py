@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -93,10 +93,6 @@ class Tuned(Shown):
     metric : Metric
         What was searched by.
     models : tuple of TunedModel
-    changed : mapping of model to text
-        What of its source is not as it was when earlier searches made trials.
-    unkept : mapping of model to text
-        Why its trials are not kept for the next search.
     """
 
     config: Config
@@ -105,8 +101,6 @@ class Tuned(Shown):
     search: SearchName
     seed: int
     models: tuple[TunedModel, ...]
-    changed: Mapping[str, str] = field(default_factory=dict)
-    unkept: Mapping[str, str] = field(default_factory=dict)
 
     def space(self, model: TunedModel) -> Space:
         """Return the space that a model's parameters were searched in."""
@@ -155,11 +149,6 @@ class Tuned(Shown):
         """Write the config with the best parameters put in.
 
         Paths in it are as they were if it stands beside the first config, else absolute.
-
-        Raises
-        ------
-        UsageError
-            `path` is there already and `force` is not asked for, or it cannot be written.
         """
         import tomli_w
 
@@ -232,7 +221,7 @@ def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
         [*rows, ("untuned", untuned)],
         columns,
         heading=[f"tune   {printable(model.name)} · {_summary(tuned, model)}"],
-        footing=[*_reused(model, tuned.changed.get(model.name)), *_notes(tuned, model)],
+        footing=_notes(model),
         kept=len(space) + 2,
     )
 
@@ -247,21 +236,12 @@ def _summary(tuned: Tuned, model: TunedModel) -> str:
     return " · ".join(parts if tuned.search == "grid" else [*parts, f"seed {tuned.seed}"])
 
 
-def _reused(model: TunedModel, changed: str | None) -> list[str]:
-    """Return how many trials an earlier search made, and why others of it were made anew."""
+def _notes(model: TunedModel) -> list[str]:
+    """Return what is said below a model's table."""
     taken = [counted(model.reused, "trial")] if model.reused else []
     taken += ["the model as it is"] if model.results[0].reused else []
-    anew = f"evaluated anew: {printable(changed)}" if changed else ""
-    if not taken:
-        return [anew] if anew else []
-    parts = f"{' and '.join(taken)}, of an earlier search", anew, "--fresh evaluates all anew"
-    return [f"reused  {'; '.join(filter(None, parts))}"]
-
-
-def _notes(tuned: Tuned, model: TunedModel) -> list[str]:
+    reused = f"{' and '.join(taken)}, of an earlier search; --fresh evaluates all anew"
     notes = []
-    if model.name in tuned.unkept:
-        notes.append(f"trials were not kept for another search: {tuned.unkept[model.name]}")
     if model.best == 0:
         notes.append("no trial was better than the model as it is; its params are kept")
     for name, end in model.at_the_edge.items():
@@ -274,7 +254,8 @@ def _notes(tuned: Tuned, model: TunedModel) -> list[str]:
         notes.append(f"{model.again:,} of {trials} not made: no other choice of parameters came up")
     for message, times in Counter(trial.error for trial in model.results if trial.error).items():
         notes.append(f"failed{f' {times:,} times' if times > 1 else ''}: {message}")
-    return [f"note   {printable(note)}" for note in notes]
+    notes = [f"note   {printable(note)}" for note in notes]
+    return [f"reused  {reused}", *notes] if taken else notes
 
 
 def shown(value: object) -> str:

@@ -78,13 +78,7 @@ Score = Callable[[Params], Trial]
 
 
 def trials_of(space: Space, search: SearchName, asked: int | None) -> int:
-    """Return how many trials a search makes.
-
-    Raises
-    ------
-    UsageError
-        A grid over a range, or over more combinations than the trials asked for.
-    """
+    """Return how many trials a search makes."""
     if search != "grid":
         return asked or DEFAULT_TRIALS
     for name, domain in space.items():

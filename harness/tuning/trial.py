@@ -9,14 +9,17 @@ common.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.config import Config, ModelConfig
 from harness.core import cache
 from harness.core.cache import Entry
-from harness.core.errors import RecommenderError, UsageError
+from harness.core.errors import RecommenderError, UsageError, printable
 from harness.core.progress import Observer
 from harness.evaluation.answers import ask_in_turn
 from harness.evaluation.build import Factories, Factory, base_models_first
@@ -31,6 +34,8 @@ from harness.protocol.task import VALUES, Task, asked
 from harness.stats.folds import over_folds
 from harness.tuning.inner import inner_split, inner_tasks
 from harness.tuning.search import Params, Score, Trial, trial_of
+
+_log = logging.getLogger(__name__)
 
 _FOLDER = "trials"
 _MOST = 20_000_000
@@ -67,46 +72,35 @@ def inner_folds(config: Config, metric: Metric, *, progress: bool = False) -> li
     return folds
 
 
-class KeptTrials:
-    """The trials of one model that searches have finished; with `fresh` all are made anew.
+def kept_or_made(
+    config: Config, name: str, evaluation: Entry | None, score: Score, *, fresh: bool = False
+) -> Trial:
+    """Return the trial of a model's parameters in a config, by `score` where no search has made it.
 
-    Base models have the parameters in the config that they were tuned to.
-
-    Attributes
-    ----------
-    changed : str, optional
-        What of the source is not as it was when trials were kept, which are made anew.
-    unkept : str, optional
-        Why trials are not kept for the next search.
+    A model that failed is asked again; with `fresh` every model.
     """
+    params = next(model.params for model in config.models if model.name == name)
+    if evaluation is None or not is_known(config, name):
+        return score(params)
+    kept = Kept(config, name, evaluation, _FOLDER)
 
-    def __init__(
-        self, config: Config, name: str, evaluation: Entry | None, *, fresh: bool = False
-    ) -> None:
-        self.changed: str | None = None
-        self.unkept: str | None = None
-        self._config, self._name, self._evaluation, self._fresh = config, name, evaluation, fresh
+    def build(_: Path, notes: dict[str, Any]) -> Trial:
+        return trial_of(params, notes["mean"], notes["ci95"], notes["seconds"], reused=True)
 
-    def scored(self, params: Params, score: Score) -> Trial:
-        """Return the trial of these parameters, by `score` where no search has made it.
+    trial = None if fresh else kept.read(build)
+    if trial is None:
+        trial = score(params)
+        if trial.mean is not None:
+            kept.keep(lambda _: trial.model_dump(include={"mean", "ci95", "seconds"}))
+    if kept.unkept is not None:
+        _say_unkept(kept.unkept)
+    return trial
 
-        A model that failed is asked again.
-        """
-        config = with_model(self._config, self._name, {"params": dict(params)})
-        if self._evaluation is None or not is_known(config, self._name):
-            return score(params)
-        kept = Kept(config, self._name, self._evaluation, _FOLDER)
 
-        def build(_: Path, notes: dict[str, Any]) -> Trial:
-            return trial_of(params, notes["mean"], notes["ci95"], notes["seconds"], reused=True)
-
-        trial = None if self._fresh else kept.read(build)
-        if trial is None:
-            trial = score(params)
-            if trial.mean is not None:
-                kept.keep(lambda _: trial.model_dump(include={"mean", "ci95", "seconds"}))
-        self.changed, self.unkept = kept.changed or self.changed, kept.unkept or self.unkept
-        return trial
+@lru_cache(maxsize=1)
+def _say_unkept(why: str) -> None:
+    """Say it once, as it is the same for one trial after the other."""
+    _log.warning("trials are not kept for another search: %s", printable(why))
 
 
 def with_model(config: Config, name: str, update: dict[str, Any]) -> Config:
@@ -117,6 +111,7 @@ def with_model(config: Config, name: str, update: dict[str, Any]) -> Config:
 
 def trials_key(config: Config, metric: Metric) -> Entry | None:
     """Return the key that all trials of a config share, before data is read; None if none do."""
+    _say_unkept.cache_clear()
     rule, source = inner_split(config).model_dump_json(), metric.definition.digest
     if not config.data.cache or (is_own(metric.name) and source is None):
         return None
@@ -125,24 +120,30 @@ def trials_key(config: Config, metric: Metric) -> Entry | None:
     return evaluation
 
 
+@dataclass(frozen=True, eq=False)
 class Trials:
     """Makes the trials of one model, whose base models, as tuned, learn once for all of them."""
 
-    def __init__(
-        self,
-        config: Config,
-        name: str,
-        metric: Metric,
-        folds: Sequence[InnerFold],
-        kept: KeptTrials,
-    ) -> None:
-        self.config, self.metric, self.folds, self.kept = config, metric, folds, kept
-        self.model = next(model for model in config.models if model.name == name)
-        self._base_models = [base_models_of(self.model, config) for _ in folds]
+    config: Config
+    name: str
+    metric: Metric
+    folds: Sequence[InnerFold]
+    evaluation: Entry | None
+    fresh: bool
+
+    @cached_property
+    def model(self) -> ModelConfig:
+        """The model as it is."""
+        return next(model for model in self.config.models if model.name == self.name)
+
+    @cached_property
+    def _base_models(self) -> list[list[list[Recommender]]]:
+        return [base_models_of(self.model, self.config) for _ in self.folds]
 
     def score(self, params: Params) -> Trial:
         """Return the trial of these parameters: its mean is over users and folds."""
-        return self.kept.scored(params, self._evaluated)
+        config = with_model(self.config, self.name, {"params": dict(params)})
+        return kept_or_made(config, self.name, self.evaluation, self._evaluated, fresh=self.fresh)
 
     def _evaluated(self, params: Params) -> Trial:
         """Evaluate the model with these parameters on the inner sets."""

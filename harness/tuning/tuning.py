@@ -38,7 +38,6 @@ from harness.tuning.search import (
 )
 from harness.tuning.trial import (
     InnerFold,
-    KeptTrials,
     Trials,
     base_models_of,
     inner_folds,
@@ -101,14 +100,13 @@ def tune(
     key, stamps = trials_key(config, metric), stamps_of(config.layout())
     folds = inner_folds(config, metric, progress=progress)
     evaluation = _evaluation([fold.task for fold in folds])
-    results, kept = dict[str, TunedModel](), dict[str, KeptTrials]()
+    results = dict[str, TunedModel]()
     best, settings = config, {model.name: model for model in config.models}
     with Workers(count - 1) as workers:
         for name in base_models_first(settings, [*counts]):
             if name in counts:  # an ensemble is tuned on its base models as they will be
-                kept[name] = KeptTrials(best, name, key, fresh=fresh)
-                trials = Trials(best, name, metric, folds, kept[name])
-                share = partial(_side_by_side, trials, workers, stamps=stamps, fresh=fresh)
+                trials = Trials(best, name, metric, folds, key, fresh)
+                share = partial(_side_by_side, trials, workers, stamps)
                 results[name] = _tuned(
                     trials,
                     counts[name],
@@ -124,8 +122,6 @@ def tune(
         metric=metric,
         search=search,
         seed=seed,
-        changed={name: kept.changed for name, kept in kept.items() if kept.changed},
-        unkept={name: kept.unkept for name, kept in kept.items() if kept.unkept},
     )
 
 
@@ -167,37 +163,30 @@ def _checked(model: ModelConfig, config: Config) -> int:
     return count
 
 
-Answer = tuple[Trial, str | None, str | None]
-"""A trial, and `changed` and `unkept` of the process that made it."""
-
-
 def _side_by_side(
     trials: Trials,
     workers: Workers,
+    stamps: list[list[Any]],
     proposals: Sequence[Params],
     update: Callable[[], object],
-    *,
-    stamps: Any,
-    fresh: bool,
 ) -> dict[str, Trial]:
     """Return the trial of every choice of parameters by its `key_of`, and `update` at each.
 
     `stamps` are of the files before they were read.
     """
-    name, kept, made = trials.model.name, trials.kept, dict[str, Trial]()
+    name, made = trials.name, dict[str, Trial]()
     first = 0 if is_known(trials.config, name) else len(proposals)  # nobody else has an object
 
-    def ready() -> Open[Params, Answer]:
+    def ready() -> Open[Params, Trial]:
         data = data_of(stamps, [fold.task for fold in trials.folds])
-        return partial(open_trials, Job.of(only(trials.config, [name]), data), name, fresh)
+        return partial(open_trials, Job.of(only(trials.config, [name]), data), name, trials.fresh)
 
     # Closed at once: workers stop where a trial raises.
     units = [[params] for params in proposals]
-    with closing(workers.share(units, ready, partial(_answer, trials), first)) as share:
+    with closing(workers.share(units, ready, trials.score, first)) as share:
         for params, answer in share:
             try:
-                trial, changed, unkept = answer()
-                kept.changed, kept.unkept = changed or kept.changed, unkept or kept.unkept
+                trial = answer()
             except EndedError as error:
                 trial = trial_of(params, None, error=f"the model {error}")
             made[key_of(params)] = trial
@@ -205,24 +194,20 @@ def _side_by_side(
     return made
 
 
-def _answer(trials: Trials, params: Params) -> Answer:
-    return trials.score(params), trials.kept.changed, trials.kept.unkept
-
-
 _folds: list[InnerFold] = []
 """In a worker: the inner sets, which are the same for all models of a search."""
 
 
 @lru_cache(maxsize=1)
-def open_trials(job: Job, name: str, fresh: bool) -> Callable[[Params], Answer]:
+def open_trials(job: Job, name: str, fresh: bool) -> Callable[[Params], Trial]:
     """Read the inner sets in a worker; return what answers by parameters of a model."""
     config = job.read()
     metric, stamps = metric_of(config), stamps_of(config.layout())
-    kept = KeptTrials(config, name, trials_key(config, metric), fresh=fresh)
+    evaluation = trials_key(config, metric)
     if not _folds:
         _folds.extend(inner_folds(config, metric))
     job.require_same(data_of(stamps, [fold.task for fold in _folds]))
-    return partial(_answer, Trials(config, name, metric, _folds, kept))
+    return Trials(config, name, metric, _folds, evaluation, fresh).score
 
 
 def _tuned(

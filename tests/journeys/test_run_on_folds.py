@@ -158,7 +158,7 @@ def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path
     path = tmp_path / "run" / "config.toml"
     text, held = path.read_text(), done.found.to_dict()
     for old, new, words in (
-        ("folds = 3", "folds = 2", "says 2 folds, and the run had 3 folds"),
+        ("folds = 3", "folds = 2", "says 2 folds and k = 2, and the run had 3 folds and"),
         ("valid_days = 2", "valid_days = 1", "the data has changed since this run"),
     ):
         path.write_text(text.replace(old, new))
