@@ -213,8 +213,3 @@ def _one_config(argument: Path | None, option: Path | None) -> Path | None:
 def is_scored(submission: SubmissionOptions) -> bool:
     """Return whether a solution is named, or a config that has one."""
     return submission.get("solution") is not None or submission.get("config") is not None
-
-
-def files_of(submission: SubmissionOptions) -> list[Path]:
-    """Return the files that are named."""
-    return [path for path in submission.values() if isinstance(path, Path)]

@@ -63,7 +63,7 @@ def score(
             terms = Terms(**submission)
             asked = tuple(dict.fromkeys(parse(text, terms.folder) for text in metric or []))
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
-                read = [file, *options.files_of(submission), *terms.files]
+                read = [file, *terms.files]
                 refuse_overwriting(out, read, export.is_scores, what="file of scores")
             scored = score_on(
                 file, terms, asked, k, conventions=conventions, strict=strict, force=force

@@ -58,8 +58,7 @@ def validate(
     if terms.folds > 1:
         note(f"note  {which_fold(terms.folds, terms.folds)}")
     if fix is not None:
-        read = [file, *options.files_of(submission), *terms.files]
-        refuse_overwriting(fix, read, is_lists, what=LISTS)
+        refuse_overwriting(fix, [file, *terms.files], is_lists, what=LISTS)
     examined = examine_on(file, terms, k, strict=strict)
     validation = examined.validation
     tell(validation, validation.to_dict, format_, time.perf_counter() - began)

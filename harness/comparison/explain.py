@@ -13,7 +13,7 @@ from harness.core.arrays import repeats
 from harness.core.errors import UsageError, printable
 from harness.core.table import MISSING, Column, Sheet, Shown, number
 from harness.evaluation.rescore import lists_of
-from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
+from harness.metrics import DEFINITIONS, Block, Metric, parse, per_user
 from harness.metrics.conventions import map_by_convention
 from harness.metrics.grades import allows
 from harness.metrics.inputs.lists import id_order
@@ -182,13 +182,11 @@ def explain(submitted: SubmittedLists, row: int, k: int, by: Metric | None = Non
     solution = submitted.solution
     judgments = solution.judgments.rows(row, row + 1)
     block = Block(submitted.lists[row : row + 1], judgments, k)
-    tally = block.tally
-    d = DIVISORS["kaggle"].value(tally.relevant, k, tally.length, tally.hits)
-    divisor = int(np.max(d))
     candidates = submitted.items.gather(judgments.truth.indices)
-    outside = np.asarray(solution.judgments.relevant) - solution.judgments.truth.sizes
-    start = int(outside[:row].sum())
-    no_candidates = solution.outside[start : start + int(outside[row])]
+    relevant = np.asarray(solution.judgments.relevant)
+    outside = relevant - solution.judgments.truth.sizes
+    no_candidates = solution.outside.slice(int(outside[:row].sum()), int(outside[row]))
+    divisor = min(int(relevant[row]), k)
     return Explanation(
         user=solution.users[row],
         k=k,
@@ -198,8 +196,9 @@ def explain(submitted: SubmittedLists, row: int, k: int, by: Metric | None = Non
         averaged=bool(solution.counted[row]),
         places=_list_positions(submitted.items, block, max(divisor, 1)),
         metrics={
-            str(m): float(per_user(m, block)[0])
-            for m in dict.fromkeys([*([] if by is None else [by]), *_metrics(solution, k)])
+            str(metric): float(per_user(metric, block)[0])
+            for metric in dict.fromkeys([by, *_metrics(solution, k)])
+            if metric is not None
         },
         conventions=map_by_convention(submitted.whole[row : row + 1], judgments, k),
     )

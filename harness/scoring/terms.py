@@ -43,6 +43,7 @@ class Terms:
 
     def __init__(self, **options: Unpack[SubmissionOptions]) -> None:
         require_known(options)
+        self._named_files = [path for path in options.values() if isinstance(path, Path)]
         self.config, self.form = _read(options.get("config"), options.get("overrides", ()))
         self.sample = _path(options.get("sample"))
         if self.sample is None and self.form is not None and self.form.submission.sample:
@@ -110,10 +111,10 @@ class Terms:
 
     @property
     def files(self) -> list[Path]:
-        """The sample, and the files of the config's data that are there."""
+        """Those that options name, the sample, and those of the config's data that are there."""
         from harness.data.table_files import files_of
 
-        files = [] if self.sample is None else [self.sample]
+        files = self._named_files + ([] if self.sample is None else [self.sample])
         for table in () if self.config is None else self.config.layout().tables:
             with suppress(DataError):
                 files += files_of(table)
