@@ -210,12 +210,6 @@ def _one_config(argument: Path | None, option: Path | None) -> Path | None:
     return argument or option
 
 
-def folder_of(submission: SubmissionOptions) -> Path:
-    """Return where paths in a config start."""
-    config = submission.get("config")
-    return config.parent if isinstance(config, Path) else Path()
-
-
 def is_scored(submission: SubmissionOptions) -> bool:
     """Return whether a solution is named, or a config that has one."""
     return submission.get("solution") is not None or submission.get("config") is not None

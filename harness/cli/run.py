@@ -6,7 +6,6 @@ import gc
 import logging
 import sys
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -149,18 +148,9 @@ def run(
     with ExitStack() as session:
         if engine == "spark":
             from harness.spark.run import evaluated  # slow to import
-            from harness.spark.run import write as write_parts
 
-            parts = session.enter_context(
+            result = session.enter_context(
                 evaluated(settings, master, remote, buckets, tables, fail_fast=fail_fast)
-            )
-            result = parts.run
-            write = partial(
-                write_parts,
-                config=settings,
-                done=parts,
-                tables=tables,
-                recommendations=recommendations,
             )
         else:
             bars = shows_bars()
@@ -178,13 +168,12 @@ def run(
             except RecommenderError as error:
                 error.args = (f"{error}{'' if debug else _DEBUG}",)
                 raise
-            write = partial(result.write, recommendations=recommendations)
         evaluation = result.evaluation
         name = f"{result.start}-{evaluation.layout}-{evaluation.fingerprint[:6]}"
         usual = out or Path("runs") / name
         folder = out or _folder_for(result, here, usual)
         try:
-            write(here / folder)
+            result.write(here / folder, recommendations=recommendations)
         finally:  # a folder that cannot be written must not cost the results
             show(format_, result.to_dict, result.sheets(verbose), result.records())
     other = f", as another config has written to {usual}/" * (usual != folder)
