@@ -50,15 +50,7 @@ FORMS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def refuse_other_forms(context: typer.Context, form: str, instead: str = "") -> None:
-    """Raise UsageError where an option is typed that goes with another form of the command.
-
-    Parameters
-    ----------
-    form : str
-        The form that the command has here.
-    instead : str
-        What to do about it; by default, to leave it out.
-    """
+    """Refuse options that go with another form of the command; by default, leave them out."""
     typed = [name for name, _ in _typed(context)]
     for other, options in FORMS[context.command.name or ""].items():
         wrong = [name for name in typed if name in options]

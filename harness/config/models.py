@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any
 
@@ -30,7 +30,7 @@ class ModelConfig(Section):
     name: Annotated[str, Field(min_length=1)]
     use: str | None = None
     lists: PathTexts | None = None
-    of: list[str] | None = None
+    of: Annotated[list[str], Field(min_length=1)] | None = None
     params: dict[str, Any] = {}
     repeats: Annotated[int, Field(ge=1)] = 1
     space: Space = {}
@@ -66,27 +66,19 @@ class ModelConfig(Section):
         return self
 
 
-def require_base_models(models: Mapping[str, list[str] | None]) -> None:
-    """Raise ValueError where base models are none, unknown, or the model itself.
-
-    Parameters
-    ----------
-    models : mapping of name to names
-        Every model, and what its key ``of`` holds.
-    """
-    for name, of in models.items():
-        others = [other for other in models if other != name]
-        if of == []:
-            raise ValueError(f'[[models]] "{name}" of = [] is empty; {suggest("", others)}')
-        for base in of or []:
-            if base == name:
-                raise ValueError(f'[[models]] "{name}" of: a model cannot be its own base model')
-            if base not in models:
+def require_base_models(models: Sequence[ModelConfig]) -> None:
+    """Raise ValueError where base models are unknown, or a model is its own."""
+    names = [model.name for model in models]
+    for model in models:
+        for base in model.base_models:
+            if base not in names:
+                others = [name for name in names if name != model.name]
                 raise ValueError(
-                    f'[[models]] "{name}" of: no model is named "{base}"; {suggest(base, others)}'
+                    f'[[models]] "{model.name}" of: no model is named "{base}"; '
+                    f"{suggest(base, others)}"
                 )
     try:
-        TopologicalSorter({name: of or [] for name, of in models.items()}).prepare()
+        TopologicalSorter({model.name: model.base_models for model in models}).prepare()
     except CycleError as error:
         circle = " is a base model of ".join(f'"{name}"' for name in error.args[1])
         raise ValueError(

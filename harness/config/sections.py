@@ -293,7 +293,7 @@ class Config(Section):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f'[[models]]: two models are named "{name}"; name each once')
-        require_base_models({model.name: model.of for model in self.models})
+        require_base_models(self.models)
         baseline = self.compare.baseline
         if baseline is not None and baseline not in names:
             raise ValueError(

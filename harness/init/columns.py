@@ -94,14 +94,7 @@ class Draft:
 
 
 def guess_columns(source: Source, draft: Draft) -> None:
-    """Add what the columns of a log mean to a draft; columns that it names already stay.
-
-    Raises
-    ------
-    UsageError
-        No column looks like a user, an item or a time, or is called as a person says; or times
-        are not understood, or in two ways.
-    """
+    """Add what the columns of a log mean to a draft; columns that it names already stay."""
     data, roles = draft.data, ("user", "item", "time")
     _require_header(source, data)
     for name in (data[role] for role in roles if role in data):

@@ -68,24 +68,10 @@ class NewConfig:
 
 
 def config_for(log: Path, target: Path, **named: Any) -> NewConfig:
-    """Return a config that evaluates baselines on a log.
+    """Return a config that evaluates baselines on a log; its paths start beside `target`.
 
-    Parameters
-    ----------
-    log : Path
-        A file, a folder of files, a pattern, or a table of a database.
-    target : Path
-        Where the config will stand: paths in it start there.
-    **named
-        Keys of ``[data]`` that are known: `user`, `item`, `time`, `time_format`, `header`,
-        `separator` and `encoding`; None is for a guess.
-
-    Raises
-    ------
-    DataError
-        No such file, or one that cannot be read.
-    UsageError
-        It has no column that looks like a user or an item, or its times are not understood.
+    `named` has keys of ``[data]`` that are known: `user`, `item`, `time`, `time_format`, `header`,
+    `separator` and `encoding`. What is None is guessed.
     """
     draft = Draft({name: value for name, value in named.items() if value is not None})
     with closing(sources(lenient(_table(log, draft)))) as files:
