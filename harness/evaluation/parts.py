@@ -186,11 +186,12 @@ class _Asking:
 def rows_of(
     models: Sequence[str], candidate_ids: pl.Series, name: str, part: EvaluatedPart
 ) -> pl.DataFrame:
-    """Return the rows of a part in a table of the run, of some models; `name` is its file's."""
+    """Return the rows of a part in a table of the run, ids as text; `name` is its file's."""
     tables = RunTables(
         users=part.profile, item_ids=candidate_ids, scores=part.tables, lists=part.lists
     )
-    return tables.rows(name, models)
+    rows, texts = tables.rows(name, models), {USER: pl.String, "items": pl.List(pl.String)}
+    return rows.cast({column: texts[column] for column in rows.columns if column in texts})
 
 
 def _opened(config: Config, metrics: tuple[Metric, ...], _: int, content: Content) -> EvaluatedPart:
