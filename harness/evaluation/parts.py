@@ -190,7 +190,8 @@ def rows_of(
     tables = RunTables(
         users=part.profile, item_ids=candidate_ids, scores=part.tables, lists=part.lists
     )
-    rows, texts = tables.rows(name, models), {USER: pl.String, "items": pl.List(pl.String)}
+    rows = tables.rows(name, models)
+    texts: dict[str, Any] = {USER: pl.String, "items": pl.List(pl.String)}
     return rows.cast({column: texts[column] for column in rows.columns if column in texts})
 
 
