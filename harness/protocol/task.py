@@ -16,7 +16,7 @@ from harness.core.arrays import UInt64
 from harness.core.errors import HarnessError, UsageError, counted, suggest
 from harness.core.progress import Observer, stopwatch
 from harness.data import loading
-from harness.data.dataset import Dataset
+from harness.data.dataset import Dataset, no_events
 from harness.data.layout import Layout
 from harness.data.naming import is_in_database, is_one_file
 from harness.metrics import USUAL, Metric, parse
@@ -66,6 +66,12 @@ class Task:
         if others is None:
             others = left_out(self.evaluation_set, self.data, self.split, rules)
         return replace(self, evaluation_set=others, others=None)
+
+    def without_events(self) -> Task:
+        """Return the same for those who only tell of it: events fill most of the memory."""
+        none, sizes = no_events(), self.split.n_events
+        split = replace(self.split, train=none, valid=none, sizes=sizes)
+        return replace(self, data=replace(self.data, events=none), split=split)
 
     @cached_property
     def hashes(self) -> UInt64:

@@ -7,7 +7,7 @@ import logging
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -30,10 +30,14 @@ from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, check
 from harness.results.record import Evaluation, FailedModel, ModelRecord, RunRecord, fault_of
 from harness.results.tables import FolderTables, RunTables, frames_of
 from harness.results.wording import folds_sheet, model_row, models_sheet, pairs_sheet
+from harness.stats.folds import values_of
 from harness.stats.pairwise import Comparison
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from harness.core.arrays import Floats
+    from harness.results.plots import Plots
 
 _log = logging.getLogger(__name__)
 
@@ -106,6 +110,20 @@ class Run(Shown):
     def folds(self) -> tuple[Run, ...]:
         """Its evaluation sets, each as a run of its own; of a run of one, itself alone."""
         return self.parts or (self,)
+
+    @property
+    def plot(self) -> Plots:
+        """The charts of the run: ``result.plot.forest()``; see `harness.results.plots.Plots`."""
+        from harness.results.plots import Plots  # slow to import, as matplotlib is
+
+        return Plots(self.record, self.values_by_user)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the tables, and every model's mean as a chart."""
+        from harness.results.plots import image
+
+        chart = image(replace(self.plot, width=7.2).forest(), "Every model's mean, with chance")
+        return f"{super()._repr_html_()}\n{chart}"
 
     # The folder.
 
@@ -305,6 +323,24 @@ class Run(Shown):
         listed = rows.filter(pl.col("items").list.len() > 0).with_columns(ranks)
         items = listed.explode("items", "rank").drop_nulls("items")  # empty places have none
         return _pandas(items.select([*keys, "rank", pl.col("items").alias("item")]))
+
+    def values_by_user(self) -> list[Floats] | None:
+        """Return each model's values of the first metric, one a user, the mean over repeats.
+
+        They are read by their column, so that no metric of the user's own has to be imported. None
+        where the metric has one value for all lists.
+        """
+        metric, by_model = self.record.metric, []
+        for model in self.models:
+            of_folds = []
+            for fold in self.folds:
+                rows = fold.table(PER_USER, model.name)
+                if metric not in rows.columns:
+                    return None
+                values = rows[metric].to_numpy()
+                of_folds.append(values.reshape(-1, len(fold.user_ids)).mean(axis=0))
+            by_model.append(values_of(of_folds, [fold.user_ids for fold in self.folds]))
+        return by_model
 
     def _rows(self, name: str, model: str | None, repeat: int | None) -> pl.DataFrame:
         """Return a table, or the rows of a model without its name and repeat."""

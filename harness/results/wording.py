@@ -15,7 +15,7 @@ from harness.stats.pairwise import STYLES, Comparison, Pair, in_folds, pair_tabl
 _NAMED = 8
 """More models than these are counted, not named."""
 _INDENT = " " * 6
-_OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
+OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
 _SHORT = 6
 _PAIRS = 10
 
@@ -23,7 +23,7 @@ _PAIRS = 10
 def models_sheet(record: RunRecord, changed: Mapping[str, str], *, verbose: bool) -> Sheet:
     """Return the table of a run's models between its lines; `verbose`: with times and funnel."""
     first, *rest = record.models[0].metrics
-    digits, title = _digits(record), standing_title(record)
+    digits, title = decimals(record), standing_title(record)
 
     def times(model: ModelRecord) -> str:
         value = lift_of(model, record.chance)
@@ -78,7 +78,7 @@ def _mean(metric: str, model: ModelRecord) -> str:
 def answer(record: RunRecord) -> list[str]:
     """Return what is known of the best model, the first of the lines its scores."""
     metric, (best, *rest) = record.metric, record.models
-    digits, times, word = _digits(record), lift_of(best, record.chance), _chance(best)
+    digits, times, word = decimals(record), lift_of(best, record.chance), _chance(best)
     spread = _spread(best, metric, digits)
     mean = number(best.metrics[metric].mean, digits)
     parts = [f"{_name_of(best)}: {metric} {mean}" + (f" ({spread})" if spread else "")]
@@ -167,7 +167,7 @@ def _verdict(comparison: Comparison, first: str, second: str) -> str | None:
         return None
     if pair.one == first:
         return pair.verdict
-    return _OPPOSITE.get(pair.verdict, pair.verdict)
+    return OPPOSITE.get(pair.verdict, pair.verdict)
 
 
 def _pair(comparison: Comparison, first: str, second: str) -> Pair | None:
@@ -204,7 +204,7 @@ def _spread(model: ModelRecord, metric: str, digits: int) -> str:
     return ends(estimate.ci95, digits)
 
 
-def _digits(record: RunRecord) -> int:
+def decimals(record: RunRecord) -> int:
     """Return the decimals that the first metric is printed with."""
     return digits_of(model.metrics[record.metric].mean for model in record.models)
 
@@ -303,7 +303,7 @@ def _times(record: RunRecord) -> list[str]:
 
 def folds_sheet(record: RunRecord) -> Sheet:
     """Return the table of the models' scores in each fold."""
-    first, digits, comparison = record.metric, _digits(record), record.comparison
+    first, digits, comparison = record.metric, decimals(record), record.comparison
     best, n = record.models[0].name, len(record.folds)
     title = "better in" if comparison is None else f"{comparison.words[0]} in"
     if comparison is None or comparison.baseline is None:

@@ -112,7 +112,7 @@ def evaluated(
     _refuse_folds(config)
     layout, observer = config.layout(), Observer()
     refuse_rows_without_order(layout, config.split)
-    refuse_of_all_events(config, [Factories(config).made(0)])
+    refuse_of_all_events(config, [Factories(config).make([model.name for model in config.models])])
     asked(config)
     with ExitStack() as stack:
         with observer.step("session"):
