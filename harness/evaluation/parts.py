@@ -49,6 +49,7 @@ from harness.protocol.task import (
 )
 from harness.protocol.users import of_events, with_attributes
 from harness.results.run import Run
+from harness.stats.slices import USER
 
 _log = logging.getLogger(__name__)
 
@@ -242,8 +243,10 @@ def refuse_in_parts(config: Config, models: Models) -> None:
 def rows_of(
     models: Sequence[str], candidate_ids: pl.Series, name: str, part: EvaluatedPart
 ) -> pl.DataFrame:
-    """Return the rows of a part in a table of the run, of some models; `name` is its file's."""
-    return part.run_tables(candidate_ids).rows(name, models)
+    """Return the rows of a part in a table of the run, ids as text; `name` is its file's."""
+    rows = part.run_tables(candidate_ids).rows(name, models)
+    texts: dict[str, Any] = {USER: pl.String, "items": pl.List(pl.String)}
+    return rows.cast({column: texts[column] for column in rows.columns if column in texts})
 
 
 def _evaluated(

@@ -41,7 +41,8 @@ def _write_tables(
     config: Config, done: EvaluatedParts, place: str | None, folder: Path, names: Sequence[str]
 ) -> str | None:
     """Write tables of a run to a place, or into its folder; return the place."""
-    models = [model.name for model in done.run.models]
+    scored = {model.name for model in done.run.models}
+    models = [model.name for model in config.models if model.name in scored]
     schemas, uri = _schemas(config), place or folder.absolute().as_uri()
     assert isinstance(done.parts, SparkParts)  # noqa: S101
     with spark_errors():

@@ -14,7 +14,7 @@ import harness
 from harness import config as config_
 from harness.config import Config
 from harness.data.synthetic import synthesise
-from harness.evaluation.parts import listed, scored
+from harness.evaluation.parts import rows_of
 from harness.evaluation.run import run
 from harness.results.folder import PER_USER, RECOMMENDATIONS
 
@@ -66,8 +66,10 @@ def test_buckets_and_parts(tmp_path: Path, name: str) -> None:
     assert timeless(found.run.to_dict()) == timeless(whole.to_dict())
     parts: Any = found.parts
     names = [model.name for model in settings.models]
-    scores = pl.concat([scored(names, one) for one in parts])
-    lists = pl.concat([listed(names, found.candidate_ids, one) for one in parts])
+    scores, lists = (
+        pl.concat([rows_of(names, found.candidate_ids, name, one) for one in parts])
+        for name in (PER_USER, RECOMMENDATIONS)
+    )
     assert texts(scores).equals(texts(whole.table(PER_USER)))
     assert texts(lists).equals(texts(whole.table(RECOMMENDATIONS)))
 
