@@ -33,8 +33,8 @@ from harness.models.recommendations import Recommendations
 from harness.protocol.task import Task
 
 T = TypeVar("T")
-Asked = tuple[list[Answers], Mapping[str, float]]
-"""What a model answered in each repeat, and the seconds of each step."""
+Asked = tuple[list[Answers], Mapping[str, float], str | None]
+"""Answers of each repeat, the seconds of each step, and why a worker does not keep them."""
 _FOLDER = "models"
 """Of the cache, where finished models lie."""
 _MOST = 10_000_000_000
@@ -137,7 +137,7 @@ def _read(folder: Path, notes: dict[str, Any]) -> Callable[[str, Task], Asked]:
                 f'model "{name}": what an earlier run kept of it is of another evaluation set; '
                 "evaluate it anew: --fresh (in Python, fresh=True)"
             )
-        return answers, notes["seconds"]
+        return answers, notes["seconds"], None
 
     return of_task
 

@@ -89,7 +89,7 @@ def _answers(run: Run, model: ModelRecord, task: Task) -> Asked:
         lists = positions_of(rows.filter(repeat=repeat)["items"], evaluation_set)
         refuse_other_scores(run, model.name, repeat, lists.items, evaluation_set)
         answers.append(Answers(lists, drawn=drawn, notes=notes))
-    return answers, model.seconds
+    return answers, model.seconds, None
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import tomllib
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -28,13 +28,10 @@ from harness.evaluation import memory
 from harness.evaluation.answers import Answers
 from harness.evaluation.build import only
 from harness.evaluation.failures import Failures
-from harness.evaluation.finished import Finished, is_known
+from harness.evaluation.finished import Asked, Finished, is_known
 from harness.evaluation.fold import Evaluator, Fold
 from harness.evaluation.memory import Limit
 from harness.protocol.task import Task, read, task_on
-
-Answer = tuple[list[Answers], Mapping[str, float], str | None]
-"""What a model answers, the seconds it took, and why a worker does not keep its answers."""
 
 _log = logging.getLogger(__name__)
 
@@ -105,12 +102,11 @@ class ModelWorkers:
         fold = evaluator.fold
         finished, number = fold.finished.answers, fold.number - 1
         models = [m for m in fold.config.models if m.name not in fold.failures.errors]
-        for model in models:
-            if model.name in finished:
-                yield model.name, partial(_finished, evaluator, model.name)
-                fold.log_model(model.name)
+        for name in [model.name for model in models if model.name in finished]:
+            yield name, partial(_noted, fold, name, partial(finished[name], evaluator.task))
+            fold.log_model(name)
 
-        def ready() -> Open[str, Answer]:
+        def ready() -> Open[str, Asked]:
             self.ready()
             data = data_of(self._stamps[number], [evaluator.task])
             return partial(open_fold, Job.of(self._config, data, number))
@@ -125,14 +121,7 @@ class ModelWorkers:
                 fold.log_model(name)
 
 
-def _finished(evaluator: Evaluator, name: str) -> list[Answers]:
-    """Return what a model answered in an earlier run."""
-    answers, seconds = evaluator.fold.finished.answers[name](evaluator.task)
-    evaluator.fold.clocks[name].seconds.update(seconds)
-    return answers
-
-
-def _ask(evaluator: Evaluator, name: str) -> Answer:
+def _ask(evaluator: Evaluator, name: str) -> Asked:
     """Return what a model answers here, and keep it for later runs."""
     fold = evaluator.fold
     answers = evaluator.answers(next(m for m in fold.config.models if m.name == name))
@@ -140,7 +129,7 @@ def _ask(evaluator: Evaluator, name: str) -> Answer:
     return answers, fold.clocks[name].seconds, None
 
 
-def _noted(fold: Fold, name: str, answer: Callable[[], Answer]) -> list[Answers]:
+def _noted(fold: Fold, name: str, answer: Callable[[], Asked]) -> list[Answers]:
     """Return what a model answered, after its fold has noted the rest."""
     try:
         answers, seconds, unkept = answer()
@@ -157,7 +146,7 @@ _data: list[tuple[Layout, Dataset]] = []
 
 
 @lru_cache(maxsize=1)
-def open_fold(job: Job) -> Callable[[str], Answer]:
+def open_fold(job: Job) -> Callable[[str], Asked]:
     """Read a fold in a worker; return what answers by the names of models."""
     open_fold.cache_clear()  # the fold before is let go
     config, background = job.read(), ThreadPoolExecutor(1)
@@ -172,7 +161,7 @@ def open_fold(job: Job) -> Callable[[str], Answer]:
     evaluator = Evaluator(models, task_on(fold, _data[0][1], models.observer))
     job.require_same(data_of(stamps, [evaluator.task]))
 
-    def answer(name: str) -> Answer:
+    def answer(name: str) -> Asked:
         answers, seconds, _ = _ask(evaluator, name)
         background.submit(int).result()  # behind what keeps them
         return answers, seconds, finished.unkept.get(name)

@@ -53,7 +53,7 @@ def test_what_is_kept_is_taken(tmp_path: Path) -> None:
     assert finished(config(tmp_path), keep=True).unkept == {}
     own = finished(config(tmp_path))
     assert ([*own.answers], own.changed) == (["popular"], {})
-    (one, other), seconds = own.answers["popular"](make_task(config(tmp_path)))
+    (one, other), seconds, _ = own.answers["popular"](make_task(config(tmp_path)))
     assert one.lists.items.tolist() == other.lists.items.tolist() == LISTS.tolist()
     assert (one.drawn, one.notes, one.left_out, one.refusal) == (True, ("odd",), None, None)
     assert other.left_out is not None
