@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.comparison.check import check
-    from harness.comparison.comparing import compare, leaderboard
+    from harness.comparison.compare import compare
+    from harness.comparison.leaderboard import leaderboard
     from harness.core.errors import HarnessError
     from harness.evaluation.run import run
     from harness.hosting.split import split
@@ -46,11 +47,11 @@ _HOME = {
     "Recommender": "harness.models.base",
     "Train": "harness.models.base",
     "check": "harness.comparison.check",
-    "compare": "harness.comparison.comparing",
+    "compare": "harness.comparison.compare",
     "conventions": "harness.metrics.evaluate",
     "evaluate": "harness.metrics.evaluate",
     "fill": "harness.models.topk",
-    "leaderboard": "harness.comparison.comparing",
+    "leaderboard": "harness.comparison.leaderboard",
     "run": "harness.evaluation.run",
     "score": "harness.scoring.submissions",
     "split": "harness.hosting.split",

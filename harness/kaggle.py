@@ -19,11 +19,10 @@ import polars as pl
 
 from harness.core.errors import HarnessError
 from harness.delimited.stream import Refused
-from harness.metrics import Metric, parse
+from harness.metrics import parse
 from harness.metrics.inputs.frame import as_polars
 from harness.protocol.truth import Solution
-from harness.scoring.score import score as score_lists
-from harness.scoring.submissions import lists_of_validated
+from harness.scoring.submissions import Scorer, score_lists
 from harness.submission.columns import users_and_items
 from harness.submission.expected import Against, ids
 from harness.submission.format import Format, TrueColumns, generic
@@ -128,11 +127,14 @@ def score(
         for option, instead in _INSTEAD.items():
             text = re.sub(option, instead, text)
         raise HostVisibleError(text) from error
-    given = _frame(submission)
-    known = learnt(users)
+    try:
+        lists = _whole(as_polars(submission, "submission"))
+    except HarnessError as error:
+        raise ParticipantVisibleError(str(error)) from error
     # What a participant is told is found without the solution's items.
+    known = learnt(users)
     against = Against(known, catalogue, wanted, required=len(known), names=users)
-    problems = examine(given, against).validation.errors
+    problems = examine(lists, against).validation.errors
     if problems:
         raise ParticipantVisibleError("\n".join(map(_told, problems)))
     against = against.scored_by(truth)
@@ -140,19 +142,14 @@ def score(
         if odd:
             text = RULES[code].says.format(values=", ".join(odd))
             warnings.warn(f"solution: {text}", stacklevel=2)
-    return _value(given, against, truth, asked)
-
-
-def _value(given: pl.DataFrame, against: Against, truth: Solution, metric: Metric) -> float:
-    """Return the score of a submission without faults, of which nothing more is told."""
-    found = examine(given, against.exactly(), truth, places=metric.k)
-    submitted = lists_of_validated(given, found, truth, metric.k)
+    scorer = Scorer(against.exactly(), truth, cut=asked.k or 1, longest=asked.k)
+    _, submitted = scorer.lists(lists, force=True)  # of what is wrong now nothing is told
     try:
-        value = score_lists(submitted, (metric,), metric.k or 1).metrics[str(metric)].mean
+        value = score_lists(submitted, (asked,), scorer.cut).metrics[str(asked)].mean
     except HarnessError as error:
         raise HostVisibleError(str(error)) from error
     if not math.isfinite(value):
-        raise HostVisibleError(f"{metric} is {value}")
+        raise HostVisibleError(f"{asked} is {value}")
     return value
 
 
@@ -184,13 +181,6 @@ def _truth(
     truth = of_file(frame, TrueColumns(*columns), keep_users_without_items=keep)
     wanted = generic(*columns)
     return truth, frame[user], replace(wanted, between=truth.between or wanted.between)
-
-
-def _frame(submission: pd.DataFrame) -> pl.DataFrame:
-    try:
-        return _whole(as_polars(submission, "submission"))
-    except HarnessError as error:
-        raise ParticipantVisibleError(str(error)) from error
 
 
 def _whole(frame: pl.DataFrame) -> pl.DataFrame:

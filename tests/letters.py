@@ -10,7 +10,7 @@ from conftest import ragged
 
 from harness.metrics import Judgments
 from harness.protocol.truth import Solution
-from harness.scoring.submitted_lists import SubmittedLists
+from harness.scoring.submissions import SubmittedLists
 
 ITEMS = list("abcdefghx")
 

@@ -10,8 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -28,11 +27,11 @@ from harness.cli import (
     score,
     split,
     submit,
+    synth,
     tune,
     validate,
 )
-from harness.cli.log import logged, shows_bars
-from harness.cli.options import Quiet, say_value
+from harness.cli.log import logged
 from harness.cli.removed import say_removed
 from harness.cli.streams import guard_streams
 from harness.core.errors import INTERRUPTED, HarnessError, printable
@@ -65,48 +64,7 @@ def _commands(
     pass
 
 
-@app.command()
-def synth(
-    layout: Annotated[
-        Literal["hm", "ponpare", "kion"], typer.Argument(help="The competition to imitate.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write to.")],
-    users: Annotated[int | None, typer.Option(help="How many users.")] = None,
-    items: Annotated[int | None, typer.Option(help="How many items.")] = None,
-    events: Annotated[int | None, typer.Option(help="How many events.")] = None,
-    seed: Annotated[int, typer.Option(help="Equal seeds give equal bytes.")] = 0,
-    gzip: Annotated[bool, typer.Option("--gzip", help="Write .csv.gz files.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the files in --out.")] = False,
-    quiet: Quiet = False,
-) -> None:
-    """Make raw competition files of any size: same arguments, same bytes."""
-    from harness.core.errors import UsageError
-    from harness.core.io import exists
-    from harness.core.progress import steps
-    from harness.data.synthetic import synthesise
-
-    seen = not force and exists(out) and out.is_dir()
-    there = sorted(p.name for p in out.glob("*.csv*")) if seen else []
-    if there:
-        raise UsageError(
-            f"{out}: holds {', '.join(there[:3])}; name another --out, or replace them with --force"
-        )
-
-    with steps("writing", events, " rows", shows_bars()) as bar:
-        files = synthesise(
-            layout,
-            out,
-            users=users,
-            items=items,
-            events=events,
-            seed=seed,
-            gzip=gzip,
-            progress=bar.update,
-        )
-    for path in () if quiet else files:
-        print(f"{path}  {path.stat().st_size:,} bytes")
-
-
+app.command("synth")(synth.synth)
 app.command("init")(init.init)
 app.command("run")(run.run)
 app.command("tune")(tune.tune)
@@ -153,9 +111,9 @@ def _status() -> int:
     output = guard_streams()
     status = guarded(lambda: app(standalone_mode=False))
     sys.stdout.flush()
-    if output is not None and output.failure is not None:
-        told = f"standard output cannot be written: {output.failure.strerror}"
-        print(f"{told}: what was printed is lost; send it to a file: > FILE", file=sys.stderr)
+    if output.failure is not None:
+        reason = f"standard output cannot be written: {output.failure.strerror}"
+        print(f"{reason}: what was printed is lost; send it to a file: > FILE", file=sys.stderr)
         status = max(status, HarnessError.exit_status)
     return status
 
@@ -175,28 +133,22 @@ def guarded(command: Callable[[], Any]) -> int:
     except (typer.Exit, SystemExit) as done:
         code = getattr(done, "exit_code", getattr(done, "code", 0))
         return code if isinstance(code, int) else 1
-    except (KeyboardInterrupt, typer.Abort):
-        return _interrupted()
     except MemoryError as error:
         print(f"out of memory ({error}); ask for less: a smaller k, or fewer rows", file=sys.stderr)
         return HarnessError.exit_status
     except BaseException as error:
-        wrapped = type(error).__name__ in _WRAPS_INTERRUPTS
-        if wrapped and KeyboardInterrupt.__name__ in str(error):
-            return _interrupted()
-        show = getattr(error, "show", None)
-        if show is None:
+        if _is_interrupt(error):
+            print("interrupted; no output is half-written", file=sys.stderr)
+            return INTERRUPTED
+        if not hasattr(error, "show"):
             raise
-        say_value(error)
         say_removed(error)
-        show()  # a wrong option or argument: the option parser words it, but for values
+        error.show()  # a wrong option or argument: the option parser words it
         return int(getattr(error, "exit_code", 2))
 
 
-_WRAPS_INTERRUPTS = ("PanicException", "SchemaError")
-"""What Polars and pydantic raise where they are interrupted while they are imported."""
-
-
-def _interrupted() -> int:
-    print("interrupted; no output is half-written", file=sys.stderr)
-    return INTERRUPTED
+def _is_interrupt(error: BaseException) -> bool:
+    """Return whether it is one, also in what Polars and pydantic raise while they are imported."""
+    if type(error).__name__ in ("PanicException", "SchemaError"):
+        return KeyboardInterrupt.__name__ in str(error)
+    return isinstance(error, (KeyboardInterrupt, typer.Abort))

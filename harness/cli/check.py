@@ -27,9 +27,9 @@ def check(
     format_: FormatOption = "table",
 ) -> int:
     """Check conditions on the scores of a run; the exit status is 1 where one does not hold."""
-    from harness.comparison.check import check as checked
+    from harness.comparison.check import check as check_run
 
     with stdout_to_stderr():  # what a metric prints must not mix with the table
-        found = checked(run, at_least or [])
-    show(format_, found.to_dict, found.sheets(), found.records())
-    return 0 if found.passed else 1
+        checked = check_run(run, at_least or [])
+    show(format_, checked.to_dict, checked.sheets(), checked.records())
+    return 0 if checked.passed else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,6 +11,14 @@ from harness.cli import forms, options
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.scoring.options import SubmissionOptions
+
+Correction = Annotated[
+    Literal["holm", "bh"] | None, typer.Option(help="Of p values, for the number of pairs.")
+]
+Resamples = Annotated[
+    int | None, typer.Option(help="B, of the bootstrap and of the randomization test.")
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Equal seeds, equal results.")]
 
 
 @options.of_submissions(without=("beside_file",))
@@ -36,13 +44,9 @@ def compare(
     metric: Annotated[
         list[str] | None, typer.Option(help="As MAP@12; the first by default.")
     ] = None,
-    correction: Annotated[
-        Literal["holm", "bh"] | None, typer.Option(help="Of p values, for the number of pairs.")
-    ] = None,
-    resamples: Annotated[
-        int | None, typer.Option(help="B, of the bootstrap and of the randomization test.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds, equal results.")] = None,
+    correction: Correction = None,
+    resamples: Resamples = None,
+    seed: Seed = None,
     public_share: Annotated[
         list[float] | None, typer.Option(help="Users on the public leaderboard; repeatable.")
     ] = None,
@@ -65,11 +69,10 @@ def compare(
     """
     form = forms.SUBMISSIONS if options.is_scored(submission) else forms.RUNS
     forms.refuse_other_forms(context, form)
-    from harness.comparison import comparing
+    from harness.comparison.compare import compare as compare_models
 
-    compare_: Any = comparing.compare  # its overloads tell runs from submissions
     with stdout_to_stderr():  # what a metric prints must not mix with the results
-        compared = compare_(
+        compared = compare_models(
             *of,
             metric=options.one_of(metric, "--metric"),
             k=k,

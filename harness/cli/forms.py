@@ -9,16 +9,19 @@ from typing import Any
 import typer
 
 from harness.core.errors import UsageError
+from harness.scoring.options import SubmissionOptions
 
 RUN, FILE, CONFIG = "a run", "a file of lists", "a config"
 RUNS, SUBMISSIONS = "runs", "submissions and their --solution or --config"
 LOCAL, SPARK = "--engine local", "--engine spark"
 
 _OF_LISTS = (
-    *("CONFIG", "--config", "--set", "--solution", "--sample", "--items"),
-    *("--keep-users-without-items", "--separator", "--strict", "--force", "--k"),
-    *("--user-column", "--item-column", "--rank-column", "--score-column", "--row-order"),
-    *("--truth-user-column", "--truth-item-column", "--grade-column", "--ids"),
+    *(
+        f"--{key.replace('_', '-')}"
+        for key in SubmissionOptions.__annotations__
+        if key != "overrides"
+    ),
+    *("CONFIG", "--set", "--strict", "--force", "--k"),
 )
 """How lists in files are read, and what they are scored against: a run knows all that."""
 _OF_SCORES = ("--keep-users-without-items", "--force", "--k")

@@ -52,15 +52,22 @@ def init(
     asked.
     """
     from harness.core.io import refuse_overwriting, whole_file, written
-    from harness.init.columns import Columns
     from harness.init.guess import config_for
 
     target = out or Path(f"{log.name.partition('.')[0] or 'config'}.toml")
     refuse_overwriting(target, [log], force=force)
-    names = None if header is None else tuple(name.strip() for name in header.split(","))
-    said = Columns(user_column, item_column, time_column, time_format, names, separator, encoding)
     try:
-        found = config_for(log, target.absolute(), said)
+        config = config_for(
+            log,
+            target.absolute(),
+            user=user_column,
+            item=item_column,
+            time=time_column,
+            time_format=time_format,
+            header=header and [name.strip() for name in header.split(",")],
+            separator=separator,
+            encoding=encoding,
+        )
     except DataError as error:
         if "[data]" not in str(error):
             raise
@@ -69,12 +76,12 @@ def init(
             "--header NAMES and --separator SIGN"
         ) from error
     with written(target, "; choose another --out"), whole_file(target) as temporary:
-        temporary.write_text(found.text, encoding="utf-8", newline="\n")
+        temporary.write_text(config.text, encoding="utf-8", newline="\n")
     if not quiet:
-        print("\n".join(found.told))
+        print("\n".join(config.lines))
         print(f"written to {printable(str(target))}")
-    if found.fault:
-        note(found.fault)
+    if config.fault:
+        note(config.fault)
         return 1
     if not quiet:
         print(f"next  {to_type('run', str(target))}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from harness.cli import forms, options
+from harness.cli.compare import Correction, Resamples, Seed
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.scoring.options import SubmissionOptions
@@ -38,13 +39,9 @@ def leaderboard(
     evaluation_set: Annotated[
         str | None, typer.Option(help="Only the evaluation set whose fingerprint begins so.")
     ] = None,
-    correction: Annotated[
-        Literal["holm", "bh"] | None, typer.Option(help="Of p values, for the number of pairs.")
-    ] = None,
-    resamples: Annotated[
-        int | None, typer.Option(help="B, of the bootstrap and of the randomization test.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds, equal results.")] = None,
+    correction: Correction = None,
+    resamples: Resamples = None,
+    seed: Seed = None,
     k: options.Cut = None,
     strict: options.Strict = False,
     force: options.Force = False,
@@ -60,11 +57,10 @@ def leaderboard(
     """
     form = forms.SUBMISSIONS if options.is_scored(submission) else forms.RUNS
     forms.refuse_other_forms(context, form)
-    from harness.comparison import comparing
+    from harness.comparison.leaderboard import leaderboard as rank
 
-    leaderboard_: Any = comparing.leaderboard  # its overloads tell runs from submissions
     with stdout_to_stderr():  # what a metric prints must not mix with the results
-        ranked = leaderboard_(
+        ranked = rank(
             *(of or []),
             metric=options.one_of(metric, "--metric"),
             k=k,
@@ -79,4 +75,4 @@ def leaderboard(
             **submission,
         )
     show(format_, ranked.to_dict, ranked.sheets(), ranked.records())
-    return 1 if getattr(ranked, "refused", None) else 0
+    return 1 if getattr(ranked, "refused", ()) else 0

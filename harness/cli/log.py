@@ -1,4 +1,4 @@
-"""What is told on standard error while a command works: the log of `harness`, notes, bars."""
+"""What standard error shows while a command works: the log of `harness`, notes, bars."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class _Lines(logging.StreamHandler[TextIO]):
     """Lines on standard error; a bar that stands there is taken away, and drawn again below."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        bars = sys.modules.get("tqdm")  # where nobody imported it, there is none
-        if bars is None:
+        tqdm = sys.modules.get("tqdm")
+        if tqdm is None:  # there is no bar, and it is slow to import
             super().emit(record)
-            return
-        with bars.tqdm.external_write_mode(self.stream):
-            super().emit(record)
+        else:
+            with tqdm.tqdm.external_write_mode(self.stream):
+                super().emit(record)
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def logged() -> Iterator[None]:
 
     Warnings alone, unless an option is `asking_for` another level.
     """
-    before, lines = (_log.level, _log.propagate), _Lines(sys.stderr)
+    level, propagate, lines = _log.level, _log.propagate, _Lines(sys.stderr)
     _log.addHandler(lines)
     _log.setLevel(logging.WARNING)
     _log.propagate = False  # a model may have a log printed as well
@@ -40,32 +40,31 @@ def logged() -> Iterator[None]:
         yield
     finally:
         _log.removeHandler(lines)
-        _log.setLevel(before[0])
-        _log.propagate = before[1]
+        _log.setLevel(level)
+        _log.propagate = propagate
 
 
 def asking_for(level: int) -> Callable[[bool], bool]:
-    """Return the callback of an option that has this level, and what is graver, printed.
+    """Return the callback of an option that prints this level, and what is graver.
 
-    The callback raises UsageError where another option asks for silence, or this one does and
-    another for more.
+    It raises UsageError where one option asks for silence and another for more.
     """
 
-    def chosen(wanted: bool) -> bool:
-        if wanted:
-            both = _log.level, level
-            if logging.ERROR in both and min(both) < logging.WARNING:
+    def choose(is_typed: bool) -> bool:
+        if is_typed:
+            levels = _log.level, level
+            if logging.ERROR in levels and min(levels) < logging.WARNING:
                 raise UsageError(
                     "--quiet leaves out what --verbose and --debug show: give it, or one of them"
                 )
-            _log.setLevel(level if level == logging.ERROR else min(both))
-        return wanted
+            _log.setLevel(level if level == logging.ERROR else min(levels))
+        return is_typed
 
-    return chosen
+    return choose
 
 
 def note(text: str) -> None:
-    """Tell what is no result; with ``--quiet`` it is left out."""
+    """Print what is no result; ``--quiet`` leaves it out."""
     _notes.warning("%s", text)
 
 

@@ -11,23 +11,22 @@ _RUN_FOLDERS = (
     "leave it out: run folders that Spark wrote are read as any other. If the tables are "
     "elsewhere, copy them into the run folder first"
 )
-_SPARK = ("--engine", "--master", "--remote", "--buckets")
+_WHOLE = (
+    "leave it out: where events are in buckets, a model that learns from all of them at once is "
+    "refused; allow more (--memory), name the other models (--model), or use one that learns by "
+    "sums"
+)
 _INSTEAD = {
-    **{("validate", option): _ONE_MACHINE for option in _SPARK},
-    **{("score", option): _ONE_MACHINE for option in _SPARK},
-    **{("compare", option): _RUN_FOLDERS for option in _SPARK},
-    (
-        "run",
-        "--whole",
-    ): "leave it out: where events are in buckets, a model that learns from all of "
-    "them at once is refused; allow more (--memory), name the other models (--model), or use one "
-    "that learns by sums",
+    "validate": dict.fromkeys(("--engine", "--master", "--remote", "--buckets"), _ONE_MACHINE),
+    "score": dict.fromkeys(("--engine", "--master", "--remote", "--buckets"), _ONE_MACHINE),
+    "compare": dict.fromkeys(("--engine", "--master", "--remote", "--buckets"), _RUN_FOLDERS),
+    "run": {"--whole": _WHOLE},
 }
 
 
 def say_removed(error: BaseException) -> None:
     """Say what to use in place of a removed option, where the option parser knows it no more."""
     context, option = getattr(error, "ctx", None), getattr(error, "option_name", "")
-    hint = None if context is None else _INSTEAD.get((context.command.name, option))
+    hint = _INSTEAD.get(context.command.name, {}).get(option) if context else None
     if hint is not None:
         error.message, error.possibilities = f"{option} was removed; {hint}", []  # type: ignore[attr-defined]

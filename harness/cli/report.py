@@ -27,15 +27,15 @@ def report(
     from harness.results.run import read
 
     target = out or run / PAGE
-    own = {*FILES, *TABLES}
+    names = {*FILES, *TABLES}
     refuse_overwriting(
         target,
-        [run / name for name in own],
+        [run / name for name in names],
         lambda path: path == run / PAGE or is_page(path),
         what="report",
         force=force,
     )
-    if target.name in own:
+    if target.name in names:
         raise UsageError(f"{target}: is the name of a run's file; choose another --out, as {PAGE}")
     text = page(read(run))
     with written(target, "; choose another --out"), whole_file(target) as temporary:

@@ -5,28 +5,15 @@ from __future__ import annotations
 import gc
 import logging
 import sys
-from collections.abc import Callable
-from functools import partial
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from harness.cli import forms
 from harness.cli.log import asking_for, note, shows_bars
-from harness.cli.options import (
-    Buckets,
-    ConfigArgument,
-    ConfigOption,
-    Debug,
-    Engine,
-    Jobs,
-    Master,
-    Quiet,
-    Remote,
-    Set,
-    config_of,
-)
+from harness.cli.options import ConfigArgument, ConfigOption, Jobs, Quiet, Set, config_of
 from harness.cli.show import FormatOption, show, to_type
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import RecommenderError, counted, printable
@@ -63,10 +50,32 @@ def run(
             "all events need more, users are evaluated in buckets that are kept on disk.",
         ),
     ] = None,
-    engine: Engine = "local",
-    master: Master = None,
-    remote: Remote = None,
-    buckets: Buckets = None,
+    engine: Annotated[
+        Literal["local", "spark"],
+        typer.Option(
+            help="Where it is worked on: this process, or Spark's workers (docs/scale.md)."
+        ),
+    ] = "local",
+    master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Spark's master, such as spark://host:7077. Default: the environment's, or "
+            "local[*].",
+        ),
+    ] = None,
+    remote: Annotated[
+        str | None,
+        typer.Option(metavar="sc://…", help="A Spark Connect server, such as sc://host:15002."),
+    ] = None,
+    buckets: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=4096,
+            help="Of users, on Spark. Default: as many as the data asks for.",
+        ),
+    ] = None,
     tables: Annotated[
         str | None,
         typer.Option(
@@ -92,9 +101,7 @@ def run(
     ] = False,
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            "--model", help="Evaluate this one, and what it is made of, alone; repeatable."
-        ),
+        typer.Option(help="Evaluate this one, and what it is made of, alone; repeatable."),
     ] = None,
     jobs: Jobs = None,
     recommendations: Annotated[
@@ -104,7 +111,14 @@ def run(
             "and submit need no model to learn again."
         ),
     ] = True,
-    debug: Debug = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            callback=asking_for(logging.DEBUG),
+            help="Show the traceback of what a model raises, and each step as --verbose does.",
+        ),
+    ] = False,
     quiet: Quiet = False,
     verbose: Annotated[
         bool,
@@ -130,107 +144,69 @@ def run(
         forms.refuse_other_forms(context, forms.LOCAL, "leave it out, or add --engine spark")
     settings = config_.read(config_of(config, config_option), set_ or [])
     check_out(out or Path("runs/any"))
+    here = Path.cwd()  # a model may go elsewhere
+    with ExitStack() as session:
+        if engine == "spark":
+            from harness.spark.run import evaluated  # slow to import
 
-    folder = _Folder(Path.cwd(), out)  # a model may go elsewhere
-
-    def shown(found: Run) -> None:
-        show(format_, found.to_dict, found.sheets(verbose), found.records())
-
-    if engine == "spark":
-        from harness.spark.run import evaluated, write  # slow to import
-
-        with evaluated(settings, master, remote, buckets, tables, fail_fast=fail_fast) as on_spark:
-            result = on_spark.run
-            folder.write(
-                result,
-                lambda path: write(path, settings, on_spark, tables, recommendations),
-                shown,
+            result = session.enter_context(
+                evaluated(settings, master, remote, buckets, tables, fail_fast=fail_fast)
             )
-    else:
-        bars = shows_bars()
-        with stdout_to_stderr():  # what a model prints must not mix with the results
+        else:
+            bars = shows_bars()
             try:
-                own = run_(
-                    settings,
-                    models=model or (),
-                    memory=memory,
-                    fail_fast=fail_fast,
-                    fresh=fresh,
-                    jobs=jobs or 1,
-                    progress=bars,
-                )
+                with stdout_to_stderr():  # what a model prints must not mix with the results
+                    result = run_(
+                        settings,
+                        models=model or (),
+                        memory=memory,
+                        fail_fast=fail_fast,
+                        fresh=fresh,
+                        jobs=jobs or 1,
+                        progress=bars,
+                    )
             except RecommenderError as error:
                 error.args = (f"{error}{'' if debug else _DEBUG}",)
                 raise
-        result = own
-        folder.write(own, partial(own.write, recommendations=recommendations), shown)
-    if format_ == "table" and not quiet:
+        evaluation = result.evaluation
+        name = f"{result.start}-{evaluation.layout}-{evaluation.fingerprint[:6]}"
+        usual = out or Path("runs") / name
+        folder = out or _folder_for(result, here, usual)
+        try:
+            result.write(here / folder, recommendations=recommendations)
+        finally:  # a folder that cannot be written must not cost the results
+            show(format_, result.to_dict, result.sheets(verbose), result.records())
+    other = f", as another config has written to {usual}/" * (usual != folder)
+    written = printable(f"written to {folder}/{other}")
+    if format_ != "table":
+        note(written)
+    elif not quiet:
+        commands = ["report"] if result.comparison is None else ["report", "compare"]
+        steps = [to_type(command, printable(str(folder))) for command in commands]
         print("\n" * bool(result.parts), end="")  # no line below the table of folds, as elsewhere
-        print("\n".join([folder.written, *_next(folder.path, result.comparison is not None)]))
-    elif format_ != "table":
-        note(folder.written)
+        print(written, "next  " + "\n      ".join(steps), sep="\n")
     if result.failed:
         models = counted(len(settings.models), "model")
         print(f"{len(result.failed)} of {models} failed{'' if debug else _DEBUG}", file=sys.stderr)
         raise typer.Exit(1)
 
 
-def _next(folder: Path, compared: bool) -> list[str]:
-    """Return what there is to do with a run that was written."""
-    commands, name = ["report", "compare"] if compared else ["report"], printable(str(folder))
-    return ["next  " + "\n      ".join(to_type(command, name) for command in commands)]
-
-
-class _Folder:
-    """Where a run is written.
-
-    Attributes
-    ----------
-    path : Path
-        As a person types it; by default it is named when the run is known.
-    written : str
-        Says that it is written, and why not where it would be by its name.
-    """
-
-    def __init__(self, here: Path, out: Path | None) -> None:
-        self._here, self._out = here, out
-        self.path = self._named = out or Path("runs")
-
-    @property
-    def written(self) -> str:
-        other = f", as another config has written to {self._named}/" * (self._named != self.path)
-        return printable(f"written to {self.path}/{other}")
-
-    def write(
-        self, found: Run, write: Callable[[Path], None], shown: Callable[[Run], None]
-    ) -> None:
-        """Write a run, and show it, also where the folder cannot be written."""
-        of = found.evaluation
-        name = f"{found.start}-{of.layout}-{of.fingerprint[:6]}"
-        self._named = self._out or Path("runs") / name
-        self.path = self._out or _claimed(self._here, self._named, found)
-        try:
-            write(self._here / self.path)
-        finally:  # a folder that cannot be written must not cost the results
-            shown(found)
-
-
-def _claimed(here: Path, folder: Path, found: Run) -> Path:
-    """Return the folder of a run of the same config, or one that is made for it.
+def _folder_for(result: Run, here: Path, usual: Path) -> Path:
+    """Return the folder of an earlier run of the same config, or one that is made for it.
 
     It has a number behind its name where runs of other configs have that.
     """
     from harness.results.folder import is_run_of
 
-    number, free = 1, folder
+    folder, number = usual, 1
     while True:
         try:
-            (here / free).mkdir(parents=True)
-            return free
+            (here / folder).mkdir(parents=True)
         except FileExistsError:
-            if is_run_of(here / free, found.config):
-                return free
-            number += 1
-            free = folder.with_name(f"{folder.name}-{number}")
+            if not is_run_of(here / folder, result.config):
+                number += 1
+                folder = usual.with_name(f"{usual.name}-{number}")
+                continue
         except OSError:
-            return free  # told when it is written
+            pass  # the error is raised when it is written
+        return folder

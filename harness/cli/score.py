@@ -6,7 +6,7 @@ import gc
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,11 +15,7 @@ from harness.cli.log import note
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.cli.validate import leave_processors, tell
-from harness.core.errors import UsageError
 from harness.scoring.options import SubmissionOptions
-
-if TYPE_CHECKING:
-    from harness.submission.problems import Validation
 
 
 @options.of_submissions()
@@ -29,9 +25,7 @@ def score(
     metric: Annotated[
         list[str] | None, typer.Option("--metric", help="As MAP@12; repeatable.")
     ] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", help="The cut-off where a metric is not named; 12.")
-    ] = None,
+    k: options.Cut = None,
     conventions: Annotated[
         bool, typer.Option("--conventions", help="MAP@k as every tool would print it.")
     ] = False,
@@ -52,6 +46,7 @@ def score(
     """Validate a file of lists, and score it against a config's evaluation set or a solution."""
     leave_processors()
     from harness.core.io import exists, refuse_overwriting
+    from harness.core.table import document
 
     if exists(file) and (file / "result.json").is_file():
         forms.refuse_other_forms(context, forms.RUN)
@@ -60,32 +55,29 @@ def score(
     from harness.hosting import export
     from harness.metrics import parse
     from harness.scoring.submissions import SubmissionError, score_on
-    from harness.scoring.terms import Terms
+    from harness.scoring.terms import Terms, which_fold
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
-    if k is not None and k < 1:
-        raise UsageError(f"--k is {k}; expected 1 or more")
     try:
         with stdout_to_stderr():  # what a metric prints must not mix with the table
-            folder = options.folder_of(submission)
-            asked = tuple(dict.fromkeys(parse(text, folder) for text in metric or []))
-            terms = Terms.of(**submission)
+            terms = Terms(**submission)
+            asked = tuple(dict.fromkeys(parse(text, terms.folder) for text in metric or []))
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
                 read = [file, *options.files_of(submission), *terms.files]
                 refuse_overwriting(out, read, export.is_scores, what="file of scores")
             scored = score_on(
-                file,
-                terms,
-                asked,
-                k,
-                conventions=conventions,
-                strict=strict,
-                force=force,
+                file, terms, asked, k, conventions=conventions, strict=strict, force=force
             )
     except SubmissionError as error:
-        if terms.fold:
-            note(f"note  {terms.fold}")
-        return _refused(error.validation, format_, forms.mending(context, file))
+        if terms.folds > 1:
+            note(f"note  {which_fold(terms.folds, terms.folds)}")
+        validation, fix = error.validation, forms.mending(context, file)
+        nothing: dict[str, Any] = {"evaluation": None, "metrics": {}, "usage": {}}
+        record = nothing | {"problems": validation.summary(forced=False)}
+        tell(validation, partial(document, record), format_, fix=fix)
+        why = "not scored: the file has errors; mend it, or score it with --force"
+        print(why, file=sys.stderr)
+        return 1
     show(format_, scored.to_dict, scored.sheets(), scored.records())
     if codabench is not None:
         export.write_codabench(scored, codabench)
@@ -103,17 +95,6 @@ def _of_run(folder: Path, metric: list[str] | None, format_: Format) -> int:
     with stdout_to_stderr():  # what a metric prints must not mix with the table
         named = read(folder).metrics
         asked = [named[text] if text in named else parse(text, Path()) for text in metric or []]
-        found = rescore(folder, tuple(dict.fromkeys(asked)))
-    show(format_, found.to_dict, found.sheets(), found.records())
+        scored = rescore(folder, tuple(dict.fromkeys(asked)))
+    show(format_, scored.to_dict, scored.sheets(), scored.records())
     return 0
-
-
-def _refused(found: Validation, format_: Format, fix: str) -> int:
-    """Print what is wrong with a file that is not scored; `fix` is the command that mends it."""
-    from harness.core.table import document
-
-    nothing: dict[str, Any] = {"evaluation": None, "metrics": {}, "usage": {}}
-    record = nothing | {"problems": found.summary(forced=False)}
-    tell(found, partial(document, record), format_, fix=fix)
-    print("not scored: the file has errors; mend it, or score it with --force", file=sys.stderr)
-    return 1

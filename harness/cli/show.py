@@ -49,5 +49,5 @@ def to_type(*arguments: str) -> str:
     from shutil import which
 
     path = Path(sys.argv[0])
-    found = path.name != "harness" or which("harness") is not None
-    return shlex.join(["harness" if found else str(path), *arguments])
+    is_known = path.name != "harness" or which("harness") is not None
+    return shlex.join(["harness" if is_known else str(path), *arguments])

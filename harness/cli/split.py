@@ -44,16 +44,14 @@ def split(
     from harness.hosting.split import FoldedSplit
     from harness.hosting.split import split as write
 
-    given = options.config_of(config, config_option)
-    done = write(config_.read(given, set_ or []), out, public_share=public_share)
-    folds = done.folds if isinstance(done, FoldedSplit) else (done,)
+    settings = config_.read(options.config_of(config, config_option), set_ or [])
+    written = write(settings, out, public_share=public_share)
+    folds = written.folds if isinstance(written, FoldedSplit) else (written,)
     if not quiet:
         _show(folds)
-    reasons = [fold.record.config for fold in folds if fold.record.config]
-    unwritten = [f"no config.toml: {reason}" for reason in reasons]
-    for odd in dict.fromkeys([*unwritten, *done.notes]):
-        if odd:
-            note("\n".join(_lines(f"note  {odd}", sys.stderr)))
+    reasons = [f"no config.toml: {f.record.config}" for f in folds if f.record.config]
+    for line in dict.fromkeys([*reasons, *written.notes]):
+        note("\n".join(_lines(f"note  {line}", sys.stderr)))
 
 
 def _show(folds: Sequence[SplitFolder]) -> None:
@@ -64,11 +62,11 @@ def _show(folds: Sequence[SplitFolder]) -> None:
         for path in (fold.folder / name for name in FILES):
             if path.exists():
                 print(f"{path}  {path.stat().st_size:,} bytes")
-        of, sides = fold.record.evaluation, f"{fold.record.public:,} public"
-        parts = [of.fingerprint[:6], *([of.window] if of.window else []), f"k = {of.k}"]
-        numbers = f"{' · '.join(parts)} · {counted(of.users, 'user')}, {sides}"
-        line = f"evaluation set  {numbers}, {fold.record.private:,} private"
-        print("", *_lines(line, sys.stdout), sep="\n")
+        record, evaluation = fold.record, fold.record.evaluation
+        parts = [evaluation.fingerprint[:6], evaluation.window, f"k = {evaluation.k}"]
+        users = f"{counted(evaluation.users, 'user')}, {record.public:,} public"
+        line = " · ".join([*filter(None, parts), f"{users}, {record.private:,} private"])
+        print("", *_lines(f"evaluation set  {line}", sys.stdout), sep="\n")
         print("\n" * (fold is not folds[-1]), end="")
     print("next  " + to_type("score", "FILE", *_options(folds[-1])))
 
@@ -81,13 +79,13 @@ def _lines(line: str, stream: TextIO) -> list[str]:
     return wrapped(line, shutil.get_terminal_size().columns, _INDENT)
 
 
-def _options(done: SplitFolder) -> list[str]:
+def _options(fold: SplitFolder) -> list[str]:
     """Return what a command says to score lists on what was written."""
-    from harness.hosting.solution import ITEMS, SAMPLE, SOLUTION
+    from harness.hosting.split import ITEMS, SAMPLE, SOLUTION
 
-    record, folder = done.record, done.folder
-    keep = ["--keep-users-without-items"] if record.without_items > 0 else []
-    separator = ["--separator", record.separator] if record.separator is not None else []
-    files = ["--solution", str(folder / SOLUTION), "--sample", str(folder / SAMPLE)]
-    files += ["--items", str(folder / ITEMS)]
-    return [*files, "--k", str(record.evaluation.k), *separator, *keep]
+    record, files = fold.record, {"solution": SOLUTION, "sample": SAMPLE, "items": ITEMS}
+    words = [word for option, name in files.items() for word in (f"--{option}", fold.folder / name)]
+    words += ["--k", str(record.evaluation.k)]
+    words += [] if record.separator is None else ["--separator", record.separator]
+    words += ["--keep-users-without-items"] if record.without_items > 0 else []
+    return list(map(str, words))

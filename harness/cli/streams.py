@@ -1,11 +1,10 @@
-"""Standard output and standard error: whose they are, and what becomes of what is lost."""
+"""Standard output and standard error: what becomes of what cannot be written."""
 
 from __future__ import annotations
 
 import errno
 import io
 import os
-import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -26,37 +25,21 @@ class Stream(io.FileIO):
     def write(self, data: Any, /) -> int:
         """Write what can be written, and say that all is."""
         try:
-            while (written := super().write(data)) is None:  # full, and nobody is to wait: we do
-                select.select([], [self], [])
-            return written
+            return super().write(data)
         except OSError as error:
             if error.errno != errno.EPIPE:
                 self.failure = self.failure or error
             return memoryview(data).nbytes
 
 
-def guard_streams() -> Stream | None:
-    """Let standard output and standard error take all that is written; return the former.
-
-    None is for an output that is no file, as in a notebook. One that was closed before the command
-    began stays closed, where else the next file that is opened would come to stand in its place.
-    """
-    output = _guarded(sys.stdout, 1, os.O_RDONLY)  # who writes there is told that it is closed
-    errors = _guarded(sys.stderr, 2, os.O_WRONLY)
-    sys.stderr = sys.stderr if errors is None else _text(errors, sys.stderr)
-    sys.stdout = sys.stdout if output is None else _text(output, sys.stdout)
+def guard_streams() -> Stream:
+    """Let standard output and standard error take all that is written; return the former."""
+    while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass  # where a stream is closed, the next file that is opened would stand
+    os.close(spare)
+    output, errors = Stream(1, "w", closefd=False), Stream(2, "w", closefd=False)
+    sys.stdout, sys.stderr = _text(output, sys.stdout), _text(errors, sys.stderr)
     return output
-
-
-def _guarded(stream: TextIO | None, number: int, if_closed: int) -> Stream | None:
-    if stream is None:  # the null device stands where no file is
-        null = os.open(os.devnull, if_closed)
-        if null != number:
-            os.dup2(null, number)
-            os.close(null)
-    elif not isinstance(stream, io.TextIOWrapper):
-        return None
-    return Stream(number, "w", closefd=False)
 
 
 def _text(stream: Stream, before: TextIO | None) -> TextIO:

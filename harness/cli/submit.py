@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -43,15 +42,17 @@ def submit(
     """
     from harness import config as config_
     from harness.core.io import exists
+    from harness.hosting.submit import learning_again, submit_run
     from harness.hosting.submit import submit as write
-    from harness.hosting.submit import submit_run
     from harness.results.folder import part
 
     source = options.config_of(source, config, "CONFIG or RUN")
     with stdout_to_stderr():  # what a model prints is not ours
         if exists(source) and source.is_dir():
             part(source, "result.json")
-            again = _again(source, model, out, set_, all_events)
+            typed = [word for key in set_ or [] for word in ("--set", key)]
+            typed += ["--all-events"] if all_events else []
+            again = learning_again(source, model, out, repeat, typed)
             forms.refuse_other_forms(context, forms.RUN, f"the model has to learn again: {again}")
             done = submit_run(source, model, out, repeat=repeat, fold=fold)
         else:
@@ -72,10 +73,3 @@ def submit(
     for what, count in counts.items():
         if count > 0:
             note(f"note  {what}: {count:,}")
-
-
-def _again(folder: Path, model: str, out: Path, set_: list[str] | None, all_events: bool) -> str:
-    """Return the command by which a run's model learns again, with these options."""
-    typed = ["submit", str(folder / "config.toml"), "--model", model, "--out", str(out)]
-    typed += [word for key in set_ or [] for word in ("--set", key)]
-    return shlex.join(["harness", *typed, *(["--all-events"] if all_events else [])])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -64,15 +64,14 @@ def tune(
     refuse_overwriting(target, [config], force=force)
     bars = shows_bars()
     with stdout_to_stderr():  # what a model prints must not mix with the results
-        allowed: dict[str, Any] = {"fresh": fresh, "jobs": jobs or 1, "progress": bars}
-        found = tune_(settings, models=model or (), **allowed)
+        tuned = tune_(settings, models=model or (), fresh=fresh, jobs=jobs or 1, progress=bars)
     try:
-        found.write(target, force=force)
+        tuned.write(target, force=force)
     finally:  # a file that cannot be written must not cost the search
-        show(format_, found.to_dict, found.sheets(), found.records())
+        show(format_, tuned.to_dict, tuned.sheets(), tuned.records())
     name = printable(str(out or config.with_name(target.name)))
-    told = f"\nwritten to {name}\nnext  {to_type('run', name)}"
+    lines = f"\nwritten to {name}\nnext  {to_type('run', name)}"
     if format_ != "table":
-        note(told)
+        note(lines)
     elif not quiet:
-        print(told)
+        print(lines)

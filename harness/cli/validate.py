@@ -46,36 +46,34 @@ def validate(
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
     leave_processors()
     from harness.core.io import refuse_overwriting
-    from harness.scoring.terms import Terms
+    from harness.scoring.terms import Terms, which_fold
     from harness.scoring.validate import examine_on
     from harness.submission import problems
+    from harness.submission.fix import LISTS, is_lists
+    from harness.submission.fix import fix as mend
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     began = time.perf_counter()
-    terms = Terms.of(**submission)
-    if terms.fold:
-        note(f"note  {terms.fold}")
+    terms = Terms(**submission)
+    if terms.folds > 1:
+        note(f"note  {which_fold(terms.folds, terms.folds)}")
     if fix is not None:
-        from harness.submission.fix import LISTS, is_lists
-
         read = [file, *options.files_of(submission), *terms.files]
         refuse_overwriting(fix, read, is_lists, what=LISTS)
     examined = examine_on(file, terms, k, strict=strict)
-    found = examined.validation
-    tell(found, found.to_dict, format_, time.perf_counter() - began)
-    if fix is not None:
-        from harness.submission.fix import fix as mend
-
-        fixed = mend(file, examined.against, fix)
-        left = examine_on(fix, terms, k, strict=strict).validation
-        if not (quiet and left.valid):  # else it says why the status is 1
-            print(problems.mended(found, fixed, left), file=sys.stderr)
-        return 0 if left.valid else 1
-    return 0 if found.valid else 1
+    validation = examined.validation
+    tell(validation, validation.to_dict, format_, time.perf_counter() - began)
+    if fix is None:
+        return 0 if validation.valid else 1
+    fixed = mend(file, examined.against, fix)
+    after = examine_on(fix, terms, k, strict=strict).validation
+    if not (quiet and after.valid):  # else it says why the status is 1
+        print(problems.mended(validation, fixed, after), file=sys.stderr)
+    return 0 if after.valid else 1
 
 
 def tell(
-    found: Validation,
+    validation: Validation,
     document: Callable[[], object],
     format_: Format,
     seconds: float | None = None,
@@ -86,6 +84,6 @@ def tell(
 
     if format_ == "table":
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(problems.text(found, seconds, width, fix))
+        print(problems.text(validation, seconds, width, fix))
     else:
-        show(format_, document, found.sheets(), found.records())
+        show(format_, document, validation.sheets(), validation.records())

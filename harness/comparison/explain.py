@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import repeats
-from harness.core.errors import UsageError, printable, suggest
+from harness.core.errors import UsageError, printable
 from harness.core.table import MISSING, Column, Sheet, Shown, number
-from harness.evaluation import run_lists
+from harness.evaluation.rescore import lists_of
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
 from harness.metrics.conventions import map_by_convention
 from harness.metrics.grades import allows
@@ -22,8 +22,8 @@ from harness.metrics.scores import user_scores
 from harness.protocol.truth import Solution
 from harness.results.run import read
 from harness.scoring.score import convention_columns, on_conventions
-from harness.scoring.submitted_lists import SubmittedLists
-from harness.scoring.terms import which_of
+from harness.scoring.submissions import SubmittedLists
+from harness.scoring.terms import which_fold
 
 
 def of_run(
@@ -35,24 +35,14 @@ def of_run(
 ) -> SubmittedLists:
     """Return the lists of a run's model; a run that has none written down gives them again.
 
-    Parameters
-    ----------
-    fold : int, optional
-        Which of several, from 1, the earliest; the last by default.
-
-    Raises
-    ------
-    UsageError
-        No such run, model, repeat or fold; a model that failed; or the data has changed since the
-        run.
+    Of several folds, from 1, the earliest, the last is taken by default.
     """
-    found = run_lists.of_run(read(folder), model, repeat, fold, again=True)
-    which = f", repeat {repeat}" if found.model.repeats > 1 else ""
-    return found.on_task(f'model "{model}" of {folder}{which}', metrics)
+    lists = lists_of(read(folder), model, repeat, fold, again=True)
+    which = f", repeat {repeat}" if lists.model.repeats > 1 else ""
+    return lists.on_task(f'model "{model}" of {folder}{which}', metrics)
 
 
-_SEARCHED = 10_000
-"""Among more users than this, the nearest name would take long to find."""
+_K = _SHOWN_TRUTH = 12
 
 
 @dataclass(frozen=True)
@@ -134,17 +124,51 @@ class Explanations(Shown):
     fold: int = 1
 
     def sheets(self) -> list[Sheet]:
-        """Return the tables of each user; above the first stands which fold it is."""
-        which = [which_of(self.fold, self.folds, "explain")] if self.folds > 1 else []
-        return [
-            sheet
-            for at, one in enumerate(self.users)
-            for sheet in sheets(one, self.paper, which if at == 0 else [])
+        """Return the positions of each user, and the list's score by every metric and convention.
+
+        Above the first stands which fold it is.
+        """
+        metrics: list[Column[tuple[str, float]]] = [
+            Column("metric", lambda row: row[0], "name"),
+            Column("value", lambda row: number(row[1], 6)),
         ]
+        sheets, note = list[Sheet](), which_fold(self.fold, self.folds, "explain")
+        for user in self.users:
+            conventions = on_conventions(user.conventions)
+            sheets += [
+                _positions_table(user, self.paper, "" if sheets else note),
+                Sheet.of(user.metrics.items(), metrics),
+                Sheet.of(conventions, convention_columns(f"AP@{user.k}"), kept=2),
+            ]
+        return sheets
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record a position of each user."""
-        return [record for one in self.users for record in records(one)]
+        """Return one record a position in full precision; an empty one where there is no list."""
+        empty = dict.fromkeys(ListPosition.__annotations__)
+        return [
+            {"user": user.user, "k": user.k, **position}
+            for user in self.users
+            for position in ([vars(place) for place in user.places] or [empty])
+        ]
+
+
+def explain_users(
+    submitted: SubmittedLists, users: Sequence[str], worst: int, best: int
+) -> Explanations:
+    """Return the explanations of the users named, and of the worst and the best.
+
+    They go by the first metric of the solution, or MAP@12, and its cut-off.
+    """
+    solution = submitted.solution
+    by = next(iter(solution.metrics), parse(f"MAP@{_K}"))
+    solution.require(by)
+    if by.definition.of == "set":
+        raise UsageError(f"metric {by} has no value for a user; name another with --metric")
+    rows = [*rows_of(solution, users), *extremes(submitted, by, worst, best)]
+    k = by.k or solution.k or _K
+    explanations = (explain(submitted, row, k, by) for row in dict.fromkeys(rows))
+    fold = solution.fold or solution.folds
+    return Explanations(submitted.title, tuple(explanations), solution.folds, fold)
 
 
 def explain(submitted: SubmittedLists, row: int, k: int, by: Metric | None = None) -> Explanation:
@@ -208,47 +232,33 @@ def _metrics(solution: Solution, k: int) -> list[Metric]:
 
     One with a choice is there once under each value of its first parameter.
     """
-    own = [m for m in solution.metrics if m.k == k and m.definition.of == "user"]
-    found = []
+    metrics = []
     for name, definition in DEFINITIONS.items():
         param, values = next(iter(definition.choices.items()), ("", ()))
         texts = [f"{name}({param}={value})" for value in values] or [name]
-        found += [parse(f"{text}@{k}") for text in texts if not definition.needs]
-    found += [metric for metric in own if not metric.definition.needs]
-    return [metric for metric in found if allows(metric, solution.judgments.grades)]
+        metrics += [parse(f"{text}@{k}") for text in texts]
+    metrics += [m for m in solution.metrics if m.k == k and m.definition.of == "user"]
+    grades = solution.judgments.grades
+    return [m for m in metrics if not m.definition.needs and allows(m, grades)]
 
 
 def rows_of(solution: Solution, users: Sequence[str]) -> list[int]:
-    """Return the rows of users by id.
-
-    Raises
-    ------
-    UsageError
-        A user whom the evaluation set does not have.
-    """
-    known = dict(zip(solution.users.to_list(), range(len(solution.users)), strict=True))
+    """Return the rows of users by id; raises UsageError for one who is not evaluated."""
+    rows = {user: row for row, user in enumerate(solution.users)}
     for user in users:
-        if user not in known:
-            near = suggest(user, known) if len(known) <= _SEARCHED else ""
-            hint = near if near.startswith("did you mean") else f'one is "{solution.users[0]}"'
-            folds = solution.folds
-            told = which_of(solution.fold or folds, folds, "explain")
-            which = f" ({told})" if told else ""
+        if user not in rows:
+            fold = which_fold(solution.fold or solution.folds, solution.folds, "explain")
             raise UsageError(
-                f'no user "{user}" among the {len(known):,} of the evaluation set{which}; {hint}'
+                f'no user "{user}" among the {len(rows):,} of the evaluation set'
+                f'{f" ({fold})" if fold else ""}; one is "{solution.users[0]}"'
             )
-    return [known[user] for user in users]
+    return [rows[user] for user in users]
 
 
 def extremes(submitted: SubmittedLists, metric: Metric, worst: int, best: int) -> list[int]:
     """Return the rows of the `worst` and the `best` users by a metric; ties by user id.
 
     Users who are not averaged are neither.
-
-    Raises
-    ------
-    UsageError
-        The solution does not tell what the metric needs.
     """
     solution = submitted.solution
     solution.require(metric)
@@ -259,28 +269,11 @@ def extremes(submitted: SubmittedLists, metric: Metric, worst: int, best: int) -
     return list(dict.fromkeys([*low[:worst].tolist(), *high[:best].tolist()]))
 
 
-_SHOWN_TRUTH = 12
-
-
-def sheets(found: Explanation, title: str, notes: Sequence[str] = ()) -> list[Sheet]:
-    """Return the positions, and the list's score by every metric and convention."""
-    columns: list[Column[tuple[str, float]]] = [
-        Column("metric", lambda row: row[0], "name"),
-        Column("value", lambda row: number(row[1], 6)),
-    ]
-    conventions = on_conventions(found.conventions)
-    return [
-        _positions_table(found, title, notes),
-        Sheet.of(found.metrics.items(), columns),
-        Sheet.of(conventions, convention_columns(f"AP@{found.k}"), kept=2),
-    ]
-
-
-def _positions_table(found: Explanation, title: str, notes: Sequence[str]) -> Sheet:
-    hits = [position for position in found.places if position.hit]
-    shown = ", ".join(printable(item) for item in found.truth[:_SHOWN_TRUTH])
-    more = len(found.truth) - _SHOWN_TRUTH
-    beyond = len(found.truth) - found.candidates
+def _positions_table(user: Explanation, title: str, note: str) -> Sheet:
+    hits = [position for position in user.places if position.hit]
+    shown = ", ".join(printable(item) for item in user.truth[:_SHOWN_TRUTH])
+    more = len(user.truth) - _SHOWN_TRUTH
+    beyond = len(user.truth) - user.candidates
     total = sum(position.precision for position in hits)
     columns: list[Column[ListPosition]] = [
         Column("rank", lambda p: str(p.rank)),
@@ -291,28 +284,22 @@ def _positions_table(found: Explanation, title: str, notes: Sequence[str]) -> Sh
         Column("discount", lambda p: number(p.discount, 4)),
     ]
     return Sheet.of(
-        found.places,
+        user.places,
         columns,
         heading=[
             f"lists  {printable(title)}",
-            *(f"note   {note}" for note in notes),
-            f"user   {printable(found.user)} · k = {found.k}",
-            f"truth  R = {len(found.truth)}: {shown}" + (f" and {more} more" if more > 0 else ""),
+            *([f"note   {note}"] if note else []),
+            f"user   {printable(user.user)} · k = {user.k}",
+            f"truth  R = {len(user.truth)}: {shown}" + (f" and {more} more" if more > 0 else ""),
             *([f"note   {beyond} of them could not be recommended"] if beyond else []),
-            *([] if found.averaged else ["note   no true items: the user is not averaged"]),
-            *([] if found.places else ["note   no list"]),
+            *([] if user.averaged else ["note   no true items: the user is not averaged"]),
+            *([] if user.places else ["note   no list"]),
         ],
         footing=[
-            f"AP@{found.k} = {' + '.join(f'{p.precision:.4f}' for p in hits) or '0'} over "
-            f"D = min({len(found.truth)}, {found.k}) = {found.divisor}: "
-            f"{total:.6f} / {max(found.divisor, 1)} = {total / max(found.divisor, 1):.6f}"
+            f"AP@{user.k} = {' + '.join(f'{p.precision:.4f}' for p in hits) or '0'} over "
+            f"D = min({len(user.truth)}, {user.k}) = {user.divisor}: "
+            f"{total:.6f} / {max(user.divisor, 1)} = {total / max(user.divisor, 1):.6f}"
         ],
         kept=6,
         styles={"hit": "green", "repeated": "yellow"},
     )
-
-
-def records(found: Explanation) -> list[dict[str, object]]:
-    """Return one record a position in full precision; an empty one where there is no list."""
-    positions = [vars(p) for p in found.places] or [dict.fromkeys(ListPosition.__annotations__)]
-    return [{"user": found.user, "k": found.k, **position} for position in positions]

@@ -1,21 +1,28 @@
-"""The runs of a folder side by side: the best of each model, grouped by their evaluation set."""
+"""The runs of a folder side by side, by evaluation set; or submissions by their ranks."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
+from harness.comparison.compare import compare_submissions
+from harness.comparison.scores import (
+    are_submissions,
+    refuse_lists,
+    refuse_options,
+    rules_of,
+    score_submissions,
+)
+from harness.comparison.standings import Ranking
 from harness.config.diff import differing, settings
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable, suggest
-from harness.core.io import exists
+from harness.core.io import as_path, exists
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_high, number
-from harness.metrics import Better
-from harness.results.record import ModelRecord
+from harness.metrics import Better, Metric
 from harness.results.run import Run, read
 from harness.stats.chance import Word
 from harness.stats.pairwise import STYLES
@@ -104,9 +111,7 @@ class Leaderboard(Shown):
     def sheets(self) -> list[Sheet]:
         """Return a table an evaluation set."""
         tables = [_table(group) for group in self.groups]
-        if self.left_out:
-            lines = [f"left out  {printable(reason)}" for reason in self.left_out]
-            tables[-1].footing.extend(lines)
+        tables[-1].footing.extend(f"left out  {printable(reason)}" for reason in self.left_out)
         return tables
 
     def records(self) -> list[dict[str, object]]:
@@ -117,7 +122,7 @@ class Leaderboard(Shown):
                 "metric": group.metric,
                 **{n: value for n, value in vars(entry).items() if n not in ("ci95", "folds")},
                 **low_high(entry.ci95),
-                **{f"fold {at}": mean for at, mean in enumerate(entry.folds, 1)},
+                **{f"fold {number}": mean for number, mean in enumerate(entry.folds, 1)},
                 "differs": ", ".join(entry.differs),
             }
             for group in self.groups
@@ -125,244 +130,224 @@ class Leaderboard(Shown):
         ]
 
 
+@overload
 def leaderboard(
-    folder: Path | str,
-    *,
-    metric: str | None = None,
+    *of: Path | str, solution: None = None, config: None = None, **options: Any
+) -> Leaderboard: ...
+
+
+@overload
+def leaderboard(*of: Any, **options: Any) -> Ranking: ...
+
+
+def leaderboard(
+    *of: Any,
+    metric: str | Metric | None = None,
+    k: int | None = None,
     sort: Sort = "score",
     model: str | None = None,
     evaluation_set: str | None = None,
-) -> Leaderboard:
-    """Return the best run of every model name, for every evaluation set.
+    correction: str | None = None,
+    resamples: int | None = None,
+    seed: int | None = None,
+    strict: bool = False,
+    force: bool = False,
+    **options: Any,
+) -> Leaderboard | Ranking:
+    """Rank the runs of a folder by evaluation set, or submissions by one solution.
 
     Parameters
     ----------
-    folder : path
-        Runs may lie in it at any depth.
-    metric : str, optional
-        One that runs were scored by; by default the first of most runs on a set.
+    *of : path, paths or a mapping
+        A folder, in which runs may lie at any depth; ``runs`` by default. With `solution` or
+        `config`: two or more submissions, as of `compare`. One that cannot be scored is in
+        ``refused`` of the result, with the reason.
+    metric : str or Metric, optional
+        One that runs were scored by, by default the first of most runs on a set; of submissions the
+        config's first, or the competition's.
     sort : str
-        ``score``, best first; ``date``, latest first; ``model`` or ``run``, by name.
+        Of runs: ``score``, best first; ``date``, latest first; ``model`` or ``run``, by name.
     model : str, optional
-        Only names that hold this text, in whatever case.
+        Of runs, only names that hold this text, in whatever case.
     evaluation_set : str, optional
-        Only the evaluation set whose fingerprint begins so.
+        Of runs, only the evaluation set whose fingerprint begins so.
+    k, correction, resamples, seed, strict, force, **options
+        Of submissions, as of `compare`.
 
     Raises
     ------
-    UsageError
-        No such folder, no run in it, or none left by what is asked for.
+    HarnessError
+        No such folder or file, no run in it, none left by what is asked for; fewer than two
+        submissions that can be scored.
     """
-    folder = Path(folder)
-    found, left_out = _runs_in(folder)
-    if not found:
-        reasons = "".join(f"\n{reason}" for reason in left_out)
-        raise UsageError(f"{folder}: holds no run; harness run makes one{reasons}")
-    evaluation_sets = _by_evaluation_set(found, evaluation_set)
-    unranked: list[str] = []
-    groups = [
-        _group(several, metric, sort, model, unranked) for several in evaluation_sets.values()
-    ]
-    kept = tuple(group for group in groups if group is not None and group.entries)
-    if not kept:
-        raise UsageError(f"{folder}: {_nothing_left(found, metric, model, unranked)}")
-    return Leaderboard(kept, (*left_out, *unranked))
+    rules = {"correction": correction, "resamples": resamples, "seed": seed}
+    if not are_submissions(options, k=k, strict=strict, force=force, **rules):
+        metric = None if metric is None else str(metric)
+        return _rank_runs(_folder_of(of), metric, sort, model or "", evaluation_set or "")
+    order = None if sort == "score" else sort
+    refuse_options("runs; leave it out", sort=order, model=model, evaluation_set=evaluation_set)
+    scored = score_submissions(of, options, metric=metric, k=k, strict=strict, force=force)
+    by = rules_of(scored.config, None, correction, resamples, seed)
+    return compare_submissions(Ranking, scored, by)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What is looked at of a run."""
-
-    run: Run
-    date: str
-    config: Mapping[str, Any]
-    settings: Mapping[str, str]
-    seed: int | None
-
-    @property
-    def metrics(self) -> dict[str, str]:
-        """What the run calls its metrics, by name; a user's own by its file without the folder.
-
-        The config of a run folder names the file with its folder, the user's config need not.
-        """
-        names: dict[str, str] = {}
-        for name in self.run.record.models[0].metrics:
-            short = name.rsplit("/", 1)[-1]
-            names[name if short in names else short] = name
-        return names
-
-
-def _runs_in(folder: Path) -> tuple[list[_Found], list[str]]:
-    """Return the runs under a folder, the latest first, and why others are left out."""
+def _folder_of(of: Sequence[Any]) -> Path:
+    refuse_lists(of)
+    if len(of) > 1:
+        raise UsageError(f"{len(of)} folders of runs; name one in which all of them lie")
+    folder = as_path(of[0] if of else "runs", "a folder of runs")
     if not (exists(folder) and folder.is_dir()):
         raise UsageError(f"{folder}: is no folder; name the one that runs are written to: runs")
-    found, left_out = [], []
+    return folder
+
+
+def _rank_runs(
+    folder: Path, metric: str | None, sort: Sort, model: str, evaluation_set: str
+) -> Leaderboard:
+    runs, left_out = list[Run](), list[str]()
     for path in sorted(folder.rglob("result.json")):
-        names = path.relative_to(folder).parts
-        if any(name.startswith(".") or name.endswith(".part") for name in names):
+        parts = path.relative_to(folder).parts
+        if any(part.startswith(".") or part.endswith(".part") for part in parts):
             continue  # hidden, or not written whole yet
         try:
-            found.append(_found(read(path.parent)))
+            run = read(path.parent)
+            _entries(run, next(iter(_metrics(run))))  # it raises where the config is none
+            runs.append(run)
         except HarnessError as error:
             left_out.append(str(error))
-    return sorted(found, key=lambda one: one.date, reverse=True), left_out
-
-
-def _found(run: Run) -> _Found:
-    config = run.config
-    try:
-        own = {model.name: settings(config, model.name) for model in run.models}
-        seed = config.get("evaluation", {}).get("seed")
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        path = run.folder / "config.toml"
-        raise DataError(f"{path}: is no config of a run ({error})") from error
-    changed = (run.folder / "result.json").stat().st_mtime  # runs of earlier versions have no date
-    date = run.environment.get("written") or datetime.fromtimestamp(changed, UTC).isoformat(
-        timespec="seconds"
-    )
-    return _Found(run, date, config, own, seed if isinstance(seed, int) else None)
-
-
-def _by_evaluation_set(
-    found: Sequence[_Found], evaluation_set: str | None
-) -> dict[str, list[_Found]]:
-    evaluation_sets: dict[str, list[_Found]] = {}
-    for one in found:
-        evaluation_sets.setdefault(one.run.record.evaluation.fingerprint, []).append(one)
-    if evaluation_set is None:
-        return evaluation_sets
-    kept = {
-        name: several
-        for name, several in evaluation_sets.items()
-        if name.startswith(evaluation_set)
-    }
+    if not runs:
+        raise UsageError("\n".join([f"{folder}: holds no run; harness run makes one", *left_out]))
+    runs.sort(key=lambda run: run.environment.get("written", ""), reverse=True)
+    sets: dict[str, list[Run]] = {}
+    for run in runs:
+        sets.setdefault(run.evaluation.fingerprint, []).append(run)
+    names = [name for name in sets if name.startswith(evaluation_set)]
+    if not names:
+        known = ", ".join(name[:_SHORT] for name in sets)
+        raise UsageError(f'no run has an evaluation set "{evaluation_set}…"; there are {known}')
+    metric = metric and metric.rsplit("/", 1)[-1]
+    groups = [_group(sets[name], metric, sort, model, left_out) for name in names]
+    kept = tuple(group for group in groups if group is not None and group.entries)
     if not kept:
-        there = ", ".join(name[:6] for name in evaluation_sets)
-        raise UsageError(f'no run has an evaluation set "{evaluation_set}…"; there are {there}')
-    return kept
+        metrics = dict.fromkeys(name for run in runs for name in _metrics(run))
+        models = dict.fromkeys(known.name for run in runs for known in run.models)
+        reasons = left_out
+        if metric is not None and metric not in metrics:
+            reasons = [f'no run was scored by "{metric}"; {suggest(metric, metrics)}']
+        elif model:
+            reasons.append(f'no model\'s name holds "{model}"; {suggest(model, models)}')
+        raise UsageError("\n".join([f"{folder}: no run is left", *reasons]))
+    return Leaderboard(kept, tuple(left_out))
+
+
+def _metrics(run: Run) -> dict[str, str]:
+    """Return what the run calls its metrics, by name; a user's own by its file without the folder.
+
+    The config of a run folder names the file with its folder, the user's config need not.
+    """
+    names: dict[str, str] = {}
+    for name in run.record.models[0].metrics:
+        short = name.rsplit("/", 1)[-1]
+        names[name if short in names else short] = name
+    return names
 
 
 def _group(
-    several: Sequence[_Found],
-    metric: str | None,
-    sort: Sort,
-    model: str | None,
-    unranked: list[str],
+    runs: Sequence[Run], metric: str | None, sort: Sort, model: str, left_out: list[str]
 ) -> Group | None:
     """Return one evaluation set's entries; None where no run was scored by the metric."""
-    name = _usual(several) if metric is None else metric.rsplit("/", 1)[-1]
-    asked = [one for one in several if name in one.metrics]
-    better, scored = _one_way(asked, name, unranked)
+    if metric is None:  # that most runs have first, of equally many the latest run's
+        firsts = [next(iter(_metrics(run))) for run in runs]
+        metric = max(firsts, key=firsts.count)
+    having = [run for run in runs if metric in _metrics(run)]
+    better, scored = _of_one_source(having, metric, left_out)
     if better is None:
         return None
     sign = 1 if better == "lower" else -1
-
-    def score(found: tuple[ModelRecord, _Found]) -> float:
-        return sign * found[0].metrics[found[1].metrics[name]].mean
-
-    evaluated = [(m, one) for one in scored for m in one.run.record.models]
-    times = Counter(m.name for m, _ in evaluated)
-    by_score = sorted(evaluated, key=score)  # of equal ones the latest run's stands first
-    best = {m.name: (m, one) for m, one in reversed(by_score)}
-    leader = min((best[own] for own in times), key=score)[1]
-    entries = [
-        _entry(m, name, one, times[m.name], leader)
-        for m, one in best.values()
-        if model is None or model.casefold() in m.name.casefold()
+    entries = [entry for run in scored for entry in _entries(run, metric)]
+    times = Counter(entry.model for entry in entries)
+    best: dict[str, Entry] = {}
+    for entry in sorted(entries, key=lambda entry: sign * entry.mean):  # the latest of equal ones
+        best.setdefault(entry.model, entry)
+    configs = {str(run.folder): run.config for run in scored}
+    leader = min(best.values(), key=lambda entry: (sign * entry.mean, entry.model))
+    shown = [
+        replace(
+            best[name],
+            runs=times[name],
+            differs=differing(configs[best[name].run], configs[leader.run]),
+        )
+        for name in sorted(best)
+        if model.casefold() in name.casefold()
     ]
-    evaluation = several[0].run.record.evaluation
+    if sort == "score":
+        shown.sort(key=lambda entry: sign * entry.mean)
+    elif sort == "date":
+        shown.sort(key=lambda entry: entry.date, reverse=True)
+    elif sort == "run":
+        shown.sort(key=lambda entry: entry.run)
     return Group(
-        evaluation.fingerprint,
-        evaluation.users,
-        evaluation.k,
-        name,
-        better,
-        len(scored),
-        len(several) - len(asked),
-        tuple(_sorted(entries, sort, sign)),
+        fingerprint=runs[0].evaluation.fingerprint,
+        users=runs[0].evaluation.users,
+        k=runs[0].evaluation.k,
+        metric=metric,
+        better=better,
+        runs=len(scored),
+        without=len(runs) - len(having),
+        entries=tuple(shown),
     )
 
 
-def _one_way(
-    scored: Sequence[_Found], metric: str, unranked: list[str]
-) -> tuple[Better | None, list[_Found]]:
-    """Return which values are better by the latest run that says so, and the runs that agree."""
-    ways = [one.run.record.better(one.metrics[metric]) for one in scored]
-    better = next((way for way in ways if way is not None), None)
-    for one, way in zip(scored, ways, strict=True):
-        if way is None:
-            said = f"does not say whether higher or lower is better by {metric}"
-            unranked.append(f"{one.run.folder}: {said}; {one.run.again}")
-        elif way != better:
-            said = f"was made when {way} was better by {metric}, and a later run says {better}"
-            unranked.append(f"{one.run.folder}: {said}; {one.run.again}")
-    agree = [one for one, way in zip(scored, ways, strict=True) if way == better]
-    return better, _one_source(agree, metric, unranked)
+def _of_one_source(
+    runs: Sequence[Run], metric: str, left_out: list[str]
+) -> tuple[Better | None, list[Run]]:
+    """Return which values are better by the latest run that says so, and the runs of its source."""
+    better, latest, scored = None, None, []
+    for run in runs:
+        name = _metrics(run)[metric]
+        way, digest = run.record.better(name), run.record.digest_of(name)
+        if better is None:
+            better, latest = way, digest
+        if way is not None and (way, digest) == (better, latest):
+            scored.append(run)
+        else:
+            left_out.append(
+                f"{run.folder}: was scored by another source of {metric} than the latest run, or "
+                f"does not say which values are better; {run.again}"
+            )
+    return better, scored
 
 
-def _one_source(scored: Sequence[_Found], metric: str, unranked: list[str]) -> list[_Found]:
-    """Return the runs that were scored by the source of a metric of the latest that says it."""
-    digests = [one.run.record.digest_of(one.metrics[metric]) for one in scored]
-    latest = next((at for at, digest in enumerate(digests) if digest is not None), None)
-    if latest is None:
-        return list(scored)
-    same = [digest in (None, digests[latest]) for digest in digests]
-    for one in (one for one, own in zip(scored, same, strict=True) if not own):
-        said = f"was scored by another source of {metric} than {scored[latest].run.folder}"
-        unranked.append(f"{one.run.folder}: {said}; {one.run.again}")
-    return [one for one, own in zip(scored, same, strict=True) if own]
-
-
-def _usual(several: Sequence[_Found]) -> str:
-    """Return the metric that most runs have first, of equally many the latest run's."""
-    firsts = [next(iter(one.metrics)) for one in several]
-    return max(firsts, key=lambda name: (firsts.count(name), -firsts.index(name)))
-
-
-def _entry(model: ModelRecord, metric: str, one: _Found, times: int, leader: _Found) -> Entry:
-    name = one.metrics[metric]
-    estimate, chance = model.metrics[name], one.run.record.chance.get(name)
-    verdict = model.vs_random if metric == next(iter(one.metrics)) else None
-    return Entry(
-        model=model.name,
-        mean=estimate.mean,
-        ci95=estimate.ci95,
-        lift=estimate.mean / chance.mean if chance and chance.mean > 0 else None,
-        verdict=None if verdict is None else verdict.verdict,
-        run=str(one.run.folder),
-        runs=times,
-        date=one.date,
-        seed=one.seed,
-        settings=one.settings.get(model.name, ""),
-        tuned=0 if model.tuned is None else model.tuned.trials,
-        folds=tuple(fold.metric_of(model.name, name) for fold in one.run.record.folds),
-        differs=differing(one.config, leader.config),
-    )
-
-
-def _sorted(entries: Sequence[Entry], sort: Sort, sign: int) -> list[Entry]:
-    by_name = sorted(entries, key=lambda entry: entry.model)
-    match sort:
-        case "score":
-            return sorted(by_name, key=lambda entry: sign * entry.mean)
-        case "date":
-            return sorted(by_name, key=lambda entry: entry.date, reverse=True)
-        case "run":
-            return sorted(by_name, key=lambda entry: entry.run)
-        case _:
-            return by_name
-
-
-def _nothing_left(
-    found: Sequence[_Found], metric: str | None, model: str | None, unranked: Sequence[str]
-) -> str:
-    if unranked:
-        return "no run is left:" + "".join(f"\n{reason}" for reason in unranked)
-    known = list(dict.fromkeys(name for one in found for name in one.metrics))
-    if metric is not None and metric not in known:
-        return f'no run was scored by "{metric}"; {suggest(metric, known)}'
-    names = list(dict.fromkeys(m.name for one in found for m in one.run.record.models))
-    return f'no model\'s name holds "{model}"; {suggest(model or "", names)}'
+def _entries(run: Run, metric: str) -> list[Entry]:
+    """Return the models of a run under a metric."""
+    name, first = _metrics(run)[metric], next(iter(_metrics(run)))
+    chance, entries = run.record.chance.get(name), []
+    for model in run.models:
+        estimate, verdict = model.metrics[name], model.vs_random
+        try:
+            seed = run.config.get("evaluation", {}).get("seed")
+            description = settings(run.config, model.name)
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            path = run.folder / "config.toml"
+            raise DataError(f"{path}: is no config of a run ({error})") from error
+        entries.append(
+            Entry(
+                model=model.name,
+                mean=estimate.mean,
+                ci95=estimate.ci95,
+                lift=estimate.mean / chance.mean if chance and chance.mean > 0 else None,
+                verdict=verdict.verdict if verdict is not None and metric == first else None,
+                run=str(run.folder),
+                runs=1,
+                date=run.environment.get("written", ""),
+                seed=seed if isinstance(seed, int) else None,
+                settings=description,
+                tuned=0 if model.tuned is None else model.tuned.trials,
+                folds=tuple(fold.metric_of(model.name, name) for fold in run.record.folds),
+                differs=(),
+            )
+        )
+    return entries
 
 
 _SHORT = 6
@@ -375,6 +360,13 @@ _BETTER = {
 
 def _table(group: Group) -> Sheet:
     digits = digits_of(entry.mean for entry in group.entries)
+
+    def name(entry: Entry) -> str:
+        return printable(entry.model) + (f" · tuned × {entry.tuned:,}" if entry.tuned else "")
+
+    def in_fold(fold: int, entry: Entry) -> str:
+        return number(entry.folds[fold], digits)
+
     metric = printable(group.metric)
     runs = counted(group.runs, "run")
     if group.without:
@@ -384,12 +376,12 @@ def _table(group: Group) -> Sheet:
         f"{counted(group.users, 'user')} · {runs}{_BETTER[group.better]}"
     )
     columns: list[Column[Entry]] = [
-        Column("model", _name, "name"),
+        Column("model", name, "name"),
         Column(metric, lambda e: number(e.mean, digits), firm=True),
         Column("95 % interval", lambda e: ends(e.ci95, digits), firm=True),
         *(
-            Column(f"fold {at + 1}", partial(_in_fold, at, digits), first_out=True)
-            for at in range(max(len(entry.folds) for entry in group.entries))
+            Column(f"fold {fold + 1}", partial(in_fold, fold), first_out=True)
+            for fold in range(max(len(entry.folds) for entry in group.entries))
         ),
         Column("run", lambda e: printable(e.run), "words"),
         Column("lift", lambda e: "" if e.lift is None else lift(e.lift), firm=True),
@@ -401,11 +393,3 @@ def _table(group: Group) -> Sheet:
         Column("not as the first's config", lambda e: printable(", ".join(e.differs)), "words"),
     ]
     return Sheet.of(group.entries, columns, heading=[heading], styles=STYLES)
-
-
-def _in_fold(at: int, digits: int, entry: Entry) -> str:
-    return number(entry.folds[at], digits)
-
-
-def _name(entry: Entry) -> str:
-    return printable(entry.model) + (f" · tuned × {entry.tuned:,}" if entry.tuned else "")

@@ -1,17 +1,17 @@
-"""Submissions against each other, on each leaderboard: what was found, and its tables."""
+"""Submissions against each other, on each leaderboard: the results and their tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from harness.core.errors import counted, printable
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, low_high, number
 from harness.scoring.score import left_out_lines
 from harness.stats.intervals import Interval
 from harness.stats.pairwise import CORRECTED, Comparison, pair_table
-from harness.stats.resampling import MOST_RESAMPLES
+
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,11 @@ class Board:
     standings: tuple[Standing, ...]
     comparison: Comparison
 
+    @property
+    def digits(self) -> int:
+        """Decimals of its means."""
+        return digits_of(standing.mean for standing in self.standings)
+
 
 @dataclass(frozen=True)
 class Submitted:
@@ -117,25 +122,27 @@ class ComparedSubmissions(Shown):
     notes: tuple[str, ...]
 
     def sheets(self) -> list[Sheet]:
-        """Return of every leaderboard the submissions and the pairs."""
-        several = len(self.boards) > 1
-        found = []
+        """Return the ranks and the pairs of every leaderboard."""
+        sheets = []
         for board in self.boards:
-            found += [_submissions(self, board), pair_table(board.comparison)]
-            if several:
-                found[-1].heading[0] = found[-1].heading[0].replace("  ", f"  {board.name} · ", 1)
-        return _with_notes(found, self)
+            sheets += [_ranks(self, board), pair_table(board.comparison)]
+            if len(self.boards) > 1:
+                sheets[-1].heading[0] = f"{board.name} · {sheets[-1].heading[0]}"
+        sheets[-1].footing.extend(_notes(self))
+        return sheets
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a leaderboard and pair, in full precision."""
         records = list[dict[str, object]]()
         for board in self.boards:
-            means = {standing.submission: standing.mean for standing in board.standings}
-            for pair in board.comparison.records():
-                one, other = str(pair["one"]), str(pair["other"])
-                forced = ", ".join(name for name in (one, other) if self.submissions[name].errors)
-                mean = {"mean": means[one], "mean of other": means[other], "forced": forced}
-                records.append({"board": board.name, **pair, **mean})
+            means = board.comparison.means
+            for pair, record in zip(
+                board.comparison.pairs, board.comparison.records(), strict=True
+            ):
+                names = pair.one, pair.other
+                forced = ", ".join(name for name in names if self.submissions[name].errors)
+                mean = {"mean": means[pair.one], "mean of other": means[pair.other]}
+                records.append({"board": board.name, **record, **mean, "forced": forced})
         return records
 
 
@@ -144,134 +151,115 @@ class Ranking(ComparedSubmissions):
     """Submissions as `ComparedSubmissions`, shown by their ranks."""
 
     def sheets(self) -> list[Sheet]:
-        """Return one table, a row a submission, in the order of the board that ranks them."""
-        return _with_notes([_ranks(self)], self)
+        """Return one table, of the private leaderboard beside the public one, or of all users."""
+        boards = {board.name: board for board in self.boards}
+        last = boards.get("Private", self.boards[0])
+        sheet = _ranks(self, last, boards.get("Public"))
+        sheet.footing.extend(_notes(self))
+        return [sheet]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a leaderboard and submission, in full precision; and of the refused."""
         ranked: list[dict[str, object]] = [
             {
                 "board": board.name,
-                **{n: v for n, v in vars(one).items() if n not in ("ci95", "tied", "borderline")},
-                "tied": ", ".join(one.tied),
-                "borderline": ", ".join(one.borderline),
-                **low_high(one.ci95),
-                "forced": bool(self.submissions[one.submission].errors),
+                **{
+                    n: v
+                    for n, v in vars(standing).items()
+                    if n not in ("ci95", "tied", "borderline")
+                },
+                "tied": ", ".join(standing.tied),
+                "borderline": ", ".join(standing.borderline),
+                **low_high(standing.ci95),
+                "forced": bool(self.submissions[standing.submission].errors),
                 "error": "",
             }
             for board in self.boards
-            for one in board.standings
+            for standing in board.standings
         ]
-        nothing = dict.fromkeys(ranked[0])
-        refused = self.refused.items()
-        return ranked + [nothing | {"submission": name, "error": why} for name, why in refused]
+        blank = dict.fromkeys(ranked[0])
+        return ranked + [
+            blank | {"submission": name, "error": why} for name, why in self.refused.items()
+        ]
 
 
-def _submissions(found: ComparedSubmissions, board: Board) -> Sheet:
+def _ranks(compared: ComparedSubmissions, board: Board, public: Board | None = None) -> Sheet:
+    """Return the table of a leaderboard, and beside it the ranks on the public one."""
+    comparison, forced = board.comparison, compared.submissions
+
+    def name(standing: Standing) -> str:
+        return printable(standing.submission) + (
+            " (forced)" if forced[standing.submission].errors else ""
+        )
+
+    def could_be(standing: Standing) -> str:
+        ranks = dict.fromkeys((standing.best_rank, standing.worst_rank))
+        return "–".join(map(str, ranks))
+
     columns: list[Column[Standing]] = [
-        Column("submission", partial(_name, found), "name"),
-        Column(found.metric, lambda s: number(s.mean, _digits(board))),
-        Column("95 % interval", lambda s: ends(s.ci95, _digits(board))),
-        Column("file", lambda s: printable(found.submissions[s.submission].file), "words"),
+        Column("rank", lambda standing: str(standing.rank)),
+        Column("submission", name, "name"),
+        Column(compared.metric, lambda standing: number(standing.mean, board.digits)),
+        Column("could be", could_be),
+        Column("95 % interval", lambda standing: ends(standing.ci95, board.digits)),
     ]
-    return Sheet.of(board.standings, columns, heading=[_board_line(found, board)], kept=3)
+    if public is not None:
+        ranks = {standing.submission: standing.rank for standing in public.standings}
+        means, digits = public.comparison.means, public.digits
 
+        def moved(standing: Standing) -> str:
+            places = ranks[standing.submission] - standing.rank
+            return f"{places:+d}" if places else ""
 
-def _name(found: ComparedSubmissions, one: Standing) -> str:
-    forced = " (forced)" if found.submissions[one.submission].errors else ""
-    return f"{printable(one.submission)}{forced}"
-
-
-def _digits(board: Board) -> int:
-    return digits_of(one.mean for one in board.standings)
-
-
-def _board_line(found: ComparedSubmissions, board: Board) -> str:
-    which = [] if found.fingerprint is None else [found.fingerprint[:6]]
-    return f"{board.name}  {' · '.join([counted(board.users, 'user'), *which])}"
-
-
-def _ranks(found: Ranking) -> Sheet:
-    """Return the table of ranks: of the private leaderboard, or of all; beside the public one's."""
-    boards = {board.name: board for board in found.boards}
-    last = boards.get("Private", found.boards[0])
-    columns: list[Column[Standing]] = [
-        Column("rank", lambda s: str(s.rank)),
-        Column("submission", partial(_name, found), "name"),
-        Column(found.metric, lambda s: number(s.mean, _digits(last))),
-        Column("could be", _range),
-        Column("95 % interval", lambda s: ends(s.ci95, _digits(last))),
-    ]
-    if "Public" in boards:
-        public = boards["Public"]
-        own = {one.submission: one for one in public.standings}
         columns += [
-            Column("public rank", lambda s: str(own[s.submission].rank)),
-            Column("moved", partial(_moved, own)),
-            Column("public", lambda s: number(own[s.submission].mean, _digits(public))),
+            Column("public rank", lambda standing: str(ranks[standing.submission])),
+            Column("moved", moved),
+            Column("public", lambda standing: number(means[standing.submission], digits)),
         ]
-    columns.append(Column("tied with", lambda s: _some(s.tied), "words"))
-    pairs = counted(len(last.comparison.pairs), "pair")
+    columns.append(Column("tied with", lambda standing: _first(standing.tied), "words"))
+    parts = [counted(board.users, "user"), (compared.fingerprint or "")[:6]]
+    parts += [f"randomization test, {comparison.flips:,} draws"]
+    pairs = counted(len(comparison.pairs), "pair")
     heading = [
-        f"{_board_line(found, last)} · randomization test, {last.comparison.flips:,} draws, "
-        f"{CORRECTED[last.comparison.correction]} over {pairs} · seed {last.comparison.seed}"
+        f"{board.name}  {' · '.join(filter(None, parts))}, {CORRECTED[comparison.correction]} over "
+        f"{pairs} · seed {comparison.seed}"
     ]
-    ahead, behind = last.comparison.words
-    if last.comparison.better == "neither":
-        heading.append(f"rank 1 is the highest: by {found.metric} neither end is better")
+    if comparison.better == "neither":
+        heading.append(f"rank 1 is the highest: by {compared.metric} neither end is better")
+    ahead, behind = comparison.words
     footing = [
         f"could be   from right behind those that are really {ahead} to right before those that "
         f"are really {behind}",
         "tied with  those that the test cannot tell apart from it",
-        *_borderline(last),
     ]
-    return Sheet.of(last.standings, columns, heading=heading, footing=footing, kept=4)
+    near = [f"{p.one} and {p.other} ({p.verdict})" for p in comparison.pairs if p.borderline]
+    if near:
+        footing.append(
+            f"borderline  {_first(near)}: other draws could say otherwise; more --resamples leave "
+            "fewer open"
+        )
+    return Sheet.of(board.standings, columns, heading=heading, footing=footing, kept=4)
 
 
-def _borderline(board: Board) -> list[str]:
-    """Return which verdicts of the board that ranks other draws could change."""
-    pairs = [pair for pair in board.comparison.pairs if pair.borderline]
-    if not pairs:
-        return []
-    told = _some([f"{pair.one} and {pair.other} ({pair.verdict})" for pair in pairs])
-    more = min(10 * board.comparison.flips, MOST_RESAMPLES)
-    hint = f"; more leave fewer open: --resamples {more}" if more > board.comparison.flips else ""
-    return [f"borderline  {told}: other draws could say otherwise{hint}"]
-
-
-def _range(one: Standing) -> str:
-    if one.best_rank == one.worst_rank:
-        return str(one.best_rank)
-    return f"{one.best_rank}–{one.worst_rank}"
-
-
-def _moved(of: Mapping[str, Standing], one: Standing) -> str:
-    """Return how many places it is further up than on another leaderboard."""
-    places = of[one.submission].rank - one.rank
-    return f"{places:+d}" if places else ""
-
-
-_SHOWN = 3
-
-
-def _some(names: Sequence[str]) -> str:
+def _first(names: Sequence[str]) -> str:
+    """Return names, or the first of many."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(printable(name) for name in names[:_SHOWN]) + more
+    return ", ".join(map(printable, names[:_SHOWN])) + more
 
 
-def _with_notes(sheets: list[Sheet], found: ComparedSubmissions) -> list[Sheet]:
-    """Return tables, the last with what was left out below it."""
-    lines = [f"note  {note}" for note in found.notes]
+def _notes(compared: ComparedSubmissions) -> list[str]:
+    """Return the notes, what was left out of submissions, and which of them are not ranked."""
+    lines = [f"note  {printable(note)}" for note in compared.notes]
     names: dict[str, list[str]] = {}
-    for name, own in found.submissions.items():
-        told = left_out_lines(own.left_out)
-        told += [f"{counted(own.errors, 'kind')} of errors, forced"] if own.errors else []
-        told += [f"{counted(own.warnings, 'kind')} of warnings"] if own.warnings else []
-        if own.codes:
-            told[-1] += f" ({', '.join(own.codes)})"
-        if told:
-            names.setdefault("; ".join(told), []).append(name)
-    lines += [f"note  {_some(of)}: {told}" for told, of in names.items()]
-    lines += [f"not ranked  {printable(name)}: {why}" for name, why in found.refused.items()]
-    sheets[-1].footing.extend(lines)
-    return sheets
+    for name, submitted in compared.submissions.items():
+        parts = left_out_lines(submitted.left_out)
+        if submitted.errors:
+            parts.append(f"{counted(submitted.errors, 'kind')} of errors, forced")
+        if submitted.warnings:
+            parts.append(f"{counted(submitted.warnings, 'kind')} of warnings")
+        if submitted.codes:
+            parts[-1] += f" ({', '.join(submitted.codes)})"
+        if parts:
+            names.setdefault("; ".join(parts), []).append(name)
+    lines += [f"note  {_first(same)}: {text}" for text, same in names.items()]
+    return lines + [f"not ranked  {printable(n)}: {why}" for n, why in compared.refused.items()]

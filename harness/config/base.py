@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
+
+from harness.core.errors import suggest
+
+UNKNOWN = "unknown_key"
+"""The type of the fault of a key that there is not."""
 
 
 class Section(BaseModel):
     """Keys with values: frozen, of exact types, no key unknown."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+    model_config = ConfigDict(frozen=True, strict=True, defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_its_keys(cls, values: Any) -> Any:
+        for key in values if isinstance(values, dict) else ():
+            if key not in cls.model_fields:
+                hint = suggest(key, cls.model_fields)
+                message = 'has no key "{key}"; {hint}'
+                raise PydanticCustomError(UNKNOWN, message, {"key": key, "hint": hint})
+        return values

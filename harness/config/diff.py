@@ -13,14 +13,14 @@ _NO_MATTER = ("models", "compare", "tune", "data.cache", "evaluation.seed", "eva
 
 def settings(config: Mapping[str, Any], model: str) -> str:
     """Return a model's class and parameters, such as ``Popular(window_days=7)``, or its file."""
-    for one in config.get("models", []):
-        if one.get("name") == model:
-            if "lists" in one:
-                return f"lists {one['lists']}"
-            name = str(one.get("use", "")).rpartition(":")[2]
-            given = {key: one[key] for key in ("of",) if key in one} | one.get("params", {})
-            params = ", ".join(f"{key}={_shown(value)}" for key, value in given.items())
-            return f"{name}({params})"
+    for section in config.get("models", []):
+        if section.get("name") == model:
+            if "lists" in section:
+                return f"lists {section['lists']}"
+            name = str(section.get("use", "")).rpartition(":")[2]
+            base_models = {"of": section["of"]} if "of" in section else {}
+            params = base_models | section.get("params", {})
+            return f"{name}({', '.join(f'{key}={_shown(value)}' for key, value in params.items())})"
     return ""
 
 
@@ -43,10 +43,10 @@ def _shown(value: object) -> str:
 
 
 def _flat(config: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for key, value in config.items():
         name = f"{above}{key}"
         if name in _NO_MATTER:
             continue
-        found |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
-    return found
+        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return flat

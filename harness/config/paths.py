@@ -44,15 +44,16 @@ def expanded(path: str) -> str:
     return _VARIABLE.sub(_value, path)
 
 
-def _value(found: re.Match[str]) -> str:
-    if found["dollar"]:
+def _value(variable: re.Match[str]) -> str:
+    if variable["dollar"]:
         return "$"
-    name = found["plain"] or found["braced"]
+    name = variable["plain"] or variable["braced"]
     value = os.environ.get(name, "")
     if not value:
         raise PydanticCustomError(
             UNSET,
-            "the variable ${name} is not set; set it (export {name}=…), write the path out, or "
+            "needs the variable ${name}, which is not set; set it (export {name}=…), write the "
+            "path out, or "
             'write "$$" where a name has a dollar sign',
             {"name": name},
         )
@@ -69,8 +70,7 @@ def escaped(path: str) -> str:
     """
     if is_remote(path) or is_given(path):
         return path
-    own_folder = "./" if _HOME.match(path) else ""
-    return own_folder + path.replace("$", "$$")
+    return ("./" if _HOME.match(path) else "") + path.replace("$", "$$")
 
 
 PathText = Annotated[str, AfterValidator(expanded), PlainSerializer(escaped)]
@@ -79,26 +79,22 @@ PathText = Annotated[str, AfterValidator(expanded), PlainSerializer(escaped)]
 
 PathOrFalse = Annotated[
     Annotated[PathText, Tag("path")] | Annotated[Literal[False], Tag("false")],
-    Discriminator(lambda given: "false" if given is False else "path"),
+    Discriminator(lambda value: "false" if value is False else "path"),
 ]
 """The same, or that there is none."""
-
-
-def _of_list(given: str | list[str]) -> str | list[str]:
-    return given[0] if isinstance(given, list) and len(given) == 1 else given
 
 
 PathTexts = Annotated[
     Annotated[PathText, Tag("one")]
     | Annotated[list[PathText], Field(min_length=1), Tag("several")],
-    Discriminator(lambda given: "several" if isinstance(given, list) else "one"),
+    Discriminator(lambda value: "several" if isinstance(value, list) else "one"),
     AfterValidator(
-        lambda given: given[0] if isinstance(given, list) and len(given) == 1 else given
+        lambda names: names[0] if isinstance(names, list) and len(names) == 1 else names
     ),
 ]
 """The same, or one a fold; a list of one is that one."""
 
 
-def paths_of(given: str | list[str]) -> list[str]:
+def paths_of(names: str | list[str]) -> list[str]:
     """Return the paths that a key names, one or one a fold."""
-    return given if isinstance(given, list) else [given]
+    return names if isinstance(names, list) else [names]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -46,30 +45,6 @@ class TableConfig(Section):
     quote: bool | None = None
     escape: Escape | None = None
 
-    def attributes(
-        self, folder: Path | str, key: str, id: str, quote: bool, escape: str
-    ) -> AttributeTable:
-        """Return the table, which is `key` under ``[data]``.
-
-        Parameters
-        ----------
-        id
-            That of the events, which holds unless the table has one.
-        quote, escape
-            Those of the events, which hold unless the table has either.
-        """
-        inherits = self.quote is None and self.escape is None
-        table = replace(
-            Table.within(folder, self.file),
-            key=key,
-            quote=quote if inherits else self.quote is not False,
-            escape=escape if inherits else self.escape or "",
-            inherits_quote=inherits,
-        )
-        header = True if self.header is None else self.header
-        table = _as_written(table, self.file, self.separator, header, self.encoding)
-        return AttributeTable(table, id if self.id is None else self.id)
-
 
 def _as_written(
     table: Table, file: str, separator: str | None, header: bool | list[str], encoding: Encoding
@@ -94,7 +69,7 @@ def _as_written(
 
 _TableName = Annotated[
     Annotated[PathText, Tag("name")] | Annotated[TableConfig, Tag("table")],
-    Discriminator(lambda given: "name" if isinstance(given, str) else "table"),
+    Discriminator(lambda value: "name" if isinstance(value, str) else "table"),
 ]
 IN_PYTHON = "harness.run"
 """What a config is called that was made in Python."""
@@ -105,7 +80,7 @@ TABLE = "table"
 class DataConfig(Section):
     """``[data]``: where the files are and how they become events."""
 
-    layout: Annotated[str, Field(examples=[*BUILT_IN, TABLE])]
+    layout: str
     path: PathText
     restore_zeros: bool = False
     cache: bool = True
@@ -175,13 +150,7 @@ class DataConfig(Section):
         return plain if plain.resolve() == folder.resolve() else folder.resolve()
 
     def table_layout(self, of_config: Path, valid: str | None = None) -> Layout:
-        """Return the layout of any log; `valid` names a second one, with the events to evaluate on.
-
-        Raises
-        ------
-        UsageError
-            What stands between fields cannot, or a file without a header line has no names.
-        """
+        """Return the layout of any log; `valid` names a second one, with the events to evaluate."""
         folder = self.folder(of_config)
         users = self._attributes(folder, "users", self.users, self.user)
         items = self._attributes(folder, "items", self.items, self.item)
@@ -205,13 +174,24 @@ class DataConfig(Section):
         return EventTable(table, self.user, self.item, time, time_format=time_format)
 
     def _attributes(
-        self, folder: Path | str, key: str, table: str | TableConfig | None, id: str
+        self, folder: Path | str, key: str, config: str | TableConfig | None, id: str
     ) -> AttributeTable | None:
-        if isinstance(table, str):
-            table = TableConfig.model_construct(file=table)  # "$$" in a path counts once
-        if table is None:
+        """Return a table of users or items; what it does not say is as the events have it."""
+        if config is None:
             return None
-        return table.attributes(folder, key, id, quote=self.quote, escape=self.escape)
+        if isinstance(config, str):
+            config = TableConfig.model_construct(file=config)  # "$$" in a path counts once
+        inherits = config.quote is None and config.escape is None
+        table = replace(
+            Table.within(folder, config.file),
+            key=key,
+            quote=self.quote if inherits else config.quote is not False,
+            escape=self.escape if inherits else config.escape or "",
+            inherits_quote=inherits,
+        )
+        header = True if config.header is None else config.header
+        table = _as_written(table, config.file, config.separator, header, config.encoding)
+        return AttributeTable(table, id if config.id is None else config.id)
 
 
 _KEYS_OF_ALL = {
@@ -332,46 +312,37 @@ class Config(Section):
 
     def _require_files_of_folds(self) -> None:
         """Raise ValueError where keys that name a file a fold name too few, or one twice."""
-        named: dict[str, Any] = {
-            f'[[models]] "{model.name}" lists': model.lists for model in self.models if model.lists
+        files_of = {
+            f'[[models]] "{model.name}" lists': paths_of(model.lists)
+            for model in self.models
+            if model.lists
         }
         if isinstance(self.split, GivenSplit):
-            self._refuse_one_file_twice(paths_of(self.split.valid))
-            named["[data] events"] = self.data.events
+            valid = paths_of(self.split.valid)
+            if len(set(valid)) < len(valid):
+                raise ValueError("[split] valid names a file twice; each fold needs its own events")
+            files_of["[data] events"] = paths_of(self.data.events or "")
         elif isinstance(self.data.events, list):
             raise ValueError(
                 "[data] events names several files, one a fold, which goes with [split] strategy "
                 '"given" only; for one log in several files name a folder or a pattern'
             )
-        for key, given in named.items():
-            if len(paths_of(given)) != self.n_folds:
-                files = counted(len(paths_of(given)), "file")
+        for key, files in files_of.items():
+            if len(files) != self.n_folds:
+                folds = counted(self.n_folds, "fold", "folds")
                 raise ValueError(
-                    f"{key} names {files}, and there {'is' if self.n_folds == 1 else 'are'} "
-                    f"{counted(self.n_folds, 'fold')}; name one a fold, the earliest first"
+                    f"{key} names {counted(len(files), 'file')} for {folds}; name one a fold, the "
+                    "earliest first"
                 )
-
-    def _refuse_one_file_twice(self, valid: Sequence[str]) -> None:
-        """Raise ValueError where two folds have one file, by whatever names."""
-        folder, names = self.data.folder(self.folder), dict[object, str]()
-        for name in valid:
-            here = None if isinstance(folder, str) or is_remote(name) else folder
-            file = name if here is None else (here / name).resolve()
-            if file in names:
-                twice = f"{name} twice" if names[file] == name else f"{names[file]} and {name}"
-                raise ValueError(
-                    f"[split] valid names {twice}, one file; each fold needs events of its own"
-                )
-            names[file] = name
 
     @model_validator(mode="after")
     def _metrics_there_are(self) -> Config:
         from harness.metrics import parse  # numpy is slow to import
 
-        most = self.evaluation.k
-        named = [("[evaluation] metrics", text) for text in self.evaluation.metrics]
-        named += [("[tune] metric", self.tune.metric)] if self.tune.metric else []
-        for where, text in named:
+        k = self.evaluation.k
+        metrics = [("[evaluation] metrics", text) for text in self.evaluation.metrics]
+        metrics += [("[tune] metric", self.tune.metric)] if self.tune.metric else []
+        for where, text in metrics:
             try:
                 metric = parse(text, self.folder)
             except UsageError as error:
@@ -382,9 +353,9 @@ class Config(Section):
                     f"{where}: {text} needs grades, which these events do not have; name a column "
                     "of numbers with [data] value, or leave gain out"
                 )
-            if cut_off > most:
+            if cut_off > k:
                 raise ValueError(
-                    f"{where}: {text} looks at {cut_off} positions, but k = {most}; "
+                    f"{where}: {text} looks at {cut_off} positions, but k = {k}; "
                     f"set k = {cut_off} or a smaller cut-off"
                 )
         return self
@@ -404,16 +375,17 @@ class Config(Section):
         if self.n_folds == 1 and not isinstance(self.split, GivenSplit):
             return (self,)
         folds = []
-        for at, back in enumerate(reversed(range(self.n_folds))):
+        for fold, back in enumerate(reversed(range(self.n_folds))):
             update: dict[str, Any] = {"fold": back}
             if isinstance(self.split, TimeSplit):
                 update["split"] = self.split.earlier(back)
             elif isinstance(self.split, GivenSplit):
-                valid, events = paths_of(self.split.valid)[at], paths_of(self.data.events or "")[at]
+                valid = paths_of(self.split.valid)[fold]
+                events = paths_of(self.data.events or "")[fold]
                 update["split"] = self.split.model_copy(update={"valid": valid})
                 update["data"] = self.data.model_copy(update={"events": events})
             update["models"] = [
-                m.model_copy(update={"lists": paths_of(m.lists)[at]}) if m.lists else m
+                m.model_copy(update={"lists": paths_of(m.lists)[fold]}) if m.lists else m
                 for m in self.models
             ]
             folds.append(self.model_copy(update=update))
@@ -430,15 +402,12 @@ class Config(Section):
         Of several folds it is that of the last, which commands take that ask for one. Rows are
         numbered where either of the splits orders events by them.
         """
-        found = self._layout().capped(self.data.cap).holding(self.given.frames)
+        layout = self._layout().capped(self.data.cap).holding(self.given.frames)
         ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
-        own: dict[str, Any] = {"numbered": "file" in ties}
-        own |= {
-            key: value
-            for key in ("kind", "value")
-            if (value := getattr(self.data, key)) is not None
-        }
-        return found.with_events(**own).with_conditions(conditions(self.data.where))
+        columns = {"kind": self.data.kind, "value": self.data.value}
+        named = {key: column for key, column in columns.items() if column is not None}
+        layout = layout.with_events(numbered="file" in ties, **named)
+        return layout.with_conditions(conditions(self.data.where))
 
     def _layout(self) -> Layout:
         name = self.data.layout
@@ -446,14 +415,14 @@ class Config(Section):
             valid = paths_of(self.split.valid)[-1] if isinstance(self.split, GivenSplit) else None
             return self.data.table_layout(self.folder, valid)
         layout = BUILT_IN.get(name) or plugged_in(name, self.folder)
-        found = layout.within(self.data.folder(self.folder))
+        layout = layout.within(self.data.folder(self.folder))
         if self.data.time_format is not None:
-            found = found.with_times(self.data.time_format)
+            layout = layout.with_times(self.data.time_format)
         if not self.data.restore_zeros:
-            return found
-        if found.id_width is None:
+            return layout
+        if layout.id_width is None:
             raise UsageError(f'[data] restore_zeros: layout "{name}" does not say how long ids are')
-        return replace(found, restore_zeros=True)
+        return replace(layout, restore_zeros=True)
 
     def resolved(self) -> dict[str, Any]:
         """Return plain values that repeat the run from any folder: defaults in, paths absolute."""

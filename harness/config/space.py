@@ -58,10 +58,10 @@ def domains(space: Mapping[str, Any]) -> dict[str, Domain]:
             )
         if not value:
             raise ValueError(f"{where} is an empty list; give it at least one value")
-        seen = [in_toml(one) for one in value]
-        for one in seen:
-            if seen.count(one) > 1:
-                raise ValueError(f"{where} holds {one} twice; name each value once")
+        texts = [in_toml(element) for element in value]
+        for text in texts:
+            if texts.count(text) > 1:
+                raise ValueError(f"{where} holds {text} twice; name each value once")
         domain_of[name] = tuple(value)
     return domain_of
 

@@ -33,15 +33,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Entry:
-    """One folder of the cache.
+    """One folder of the cache, and the stamps of the files that it is made from.
 
-    Attributes
-    ----------
-    path : Path
-    files : list
-        The stamps of those that it is made from, of when the entry was asked for.
-    settle : float
-        How many seconds old they must be for the entry to be kept.
+    They must be `settle` seconds old for it to be kept.
     """
 
     path: Path
@@ -80,28 +74,16 @@ class Entry:
 
         A file written twice within the clock's grain keeps its times.
         """
-        now = time.time_ns()
-        try:
-            there = stamps(Path(file[0]) for file in self.files)
-        except OSError as error:
-            return f"{error.filename} cannot be read any more"
-        for then, stamp in zip(self.files, there, strict=True):
+        now, stamped = time.time_ns(), stamps(Path(file[0]) for file in self.files)
+        for then, stamp in zip(self.files, stamped, strict=True):
             if then != stamp:
-                return f"{then[0]} was written while it was in use"
+                return f"{then[0]} was written or removed while it was in use"
             if self.settle and now - then[4] < 1e9 * self.settle:
                 return f"{then[0]} was written less than {self.settle:g} seconds before"
         return None
 
     def part(self, folder: str, what: object, paths: Iterable[Path] = ()) -> Entry:
-        """Return the entry of what is made from the same files and others, in a folder of its own.
-
-        Parameters
-        ----------
-        folder : str
-            A name in the folder where this one lies.
-        what : object
-            What is made, as in `entry`.
-        """
+        """Return the entry of what is made from the same files and others, in another folder."""
         target = self.path.parent / folder / _name((self.path.name, what))
         return Entry(target, self.files + stamps(paths), self.settle)
 
@@ -165,11 +147,6 @@ def entry(what: object, paths: Iterable[Path]) -> Entry:
     """Return the entry of what is made from files: named by what is asked, not by their content.
 
     And by where they are: what is asked may name them from the folder that one works in.
-
-    Raises
-    ------
-    UsageError
-        As of `settle_seconds`.
     """
     files = stamps(paths)
     where = [file[0] for file in files]
@@ -190,7 +167,7 @@ def make_room(folder: Path, most: int) -> None:
     What is no entry is not ours: it is neither counted nor removed.
     """
     entries = list[tuple[int, int, Path]]()
-    for path in folder.iterdir():
+    for path in folder.iterdir() if folder.is_dir() else ():
         if _ENTRY.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
             with suppress(OSError):  # another process has removed it
                 size = sum(file.lstat().st_size for file in path.iterdir())
@@ -212,13 +189,7 @@ def folder() -> Path:
 
 
 def settle_seconds() -> float:
-    """Return how old a file must be for its results to be kept: $HARNESS_CACHE_SETTLE, else 2.
-
-    Raises
-    ------
-    UsageError
-        Where the variable is no number from 0.
-    """
+    """Return how old a file must be for its results to be kept: $HARNESS_CACHE_SETTLE, else 2."""
     text = os.environ.get("HARNESS_CACHE_SETTLE") or "2"
     with suppress(ValueError):
         if 0 <= (seconds := float(text)) < float("inf"):
@@ -230,10 +201,8 @@ def private(path: Path) -> bool:
     """Make a folder, if need be; return whether only this user can write to it."""
     if folder() in path.parents and not private(folder()):
         return False
-    try:
+    with suppress(OSError):
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        return False
     return is_private(path)
 
 
@@ -270,12 +239,15 @@ def stamps(paths: Iterable[Path]) -> list[list[Any]]:
     """Return what identifies the content of every file, without reading it.
 
     The time of change (ctime) moves with every write and cannot be set back, unlike the time of
-    modification.
+    modification. Of a file that is not there all is 0: whoever reads it says so.
     """
     known = []
     for path in paths:
-        s = path.stat()
-        known.append([str(path.absolute()), s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns])
+        facts = [0, 0, 0, 0]
+        with suppress(OSError):
+            s = path.stat()
+            facts = [s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns]
+        known.append([str(path.absolute()), *facts])
     return known
 
 

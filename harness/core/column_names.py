@@ -71,14 +71,8 @@ def plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())
 
 
-def bare(name: str) -> str:
-    """Return a plain name without what only says that it is an id.
-
-    Examples
-    --------
-    >>> bare("item_idx"), bare("Book-Rating")
-    ('item', 'bookrating')
-    """
+def _bare(name: str) -> str:
+    """Return a plain name without what only says that it is an id: item_idx is an item."""
     words = re.split(r"[\W_]+", name.strip().lower())
     while len(words) > 1 and words[-1] in _ID_WORDS:
         words.pop()
@@ -94,7 +88,7 @@ def column_of(role: str, columns: Iterable[str]) -> str | None:
     'userId'
     """
     names = list(columns)
-    by_name = {bare(name): name for name in reversed(names)}
+    by_name = {_bare(name): name for name in reversed(names)}
     by_name |= {plain(name): name for name in reversed(names)}
     return next((by_name[name] for name in NAMES[role] if name in by_name), None)
 

@@ -17,27 +17,14 @@ _PREFIX = "given:"
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Frames and models of a config; that of a file has none.
-
-    Attributes
-    ----------
-    frames : mapping of name to polars.DataFrame
-        Tables of events, users, items and lists, by the names that `name_of` returns.
-    models : mapping of a model's name to a class or an object
-    """
+    """Frames by their `name_of`, and classes and objects by a model's name; a file has none."""
 
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
 
 
 def name_of(what: str) -> str:
-    """Return the name of an object or a frame, as a config has it.
-
-    Examples
-    --------
-    >>> name_of("the events frame"), is_given(name_of("MyModel")), is_given("my_model:MyModel")
-    ('given:the events frame', True, False)
-    """
+    """Return the name of an object or a frame, as a config has it: ``given:the events frame``."""
     return f"{_PREFIX}{what}"
 
 
@@ -47,13 +34,7 @@ def is_given(name: str) -> bool:
 
 
 def shown(name: str) -> str:
-    """Return a name as a person reads it: of what was given, what it is; else as it is.
-
-    Examples
-    --------
-    >>> shown("given:the events frame"), shown("log.csv")
-    ('the events frame', 'log.csv')
-    """
+    """Return a name as a person reads it: ``the events frame``."""
     return name.removeprefix(_PREFIX)
 
 

@@ -35,14 +35,14 @@ def of_dead(path: Path, end: str) -> list[Path]:
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
     """Yield a temporary folder; remove those that killed processes left first."""
-    for left in _of_dead(Path(tempfile.gettempdir()), rf"harness-{_MARK}-\w+"):
-        shutil.rmtree(left, ignore_errors=True)
+    for leftover in _of_dead(Path(tempfile.gettempdir()), rf"harness-{_MARK}-\w+"):
+        shutil.rmtree(leftover, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=f"harness-{owner()}-") as folder:
         yield Path(folder)
 
 
 def owner() -> str:
-    """Return what tells this process from others of this machine."""
+    """Return what tells this process from others of this machine, or container."""
     return f"{os.getpid()}-{_machine()}"
 
 
@@ -57,7 +57,7 @@ def _label(path: Path) -> str:
 
 @cache
 def _machine() -> str:
-    """Return what tells where numbers of processes mean the same: a machine, or a container."""
+    """Return what tells where numbers of processes mean the same."""
     where = ""
     with suppress(OSError):
         where = str(Path("/proc/self/ns/pid").stat().st_ino)
@@ -65,29 +65,23 @@ def _machine() -> str:
 
 
 def _of_dead(folder: Path, pattern: str) -> Iterator[Path]:
-    try:
-        names = os.listdir(folder)  # noqa: PTH208 - there may be thousands, and few are ours
-    except OSError:
-        return
-    for name in names:
-        if not name.startswith((".", "harness-")):
-            continue
-        found, path = re.fullmatch(pattern, name), Path(folder, name)
-        if found is None or found["machine"] != _machine() or path.is_symlink():
-            continue
-        with suppress(OSError):  # another has removed it
-            own = os.name != "posix" or path.stat().st_uid == os.geteuid()
-            if own and not _alive(int(found["process"])):
-                yield path
+    with suppress(OSError):
+        for name in os.listdir(folder):  # noqa: PTH208 - there may be thousands, and few are ours
+            match, path = re.fullmatch(pattern, name), Path(folder, name)
+            if match is None or match["machine"] != _machine() or path.is_symlink():
+                continue
+            with suppress(OSError):  # another has removed it
+                is_mine = os.name != "posix" or path.stat().st_uid == os.geteuid()
+                if is_mine and not _is_alive(int(match["process"])):
+                    yield path
 
 
-def _alive(process: int) -> bool:
-    if os.name != "posix":  # asking would end it
-        return True
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:  # another's
-        return True
+def _is_alive(process: int) -> bool:
+    if os.name == "posix":  # elsewhere asking would end it
+        try:
+            os.kill(process, 0)
+        except (ProcessLookupError, OverflowError):
+            return False
+        except PermissionError:  # another's
+            return True
     return True

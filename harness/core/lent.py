@@ -10,19 +10,7 @@ T = TypeVar("T")
 
 
 class lent(cached_property[T]):  # noqa: N801 - used as a decorator
-    """A property worked out once, of which every reader has a shallow copy.
-
-    Examples
-    --------
-    >>> class Week:
-    ...     @lent
-    ...     def days(self):
-    ...         return ["Monday"]
-    >>> week = Week()
-    >>> week.days.clear()
-    >>> week.days
-    ['Monday']
-    """
+    """A property worked out once, of which every reader has a shallow copy."""
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
         """Keep the value under another name, so that each reading comes here."""

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from harness.core.errors import NotCompiledError, UsageError, suggest
-from harness.core.sources import BESIDE, look
+from harness.core.sources import BESIDE, watch_imports
 
 _FORMS = {
     "class": 'use = "{}" is no import path; expected "module:Class", such as "my_model:Model"',
@@ -55,7 +55,7 @@ def load(owner: str, use: str, folder: Path, kind: Literal["class", "function", 
 
 
 def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
-    look()
+    watch_imports()
     beside = file_of(module_name, folder)
     if module_name.endswith(".py") and not beside.is_file():
         raise UsageError(
@@ -127,6 +127,7 @@ def _from_file(path: Path) -> ModuleType:
         raise ImportError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    watch_imports(name)
     try:
         spec.loader.exec_module(module)
     except BaseException:

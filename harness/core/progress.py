@@ -30,15 +30,7 @@ class Clock:
 
 
 class Observer(Clock):
-    """What hears how far an evaluation is: the seconds of its steps, bars, and lines of the log.
-
-    Parameters
-    ----------
-    bars : bool
-        Whether bars are shown on standard error.
-    label : str
-        What lines of the log begin with, such as ``fold 1 of 2: ``.
-    """
+    """What hears how far an evaluation is: the seconds of its steps, bars, and lines of the log."""
 
     def __init__(self, *, bars: bool = False, label: str = "") -> None:
         super().__init__()

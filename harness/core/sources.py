@@ -10,13 +10,11 @@ import os
 import sys
 import sysconfig
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
-from typing import NamedTuple
 
 BESIDE = "_beside_"
 """What the names of modules begin with that are files beside a config: each run imports them."""
@@ -26,103 +24,94 @@ _SKIPPED = tuple(
     f"{os.path.realpath(folder)}{os.sep}"
     for folder in (*map(str, OURS), *map(sysconfig.get_path, ("stdlib", "platstdlib")))
 )
-
-
-class UnknownSourceError(Exception):
-    """It is not certain what was imported; the message says of which file, and why."""
-
-
-class Source(NamedTuple):
-    """The file of a module, or its archive, as it was when the module was first looked at.
-
-    Attributes
-    ----------
-    unsure : int
-        The number of this process where the file may have been written after its import, else 0.
-    """
-
-    file: str
-    digest: str
-    unsure: int
-
-
 Record = Mapping[str, Sequence[str]]
 """The file of each module, and its digest."""
 
 
-def record(sources: Mapping[str, Source], first: Mapping[str, Source], folder: Path) -> Record:
-    """Return what `changed` compares; UnknownSourceError where a file was written while in use.
+class UnknownSourceError(Exception):
+    """It is not certain what was imported; the message says of which file."""
 
-    Parameters
-    ----------
-    first : mapping of name to Source
-        What `look` returned before any of it was used.
-    folder : Path
-        Files are shown from there.
-    """
-    for name, source in sources.items():
-        now = digest_of(Path(source.file))
-        if source.unsure or now != source.digest or first.get(name, source) != source:
-            raise UnknownSourceError(
-                f"{_shown(source.file, folder)} was written while it was in use"
-            )
-    tops = {name.partition(".")[0] for name in sources if not name.startswith(BESIDE)}
-    folders = {top: [_place(top), ""] for top in tops - sources.keys()}  # without an __init__.py
-    return folders | {name: [source.file, source.digest] for name, source in sources.items()}
+
+def _process_start() -> int:
+    """Return when this process began, in nanoseconds since 1970; now, if the system has no word."""
+    with suppress(OSError, ValueError):
+        fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        after_boot = int(fields[19]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+        return time.time_ns() - (time.clock_gettime_ns(time.CLOCK_BOOTTIME) - after_boot)
+    return time.time_ns()
+
+
+class _Clock:
+    """A finder of modules that finds none, and notes when each import began."""
+
+    start = _process_start()
+    times: dict[str, int] = {}  # noqa: RUF012
+
+    @classmethod
+    def find_spec(cls, name: str, *_: object) -> None:
+        cls.times[name] = time.time_ns()
+
+
+def watch_imports(*names: str) -> None:
+    """Note from now on when imports begin, and that those of `names` do."""
+    if _Clock not in sys.meta_path:
+        sys.meta_path.insert(0, _Clock)
+    for name in names:
+        _Clock.find_spec(name)
+
+
+def files() -> dict[str, Path]:
+    """Return the file of every module, or its archive."""
+    modules = {name: getattr(m, "__dict__", {}) for name, m in list(sys.modules.items())}
+    paths = {  # an attribute of a lazy module would import it
+        name: source_file(attributes.get("__file__"))
+        for name, attributes in modules.items()
+        if name not in _MAIN
+    }
+    return {name: path for name, path in paths.items() if path is not None}
+
+
+def edited(names: Iterable[str]) -> Path | None:
+    """Return a file of these modules that may have been written after its import began."""
+    known = files()
+    for name in known.keys() & set(names):
+        try:
+            status = known[name].stat()
+        except OSError:
+            return known[name]
+        if max(status.st_mtime_ns, status.st_ctime_ns) > _Clock.times.get(name, _Clock.start):
+            return known[name]
+    return None
+
+
+def record(names: Iterable[str], folder: Path) -> Record:
+    """Return what `changed` compares, of some modules that `files` has."""
+    file = edited(names)
+    if file is not None:
+        raise UnknownSourceError(
+            f"{_shown(file, folder)} was written or removed while it was in use"
+        )
+    known = files()
+    return {name: [str(known[name]), digest_of(known[name])] for name in names}
 
 
 def changed(kept: Record, folder: Path) -> str | None:
     """Return what differs now from a record; None where nothing does."""
     for name, (file, digest) in kept.items():
         if digest_of(Path(file)) != digest:
-            return f"{_shown(file, folder)} has changed"
-        named = "." not in name and not name.startswith(BESIDE)
-        if named and _place(name) != file:
+            return f"{_shown(Path(file), folder)} has changed"
+        is_top = name.rpartition(".")[0] not in kept and not name.startswith(BESIDE)
+        if is_top and str(source_file(origin(name))) != file:
             return f"{name} is imported from another place"
     return None
 
 
-def _place(name: str) -> str:
-    place = origin(name)
-    return str(source_file(place) or place)
+def _shown(file: Path, folder: Path) -> str:
+    folder = folder.resolve()
+    return str(file.relative_to(folder) if file.is_relative_to(folder) else file)
 
 
-def _shown(file: str, folder: Path) -> str:
-    path, folder = Path(file), folder.resolve()
-    return str(path.relative_to(folder)) if path.is_relative_to(folder) else file
-
-
-_looked_up: dict[str, tuple[object, Source | None]] = {}
-_last_look: int | None = None
-_looking = Lock()
-
-
-def look() -> dict[str, Source]:
-    """Return the source of every module. Call it before an import, too: what is new came since."""
-    global _last_look
-    with _looking:
-        since = _process_start() if _last_look is None else _last_look
-        _last_look, modules = time.time_ns(), list(sys.modules.items())
-        for name, module in modules:
-            if name not in _looked_up or _looked_up[name][0] is not module:
-                _looked_up[name] = module, _source(name, module, since)
-        sources = {name: _looked_up[name][1] for name, _ in modules}
-        return {name: source for name, source in sources.items() if source is not None}
-
-
-def _source(name: str, module: object, since: int) -> Source | None:
-    """Return the source of a module that was imported at some time after `since`."""
-    path = getattr(module, "__dict__", {}).get("__file__")  # getattr of a lazy module imports it
-    file = None if name in _MAIN else source_file(path)
-    if file is None:
-        return None
-    digest, written = digest_of(file), since + 1
-    with suppress(OSError):
-        status = file.stat()
-        written = max(status.st_mtime_ns, status.st_ctime_ns)
-    return Source(str(file), digest, 0 if written <= since else os.getpid())
-
-
+@cache
 def source_file(file: object) -> Path | None:
     """Return a module's file, or its archive; None where it has none, or is not to be looked at."""
     if not isinstance(file, str) or is_skipped(str(Path(file).parent)):
@@ -136,15 +125,6 @@ def is_skipped(folder: str) -> bool:
     """Return whether the modules in a folder are installed, Python's own or ours."""
     real = os.path.realpath(folder)
     return f"{real}{os.sep}".startswith(_SKIPPED) or is_installed(Path(real))
-
-
-def _process_start() -> int:
-    """Return when this process began, in nanoseconds since 1970; now, if the system has no word."""
-    with suppress(OSError, ValueError):
-        fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        after_boot = int(fields[19]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-        return time.time_ns() - (time.clock_gettime_ns(time.CLOCK_BOOTTIME) - after_boot)
-    return time.time_ns()
 
 
 def origin(name: str) -> str:

@@ -41,7 +41,7 @@ class Column(Generic[Record]):
     """
 
     title: str
-    cell: Callable[[Record], str]
+    cell: Callable[[Record], str] = field(compare=False)
     kind: Kind = "number"
     firm: bool = False
     first_out: bool = False
@@ -53,61 +53,56 @@ class Sheet:
 
     Attributes
     ----------
-    left : set of int
-        Columns of words, set to the left: names, which a terminal may cut in the middle. The others
-        are numbers, which are never cut.
     kept : int
         How many columns names are cut for before one is left out; the last are left out first.
-    firm : set of int
-        Columns that stay while another can be left out, wherever they stand; the first is one.
-    first_out : set of int
-        Columns that are left out before others, the first of them first.
-    wrapped : set of int
-        Columns of words that a terminal breaks into lines, and does not cut.
     styles : mapping
         Colours, on a terminal, of the cells that say a word, alone or behind a comma.
     """
 
-    titles: list[str]
+    columns: Sequence[Column[Any]]
     rows: list[list[str]]
-    left: frozenset[int] = frozenset({0})
     heading: list[str] = field(default_factory=list)
     footing: list[str] = field(default_factory=list)
     kept: int = 5
-    firm: frozenset[int] = frozenset()
-    first_out: frozenset[int] = frozenset()
-    wrapped: frozenset[int] = frozenset()
     styles: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, records: Iterable[Record], columns: Sequence[Column[Record]], **given: Any) -> Self:
-        """Return the sheet of some columns with a row a record; `given` are other attributes."""
-        return cls(
-            [column.title for column in columns],
-            [[column.cell(record) for column in columns] for record in records],
-            left=frozenset(i for i, c in enumerate(columns) if c.kind != "number"),
-            firm=frozenset(i for i, c in enumerate(columns) if c.firm),
-            first_out=frozenset(i for i, c in enumerate(columns) if c.first_out),
-            wrapped=frozenset(i for i, c in enumerate(columns) if c.kind == "words"),
-            **given,
-        )
+    def of(
+        cls,
+        records: Iterable[Record],
+        columns: Sequence[Column[Record]],
+        **attributes: Any,
+    ) -> Self:
+        """Return the sheet of some columns with a row a record; `attributes` are the others."""
+        rows = [[column.cell(record) for column in columns] for record in records]
+        return cls(columns, rows, **attributes)
+
+    @property
+    def titles(self) -> list[str]:
+        """The titles of the columns."""
+        return [column.title for column in self.columns]
+
+    @property
+    def words(self) -> set[int]:
+        """The columns that stand to the left; the others are numbers."""
+        return {i for i, column in enumerate(self.columns) if column.kind != "number"}
 
 
 def plain(sheet: Sheet) -> str:
     """Return the sheet as text for a file or a pipe."""
-    return "\n".join(spaced([sheet.heading, plain_table(sheet), sheet.footing], ""))
-
-
-def plain_table(sheet: Sheet) -> list[str]:
-    """Return the lines of the table alone."""
     cells = [sheet.titles, *sheet.rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(sheet.titles))]
-    return ["  ".join(_aligned(row, widths, sheet.left)).rstrip() for row in cells]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    sides = [str.rjust if column.kind == "number" else str.ljust for column in sheet.columns]
+    table = [
+        "  ".join(side(cell, w) for side, cell, w in zip(sides, row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
+    return "\n".join(spaced([sheet.heading, table, sheet.footing], ""))
 
 
 def markdown(sheet: Sheet) -> str:
     """Return the sheet as a Markdown table between its lines."""
-    rule = [":--" if i in sheet.left else "--:" for i in range(len(sheet.titles))]
+    rule = ["--:" if column.kind == "number" else ":--" for column in sheet.columns]
     lines = [f"| {' | '.join(map(_escaped, row))} |" for row in (sheet.titles, rule, *sheet.rows)]
     heading, footing = (
         [f"{_as_text(line)}  " for line in part] for part in (sheet.heading, sheet.footing)
@@ -119,7 +114,7 @@ def latex(sheet: Sheet) -> str:
     """Return the sheet as a LaTeX table (package booktabs) below its lines, which are comments."""
     import pandas as pd
 
-    sides = "".join("l" if i in sheet.left else "r" for i in range(len(sheet.titles)))
+    sides = "".join("r" if column.kind == "number" else "l" for column in sheet.columns)
     frame = pd.DataFrame(sheet.rows, columns=sheet.titles)
     table = frame.to_latex(index=False, escape=True, column_format=sides)
     table = table.translate(_LATEX).rstrip()
@@ -131,7 +126,7 @@ def html(sheet: Sheet) -> str:
     from html import escape
 
     def row(cells: list[str], tag: str) -> str:
-        sides = ["left" if i in sheet.left else "right" for i in range(len(cells))]
+        sides = ["right" if column.kind == "number" else "left" for column in sheet.columns]
         return "".join(
             f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>'
             for side, cell in zip(sides, cells, strict=True)
@@ -150,13 +145,6 @@ def spaced(parts: list[list[_Line]], empty: _Line) -> list[_Line]:
     """Return the lines of all parts, an empty line between two."""
     filled = [part for part in parts if part]
     return [line for i, part in enumerate(filled) for line in ([empty] if i else []) + part]
-
-
-def _aligned(row: list[str], widths: list[int], left: frozenset[int]) -> list[str]:
-    return [
-        cell.ljust(w) if i in left else cell.rjust(w)
-        for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-    ]
 
 
 def _escaped(cell: str) -> str:
@@ -270,14 +258,11 @@ def as_csv(records: Sequence[Mapping[str, object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return _harmless(printable(value)) if isinstance(value, str) else repr(value)
-
-
-def _harmless(text: str) -> str:
-    """Return text that a spreadsheet does not take for a formula (CWE-1236)."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """Return a value as CSV has it; text is no formula for a spreadsheet (CWE-1236)."""
+    if not isinstance(value, str):
+        return "" if value is None else repr(value)
+    text = printable(value)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
 
 
 SCHEMA = 1

@@ -6,8 +6,8 @@ A number is never cut and never broken; words make room for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import count, zip_longest
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -33,7 +33,7 @@ def fitted(sheet: Sheet, width: int) -> dict[int, list[list[str]]]:
     """
     widths = _widths(sheet, width)
     titles = shortened(sheet.titles, _TITLES)
-    names = [i for i in widths if i in sheet.left - sheet.wrapped]
+    names = [i for i in widths if sheet.columns[i].kind == "name"]
     texts = [row[i] for row in sheet.rows for i in names]  # together: one name looks one way
     room = {widths[i] for i in names}
     short = {w: dict(zip(texts, shortened(texts, w), strict=True)) for w in room}
@@ -57,27 +57,26 @@ def _widths(sheet: Sheet, width: int) -> dict[int, int]:
     least = [_room(sheet, i, full[i], _NAME) for i in shown]
     wished = [_room(sheet, i, full[i], _NAME_WISHED) for i in shown]
     while len(shown) > 1:
-        kept = all(i < sheet.kept or i in sheet.firm for i in shown)
+        kept = all(i < sheet.kept or sheet.columns[i].firm for i in shown)
         if _total((least if kept else wished)[i] for i in shown) <= width:
             break
-        early = [i for i in shown[1:] if i in sheet.first_out]
-        soft = [i for i in shown[1:] if i not in sheet.firm] or shown[1:]
+        early = [i for i in shown[1:] if sheet.columns[i].first_out]
+        soft = [i for i in shown[1:] if not sheet.columns[i].firm] or shown[1:]
         shown.remove(early[0] if early else soft[-1])
     widths = {i: least[i] for i in shown}
     for most in (wished, full):
         _share_out(widths, most, width)
-    for i in sheet.left & {*shown}:  # a terminal that nothing fits
+    for i in sheet.words & {*shown}:  # a terminal that nothing fits
         widths[i] = min(widths[i], max(widths[i] + width - _total(widths.values()), _LEAST))
     return widths
 
 
 def _room(sheet: Sheet, i: int, full: int, name: int) -> int:
     """Return what a column needs: words may be broken, a name cut, a long title broken."""
-    if i in sheet.wrapped:
-        return min(full, _WORDS)
-    if i in sheet.left:
-        return min(full, name)
-    return max([min(cell_len(sheet.titles[i]), _TITLE), *(cell_len(row[i]) for row in sheet.rows)])
+    column = sheet.columns[i]
+    if column.kind != "number":
+        return min(full, _WORDS if column.kind == "words" else name)
+    return max([min(cell_len(column.title), _TITLE), *(cell_len(row[i]) for row in sheet.rows)])
 
 
 def _total(widths: Iterable[int]) -> int:
@@ -94,53 +93,39 @@ def _share_out(widths: dict[int, int], most: Sequence[int], width: int) -> None:
 
 
 def shortened(texts: Sequence[str], width: int) -> list[str]:
-    """Return texts of at most `width` columns, cut in the middle, different where texts differ.
+    """Return texts of at most `width` columns, cut in the middle.
 
     Both ends stay, half of the room each; where that does not tell all texts apart, another
-    division of it may; where none does, those that look like another are numbered.
+    division of it may.
 
     Examples
     --------
     >>> shortened(["item kNN, BM25", "item kNN, tf-idf", "ALS"], 11)
     ['item…BM25', 'item…f-idf', 'ALS']
-    >>> shortened(["aaaaXbbbb", "aaaaYbbbb"], 5)
-    ['aa…bb', 'aa…#2']
     """
-    long = [text for text in dict.fromkeys(texts) if cell_len(text) > width]
-    whole = {text for text in texts if cell_len(text) <= width}
-    found: dict[str, str] = {}
-    for head in sorted(range(width), key=lambda head: abs(head - (width - 1) // 2)):
-        found = {text: _cut(text, head, width - head - 1) for text in long}
-        if len(whole.union(found.values())) == len(whole) + len(long):
-            break
-    else:
-        found = _numbered(long, whole, width)
-    return [found.get(text, text) for text in texts]
 
+    def cut(text: str, head: int) -> str:
+        if cell_len(text) <= width:
+            return text
+        tail = _first(text[::-1], width - head - 1)[::-1]
+        return f"{_first(text, head).rstrip()}…{tail.lstrip()}"
 
-def _cut(text: str, head: int, tail: int) -> str:
-    return f"{_first(text, head).rstrip()}…{_first(text[::-1], tail)[::-1].lstrip()}"
+    half, distinct = (width - 1) // 2, len(set(texts))
+    for head in sorted(range(width), key=lambda head: abs(head - half)):
+        short = [cut(text, head) for text in texts]
+        if len(set(short)) == distinct:
+            return short
+    return [cut(text, half) for text in texts]
 
 
 def _first(text: str, width: int) -> str:
     """Return as many letters as `width` columns have room for; some letters take two."""
     used = 0
-    for at, letter in enumerate(text):
+    for n, letter in enumerate(text):
         used += cell_len(letter)
         if used > width:
-            return text[:at]
+            return text[:n]
     return text
-
-
-def _numbered(texts: Sequence[str], whole: set[str], width: int) -> dict[str, str]:
-    """Return texts cut in the middle, a number in place of the end where one was there before."""
-    taken, found = {*whole}, {}
-    for text in texts:
-        tries = (f"{_first(text, width - len(f'…#{n}'))}…#{n}" for n in count(2))
-        cut = _cut(text, width // 2, width - width // 2 - 1)
-        found[text] = cut if cut not in taken else next(one for one in tries if one not in taken)
-        taken.add(found[text])
-    return found
 
 
 def wrapped(line: str, width: int, indent: int = 0) -> list[str]:
@@ -174,8 +159,8 @@ def _pieces(word: str, width: int) -> Iterator[str]:
     """Yield parts of a word that end behind a sign, or at least not within a number."""
     while cell_len(word) > width:
         piece = _first(word, width)
-        found = _END.match(piece)
-        piece = found.group() if found else piece
+        end = _END.match(piece)
+        piece = end.group() if end else piece
         yield piece
         word = word[len(piece) :]
     yield word
@@ -198,16 +183,16 @@ def print_rich(sheet: Sheet) -> None:
     width = shutil.get_terminal_size().columns
     console = Console(width=width, highlight=False, emoji=False)
     columns = fitted(sheet, width)
-    parts = [
-        [line for text in sheet.heading for line in _labelled(text, width)],
-        _lines(sheet, columns),
-        [line for text in sheet.footing for line in _labelled(text, width)],
-    ]
+    table = _lines(sheet, columns)
     hidden = ", ".join(title for i, title in enumerate(sheet.titles) if i not in columns)
     if hidden:
-        told = f"this terminal is too narrow for: {hidden} (--format markdown has all)"
-        parts[1] += [Text(line, "dim") for line in wrapped(told, width)]
-    for line in spaced(parts, Text()):
+        note = f"this terminal is too narrow for: {hidden} (--format markdown has all)"
+        table += [Text(line, "dim") for line in wrapped(note, width)]
+    heading, footing = (
+        [part for line in lines for part in _labelled(line, width)]
+        for lines in (sheet.heading, sheet.footing)
+    )
+    for line in spaced([heading, table, footing], Text()):
         console.print(line, soft_wrap=True)
 
 
@@ -217,10 +202,10 @@ def _labelled(line: str, width: int) -> list[Text]:
 
     label, gap, rest = line.partition("  ")
     indent = len(line) - len(rest.lstrip()) if gap else 0
-    found = [Text(part) for part in wrapped(line, width, min(indent, _INDENT))]
+    parts = [Text(part) for part in wrapped(line, width, min(indent, _INDENT))]
     if gap:
-        found[0].stylize(_LABELS.get(label, "bold"), 0, len(label))
-    return found
+        parts[0].stylize(_LABELS.get(label, "bold"), 0, len(label))
+    return parts
 
 
 def _lines(sheet: Sheet, columns: dict[int, list[list[str]]]) -> list[Text]:
@@ -230,23 +215,22 @@ def _lines(sheet: Sheet, columns: dict[int, list[list[str]]]) -> list[Text]:
     widths = {
         i: max(cell_len(line) for cell in column for line in cell) for i, column in columns.items()
     }
-    found = []
-    for at, row in enumerate(zip(*columns.values(), strict=True)):
+    lines = []
+    for n, row in enumerate(zip(*columns.values(), strict=True)):
+        cells = sheet.rows[n - 1] if n > 0 else None
         for part in zip_longest(*row, fillvalue=""):
             line = Text()
             for i, text in zip(columns, part, strict=True):
                 room = " " * (widths[i] - cell_len(text))
-                line.append("" if i in sheet.left else room)
-                line.append(text, _style(sheet, at, i))
-                line.append((room if i in sheet.left else "") + " " * GAP)
+                is_number = sheet.columns[i].kind == "number"
+                line.append(room if is_number else "")
+                line.append(text, "bold" if cells is None else _style(sheet.styles, cells[i]))
+                line.append(("" if is_number else room) + " " * GAP)
             line.rstrip()
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines
 
 
-def _style(sheet: Sheet, at: int, column: int) -> str:
-    """Return how a cell looks, by what it says last; `at` 0 are the titles."""
-    if at == 0:
-        return "bold"
-    said = reversed(sheet.rows[at - 1][column].split(", "))
-    return next((sheet.styles[part] for part in said if part in sheet.styles), "")
+def _style(styles: Mapping[str, str], cell: str) -> str:
+    """Return how a cell looks, by what it says last."""
+    return next((styles[part] for part in reversed(cell.split(", ")) if part in styles), "")

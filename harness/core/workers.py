@@ -10,19 +10,17 @@ import sys
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, RLock, Thread
 from typing import Any, Generic, Self, TypeVar
 
-from harness.core import plugins
+from harness.core import plugins, sources
 from harness.core.errors import DataError, HarnessError, RecommenderError, UsageError
-from harness.core.sources import Source, look, own_code
 
 _log = logging.getLogger(__name__)
 
@@ -38,29 +36,18 @@ class EndedError(Exception):
 
 Open = Callable[[], Callable[[T], R]]
 """What is sent to a worker: it reads the data there, unless it has, and returns what answers."""
-Answer = tuple[T, Callable[[], R] | None]
-"""An item with what returns, or raises, a worker's answer; None: do it yourself."""
+Answer = tuple[T, Callable[[], R]]
+"""An item with what returns its answer, or raises what was raised in a worker."""
 
 
 class Workers:
-    """Processes beside this one, each started when there has been work for a second.
-
-    Parameters
-    ----------
-    count : int
-        How many; without any, all is done here.
-    start : function
-        Returns a pool of one process.
-    patience : float
-        Seconds of work before they are started. What is done by then gains nothing from them.
-    """
+    """Processes beside this one, each started when there has been work for a second."""
 
     def __init__(
         self, count: int, start: Callable[[], Any] | None = None, patience: float = 1.0
     ) -> None:
         start = start or partial(_pool, threads_of(count))
         self._workers, self._patience = [_Worker(start) for _ in range(count)], patience
-        self._sources = _sources() if count else {}
 
     def __enter__(self) -> Self:
         """Return itself; the processes end with the block."""
@@ -80,11 +67,13 @@ class Workers:
         self,
         units: Sequence[Sequence[T]],
         ready: Callable[[], Open[T, R]],
+        here: Callable[[T], R],
         first: int = 0,
     ) -> Generator[Answer[T, R], None, None]:
-        """Yield every item with a worker's answer, or None, as soon as it is there.
+        """Yield every item with its answer, by `here` or a worker's, as soon as it is there.
 
-        Units are not divided. You have the first, a worker the last, but none of the `first` ones.
+        Units are not divided. This process has the first, a worker the last, but none of the
+        `first` ones.
 
         Parameters
         ----------
@@ -92,11 +81,11 @@ class Workers:
             Returns what is sent to a worker, when the files can be read there. What it answers is
             of our own types: this process may lack the classes of models.
         """
-        alone, shared = deque(units[:first]), deque(units[first:])
-        share = _Share[T, R](shared, ready, self._add, self._patience)
+        alone, share = deque(units[:first]), _Share[T, R](deque(units[first:]))
         workers = [worker for worker in self._workers if worker.is_of_use]
         workers = workers[: max(0, len(units) - max(first, 1))]
-        threads = [Thread(target=share.feed, args=(w,), name="share", daemon=True) for w in workers]
+        feeds = [partial(share.feed, worker, ready, self._patience) for worker in workers]
+        threads = [Thread(target=feed, name="share", daemon=True) for feed in feeds]
         for thread in threads:
             thread.start()
         waiting = sum(map(len, units))
@@ -104,12 +93,12 @@ class Workers:
             while waiting:
                 if share.done.empty():
                     with suppress(IndexError):  # workers have all that are left
-                        for item in (alone or shared).popleft():
-                            share.done.put((item, None))
-                done = share.done.get()
-                if done is not None:  # else a worker has left its unit to others
+                        for item in (alone or share.units).popleft():
+                            share.done.put((item, partial(here, item)))
+                answer = share.done.get()
+                if answer is not None:  # else a worker has left its unit to others
                     waiting -= 1
-                    yield done
+                    yield answer
         finally:
             share.ended.set()
             for worker, thread in zip(workers, threads, strict=True):
@@ -118,80 +107,28 @@ class Workers:
                         worker.end()
                     thread.join(0.1)
 
-    def require_same_source(self, name: str) -> None:
-        """Raise RecommenderError where what a model imported here is otherwise in a worker."""
-        file = self._add(_sources()) if self._workers else None
-        if file is not None:
-            raise RecommenderError(
-                f'model "{name}": {file} may have been written during the run, after another '
-                "process had evaluated models with what it was; run the same command again, or "
-                "with --jobs 1"
-            )
 
-    def _add(self, sources: Mapping[str, Source]) -> str | None:
-        """Add what a process has imported; return a file that another has imported otherwise."""
-        for name, source in sources.items():
-            if self._sources.setdefault(name, source) != source:
-                return source.file
-        return None
-
-
-class _Worker:
-    """A process that is started when it is asked, and again when it has ended."""
-
-    def __init__(self, start: Callable[[], Any]) -> None:
-        self._start = start
-        self.pool: Any = None
-        self.is_of_use = True
-
-    def ask(self, open_: Open[T, R], item: T) -> Reply[R]:
-        """Return its reply; raises BrokenProcessPool where the item ends it."""
-        if self.pool is None:
-            try:
-                self.pool = self._start()
-                self.pool.submit(answered, open_).result()
-            except (ImportError, NotImplementedError, OSError) as error:
-                raise UsageError(
-                    f"cannot be started here ({error}; --jobs 1 needs none)"
-                ) from error
-            except BrokenProcessPool as error:
-                raise DataError(f"{_ending(error)} before it was asked for anything") from error
-        (reply,) = self.pool.submit(answered, open_, item).result()
-        return reply  # type: ignore[no-any-return]
-
-    def end(self) -> None:
-        """End it, whatever it does."""
-        pool, self.pool = self.pool, None
-        if pool is not None:
-            pool.shutdown(kill_workers=True)
-
-
-@dataclass
 class _Share(Generic[T, R]):
     """Units of items that workers do from the end, each fed by a thread."""
 
-    units: deque[Sequence[T]]
-    ready: Callable[[], Open[T, R]]
-    add: Callable[[Mapping[str, Source]], str | None]
-    patience: float
-
-    def __post_init__(self) -> None:
-        self.ended = Event()
+    def __init__(self, units: deque[Sequence[T]]) -> None:
+        self.units, self.ended = units, Event()
         self.done = SimpleQueue[Answer[T, R] | None]()
 
-    def feed(self, worker: _Worker) -> None:
+    def feed(self, worker: _Worker, ready: Callable[[], Open[T, R]], patience: float) -> None:
         """Let a worker do units from the end, as long as there are any."""
-        if worker.pool is None and self.ended.wait(self.patience):
+        if worker.pool is None and self.ended.wait(patience):
             return
         unit: Sequence[T] = ()
         try:
-            open_ = self.ready()
+            open_ = ready()
             while not self.ended.is_set():
                 with suppress(IndexError):  # this process has the others
                     unit = unit or self.units.pop()
                 if not unit:
                     return
-                self.done.put((unit[0], partial(_outcome, self._result(worker, open_, unit[0]))))
+                answer = worker.ask(open_, unit[0], self.ended)
+                self.done.put((unit[0], partial(_outcome, answer)))
                 unit = unit[1:]
         except Exception as error:
             if not self.ended.is_set():
@@ -202,40 +139,68 @@ class _Share(Generic[T, R]):
             self.done.put(None)
             worker.end()
 
-    def _result(self, worker: _Worker, open_: Open[T, R], item: T) -> R | Exception:
-        """Return what a worker answers, or raises; the next process, where the first one ends."""
+
+class _Worker:
+    """A process that is started when it is asked, and again when it has ended."""
+
+    def __init__(self, start: Callable[[], Any]) -> None:
+        self._start = start
+        self.pool: Any = None
+        self.is_of_use = True
+
+    def ask(self, open_: Open[T, R], item: T, ended: Event) -> R | Exception:
+        """Return what it answers or raises; of the next process, where the first one ends.
+
+        What it raises says that the worker is of no use: it has other data or other code.
+        """
         ending = ""
         for _ in range(2):
+            if self.pool is None:
+                self._open(open_)
             try:
-                result, sources = worker.ask(open_, item)
-                file = self.add(sources)
-                if file is not None:
-                    name = Path(file).name
-                    raise DataError(f"finds other code: {name} may have changed since its import")
-                return result
+                (answer,), modules, edited = self.pool.submit(answered, open_, item).result()
             except BrokenProcessPool as error:
-                worker.end()
-                if self.ended.is_set():  # nobody waits for it
+                self.end()
+                if ended.is_set():  # nobody waits for it
                     raise
                 ending = _ending(error)
+            else:
+                edited = edited or sources.edited(modules)
+                if edited is not None:
+                    name = edited.name
+                    raise DataError(f"finds other code: {name} may have changed since its import")
+                return answer  # type: ignore[no-any-return]
         return EndedError(f"ended its process, which {ending}")
 
+    def _open(self, open_: Open[T, R]) -> None:
+        try:
+            self.pool = self._start()
+            self.pool.submit(answered, open_).result()
+        except (ImportError, NotImplementedError, OSError) as error:
+            raise UsageError(f"cannot be started here ({error}; --jobs 1 needs none)") from error
+        except BrokenProcessPool as error:
+            raise DataError(f"{_ending(error)} before it was asked for anything") from error
 
-def _outcome(result: R | Exception) -> R:
-    if isinstance(result, Exception):
-        raise result
-    return result
+    def end(self) -> None:
+        """End it, whatever it does."""
+        pool, self.pool = self.pool, None
+        if pool is not None:
+            pool.shutdown(kill_workers=True)
 
 
-Reply = tuple[R | Exception, dict[str, Source]]
-"""What a worker sends: what it answers or raises, and its source."""
+def _outcome(answer: R | Exception) -> R:
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
-def answered(open_: Open[T, R], *items: T) -> list[Reply[R]]:
-    """Return what a worker sends for items; called in it."""
+def answered(open_: Open[T, R], *items: T) -> tuple[list[R | Exception], list[str], Path | None]:
+    """Return what a worker answers or raises, its modules, and a file edited since its import."""
     try:
         answer = open_()
-        return [(_plain(answer, item), _sources()) for item in items]
+        answers = [_plain(answer, item) for item in items]
+        modules = [*sources.files()]
+        return answers, modules, sources.edited(modules)
     except HarnessError as error:
         raise DataError(str(error)) from None
     except BaseException as error:  # a model's, Ctrl-C of its own, or a fault of ours
@@ -243,11 +208,7 @@ def answered(open_: Open[T, R], *items: T) -> list[Reply[R]]:
         raise DataError(f"failed ({plugins.told(error)})") from None
 
 
-def _sources() -> dict[str, Source]:
-    return look() | {"harness": Source("harness", own_code(), 0)}
-
-
-def _plain(answer: Callable[[T], R], item: T) -> R | HarnessError:
+def _plain(answer: Callable[[T], R], item: T) -> R | Exception:
     """Return an answer, or its error as one of our own, with the traceback as a note."""
     try:
         return answer(item)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from harness.core.errors import DataError
-from harness.data import times
 from harness.data.frame_source import PartitionedText
 from harness.data.layout import EventTable, Table
 from harness.data.table_files import sources
@@ -99,34 +97,14 @@ def faults_of(table: EventTable) -> Faults:
     return faults
 
 
-def misshapen(table: Table, *, whole: bool) -> float:
-    """Return how many lines of text have fields that cannot be told; infinity: no line can be read.
+def misshapen(table: Table) -> float:
+    """Return how many of the first lines of text have fields that cannot be told.
 
-    Parameters
-    ----------
-    whole : bool
-        Whether all lines are looked at; else some of the first file's first.
+    Infinity: no line can be read.
     """
-    lines = 0
     try:
-        for source in sources(table):
-            text = source.text if isinstance(source, PartitionedText) else source
-            if isinstance(text, TextSource):
-                lines += text.misshapen(whole=whole)
-            if not whole:
-                break
+        source = next(sources(table))
     except DataError:
         return math.inf
-    return lines
-
-
-def readable_by(table: EventTable, formats: Sequence[str]) -> list[int]:
-    """Return how many times of a log can be read in each of some formats."""
-    counts = [0] * len(formats)
-    for source in sources(lenient(table.table)):
-        for piece in source.pieces([str(table.time)]):
-            text = piece.frame.to_series().cast(pl.String)
-            for n, name in enumerate(formats):
-                read = text.to_frame().select(times.from_text(text.name, name, name))
-                counts[n] += len(text) - read.to_series().null_count()
-    return counts
+    text = source.text if isinstance(source, PartitionedText) else source
+    return text.misshapen() if isinstance(text, TextSource) else 0

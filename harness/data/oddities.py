@@ -15,8 +15,6 @@ from harness.data.layout import Layout
 
 WORDS = ("null", "nan", "none", "na", "n/a", "<na>", "\\n")
 """What programs write where there is no value, in small letters."""
-WORDS_OF_MANY = ("unknown", "undefined", "0", "-1")
-"""What may be a missing id too, in small letters, if it has many events."""
 _LONGEST = max(map(len, WORDS))
 
 

@@ -159,24 +159,16 @@ class TextSource(Source):
             yield Piece(frame, before + lines, rows.dropped)
             before += rows.ended
 
-    def misshapen(self, *, whole: bool) -> int:
-        """Return how many lines have damaged quotes, or too few or too many fields.
-
-        Parameters
-        ----------
-        whole : bool
-            Whether all lines are looked at; else some of the first.
-        """
-        lines, wanted = 0, blocks.wanted(len(self.names), 0)
+    def misshapen(self) -> int:
+        """Return how many of the first lines have damaged quotes, or too few or too many fields."""
+        wanted = blocks.wanted(len(self.names), 0)
         with opened_text(self.shown, self.table) as stream:
             for block in self._reader(stream).blocks():
                 shapes = Tally()
                 blocks.fields(block, wanted, shapes)
-                lines += int(shapes.counts.sum() - shapes.counts[tally.BLANK])
-                lines += len(block.unclosed) + len(block.torn)
-                if not whole:
-                    break
-        return lines
+                lines = int(shapes.counts.sum() - shapes.counts[tally.BLANK])
+                return lines + len(block.unclosed) + len(block.torn)
+        return 0
 
     def about(self) -> int:
         """Return how many rows there are, by the length of the first."""

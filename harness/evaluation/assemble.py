@@ -269,7 +269,7 @@ def _record_of(
         use=use,
         lists=tuple(config.lists_of(name)),
         of=tuple(settings.base_models),
-        params=fold.factories.params(name),
+        params=fold.factories.by_name[name].params(),
         repeats=settings.repeats,
         metrics=estimates,
         vs_random=figures.verdicts.get(name),

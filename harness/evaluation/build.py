@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Self, cast
 
@@ -87,11 +87,6 @@ class Shared:
         return cast(Int32, guard.guarded(self.name, "recommend", ask))
 
 
-def itself(model: Recommender) -> Recommender:
-    """Return a model without what shares it."""
-    return model.model if isinstance(model, Shared) else model
-
-
 class Factory:
     """Makes the repeats of one model: of its class, as copies of an object, or of its lists."""
 
@@ -147,37 +142,28 @@ class Factory:
 
 
 class Factories:
-    """The models of a config, or `only` some and their base models; each repeat is made anew."""
+    """The models of a config, or some and their base models; classes are loaded once."""
 
-    def __init__(self, config: Config, *only: str) -> None:
-        self.config, self.only = config, only
+    def __init__(self, config: Config, names: Sequence[str] = ()) -> None:
         self.settings = {model.name: model for model in config.models}
-        names = base_models_first(self.settings, only or [*self.settings])
-        self._factories = {name: Factory(config, self.settings[name]) for name in names}
+        parts = base_models_first(self.settings, names or self.settings)
+        self.by_name = {name: Factory(config, self.settings[name]) for name in parts}
 
-    def made(self, repeat: int, without: Container[str] = ()) -> dict[str, Recommender]:
-        """Return the models of one repeat by name; base models are made once for all of them."""
-        names = self.only or [
-            name
-            for name, settings in self.settings.items()
-            if settings.repeats > repeat and name not in without
-        ]
-        shared = {base for settings in self.settings.values() for base in settings.base_models}
+    def make(self, names: Sequence[str], repeat: int = 0) -> dict[str, Recommender]:
+        """Return one repeat of models by name; each base model is made once for all of them."""
+        bases = {base for model in self.settings.values() for base in model.base_models}
         models = dict[str, Recommender]()
         for name in base_models_first(self.settings, names):
-            base_models = [models[base] for base in self.settings[name].base_models]
-            make = partial(self._factories[name].make, repeat)
-            models[name] = Shared(name, make, base_models) if name in shared else make(base_models)
+            settings, make = self.settings[name], partial(self.by_name[name].make, repeat)
+            base_models = [models[base] for base in settings.base_models]
+            # A file of lists learns nothing that could be shared.
+            is_shared = name in bases and settings.use is not None
+            models[name] = Shared(name, make, base_models) if is_shared else make(base_models)
         return {name: models[name] for name in names}
-
-    def params(self, name: str) -> dict[str, Any]:
-        """Return the parameters of a model, as `Factory.params` does."""
-        return self._factories[name].params()
 
     def seeded(self, name: str) -> bool:
         """Return whether a model, or one that it is made of, has a seed."""
-        parts = base_models_first(self.settings, [name])
-        return any(self._factories[part].seeds for part in parts)
+        return any(self.by_name[part].seeds for part in base_models_first(self.settings, [name]))
 
 
 def base_models_first(settings: Mapping[str, ModelConfig], names: Iterable[str]) -> list[str]:
@@ -190,15 +176,16 @@ def base_models_first(settings: Mapping[str, ModelConfig], names: Iterable[str])
 
 
 def only(config: Config, names: Sequence[str]) -> Config:
-    """Return a config of some of its models, and of those that they are made of.
-
-    Without the baseline of ``[compare]`` all pairs are compared.
-    """
+    """Return a config of some of its models, and of those that they are made of."""
     for name in names:
         model_of(config, name, where=config.file)
-    wanted = base_models_first({model.name: model for model in config.models}, names)
-    models = [model for model in config.models if model.name in wanted]
-    compare = config.compare
-    if compare.baseline not in wanted:
+    settings = {model.name: model for model in config.models}
+    return with_models(config, base_models_first(settings, names))
+
+
+def with_models(config: Config, names: Sequence[str]) -> Config:
+    """Return a config of these models alone; without the baseline all pairs are compared."""
+    models, compare = [model for model in config.models if model.name in names], config.compare
+    if compare.baseline not in names:
         compare = compare.model_copy(update={"baseline": None})
     return config.model_copy(update={"models": models, "compare": compare})

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from harness.config import Config
 from harness.core.errors import HarnessError, RecommenderError, counted, printable
+from harness.evaluation.build import with_models
 from harness.results.record import FailedModel
 
 _log = logging.getLogger(__name__)
@@ -16,25 +17,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Failures:
-    """The models that failed so far; the others do not wait for them.
+    """The models that failed so far, in any fold; none is asked again.
 
-    Attributes
-    ----------
-    fail_fast : bool
-        Whether the first failure ends the run.
-    fold : int, optional
-        Which of several is evaluated.
-    errors : dict of name to (HarnessError, fold)
-        Of all folds: a model that failed in one is not asked in the next.
+    `errors` are what they raised, `failed` what the record says of them.
     """
 
     fail_fast: bool = False
     fold: int | None = None
-    errors: dict[str, tuple[HarnessError, int | None]] = field(default_factory=dict)
+    errors: dict[str, HarnessError] = field(default_factory=dict)
+    failed: dict[str, FailedModel] = field(default_factory=dict)
 
-    def in_fold(self, number: int) -> Failures:
-        """Return the same failures, to which those of a fold are added."""
-        return replace(self, fold=number)
+    def copy(self) -> Failures:
+        """Return failures that others are added to on their own, as those of a part are."""
+        return replace(self, errors=self.errors.copy(), failed=self.failed.copy())
 
     @contextmanager
     def caught(self, name: str) -> Iterator[None]:
@@ -43,58 +38,44 @@ class Failures:
             yield
         except HarnessError as error:
             _log.debug("the traceback of a failure:", exc_info=error)
-            if self.fail_fast or name in self.errors:
+            if self.fail_fast:
                 raise
-            self.errors[name] = error, self.fold
+            self.add(name, error)
             _log.info("failed: %s", printable(str(error).partition("\n")[0]))
+
+    def add(self, name: str, error: HarnessError) -> None:
+        """Add a model that raised, or is made of one that did."""
+        text = str(error)
+        if text.startswith('model "') and not text.startswith(f'model "{name}"'):
+            text = f'model "{name}" needs one that failed: {text}'
+        self.errors[name] = error
+        self.failed[name] = FailedModel(name=name, error=text, fold=self.fold)
 
     def add_parts(self, texts: Mapping[str, Mapping[str, object]]) -> None:
         """Add models that failed where other processes asked them, by what they raised there."""
         for name in texts.keys() - self.errors.keys():
-            self.errors[name] = RecommenderError(min(texts[name])), self.fold
+            self.add(name, RecommenderError(min(texts[name])))
 
     def require_others(self, config: Config) -> None:
-        """Raise where no model is left.
-
-        Raises
-        ------
-        HarnessError
-            What the only model raised.
-        RecommenderError
-            What all of several models raised.
-        """
+        """Raise what the only model raised, or RecommenderError where all of several failed."""
         if len(self.errors) < len(config.models):
             return
-        errors = [self.errors[model.name][0] for model in config.models]
-        if len(errors) == 1:
-            raise errors[0]
-        reasons = "\n".join(failed.says for failed in self.records(config))
-        raise RecommenderError(f"all {len(errors)} models failed:\n{reasons}") from errors[0]
+        first = self.errors[config.models[0].name]
+        if len(self.errors) == 1:
+            raise first
+        reasons = "\n".join(model.says for model in self.records(config))
+        raise RecommenderError(f"all {len(self.errors)} models failed:\n{reasons}") from first
 
     def without(self, config: Config) -> Config:
         """Return a config of the models that are left; without the baseline all pairs are compared.
 
         It is no config to evaluate by: models that are left may be made of one that failed.
         """
-        models = [model for model in config.models if model.name not in self.errors]
-        gone = config.compare.baseline in self.errors
-        compare = config.compare.model_copy(update={"baseline": None} if gone else {})
-        return config.model_copy(update={"models": models, "compare": compare})
+        return with_models(config, [m.name for m in config.models if m.name not in self.errors])
 
     def records(self, config: Config) -> tuple[FailedModel, ...]:
-        """Return what the record says of the models that failed."""
-        names = [model.name for model in config.models if model.name in self.errors]
-        return tuple(
-            FailedModel(name=name, error=self.text(name), fold=self.errors[name][1])
-            for name in names
-        )
-
-    def text(self, name: str) -> str:
-        """Return what a model raised, which may be what one raised that it is made of."""
-        text = str(self.errors[name][0])
-        if text.startswith('model "') and not text.startswith(f'model "{name}"'):
-            return f'model "{name}" needs one that failed: {text}'
-        return text
+        """Return what the record says of the models that failed, in the config's order."""
+        return tuple(self.failed[m.name] for m in config.models if m.name in self.failed)
 
     def notes(self, config: Config) -> tuple[str, ...]:
         """Return what becomes of the comparison without them."""

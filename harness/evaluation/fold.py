@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property
-from typing import Protocol
+from contextlib import contextmanager
+from dataclasses import replace
 
 import polars as pl
 
 from harness.config import Config, ModelConfig
 from harness.core.errors import EmptyEvaluationSetError, HarnessError, printable
 from harness.core.progress import Observer
-from harness.data.dataset import Dataset
 from harness.evaluation.answers import Answers, ask_in_turn
 from harness.evaluation.build import Factories
 from harness.evaluation.failures import Failures
@@ -20,7 +18,7 @@ from harness.evaluation.finished import Finished
 from harness.metrics import Metric, needs
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
-from harness.protocol.task import Task, task_on
+from harness.protocol.task import Task
 from harness.protocol.users import of_events
 
 Models = Sequence[dict[str, Recommender]]
@@ -30,19 +28,8 @@ Models = Sequence[dict[str, Recommender]]
 class Fold:
     """One evaluation set of a config, the n-th of all folds, and its models.
 
-    Parameters
-    ----------
-    config : Config
-        Of this fold alone.
-    finished : Finished
-        The models that need not be asked.
-
-    Attributes
-    ----------
-    models : sequence of dict of name to Recommender
-        Of each repeat those that are to be asked; they have learnt nothing yet.
-    clocks : dict of name to Observer
-        What hears of each model.
+    `models` are those to be asked, without the finished ones; they have learnt nothing yet. A clock
+    of `clocks` hears of each.
     """
 
     def __init__(
@@ -57,17 +44,14 @@ class Fold:
     ) -> None:
         self.config, self.metrics, self.finished = config, metrics, finished
         self.number, self.n_folds, self.observer = n_folds - config.fold, n_folds, observer
-        self.failures = failures if n_folds == 1 else failures.in_fold(self.number)
+        self.failures = failures if n_folds == 1 else replace(failures, fold=self.number)
         self.factories = Factories(config)
-        repeats = range(max(model.repeats for model in config.models))
+        models = [model for model in config.models if model.name not in finished.answers]
         self.models: Models = [
-            self.factories.made(repeat, without=finished.answers) for repeat in repeats
+            self.factories.make([m.name for m in models if m.repeats > repeat], repeat)
+            for repeat in range(max((model.repeats for model in models), default=0))
         ]
         self.clocks = {model.name: Observer(bars=observer.bars) for model in config.models}
-
-    def named(self) -> AbstractContextManager[None]:
-        """Say of what is raised in which fold it was."""
-        return named(self.number, self.n_folds)
 
     def log_model(self, name: str) -> None:
         """Log how long each step of a model took that has not failed."""
@@ -81,42 +65,17 @@ class Fold:
         self.observer.log(f"{printable(name)} ({number}): {how}")
 
 
-class Evaluator(Protocol):
-    """What asks the models of a fold, with all events in memory or a bucket at a time.
+class Evaluator:
+    """What asks the models of a fold: each learns from all events, one repeat after the other.
 
-    Attributes
-    ----------
-    task : Task
-        With the evaluation set of all users.
-    events : int
-        How many are in memory at once.
+    `events` is how many events are in memory at once.
     """
 
-    fold: Fold
-    task: Task
-    events: int
+    def __init__(self, fold: Fold, task: Task) -> None:
+        self.fold, self.task, self.events = fold, task, len(task.data.events)
 
-    @property
     def profile(self) -> pl.DataFrame:
-        """What is known of the evaluated users (`harness.protocol.users.of_events`)."""
-
-    def catalogue(self, metrics: Sequence[Metric]) -> Catalogue | None:
-        """Return what metrics need to know of the candidates."""
-
-    def answers(self, settings: ModelConfig) -> list[Answers]:
-        """Return every repeat's answers for all users."""
-
-
-class InMemory:
-    """The models of a fold, fitted and asked one repeat after the other: an `Evaluator`."""
-
-    def __init__(self, fold: Fold, data: Dataset) -> None:
-        self.fold, self.events = fold, len(data.events)
-        self.task = task_on(fold.config, data, fold.observer)
-
-    @cached_property
-    def profile(self) -> pl.DataFrame:
-        """What is known of the evaluated users."""
+        """Return what is known of the evaluated users (`harness.protocol.users.of_events`)."""
         return of_events(self.task)
 
     def catalogue(self, metrics: Sequence[Metric]) -> Catalogue | None:

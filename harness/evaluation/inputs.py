@@ -26,22 +26,14 @@ from harness.models import guard
 if TYPE_CHECKING:
     from harness.metrics.inputs.frame import Frame
 
-_EXAMPLES = {
+_EXAMPLE = {
     "events": "events=frame",
     "split": 'split={"strategy": "time", "valid_days": 7}',
     "models": 'models={"mine": MyModel()}',
 }
 _TABLES = ("events", "users", "items")
-_FILE_KEYS = (
-    "separator",
-    "header",
-    "encoding",
-    "quote",
-    "escape",
-    "bad_lines",
-    "rows",
-    "max_unpacked_gb",
-)
+_FILE_KEYS = {"separator", "header", "encoding", "quote", "escape"}
+_FILE_KEYS |= {"bad_lines", "rows", "max_unpacked_gb"}
 """Keys of [data] that say how files of events are written."""
 
 
@@ -57,10 +49,10 @@ def config_of(
     config = config_in_place(config)
     are_names = isinstance(models, list | tuple) and all(isinstance(name, str) for name in models)
     if keywords or not are_names:
-        extra = [*keywords] + ([] if are_names else [f"models as {type(models).__name__}"])
+        extra = ", ".join(keywords) or f"models as {type(models).__name__}"
         raise UsageError(
-            f"{IN_PYTHON}: found {' and '.join(extra)} beside a config, which says it all; give "
-            'nothing but names of its models: models=["popular"]'
+            f"{IN_PYTHON}: found {extra} beside a config, which says it all; give nothing but "
+            'names of its models: models=["popular"]'
         )
     return config, list(models)
 
@@ -93,15 +85,15 @@ def refuse_with_frames(config: Config, memory: str | None, jobs: int) -> None:
 
 def _sections(keywords: Mapping[str, Any], models: Any) -> dict[str, Any]:
     """Return the sections that keywords name; tables are keys of [data]."""
-    is_there = {
-        "events": "events" in keywords or "data" in keywords,
-        "split": "split" in keywords,
-        "models": not isinstance(models, tuple) or len(models) > 0,
+    lacks = {
+        "events": not keywords.keys() & {"events", "data"},
+        "split": "split" not in keywords,
+        "models": isinstance(models, tuple) and not models,
     }
-    if missing := [name for name in is_there if not is_there[name]]:
-        examples = ", ".join(_EXAMPLES[name] for name in missing)
+    if names := [name for name, is_missing in lacks.items() if is_missing]:
+        examples = ", ".join(_EXAMPLE[name] for name in names)
         raise UsageError(
-            f"{IN_PYTHON}: no {' and no '.join(missing)}; give {examples}, or a config alone: "
+            f"{IN_PYTHON}: no {' and no '.join(names)}; give {examples}, or a config alone: "
             f'{IN_PYTHON}("exam.toml")'
         )
     tables = {name: keywords[name] for name in _TABLES if name in keywords}
@@ -120,25 +112,21 @@ def _config_of_sections(sections: Mapping[str, Any]) -> Config:
     Events, users, items, ``[split] valid`` and lists of models may be frames.
     """
     values = {name: _plain(section) for name, section in sections.items() if name != "models"}
-    for name, example in (("data", 'data={"events": frame}'), ("split", _EXAMPLES["split"])):
-        if not isinstance(section := values.get(name, {}), dict):
-            kind = type(section).__name__
-            raise UsageError(
-                f"{IN_PYTHON}: {name}: found {kind}; expected a mapping, such as {example}"
-            )
-    frames = dict[str, Any]()
-    values["data"] = _data(values.get("data", {}), frames)
-    if "valid" in values.get("split", {}):
-        values["split"]["valid"] = _name_frames(values["split"]["valid"], "the valid frame", frames)
+    data, split, frames = values.get("data", {}), values.get("split", {}), dict[str, Any]()
+    if not isinstance(data, dict):
+        raise UsageError(
+            f"{IN_PYTHON}: data: found {type(data).__name__}; expected a mapping, such as "
+            'data={"events": frame}'
+        )
+    values["data"] = _data(data, frames)
+    if isinstance(split, dict) and "valid" in split:
+        split["valid"] = _name_frames(split["valid"], "the valid frame", frames)
     if frames:  # without the stamp of a file the cache cannot know them again
         values["data"]["cache"] = False
     entries, objects = _models(sections.get("models"), frames)
     config = parse(values | {"models": entries}, Path(), IN_PYTHON)
-    if frames:
-        from harness.evaluation.inputs import read_frames  # slow to import
-
-        frames = read_frames(config, frames)
-    return config.model_copy(update={"given": Given(frames, objects)})
+    inputs = Given(read_frames(config, frames) if frames else {}, objects)
+    return config.model_copy(update={"given": inputs})
 
 
 def _plain(value: Any) -> Any:
@@ -160,15 +148,14 @@ def _data(data: dict[str, Any], frames: dict[str, Any]) -> dict[str, Any]:
         files = _name_frames(table["file"] if has_file else table, f"the {key} frame", frames)
         for file in files if isinstance(files, list) else [files]:
             if not isinstance(file, str | None):
-                kind = type(file).__name__
                 raise UsageError(
-                    f"{IN_PYTHON}: {key}: found {kind}; give {FRAMES}, or the path of a file"
+                    f"{IN_PYTHON}: {key}: found {type(file).__name__}; give {FRAMES}, or the path "
+                    "of a file"
                 )
         if files is not None:
             data[key] = table | {"file": files} if has_file else files
-    are_frames = any(name.startswith(name_of("the events frame")) for name in frames)
-    for key in _FILE_KEYS:
-        if key in data and are_frames:
+    if any(name.startswith(name_of("the events frame")) for name in frames):
+        for key in data.keys() & _FILE_KEYS:
             raise UsageError(
                 f"{IN_PYTHON}: [data] {key} says how a file is written, and the events are a "
                 "frame; leave it out"
@@ -208,7 +195,7 @@ def _models(models: Any, frames: dict[str, Any]) -> tuple[list[dict[str, Any]], 
     objects = dict[str, Any]()
     for entry in entries:
         entry |= {key: _plain(value) for key, value in entry.items() if key != "params"}
-        name, use = str(entry.get("name")), entry.get("use")
+        name, use, params = str(entry.get("name")), entry.get("use"), entry.get("params")
         if use is not None and not isinstance(use, str):
             kind = use if isinstance(use, type) else type(use)
             if kind is not use:
@@ -216,8 +203,8 @@ def _models(models: Any, frames: dict[str, Any]) -> tuple[list[dict[str, Any]], 
             objects[name], entry["use"] = use, name_of(kind.__name__)
         if "lists" in entry:
             entry["lists"] = _name_frames(entry["lists"], f"the lists of {name}", frames)
-        if isinstance(entry.get("params"), Mapping):
-            entry["params"] = _params(name, entry["params"])
+        if isinstance(params, Mapping):
+            entry["params"] = {key: _param(name, key, value) for key, value in params.items()}
     return entries, objects
 
 
@@ -235,30 +222,30 @@ def _entry(model: Any) -> Mapping[str, Any]:
 
 def _refuse_beside_object(entry: Mapping[str, Any]) -> None:
     """Raise UsageError where an entry says of an object what goes with a class."""
-    name, model = entry["name"], entry["use"]
-    keys = [key for key in ("params", "of", "space", "tuned") if entry.get(key)]
+    model, keys = (
+        entry["use"],
+        [key for key in ("params", "of", "space", "tuned") if entry.get(key)],
+    )
     if guard.seeds(type(model), guard.stored(model)) and entry.get("repeats", 1) != 1:
         keys.append("repeats")
     for key in keys:
         kind = type(model).__name__
         raise UsageError(
-            f'model "{name}": {key} goes with a class, and this is an object of {kind}: each fit '
-            f'takes a copy of it as it is; give its class: {{"use": {kind}, "{key}": …}}'
+            f'model "{entry["name"]}": {key} goes with a class, and this is an object of {kind}; '
+            f'give its class: {{"use": {kind}, "{key}": …}}'
         )
 
 
-def _params(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with numbers of NumPy as Python's; config.toml must be able to hold all."""
-    params = {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()}
-    for key, value in params.items():
-        if not is_plain(value):
-            kind = "None" if value is None else type(value).__name__
-            raise UsageError(
-                f'model "{name}": params "{key}" is {kind}, which no config can hold; leave it '
-                f"out where that is the default, or give the object that has it: {name!r}: "
-                f"MyModel({key}=…)"
-            )
-    return params
+def _param(model: str, key: str, value: Any) -> Any:
+    """Return a parameter's value, a number of NumPy as Python's; config.toml must hold it."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if is_plain(value):
+        return value
+    raise UsageError(
+        f'model "{model}": params "{key}" is {"None" if value is None else type(value).__name__}, '
+        f"which no config can hold; leave it out, or give the object that has it: {model!r}: "
+        f"MyModel({key}=…)"
+    )
 
 
 def read_frames(config: Config, frames: Mapping[str, Any]) -> dict[str, pl.DataFrame]:

@@ -23,7 +23,7 @@ from harness.models.topk import extend
 if TYPE_CHECKING:
     from harness.config import Config
     from harness.protocol.evaluation_set import EvaluationSet
-    from harness.scoring.submitted_lists import SubmittedLists
+    from harness.scoring.submissions import SubmittedLists
 
 _OF_PLACES = ("SUB303", "SUB315", "SUB316", "SUB319", "SUB320")
 """Warnings after which an item may be another, or stand elsewhere, than was meant."""
@@ -35,11 +35,6 @@ class PrecomputedLists:
     They are evaluated as ``harness score FILE --config CONFIG`` reads them: what is no candidate,
     or stands twice, uses its position and never hits. A base model must answer as every recommender
     does, so there such items are passed over and the next ones move up.
-
-    Raises
-    ------
-    UsageError
-        There is no such file, or an earlier process had the frame.
     """
 
     def __init__(self, name: str, config: Config) -> None:
@@ -72,22 +67,7 @@ class PrecomputedLists:
     def on(
         self, users: pl.Series, candidates: pl.Series, items: pl.Series, k: int | None
     ) -> Recommendations:
-        """Return the lists of users as they stand, with an id for every item that `items` has.
-
-        Parameters
-        ----------
-        users, candidates, items : polars.Series of str
-            Users to look up, the items that may be recommended, and all there are.
-        k : int, optional
-            Positions of a list; all by default.
-
-        Raises
-        ------
-        SubmissionError
-            The file has errors.
-        DataError
-            It has none of the users.
-        """
+        """Return the lists of users as they stand, with an id for every item that `items` has."""
         lists, warnings = self._read(users, candidates, k)
         if lists.whole.max(initial=EMPTY) >= len(lists.items):  # read for their ids once more
             beyond = items.filter(~items.is_in(candidates.implode())).alias(candidates.name)
@@ -111,7 +91,7 @@ class PrecomputedLists:
         # Reading asks for no truth: nothing is scored here.
         nothing = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
         solution = Solution(users, items, Judgments(nothing, nothing.sizes), k=k)
-        against = Terms(self.config).against().scored_by(solution)
+        against = Terms(config=self.config).against().scored_by(solution)
         examined = examine(self.source, against, solution, places=k)
         if not examined.validation.valid and not force:
             refusal = "these lists have errors; mend them"

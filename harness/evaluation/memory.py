@@ -20,9 +20,7 @@ LEAST = 1_000_000_000
 """Bytes that a run on buckets needs, whatever the log."""
 _GROUP = Path("/sys/fs/cgroup")
 """Where Linux says what a container may use."""
-_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]I?)B?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT])(I?)B?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -42,12 +40,7 @@ def limit(text: str | None) -> Limit | None:
 
 
 def parse(text: str) -> int:
-    """Return the bytes of a size as people write it.
-
-    Raises
-    ------
-    UsageError
-        It is no size, or less than a run needs.
+    """Return the bytes of a size as people write it; raise UsageError where a run needs more.
 
     Examples
     --------
@@ -59,7 +52,8 @@ def parse(text: str) -> int:
         raise UsageError(
             f'memory is {text!r}; write a number and a unit (MB, GB, TB, or GiB), such as "4GB"'
         )
-    size = int(float(match[1]) * (_UNITS | _BINARY)[match[2].upper()])
+    number, unit, binary = match.groups()
+    size = int(float(number) * (1024 if binary else 1000) ** (1 + "KMGT".index(unit.upper())))
     if size < LEAST:
         raise UsageError(
             f"memory is {text!r}, which is too little: buckets of users need {shown(LEAST)} or more"
@@ -68,25 +62,14 @@ def parse(text: str) -> int:
 
 
 def needed(layout: Layout) -> int:
-    """Return how many bytes a run needs that holds all events of a layout, more or less.
-
-    The evaluated users need more, and are counted later: see `require_memory`.
-    """
+    """Return about how many bytes a run needs for all events, before `require_memory` for users."""
     return BASE + AN_EVENT * estimated_rows(layout)
 
 
 def require_memory(
     config: Config, users: int, events: int, candidates: int, limit: Limit | None
 ) -> None:
-    """Raise UsageError where a run needs more memory than there is: the system would swap.
-
-    Parameters
-    ----------
-    users, events : int
-        How many are evaluated, and held at once.
-    candidates : int
-        No list is longer.
-    """
+    """Raise UsageError where a run needs more memory than there is: the system would swap."""
     lists, n_metrics = sum(model.repeats for model in config.models), len(asked(config))
     a_list = 2 * 4 * min(config.evaluation.k, candidates) + _A_VALUE * n_metrics
     needed = BASE + AN_EVENT * events + users * (_A_USER + lists * a_list)

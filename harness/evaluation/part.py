@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from harness.config import Config
 from harness.core.arrays import Counts
 from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.progress import Clock
+from harness.core.random import id_hashes
 from harness.evaluation.answers import Answers
 from harness.evaluation.failures import Failures
 from harness.metrics import Metric, value_of
@@ -24,14 +26,17 @@ from harness.metrics.scores import ScoreTable, curve_sums, score, set_sums
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol import evaluation_set
-from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.leaderboard_estimate import Sample, leaderboard_sums, with_items
 from harness.protocol.task import Task
+from harness.results.tables import RunTables
 from harness.scoring.competition import sample_of_users
 from harness.stats import chance_law
 from harness.stats.chance_graded import Grades
 from harness.stats.chance_law import Law
-from harness.stats.slices import ProfiledUsers
+from harness.stats.slices import USER, ProfiledUsers
+
+Content = Mapping[Any, Any]
+"""Arrays, Polars' columns and frames by name, or more of these: what is kept of a part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +75,45 @@ class EvaluatedPart(ProfiledUsers):
         assert law is not None, "asked for where there is one"  # noqa: S101
         return law
 
+    def run_tables(self, item_ids: pl.Series) -> RunTables:
+        """Return the tables of a run; lists hold positions of `item_ids`."""
+        return RunTables(
+            users=self.profile, item_ids=item_ids, scores=self.tables, lists=self.lists
+        )
+
+    def content(self, metrics: Sequence[Metric]) -> Content:
+        """Return what is kept of a part, for `opened`."""
+        of_users = [metric for metric in metrics if metric.definition.of == "user"]
+        values = {name: [t.values[m] for m in of_users] for name, t in self.tables.items()}
+        items = {name: [lists.items for lists in repeats] for name, repeats in self.lists.items()}
+        return {
+            "profile": self.profile,
+            "cases": np.array(self.cases),
+            "grades": {} if self.grades is None else self.grades._asdict(),
+            "sums": self.sums,
+            "values": {name: np.array(arrays) for name, arrays in values.items()},
+            "lists": {name: np.array(arrays) for name, arrays in items.items()},
+        }
+
+    @classmethod
+    def opened(
+        cls, config: Config, metrics: Sequence[Metric], _: int, content: Content
+    ) -> EvaluatedPart:
+        """Return the part of which this is kept; metrics of all lists follow from its sums."""
+        of_users = [metric for metric in metrics if metric.definition.of == "user"]
+        values, lists = content["values"].items(), content["lists"].items()
+        return cls(
+            hashes=id_hashes(content["profile"][USER]),
+            tables={name: ScoreTable(dict(zip(of_users, v, strict=True))) for name, v in values},
+            profile=content["profile"],
+            cases=tuple(content["cases"]),
+            k=config.evaluation.k,
+            metric=metrics[0],
+            grades=Grades(**content["grades"]) if content["grades"] else None,
+            lists={name: tuple(map(Recommendations, repeats)) for name, repeats in lists},
+            sums=content["sums"],
+        )
+
 
 def evaluate_part(
     task: Task,
@@ -82,18 +126,11 @@ def evaluate_part(
 ) -> EvaluatedPart:
     """Ask models for the lists of the users of a part, and score them.
 
-    Parameters
-    ----------
-    profile : polars.DataFrame
-        Who the users are (`harness.protocol.users`).
-    models : iterable
-        Names, each with what returns the model's answers, or raises; these are let go before the
-        next ones are asked for.
-    failures : Failures
-        To which models are added that raise.
+    `models` are names, each with what returns the model's answers, or raises; the answers are let
+    go before the next ones are asked for.
     """
-    selected, unevaluated = task.evaluation_set, task.left_out.evaluation_set
-    sample, unread = sample_of_users(task.config, selected, unevaluated)
+    selected, left_out = task.evaluation_set, task.left_out.evaluation_set
+    sample, unread = sample_of_users(task.config, selected, left_out)
     tables, lists, sums = dict[str, ScoreTable](), dict[str, Sequence[Recommendations]](), {}
     for name, ask in models:
         with failures.caught(name):
@@ -104,6 +141,10 @@ def evaluate_part(
             tables[name], sums[name] = _scored(answers, task, metrics, catalogue, sample)
         lists[name] = tuple(answer.lists for answer in answers)
         del answers
+    grades = None
+    if selected.grades is not None:
+        user, grade = selected.judgments().all_grades
+        grades = Grades(user, grade, np.arange(len(user)) < len(selected.grades))
     return EvaluatedPart(
         hashes=selected.user_hashes,
         tables=tables,
@@ -111,25 +152,17 @@ def evaluate_part(
         cases=(selected.n_candidates, selected.truth.sizes, selected.relevant),
         k=selected.k,
         metric=metrics[0],
-        grades=_grades_of(selected),
+        grades=grades,
         lists=lists,
         sums={
             "models": sums,
-            "failed": {name: {failures.text(name): np.array([1])} for name in failures.errors},
+            "failed": {name: _marked([model.error]) for name, model in failures.failed.items()},
             "set": evaluation_set.sums(selected),
-            "with_items": np.array([len(with_items(selected, unevaluated))]),
+            "with_items": np.array([len(with_items(selected, left_out))]),
             "sample": Largest(np.array([0 if sample is None else sample.ids])),
-            "unread": {words: np.array([1]) for words in unread},
+            "unread": _marked(unread),
         },
     )
-
-
-def _grades_of(evaluation_set: EvaluationSet) -> Grades | None:
-    """Return the grades of an evaluation set's true items, where they have any."""
-    if evaluation_set.grades is None:
-        return None
-    user, grade = evaluation_set.judgments().all_grades
-    return Grades(user, grade, np.arange(len(user)) < len(evaluation_set.grades))
 
 
 def describing(k: int) -> tuple[Metric, Metric]:
@@ -160,46 +193,42 @@ def _scored(
     catalogue: Catalogue | None,
     sample: Sample | None,
 ) -> tuple[ScoreTable, dict[str, Any]]:
-    """Return the scores of a model's answers under all metrics of users, and its sums."""
+    """Return the scores of a model's answers under all metrics, and its sums."""
     repeats, selected = [answer.lists for answer in answers], task.evaluation_set
-    others = task.left_out.evaluation_set
     popularity = describing(selected.k)[1]
     of_users = [m for m in (*metrics, popularity) if m.definition.of == "user"]
     judgments = selected.judgments(catalogue)
     table = score(repeats, judgments, tuple(dict.fromkeys(of_users)))
+    differ = any(not np.array_equal(lists.items, repeats[0].items) for lists in repeats)
     sums: dict[str, Any] = {
         "users": np.array([len(selected.users)]),
         "set": set_sums(repeats, judgments, _of_all_lists(metrics, selected.k)),
         "popularity": Exact.of(table.of_users(popularity)),
         "curve": curve_sums(repeats, judgments, table, metrics[0]),
         "empty": np.array([int((repeats[0].items < 0).all(axis=1).sum())]),
-        "differ": np.array([int(_differ(repeats))]),
+        "differ": np.array([int(differ)]),
         "drawn": np.array([int(any(answer.drawn for answer in answers))]),
         "notes": _marked(answers[0].notes),
         "changes": _marked([answers[0].changes]),
         "refused": {},
         "left_out": np.array([0]),
     }
-    asked_for_others = answers[0].left_out is not None or answers[0].refusal is not None
-    # Nothing is known for others of a metric that is not 0 for users without hits.
-    if asked_for_others and metrics[0].definition.zero_without_hits:
-        beyond = [answer.left_out for answer in answers if answer.left_out is not None]
-        for key, lists in {
-            "leaderboard": beyond if len(beyond) == len(answers) else None,
-            "leaderboard without others": None,  # another part may have a refusal
-        }.items():
-            sums[key] = leaderboard_sums(
-                metrics[0], table, selected, others, lists, catalogue, sample
-            )
+    asked_for_all = answers[0].left_out is not None or answers[0].refusal is not None
+    # Users left out count only where nothing but a hit gives them a score.
+    if asked_for_all and metrics[0].definition.zero_without_hits:
+        left_out = task.left_out.evaluation_set
+        lists = [answer.left_out for answer in answers if answer.left_out is not None]
+        leaderboard = partial(leaderboard_sums, metrics[0], table, selected, left_out)
+        sums["leaderboard"] = leaderboard(
+            lists if len(lists) == len(answers) else None, catalogue, sample
+        )
+        # Another part may have a refusal.
+        sums["leaderboard without others"] = leaderboard(None, catalogue, sample)
         sums["refused"] = _marked(answer.refusal for answer in answers)
-        sums["left_out"] = np.array([len(others.users)])
+        sums["left_out"] = np.array([len(left_out.users)])
     of_lists = set_values(sums["set"], metrics, selected.k)
     values = {**table.values, **{m: np.array(v)[:, None] for m, v in of_lists.items()}}
     return ScoreTable({metric: values[metric] for metric in metrics}), sums
-
-
-def _differ(repeats: Sequence[Recommendations]) -> bool:
-    return any(not np.array_equal(lists.items, repeats[0].items) for lists in repeats)
 
 
 def _marked(texts: Iterable[str | None]) -> Sums:

@@ -6,8 +6,8 @@ from sums, so figures are those of a run in memory, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -17,35 +17,25 @@ from harness.config import Config
 from harness.core.errors import UsageError, counted
 from harness.core.exact_sum import Sums
 from harness.core.progress import Clock, Observer
-from harness.core.random import id_hashes
 from harness.data.dataset import Dataset
 from harness.evaluation.answers import Answers
 from harness.evaluation.assemble import assemble
 from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished
 from harness.evaluation.fold import Fold, Models
-from harness.evaluation.learn import Learner, ask_part, learn, of_all_events
-from harness.evaluation.part import EvaluatedPart, describing, evaluate_part
-from harness.evaluation.plan import Plan
+from harness.evaluation.part import Content, EvaluatedPart, describing, evaluate_part
+from harness.evaluation.plan import Learner, Plan, learn, of_all_events
 from harness.metrics import Metric
-from harness.metrics.scores import ScoreTable
 from harness.models.item_stats import Catalogue
-from harness.models.recommendations import Recommendations
-from harness.protocol import users
-from harness.protocol.task import Task, asked
-from harness.results.folder import PER_USER, RECOMMENDATIONS
+from harness.protocol.task import asked
+from harness.protocol.users import of_events, with_attributes
 from harness.results.run import Run
-from harness.results.tables import RunTables
-from harness.stats.chance_graded import Grades
-from harness.stats.slices import USER
 
-Of = TypeVar("Of", covariant=True)
+Part = TypeVar("Part", covariant=True)
 Other = TypeVar("Other")
-Content = Mapping[Any, Any]
-"""Arrays, Polars' columns and frames by name, or more of these: what is kept of a part."""
 
 
-class Parts(Protocol[Of]):
+class Parts(Protocol[Part]):
     """Parts of the users, wherever they are."""
 
     def total(self, step: Callable[[Any], Sums]) -> Sums:
@@ -59,15 +49,7 @@ class Parts(Protocol[Of]):
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedParts:
-    """What a run tells of all users, who are in parts.
-
-    Attributes
-    ----------
-    run : Run
-        Without tables, which are in the parts.
-    parts : Parts of EvaluatedPart
-    candidate_ids : polars.Series of str
-    """
+    """A run whose tables are in the parts of its users."""
 
     run: Run
     parts: Parts[EvaluatedPart]
@@ -84,18 +66,8 @@ def evaluate_parts(
 ) -> EvaluatedParts:
     """Evaluate the models of a config where no process has all users.
 
-    Parameters
-    ----------
-    parts : Parts of Dataset
-        Each of users of whole leaves (`harness.core.random.leaf_of`).
-    data : Dataset
-        What they have in common: the items, the span, and no user or event.
-
-    Raises
-    ------
-    HarnessError
-        A model that learns from all events at once, or is a file of lists; an empty evaluation
-        set; a model that breaks its contract.
+    Each part has users of whole leaves (`harness.core.random.leaf_of`); `data` is what all have in
+    common: the items, the span, and no user or event.
     """
     metrics, finished = asked(config), Finished(config, fresh=True, background=None)
     fold = Fold(config, metrics, Failures(fail_fast), observer, finished)
@@ -104,8 +76,8 @@ def evaluate_parts(
     with observer.step("fit"):
         catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
     with observer.step("evaluate"):
-        asking = _Asking(plan, learners, metrics, catalogue, fold.failures)
-        evaluated = parts.kept(asking, partial(_opened, config, metrics))
+        evaluate = partial(_evaluated, plan, learners, metrics, catalogue, fold.failures)
+        evaluated = parts.kept(evaluate, partial(EvaluatedPart.opened, config, metrics))
     observer.log(f"evaluated all parts, {observer.seconds['evaluate']:.1f} s")
     candidate_ids = data.item_ids.gather(plan.candidates)
     run = assemble(fold, plan.data, plan.split, candidate_ids, evaluated.total)
@@ -130,94 +102,36 @@ def refuse_of_all_events(config: Config, models: Models) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Asking:
-    """What parts are evaluated by: fitted models, metrics, and what is known of the items."""
-
-    plan: Plan
-    learners: Sequence[Learner]
-    metrics: tuple[Metric, ...]
-    catalogue: Catalogue | None
-    failures: Failures
-
-    def __call__(self, part: Dataset) -> Content:
-        """Return what is kept of a part."""
-        config = self.plan.config
-        task = self.plan.task(part)
-        models = [
-            (settings.name, partial(self._answers, settings.name, task))
-            for settings in (config.models if self.learners else ())
-            if settings.name not in self.failures.errors
-        ]
-        evaluated = evaluate_part(
-            task,
-            users.with_attributes(users.of_events(task), task, config.compare.slices),
-            models,
-            self.metrics,
-            self.catalogue,
-            # What fails here fails for this part; all parts are asked, wherever they are.
-            replace(self.failures, errors=dict(self.failures.errors)),
-            {settings.name: Clock() for settings in config.models},
-        )
-        return {
-            "profile": evaluated.profile,
-            "cases": dict(enumerate(evaluated.cases)),
-            "grades": {} if evaluated.grades is None else evaluated.grades._asdict(),
-            "sums": evaluated.sums,
-            "values": {
-                name: {
-                    self.metrics.index(m): values
-                    for m, values in table.values.items()
-                    if m.definition.of == "user"
-                }
-                for name, table in evaluated.tables.items()
-            },
-            "lists": {
-                name: {repeat: answer.items for repeat, answer in enumerate(repeats)}
-                for name, repeats in evaluated.lists.items()
-            },
-        }
-
-    def _answers(self, name: str, task: Task) -> list[Answers]:
-        """Return what a model answers for the users of a part."""
-        learners = (learner for learner in self.learners if learner.name == name)
-        return [ask_part(learner, task) for learner in learners]
+def rows_of(
+    models: Sequence[str], candidate_ids: pl.Series, name: str, part: EvaluatedPart
+) -> pl.DataFrame:
+    """Return the rows of a part in a table of the run, of some models; `name` is its file's."""
+    return part.run_tables(candidate_ids).rows(name, models)
 
 
-def listed(models: Sequence[str], candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:
-    """Return one row a user, model and repeat, with the list of items, the best first."""
-    rows = _tables(part, candidate_ids).rows(RECOMMENDATIONS, models)
-    return rows.cast({USER: pl.String, "items": pl.List(pl.String)})
+def _evaluated(
+    plan: Plan,
+    learners: Sequence[Learner],
+    metrics: tuple[Metric, ...],
+    catalogue: Catalogue | None,
+    failures: Failures,
+    part: Dataset,
+) -> Content:
+    """Ask the models for the lists of a part's users, and score them; return what is kept."""
+    task, repeats = plan.task(part), dict[str, list[Learner]]()
+    for learner in learners:
+        if learner.name not in failures.errors:
+            repeats.setdefault(learner.name, []).append(learner)
 
+    def answers(name: str) -> list[Answers]:
+        return [learner.ask(task) for learner in repeats[name]]
 
-def scored(models: Sequence[str], part: EvaluatedPart) -> pl.DataFrame:
-    """Return one row a user, model and repeat, with a column for each metric of users."""
-    rows = _tables(part, pl.Series(dtype=pl.String)).rows(PER_USER, models)
-    return rows.cast({USER: pl.String})
-
-
-def _tables(part: EvaluatedPart, candidate_ids: pl.Series) -> RunTables:
-    return RunTables(
-        users=part.profile, item_ids=candidate_ids, scores=part.tables, lists=part.lists
-    )
-
-
-def _opened(config: Config, metrics: tuple[Metric, ...], _: int, content: Content) -> EvaluatedPart:
-    cases = content["cases"]
-    return EvaluatedPart(
-        hashes=id_hashes(content["profile"][USER]),
-        tables={
-            name: ScoreTable({metrics[number]: values for number, values in by_metric.items()})
-            for name, by_metric in content["values"].items()
-        },
-        profile=content["profile"],
-        cases=(cases[0], cases[1], cases[2]),
-        k=config.evaluation.k,
-        metric=metrics[0],
-        grades=Grades(**content["grades"]) if content["grades"] else None,
-        lists={
-            name: tuple(map(Recommendations, repeats.values()))
-            for name, repeats in content["lists"].items()
-        },
-        sums=content["sums"],
-    )
+    return evaluate_part(
+        task,
+        with_attributes(of_events(task), task, plan.config.compare.slices),
+        [(name, partial(answers, name)) for name in repeats],
+        metrics,
+        catalogue,
+        failures.copy(),  # what fails here fails for this part; all parts are asked
+        {name: Clock() for name in repeats},
+    ).content(metrics)

@@ -1,50 +1,45 @@
-"""What all parts of the users have in common: split, candidates, what sums over the parts tell.
+"""Parts of the users: what they have in common, and models that learn from sums over them.
 
 A part is the data set of some users: a bucket on disk, or on a cluster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from harness.config import Config, GivenSplit, TimeSplit
 from harness.core.arrays import Int32, Int64
+from harness.core.errors import RecommenderError, counted
 from harness.core.exact_sum import Largest, Sums
-from harness.core.steps import Total
+from harness.core.progress import Clock
+from harness.core.steps import Ended, Total, after
 from harness.data.dataset import Dataset
+from harness.evaluation.answers import Answers, ask
+from harness.evaluation.failures import Failures
+from harness.evaluation.fold import Fold, Models
+from harness.evaluation.list_model import PrecomputedLists
 from harness.metrics import Metric, needs
 from harness.metrics.grades import refuse_grades
-from harness.models import item_stats
-from harness.models.base import Train
-from harness.models.item_stats import Catalogue, TrainCounts
-from harness.models.sums import Step, without_events
+from harness.models import guard
+from harness.models.base import Recommender, Train
+from harness.models.item_stats import Catalogue, candidate_counts, catalogue_of, users_having
+from harness.models.sums import FromSums, Step, Steps, fits_in_parts, without_events
 from harness.protocol import evaluation_set, newcomers, split, strays, users
-from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.k_core import Core, core_of_parts
 from harness.protocol.split import Split
-from harness.protocol.task import VALUES, Task, asked
+from harness.protocol.task import VALUES, Task, asked, noted
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
     """What all parts have in common once their events are counted.
 
-    Attributes
-    ----------
-    data : Dataset
-        Of no users.
-    split : Split
-        Of all parts, without events.
-    candidates : int32 array
-    item_counts : int64 array
-        The training events of every item.
-    core : Core, optional
-        The k-core that parts are taken from.
+    `data` has no users and `split` no events; `item_counts` are the training events of every item.
     """
 
     config: Config
@@ -56,20 +51,14 @@ class Plan:
 
     def train(self, part: Dataset) -> Train:
         """Return a part's training events; in it each item may be a candidate."""
-        return self._train(part, np.arange(len(self.item_counts), dtype=np.int32))
-
-    def _train(self, part: Dataset, candidates: Int32) -> Train:
         part = within(self.core, part)
         events = split.divided(part, self.config.split).train
-        return Train(part, events, candidates, self.split.cutoff)
+        every_item = np.arange(len(self.item_counts), dtype=np.int32)
+        return Train(part, events, every_item, self.split.cutoff)
 
     def train_of_all(self) -> Train:
         """Return what all parts' training events have in common: all but users and events."""
-        return without_events(self._train(self.data, self.candidates))
-
-    def on_train(self, step: Step, part: Dataset) -> Sums:
-        """Return what a step makes of a part's training events."""
-        return step(self.train(part))
+        return without_events(replace(self.train(self.data), candidates=self.candidates))
 
     def task(self, part: Dataset) -> Task:
         """Return a part's share of the task."""
@@ -78,56 +67,26 @@ class Plan:
         evaluated = evaluation_set.of_candidates(part, divided, rules, self.candidates)
         return Task(self.config, part, divided, evaluated)
 
-    def task_of(self, evaluated: EvaluationSet, others: EvaluationSet) -> Task:
-        """Return the task of an evaluation set of all users, without events."""
-        data = replace(self.data, user_ids=evaluated.user_ids)
-        return Task(self.config, data, self.split, evaluated, others)
-
     def catalogue(self, metrics: Sequence[Metric], total: Total[Dataset]) -> Catalogue | None:
         """Return what metrics need to know of the candidates."""
-
-        def having() -> tuple[Int64, int]:
+        counts, having = None, (self.item_counts, 0)
+        if any(metric.definition.shares for metric in metrics):
             sums: Any = total(self._having)
-            return sums["users"], int(sums["any"][0])
-
-        def counts() -> TrainCounts:
-            counts = item_stats.candidate_counts(self.item_counts, self.candidates, having)
-            shared = any(metric.definition.shares for metric in metrics)
-            shares = counts.user_share if shared else np.empty(0)
-            return replace(counts, shares=shares.copy)  # worked out here: workers have parts alone
-
-        return item_stats.of_candidates(self.train_of_all(), needs(metrics), counts)
+            having = sums["users"], int(sums["any"][0])
+        if "train" in needs(metrics):
+            counts = candidate_counts(self.item_counts, self.candidates, lambda: having)
+        return catalogue_of(self.train_of_all(), needs(metrics), counts)
 
     def _having(self, part: Dataset) -> Sums:
-        having, having_any = item_stats.users_having(self.train(part))
+        having, having_any = users_having(self.train(part))
         return {"users": having, "any": np.array([having_any])}
-
-    def refuse_slices(self, total: Total[Dataset]) -> None:
-        """Raise UsageError where users cannot be sliced as the config says, before models learn."""
-        columns = list(dict.fromkeys(self.config.compare.slices))
-        if columns:
-            counts: Any = total(partial(self._value_counts, columns))
-            users.refuse_without_values(self.config, counts)
-
-    def _value_counts(self, columns: Sequence[str], part: Dataset) -> Sums:
-        return users.value_counts(self.task(part), columns)
 
 
 def plan_of(config: Config, data: Dataset, total: Total[Dataset]) -> Plan:
-    """Return the plan of a log in parts.
+    """Return the plan of a log in parts, which have the items and the span of `data` in common.
 
-    Parameters
-    ----------
-    data : Dataset
-        What the parts have in common: the items, the span, and no user or event.
-    total : function of a step
-        Adds a function of a part up over all parts (`harness.core.steps`).
-
-    Raises
-    ------
-    HarnessError
-        A log whose last events are cut off from the rest, one side of the split is empty, or the
-        rule of candidates does not go with it.
+    Raises HarnessError where last events are cut off from the rest, a side of the split is empty,
+    or the rule of candidates does not go with it.
     """
     least_user, least_item = config.data.least
     core = core_of_parts(least_user, least_item, len(data.item_ids), total)
@@ -139,9 +98,9 @@ def plan_of(config: Config, data: Dataset, total: Total[Dataset]) -> Plan:
     split.refuse_empty(whole, data)
     if isinstance(config.split, GivenSplit):
         sides = partial(_users_of, config, core)
-        users = newcomers.newcomers_of_parts(sums["odd"], sides, total)
-        items = split.newcomer_items(data, sums["items"], sums["valid items"])
-        whole = replace(whole, alike=(*users.notes("user"), *items))
+        new_users = newcomers.newcomers_of_parts(sums["odd"], sides, total)
+        new_items = split.newcomer_items(data, sums["items"], sums["valid items"])
+        whole = replace(whole, alike=(*new_users.notes("user"), *new_items))
     rule = config.evaluation.candidates or data.candidates
     in_train = sums["items"] > 0
     candidates = evaluation_set.candidates_of(data, whole, rule, lambda: in_train)
@@ -175,3 +134,109 @@ def _users_of(config: Config, core: Core | None, part: Dataset) -> newcomers.Sid
     part = within(core, part)
     sides = split.divided(part, config.split)
     return newcomers.users_of(part, sides.train, sides.valid)
+
+
+class Learner(NamedTuple):
+    """A repeat of a model that is fitted and asked part by part."""
+
+    repeat: int
+    name: str
+    model: Recommender
+
+    def ask(self, task: Task) -> Answers:
+        """Return the fitted model's answers for the users of a part."""
+        from_sums = cast(FromSums, self.model)
+        learnt = guard.guarded(self.name, "for_users", lambda: from_sums.for_users(task.train))
+        return ask(self.name, learnt, task, self.repeat)
+
+
+def learners_of(models: Models) -> list[Learner]:
+    """Return all repeats of models, without files of lists, which learn nothing."""
+    return [
+        Learner(repeat, name, model)
+        for repeat, by_name in enumerate(models)
+        for name, model in by_name.items()
+        if not isinstance(model, PrecomputedLists)
+    ]
+
+
+def of_all_events(models: Models) -> list[str]:
+    """Return the models that can only learn from all events at once."""
+    learners = learners_of(models)
+    return list(dict.fromkeys(m.name for m in learners if not fits_in_parts(m.model)))
+
+
+def learn(fold: Fold, data: Dataset, total: Total[Dataset]) -> tuple[Plan, list[Learner]]:
+    """Return the plan of parts, and the models that have learnt from sums over them."""
+    observer, failures = fold.observer, fold.failures
+    with observer.step("evaluation set"), noted(data):
+        plan = plan_of(fold.config, data, total)
+    learners = [model for model in learners_of(fold.models) if model.name not in failures.errors]
+    if len(plan.candidates) == 0 or not learners:  # told when the users are known, too
+        return plan, []
+    columns = list(dict.fromkeys(fold.config.compare.slices))
+    if columns:  # before models learn
+        counts: Any = total(lambda part: users.value_counts(plan.task(part), columns))
+        users.refuse_without_values(fold.config, counts)
+    with observer.step("fit"):
+        _fit(plan, learners, total, fold.clocks, failures)
+    n_models = counted(len({learner.name for learner in learners}), "model")
+    observer.log(f"fit {n_models}, {observer.seconds['fit']:.1f} s")
+    return plan, learners
+
+
+def _fit(
+    plan: Plan,
+    learners: Sequence[Learner],
+    total: Total[Dataset],
+    clocks: Mapping[str, Clock],
+    failures: Failures,
+) -> None:
+    """Fit models, the next steps of all in one pass over the parts; those that raise end."""
+    sums: Any = {}
+    train = plan.train_of_all()
+    steps = {n: guard.fit_steps(m.name, m.model, train) for n, m in enumerate(learners)}
+    while steps:
+        waiting = dict[int, tuple[str, Step]]()
+        for number in list(steps):
+            name = learners[number].name
+            if name not in failures.errors:
+                with failures.caught(name), clocks[name].step("fit"):
+                    # Taken out: no name holds a total while the next one is made.
+                    step = _after(steps[number], sums.pop(number, {}))
+                    if not isinstance(step, Ended):
+                        waiting[number] = name, step
+            if number not in waiting:
+                steps.pop(number).close()
+        try:
+            sums = total(partial(_sums_of, plan, waiting, clocks, failures)) if waiting else {}
+        except (TypeError, ValueError) as error:  # what models raise is in `failures`
+            raise RecommenderError(
+                f"the sums of a model's parts do not add up to one: {error}; each part must "
+                "return the same keys and shapes"
+            ) from error
+
+
+def _after(steps: Steps, sums: Mapping[str, Any]) -> Step | Ended:
+    """Return a model's next step; raise what another process caught."""
+    if "failed" in sums:
+        raise RecommenderError(min(sums["failed"]))
+    return after(steps, sums.get("sums"))
+
+
+def _sums_of(
+    plan: Plan,
+    waiting: Mapping[int, tuple[str, Step]],
+    clocks: Mapping[str, Clock],
+    failures: Failures,
+    part: Dataset,
+) -> Sums:
+    """Return the sums of a part for each model that waits for them, or what it raised."""
+    train, sums = plan.train(part), dict[int, Any]()
+    for number, (name, step) in waiting.items():
+        if name not in failures.errors:
+            with failures.caught(name), clocks[name].step("fit"):
+                sums[number] = {"sums": step(train)}
+        if name in failures.errors:
+            sums[number] = {"failed": {failures.failed[name].error: np.array([1])}}
+    return sums

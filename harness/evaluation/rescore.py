@@ -1,27 +1,37 @@
-"""``harness score RUN``: the models of a run under other metrics, by the lists that it wrote."""
+"""The lists of a run, from its folder or given again, known to be those that it scored.
+
+``harness score RUN`` scores them under other metrics, `explain` and `submit` take one model's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+import polars as pl
+
 from harness.config import Config
-from harness.core.errors import UsageError
-from harness.core.progress import Clock
-from harness.evaluation.answers import Answers
-from harness.evaluation.build import only
-from harness.evaluation.failures import Failures
-from harness.evaluation.finished import Finished
+from harness.core.arrays import Int32
+from harness.core.errors import UsageError, counted
+from harness.evaluation.answers import Answers, fitted, recommend
+from harness.evaluation.build import Factories, only
+from harness.evaluation.finished import Asked, Finished
 from harness.evaluation.run import evaluate
-from harness.evaluation.run_lists import refuse_changed, refuse_other_config, refuse_other_scores
 from harness.metrics import Metric
-from harness.protocol.task import Task
+from harness.metrics.scores import user_scores
+from harness.models.recommendations import Recommendations
+from harness.protocol import truth
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.fingerprint import FORMAT
+from harness.protocol.task import Task, make_task
 from harness.results.folder import RECOMMENDATIONS
 from harness.results.record import ModelRecord
 from harness.results.run import Run, read
 from harness.results.tables import positions_of
+from harness.scoring.submissions import SubmittedLists, lists_of_positions
 
 
 def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
@@ -43,7 +53,7 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
         Its lists are not of its users, or its scores are not those of its result.json.
     """
     run = read(Path(folder))
-    refuse_other_config(run)
+    configs_of(run)
     config = only(run.settings, [model.name for model in run.models])
     wanted, k = tuple(metrics) or tuple(run.metrics.values()), config.evaluation.k
     for metric in wanted:
@@ -52,36 +62,136 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
                 f"{metric} looks at {metric.k} positions, and the lists of {run.folder} have up to "
                 f"{k}; name a cut-off of {k} or less, or {run.again} --set evaluation.k={metric.k}"
             )
-    scored = evaluate(
-        config,
-        wanted,
-        Failures(fail_fast=True),
-        [written_models(fold, of) for fold, of in zip(config.folds(), run.folds, strict=True)],
-    )
+    finished = [_written(fold, part) for fold, part in zip(config.folds(), run.folds, strict=True)]
+    scored = evaluate(config, wanted, finished, fail_fast=True)
     notes = (*scored.notes, *run.source_notes(wanted))
     record = scored.record.model_copy(update={"failed": run.failed, "notes": notes})
     return replace(scored, record=record)
 
 
-def written_models(config: Config, run: Run) -> Finished:
-    """Return the models of a run, as its folder holds their lists."""
-    written = Finished(config, fresh=True, background=None)
-    written.reused = ()  # that is of the run
-    written.answers = {model.name: partial(_answers, run, model) for model in run.models}
-    return written
+def _written(config: Config, run: Run) -> Finished:
+    """Return the models of a fold, as the run's folder holds their lists."""
+    finished = Finished(config, fresh=True, background=None)
+    finished.reused = ()  # that is of the run
+    finished.answers = {model.name: partial(_answers, run, model) for model in run.models}
+    return finished
 
 
-def _answers(run: Run, model: ModelRecord, task: Task) -> tuple[list[Answers], Clock]:
+def _answers(run: Run, model: ModelRecord, task: Task) -> Asked:
     """Return the lists of a model that a run wrote; raise UsageError where they changed since."""
-    evaluation_set, clock = task.evaluation_set, Clock()
+    evaluation_set = task.evaluation_set
     refuse_changed(run, evaluation_set)
-    rows, judgments = run.table(RECOMMENDATIONS, model.name), evaluation_set.judgments()
+    rows = run.table(RECOMMENDATIONS, model.name)
     drawn = any(estimate.sd_repeats is not None for estimate in model.metrics.values())
     notes = tuple(note for note in run.notes if note.startswith(f'model "{model.name}":'))
     answers = []
     for repeat in range(model.repeats):
         lists = positions_of(rows.filter(repeat=repeat)["items"], evaluation_set)
-        refuse_other_scores(run, model.name, repeat, lists.items, judgments)
+        refuse_other_scores(run, model.name, repeat, lists.items, evaluation_set)
         answers.append(Answers(lists, drawn=drawn, notes=notes))
-    clock.seconds.update(model.seconds)
-    return answers, clock
+    return answers, model.seconds
+
+
+@dataclass(frozen=True, eq=False)
+class RunLists:
+    """The lists of a run's model for the users of its evaluation set, or of one fold from 1."""
+
+    model: ModelRecord
+    task: Task
+    lists: Recommendations
+    fold: int
+    folds: int
+
+    def on_task(self, title: str, metrics: tuple[Metric, ...]) -> SubmittedLists:
+        """Return them beside the true items, under some metrics."""
+        solution = truth.of_task(self.task, metrics)
+        strange = self.lists.strange.fill_null("(an item that nobody knows)")
+        items = pl.concat([solution.items.alias(strange.name), strange])
+        submitted = lists_of_positions(title, solution, self.lists.items, items, {})
+        solution = replace(submitted.solution, folds=self.folds, fold=self.fold)
+        return replace(submitted, solution=solution, left_out={})
+
+
+def lists_of(
+    whole: Run, model: str, repeat: int = 0, fold: int | None = None, *, again: bool = False
+) -> RunLists:
+    """Return the lists of a model, of the last fold by default; 1 is the earliest.
+
+    Raises UsageError where there are none, or they or the data have changed since. With `again`
+    the model learns again where the run has no lists written down.
+    """
+    record, configs = whole.model_of(model, repeat), configs_of(whole)
+    folds = len(configs)
+    if fold is not None and folds == 1:
+        raise UsageError(f"{whole.folder}: has one evaluation set, no folds; leave --fold out")
+    if fold is not None and not 1 <= fold <= folds:
+        raise UsageError(
+            f"{whole.folder}: has no fold {fold}; its folds are 1, the earliest, to {folds}"
+        )
+    number = fold or folds
+    run, config = whole.folds[number - 1], configs[number - 1]
+    is_asked = again and not (whole.folder / RECOMMENDATIONS).exists()
+    rows = None if is_asked else run.table(RECOMMENDATIONS, model)
+    task = make_task(config)
+    refuse_changed(run, task.evaluation_set)
+    if rows is None:
+        made = Factories(config, [model]).make([model], repeat)[model]
+        lists = recommend(model, fitted(model, made, task), task, repeat)
+    else:
+        lists = positions_of(rows.filter(repeat=repeat)["items"], task.evaluation_set)
+    if run.user_metrics and not {*run.user_metrics.values()} - run.changed_metrics.keys():
+        raise UsageError(
+            f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has changed "
+            "since this run, so nothing tells whether these lists are those that it scored; "
+            f"{run.again}"
+        )
+    refuse_other_scores(run, model, repeat, lists.items, task.evaluation_set)
+    return RunLists(record, task, lists, number, folds)
+
+
+def configs_of(run: Run) -> tuple[Config, ...]:
+    """Return the config of each fold of a run; UsageError where config.toml has changed since."""
+    config, k = run.settings, run.evaluation.k
+    now = f"{counted(config.n_folds, 'fold')} and k = {config.evaluation.k}"
+    then = f"{counted(len(run.folds), 'fold')} and k = {k}"
+    if now != then:
+        raise UsageError(
+            f"{run.folder / 'config.toml'}: says {now}, and the run had {then}: it was changed "
+            f"since; {run.again}"
+        )
+    return config.folds()
+
+
+def refuse_changed(run: Run, evaluation_set: EvaluationSet) -> None:
+    """Raise UsageError unless an evaluation set is known to be the one that a run was on."""
+    if run.evaluation.fingerprint_format != FORMAT:
+        raise UsageError(
+            f"{run.folder}: was written by another version, which made fingerprints in another "
+            f"way, so nothing tells whether the data has changed since this run; {run.again}"
+        )
+    then = run.evaluation.fields
+    differ = [name for name, now in evaluation_set.fields.items() if then.get(name) != now]
+    if differ:
+        raise UsageError(
+            f"{run.folder}: the data has changed since this run (it differs in "
+            f"{', '.join(differ)}); {run.again}"
+        )
+
+
+def refuse_other_scores(
+    run: Run, model: str, repeat: int, lists: Int32, evaluation_set: EvaluationSet
+) -> None:
+    """Raise UsageError where lists have other scores of users than those of the run.
+
+    Metrics whose source has changed are left out, and those that need what is not there.
+    """
+    values, changed = run.scores[model].values, run.changed_metrics
+    metrics = [m for m in values if m not in changed and not m.definition.needs]
+    now = user_scores(lists, evaluation_set.judgments(), metrics)
+    for metric in metrics:
+        if not np.array_equal(values[metric][repeat], now[metric]):
+            raise UsageError(
+                f'{run.folder}: model "{model}" gives other lists than in this run '
+                f"({run.name_of(metric)} differs): the training data or the model has changed, or "
+                f"it does not repeat itself; {run.again}"
+            )

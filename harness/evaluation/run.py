@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -13,33 +13,30 @@ from typing import Any
 
 from harness.config import Config
 from harness.core.errors import printable
-from harness.core.io import scratch_folder
 from harness.core.progress import Observer
 from harness.core.removed import removed
 from harness.core.steps import of_one
 from harness.core.workers import Workers
-from harness.evaluation import buckets as in_buckets
-from harness.evaluation import memory as memory_
+from harness.evaluation import memory as memory_needs
 from harness.evaluation.assemble import assemble
-from harness.evaluation.buckets import InBuckets
+from harness.evaluation.buckets import in_buckets
 from harness.evaluation.build import only
 from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished
-from harness.evaluation.fold import Evaluator, Fold, InMemory, label
+from harness.evaluation.fold import Evaluator, Fold, label, named
 from harness.evaluation.folds import HeldOut, over_folds, require_files, require_windows
 from harness.evaluation.inputs import config_of, refuse_with_frames
+from harness.evaluation.memory import Limit, require_memory
+from harness.evaluation.memory import limit as memory_limit
 from harness.evaluation.part import EvaluatedPart, describing, evaluate_part
 from harness.evaluation.workers import ModelWorkers, processes
 from harness.metrics import Metric
-from harness.protocol.task import asked
+from harness.protocol.task import asked, task_on
 from harness.protocol.task import read as read_events
 from harness.protocol.users import with_attributes
 from harness.results.run import Run
-from harness.results.tables import RunTables
 
 _log = logging.getLogger(__name__)
-
-Evaluators = Generator[Evaluator, None, None]
 
 
 @removed(
@@ -123,8 +120,8 @@ def run(
     ...
     ...     def recommend(self, users, k, draws, exclude=None):
     ...         return [[0, 1]] * len(users)
-    >>> found = run(events=log, split={"strategy": "time"}, models={"always": Always()})
-    >>> found.recommendations("always")
+    >>> result = run(events=log, split={"strategy": "time"}, models={"always": Always()})
+    >>> result.recommendations("always")
       user  rank item
     0    1     1    7
     1    1     2    8
@@ -133,156 +130,124 @@ def run(
     """
     keywords = {"events": events, "users": users, "items": items}
     keywords |= {"data": data, "split": split, "evaluation": evaluation, "compare": compare}
+    keywords = {"events": events, "users": users, "items": items}
+    keywords |= {"data": data, "split": split, "evaluation": evaluation, "compare": compare}
     config, names = config_of(config, keywords, models)
     refuse_with_frames(config, memory, jobs)
     config = only(config, names) if names else config
     with ThreadPoolExecutor(1) as keeping:  # leaving waits until finished models are kept
         finished = [Finished(fold, fresh=fresh, background=keeping) for fold in config.folds()]
-        done = evaluate(
+        run = evaluate(
             config,
             asked(config),
-            Failures(fail_fast),
             finished,
+            fail_fast=fail_fast,
             memory=memory,
             jobs=jobs,
             progress=progress,
         )
-    _say_unkept({name: why for each in finished for name, why in each.unkept.items()})
-    return done
-
-
-def _say_unkept(unkept: Mapping[str, str]) -> None:
-    """Say which finished models are not kept, and why."""
+    unkept = {name: why for fold in finished for name, why in fold.unkept.items()}
     for why in dict.fromkeys(unkept.values()):
-        names = [printable(name) for name, reason in unkept.items() if reason == why]
         _log.warning(
             "not kept for later runs, so that the same command evaluates anew: %s (%s)",
-            ", ".join(names),
+            ", ".join(printable(name) for name, reason in unkept.items() if reason == why),
             printable(why),
         )
+    return run
 
 
 def evaluate(
     config: Config,
     metrics: tuple[Metric, ...],
-    failures: Failures,
     finished: Sequence[Finished],
     *,
+    fail_fast: bool = False,
     memory: str | None = None,
     jobs: int = 1,
     progress: bool = False,
 ) -> Run:
-    """Return what the models of a config score under some metrics.
-
-    Parameters
-    ----------
-    finished : sequence of Finished
-        Of each fold, the models that need not be asked.
-    """
+    """Return what a config's models score; each fold's `finished` ones need not be asked."""
     require_files(config)
-    limit, n_folds = memory_.limit(memory), len(finished)
-    observers = [Observer(bars=progress, label=label(n, n_folds)) for n in range(1, n_folds + 1)]
-    folds = [
-        Fold(fold, metrics, failures, observer, known, n_folds=n_folds)
-        for fold, observer, known in zip(config.folds(), observers, finished, strict=True)
-    ]
-    runs, users, held_out = list[Run](), list[EvaluatedPart](), HeldOut(config)
+    limit, held_out, n_folds = memory_limit(memory), HeldOut(config), len(finished)
+    failures, folds, evaluated = Failures(fail_fast), list[Fold](), []
+    for number, (fold, models) in enumerate(zip(config.folds(), finished, strict=True), 1):
+        observer = Observer(bars=progress, label=label(number, n_folds))
+        folds.append(Fold(fold, metrics, failures, observer, models, n_folds=n_folds))
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)
     with Workers(count - 1) as workers:
-        beside = ModelWorkers(config, workers)
-        with closing(_evaluators(config, folds, limit, beside)) as evaluators:
-            for evaluator in evaluators:
-                with evaluator.fold.named():
-                    held_out.add(evaluator.task.evaluation_set)
-                    run, part = _fold(evaluator, beside)
-                    runs.append(run)
-                    users.append(part)
-                del evaluator  # its events are let go before those of the next are at hand
-    if len(folds) == 1:
+        model_workers = ModelWorkers(config, workers)
+        for _, alike in groupby(folds, key=lambda fold: fold.config.layout()):
+            evaluated += _on_one_log(config, list(alike), limit, model_workers, held_out)
+    runs, parts = [run for run, _ in evaluated], [part for _, part in evaluated]
+    if n_folds == 1:
         return runs[0]
-    return over_folds(config, metrics, runs, users, failures, held_out)
+    return over_folds(config, metrics, runs, parts, failures, held_out)
 
 
-def _fold(evaluator: Evaluator, beside: ModelWorkers) -> tuple[Run, EvaluatedPart]:
-    """Return the run on one evaluation set, and its users' scores."""
-    part, fold = _evaluated(evaluator, beside), evaluator.fold
-    task = evaluator.task = evaluator.task.without_events()  # statistics need memory, too
-    ids = task.evaluation_set.candidate_ids
-    run = assemble(fold, task.data, task.split, ids, of_one(part))
-    tables = RunTables(users=part.profile, item_ids=ids, scores=part.tables, lists=part.lists)
-    return replace(run, tables=tables, changed=fold.finished.changed), part
-
-
-def _evaluated(evaluator: Evaluator, beside: ModelWorkers) -> EvaluatedPart:
-    fold, task = evaluator.fold, evaluator.task
-    with fold.observer.step("users"):
-        slices = fold.config.compare.slices
-        users = with_attributes(evaluator.profile, task, slices, whole=True)
-        catalogue = evaluator.catalogue((*fold.metrics, *describing(task.evaluation_set.k)))
-    with closing(beside.answers(evaluator)) as models:  # workers stop where one raises
-        return evaluate_part(
-            task,
-            users,
-            models,
-            fold.metrics,
-            catalogue,
-            fold.failures,
-            fold.clocks,
-        )
-
-
-def _evaluators(
+def _on_one_log(
     config: Config,
     folds: Sequence[Fold],
-    limit: memory_.Limit | None,
-    beside: ModelWorkers,
-) -> Evaluators:
-    """Yield what asks the models of each fold: with all events in memory, or a bucket at a time.
-
-    Events that several folds have in common are read once.
-    """
-    for layout, same in groupby(folds, key=lambda fold: fold.config.layout()):
-        if limit is None or layout.has_frames or memory_.needed(layout) <= limit.size:
-            evaluators: Evaluators = _in_memory(config, list(same), beside)
-        else:
-            evaluators = _in_buckets(config, list(same), limit)
-        with closing(evaluators):
-            for evaluator in evaluators:
-                evaluation_set, n_folds = evaluator.task.evaluation_set, evaluator.fold.n_folds
-                memory_.require_memory(
-                    config,
-                    users=len(evaluation_set.users) * n_folds,  # values of all folds are held
-                    events=evaluator.events,
-                    candidates=len(evaluation_set.candidates),
-                    limit=limit,
-                )
-                yield evaluator
-                del evaluator, evaluation_set
+    limit: Limit | None,
+    workers: ModelWorkers,
+    held_out: HeldOut,
+) -> list[tuple[Run, EvaluatedPart]]:
+    """Return the run on each fold of the same events, which are read once, and its users."""
+    layout, evaluated = folds[0].config.layout(), []
+    if limit is None or layout.has_frames or memory_needs.needed(layout) <= limit.size:
+        opened = _in_memory(config, folds, workers)
+    else:
+        opened = in_buckets(config, folds, limit)
+    with opened as evaluator_of:
+        for fold in folds:
+            with named(fold.number, fold.n_folds):
+                evaluated.append(_on_one_set(evaluator_of(fold), workers, held_out, limit))
+    return evaluated
 
 
-def _in_memory(config: Config, folds: Sequence[Fold], beside: ModelWorkers) -> Evaluators:
+@contextmanager
+def _in_memory(
+    config: Config, folds: Sequence[Fold], workers: ModelWorkers
+) -> Iterator[Callable[[Fold], Evaluator]]:
+    """Yield what makes the evaluator of a fold, with all events in memory."""
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
         data = read_events(folds[0].config, background, folds[0].observer)
-        beside.ready = background.submit(int).result  # behind what writes the cache
+        workers.ready = background.submit(int).result  # behind what writes the cache
         require_windows(config, data)
-        for fold in folds:
-            with fold.named():
-                evaluator = InMemory(fold, data)
-            if fold is folds[-1]:
-                del data  # so that the evaluator alone has it, which lets it go early
+        logs = [data] * len(folds)  # each fold takes its own, and the last one lets it go early
+        del data
+
+        def evaluator_of(fold: Fold) -> Evaluator:
+            task = task_on(fold.config, logs.pop(), fold.observer)
             # Its fingerprint is asked for last, when nothing is left to do beside.
-            background.submit(lambda selected: selected.leaves, evaluator.task.evaluation_set)
-            yield evaluator
-            del evaluator
+            background.submit(getattr, task.evaluation_set, "leaves")
+            return Evaluator(fold, task)
+
+        yield evaluator_of
 
 
-def _in_buckets(config: Config, folds: Sequence[Fold], limit: memory_.Limit) -> Evaluators:
-    first, models = folds[0], [made for fold in folds for made in fold.models]
-    with in_buckets.opened(first.config, models, limit, first.observer) as buckets:
-        require_windows(config, buckets.empty())
-        for fold in folds:
-            with scratch_folder(buckets.folder.with_name("lists")) as folder:
-                with fold.named():
-                    evaluator = InBuckets(fold, buckets, folder)
-                yield evaluator
-                del evaluator
+def _on_one_set(
+    evaluator: Evaluator, workers: ModelWorkers, held_out: HeldOut, limit: Limit | None
+) -> tuple[Run, EvaluatedPart]:
+    """Return the run on one evaluation set, and its users' scores."""
+    fold, task = evaluator.fold, evaluator.task
+    config, selected = fold.config, task.evaluation_set
+    require_memory(
+        config,
+        users=len(selected.users) * fold.n_folds,  # values of all folds are held
+        events=evaluator.events,
+        candidates=len(selected.candidates),
+        limit=limit,
+    )
+    held_out.add(selected)
+    with fold.observer.step("users"):
+        profile = evaluator.profile()
+        profile = with_attributes(profile, task, config.compare.slices, whole=True)
+        catalogue = evaluator.catalogue((*fold.metrics, *describing(selected.k)))
+    with closing(workers.answers(evaluator)) as models:  # workers stop where one raises
+        part = evaluate_part(
+            task, profile, models, fold.metrics, catalogue, fold.failures, fold.clocks
+        )
+    task = evaluator.task = task.without_events()  # statistics need memory, too
+    run = assemble(fold, task.data, task.split, selected.candidate_ids, of_one(part))
+    tables = part.run_tables(selected.candidate_ids)
+    return replace(run, tables=tables, changed=fold.finished.changed), part

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 import tomllib
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from harness.config import Config, ModelConfig, parse
 from harness.core import cache
 from harness.core.errors import DataError, RecommenderError, UsageError, counted
 from harness.core.progress import Observer
+from harness.core.sources import own_code
 from harness.core.workers import EndedError, Open, Workers
 from harness.data import loading
 from harness.data.dataset import Dataset
@@ -28,12 +29,12 @@ from harness.evaluation.answers import Answers
 from harness.evaluation.build import only
 from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished, is_known
-from harness.evaluation.fold import Evaluator, Fold, InMemory
+from harness.evaluation.fold import Evaluator, Fold
 from harness.evaluation.memory import Limit
-from harness.protocol.task import Task, read
+from harness.protocol.task import Task, read, task_on
 
-Answer = tuple[list[Answers], dict[str, float], dict[str, str]]
-"""What a worker answers of a model, the seconds it took, and why the answers are not kept."""
+Answer = tuple[list[Answers], Mapping[str, float], str | None]
+"""What a model answers, the seconds it took, and why a worker does not keep its answers."""
 
 _log = logging.getLogger(__name__)
 
@@ -43,15 +44,7 @@ _A_MODEL = 1_500_000_000
 
 @dataclass(frozen=True)
 class Job:
-    """A config as text, as a worker loads the classes that it names itself.
-
-    Attributes
-    ----------
-    data : str
-        What identifies the data, as `data_of` returns it.
-    fold : int
-        From 0.
-    """
+    """A config as text, as a worker loads the classes that it names itself, and its `data_of`."""
 
     config: str
     folder: str
@@ -79,16 +72,11 @@ class Job:
 
 def data_of(stamps: object, tasks: Iterable[Task]) -> str:
     """Return what identifies the data of tasks, from what `stamps_of` returned before."""
-    return repr((stamps, [task.evaluation_set.fingerprint for task in tasks]))
+    return repr((stamps, [task.evaluation_set.fingerprint for task in tasks], own_code()))
 
 
 class ModelWorkers:
-    """The models of a run, of which some are evaluated by workers.
-
-    Parameters
-    ----------
-    config : Config
-        With all folds.
+    """The models of a config with all folds, of which some are evaluated by workers.
 
     Attributes
     ----------
@@ -130,42 +118,37 @@ class ModelWorkers:
         waiting = units([model for model in models if model.name not in finished])
         waiting.sort(key=lambda unit: unit[0] in self._shared)
         first = sum(unit[0] not in self._shared for unit in waiting)
-        settings = {model.name: model for model in models}
-        with closing(self._workers.share(waiting, ready, first)) as share:
+        here = partial(_ask, evaluator)
+        with closing(self._workers.share(waiting, ready, here, first)) as share:
             for name, answer in share:
-                yield name, partial(self._asked, evaluator, settings[name], answer)
+                yield name, partial(_noted, fold, name, answer)
                 fold.log_model(name)
-
-    def _asked(
-        self, evaluator: Evaluator, model: ModelConfig, answer: Callable[[], Answer] | None
-    ) -> list[Answers]:
-        """Return what a model answered in a worker, or answers here."""
-        fold = evaluator.fold
-        if answer is None:
-            answers = _ask(evaluator, model)
-            self._workers.require_same_source(model.name)
-            return answers
-        try:
-            answers, seconds, unkept = answer()
-        except EndedError as error:
-            raise RecommenderError(f'model "{model.name}" {error}') from error
-        fold.clocks[model.name].seconds.update(seconds)
-        fold.finished.unkept.update(unkept)
-        return answers
-
-
-def _ask(evaluator: Evaluator, model: ModelConfig) -> list[Answers]:
-    """Return what a model answers, and keep it for later runs."""
-    fold = evaluator.fold
-    answers = evaluator.answers(model)
-    fold.finished.keep(model.name, evaluator.task, answers, fold.clocks[model.name])
-    return answers
 
 
 def _finished(evaluator: Evaluator, name: str) -> list[Answers]:
     """Return what a model answered in an earlier run."""
-    answers, clock = evaluator.fold.finished.answers[name](evaluator.task)
-    evaluator.fold.clocks[name].seconds.update(clock.seconds)
+    answers, seconds = evaluator.fold.finished.answers[name](evaluator.task)
+    evaluator.fold.clocks[name].seconds.update(seconds)
+    return answers
+
+
+def _ask(evaluator: Evaluator, name: str) -> Answer:
+    """Return what a model answers here, and keep it for later runs."""
+    fold = evaluator.fold
+    answers = evaluator.answers(next(m for m in fold.config.models if m.name == name))
+    fold.finished.keep(name, evaluator.task, answers, fold.clocks[name].seconds)
+    return answers, fold.clocks[name].seconds, None
+
+
+def _noted(fold: Fold, name: str, answer: Callable[[], Answer]) -> list[Answers]:
+    """Return what a model answered, after its fold has noted the rest."""
+    try:
+        answers, seconds, unkept = answer()
+    except EndedError as error:
+        raise RecommenderError(f'model "{name}" {error}') from error
+    fold.clocks[name].seconds.update(seconds)
+    if unkept is not None:
+        fold.finished.kept[name].unkept = unkept
     return answers
 
 
@@ -186,14 +169,13 @@ def open_fold(job: Job) -> Callable[[str], Answer]:
     if not _data or _data[0][0] != layout:
         _data.clear()
         _data.append((layout, read(fold, background, models.observer)))
-    evaluator = InMemory(models, _data[0][1])
+    evaluator = Evaluator(models, task_on(fold, _data[0][1], models.observer))
     job.require_same(data_of(stamps, [evaluator.task]))
-    settings = {model.name: model for model in fold.models}
 
     def answer(name: str) -> Answer:
-        answers = _ask(evaluator, settings[name])
+        answers, seconds, _ = _ask(evaluator, name)
         background.submit(int).result()  # behind what keeps them
-        return answers, models.clocks[name].seconds, finished.unkept
+        return answers, seconds, finished.unkept.get(name)
 
     return answer
 
@@ -221,21 +203,13 @@ def units(models: Sequence[ModelConfig]) -> list[list[str]]:
     return list(together.values())
 
 
-def stamps_of(layout: Layout) -> list[list[Any]] | None:
-    """Return what identifies the content of a layout's files; None where they are none."""
-    with suppress(OSError):  # a file that is not there is told by whoever reads it
-        return cache.stamps(loading.files(layout))
-    return None
+def stamps_of(layout: Layout) -> list[list[Any]]:
+    """Return what identifies the content of a layout's files."""
+    return cache.stamps(loading.files(layout))
 
 
 def processes(jobs: int, layouts: Iterable[Layout], limit: Limit | None) -> int:
-    """Return how many processes evaluate models: as many as are asked for and have memory.
-
-    Raises
-    ------
-    UsageError
-        `jobs` is no number of processes.
-    """
+    """Return how many processes evaluate models: as many as are asked for and have memory."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise UsageError(f"jobs is {jobs!r}; expected a whole number of processes, from 1")
     if jobs == 1 or limit is None:

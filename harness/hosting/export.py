@@ -12,6 +12,8 @@ from harness.core.errors import UsageError, suggest
 from harness.core.io import whole_file, written
 from harness.scoring.score import Scored
 
+_MOST_BYTES = 1 << 20
+
 
 def codabench(scored: Scored, keys: Mapping[str, str] | None = None) -> dict[str, float]:
     """Return what Codabench reads from scores.json: a number for each key of the leaderboard.
@@ -27,21 +29,20 @@ def codabench(scored: Scored, keys: Mapping[str, str] | None = None) -> dict[str
     UsageError
         An estimate that is not there.
     """
-    estimates = {name: estimate.mean for name, estimate in scored.metrics.items()}
-    for leaderboard, own in scored.leaderboards.items():
-        estimates |= {f"{name} {leaderboard}": estimate.mean for name, estimate in own.items()}
+    means = {name: estimate.mean for name, estimate in scored.metrics.items()}
+    for board, estimates in scored.leaderboards.items():
+        means |= {f"{name} {board}": estimate.mean for name, estimate in estimates.items()}
     for name in () if keys is None else keys.values():
-        if name not in estimates:
-            raise UsageError(f'no estimate "{name}"; {suggest(name, estimates)}')
-    return estimates if keys is None else {key: estimates[name] for key, name in keys.items()}
+        if name not in means:
+            raise UsageError(f'no estimate "{name}"; {suggest(name, means)}')
+    return means if keys is None else {key: means[name] for key, name in keys.items()}
 
 
 def write_codabench(
     scored: Scored, folder: Path | str, keys: Mapping[str, str] | None = None
 ) -> Path:
     """Write scores.json into a scoring program's output folder, whole or not at all."""
-    path = Path(folder) / "scores.json"
-    return _write(path, codabench(scored, keys))
+    return _write(Path(folder) / "scores.json", codabench(scored, keys))
 
 
 def evalai(scored: Scored, split: str = "all") -> dict[str, Any]:
@@ -52,9 +53,12 @@ def evalai(scored: Scored, split: str = "all") -> dict[str, Any]:
     split : str
         What the challenge calls the split of all users; Public and Private are splits of their own.
     """
-    parts = {split: scored.metrics, **scored.leaderboards}
-    result = [{name: {m: f.mean for m, f in own.items()}} for name, own in parts.items()]
-    return {"result": result, "submission_result": result[0][split]}
+    means = {
+        name: {metric: estimate.mean for metric, estimate in estimates.items()}
+        for name, estimates in {split: scored.metrics, **scored.leaderboards}.items()
+    }
+    result = [{name: by_metric} for name, by_metric in means.items()]
+    return {"result": result, "submission_result": means[split]}
 
 
 def write_evalai(scored: Scored, path: Path | str, split: str = "all") -> Path:
@@ -65,20 +69,16 @@ def write_evalai(scored: Scored, path: Path | str, split: str = "all") -> Path:
 def is_scores(path: Path) -> bool:
     """Return whether a file is one that is written here."""
     with suppress(OSError, ValueError, RecursionError):
-        found = json.loads(path.read_bytes()) if path.stat().st_size < _MOST else None
-        numbers = isinstance(found, dict) and all(
-            isinstance(n, int | float) for n in found.values()
+        document = json.loads(path.read_bytes()) if path.stat().st_size < _MOST_BYTES else None
+        return isinstance(document, dict) and (
+            "submission_result" in document
+            or all(isinstance(value, int | float) for value in document.values())
         )
-        return numbers or (isinstance(found, dict) and "submission_result" in found)
     return False
 
 
-_MOST = 1 << 20
-"""Bytes."""
-
-
-def _write(path: Path, estimates: Mapping[str, Any]) -> Path:
-    text = json.dumps(estimates, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def _write(path: Path, means: Mapping[str, Any]) -> Path:
+    text = json.dumps(means, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     with written(path), whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return path

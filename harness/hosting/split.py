@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,38 +16,37 @@ import polars as pl
 from pydantic import NonNegativeInt
 
 from harness.config import Config
-from harness.core.arrays import Int64
-from harness.core.errors import UsageError
+from harness.core.arrays import Bool
+from harness.core.errors import DataError, UsageError
 from harness.core.io import whole_folder, written
-from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
+from harness.core.random import mixed
+from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Events
+from harness.delimited.stream import Refused
 from harness.evaluation.fold import named
 from harness.evaluation.folds import HeldOut, notes_of, require_files, tasks
 from harness.evaluation.inputs import config_in_place
-from harness.hosting.solution import (
-    ITEMS,
-    SAMPLE,
-    SOLUTION,
-    columns_of,
-    form,
-    is_public,
-    refuse_misread,
-    write_sample,
-    write_solution,
-)
-from harness.hosting.submit import read_by, refuse_controls, refuse_unreadable, rows_of
+from harness.hosting.submit import OTHERWISE, form_of, read_by, refuse_unreadable, rows_of, shown_id
+from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task
 from harness.protocol.users import OWN
 from harness.results.folder import check_out
 from harness.results.record import Evaluation, Part, Positive
 from harness.scoring import competition
-from harness.submission.format import FORMATS
+from harness.scoring.validate import validate
+from harness.stats.shakeup import public_users
+from harness.submission.columns import users_and_items
+from harness.submission.expected import Against
+from harness.submission.format import FORMATS, Format, generic
+from harness.submission.solution import of_file
 
-TRAIN, VALID = "train.csv", "valid.csv"
-CONFIG, RECORD = "config.toml", "split.json"
+TRAIN, VALID, ITEMS, SOLUTION = "train.csv", "valid.csv", "items.csv", "solution.csv"
+SAMPLE, CONFIG, RECORD = "sample_submission.csv", "config.toml", "split.json"
 FILES = (TRAIN, VALID, ITEMS, SOLUTION, SAMPLE, CONFIG, RECORD)
 _ROWS = 1 << 20
 _TIMES = ((DAY_US, "%Y-%m-%d"), (1_000_000, "%Y-%m-%d %H:%M:%S"), (1, "%Y-%m-%d %H:%M:%S%.6f"))
 """How times are written that are whole multiples of so many microseconds."""
+_SIGNS = r"""[,;|\s]|^[\[({'"]|[\])}'"]$"""
+"""What may stand between true items, or around them."""
 
 
 class SplitRecord(Part):
@@ -85,15 +85,7 @@ class SplitRecord(Part):
 
 @dataclass(frozen=True)
 class SplitFolder:
-    """What was written.
-
-    Attributes
-    ----------
-    folder : Path
-    record : SplitRecord
-    notes : tuple of str
-        What looked odd in the data and in how they were split.
-    """
+    """What was written, and what looked odd in the data and in how they were split."""
 
     folder: Path
     record: SplitRecord
@@ -102,16 +94,7 @@ class SplitFolder:
 
 @dataclass(frozen=True)
 class FoldedSplit:
-    """What was written of several folds.
-
-    Attributes
-    ----------
-    folder : Path
-        It holds a folder a fold, ``fold-1`` and on.
-    folds : tuple of SplitFolder
-    notes : tuple of str
-        Those of the folds, and which of them hold out the same.
-    """
+    """What was written of several folds: a folder each, within one, and the notes on all."""
 
     folder: Path
     folds: tuple[SplitFolder, ...]
@@ -154,64 +137,62 @@ def split(
     """
     config = config_in_place(config)
     require_files(config)
-    folds = config.folds()
-    out, share = Path(out), _share(config, public_share)
+    folds, out = config.folds(), Path(out)
+    shares = config.compare.public_shares if public_share is None else [public_share]
+    if not shares:
+        raise UsageError("[compare] public_shares is empty; name a share, --public-share 0.3")
+    share = max(shares)
+    if not 0 < share < 1:
+        raise UsageError(f"--public-share is {share:g}; expected a number between 0 and 1")
     check_out(out, is_split, "folder of harness split")
-    _refuse_replacing(out, [*(path for one in folds for path in read_by(one)), config.folder])
-    within = [f"fold-{number}" for number in range(1, len(folds) + 1)] if len(folds) > 1 else [""]
-    done, held_out = list[SplitFolder](), HeldOut(config)
+    for path in [*(path for fold in folds for path in read_by(fold)), config.folder]:
+        if out.resolve() in (path.resolve(), *path.resolve().parents):
+            raise UsageError(
+                f"{out}: holds {path.name}, which is read by this command and never touched; "
+                "choose another --out"
+            )
+    names = [f"fold-{number}" for number in range(1, len(folds) + 1)] if len(folds) > 1 else [""]
+    splits, held_out = list[SplitFolder](), HeldOut(config)
     with written(out, "; choose another --out"), whole_folder(out) as folder:
-        for number, (name, task) in enumerate(zip(within, tasks(config), strict=True), 1):
+        for number, (name, task) in enumerate(zip(names, tasks(config), strict=True), 1):
             (folder / name).mkdir(exist_ok=True)
             with named(number, len(folds)):
                 held_out.add(task.evaluation_set)
                 record = write(task, folder / name, share)
             notes = *task.data.notes, *task.split.notes(task.config.evaluation.seen_items)
-            done.append(SplitFolder(out / name, record, notes))
+            splits.append(SplitFolder(out / name, record, notes))
     if len(folds) == 1:
-        return done[0]
-    return FoldedSplit(out, tuple(done), notes_of(held_out, [fold.notes for fold in done]))
+        return splits[0]
+    return FoldedSplit(out, tuple(splits), notes_of(held_out, [fold.notes for fold in splits]))
 
 
 def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRecord:
-    """Write the files of one task into a folder that is there.
-
-    Parameters
-    ----------
-    share : float
-        Of the evaluated users on the public leaderboard.
-    rows : int
-        Events of the data set that are looked at at a time, but for users who have more.
-    """
-    evaluation_set, parts = task.evaluation_set, task.split
+    """Write the files of one task into a folder that is there; events some `rows` at a time."""
+    evaluation_set, data = task.evaluation_set, task.data
     public = is_public(evaluation_set, share)
     asked = competition.of_config(task.config)
-    names = columns_of(task.config)
-    wanted = form(asked, evaluation_set.k, names)
+    names = _columns(task.config)
+    wanted = _format(asked, evaluation_set.k, names)
     separator = wanted.between if wanted.between != " " else None
     users, _ = rows_of(asked, evaluation_set)
-    refuse_controls(task.data.user_ids, task.data.item_ids)
-    for ids in (evaluation_set.candidate_ids, evaluation_set.outside_ids):
-        refuse_unreadable(users, ids, wanted)
-    write_solution(evaluation_set, public, wanted, folder / SOLUTION)
-    refuse_misread(folder, evaluation_set, separator)
-    write_sample(task, users, wanted, folder, separator)
+    refuse_unreadable(pl.concat([users, data.user_ids.alias(users.name)]), data.item_ids, wanted)
+    _write_solution(evaluation_set, public, wanted, folder / SOLUTION, separator)
+    _write_sample(task, users, wanted, folder, separator)
     evaluation_set.candidate_ids.alias(names[1]).to_frame().write_csv(folder / ITEMS)
-    for events, name in ((parts.train, TRAIN), (parts.valid, VALID)):
-        _write_events(task, events, folder / name, rows, names)
-    missing = _write_config(task, folder / CONFIG, names)
+    _write_events(task, task.split.train, folder / TRAIN, rows, names)
+    _write_events(task, task.split.valid, folder / VALID, rows, names)
     record = SplitRecord(
         evaluation=Evaluation.of(task),
-        train=parts.n_events[0],
-        valid=parts.n_events[1],
-        held_back=parts.held_back,
+        train=task.split.n_events[0],
+        valid=task.split.n_events[1],
+        held_back=task.split.held_back,
         public_share=share,
         public=int(np.count_nonzero(public)),
         private=int(np.count_nonzero(~public)),
         sample=len(users),
         without_items=int(np.count_nonzero(evaluation_set.relevant == 0)),
         separator=separator,
-        config=missing,
+        config=_write_config(task, folder / CONFIG, names, asked),
     )
     values = {"schema": 1, **record.model_dump(mode="json")}
     (folder / RECORD).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
@@ -222,117 +203,182 @@ def is_split(folder: Path) -> bool:
     """Return whether a folder is empty, or holds splits and nothing else, and may be replaced."""
     if not folder.is_dir():
         return False
-    there = {path.name: path for path in folder.iterdir()}
-    if there and all(re.fullmatch("fold-[0-9]+", name) for name in there):
-        return all(_is_one(path) for path in there.values())
-    return not there or _is_one(folder)
+    paths = list(folder.iterdir())
+    if paths and all(re.fullmatch("fold-[0-9]+", path.name) for path in paths):
+        return all(any(fold.glob("*")) and is_split(fold) for fold in paths)
+    names = {path.name for path in paths}
+    return not names or (RECORD in names and names <= set(FILES))
 
 
-def _is_one(folder: Path) -> bool:
-    there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    return RECORD in there and there <= set(FILES)
+def is_public(evaluation_set: EvaluationSet, share: float) -> Bool:
+    """Return which users are on the public leaderboard: those with the lowest hashes, (n,).
+
+    They follow from the ids and the fingerprint alone.
+    """
+    n = len(evaluation_set.user_ids)
+    key = np.array([int(evaluation_set.fingerprint[:16], 16)], np.uint64)
+    order = np.argsort(mixed(evaluation_set.user_hashes ^ mixed(key)), kind="stable")
+    public = np.zeros(n, np.bool_)
+    public[order[: public_users(n, share)]] = True
+    return public
 
 
-def _share(config: Config, given: float | None) -> float:
-    """Return the share that is asked for, or else that of the config."""
-    shares = config.compare.public_shares if given is None else [given]
-    if not shares:
-        raise UsageError("[compare] public_shares is empty; name a share, --public-share 0.3")
-    share = max(shares)
-    if not 0 < share < 1:
-        raise UsageError(f"--public-share is {share:g}; expected a number between 0 and 1")
-    return share
+def _columns(config: Config) -> tuple[str, str]:
+    """Return what the log calls its users and items, where a solution is read so again."""
+    log = config.layout().events[0]
+    names, taken = (log.user, log.item), {"Usage", "grade", TIME, KIND, VALUE}
+    with suppress(Refused):
+        if users_and_items([*names, "grade", "Usage"]) == names and taken.isdisjoint(names):
+            return names
+    return USER, ITEM
 
 
-def _refuse_replacing(out: Path, read: Iterable[Path]) -> None:
-    """Raise UsageError where what is read lies in the folder that is to be replaced."""
-    folder = out.resolve()
-    for path in read:
-        if folder in (path.resolve(), *path.resolve().parents):
-            raise UsageError(
-                f"{out}: holds {path.name}, which is read by this command and never touched; "
-                "choose another --out"
-            )
+def _format(asked: Against, k: int, names: tuple[str, str]) -> Format:
+    """Return what lists are written as: the competition's, where its header allows such lists."""
+    if asked.format is None:
+        asked = replace(asked, format=generic(names[0], names[1]))
+    wanted = form_of(asked, k)
+    alike = [known for known in FORMATS.values() if known.columns == wanted.columns]
+    if any(known.kinds or (known.k or k) < k for known in alike):  # a reader may go by it
+        return form_of(Against(format=generic(USER, ITEM), between=wanted.between), k)
+    return wanted
+
+
+def _write_solution(
+    evaluation_set: EvaluationSet, public: Bool, wanted: Format, path: Path, separator: str | None
+) -> None:
+    """Write the true items of all users, candidates or not: lists, or with grades a row each.
+
+    What stands between items in one file is a part of ids in another, so it is read once more.
+    """
+    truth, users = evaluation_set.truth, np.arange(len(public), dtype=np.int32)
+    sizes = truth.sizes, evaluation_set.relevant - truth.sizes
+    ids = evaluation_set.candidate_ids.gather(truth.indices), evaluation_set.outside_ids
+    rows = pl.Series("row", np.concatenate([np.repeat(users, size) for size in sizes]))
+    items = pl.DataFrame([rows, pl.concat([part.alias(ITEM) for part in ids])])
+    graded = evaluation_set.grades is not None
+    if evaluation_set.grades is not None and evaluation_set.outside_grades is not None:
+        grades = np.concatenate([evaluation_set.grades, evaluation_set.outside_grades])
+        items = items.with_columns(grade=grades)
+    items = items.sort("row", ITEM)
+    true = items[ITEM]
+    columns = [pl.col(USER).alias(wanted.user), pl.col(ITEM).alias(wanted.items)]
+    if graded:  # a user without true items has a row of grade 0
+        columns[1] = columns[1].fill_null(evaluation_set.candidate_ids[0])
+        columns.append(pl.col("grade").fill_null(0))
+    else:
+        items = items.group_by("row").agg(pl.col(ITEM).str.join(wanted.between))
+    usage = np.where(public, "Public", "Private")
+    frame = pl.DataFrame({"row": users, USER: evaluation_set.user_ids, "Usage": usage})
+    frame = frame.join(items, on="row", how="left", maintain_order="left_right")
+    frame.select([*columns, "Usage"]).write_csv(path)
+    _refuse_misread(evaluation_set, true, path, separator)
+
+
+def _refuse_misread(
+    evaluation_set: EvaluationSet, true: pl.Series, path: Path, separator: str | None
+) -> None:
+    """Raise UsageError where a solution would not be read as the true items it was made of."""
+    reason = f"{SOLUTION} would be read otherwise than it is"
+    try:
+        solution = of_file(path, keep_users_without_items=True, between=separator)
+    except DataError as error:
+        misread, reason = true.filter(true.str.contains(_SIGNS)), str(error)
+    else:
+        misread = true.filter(~true.is_in(solution.items.implode()))
+        same_users = solution.users.equals(evaluation_set.user_ids)
+        relevant = solution.judgments.relevant
+        if same_users and np.array_equal(relevant, evaluation_set.relevant) and misread.is_empty():
+            return
+    if len(misread) > 0:
+        reason = (
+            f"{SOLUTION} would be read otherwise than it is: item {shown_id(misread[0])} holds "
+            "what may stand between items or around them (a space, comma, semicolon, bar, bracket "
+            "or quote), or an end of line"
+        )
+    raise UsageError(f"{reason}; {OTHERWISE}".replace(f"{path.parent}/", ""))
+
+
+def _write_sample(
+    task: Task, users: pl.Series, wanted: Format, folder: Path, separator: str | None
+) -> None:
+    """Write one list for everyone: the candidates with most training events, ties by id.
+
+    It is valid by the solution beside it. Without a table of items such a candidate as NA, or one
+    of another shape than all true items, looks damaged there: then true items alone are in it.
+    """
+    evaluation_set, sums = task.evaluation_set, task.train.candidate_sums()
+    sample, messages = folder / SAMPLE, list[str]()
+    for items in (np.arange(len(sums)), np.unique(evaluation_set.truth.indices)):
+        top = items[np.argsort(-sums[items], kind="stable")[: evaluation_set.k]]
+        text = wanted.between.join(evaluation_set.candidate_ids.gather(top))
+        frame = users.alias(wanted.user).to_frame()
+        frame.with_columns(pl.lit(text).alias(wanted.items)).write_csv(sample)
+        validation = validate(
+            sample, sample=sample, solution=folder / SOLUTION, separator=separator
+        )
+        if validation.valid:
+            return
+        messages.append(validation.errors[0].message)
+    raise UsageError(f"{SAMPLE} would be refused: {messages[0]}; {OTHERWISE}")
 
 
 def _write_events(
     task: Task, events: Events, path: Path, rows: int, names: tuple[str, str]
 ) -> None:
     """Write events in the order of the data set, some users' at a time."""
-    starts = task.data.events.user_starts(len(task.data.user_ids))  # `events` are chosen of these
-    form = _time_form(task.data.events.time, rows) if task.data.has_time else ""
-    kinds = pl.Series(task.data.kinds) if task.config.layout().tells_types else None
+    data, n_users = task.data, len(task.data.user_ids)
+    # The shortest form that all times can be written in.
+    unit = int(np.gcd.reduce(data.events.time)) if data.has_time else 0
+    form = next(form for length, form in _TIMES if unit % length == 0)
+    kinds = pl.Series(data.kinds) if task.config.layout().tells_types else None
+    starts = data.events.user_starts(n_users)  # `events` are chosen of these
+    marks = np.searchsorted(starts, np.arange(0, starts[-1], rows))
     with path.open("wb") as file:
-        marks = np.searchsorted(starts, np.arange(0, starts[-1], rows))
-        for first, end in pairwise([*np.unique(marks).tolist(), len(starts) - 1]):
-            users = np.arange(first, end, dtype=np.int32)
-            own = events.of_users(users, len(task.data.user_ids))
-            frame = _frame(task.data, own, first, form, kinds)
-            frame = frame.rename(dict(zip((USER, ITEM), names, strict=True)))
-            frame.write_csv(file, include_header=first == 0)
+        for first, end in pairwise([*np.unique(marks).tolist(), n_users]):
+            part = events.of_users(np.arange(first, end, dtype=np.int32), n_users)
+            columns: dict[str, Any] = {
+                names[0]: data.user_ids.gather(part.user + np.int32(first)),
+                names[1]: data.item_ids.gather(part.item),
+            }
+            if data.has_time:
+                columns[TIME] = pl.Series(part.time).cast(pl.Datetime("us")).dt.strftime(form)
+            if kinds is not None:
+                columns[KIND] = kinds.gather(part.kind)
+            if part.value is not None:
+                columns[VALUE] = part.value
+            pl.DataFrame(columns).write_csv(file, include_header=first == 0)
 
 
-def _frame(
-    data: Dataset, events: Events, first: int, form: str, kinds: pl.Series | None
-) -> pl.DataFrame:
-    """Return events as they are written; the first of their users is at position `first`."""
-    columns: dict[str, Any] = {
-        USER: data.user_ids.gather(events.user + np.int32(first)),
-        ITEM: data.item_ids.gather(events.item),
-    }
-    if data.has_time:
-        columns[TIME] = pl.Series(events.time).cast(pl.Datetime("us")).dt.strftime(form)
-    if kinds is not None:
-        columns[KIND] = kinds.gather(events.kind)
-    if events.value is not None:
-        columns[VALUE] = events.value
-    return pl.DataFrame(columns)
+def _write_config(task: Task, path: Path, names: tuple[str, str], asked: Against) -> str:
+    """Write a config on the files beside it, with the same evaluation set; or return why not.
 
-
-def _time_form(time: Int64, rows: int) -> str:
-    """Return the shortest form that all times can be written in."""
-    parts = [time[start : start + rows] for start in range(0, len(time), rows)]
-    return next(form for unit, form in _TIMES if not any((part % unit).any() for part in parts))
-
-
-def _write_config(task: Task, path: Path, names: tuple[str, str]) -> str:
-    """Write a config on the files beside it, with the same evaluation set; or return why not."""
+    The candidates are those of items.csv, whatever the rule.
+    """
     import tomli_w
 
-    if task.data.registered is not None and task.config.evaluation.users == "seen":
+    config, tells_types = task.config, task.config.layout().tells_types
+    if task.data.registered is not None and config.evaluation.users == "seen":
         return "users are evaluated by when they registered, which these files do not tell"
-    values = _values(task, path.parent)
-    if names != (USER, ITEM):
-        values["data"] |= {"user": names[0], "item": names[1]}
-    path.write_text(tomli_w.dumps(values), encoding="utf-8")
-    return ""
-
-
-def _values(task: Task, folder: Path) -> dict[str, Any]:
-    """Return the plain values of such a config: items.csv are the candidates, whatever the rule."""
-    config = task.config
-    values = config.written(folder)
+    values = config.written(path.parent)
     data = {"layout": "table", "path": ".", "events": TRAIN, "items": ITEMS}
-    columns = {KIND: config.layout().tells_types, VALUE: task.data.events.value is not None}
+    columns = {KIND: tells_types, VALUE: task.data.events.value is not None}
     values["data"] = data | {name: name for name, there in columns.items() if there}
     if not task.data.has_time:
         values["data"] |= {TIME: False}
+    if names != (USER, ITEM):
+        values["data"] |= {"user": names[0], "item": names[1]}
     values["split"] = {"strategy": "given", "valid": VALID}
-    values["evaluation"] = _evaluation(task, values.get("evaluation", {}))
+    evaluation = values["evaluation"] = {**values.get("evaluation", {}), "candidates": "catalogue"}
+    hits = evaluation.pop("hits", None)
+    if hits is not None and tells_types:
+        there = {task.data.kinds[code] for code in np.unique(task.split.valid.kind).tolist()}
+        evaluation["hits"] = [name for name in hits if name in there]
     values.get("submission", {}).pop("sample", None)
-    asks = config.data.layout in FORMATS or competition.of_config(config).asked
-    if not asks:  # of its own sample nothing follows for lists that the config took
+    if not (config.data.layout in FORMATS or asked.asked):
+        # Of its own sample nothing follows for lists that the config took.
         values["submission"] = values.get("submission", {}) | {"sample": False}
     if config.compare.slices:  # those of a table of users, which is not written
         values["compare"]["slices"] = [name for name in config.compare.slices if name in OWN]
-    return values
-
-
-def _evaluation(task: Task, given: dict[str, Any]) -> dict[str, Any]:
-    """Return ``[evaluation]`` of such a config, with the hits that there are."""
-    own = {**given, "candidates": "catalogue"}
-    hits = own.pop("hits", None)
-    if hits is None or not task.config.layout().tells_types:
-        return own
-    there = {task.data.kinds[code] for code in np.unique(task.split.valid.kind).tolist()}
-    return own | {"hits": [name for name in hits if name in there]}
+    path.write_text(tomli_w.dumps(values), encoding="utf-8")
+    return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -19,24 +20,25 @@ from harness.core.io import refuse_overwriting, scratch_folder, whole_file, writ
 from harness.core.progress import stopwatch
 from harness.data import loading
 from harness.data.dataset import positions
-from harness.evaluation import run_lists
 from harness.evaluation.answers import fitted, recommend
 from harness.evaluation.build import Factories
-from harness.evaluation.run_lists import RunLists
+from harness.evaluation.rescore import lists_of
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.evaluation_set import EvaluationSet, candidates_of, items_in_train, items_of
 from harness.protocol.task import Task, make_task, model_of, noted
+from harness.protocol.truth import Solution
 from harness.results.run import read
 from harness.scoring import competition
-from harness.scoring.terms import last_of, which_of
-from harness.scoring.validate import faults_of
+from harness.scoring.terms import which_fold
 from harness.submission import format
 from harness.submission.expected import Against
 from harness.submission.fix import LISTS, is_lists
 from harness.submission.format import Format
+from harness.submission.validate import examine
 
+OTHERWISE = "write such ids otherwise in the data"
+"""What to do about ids that a file cannot hold."""
 _NOBODY = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
-
 _log = logging.getLogger(__name__)
 
 
@@ -94,28 +96,27 @@ def submit(
     """
     settings = model_of(config, model, repeat, where)
     refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
-    task = evaluated = make_task(config)
+    task = make_task(config)
+    evaluated, asked = task.evaluation_set, competition.of_config(config)
     if all_events:
         task = _on_everything(task)
-    asked = competition.of_config(config)
-    users, required = rows_of(asked, task.evaluation_set, beyond=not all_events)
-    at = positions(users, task.data.user_ids)
-    known, strange = (np.flatnonzero(of).astype(np.int32) for of in (at >= 0, at < 0))
-    answers = [(known, _answer(at[known], settings, task, repeat))]
-    if len(strange) > 0:
-        wider, own = _with_users(task, users.gather(strange))
-        answers.append((strange, _answer(own, settings, wider, repeat)))
+    users, beyond = rows_of(asked, evaluated, beyond=not all_events)
+    codes = positions(users, task.data.user_ids)
+    known, unknown = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
+    answers = [(known, _answer(codes[known], settings, task, repeat))]
+    if len(unknown) > 0:
+        wider, their_codes = _with_users(task, users.gather(unknown))
+        answers.append((unknown, _answer(their_codes, settings, wider, repeat)))
     longest = max(answer.items.shape[1] for _, answer in answers)
-    lists = np.full((len(users), longest), EMPTY, np.int32)
+    items = np.full((len(users), longest), EMPTY, np.int32)
     for rows, answer in answers:
-        lists[rows, : answer.items.shape[1]] = answer.items
+        items[rows, : answer.items.shape[1]] = answer.items
     # Items that nobody knows are the same for both, as far as they go.
-    strange_items = max((answer.strange for _, answer in answers), key=len)
-    _write(lists, out, users, strange_items, asked, task, evaluated)
-    beyond = len(users) - required if required > 0 else 0
-    folds = task.config.n_folds
-    which = [last_of(folds)] if folds > 1 and not all_events else []
-    return Submitted(out, len(users), len(strange), beyond, (*which, *task.data.notes))
+    strange = max((answer.strange for _, answer in answers), key=len)
+    _write(model, Recommendations(items, strange), out, users, asked, task, evaluated)
+    fold = "" if all_events else which_fold(config.n_folds, config.n_folds)
+    notes = (*filter(None, [fold]), *task.data.notes)
+    return Submitted(out, len(users), len(unknown), beyond, notes)
 
 
 def submit_run(
@@ -145,98 +146,90 @@ def submit_run(
     run, out = read(folder), Path(out)
     config = run.settings
     refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
-    found = run_lists.of_run(run, model, repeat, fold)
-    of, strange = found.task.evaluation_set, found.lists.strange
-    asked = competition.of_config(config)
-    users, required = rows_of(asked, of)
-    at = positions(users, of.user_ids)
-    unknown = users.filter(pl.Series(at < 0))
+    of_model = lists_of(run, model, repeat, fold)
+    task, asked = of_model.task, competition.of_config(config)
+    evaluated = task.evaluation_set
+    users, beyond = rows_of(asked, evaluated)
+    rows = positions(users, evaluated.user_ids)
+    unknown = users.filter(pl.Series(rows < 0))
     if len(unknown) > 0:
+        again = learning_again(run.folder, model, out, repeat)
+        if of_model.fold < of_model.folds:
+            split = shlex.join(["harness", "split", str(run.folder / "config.toml")])
+            again = f"{split} --out DIR, and submit with the config of fold {of_model.fold} there"
         more = counted(len(unknown), "user more", "users more")
         raise UsageError(
-            f"{run.folder}: has lists of its {counted(len(of.users), 'evaluated user')} alone, and "
-            f'the competition asks for {more}, such as "{printable(unknown[0])}"; have the model '
-            f"learn again and asked for all: {_again(found, run.folder, model, repeat, out)}"
+            f"{run.folder}: has lists of its {counted(len(evaluated.users), 'evaluated user')} "
+            f'alone, and the competition asks for {more}, such as "{printable(unknown[0])}"; have '
+            f"the model learn again and asked for all: {again}"
         )
-    _refuse_nameless(model, strange)
-    _write(found.lists.items[at], out, users, strange, asked, found.task, found.task)
-    beyond = len(users) - required if required > 0 else 0
-    which = which_of(found.fold, found.folds, "submit")
-    repeats = found.model.repeats
-    own = f"repeat {repeat}; the run's scores are means over repeats 0 to {repeats - 1}"
-    told = [which, own if repeats > 1 else ""]
-    notes = (*filter(None, told), *found.task.data.notes)
-    return Submitted(out, len(users), 0, beyond, notes)
+    lists = replace(of_model.lists, items=of_model.lists.items[rows])
+    _write(model, lists, out, users, asked, task, evaluated)
+    repeats = of_model.model.repeats
+    means = f"repeat {repeat}; the run's scores are means over repeats 0 to {repeats - 1}"
+    which = [which_fold(of_model.fold, of_model.folds, "submit"), means if repeats > 1 else ""]
+    return Submitted(out, len(users), 0, beyond, (*filter(None, which), *task.data.notes))
 
 
-def _again(found: RunLists, run: Path, model: str, repeat: int, out: Path) -> str:
-    """Return the command by which a run's model learns again."""
-    config = str(run / "config.toml")
-    if found.fold < found.folds:
-        split = shlex.join(["harness", "split", config, "--out", "DIR"])
-        return f"{split}, and harness submit with the config of fold {found.fold} that it writes"
-    also = ["--repeat", str(repeat)] if repeat else []
-    return shlex.join(["harness", "submit", config, "--model", model, *also, "--out", str(out)])
+def learning_again(
+    run: Path, model: str, out: Path, repeat: int = 0, options: Sequence[str] = ()
+) -> str:
+    """Return the command by which a run's model learns again, and its lists are written."""
+    words = ["harness", "submit", str(run / "config.toml"), "--model", model]
+    words += ["--repeat", str(repeat)] if repeat else []
+    return shlex.join([*words, "--out", str(out), *options])
 
 
 def _write(
-    lists: Int32,
+    model: str,
+    lists: Recommendations,
     out: Path,
     users: pl.Series,
-    strange: pl.Series,
     asked: Against,
     task: Task,
-    evaluated: Task,
+    evaluated: EvaluationSet,
 ) -> None:
-    """Write lists of candidates, and of the `strange` items behind them.
-
-    Parameters
-    ----------
-    evaluated : Task
-        What `validate` knows of the config.
-
-    Raises
-    ------
-    UsageError
-        A file that cannot be written, or that `validate` would refuse.
-    """
-    of = task.evaluation_set
-    items = pl.concat([of.candidate_ids, strange.alias(of.candidate_ids.name)])
+    """Write lists of a task's candidates; raises UsageError where `validate` would refuse them."""
+    if lists.strange.null_count() > 0:
+        raise UsageError(
+            f'model "{model}": its lists hold items that neither the data nor the '
+            "catalogue knows, so no id can be written for them; take them out of its file"
+        )
     if not out.name.endswith((".csv", ".csv.gz")):
         raise UsageError(f"{out}: a submission is a .csv or a .csv.gz file; name one")
+    candidates = task.evaluation_set.candidate_ids
+    ids = pl.concat([candidates, lists.strange.alias(candidates.name)])
+    solution = Solution(evaluated.user_ids, evaluated.candidate_ids, evaluated.judgments())
     with written(out), scratch_folder(out) as folder:
         file = folder / out.name
-        to_csv(lists, file, users, items, form_of(asked, of.k))
+        to_csv(lists.items, file, users, ids, form_of(asked, evaluated.k))
         with noted(task.data):
-            for fault in faults_of(file, asked, evaluated):
+            for fault in examine(file, asked.scored_by(solution), solution).validation.errors:
                 raise UsageError(f"{out}: would be refused: {fault.message}; {fault.hint}")
         file.replace(out)
 
 
 def read_by(config: Config) -> list[Path]:
     """Return the files that a config's data, models and competition are read from."""
-    named = [paths_of(one.lists) for one in config.models if one.lists]
-    lists = [config.folder / path for paths in named for path in paths]
+    names = [name for model in config.models if model.lists for name in paths_of(model.lists)]
+    files = [*loading.files(config.layout()), *(config.folder / name for name in names)]
     sample = competition.sample_of(config)
-    return [*loading.files(config.layout()), *lists, *([] if sample is None else [sample])]
+    return files if sample is None else [*files, sample]
 
 
 def rows_of(
     asked: Against, evaluation_set: EvaluationSet, *, beyond: bool = True
 ) -> tuple[pl.Series, int]:
-    """Return the users who have a row, each once, and for how many the competition asks.
+    """Return the users who have a row, and for how many of them the competition does not ask.
 
-    Parameters
-    ----------
-    beyond : bool
-        Whether users of the evaluation set have one for whom the competition does not ask; where it
-        asks for nobody, they have.
+    Those are users of the evaluation set, who have a row if `beyond` says so. Where the competition
+    asks for nobody, they all have one.
     """
-    users = pl.Series("id", asked.all_names(), dtype=pl.String)
-    required = users.n_unique()
-    if beyond or required == 0:
-        users = pl.concat([users, evaluation_set.user_ids.alias("id")])
-    return users.unique(maintain_order=True), required
+    required = pl.Series("id", asked.all_names(), dtype=pl.String).unique(maintain_order=True)
+    if len(required) > 0 and not beyond:
+        return required, 0
+    users = pl.concat([required, evaluation_set.user_ids.alias("id")]).unique(maintain_order=True)
+    return users, len(users) - len(required) if len(required) > 0 else 0
 
 
 def form_of(asked: Against, k: int) -> Format:
@@ -246,39 +239,22 @@ def form_of(asked: Against, k: int) -> Format:
 
 
 def _answer(users: Int32, settings: ModelConfig, task: Task, repeat: int) -> Recommendations:
-    """Fit the model, and return the lists of some users."""
+    """Return the lists of some users, in their order, by the model fitted on a task."""
     name, took = settings.name, stopwatch()
-    model = fitted(name, Factories(task.config, name).made(repeat)[name], task)
+    model = fitted(name, Factories(task.config, [name]).make([name], repeat)[name], task)
     order = np.argsort(users)
-    found = recommend(name, model, _asking(task, users[order]), repeat)
-    _refuse_nameless(name, found.strange)
-    _log.info("%s: lists for %s, %s", printable(name), counted(len(users), "user"), took())
-    return replace(found, items=found.items[places(order, len(users))])
-
-
-def _refuse_nameless(model: str, strange: pl.Series) -> None:
-    """Raise UsageError where items of lists have no id."""
-    if strange.null_count() > 0:
-        raise UsageError(
-            f'model "{model}": its lists hold items that neither the data nor the '
-            "catalogue knows, so no id can be written for them; take them out of its file"
-        )
-
-
-def _asking(task: Task, users: Int32) -> Task:
-    """Return the task with other users in the place of its own, in id order."""
-    evaluation_set = task.evaluation_set
-    ids = task.data.user_ids.gather(users)
     asked = replace(
-        evaluation_set,
-        users=users,
-        user_ids=ids,
+        task.evaluation_set,
+        users=users[order],
+        user_ids=task.data.user_ids.gather(users[order]),
         truth=_NOBODY,
         relevant=np.zeros(len(users), np.int64),
     )
-    if evaluation_set.seen is not None:
+    if asked.seen is not None:
         asked = replace(asked, seen=items_of(asked, task.data, task.split.train))
-    return replace(task, evaluation_set=asked)
+    lists = recommend(name, model, replace(task, evaluation_set=asked), repeat)
+    _log.info("%s: lists for %s, %s", printable(name), counted(len(users), "user"), took())
+    return replace(lists, items=lists.items[places(order, len(users))])
 
 
 def _on_everything(task: Task) -> Task:
@@ -304,22 +280,18 @@ def _with_users(task: Task, ids: pl.Series) -> tuple[Task, Int32]:
 
     Its data holds what there is to learn from alone: nothing else is looked at any more.
     """
-    data, past = task.data, task.split.train
+    data = task.data
     every = pl.concat([data.user_ids, ids.alias(data.user_ids.name)])
     order = every.arg_sort().to_numpy()
     moved = places(order, len(every))
-    train = past.placed(moved)
+    train = task.split.train.placed(moved)
     wider = replace(data, user_ids=every.gather(order), events=train, registered=None)
     task = replace(task, data=wider, split=replace(task.split, train=train))
     return task, moved[len(data.user_ids) :]
 
 
 def to_csv(
-    lists: Int32,
-    path: Path,
-    users: pl.Series,
-    candidates: pl.Series,
-    wanted: Format,
+    lists: Int32, path: Path, users: pl.Series, candidates: pl.Series, wanted: Format
 ) -> None:
     """Write a submission: a row a user, the items one text, best first.
 
@@ -329,11 +301,8 @@ def to_csv(
         Candidate positions, best first, ``EMPTY`` where there is no item.
     path : Path
         Ends with ``.csv``, or ``.csv.gz`` for a packed file.
-    users : polars.Series of str, (n,)
     candidates : polars.Series of str
         The id of every position.
-    wanted : Format
-        Columns, what stands between items, and the longest list.
 
     Raises
     ------
@@ -341,52 +310,37 @@ def to_csv(
         An id that could not be read again, or a file that cannot be written.
     """
     refuse_unreadable(users, candidates, wanted)
-    places = [
+    columns = [
         candidates.gather(pl.Series(place).replace(EMPTY, None)) for place in lists.T[: wanted.k]
     ]
-    texts = pl.concat_str(places, separator=wanted.between, ignore_nulls=True).replace("", None)
+    texts = pl.concat_str(columns, separator=wanted.between, ignore_nulls=True).replace("", None)
     frame = pl.DataFrame({wanted.user: users}).with_columns(texts.alias(wanted.items))
-    compression: Literal["gzip", "uncompressed"] = (
-        "gzip" if path.suffix == ".gz" else "uncompressed"
-    )
+    packed: Literal["gzip", "uncompressed"] = "gzip" if path.suffix == ".gz" else "uncompressed"
     with written(path), whole_file(path) as temporary:
-        frame.write_csv(temporary, compression=compression, check_extension=False)
+        frame.write_csv(temporary, compression=packed, check_extension=False)
 
 
 def shown_id(text: str) -> str:
-    r"""Return an id as a message names it, whatever it holds.
-
-    Examples
-    --------
-    >>> print(shown_id("a b"), shown_id("a\tb"))
-    "a b" 'a\tb'
-    """
+    """Return an id as a message names it, whatever it holds."""
     return f'"{text}"' if text.isprintable() else repr(text)
 
 
 def refuse_unreadable(users: pl.Series, items: pl.Series, wanted: Format) -> None:
     """Raise UsageError where an id could not be read again from a file of lists."""
-    refuse_controls(users, items)
-    between = items.filter(items.str.contains(wanted.between, literal=True))
-    free = [s for s in format.NAMES if not items.str.contains(s, literal=True).any()]
-    else_ = (
-        f"choose another: --set {shlex.quote(f'submission.separator={free[0]}')}" if free else ""
-    )
-    _refuse("item", between, f'holds "{wanted.between}", which stands between items', else_)
-    for role, ids in (("item", items), ("user", users)):
-        _refuse(role, ids.filter(ids.str.strip_chars(" \t") != ids), "begins or ends with a space")
-
-
-def refuse_controls(users: pl.Series, items: pl.Series) -> None:
-    """Raise UsageError where an id holds what no reader of text leaves within a field."""
-    for role, ids in (("item", items), ("user", users)):
-        controls = ids.str.contains(r"[\x00\r\x1a\x1e\x1f]")
-        _refuse(role, ids.filter(controls), "holds a control character")
-
-
-def _refuse(role: str, ids: pl.Series, why: str, else_: str = "") -> None:
-    if len(ids) > 0:
-        raise UsageError(
-            f"{role} {shown_id(ids[0])} {why}: it could not be read again from a file; "
-            f"{else_ or 'write such ids otherwise in the data'}"
-        )
+    free = [sign for sign in format.NAMES if not items.str.contains(sign, literal=True).any()]
+    cure = f"choose another: --set {shlex.quote(f'submission.separator={free[0]}')}" if free else ""
+    between = f'holds "{wanted.between}", which stands between items'
+    controls, edges = r"[\x00\r\x1a\x1e\x1f]", r"^[ \t]|[ \t]$"
+    for role, ids, pattern, why in (
+        ("item", items, controls, "holds a control character"),
+        ("user", users, controls, "holds a control character"),
+        ("item", items, f"[{wanted.between}]", between),
+        ("item", items, edges, "begins or ends with a space"),
+        ("user", users, edges, "begins or ends with a space"),
+    ):
+        unreadable = ids.filter(ids.str.contains(pattern))
+        if len(unreadable) > 0:
+            raise UsageError(
+                f"{role} {shown_id(unreadable[0])} {why}: it could not be read again from a file; "
+                f"{cure if why is between and cure else OTHERWISE}"
+            )

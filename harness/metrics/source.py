@@ -15,46 +15,29 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from harness.core.sources import digest_of, is_installed, look, source_file
+from harness.core import sources
 
 
 def source_of(module: str, beside: Path, function: Any) -> str | None:
     """Return the digest of what a function is made of; None where that is not known.
 
-    That is the text of its file, and of those that import statements reach from there, as they were
-    imported; of a function of an installed package the package's version; of one that no file holds
-    its own code. It depends on no path, and of what is in files on no machine or version of Python.
-
-    Parameters
-    ----------
-    module : str
-        What names it.
-    beside : Path
-        The module's file, if it is there; it was run just now.
+    That is the text of its file, and of those that import statements reach from there; of a
+    function of an installed package the package's version; of one that no file holds its own code.
+    It depends on no path, and of what is in files on no machine or version of Python. It is not
+    known where a file was edited after its import: figures are by the text in memory.
     """
     names = {str(getattr(function, "__module__", None) or module)}
-    start = [(beside.stem, beside.resolve())] if beside.is_file() else []
-    names |= set() if start else {module}
-    imported = {(source.file, source.digest) for source in look().values()}
-    digests = list[str]()
-    for file in _reached(start, names):
-        texts = [digest for path, digest in imported if path == str(file)] or [digest_of(file)]
-        if len(texts) > 1:  # imported before and after an edit
-            return None
-        digests += texts
-    parts = [*digests, *_versions(names)] or _code_of(function)
-    return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest() if parts else None
-
-
-def _reached(start: Iterable[tuple[str, Path]], names: Iterable[str]) -> set[Path]:
-    """Return the files of modules, of those that their import statements name, and they in turn."""
-    files, waiting = set[Path](), [*start, *_modules_of(names)]
+    waiting, files = [(beside.stem, beside.resolve())] if beside.is_file() else [], set[Path]()
+    waiting += _modules_of(names if waiting else {*names, module})
     while waiting:
         name, file = waiting.pop()
         if file not in files:
             files.add(file)
             waiting += _modules_of(_imports(name, file))
-    return files
+    if sources.edited(name for name, file in sources.files().items() if file in files):
+        return None
+    parts = [*map(sources.digest_of, files), *_versions(names)] or _code_of(function)
+    return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest() if parts else None
 
 
 def _imports(name: str, file: Path) -> set[str]:
@@ -76,7 +59,9 @@ def _modules_of(names: Iterable[str]) -> Iterator[tuple[str, Path]]:
     for name in names:
         for prefix in accumulate(name.split("."), "{}.{}".format):
             spec = None if prefix == "__main__" else _spec_of(prefix)
-            file = source_file(spec.origin) if spec is not None and spec.has_location else None
+            file = (
+                sources.source_file(spec.origin) if spec is not None and spec.has_location else None
+            )
             if file is not None:
                 yield prefix, file
 
@@ -100,7 +85,7 @@ def _versions(names: Iterable[str]) -> list[str]:
     versions = set[str]()
     for name in names:
         file = getattr(sys.modules.get(name), "__file__", None)
-        if file is not None and is_installed(Path(file)):
+        if file is not None and sources.is_installed(Path(file)):
             packages = packages_distributions().get(name.partition(".")[0], [])
             versions.update(f"{package} {version(package)}" for package in packages)
     return sorted(versions)

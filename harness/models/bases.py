@@ -31,8 +31,7 @@ class EventWeights:
     def event_weights(self, train: Train) -> tuple[Bool | None, Floats | None]:
         """Return which events of `train` count, and how much: None and None where all count 1."""
         require_flag(values=self.values)
-        given = self.window_days, self.half_life_days, self.weights, self.values
-        return train.event_weights(*given)
+        return train.event_weights(self.window_days, self.half_life_days, self.weights, self.values)
 
     def exact_sums(self, train: Train) -> Sums:
         """Return each item's sum of weights as `Train.exact_sums` does: those of parts add up."""
@@ -48,8 +47,9 @@ class InteractionWeights(EventWeights):
     def interactions(self, train: Train) -> csr_array[Any]:
         """Return what users did with items, a (users, items) CSR matrix without zeros."""
         require_flag(values=self.values)
-        given = self.window_days, self.half_life_days, self.weights, self.counts, self.values
-        return train.interactions(*given)
+        return train.interactions(
+            self.window_days, self.half_life_days, self.weights, self.counts, self.values
+        )
 
 
 @dataclass(eq=False)

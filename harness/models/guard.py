@@ -14,7 +14,7 @@ from harness.core.params import ParameterError
 from harness.core.plugins import raise_interrupt, told
 from harness.core.steps import Ended, after
 from harness.models.base import Recommender, Train
-from harness.models.sums import Step, Steps, steps_of
+from harness.models.sums import Step, Steps, steps_of, whole
 
 _SEEDS = ("seed", "random_state")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -23,13 +23,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 def made(
     name: str, use: str, factory: Callable[..., Any], params: Mapping[str, Any]
 ) -> Recommender:
-    """Return the recommender that a class makes of `params`.
-
-    Raises
-    ------
-    UsageError
-        It has no such parameter, refuses a value, or what it makes is no recommender.
-    """
+    """Return the recommender that a class makes of `params`; raise UsageError if it makes none."""
     _check_params(name, use, factory, params)
     try:
         model = factory(**params)
@@ -72,15 +66,7 @@ def defaults(factory: Any) -> dict[str, Any]:
 
 
 def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
-    """Return what a method of the model `name` answers.
-
-    Raises
-    ------
-    RecommenderError
-        It raised anything else than what follows, or returned None.
-    HarnessError
-        It raised that, or a `ParameterError`, which becomes a UsageError; the message names it.
-    """
+    """Return what a method of the model `name` answers; errors are HarnessErrors that name it."""
     try:
         answer = call()
     except ParameterError as error:
@@ -99,23 +85,17 @@ def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
 
 
 def fit_steps(name: str, model: Any, train: Train) -> Steps:
-    """Yield the steps of the model `name`; what they raise is told as `guarded` tells it.
-
-    Raises
-    ------
-    RecommenderError
-        Also where sums are not of whole numbers.
-    """
+    """Yield the steps of the model `name`, whose sums must be of whole numbers, `guarded`."""
     call = partial(guarded, name, "fit_steps")
-    steps = call(lambda: steps_of(model, train))
+    steps = call(partial(steps_of, model, train))
     step = call(partial(after, steps))
     while not isinstance(step, Ended):
         # No name holds the total while the next one is made.
-        step = call(partial(after, steps, (yield partial(_sums_of, name, step))))
+        step = call(partial(after, steps, (yield partial(_sums_of, call, step))))
 
 
-def _sums_of(name: str, step: Step, part: Train) -> Sums:
-    sums: Sums = guarded(name, "fit_steps", lambda: step(part))
+def _sums_of(call: Callable[[Callable[[], Any]], Any], step: Step, part: Train) -> Sums:
+    sums: Sums = call(lambda: whole(step(part)))
     return sums
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -31,16 +31,14 @@ def of_train(train: Train, needs: Set[str]) -> Catalogue | None:
     UsageError
         A metric needs attributes and the layout has no table of items.
     """
-    return of_candidates(
-        train,
-        needs,
-        lambda: candidate_counts(train.item_sums(), train.candidates, lambda: users_having(train)),
-    )
+    counts = None
+    if "train" in needs:
+        having = partial(users_having, train)
+        counts = candidate_counts(train.item_sums(), train.candidates, having)
+    return catalogue_of(train, needs, counts)
 
 
-def of_candidates(
-    train: Train, needs: Set[str], counts: Callable[[], TrainCounts]
-) -> Catalogue | None:
+def catalogue_of(train: Train, needs: Set[str], counts: TrainCounts | None) -> Catalogue | None:
     """Return the same where the events are counted elsewhere; `train` has the items' attributes."""
     if not needs:
         return None
@@ -51,8 +49,7 @@ def of_candidates(
                 "metric ILD needs a table of item attributes; name one with [data] items = …"
             )
         attributes = attribute_columns(train.items_table, train.candidate_ids)
-    counted = counts() if "train" in needs else None
-    return Catalogue(np.ones(len(train.candidates), np.bool_), counted, attributes)
+    return Catalogue(np.ones(len(train.candidates), np.bool_), counts, attributes)
 
 
 def users_having(train: Train) -> tuple[Int64, int]:

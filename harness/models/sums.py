@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from harness.core import steps as steps_
+from harness.core import steps
 from harness.core.exact_sum import Sums
-from harness.core.steps import Ended, Total, after, found, of_one, side_by_side
+from harness.core.steps import Total, found, of_one, side_by_side
 from harness.data.dataset import no_events
 from harness.models.base import Train
 
-Step: TypeAlias = steps_.Step[Train]
-Steps: TypeAlias = steps_.Steps[Train, None]
+Step: TypeAlias = steps.Step[Train]
+Steps: TypeAlias = steps.Steps[Train, None]
 """What a recommender adds up over parts, each step made of the total of the one before it."""
 
 
@@ -78,8 +76,8 @@ class FromSums(ABC):
 
 def fits_in_parts(model: Any) -> bool:
     """Return whether a recommender has `fit_steps` and `for_users`, and all its `models` too."""
-    given = getattr(model, "models", ())
-    base_models = given if isinstance(given, list | tuple) else ()
+    models = getattr(model, "models", ())
+    base_models = models if isinstance(models, list | tuple) else ()
     methods = (getattr(model, name, None) for name in ("fit_steps", "for_users"))
     return all(map(callable, methods)) and all(map(fits_in_parts, base_models))
 
@@ -93,30 +91,12 @@ def fit_all(steps: Sequence[Steps], total: Total[Train]) -> None:
 
 
 def steps_of(model: Any, train: Train) -> Steps:
-    """Return the steps of a recommender, whose sums are looked at.
-
-    Raises
-    ------
-    TypeError
-        They are no generator, as of a `fit_steps` that does not yield; and by a step whose sums
-        are not of whole numbers.
-    """
-    found = model.fit_steps(train)
-    if not isinstance(found, Generator):
-        name = type(found).__name__
+    """Return the steps of a recommender; raise TypeError where `fit_steps` does not yield."""
+    steps = model.fit_steps(train)
+    if not isinstance(steps, Generator):
+        name = type(steps).__name__
         raise TypeError(f"fit_steps returned {name}; expected a generator: let it yield")
-    return _checked(found)
-
-
-def _checked(steps: Steps) -> Steps:
-    with closing(steps):
-        step = after(steps)
-        while not isinstance(step, Ended):
-            step = after(steps, (yield partial(_whole_of, step)))
-
-
-def _whole_of(step: Step, part: Train) -> Sums:
-    return whole(step(part))
+    return steps
 
 
 def whole(sums: Sums) -> Sums:
@@ -133,13 +113,12 @@ def whole(sums: Sums) -> Sums:
         if isinstance(value, Mapping):
             whole(value)
         elif getattr(value, "dtype", None) != np.int64:
-            found = getattr(value, "dtype", type(value).__name__)
-            raise TypeError(f"the sums {key!r} are {found}; expected an int64 array")
+            kind = getattr(value, "dtype", type(value).__name__)
+            raise TypeError(f"the sums {key!r} are {kind}; expected an int64 array")
     return sums
 
 
 def without_events(train: Train) -> Train:
     """Return what `fit_steps` is given: all but users and events."""
-    users = train.user_ids.clear()
-    dataset = replace(train.dataset, user_ids=users, registered=None)
+    dataset = replace(train.dataset, user_ids=train.user_ids.clear(), registered=None)
     return replace(train, dataset=dataset, events=no_events())

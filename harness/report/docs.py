@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from harness.core import table
-from harness.core.table import Sheet
+from harness.core.table import Column, Sheet
 from harness.metrics import DEFINITIONS, DIVISORS, Definition
 from harness.metrics.conventions import CONVENTIONS, EXAMPLE
 
@@ -66,7 +66,7 @@ def metrics_sheet() -> Sheet:
         for name, d in DEFINITIONS.items()
     ]
     titles = ["metric", "formula", "parameters", "range", "better", "example", "source"]
-    return Sheet(titles, rows, left=frozenset(range(len(titles))), kept=2)
+    return Sheet([Column(title, str, "name") for title in titles], rows, kept=2)
 
 
 def conventions_sheet() -> Sheet:
@@ -77,7 +77,7 @@ def conventions_sheet() -> Sheet:
     ]
     case = f"list {EXAMPLE['list']}, truth {EXAMPLE['truth']}, k = {EXAMPLE['k']}"
     titles = ["convention", "divisor D", "repeated item", "users averaged", case, "who uses it"]
-    return Sheet(titles, rows, left=frozenset(range(len(titles))), kept=2)
+    return Sheet([Column(title, str, "name") for title in titles], rows, kept=2)
 
 
 def metrics_text(width: int) -> str:
@@ -116,9 +116,8 @@ def _wrapped(width: int, facts: dict[str, list[str]]) -> str:
 def definitions_page() -> str:
     """Return docs/metrics.md."""
     divisors = Sheet(
-        ["divisor", "D"],
+        [Column("divisor", str, "name"), Column("D", str, "name")],
         [[name, divisor.text] for name, divisor in DIVISORS.items()],
-        left=frozenset({0, 1}),
     )
     parts = [_HEAD.strip()]
     for name, definition in DEFINITIONS.items():

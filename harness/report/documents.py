@@ -23,10 +23,9 @@ from harness.report.docs import Of
 from harness.results.record import Evaluation, RunRecord
 from harness.scoring.score import OnConvention
 from harness.stats.estimates import Estimate
-from harness.stats.intervals import Interval
 from harness.submission.problems import Problem
 from harness.submission.rules.rule import Column, Severity, Unit
-from harness.tuning.result import End
+from harness.tuning.result import TunedModel
 
 _ABSENT: Any = Field(default=None)
 """The default of a key that may be missing; where it is there, it has a value."""
@@ -51,58 +50,6 @@ class Environment(BaseModel):
     platform: str
     written: str
     tables: str = _ABSENT
-
-
-class Trial(BaseModel):
-    """A choice of parameters that was tried.
-
-    Attributes
-    ----------
-    trial : int
-        Its number; 0 is the model as it was.
-    params : mapping
-        All that the model was made with.
-    mean : float, optional
-        Over the users of the inner set; None where the model failed.
-    error : str, optional
-        What it raised.
-    reused : bool
-        Whether an earlier search made it, and its score was taken from there.
-    """
-
-    trial: int
-    params: dict[str, Any]
-    mean: float | None
-    ci95: Interval | None
-    seconds: float
-    error: str | None
-    reused: bool
-
-
-class TunedModel(BaseModel):
-    """All trials of a model.
-
-    Attributes
-    ----------
-    trials, failed, again : int
-        How many the search made, how many of them failed, and how many were not made since no
-        choice came up that was not tried yet.
-    reused : int
-        How many of the trials an earlier search made.
-    best : int
-        The number of the best trial.
-    at_the_edge : mapping of text to text
-        Parameters of the best that lie at an end of their space: ``low`` or ``high``.
-    """
-
-    name: str
-    trials: int
-    failed: int
-    again: int
-    reused: int
-    best: int
-    at_the_edge: dict[str, End]
-    results: list[Trial]
 
 
 InnerEvaluation = create_model(

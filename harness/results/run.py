@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -28,17 +28,21 @@ from harness.protocol.task import asked
 from harness.results import folder as run_folder
 from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, check_out, part
 from harness.results.record import Evaluation, FailedModel, ModelRecord, RunRecord, fault_of
-from harness.results.sheets import folds_sheet, model_row, models_sheet, pairs_sheet
 from harness.results.tables import FolderTables, RunTables, frames_of
+from harness.results.wording import folds_sheet, model_row, models_sheet, pairs_sheet
+from harness.stats.folds import values_of
 from harness.stats.pairwise import Comparison
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from harness.core.arrays import Floats
+    from harness.results.plots import Plots
+
 _log = logging.getLogger(__name__)
 
-_LISTS, _ROWS = 16, 1 << 22
-"""A group of rows in per_user.parquet: so many scores of each user, or so many rows."""
+_GROUP = 1 << 18
+"""Rows of a group in a table: threads write groups side by side."""
 _KEYS = (FOLD, "model", "repeat", "user")
 _TEXTS = ("model", "user", "item")
 
@@ -64,6 +68,9 @@ class Run(Shown):
         The date on which the window of a run just made starts, for the name of its folder.
     changed : mapping of model to text
         Why a model that was finished before is evaluated anew, such as ``own.py has changed``.
+    write_tables : callable, optional
+        What writes tables that no process holds: takes a folder and names of files, and returns
+        where they are, if that is not in the folder.
     """
 
     record: RunRecord
@@ -72,6 +79,7 @@ class Run(Shown):
     parts: tuple[Run, ...] = ()
     start: str = ""
     changed: Mapping[str, str] = field(default_factory=dict)
+    write_tables: Callable[[Path, Sequence[str]], str | None] | None = None
 
     @property
     def evaluation(self) -> Evaluation:
@@ -102,6 +110,20 @@ class Run(Shown):
     def folds(self) -> tuple[Run, ...]:
         """Its evaluation sets, each as a run of its own; of a run of one, itself alone."""
         return self.parts or (self,)
+
+    @property
+    def plot(self) -> Plots:
+        """The charts of the run: ``result.plot.forest()``; see `harness.results.plots.Plots`."""
+        from harness.results.plots import Plots  # slow to import, as matplotlib is
+
+        return Plots(self.record, self.values_by_user)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the tables, and every model's mean as a chart."""
+        from harness.results.plots import image
+
+        chart = image(replace(self.plot, width=7.2).forest(), "Every model's mean, with chance")
+        return f"{super()._repr_html_()}\n{chart}"
 
     # The folder.
 
@@ -302,6 +324,24 @@ class Run(Shown):
         items = listed.explode("items", "rank").drop_nulls("items")  # empty places have none
         return _pandas(items.select([*keys, "rank", pl.col("items").alias("item")]))
 
+    def values_by_user(self) -> list[Floats] | None:
+        """Return each model's values of the first metric, one a user, the mean over repeats.
+
+        They are read by their column, so that no metric of the user's own has to be imported. None
+        where the metric has one value for all lists.
+        """
+        metric, by_model = self.record.metric, []
+        for model in self.models:
+            of_folds = []
+            for fold in self.folds:
+                rows = fold.table(PER_USER, model.name)
+                if metric not in rows.columns:
+                    return None
+                values = rows[metric].to_numpy()
+                of_folds.append(values.reshape(-1, len(fold.user_ids)).mean(axis=0))
+            by_model.append(values_of(of_folds, [fold.user_ids for fold in self.folds]))
+        return by_model
+
     def _rows(self, name: str, model: str | None, repeat: int | None) -> pl.DataFrame:
         """Return a table, or the rows of a model without its name and repeat."""
         if model is None:
@@ -394,32 +434,24 @@ class Run(Shown):
         check_out(folder)
         names = [RECOMMENDATIONS, PER_USER, USERS] if recommendations else [PER_USER, USERS]
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
-            self.write_records(target)
-            with ThreadPoolExecutor() as pool:  # Polars lets go of Python's lock
-                list(pool.map(lambda name: self._write_table(target / name), names))
+            place = (self.write_tables or self._write_tables)(target, names)
+            self._write_records(target, place)
         _log.info("wrote the run folder, %s", took())
 
-    def _write_table(self, path: Path) -> None:
-        users = max(fold.evaluation.users for fold in self.folds)
-        group = min(_LISTS * users, max(users, _ROWS))
-        lists = path.name == RECOMMENDATIONS
-        if lists:  # each group by a thread
-            group = -(-group // 4)
-        self.table(path.name).write_parquet(
-            path,
-            compression_level=1,
-            row_group_size=None if path.name == USERS else group,
-            statistics=not lists,
-        )
+    def _write_tables(self, folder: Path, names: Sequence[str]) -> None:
+        def write(name: str) -> None:
+            self.table(name).write_parquet(
+                folder / name,
+                compression_level=1,
+                row_group_size=_GROUP,
+                statistics=name != RECOMMENDATIONS,
+            )
 
-    def write_records(self, folder: Path, tables: str | None = None) -> None:
-        """Write result.json, config.toml and environment.json into a folder.
+        with ThreadPoolExecutor() as pool:  # Polars lets go of Python's lock
+            list(pool.map(write, names))
 
-        Parameters
-        ----------
-        tables : str, optional
-            Where the tables are, if they are not beside them.
-        """
+    def _write_records(self, folder: Path, tables: str | None) -> None:
+        """Write result.json, config.toml and environment.json; `tables` may be elsewhere."""
         import tomli_w
 
         (folder / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")

@@ -104,12 +104,13 @@ def other_users(path: Path) -> DataError:
     return DataError(f"{path}: holds other users than its evaluation set")
 
 
+@dataclass(frozen=True, eq=False)
 class FolderTables:
     """The tables of one evaluation set in a run folder, read when they are asked for.
 
     Whatever is asked for raises DataError where the folder was damaged or changed.
 
-    Parameters
+    Attributes
     ----------
     record : RunRecord
         Of the run, or of the fold.
@@ -119,10 +120,10 @@ class FolderTables:
         What was read, for all folds.
     """
 
-    def __init__(
-        self, folder: Path, record: RunRecord, fold: int | None, files: dict[str, pl.DataFrame]
-    ) -> None:
-        self.folder, self.record, self.fold, self._files = folder, record, fold, files
+    folder: Path
+    record: RunRecord
+    fold: int | None
+    files: dict[str, pl.DataFrame]
 
     @cached_property
     def user_ids(self) -> pl.Series:
@@ -146,10 +147,10 @@ class FolderTables:
 
     def _of_model(self, name: str, model: str) -> pl.DataFrame:
         rows = self._read(name, model)
-        expected = _keys(self.user_ids, model, self.record.model(model).repeats)
-        if not rows.select(expected.columns).equals(expected):
+        keys = _keys(self.user_ids, model, self.record.model(model).repeats)
+        if not rows.select(keys.columns).equals(keys):
             rows = rows.sort("repeat", USER)  # Spark writes them in any order
-            if not rows.select(expected.columns).equals(expected):
+            if not rows.select(keys.columns).equals(keys):
                 raise self._lost(name, model)
         if name == PER_USER:
             self._refuse_other_means(model, rows)
@@ -159,24 +160,25 @@ class FolderTables:
 
     def _read(self, name: str, model: str | None = None) -> pl.DataFrame:
         """Return the users, or the rows of a model, in the order of the file."""
-        path, keep = table(self.folder, name), pl.lit(True)
-        if name not in self._files:
-            self._files[name] = pl.concat([rows_of(file) for file in parts(path)])
-        rows, types = self._files[name], dict[Any, Any]()
-        expected = {USER, *([FOLD] if self.fold else []), *(["model", "repeat"] if model else [])}
-        expected |= {"items"} if name == RECOMMENDATIONS else set()
-        missing = sorted(expected - {*rows.columns})
-        if missing:
-            raise DataError(f'{path}: has no column "{missing[0]}"; {again(self.folder)}')
+        path = table(self.folder, name)
+        if name not in self.files:
+            self.files[name] = pl.concat([rows_of(file) for file in parts(path)])
+        rows, types = self.files[name], dict[Any, Any]()
         if name == PER_USER:
             types = dict.fromkeys(rows.columns, pl.Float64)
-        if self.fold is not None:
-            keep &= pl.col(FOLD) == self.fold
+        types[USER] = pl.String
         if model is not None:
-            keep &= pl.col("model").cast(pl.String) == model
             types |= {"model": pl.String, "repeat": pl.Int32}
-        rows = rows.filter(keep).cast(types | {USER: pl.String})
-        return rows if self.fold is None else rows.drop(FOLD)
+        needed = [*types, *["items"] * (name == RECOMMENDATIONS), *[FOLD] * (self.fold is not None)]
+        missing = sorted({*needed} - {*rows.columns})
+        if missing:
+            raise DataError(f'{path}: has no column "{missing[0]}"; {again(self.folder)}')
+        if self.fold is not None:
+            rows = rows.filter(pl.col(FOLD) == self.fold).drop(FOLD)
+            types.pop(FOLD, None)
+        if model is not None:
+            rows = rows.filter(pl.col("model").cast(pl.String) == model)
+        return rows.cast(types)
 
     def _lost(self, name: str, model: str) -> DataError:
         users = counted(self.record.evaluation.users, "user")

@@ -1,39 +1,134 @@
-"""The answer of a run in words: which model is best, tied, no better than chance."""
+"""A run as it is printed: the answer in words above the tables of models, folds and pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 
-from harness.core.errors import printable
-from harness.core.table import digits_of, ends, lift, number
-from harness.results.record import ModelRecord, RunRecord, definition_of, lift_of
-from harness.stats.pairwise import Comparison, Pair
+from harness.core.errors import counted, printable
+from harness.core.table import Column, Sheet, digits_of, ends, lift, low_high, number
+from harness.results.record import Evaluation, ModelRecord, RunRecord, definition_of, lift_of
+from harness.stats.pairwise import STYLES, Comparison, Pair, in_folds, pair_table
 
 _NAMED = 8
 """More models than these are counted, not named."""
 _INDENT = " " * 6
-_OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
+OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
+_SHORT = 6
+_PAIRS = 10
 
 
-def lines(record: RunRecord) -> list[str]:
+def models_sheet(record: RunRecord, changed: Mapping[str, str], *, verbose: bool) -> Sheet:
+    """Return the table of a run's models between its lines; `verbose`: with times and funnel."""
+    first, *rest = record.models[0].metrics
+    digits, title = decimals(record), standing_title(record)
+
+    def times(model: ModelRecord) -> str:
+        value = lift_of(model, record.chance)
+        return "" if value is None and model.vs_random is None else lift(value)
+
+    columns: list[Column[ModelRecord]] = [
+        Column("model", _name_of, "name"),
+        Column(first, lambda model: number(model.metrics[first].mean, digits)),
+        Column("95 % interval", lambda model: _spread(model, first, digits)),
+        Column("lift", times),
+        Column(title, partial(standing, record), "words"),
+        *(Column(name, partial(_mean, name)) for name in rest),
+    ]
+    if verbose:
+        columns.append(Column("time", lambda model: f"{sum(model.seconds.values()):.1f} s"))
+    # What an error has lines of, such as problems, stands apart in it.
+    errors = [[" ".join(line.split()) for line in m.says.splitlines()] for m in record.failed]
+    sheet = Sheet.of(
+        record.models,
+        columns,
+        heading=[
+            *answer(record),
+            *(f"failed  {printable(' · '.join(filter(None, lines)))}" for lines in errors),
+            *(f"note  {printable(note)}" for note in record.notes),
+        ],
+        footing=[
+            _set_line(record.evaluation),
+            *_leaderboard(record),
+            *_tuned(record),
+            *_reused(record, changed),
+            *(_times(record) if verbose else ()),
+        ],
+        styles=STYLES | {"failed": "red"},
+    )
+    rows = [{"model": printable(failed.name), title: "failed"} for failed in record.failed]
+    if record.chance:
+        exact = {name: number(chance.mean, 4) for name, chance in record.chance.items()}
+        if first in exact:
+            exact |= {first: number(record.chance[first].mean, digits), "lift": "1.0"}
+        rows.append({"model": "chance (exact)", **exact})
+    sheet.rows.extend([row.get(title, "") for title in sheet.titles] for row in rows)
+    return sheet
+
+
+def _mean(metric: str, model: ModelRecord) -> str:
+    return number(model.metrics[metric].mean, 4)
+
+
+# The answer, above the table.
+
+
+def answer(record: RunRecord) -> list[str]:
     """Return what is known of the best model, the first of the lines its scores."""
-    best, *rest = record.models
-    word = _chance(best)
+    metric, (best, *rest) = record.metric, record.models
+    digits, times, word = decimals(record), lift_of(best, record.chance), _chance(best)
+    spread = _spread(best, metric, digits)
+    mean = number(best.metrics[metric].mean, digits)
+    parts = [f"{_name_of(best)}: {metric} {mean}" + (f" ({spread})" if spread else "")]
+    parts += [f"{lift(times)} × chance"] if times is not None else []
+    parts += ["the lower the better"] if record.better(metric) == "lower" else []
     facts = [f"it is {word}"] if word not in ("", "better") else []
     facts.append(_pairs(record))
     for word in ("no better than chance", "worse than chance"):
         models = [model for model in rest if _chance(model) == word]
-        facts += [f"{word}: {listed(models)}"] if models else []
-    return [_best(record), *(_INDENT + line for line in facts)]
+        facts += [f"{word}: {_listed(models)}"] if models else []
+    lines = [f"{_extreme(record).upper()}  {', '.join(parts)}"]
+    return lines + [_INDENT + fact for fact in facts]
 
 
-def title(record: RunRecord) -> str:
+def _pairs(record: RunRecord) -> str:
+    """Return which models the best is tied with, which it is better than, and what is unknown."""
+    best, *rest = record.models
+    comparison = record.comparison
+    if comparison is None:
+        if not rest:
+            return "the only model"
+        definition = definition_of(record.metric)
+        if definition is not None and definition.of == "set":
+            return f"not compared: {record.metric} is one value for all lists"
+        return "not compared: one user tells no two models apart"
+    groups: dict[str | None, list[ModelRecord]] = {}
+    for model in rest:
+        groups.setdefault(_verdict(comparison, best.name, model.name), []).append(model)
+    tied, unknown = groups.pop("tied", []), groups.pop(None, [])
+    facts = [f"tied with {_listed(tied)}"] if tied else []
+    for word, beaten in groups.items():
+        facts.append(f"{word} than {_counted(beaten, rest)}")
+        if comparison.folds > 1:
+            pairs = [_pair(comparison, best.name, model.name) for model in beaten]
+            counts = {pair.folds_of(best.name) for pair in pairs if pair}
+            shown = " to ".join(map(str, sorted({min(counts), max(counts)})))
+            facts[-1] += f", in {shown} of {comparison.folds} folds"
+    if unknown:
+        baseline = printable(comparison.baseline or "")
+        facts.append(f"not compared with {_counted(unknown, rest)}, only with {baseline}")
+    return "; ".join(facts)
+
+
+def standing_title(record: RunRecord) -> str:
     """Return the title of the column whose cells are `standing`."""
     if record.comparison is None:
         return "against chance"
     if record.comparison.baseline is not None:
         return "against the baseline"
-    return f"against the {extreme(record)}"
+    return f"against the {_extreme(record)}"
 
 
 def standing(record: RunRecord, model: ModelRecord) -> str:
@@ -50,65 +145,33 @@ def standing(record: RunRecord, model: ModelRecord) -> str:
     return ", ".join(filter(None, [compared, chance, z]))
 
 
-def name_of(model: ModelRecord) -> str:
-    """Return a model's name, with the number of its repeats."""
-    name = printable(model.name)
-    return f"{name} × {model.repeats}" if model.repeats > 1 else name
+def _compared(record: RunRecord, name: str) -> str | None:
+    """Return how a model stands beside the best, or beside the baseline where there is one."""
+    comparison, best = record.comparison, record.models[0].name
+    if comparison is None:
+        return None
+    if comparison.baseline is not None:
+        if name == comparison.baseline:
+            return "baseline"
+        return _verdict(comparison, name, comparison.baseline) or ""
+    if name == best:
+        return _extreme(record)
+    word = _verdict(comparison, best, name)
+    return {"better": "behind", "higher": "lower"}.get(word or "", word)
 
 
-def spread(model: ModelRecord, metric: str, digits: int) -> str:
-    """Return an estimate's interval, of a model with repeats how far these lie apart."""
-    estimate = model.metrics[metric]
-    if estimate.sd_repeats is not None:
-        return f"± {number(estimate.sd_repeats, digits)}"
-    return ends(estimate.ci95, digits)
+def _verdict(comparison: Comparison, first: str, second: str) -> str | None:
+    """Return what the comparison says of the first model; None where it has no such pair."""
+    pair = _pair(comparison, first, second)
+    if pair is None:
+        return None
+    if pair.one == first:
+        return pair.verdict
+    return OPPOSITE.get(pair.verdict, pair.verdict)
 
 
-def digits(record: RunRecord) -> int:
-    """Return the decimals that the first metric is printed with."""
-    return digits_of(model.metrics[record.metric].mean for model in record.models)
-
-
-def extreme(record: RunRecord) -> str:
-    """Return what the first model is; a metric may only describe, and call nothing good."""
-    return "highest" if record.better(record.metric) == "neither" else "best"
-
-
-def _best(record: RunRecord) -> str:
-    metric, best = record.metric, record.models[0]
-    bounds = spread(best, metric, digits(record))
-    mean = number(best.metrics[metric].mean, digits(record))
-    parts = [f"{name_of(best)}: {metric} {mean}" + (f" ({bounds})" if bounds else "")]
-    times = lift_of(best, record.chance)
-    if times is not None:
-        parts.append(f"{lift(times)} × chance")
-    if record.better(metric) == "lower":
-        parts.append("the lower the better")
-    return f"{extreme(record).upper()}  {', '.join(parts)}"
-
-
-def _pairs(record: RunRecord) -> str:
-    """Return which models the best is tied with, which it is better than, and what is unknown."""
-    best, *rest = record.models
-    if record.comparison is None:
-        if not rest:
-            return "the only model"
-        definition = definition_of(record.metric)
-        if definition is not None and definition.of == "set":
-            return f"not compared: {record.metric} is one value for all lists"
-        return "not compared: one user tells no two models apart"
-    groups: dict[str | None, list[ModelRecord]] = {}
-    for model in rest:
-        groups.setdefault(_verdict(record.comparison, best.name, model.name), []).append(model)
-    tied, unknown = groups.pop("tied", []), groups.pop(None, [])
-    facts = [f"tied with {listed(tied)}"] if tied else []
-    for word, beaten in groups.items():
-        in_folds = _in_folds(record.comparison, best.name, beaten)
-        facts.append(f"{word} than {_counted(beaten, rest)}{in_folds}")
-    if unknown:
-        baseline = printable(record.comparison.baseline or "")
-        facts.append(f"not compared with {_counted(unknown, rest)}, only with {baseline}")
-    return "; ".join(facts)
+def _pair(comparison: Comparison, first: str, second: str) -> Pair | None:
+    return next((p for p in comparison.pairs if {p.one, p.other} == {first, second}), None)
 
 
 def better_folds(best: str, name: str, comparison: Comparison | None) -> int | None:
@@ -123,51 +186,38 @@ def better_folds(best: str, name: str, comparison: Comparison | None) -> int | N
     return None if pair is None else pair.folds_of(first)
 
 
-def _in_folds(comparison: Comparison, best: str, beaten: Sequence[ModelRecord]) -> str:
-    """Return in how many folds the best is better than each of those that it beats."""
-    if comparison.folds == 1:
-        return ""
-    pairs = [_pair(comparison, best, model.name) for model in beaten]
-    counts = {pair.folds_of(best) for pair in pairs if pair}
-    least, most = min(counts), max(counts)
-    some = f"{least}" if least == most else f"{least} to {most}"
-    return f", in {some} of {comparison.folds} folds"
-
-
 def _chance(model: ModelRecord) -> str:
     return "" if model.vs_random is None else model.vs_random.verdict
 
 
-def _compared(record: RunRecord, name: str) -> str | None:
-    """Return how a model stands beside the best, or beside the baseline where there is one."""
-    comparison, best = record.comparison, record.models[0].name
-    if comparison is None:
-        return None
-    if comparison.baseline is not None:
-        known = _verdict(comparison, name, comparison.baseline)
-        return "baseline" if name == comparison.baseline else known or ""
-    if name == best:
-        return extreme(record)
-    word = _verdict(comparison, best, name)
-    return {"better": "behind", "higher": "lower"}.get(word or "", word)
+def _name_of(model: ModelRecord) -> str:
+    """Return a model's name, with the number of its repeats."""
+    name = printable(model.name)
+    return f"{name} × {model.repeats}" if model.repeats > 1 else name
 
 
-def _verdict(comparison: Comparison, first: str, second: str) -> str | None:
-    """Return what the comparison says of the first model; None where it has no such pair."""
-    pair = _pair(comparison, first, second)
-    if pair is None:
-        return None
-    return pair.verdict if pair.one == first else _OPPOSITE.get(pair.verdict, pair.verdict)
+def _spread(model: ModelRecord, metric: str, digits: int) -> str:
+    """Return an estimate's interval, of a model with repeats how far these lie apart."""
+    estimate = model.metrics[metric]
+    if estimate.sd_repeats is not None:
+        return f"± {number(estimate.sd_repeats, digits)}"
+    return ends(estimate.ci95, digits)
 
 
-def _pair(comparison: Comparison, first: str, second: str) -> Pair | None:
-    return next((p for p in comparison.pairs if {p.one, p.other} == {first, second}), None)
+def decimals(record: RunRecord) -> int:
+    """Return the decimals that the first metric is printed with."""
+    return digits_of(model.metrics[record.metric].mean for model in record.models)
 
 
-def listed(models: Sequence[ModelRecord]) -> str:
+def _extreme(record: RunRecord) -> str:
+    """Return what the first model is; a metric may only describe, and call nothing good."""
+    return "highest" if record.better(record.metric) == "neither" else "best"
+
+
+def _listed(models: Sequence[ModelRecord]) -> str:
     """Return the names of models; of many the first."""
     more = len(models) - _NAMED
-    first = [name_of(model) for model in models[:_NAMED]]
+    first = [_name_of(model) for model in models[:_NAMED]]
     # Quotes, for a name that a comma does not end.
     names = ", ".join(f'"{name}"' if "," in name else name for name in first)
     return f"{names} and {more} more" if more > 0 else names
@@ -176,6 +226,141 @@ def listed(models: Sequence[ModelRecord]) -> str:
 def _counted(models: Sequence[ModelRecord], rest: Sequence[ModelRecord]) -> str:
     """Return some of the other models: by name if it is one, else by number."""
     if len(models) == 1:
-        return name_of(models[0])
+        return _name_of(models[0])
     count = len(models)
     return f"all {count} others" if count == len(rest) else f"the other {count}"
+
+
+# What stands below the table.
+
+
+def _set_line(evaluation: Evaluation, *, short: bool = False) -> str:
+    """Return an evaluation set in a line; `short`: without what all folds have in common."""
+    of_one_set = bool(evaluation.funnel)
+    users = counted(evaluation.users, "user" if of_one_set else "different user")
+    if of_one_set and evaluation.in_window != evaluation.users:
+        users = f"{evaluation.users:,} of {counted(evaluation.in_window, 'user')}"
+    parts = [users]
+    if evaluation.candidates is not None:
+        parts.append(counted(evaluation.candidates, "candidate"))
+    if not short:
+        parts += [f"truth: {evaluation.truth}"] if evaluation.hits else []
+        parts.append(f"k = {evaluation.k}")
+    parts.append(evaluation.fingerprint[:_SHORT])
+    if not short:
+        parts.append(evaluation.layout)
+    return " · ".join([*parts, evaluation.window])
+
+
+def _leaderboard(record: RunRecord) -> list[str]:
+    """Return the best model's score as a leaderboard would count it."""
+    users, best = record.bridge, record.models[0].name
+    if users is None or best not in users.models:
+        return []
+    if users.sample is None and users.examined == users.examined_with_items == users.with_items:
+        return []  # a leaderboard would average just those who are evaluated
+    estimate = users.models[best]
+    ids = counted(users.sample or 0, "id")
+    values = {
+        f"over the {counted(users.with_items or 0, 'user')} with true items": estimate.window,
+        f"over all {ids} of the sample submission": estimate.sample,
+    }
+    least = "at least " if estimate.at_least else ""
+    parts = (f"{least}{number(v, digits_of([v]))} {u}" for u, v in values.items() if v is not None)
+    return [f"leaderboard estimate  {printable(best)}: {' · '.join(parts)}"]
+
+
+def _tuned(record: RunRecord) -> list[str]:
+    """Return which models had their parameters chosen, and from how many trials."""
+    tuned = {printable(m.name): m.tuned.trials for m in record.models if m.tuned}
+    trials = [f"{name} ({counted(n, 'trial')})" for name, n in tuned.items()]
+    return [f"tuned  on an inner split of train: {', '.join(trials)}"] if trials else []
+
+
+def _reused(record: RunRecord, changed: Mapping[str, str]) -> list[str]:
+    """Return which models an earlier run finished, and which of them had to be evaluated anew."""
+    reused = [model for model in record.models if model.reused]
+    fresh = {model.name for model in record.models if not model.reused}
+    anew = [f"{printable(n)} ({printable(why)})" for n, why in changed.items() if n in fresh]
+    parts = [f"evaluated anew: {', '.join(anew)}"] if anew else []
+    if not reused:
+        return parts
+    parts = [f"{_listed(reused)}, of an earlier run", *parts]
+    return [f"reused  {'; '.join([*parts, '--fresh evaluates all anew'])}"]
+
+
+def _times(record: RunRecord) -> list[str]:
+    """Return the users after every rule, and how long each step took."""
+    steps = " → ".join(f"{step.users:,} {step.step}" for step in record.evaluation.funnel)
+    seconds = [f"{name} {seconds:.1f} s" for name, seconds in record.seconds.items()]
+    models = sum(sum(model.seconds.values()) for model in record.models)
+    time = " · ".join([*seconds, f"models {models:.1f} s"])
+    return [*([f"users  {steps}"] if steps else []), f"time   {time}"]
+
+
+# The other tables.
+
+
+def folds_sheet(record: RunRecord) -> Sheet:
+    """Return the table of the models' scores in each fold."""
+    first, digits, comparison = record.metric, decimals(record), record.comparison
+    best, n = record.models[0].name, len(record.folds)
+    title = "better in" if comparison is None else f"{comparison.words[0]} in"
+    if comparison is None or comparison.baseline is None:
+        title = f"{_extreme(record)} is {title}"
+
+    def mean(fold: RunRecord, model: ModelRecord) -> str:
+        return number(fold.metric_of(model.name, first), digits)
+
+    columns: list[Column[ModelRecord]] = [
+        Column("model", _name_of, "name"),
+        *(
+            Column(f"fold {i}", partial(mean, fold), first_out=True)
+            for i, fold in enumerate(record.folds, 1)
+        ),
+        Column(title, lambda model: in_folds(better_folds(best, model.name, comparison), n)),
+    ]
+    heading = [
+        f"fold {i:<{len(str(n))}}  {_set_line(fold.evaluation, short=True)}"
+        for i, fold in enumerate(record.folds, 1)
+    ]
+    sheet = Sheet.of(record.models, columns, heading=heading, kept=len(columns))
+    if first in record.chance:
+        exact = [number(fold.chance[first].mean, digits) for fold in record.folds]
+        sheet.rows.append(["chance (exact)", *exact, ""])
+    return sheet
+
+
+def pairs_sheet(record: RunRecord, comparison: Comparison) -> Sheet:
+    """Return the table of pairs; of many those of neighbours alone."""
+    pairs = comparison.pairs
+    if comparison.baseline is None and len(pairs) > _PAIRS:
+        neighbours = set(pairwise(comparison.means))
+        pairs = tuple(pair for pair in pairs if (pair.one, pair.other) in neighbours)
+    sheet = pair_table(comparison, record.shake_up, pairs)
+    if len(pairs) == len(comparison.pairs):
+        return sheet
+    more = f"more   harness compare prints all {len(comparison.pairs)} pairs"
+    return replace(sheet, footing=[*sheet.footing, more])
+
+
+def model_row(record: RunRecord, model: ModelRecord) -> dict[str, object]:
+    """Return what is known of a model in full precision."""
+    verdict, times = model.vs_random, lift_of(model, record.chance)
+    if verdict is not None and verdict.lift is None:
+        times = float("nan")  # chance has a mean of 0
+    row: dict[str, object] = {
+        "model": model.name,
+        "repeats": model.repeats,
+        "tuned": 0 if model.tuned is None else model.tuned.trials,
+        "lift": times,
+        "p": None if verdict is None else verdict.p,
+        "verdict": None if verdict is None else verdict.verdict,
+        "error": None,
+    }
+    for name, estimate in model.metrics.items():
+        row |= {f"{name} mean": estimate.mean, **low_high(estimate.ci95, f"{name} ")}
+        row[f"{name} sd_repeats"] = estimate.sd_repeats
+        for i, fold in enumerate(record.folds, 1):
+            row[f"{name} fold {i}"] = fold.metric_of(model.name, name)
+    return row

@@ -40,38 +40,18 @@ def of_config(config: Config) -> Against:
         A file that cannot be read.
     """
     layout, sample = config.layout(), sample_of(config)
-    users = layout.users
-    found = Against(items=items_of(layout), format=_format(config, sample))
-    found = replace(found.separated(*separator(config)), zeros=_lost_zeros(found.items, layout))
-    found = found.cut_at(config.evaluation.k)
+    users, wanted, items = layout.users, _format(config, sample), items_of(layout)
+    zeros = _lost_zeros(items, layout)
+    against = Against(items=items, format=wanted, zeros=zeros, k=config.evaluation.k)
+    against = against.separated(config.submission.separator, "as the config says")
     if sample is not None:
-        return replace(found, ids=sample, user=_user_of(sample, found.format)).asking()
+        against = against.separated(separator_in(sample, wanted), f"as in {sample.name}")
+        return replace(against, ids=sample, user=_user_of(sample, wanted)).asking()
     if users is None:
-        return found
+        return against
     if _is_plain(users):
-        return replace(found, ids=find(users.table.path), user=users.id).asking()
-    return found.asking_for(_texts(users))
-
-
-def separator(config: Config) -> tuple[str | None, str]:
-    """Return what stands between items, None where nobody says it, and who says it."""
-    own, sample = config.submission, sample_of(config)
-    if own.separator is not None:
-        return own.separator, "as the config says"
-    if sample is None:
-        return None, ""
-    return separator_in(sample, _format(config, sample)), f"as in {sample.name}"
-
-
-def averaged_ids(config: Config) -> Known | None:
-    """Return the ids of the sample submission, if the competition averages all of them."""
-    sample = sample_of(config)
-    if sample is None:
-        return None
-    wanted = _format(config, sample)
-    if wanted is None or not wanted.averages_everyone:
-        return None
-    return ids(sample, _user_of(sample, wanted))
+        return replace(against, ids=find(users.table.path), user=users.id).asking()
+    return against.asking_for(_texts(users))
 
 
 def sample_of_users(
@@ -79,12 +59,17 @@ def sample_of_users(
 ) -> tuple[Sample | None, tuple[str, ...]]:
     """Return the ids that a leaderboard averages with or without true items, and what to know.
 
-    A sample submission that cannot be read costs the score over its ids, not the run.
+    They are those of the sample submission, if the competition averages all of them. One that
+    cannot be read costs the score over its ids, not the run.
     """
     from harness.protocol.leaderboard_estimate import Sample, with_items  # slow to import
 
     try:
-        known = averaged_ids(config)
+        sample = sample_of(config)
+        wanted = None if sample is None else _format(config, sample)
+        if sample is None or wanted is None or not wanted.averages_everyone:
+            return None, ()
+        known = ids(sample, _user_of(sample, wanted))
     except HarnessError as error:
         return None, (f"no score over the sample submission: {error}",)
     if not known:
@@ -111,17 +96,15 @@ def sample_of(config: Config) -> Path | None:
 
 def _format(config: Config, sample: Path | None) -> Format | None:
     """Return the format of the layout, or of the sample, with what the config changes."""
-    own = config.submission
+    submission = config.submission
     wanted = format.FORMATS.get(config.data.layout)
     if wanted is None and sample is not None:
         wanted = of_sample(sample)
     # A run's config.toml has the defaults in; a sample that is there has told its columns above.
-    if (
-        wanted is None
-        and own.model_copy(update={"sample": None, "ids": None}) == SubmissionConfig()
-    ):
+    columns = submission.model_copy(update={"sample": None, "ids": None})
+    if wanted is None and columns == SubmissionConfig():
         return None  # the file's own header will say
-    return format.as_said(own, wanted or format.generic("user", "item"))
+    return format.as_said(submission, wanted or format.generic("user", "item"))
 
 
 def items_of(layout: Layout) -> Known:
@@ -151,9 +134,7 @@ def _lost_zeros(items: Known, layout: Layout) -> str:
 
 def _is_plain(table: AttributeTable) -> bool:
     """Return whether it is one CSV with a header, which the reader of submissions reads too."""
-    if table.table.remote or table.table.is_frame:
-        return False
-    if not is_one_file(table.table):
+    if table.table.remote or table.table.is_frame or not is_one_file(table.table):
         return False
     path = find(table.table.path)
     return path.is_file() and path.name.endswith(_TEXT) and table.table == Table(table.table.path)

@@ -1,22 +1,30 @@
-"""Lists and a solution in, estimates for everyone and for each leaderboard out."""
+"""The estimates of submitted lists: for everyone and each leaderboard, as tables and as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from harness.core.errors import counted, printable
 from harness.core.table import Column, Sheet, Shown, ends, low_high, number, signed
-from harness.metrics import Metric, value_of
-from harness.metrics.conventions import CONVENTIONS, map_by_convention
-from harness.metrics.scores import sums_of_lists, user_scores
-from harness.scoring.submitted_lists import SubmittedLists
-from harness.scoring.terms import last_of
-from harness.stats.estimates import Estimate, estimate_of
-from harness.stats.intervals import Sample
+from harness.metrics.conventions import CONVENTIONS
+from harness.scoring.terms import which_fold
+from harness.stats.estimates import Estimate
 from harness.submission.problems import Validation
+
+_DIGITS = 6
+_NOTES = {
+    "users_without_items": "users without true items, who are not averaged, as in H&M on Kaggle",
+    "users_without_items_kept": "users without true items, who score 0",
+    "users_without_list": "users without a list, who score 0",
+    "users_outside": "users of the file who are not evaluated",
+    "rows_outside": "rows of those users, left out",
+    "users_ignored": "users whom the solution ignores",
+    "items_unknown": "positions that hold no candidate and never hit",
+    "true_items_repeated": "true items that stand again, counted once",
+}
 
 
 @dataclass(frozen=True)
@@ -47,8 +55,8 @@ class Scored(Shown):
         That of the evaluation set, where a config sets one.
     left_out : mapping
         Counts of what was left out, and of users without a list.
-    own : str
-        The convention that the metrics follow.
+    convention : str
+        The one that the metrics follow.
     conventions : mapping of name to MAP@k, optional
         None where a convention averages none of these users.
     validation : Validation, optional
@@ -66,7 +74,7 @@ class Scored(Shown):
     users: int
     fingerprint: str | None
     left_out: Mapping[str, int]
-    own: str
+    convention: str
     conventions: Mapping[str, float | None] | None = None
     validation: Validation | None = None
     folds: int = 1
@@ -74,143 +82,78 @@ class Scored(Shown):
 
     def sheets(self) -> list[Sheet]:
         """Return the estimates, and MAP@k by convention where it was asked for."""
-        found = [_table(self)]
-        return found if self.conventions is None else [*found, _conventions_table(self)]
+        columns: list[Column[str]] = [
+            Column("metric", lambda name: name, "name"),
+            Column("mean", partial(_mean, self.metrics)),
+            Column("95 % interval", lambda name: ends(self.metrics[name].ci95, _DIGITS)),
+            *(Column(board, partial(_mean, means)) for board, means in self.leaderboards.items()),
+        ]
+        sheet = Sheet.of(self.metrics, columns, heading=self._heading())
+        return [sheet] if self.conventions is None else [sheet, self._conventions_sheet()]
+
+    def _heading(self) -> list[str]:
+        problems = [] if self.validation is None else self.validation.problems
+        fingerprint = "" if self.fingerprint is None else f" · {self.fingerprint[:6]}"
+        lines = ["checked as " + self.validation.checked] if self.validation else []
+        lines += [f"truth: {self.truth}"] if self.truth else []
+        lines += [f"lists  {printable(self.title)} · {counted(self.users, 'user')}{fingerprint}"]
+        notes = [which_fold(self.folds, self.folds), *left_out_lines(self.left_out)]
+        lines += [f"note   {note}" for note in notes if note]
+        for problem in problems:
+            times = f" (× {problem.count:,})" if problem.count > 1 else ""
+            lines.append(f"{problem.severity:8}{problem.code} {problem.message}{times}")
+        if self.validation is not None and not self.validation.valid:
+            lines.append("note   scored with its errors, as it was forced")
+        return lines
+
+    def _conventions_sheet(self) -> Sheet:
+        values = self.conventions or {}
+        followed = values.get(self.convention)
+        name, value, *words = convention_columns(f"MAP@{self.k}")
+
+        def difference(row: OnConvention) -> str:
+            if row.value is None or followed is None:
+                return ""
+            return signed(row.value - followed, _DIGITS)
+
+        columns = [
+            *(name, value, Column("difference", difference), *words),
+            Column("users averaged", lambda row: row.users, "words"),
+        ]
+        return Sheet.of(on_conventions(values), columns, kept=3)
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a metric and one a convention, in full precision."""
+        records: list[dict[str, object]] = []
+        for name, estimate in self.metrics.items():
+            figures = {"value": estimate.mean, **low_high(estimate.ci95)}
+            boards = {board: means[name].mean for board, means in self.leaderboards.items()}
+            records.append({"kind": "metric", "name": name, **figures, **boards})
         none = {**low_high(None), **dict.fromkeys(self.leaderboards)}
-        metrics = (
-            {"kind": "metric", "name": name, "value": f.mean, **low_high(f.ci95)}
-            | {leaderboard: own[name].mean for leaderboard, own in self.leaderboards.items()}
-            for name, f in self.metrics.items()
-        )
-        conventions = (
-            {"kind": "convention", "name": name, "value": value, **none}
-            for name, value in (self.conventions or {}).items()
-        )
-        return [*metrics, *conventions]
+        for name, value in (self.conventions or {}).items():
+            records.append({"kind": "convention", "name": name, "value": value, **none})
+        return records
 
     def content(self) -> dict[str, Any]:
         """Return what JSON holds; what was not asked for has no key."""
-        found: dict[str, Any] = {
-            "evaluation": {
-                "k": self.k,
-                "users": self.users,
-                "fingerprint": self.fingerprint,
-                "left_out": self.left_out,
-            },
-            "metrics": self.metrics,
-            "usage": self.leaderboards,
+        evaluation = {
+            "k": self.k,
+            "users": self.users,
+            "fingerprint": self.fingerprint,
+            "left_out": self.left_out,
         }
-        if self.truth:
-            found["evaluation"]["truth"] = self.truth
-        if self.folds > 1:
-            found["evaluation"] |= {"fold": self.folds, "folds": self.folds}
+        evaluation |= {"truth": self.truth} if self.truth else {}
+        evaluation |= {"fold": self.folds, "folds": self.folds} if self.folds > 1 else {}
+        content = {"evaluation": evaluation, "metrics": self.metrics, "usage": self.leaderboards}
         if self.validation is not None:
-            found["problems"] = self.validation.summary(forced=not self.validation.valid)
+            content["problems"] = self.validation.summary(forced=not self.validation.valid)
         if self.conventions is not None:
-            found["conventions"] = on_conventions(self.conventions)
-        return found
+            content["conventions"] = on_conventions(self.conventions)
+        return content
 
 
-def on_conventions(values: Mapping[str, float | None]) -> list[OnConvention]:
-    """Return what each convention makes of lists, and what it decides."""
-    return [
-        OnConvention(name, value, c.divisor_text, c.repeats_text, c.users, c.tools)
-        for name, value in values.items()
-        for c in [CONVENTIONS[name]]
-    ]
-
-
-def score(
-    submitted: SubmittedLists, metrics: tuple[Metric, ...], k: int, conventions: bool = False
-) -> Scored:
-    """Score submitted lists.
-
-    Parameters
-    ----------
-    k : int
-        The cut-off of the conventions.
-
-    Raises
-    ------
-    UsageError
-        A metric looks further than the evaluation set, or needs what a solution alone does not
-        tell.
-    """
-    solution = submitted.solution
-    for metric in (*metrics, *([Metric("MAP", k)] if conventions else [])):
-        solution.require(metric)
-    estimates = estimates_of(submitted, metrics)
-    return Scored(
-        submitted.title,
-        k,
-        estimates.pop(ALL),
-        estimates,
-        int(solution.counted.sum()),
-        solution.fingerprint,
-        submitted.left_out,
-        "ml_metrics" if solution.averaged is None else "kaggle",
-        map_by_convention(submitted.whole, solution.judgments, k) if conventions else None,
-        folds=solution.folds,
-        truth=solution.shape,
-    )
-
-
-ALL = "all"
-"""Everyone who is averaged; leaderboards are some of them."""
-
-
-def estimates_of(
-    submitted: SubmittedLists, metrics: Sequence[Metric]
-) -> dict[str, dict[str, Estimate]]:
-    """Return the estimates of `ALL` and of each leaderboard that has users, by metric."""
-    solution, lists, judgments = submitted.solution, submitted.lists, submitted.solution.judgments
-    counted = solution.counted
-    boards = {name: users & counted for name, users in solution.leaderboards.items()}
-    groups = {ALL: counted} | {name: users for name, users in boards.items() if users.any()}
-    of_users = [metric for metric in metrics if metric.definition.of == "user"]
-    of_lists = [metric for metric in metrics if metric.definition.of != "user"]
-    scores = user_scores(lists, judgments, of_users)
-    values = {
-        (group, metric): estimate_of(metric, Sample.of(scores[metric][users]))
-        for group, users in groups.items()
-        for metric in of_users
-    }
-    for group, users in groups.items() if of_lists else ():
-        sums = sums_of_lists(lists[users], judgments.pick(users), of_lists)
-        for place, metric in enumerate(of_lists):
-            value = value_of(metric, sums[place], judgments.weights)
-            values[group, metric] = Estimate(value, None)
-    return {group: {str(m): values[group, m] for m in metrics} for group in groups}
-
-
-_DIGITS = 6
-
-
-_Named = tuple[str, Estimate]
-
-
-def _table(scored: Scored) -> Sheet:
-    columns: list[Column[_Named]] = [
-        Column("metric", lambda row: row[0], "name"),
-        Column("mean", lambda row: number(row[1].mean, _DIGITS)),
-        Column("95 % interval", lambda row: ends(row[1].ci95, _DIGITS)),
-        *(Column(name, partial(_mean, own)) for name, own in scored.leaderboards.items()),
-    ]
-    fingerprint = "" if scored.fingerprint is None else f" · {scored.fingerprint[:6]}"
-    lines = ["checked as " + scored.validation.checked] if scored.validation else []
-    lines += [f"truth: {scored.truth}"] if scored.truth else []
-    lines += [f"lists  {printable(scored.title)} · {counted(scored.users, 'user')}{fingerprint}"]
-    lines += [f"note   {last_of(scored.folds)}"] if scored.folds > 1 else []
-    lines += [f"note   {line}" for line in left_out_lines(scored.left_out)]
-    lines += _problems(scored.validation)
-    return Sheet.of(scored.metrics.items(), columns, heading=lines)
-
-
-def _mean(leaderboard: Mapping[str, Estimate], row: _Named) -> str:
-    return number(leaderboard[row[0]].mean, _DIGITS)
+def _mean(estimates: Mapping[str, Estimate], name: str) -> str:
+    return number(estimates[name].mean, _DIGITS)
 
 
 def left_out_lines(left_out: Mapping[str, int]) -> list[str]:
@@ -221,39 +164,13 @@ def left_out_lines(left_out: Mapping[str, int]) -> list[str]:
     return [f"{_NOTES[name]}: {count:,}" for name, count in counts.items()]
 
 
-def _problems(found: Validation | None) -> list[str]:
-    """Return a line on each kind of thing that is wrong with the file."""
-    problems = () if found is None else found.problems
-    lines = [
-        f"{p.severity:8}{p.code} {p.message}" + (f" (× {p.count:,})" if p.count > 1 else "")
-        for p in problems
+def on_conventions(values: Mapping[str, float | None]) -> list[OnConvention]:
+    """Return what each convention makes of lists, and what it decides."""
+    return [
+        OnConvention(name, value, c.divisor_text, c.repeats_text, c.users, c.tools)
+        for name, value in values.items()
+        for c in [CONVENTIONS[name]]
     ]
-    forced = found is not None and not found.valid
-    return [*lines, *(["note   scored with its errors, as it was forced"] if forced else [])]
-
-
-_NOTES = {
-    "users_without_items": "users without true items, who are not averaged, as in H&M on Kaggle",
-    "users_without_items_kept": "users without true items, who score 0",
-    "users_without_list": "users without a list, who score 0",
-    "users_outside": "users of the file who are not evaluated",
-    "rows_outside": "rows of those users, left out",
-    "users_ignored": "users whom the solution ignores",
-    "items_unknown": "positions that hold no candidate and never hit",
-    "true_items_repeated": "true items that stand again, counted once",
-}
-
-
-def _conventions_table(scored: Scored) -> Sheet:
-    values = scored.conventions or {}
-    own = values.get(scored.own)
-    name, value, *words = convention_columns(f"MAP@{scored.k}")
-    difference: Column[OnConvention] = Column(
-        "difference",
-        lambda c: "" if c.value is None or own is None else signed(c.value - own, _DIGITS),
-    )
-    users: Column[OnConvention] = Column("users averaged", lambda c: c.users, "words")
-    return Sheet.of(on_conventions(values), [name, value, difference, *words, users], kept=3)
 
 
 def convention_columns(title: str) -> list[Column[OnConvention]]:

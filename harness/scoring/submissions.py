@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
 import polars as pl
 
+from harness.core.arrays import Bool, Int32
 from harness.core.errors import HarnessError, UsageError, counted
 from harness.core.progress import stopwatch
 from harness.metrics import USUAL, Metric, parse
-from harness.metrics.inputs.read import longest_of
+from harness.metrics.conventions import map_by_convention
+from harness.metrics.inputs.codes import Coders
+from harness.metrics.inputs.lists import read_lists
+from harness.metrics.inputs.read import longest_of, refuse_users
+from harness.metrics.scores import user_scores
 from harness.protocol.truth import Solution
 from harness.scoring.options import SubmissionOptions
 from harness.scoring.score import Scored
-from harness.scoring.score import score as score_lists
-from harness.scoring.submitted_lists import SubmittedLists, lists_of_file, lists_of_positions
 from harness.scoring.terms import Terms, path_or_frame
+from harness.stats.estimates import Estimate, estimate
 from harness.submission.expected import Against, columns_in
-from harness.submission.format import Format
-from harness.submission.problems import Problem, Validation
+from harness.submission.order import refuse_unsaid
+from harness.submission.problems import Validation
+from harness.submission.read import read
 from harness.submission.validate import Examined, examine
 
 _log = logging.getLogger(__name__)
@@ -51,6 +56,88 @@ class SubmissionError(HarnessError):
         self.validation = validation
 
 
+@dataclass(frozen=True, eq=False)
+class SubmittedLists:
+    """Lists from a file or from a run's model, with the solution they are scored against.
+
+    Attributes
+    ----------
+    title : str
+        Where the lists are from: a file, or a model of a run.
+    solution : Solution
+        Its users are those of the rows of `whole`.
+    items : polars.Series of str
+        The id of every position in lists and judgments; first those of the solution.
+    whole : int32 array, (n, K)
+        The lists, as far as they were read; −1 = empty.
+    left_out : mapping
+        Counts of what was left out, and of users without a list.
+    """
+
+    title: str
+    solution: Solution
+    items: pl.Series
+    whole: Int32
+    left_out: Mapping[str, int]
+
+    @property
+    def lists(self) -> Int32:
+        """The lists up to the k of the evaluation set."""
+        return self.whole[:, : self.solution.k]
+
+
+def score(
+    submission: Any,
+    *,
+    metrics: str | Metric | Sequence[str | Metric] = (),
+    k: int | None = None,
+    conventions: bool = False,
+    strict: bool = False,
+    force: bool = False,
+    **options: Unpack[SubmissionOptions],
+) -> Scored:
+    """Validate a submission and score it.
+
+    Parameters
+    ----------
+    submission : path or frame
+        As for `validate`.
+    metrics : text, Metric or a sequence of them
+        The config's, the competition's or the usual ones by default.
+    k : int, optional
+        The cut-off of the usual metrics and of the conventions; the config's, the competition's,
+        or 12 by default.
+    conventions : bool
+        Whether MAP@k is worked out under every convention.
+    strict : bool
+        Whether warnings are errors.
+    force : bool
+        Whether a submission with errors is scored as it stands.
+    **options
+        What it is checked and scored against, and how it is read; a config or a solution is
+        needed. See `harness.scoring.options.SubmissionOptions`.
+
+    Returns
+    -------
+    Scored
+        ``metrics["MAP@12"].mean``, ``leaderboards["Public"]``, ``validation``, ``to_dict()``.
+
+    Raises
+    ------
+    SubmissionError
+        The submission has errors, and `force` is not given.
+    HarnessError
+        What it is checked or scored against cannot be used.
+    """
+    from harness.metrics.evaluate import metrics_of  # commands do without
+
+    terms = Terms(**options)
+    none = isinstance(metrics, (list, tuple)) and not metrics
+    asked = () if none else metrics_of(metrics, folder=terms.folder)
+    file = path_or_frame(submission, "submission")
+    return score_on(file, terms, asked, k, conventions=conventions, strict=strict, force=force)
+
+
 def score_on(
     path: Path | pl.DataFrame,
     terms: Terms,
@@ -61,29 +148,7 @@ def score_on(
     strict: bool = False,
     force: bool = False,
 ) -> Scored:
-    """Validate a submission and score it.
-
-    Parameters
-    ----------
-    metrics : tuple of Metric
-        The config's, or the usual ones, by default.
-    k : int, optional
-        The cut-off of the usual metrics and of the conventions; the config's, the competition's,
-        or 12 by default.
-    conventions : bool
-        Whether MAP@k is worked out under every convention.
-    strict : bool
-        Whether warnings are errors.
-    force : bool
-        Whether a submission with errors is scored as it stands.
-
-    Raises
-    ------
-    SubmissionError
-        It has errors, and `force` is not given.
-    HarnessError
-        What it is checked or scored against cannot be used.
-    """
+    """Do what `score` does, on terms that were read."""
     scorer = Scorer.of(terms, metrics, k, conventions=conventions)
     validation, submitted = scorer.lists(path, strict=strict, force=force)
     took = stopwatch()
@@ -123,27 +188,24 @@ class Scorer:
         *,
         conventions: bool = False,
     ) -> Scorer:
-        """Return it, of what `score_on` takes.
-
-        Raises
-        ------
-        HarnessError
-            What they are checked or scored against cannot be used.
-        """
+        """Return it, of what `score` takes."""
         if metrics and k is not None and not conventions:
             raise UsageError(
                 f"metric {metrics[0]} says its own cut-off; leave --k out (in Python, k=)"
             )
+        if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+            raise UsageError(f"k is {k!r}; expected a whole number, 1 or more")
         against, solution = terms.checking(metrics)
-        if solution is None:
-            solution = terms.scored_against(metrics)  # it says what is missing
         wanted = against.format
-        solution, cut = by_metrics(solution, wanted, metrics, k)
-        against = replace(against, allowed=k or 0)
+        cut = k or solution.k or (wanted and wanted.k) or _K
+        if not metrics and (k is not None or not solution.metrics):
+            texts = [] if wanted is None or k is not None else [wanted.metric]
+            texts += [f"{metric}@{cut}" for metric in USUAL]
+            solution = replace(solution, metrics=tuple(map(parse, dict.fromkeys(texts))))
         if wanted is not None and wanted.kinds:
             solution = solution.of_kinds(wanted.kinds)
         longest = None if conventions else longest_of(solution.metrics)
-        return cls(against, solution, cut, longest)
+        return cls(replace(against, allowed=k or 0), solution, cut, longest)
 
     def lists(
         self, path: Path | pl.DataFrame, *, strict: bool = False, force: bool = False
@@ -155,117 +217,136 @@ class Scorer:
         SubmissionError
             It has errors, and `force` is not given.
         """
-        found = examine(path, self.against, self.solution, places=self.longest, strict=strict)
-        if not found.validation.valid and not force:
-            raise SubmissionError(found.validation)
-        lists = lists_of_validated(path, found, self.solution, self.longest)
-        return found.validation, lists
-
-
-def by_metrics(
-    solution: Solution, wanted: Format | None, metrics: tuple[Metric, ...], k: int | None
-) -> tuple[Solution, int]:
-    """Return a solution with the metrics that lists are scored by, and the cut-off of usual ones.
-
-    Parameters
-    ----------
-    wanted : Format, optional
-        That of the competition.
-    metrics, k
-        As `score_on` takes them.
-
-    Raises
-    ------
-    UsageError
-        `k` is no cut-off.
-    """
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        found = repr(k) if isinstance(k, (str, int, float)) else type(k).__name__
-        raise UsageError(f"k is {found}; expected a whole number, 1 or more")
-    cut = k or solution.k or (wanted and wanted.k) or _K
-    if not metrics and (k is not None or not solution.metrics):
-        own = [] if wanted is None or k is not None else [wanted.metric]
-        texts = dict.fromkeys([*own, *(f"{metric}@{cut}" for metric in USUAL)])
-        solution = replace(solution, metrics=tuple(parse(text) for text in texts))
-    return solution, cut
-
-
-def refused(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> tuple[Problem, ...]:
-    """Return the errors for which `score` refuses a submission."""
-    against, solution = terms.checking(metrics)
-    return examine(path, against, solution).validation.errors
+        examined = examine(path, self.against, self.solution, places=self.longest, strict=strict)
+        if not examined.validation.valid and not force:
+            raise SubmissionError(examined.validation)
+        lists = lists_of_validated(path, examined, self.solution, self.longest)
+        return examined.validation, lists
 
 
 def lists_of_validated(
-    path: Path | pl.DataFrame,
-    found: Examined,
-    solution: Solution,
-    longest: int | None,
+    path: Path | pl.DataFrame, examined: Examined, solution: Solution, longest: int | None
 ) -> SubmittedLists:
-    """Return the lists of a submission that was validated, up to the `longest` if there is one.
+    """Return the lists of a submission that was examined, up to the `longest` if there is one.
+
+    Items that the solution does not know have no id.
 
     Raises
     ------
     DataError
         It has no user of the solution.
     """
-    summary = found.summary
+    summary = examined.summary
     none_known = summary is not None and summary.rows > 0 and summary.answered == 0
-    if found.lists is None or summary is None or none_known:  # told by whoever reads the ids
-        between = found.against.between or " "
-        named = columns_in(path, found.against)
-        return lists_of_file(path, solution, named, longest, between=between)
+    if examined.lists is None or summary is None or none_known:  # told by whoever reads the ids
+        return lists_of_file(path, solution, examined.against, longest)
     left_out = {"users_outside": summary.outside, "rows_outside": summary.rows_outside}
-    title = str(found.validation.path)
-    return lists_of_positions(title, solution, found.lists, solution.items, left_out)
+    title = str(examined.validation.path)
+    return lists_of_positions(title, solution, examined.lists, solution.items, left_out)
 
 
-def score(
-    submission: Any,
-    *,
-    metrics: str | Metric | Sequence[str | Metric] = (),
-    k: int | None = None,
-    conventions: bool = False,
-    strict: bool = False,
-    force: bool = False,
-    **options: Unpack[SubmissionOptions],
-) -> Scored:
-    """Validate a submission and score it.
+def lists_on_terms(
+    path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()
+) -> tuple[Validation, SubmittedLists]:
+    """Return what is wrong with a file, and its lists with the id of every item."""
+    against, solution = terms.checking(metrics)
+    lists = lists_of_file(path, solution, against)
+    return examine(path, against, solution).validation, lists
 
-    Parameters
-    ----------
-    submission : path or frame
-        As for `validate`.
-    metrics : text, Metric or a sequence of them
-        The config's, the competition's or the usual ones by default.
-    k : int, optional
-        The cut-off where no metric is named.
-    conventions : bool
-        Whether MAP@k is worked out under every convention.
-    strict : bool
-        Whether warnings are errors.
-    force : bool
-        Whether a submission with errors is scored as it stands.
-    **options
-        What it is checked and scored against, and how it is read; a config or a solution is
-        needed. See `harness.scoring.options.SubmissionOptions`.
 
-    Returns
-    -------
-    Scored
-        ``metrics["MAP@12"].mean``, ``leaderboards["Public"]``, ``validation``, ``to_dict()``.
+def lists_of_file(
+    path: Path | pl.DataFrame, solution: Solution, against: Against, longest: int | None = None
+) -> SubmittedLists:
+    """Return a file or frame of lists, of any shape, with a solution and the ids of all items.
+
+    Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
 
     Raises
     ------
-    SubmissionError
-        The submission has errors, and `force` is not given.
-    HarnessError
-        What it is checked or scored against cannot be used.
+    DataError
+        A file that cannot be used, as where a column may order its rows and nobody says so.
     """
-    from harness.metrics.evaluate import metrics_of  # commands do without
+    named = columns_in(path, against)
+    coders = Coders()
+    coders.users.codes(solution.users, "the evaluated users")
+    coders.users.codes(solution.ignored, "the ignored users")
+    coders.items.codes(solution.items, "the items of the solution")
+    file = read(path, named, between=against.between or " ")
+    refuse_unsaid(file, named)
+    lists = read_lists(file.table, coders, longest)
+    title, users = str(file.path), len(solution.users)
+    if lists.outside_users > 0 and not lists.known_users:
+        refuse_users(title, users + len(solution.ignored), coders.users.ids)
+    left_out = {"users_outside": lists.outside_users, "rows_outside": lists.outside_rows}
+    return lists_of_positions(title, solution, lists.items[:users], coders.items.ids, left_out)
 
-    terms = Terms.of(**options)
-    none = isinstance(metrics, (list, tuple)) and not metrics
-    asked = () if none else metrics_of(metrics, folder=terms.folder)
-    file = path_or_frame(submission, "submission")
-    return score_on(file, terms, asked, k, conventions=conventions, strict=strict, force=force)
+
+def lists_of_positions(
+    title: str, solution: Solution, whole: Int32, items: pl.Series, left_out: Mapping[str, int]
+) -> SubmittedLists:
+    """Return lists that hold positions, with a solution; those behind the solution's never hit.
+
+    Parameters
+    ----------
+    items : polars.Series of str
+        Ids of the positions, first those of the solution.
+    """
+    judgments = solution.judgments
+    unknown = max(int(whole.max(initial=-1)) + 1, len(items)) - len(solution.items)
+    catalogue = judgments.catalogue and judgments.catalogue.wider(unknown)
+    if solution.fingerprint is not None:
+        left_out = {**left_out, "items_unknown": int((whole >= len(solution.items)).sum())}
+    without = solution.counted & ~(whole >= 0).any(axis=1)
+    return SubmittedLists(
+        title=title,
+        solution=replace(solution, judgments=replace(judgments, catalogue=catalogue)),
+        items=items,
+        whole=whole,
+        left_out={"users_without_list": int(without.sum()), **left_out, **solution.left_out},
+    )
+
+
+def score_lists(
+    submitted: SubmittedLists, metrics: tuple[Metric, ...], k: int, conventions: bool = False
+) -> Scored:
+    """Return the estimates of lists: of everyone who is averaged, and of each leaderboard.
+
+    Parameters
+    ----------
+    k : int
+        The cut-off of the conventions.
+
+    Raises
+    ------
+    UsageError
+        A metric looks further than the evaluation set, or needs what a solution alone does not
+        tell.
+    """
+    solution, averaged = submitted.solution, submitted.solution.counted
+    for metric in (*metrics, *([Metric("MAP", k)] if conventions else [])):
+        solution.require(metric)
+    lists, judgments = submitted.lists, solution.judgments
+    of_users = [metric for metric in metrics if metric.definition.of == "user"]
+    of_lists = [metric for metric in metrics if metric.definition.of != "user"]
+    scores = user_scores(lists, judgments, of_users)
+
+    def estimates(users: Bool) -> dict[str, Estimate]:
+        values = {metric: scores[metric][users] for metric in of_users}
+        if of_lists:
+            values |= user_scores(lists[users], judgments.pick(users), of_lists)
+        return {str(metric): estimate(metric, values[metric]) for metric in metrics}
+
+    boards = {name: users & averaged for name, users in solution.leaderboards.items()}
+    return Scored(
+        title=submitted.title,
+        k=k,
+        metrics=estimates(averaged),
+        leaderboards={name: estimates(users) for name, users in boards.items() if users.any()},
+        users=int(averaged.sum()),
+        fingerprint=solution.fingerprint,
+        left_out=submitted.left_out,
+        convention="ml_metrics" if solution.averaged is None else "kaggle",
+        conventions=map_by_convention(submitted.whole, judgments, k) if conventions else None,
+        folds=solution.folds,
+        truth=solution.shape,
+    )

@@ -10,37 +10,41 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from harness.core.arrays import Floats
 from harness.core.column_names import has_role, order_of
 from harness.core.errors import DataError, UsageError
-from harness.core.exact_sum import exact_sum
-from harness.metrics import Metric, value_of
+from harness.core.exact_sum import exact_sum, partials
+from harness.metrics import Judgments, Metric, parse, value_of
 from harness.metrics.evaluate import metrics_of
 from harness.metrics.inputs import beyond
-from harness.metrics.inputs.beyond import Given, ItemCounts
+from harness.metrics.inputs.beyond import Given, ItemCounts, Strangers
 from harness.metrics.inputs.cells import as_list, ids_of
 from harness.metrics.inputs.frame import Table, accept, as_polars, two_columns
+from harness.metrics.inputs.order import check_grades
 from harness.metrics.inputs.read import (
+    Rows,
     Seen,
     Texts,
+    longest_of,
     names_of_lists,
     names_of_truth,
+    read_rows,
     refuse_strangers,
     refuse_written_lists,
     remarks,
     report_of,
 )
-from harness.spark import scoring
-from harness.spark.remote import column as column_of
-from harness.spark.scoring import FACTS, LISTED, Call
+from harness.metrics.scores import sums_of_lists, user_scores
+from harness.spark.reading import column as column_of
 from harness.spark.session import installed_version, require_pyspark, spark_errors
-from harness.spark.transport import Content, mapped, merged
+from harness.spark.transport import Batches, Content, mapped, merged, to_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +53,8 @@ if TYPE_CHECKING:
 
 _CALLER = 3
 """How far up the person's own line is, for warnings."""
+_FACTS, _LISTED = "facts", "listed"
+"""What partitions return: counts and sums as JSON, and how often items are listed."""
 
 
 def evaluate(
@@ -134,11 +140,10 @@ def evaluate(
                 items = as_polars(attributes.toArrow() if is_spark else attributes, "attributes")
         call = Call(
             version=installed_version(),
-            metrics=tuple(map(str, asked)),
+            metric_names=tuple(map(str, asked)),
             listed=listed.table,
             true=true.table,
-            columns={side.table.role: side.columns for side in (listed, true)},
-            given=Given(
+            inputs=Given(
                 None, None, user, item, train=counts, candidates=candidates, attributes=items
             ),
         )
@@ -157,17 +162,6 @@ class _Side(NamedTuple):
     frame: DataFrame
     schema: pl.Schema
     table: Table
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """What columns are called on their way to workers."""
-        table = self.table
-        names = [name for meaning, name in table.names.items() if meaning != "user"]
-        if table.role == "truth" and not table.wide and len(names) == 1:
-            for name, dtype in self.schema.items():
-                if has_role(name, ("grade",)) and (dtype.is_numeric() or dtype == pl.Boolean):
-                    names.append(name)
-        return {name: f"{table.role} {name}" for name in names} | {table.names["user"]: "user"}
 
     def kind(self, name: str) -> str:
         """Return Spark's type of ids, text or whole numbers of any width; refuse any other."""
@@ -190,16 +184,24 @@ class _Side(NamedTuple):
         return functions.explode(cells) if self.table.wide and name == "item" else cells
 
     def sent(self) -> DataFrame:
-        """Return the rows that workers need."""
+        """Return the rows that workers need; all columns but the users' are named by the role."""
         from pyspark.sql import functions
 
-        types = {self.table.names["user"]: self.kind("user")}
-        kind = self.kind("item")
-        types[self.table.names["item"]] = f"array<{kind}>" if self.table.wide else kind
-        columns = [functions.lit(self.table.role != "truth").alias("listed")]
-        for name, sent in self.columns.items():
-            cells = column_of(name)
-            columns.append((cells.cast(types[name]) if name in types else cells).alias(sent))
+        table, item = self.table, self.kind("item")
+        kinds = {
+            table.names["user"]: self.kind("user"),
+            table.names["item"]: f"array<{item}>" if table.wide else item,
+        }
+        names = list(table.names.values())
+        if table.role == "truth" and not table.wide and "number" not in table.names:
+            for name, dtype in self.schema.items():
+                if has_role(name, ("grade",)) and (dtype.is_numeric() or dtype == pl.Boolean):
+                    names.append(name)
+        columns = [functions.lit(table.role != "truth").alias("listed")]
+        for name in dict.fromkeys(names):
+            cells = column_of(name).cast(kinds[name]) if name in kinds else column_of(name)
+            sent = "user" if name == table.names["user"] else f"{table.role} {name}"
+            columns.append(cells.alias(sent))
         return self.frame.select(columns)
 
 
@@ -278,20 +280,139 @@ def _counted(train: _Side, true: _Side) -> ItemCounts:
     return ItemCounts(items.drop("missing"), events.select("user").distinct().count())
 
 
+# What workers do.
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Whole users' lists and truth, and the items that they are judged by."""
+
+    rows: Rows
+    judgments: Judgments
+    strangers: Strangers
+    values: Mapping[Metric, Floats]
+
+
+@dataclass(frozen=True)
+class Call:
+    """What workers need beside rows; they get it as Spark sends functions."""
+
+    version: str
+    metric_names: tuple[str, ...]  # workers import functions of your own by them
+    listed: Table  # without rows, as is `true`
+    true: Table
+    inputs: Given  # training events are counted by item
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What is asked for."""
+        return tuple(map(parse, self.metric_names))
+
+    @property
+    def cuts(self) -> tuple[int | None, ...]:
+        """The cut-offs at which items' listings are counted: the last is the longest there is."""
+        cuts = [m.k for m in self.metrics if m.definition.needs == "candidates"]
+        return (*dict.fromkeys(cuts), longest_of(self.metrics)) if cuts else ()
+
+    def of(self, batches: Batches) -> Scored | None:
+        """Return what a partition scores; None where it has no rows."""
+        import pyarrow as pa
+
+        if self.version != installed_version():
+            raise UsageError(
+                f"a worker has version {installed_version()} of this package, the driver has "
+                f"{self.version}; install the same on every worker"
+            )
+        rows = list(batches)
+        if not rows:
+            return None
+        frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(rows)))
+
+        def side(table: Table, rows: pl.Expr) -> Table:
+            before = f"{table.role} "
+            columns = [name for name in frame.columns if name.startswith(before)]
+            names = {name: name.removeprefix(before) for name in columns}
+            names["user"] = table.names["user"]
+            selected = frame.filter(rows).select(list(names)).rename(names)
+            return replace(table, frame=selected, place=None)
+
+        is_listed = pl.col("listed")
+        return self.scored(side(self.listed, is_listed), side(self.true, ~is_listed))
+
+    def scored(self, listed: Table, true: Table) -> Scored:
+        """Return what whole users score."""
+        check_grades(true)
+        rows = read_rows(listed, true, self.metrics)
+        catalogue, strangers = beyond.read(self.inputs, rows.coders, self.metrics)
+        judgments = replace(rows.judgments, catalogue=catalogue)
+        of_users = [metric for metric in self.metrics if metric.definition.of == "user"]
+        values = user_scores(rows.lists.items, judgments, of_users, threads=1)
+        return Scored(rows, judgments, strangers, values)
+
+
+def _partition_sums(call: Call, batches: Batches) -> Batches:
+    """Yield what the driver adds up: counts, sums by their partials, and items' listings."""
+    scored = call.of(batches)
+    if scored is None:
+        return
+    rows, seen = scored.rows, asdict(scored.rows.seen)
+    of_sets = [m for m in call.metrics if m.definition.of == "set" and not m.definition.needs]
+    counts = sums_of_lists(rows.lists.items, scored.judgments, of_sets)
+    facts = {
+        "seen": seen | {"examples": {what: [id_] for what, id_ in seen["examples"].items()}},
+        "texts": {
+            table.role: None if texts is None else asdict(texts)
+            for table, texts in ((call.listed, rows.listed_texts), (call.true, rows.true_texts))
+        },
+        "order": rows.lists.order,
+        "sums": {str(m): partials(values).tolist() for m, values in scored.values.items()},
+        "counts": {str(m): [counts[number].tolist()] for number, m in enumerate(of_sets)},
+        "strangers": {role: [pair] for role, pair in scored.strangers.items()},
+    }
+    listed = pl.DataFrame(schema={"item": pl.String, "cut": pl.Int32, "times": pl.Int64})
+    ids = rows.coders.items.ids.cast(pl.String)
+    for cut, k in enumerate(call.cuts):
+        items = rows.lists.items[:, :k]
+        codes, times = np.unique(items[items >= 0], return_counts=True)
+        of_cut = {"item": ids.gather(codes), "cut": cut, "times": times}
+        listed.extend(pl.DataFrame(of_cut, schema=listed.schema))
+    yield from to_rows(0, {_FACTS: pl.Series([json.dumps(facts)]), _LISTED: listed})
+
+
+def _partition_values(call: Call, batches: Batches) -> Batches:
+    """Yield the users of a partition and their values, a column a metric."""
+    import pyarrow as pa
+
+    scored = call.of(batches)
+    if scored is None:
+        return
+    users = scored.rows.users
+    is_text = users.dtype == pl.String
+    column = users.to_arrow().cast(pa.string()) if is_text else users.cast(pl.Int64).to_arrow()
+    columns = {f"m{number}": numbers for number, numbers in enumerate(scored.values.values())}
+    yield pa.RecordBatch.from_pydict({"user": column} | columns)
+
+
+# What the driver makes of it.
+
+
 def _summary(both: DataFrame, call: Call) -> tuple[dict[str, Any], pl.DataFrame]:
-    """Return what `scoring.summary` tells of all partitions: counts and sums, and listings."""
+    """Return counts and sums of all partitions, and how often items are listed."""
     partitions = both.sparkSession.conf.get("spark.sql.shuffle.partitions")
     count = int(partitions or 1) if call.cuts else 1  # without listings all that comes is short
-    content = merged(mapped(both, partial(scoring.summary, call)), count, _together)
+    content = merged(mapped(both, partial(_partition_sums, call)), count, _together)
     if not content:
         raise DataError("truth: there are no rows, so there is nobody to evaluate")
-    return reduce(_added, map(json.loads, content[FACTS])), content[LISTED]
+    return reduce(_added, map(json.loads, content[_FACTS])), content[_LISTED]
 
 
 def _together(first: Content, second: Content) -> Content:
     """Return two summaries as one."""
-    listed = pl.concat([first[LISTED], second[LISTED]]).group_by("item", "cut").agg(pl.sum("times"))
-    return {FACTS: pl.concat([first[FACTS], second[FACTS]]), LISTED: listed}
+    listed = pl.concat([first[_LISTED], second[_LISTED]])
+    return {
+        _FACTS: pl.concat([first[_FACTS], second[_FACTS]]),
+        _LISTED: listed.group_by("item", "cut").agg(pl.sum("times")),
+    }
 
 
 def _added(first: Any, second: Any) -> Any:
@@ -319,7 +440,8 @@ def _check(facts: Mapping[str, Any], listed: _Side, true: _Side) -> Seen:
     texts = remarks(seen)
     for role, pairs in facts["strangers"].items():
         if None not in pairs:
-            texts.append(beyond.of_strangers(role, *min(pairs)))
+            here, there = min(pairs)
+            texts.append(beyond.of_strangers(role, here, there))
     for text in texts:
         warnings.warn(text, stacklevel=_CALLER)
     return seen
@@ -331,8 +453,8 @@ def _means(facts: Mapping[str, Any], seen: Seen, listings: pl.DataFrame, call: C
     report = report_of(seen, facts["order"])
     exposure = {}
     if call.cuts:
-        given = call.given
-        every = given.train.items["item"] if given.candidates is None else given.candidates
+        inputs = call.inputs
+        every = inputs.train.items["item"] if inputs.candidates is None else inputs.candidates
         ids = ids_of(as_list(every), "candidates").unique()
         inside = pl.col("item").is_in(ids.cast(pl.String).implode())
         for cut, k in enumerate(call.cuts):
@@ -340,7 +462,7 @@ def _means(facts: Mapping[str, Any], seen: Seen, listings: pl.DataFrame, call: C
             exposure[k] = np.pad(times, (0, len(ids) - len(times)))
         report["items_no_candidates"] = len(listings.filter(~inside, cut=len(call.cuts) - 1))
     means = {}
-    for metric in call.asked:
+    for metric in call.metrics:
         name = str(metric)
         if metric.definition.of == "user":
             means[name] = exact_sum(np.array(facts["sums"][name])) / seen.users
@@ -355,9 +477,9 @@ def _means(facts: Mapping[str, Any], seen: Seen, listings: pl.DataFrame, call: C
 
 def _of_users(both: DataFrame, call: Call, true: _Side) -> DataFrame:
     """Return every user's values, which workers work out when they are read."""
-    names = {f"m{number}": metric for number, metric in enumerate(call.metrics)}
+    names = {f"m{number}": metric for number, metric in enumerate(call.metric_names)}
     schema = ", ".join([f"user {true.kind('user')}", *(f"{name} double" for name in names)])
-    values = both.mapInArrow(partial(scoring.values, call), schema)
+    values = both.mapInArrow(partial(_partition_values, call), schema)
     user = true.table.names["user"]
     users = column_of("user").cast(true.frame.schema[user].dataType).alias(user)
     return values.select(users, *(column_of(name).alias(names[name]) for name in names))

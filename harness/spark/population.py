@@ -31,12 +31,11 @@ from harness.data.event_types import Codes, EventType, codes_of, in_order, of_ty
 from harness.data.layout import Layout
 from harness.data.loading import Items
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
-from harness.spark import remote
+from harness.spark import reading
 from harness.spark.reading import ITEMS, KINDS, SINCE, TABLE, USERS, checked, divided
 from harness.spark.transport import (
     Batches,
     Content,
-    attempt,
     combined,
     contents,
     facts_of,
@@ -64,13 +63,6 @@ _CHANGED = (
     "other events were read when some were read again: a table changed meanwhile; run the command "
     "again"
 )
-
-
-class PartTable(NamedTuple):
-    """A table that parts are written as: Spark's type of each column, and the rows of a part."""
-
-    types: Mapping[str, str]
-    frame_of: Callable[[Any], pl.DataFrame]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +94,13 @@ class SparkParts(Generic[Part]):
         self, make: Callable[[Part], Content], opened: Callable[[int, Content], Other]
     ) -> SparkParts[Other]:
         """Return new parts of what `make` returns of each; errors are those of `total`."""
-        frame = mapped(self.frame, partial(_made, self.opened, make)).persist()
+        before = self.opened
+
+        def work(batches: Batches) -> Batches:
+            for part, content in contents(batches):
+                yield from to_rows(part, make(before(part, content)))
+
+        frame = mapped(self.frame, work).persist()
         try:
             facts_of(frame)
         except BaseException:
@@ -110,64 +108,46 @@ class SparkParts(Generic[Part]):
             raise
         return SparkParts(frame, opened, self.count)
 
-    def write(self, place: str, tables: Mapping[str, PartTable]) -> None:
-        """Write the rows of every part, each table a folder of Parquet files at a place.
+    def write(
+        self,
+        place: str,
+        schemas: Mapping[str, pa.Schema],
+        rows_of: Callable[[str, Part], pl.DataFrame],
+    ) -> None:
+        """Write tables, each a folder of Parquet files at a place, of the rows of every part.
 
         Workers write files that they see, whole or not at all; elsewhere Spark writes.
         """
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        opened, path = self.opened, urlparse(place).path
+
+        def write_files(batches: Batches) -> Batches:
+            for number, content in contents(batches):
+                part = opened(number, content)
+                for name, schema in schemas.items():
+                    file = Path(url2pathname(path), name, f"part-{number:05d}.parquet")
+                    with whole_file(file) as target:
+                        rows_of(name, part).select(schema.names).write_parquet(target)
+            yield from ()
+
+        def rows(name: str, batches: Batches) -> Batches:
+            for number, content in contents(batches):
+                frame = rows_of(name, opened(number, content)).select(schemas[name].names)
+                for some in frame.iter_slices(_ROWS):
+                    table = some.to_arrow(compat_level=pl.CompatLevel.oldest())
+                    yield from table.cast(schemas[name]).to_batches()
+
         if place.startswith("file:"):
-            folder = Path(url2pathname(urlparse(place).path))
-            facts_of(mapped(self.frame, partial(_write_files, self.opened, tables, folder)))
+            facts_of(mapped(self.frame, write_files))
             return
-        for name, table in tables.items():
-            schema = ", ".join(f"`{column}` {kind}" for column, kind in table.types.items())
-            rows = self.frame.mapInArrow(partial(_rows_of, self.opened, table), schema)
-            rows.write.parquet(f"{place}/{name}")
+        for name, schema in schemas.items():
+            table = self.frame.mapInArrow(partial(rows, name), from_arrow_schema(schema))
+            table.write.parquet(f"{place}/{name}")
 
     def release(self) -> None:
         """Let Spark forget the parts."""
         self.frame.unpersist()
-
-
-def _made(
-    opened: Callable[[int, Content], Part], make: Callable[[Part], Content], batches: Batches
-) -> Batches:
-    for part, content in contents(batches):
-        yield from to_rows(part, make(opened(part, content)))
-
-
-def _write_files(
-    opened: Callable[[int, Content], Part],
-    tables: Mapping[str, PartTable],
-    folder: Path,
-    batches: Batches,
-) -> Batches:
-    """Write a file of each part and table; yield what went wrong."""
-    for number, content in contents(batches):
-        part = opened(number, content)
-        for name, table in tables.items():
-            frame = table.frame_of(part).select(list(table.types))
-            with whole_file(folder / name / f"part-{number:05d}.parquet") as target:
-                frame.write_parquet(target)
-    yield from ()
-
-
-def _rows_of(opened: Callable[[int, Content], Part], table: PartTable, batches: Batches) -> Batches:
-    """Yield the rows of a table that Spark writes."""
-    import pyarrow as pa
-
-    kinds = {
-        "string": pa.string(),
-        "int": pa.int32(),
-        "bigint": pa.int64(),
-        "double": pa.float64(),
-        "array<string>": pa.list_(pa.string()),
-    }
-    schema = pa.schema([(name, kinds[kind]) for name, kind in table.types.items()])
-    for number, content in contents(batches):
-        frame = table.frame_of(opened(number, content)).select(list(table.types))
-        for rows in frame.iter_slices(_ROWS):
-            yield from rows.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema).to_batches()
 
 
 class Buckets(NamedTuple):
@@ -183,9 +163,9 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
 
     Without a count there are as many as the local engine makes.
     """
-    layout = remote.watching(spark, layout)
     log = divided(spark, layout, count)
-    frame = mapped(log.frame, partial(_gathered, layout, log.keys, log.user_schema)).persist()
+    work = partial(_gathered, layout, log.keys, log.user_schema)
+    frame = mapped(log.frame, work, _GATHERED).persist()
     try:
         facts = facts_of(frame)
         read = [piece for piece in facts if "times" in piece]
@@ -194,7 +174,7 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
         if sum(bucket.events for bucket in odd) != sum(piece["events"] for piece in read):
             raise DataError(_CHANGED)
         met = merged(frame.where("part < 0"), len(log.keys), _union)[ITEMS]
-        table = None if layout.items is None else remote.items(spark, layout.items)
+        table = reading.items(spark, layout.items)
         items, _ = loading.items_of(layout, met, table)
         times = [time for piece in read for time in piece["times"]]
         known = Known(
@@ -225,53 +205,53 @@ def _gathered(
     for key, piece in contents(batches, reports):
         pieces.setdefault(keys.index(key), []).append(piece)
     yield from reports
-    if not any(report["error"][0].is_valid for report in reports):
-        yield from attempt(_GATHERED, _buckets(layout, user_schema, pieces))
-
-
-def _buckets(
-    layout: Layout, user_schema: Mapping[str, Any], pieces: dict[int, list[Content]]
-) -> Batches:
-    """Yield the rows of buckets and of their items; none where users have no events."""
-    restored = layout.restore_zeros and layout.items is not None  # as `loading.items_of` does
+    if any(report["error"][0].is_valid for report in reports):
+        return
     for bucket in sorted(pieces):
-        logs = [piece for piece in pieces[bucket] if dataset.TIME in piece]
-        tables = [piece[TABLE] for piece in pieces.pop(bucket) if TABLE in piece]
-        if not logs:
-            continue
-        types = in_order(kind for piece in logs for kind in _kinds(piece))
-        users, items = Encoder(), Encoder()
-        batches = [_events(piece, users, items, types) for piece in logs]
-        logs.clear()
-        ids, user_map = loading.sorted_ids(users.ids())
-        met = items.ids()
-        item_ids, item_map = loading.index_of(
-            met.str.zfill(layout.id_width or 0) if restored else met
-        )
-        events = ordering.merged(batches, user_map, item_map, len(types))
-        columns: dict[str, Any] = {dataset.ROW: events.row, dataset.VALUE: events.value}
-        if layout.several_types:
-            columns[dataset.KIND] = events.kind
-        content: dict[str, Any] = {
-            KINDS: pl.DataFrame(types, EventType._fields, orient="row"),
-            USERS: ids,
-            ITEMS: item_ids,
-            EVENTS: narrow(np.diff(events.user_starts(len(ids)))),
-            dataset.ITEM: narrow(events.item),
-            dataset.TIME: narrow_times(events.time),
-            **{name: column for name, column in columns.items() if column is not None},
-        }
-        if layout.users is not None and user_schema:
-            frame = pl.concat([pl.DataFrame(schema=user_schema), *tables])
-            attributes.refuse_repeated(layout.users, frame[layout.users.id])
-            if layout.users.since is not None:
-                times = loading.times_at(frame[layout.users.id], frame[SINCE], ids)
-                content[dataset.REGISTERED] = times
-            if layout.users.table.remote:
-                content[TABLE] = frame.drop(SINCE, strict=False)
-        odd = oddities_of(events, ids, words_of(item_ids), len(types))
-        yield from to_rows(bucket, content, facts={_ODD: odd})
-        yield from to_rows(-1 - bucket, {ITEMS: met})
+        yield from _bucket(layout, user_schema, bucket, pieces.pop(bucket))
+
+
+def _bucket(
+    layout: Layout, user_schema: Mapping[str, Any], bucket: int, pieces: list[Content]
+) -> Batches:
+    """Yield the rows of a bucket and of its items; none where its users have no events."""
+    logs = [piece for piece in pieces if dataset.TIME in piece]
+    tables = [piece[TABLE] for piece in pieces if TABLE in piece]
+    pieces.clear()
+    if not logs:
+        return
+    types = in_order(kind for piece in logs for kind in _kinds(piece))
+    users, items = Encoder(), Encoder()
+    batches = [_events(piece, users, items, types) for piece in logs]
+    logs.clear()
+    ids, user_map = loading.sorted_ids(users.ids())
+    met = items.ids()
+    restored = layout.restore_zeros and layout.items is not None  # as `loading.items_of` does
+    item_ids, item_map = loading.index_of(met.str.zfill(layout.id_width or 0) if restored else met)
+    events = ordering.merged(batches, user_map, item_map, len(types))
+    content: dict[str, Any] = {
+        KINDS: pl.DataFrame(types, EventType._fields, orient="row"),
+        USERS: ids,
+        ITEMS: item_ids,
+        EVENTS: narrow(np.diff(events.user_starts(len(ids)))),
+        dataset.ITEM: narrow(events.item),
+        dataset.TIME: narrow_times(events.time),
+        dataset.ROW: events.row,
+        dataset.VALUE: events.value,
+        dataset.KIND: events.kind if layout.several_types else None,
+    }
+    if layout.users is not None and user_schema:
+        frame, name = pl.concat([pl.DataFrame(schema=user_schema), *tables]), layout.users.id
+        attributes.refuse_repeated(layout.users, frame[name])
+        if SINCE in frame.columns:
+            content[dataset.REGISTERED] = loading.times_at(frame[name], frame[SINCE], ids)
+        content[TABLE] = frame.drop(SINCE, strict=False)
+    else:
+        content[dataset.REGISTERED] = loading.registered(layout, loading.users_of(layout), ids)
+    odd = oddities_of(events, ids, words_of(item_ids), len(types))
+    there = {name: column for name, column in content.items() if column is not None}
+    yield from to_rows(bucket, there, facts={_ODD: odd})
+    yield from to_rows(-1 - bucket, {ITEMS: met})
 
 
 def _events(piece: Content, users: Encoder, items: Encoder, types: Sequence[EventType]) -> Events:
@@ -308,7 +288,6 @@ def _opened(
 ) -> Dataset:
     """Return the data set of a bucket."""
     starts = np.concatenate(([0], np.cumsum(content[EVENTS], dtype=np.int64)))
-    codes = codes_of(_kinds(content), known.types)
     row = content.get(dataset.ROW)
 
     def item() -> Int32:
@@ -318,7 +297,7 @@ def _opened(
         return places[content[dataset.ITEM]]
 
     def kind() -> Codes:
-        return codes[content[dataset.KIND]]
+        return codes_of(_kinds(content), known.types)[content[dataset.KIND]]
 
     events = Events(
         user=of_starts(starts),

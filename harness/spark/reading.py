@@ -1,4 +1,4 @@
-"""Events read by Spark's workers, and divided into what each bucket of users gets.
+"""Events and attributes read by Spark's workers, and divided into what each bucket of users gets.
 
 Files of this machine, which every worker has to see, are read as the local engine reads them, some
 rows or a file at a time. What Spark alone can read it reads, and workers make events of its rows.
@@ -7,6 +7,7 @@ rows or a file at a time. What Spark alone can read it reads, and workers make e
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,23 +17,23 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core.arrays import Counts, places
-from harness.core.errors import DataError, UsageError
-from harness.core.parquet import UNREADABLE
+from harness.core.errors import UsageError
 from harness.core.random import LEAVES, id_hashes, leaf_of
-from harness.data import attributes, bucketing, dataset, loading, parts
+from harness.data import attributes, bucketing, dataset, parts, times
 from harness.data.event_types import EventType
-from harness.data.layout import AttributeTable, Layout
+from harness.data.json_source import SUFFIXES
+from harness.data.layout import CATALOG, AttributeTable, EventTable, Layout, Table
+from harness.data.lazy_source import GivenSource
 from harness.data.naming import Part, absolute, parts_of
 from harness.data.parquet_source import ParquetSource
-from harness.data.source import Batch
+from harness.data.source import Batch, id_rule, time_rule
 from harness.data.table_files import EventReader, opened
-from harness.data.typed import TypedEvents
-from harness.data.watched import Low, type_column
-from harness.spark import remote
+from harness.data.watched import Low, type_column, watching
 from harness.spark.transport import Batches, attempt, mapped, narrow, narrow_times, to_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 PIECE_ROWS = 1 << 22
 """Of a Parquet file; a task reads one or more pieces, as there are cores."""
@@ -41,15 +42,166 @@ TASK_ROWS = 1 << 23
 USERS, ITEMS, KINDS, TABLE, SINCE = "users", "items", "kinds", "table", "\0since"
 _USERS_TABLE = (1 << 31) - 2
 """The number of what is wrong with the users' table: what is wrong with events comes first."""
+_TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
+_CHARSETS = {"utf-8": "UTF-8", "latin-1": "ISO-8859-1", "cp1252": "windows-1252"}
+"""What Java calls each encoding."""
+_COMPRESSED = (".gz", ".bz2", ".zst")
+
+
+# What Spark reads.
+
+
+class SparkRows(GivenSource):
+    """Rows that Spark has read: how times are written is known, where a row stands is not."""
+
+    shown: Any  # the name as it was given: a path would change a URI
+
+    def __init__(self, table: Table, frame: pl.DataFrame, pattern: str | None = None) -> None:
+        super().__init__(table, frame)
+        self.shown, self._pattern = table.name, pattern
+
+    def pattern(self, column: str, time_format: str) -> str | None:
+        """Return how the times of the whole table are written."""
+        return self._pattern
+
+    def row(self, at: int) -> str:
+        """Return how messages name a row."""
+        return "a row"
+
+
+def column(name: str) -> Column:
+    """Return a column by its name, whatever letters it has."""
+    from pyspark.sql import functions
+
+    return functions.col(f"`{name.replace('`', '``')}`")
+
+
+def _whole(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFrame:
+    """Return a table with all its columns, those of delimited text as text; it has `columns`."""
+    name = table.remote
+    plain = name.lower().rstrip("/")
+    if table.rows or (plain.endswith(SUFFIXES) and not name.startswith(CATALOG)):
+        raise UsageError(
+            f"{name}: JSON lines, and lists of events, are read from files that every worker sees; "
+            "copy it there, or write it as Parquet with one row an event"
+        )
+    for end in _COMPRESSED:
+        plain = plain.removesuffix(end)
+    if name.startswith(CATALOG):
+        frame = spark.table(name.removeprefix(CATALOG))
+    else:
+        frame = _text(spark, table) if plain.endswith(_TEXT) else spark.read.parquet(name)
+    empty = pl.DataFrame(schema=dict.fromkeys(frame.columns, pl.String))
+    SparkRows(table, empty).require(tuple(columns))
+    return frame
+
+
+def _text(spark: SparkSession, table: Table) -> DataFrame:
+    """Return delimited text as RFC 4180 has it, every column as text."""
+    for key, is_set in {"escape": table.escape != "", "bad_lines": table.drop_bad_lines}.items():
+        if is_set:
+            raise UsageError(
+                f"{table.remote}: Spark reads text without {table.named(key)}; leave it out, or "
+                "copy the file to where every worker sees it"
+            )
+    quotes = table.quote and len(table.separator.encode()) == 1
+    reader = spark.read.options(
+        header=table.header is None,
+        sep=table.separator,
+        encoding=_CHARSETS[table.encoding],
+        quote='"' if quotes else "",
+        escape='"',
+        multiLine=quotes,  # a line may end within quotes
+        mode="FAILFAST",
+        columnPruning=False,  # else a line with too few fields is not seen
+        enforceSchema=False,
+        maxCharsPerColumn=-1,
+    )
+    if table.header is not None:
+        reader = reader.schema(", ".join(f"`{name}` STRING" for name in table.header))
+    return reader.csv(table.remote)
+
+
+def _first(frame: DataFrame, name: str, rows: int) -> pl.Series:
+    """Return the first values of a column as text."""
+    texts = frame.select(column(name).cast("string")).head(rows)
+    return pl.Series([row[0] for row in texts], dtype=pl.String)
+
+
+def _pattern(frame: DataFrame, name: str | None, time_format: str) -> str | None:
+    """Return how the times of a column are written, by the first; see `Source.pattern`."""
+    if name is None or time_format in times.EPOCH_UNITS_US:
+        return None
+    if dict(frame.dtypes)[name] != "string":
+        return times.DATE
+    return times.pattern_of_first(time_format, _first(frame, name, times.FIRST))
+
+
+def _events(spark: SparkSession, table: EventTable) -> tuple[EventTable, DataFrame]:
+    """Return a table of events with the columns that are watched, and all its rows."""
+    if table.numbered:
+        raise UsageError(
+            f'{table.table.name}: ties = "file" needs the order of rows, which tables have none of '
+            'with --engine spark; set ties = "shuffle" under [split], or name a file that every '
+            "worker sees"
+        )
+    every = _whole(spark, table.table, table.columns)
+    return watching(table, every.columns, partial(_first, every)), every
+
+
+def _texts(spark: SparkSession, table: AttributeTable) -> DataFrame:
+    """Return an attribute table, all columns as text, ids first."""
+    from pyspark.sql import functions
+
+    first = [table.id, *([] if table.since is None else [table.since])]
+    every = _whole(spark, table.table, first)
+    texts = [
+        (name, column(name).cast("string")) for name in dict.fromkeys([*first, *every.columns])
+    ]
+    empty = functions.lit("")
+    return every.select([functions.nullif(text, empty).alias(name) for name, text in texts])
+
+
+def items(spark: SparkSession, table: AttributeTable | None) -> pl.DataFrame | None:
+    """Return an items' table that Spark alone can read; None: others are read when needed."""
+    if table is None or not table.table.remote:
+        return None
+    every = _texts(spark, table)
+    pattern = _pattern(every, table.since, table.time_format)
+    rows = _checked(table, pattern, every.toArrow()).drop(SINCE, strict=False)
+    attributes.refuse_repeated(table, rows[table.id])
+    return rows
+
+
+def _checked(
+    table: AttributeTable, pattern: str | None, texts: pa.Table | pa.RecordBatch
+) -> pl.DataFrame:
+    """Return rows of an attribute table, with their times as `SINCE` where it has some."""
+    rules = [id_rule(table.id)]
+    if table.since is not None:
+        rules.append(time_rule(table.since, table.time_format, pattern, required=False))
+    source = SparkRows(table.table, pl.DataFrame(pl.from_arrow(texts)))
+    rows = source.texts(source.names, tuple(rules))
+    return rows.with_columns(rule.parsed(rows[rule.column]).alias(SINCE) for rule in rules[1:])
+
+
+# What each bucket gets.
 
 
 class Piece(NamedTuple):
-    """What is read at once: a file, `rows` of it from `start` on, or what Spark reads."""
+    """What is read at once: a file, `rows` of it from `start` on, or what Spark reads.
+
+    Attributes
+    ----------
+    pattern : str, optional
+        How times are written in what Spark reads.
+    """
 
     table: int
     part: Part | None = None
     start: int = 0
     rows: int = 0
+    pattern: str | None = None
 
 
 class Divided(NamedTuple):
@@ -60,7 +212,7 @@ class Divided(NamedTuple):
     type_columns : sequence of str or None
         Of each table of events, as an `EventReader` has them.
     user_schema : mapping of column to Polars type
-        Of users' rows.
+        Of users' rows that Spark reads.
     """
 
     frame: DataFrame
@@ -71,18 +223,18 @@ class Divided(NamedTuple):
 
 def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
     """Return the events of a layout for `count` buckets, by default as many as the log asks for."""
-    pieces: list[Piece] = []
+    tables, pieces = list(layout.events), list[Piece]()
     by_spark: dict[int, DataFrame] = {}
-    type_columns: list[str | None] = []
+    type_columns: list[str | None] = [None] * len(tables)
     rows = 0
-    for number, table in enumerate(layout.events):
-        type_columns.append(None)
+    for number, table in enumerate(tables):
         if table.table.remote:
-            frame, names = remote.events(spark, table)
-            type_columns[number] = type_column(table, names)
+            tables[number], every = _events(spark, table)
+            type_columns[number] = type_column(table, every.columns)
+            frame = every.select([column(name) for name in tables[number].columns])
             rows += frame.count() if count is None else 0
             by_spark[len(pieces)] = frame
-            pieces.append(Piece(number))
+            pieces.append(Piece(number, pattern=_pattern(frame, table.time, table.time_format)))
             continue
         for part in parts_of(table.table):
             with opened(table.table, part) as source:
@@ -96,102 +248,104 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
             pieces += ranges if is_plain else [piece]
             rows += size
     keys = keys_of(bucketing.bucket_count(rows) if count is None else count)
-    frames: list[DataFrame] = []
-    files = [number for number, piece in enumerate(pieces) if piece.part is not None]
+    layout = replace(layout, events=tuple(tables))
+    frames = [
+        mapped(frame, partial(_read, layout, keys, number, [pieces[number]]), number)
+        for number, frame in by_spark.items()
+    ]
+    files = [(number, piece) for number, piece in enumerate(pieces) if piece.part is not None]
     if files:
         context = getattr(spark, "sparkContext", None)  # Connect has none
         cores = len(files) if context is None else context.defaultParallelism
         tasks = min(len(files), max(cores, -(-rows // TASK_ROWS)))
-        read = partial(_read_files, layout, keys, pieces, files)
-        frames.append(mapped(spark.range(0, len(files), 1, tasks), read))
-    for number, frame in by_spark.items():
-        table = layout.events[pieces[number].table]
-        pattern = remote.pattern(frame, table.time, table.time_format)
-        work = partial(_read_rows, layout, keys, number, pieces[number], pattern)
-        frames.append(mapped(frame, work))
-    user_schema, users = _users(spark, layout, keys)
-    every = reduce(lambda union, frame: union.unionAll(frame), [*frames, *users])
+        numbers = spark.range(0, len(files), 1, tasks)
+        frames.append(mapped(numbers, partial(_read_files, layout, keys, files)))
+    user_schema = dict[str, Any]()
+    if layout.users is not None and layout.users.table.remote:
+        users, user_schema = _users(spark, layout.users, keys)
+        frames.append(users)
+    elif layout.users is not None:
+        attributes.check(layout.users)
+    every = reduce(lambda union, frame: union.unionAll(frame), frames)
     return Divided(every.repartition(len(keys), "part"), keys, type_columns, user_schema)
 
 
 def _read_files(
-    layout: Layout,
-    keys: Sequence[int],
-    pieces: Sequence[Piece],
-    files: Sequence[int],
-    batches: Batches,
+    layout: Layout, keys: Sequence[int], files: Sequence[tuple[int, Piece]], batches: Batches
 ) -> Batches:
     tasks = [files[task] for batch in batches for task in batch["id"].to_pylist()]
     if tasks:
-        reader = _PieceReader(layout, [pieces[number] for number in tasks])
-        yield from attempt(tasks[0], _parts(keys, tasks[0], reader))
+        number, pieces = tasks[0][0], [piece for _, piece in tasks]
+        yield from attempt(number, _read(layout, keys, number, pieces))
 
 
-def _read_rows(
+def _read(
     layout: Layout,
     keys: Sequence[int],
     number: int,
-    piece: Piece,
-    pattern: str | None,
-    batches: Batches,
+    pieces: Sequence[Piece],
+    rows: Iterable[pa.RecordBatch] = (),
 ) -> Batches:
-    return attempt(number, _parts(keys, number, _PieceReader(layout, [piece], batches, pattern)))
-
-
-class _PieceReader(EventReader):
-    """Reads pieces: files as the local engine does, or rows that Spark has read."""
-
-    def __init__(
-        self,
-        layout: Layout,
-        pieces: Sequence[Piece],
-        rows: Iterable[Any] = (),
-        pattern: str | None = None,
-    ) -> None:
-        super().__init__(layout, lambda rows: None)
-        self._pieces, self._rows, self._pattern = pieces, rows, pattern
-
-    def batches(self) -> Iterator[tuple[int, Batch]]:
-        """Yield the events, with the number of the table that they are of."""
-        for (number, part), same in groupby(self._pieces, key=lambda piece: piece[:2]):
-            table = self.layout.events[number]
-            if part is None:
-                yield from self._of_spark(number)
-                continue
-            with opened(table.table, part) as source:
-                pieces = list(same)
-                if isinstance(source, ParquetSource) and pieces[0].rows > 0:
-                    rows = sum(piece.rows for piece in pieces)
-                    source.only(first=pieces[0].start, rows=rows)
-                yield from self.of(number, table, source)
-
-    def _of_spark(self, number: int) -> Iterator[tuple[int, Batch]]:
-        table = self.layout.events[number]
-        for arrow in self._rows:
-            frame = pl.DataFrame(pl.from_arrow(arrow))
-            typed = TypedEvents(table.table.name, table, frame.schema, self._pattern)
-            why = "has an empty value"
-            try:
-                batch = typed.batch(frame.select(typed.columns).with_columns(typed.keys))
-            except UNREADABLE as error:
-                batch, why = None, f"cannot be read: {str(error).strip().splitlines()[0]}"
-            if batch is None:
-                remote.refuse_bad(table.table.name, frame, typed.rules, table.where)
-                raise DataError(f"{table.table.name}: {why}")
-            yield number, self.counted(number, batch)
-
-
-def _parts(keys: Sequence[int], number: int, reader: _PieceReader) -> Batches:
-    """Yield what each bucket gets, and what the driver learns of all."""
+    """Yield what each bucket gets of pieces, and what the driver learns of all."""
+    reader = _Reader(layout, pieces, rows)
     times, kinds, events = list[int](), set[EventType](), 0
-    for source, read in enumerate(parts.in_parts(reader.layout, reader, TASK_ROWS, 0)):
+    for read in parts.in_parts(layout, reader, TASK_ROWS, 0):
         for key, content in _of_buckets(keys, read):
-            yield from to_rows(key, content, source=source)
+            yield from to_rows(key, content)
         times += read.span
         kinds.update(read.kinds)
         events += len(read.columns[dataset.TIME])
     facts = {"events": events, "times": times, "kinds": list(kinds), "rows": reader.rows}
     yield from to_rows(number, facts=facts | {"left_out": reader.left_out, "lows": reader.lows})
+
+
+def _users(
+    spark: SparkSession, table: AttributeTable, keys: Sequence[int]
+) -> tuple[DataFrame, dict[str, Any]]:
+    """Return the rows of the users' table for the bucket of each, and the types of its columns."""
+    texts = _texts(spark, table)
+    pattern = _pattern(texts, table.since, table.time_format)
+    schema: dict[str, Any] = dict.fromkeys(texts.columns, pl.String)
+    if table.since is not None:
+        schema[SINCE] = pl.Int64
+
+    def rows(batches: Batches) -> Batches:
+        for batch in batches:
+            frame = _checked(table, pattern, batch)
+            bucket = pl.Series(_buckets_of(frame[table.id], len(keys)))
+            for number, key in enumerate(keys):
+                of_bucket = frame.filter(bucket == number)
+                if len(of_bucket) > 0:
+                    yield from to_rows(key, {TABLE: of_bucket})
+
+    return mapped(texts, rows, _USERS_TABLE), schema
+
+
+class _Reader(EventReader):
+    """Reads pieces: files as the local engine does, or `rows` that Spark has read."""
+
+    def __init__(
+        self, layout: Layout, pieces: Sequence[Piece], rows: Iterable[pa.RecordBatch]
+    ) -> None:
+        super().__init__(layout, lambda rows: None)
+        self._pieces, self._rows = pieces, rows
+
+    def batches(self) -> Iterator[tuple[int, Batch]]:
+        """Yield the events, with the number of the table that they are of."""
+        for (number, part), same in groupby(self._pieces, key=lambda piece: piece[:2]):
+            table, pieces = self.layout.events[number], list(same)
+            if part is None:
+                for rows in self._rows:
+                    frame = pl.DataFrame(pl.from_arrow(rows))
+                    spark_rows = SparkRows(table.table, frame, pieces[0].pattern)
+                    for batch in spark_rows.events(table, self._secret):
+                        yield number, self.counted(number, batch)
+                continue
+            with opened(table.table, part) as source:
+                if isinstance(source, ParquetSource) and pieces[0].rows > 0:
+                    size = sum(piece.rows for piece in pieces)
+                    source.only(first=pieces[0].start, rows=size)
+                yield from self.of(number, table, source)
 
 
 def checked(
@@ -269,53 +423,3 @@ def _of_buckets(keys: Sequence[int], read: parts.Rows) -> Iterator[tuple[int, di
             dataset.ITEM: narrow(places(met, len(read.items))[events[dataset.ITEM]]),
         }
         yield key, events | content
-
-
-def _users(
-    spark: SparkSession, layout: Layout, keys: Sequence[int]
-) -> tuple[dict[str, Any], list[DataFrame]]:
-    """Return the types of users' columns, and frames of what buckets get; none if it can wait.
-
-    Attributes wait where files hold them: who needs some reads them.
-    """
-    table, pattern = layout.users, None
-    if table is not None and table.table.remote:
-        rows = remote.texts(spark, table)
-        pattern = remote.pattern(rows, table.since, table.time_format)
-        columns = rows.columns
-    elif table is not None and table.since is not None:
-        rows, columns = spark.range(0, 1, 1, 1), [table.id]
-    else:
-        loading.users_of(layout)  # its columns are there
-        return {}, []
-    schema: dict[str, Any] = dict.fromkeys(columns, pl.String)
-    if table.since is not None:
-        schema[SINCE] = pl.Int64
-    return schema, [mapped(rows, partial(_read_users, layout, table, pattern, keys))]
-
-
-def _read_users(
-    layout: Layout,
-    table: AttributeTable,
-    pattern: str | None,
-    keys: Sequence[int],
-    batches: Batches,
-) -> Batches:
-    """Yield rows of the users' table, ids first, for the bucket of each."""
-
-    def rows() -> Batches:
-        for source, batch in enumerate(batches):
-            if table.table.remote:
-                frame, since = remote.checked(table, pattern, batch)
-            else:
-                times = loading.users_of(layout)
-                frame, since = times.select(table.id), attributes.since(table, times)
-            if since is not None:
-                frame = frame.with_columns(since.alias(SINCE))
-            bucket = _buckets_of(frame.to_series(), len(keys))
-            for number, key in enumerate(keys):
-                of_bucket = frame.filter(pl.Series(bucket == number))
-                if len(of_bucket) > 0:
-                    yield from to_rows(key, {TABLE: of_bucket}, source=source)
-
-    return attempt(_USERS_TABLE, rows())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,68 +14,61 @@ import polars as pl
 
 from harness.config import Config, GivenSplit, read
 from harness.core.errors import DataError, UsageError
-from harness.core.io import as_path, whole_folder, written
-from harness.core.progress import Observer, stopwatch
+from harness.core.io import as_path
+from harness.core.progress import Observer
 from harness.core.sources import BESIDE
 from harness.evaluation.build import Factories
 from harness.evaluation.parts import (
     EvaluatedParts,
     evaluate_parts,
-    listed,
     refuse_of_all_events,
-    scored,
+    rows_of,
 )
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
-from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES, USERS, check_out
+from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES, USERS
 from harness.results.run import Run
-from harness.spark.population import PartTable, SparkParts, in_buckets
+from harness.spark.population import SparkParts, in_buckets
 from harness.spark.session import session, spark_errors
 from harness.stats.slices import USER
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
-_log = logging.getLogger(__name__)
 
-
-def write(
-    folder: Path | str,
-    config: Config,
-    done: EvaluatedParts,
-    tables: str | None,
-    recommendations: bool,
-) -> None:
-    """Write the run folder of what `evaluated` yields whole, or nothing, as `run` does."""
-    folder, took = Path(folder), stopwatch()
-    check_out(folder)
+def _write_tables(
+    config: Config, done: EvaluatedParts, place: str | None, folder: Path, names: Sequence[str]
+) -> str | None:
+    """Write tables of a run to a place, or into its folder; return the place."""
+    models = [model.name for model in done.run.models]
+    schemas, uri = _schemas(config), place or folder.absolute().as_uri()
     assert isinstance(done.parts, SparkParts)  # noqa: S101
-    with written(folder, "; choose another --out"), whole_folder(folder) as target:
-        place = tables or target.absolute().as_uri()
-        with spark_errors():
-            done.parts.write(place.rstrip("/"), _tables(config, done, recommendations))
-        if tables is None:
-            _refuse_elsewhere(target, done.run.evaluation.users)
-        done.run.write_records(target, tables)
-    _log.info("wrote the run folder, %s", took())
+    with spark_errors():
+        done.parts.write(
+            uri.rstrip("/"),
+            {name: schemas[name] for name in names},
+            partial(rows_of, models, done.candidate_ids),
+        )
+    if place is None:
+        _refuse_elsewhere(folder, done.run.evaluation.users)
+    return place
 
 
-def _tables(config: Config, done: EvaluatedParts, recommendations: bool) -> dict[str, PartTable]:
-    scored_models = {model.name for model in done.run.models}
-    models = [model.name for model in config.models if model.name in scored_models]
-    by_user = {USER: "string", "model": "string", "repeat": "int"}
+def _schemas(config: Config) -> dict[str, pa.Schema]:
+    """Return the columns of the run's tables and their types."""
+    import pyarrow as pa
+
     metrics = [str(metric) for metric in asked(config) if metric.definition.of == "user"]
-    scores = by_user | dict.fromkeys(metrics, "double")
-    counts = dict.fromkeys(OWN, "bigint")
-    profile = {USER: "string"} | counts | dict.fromkeys(config.compare.slices, "string")
-    tables = {
-        PER_USER: PartTable(scores, partial(scored, models)),
-        USERS: PartTable(profile, attrgetter("profile")),
+    text, by_user = pa.string(), {USER: pa.string(), "model": pa.string(), "repeat": pa.int32()}
+    profile = (
+        {USER: text} | dict.fromkeys(OWN, pa.int64()) | dict.fromkeys(config.compare.slices, text)
+    )
+    return {
+        PER_USER: pa.schema(by_user | dict.fromkeys(metrics, pa.float64())),
+        USERS: pa.schema(profile),
+        RECOMMENDATIONS: pa.schema(by_user | {"items": pa.list_(text)}),
     }
-    if recommendations:
-        lists = partial(listed, models, done.candidate_ids)
-        tables[RECOMMENDATIONS] = PartTable(by_user | {"items": "array<string>"}, lists)
-    return tables
 
 
 def _refuse_elsewhere(folder: Path, users: int) -> None:
@@ -111,15 +103,15 @@ def evaluated(
     tables: str | None = None,
     *,
     fail_fast: bool = False,
-) -> Iterator[EvaluatedParts]:
-    """Yield a config's models evaluated on Spark, by the parameters of `run`.
+) -> Iterator[Run]:
+    """Yield a config's models evaluated on Spark, to be written; by the parameters of `run`.
 
     Scores and lists go afterwards. What stands where tables are to be written is told first.
     """
     _refuse_folds(config)
     layout, observer = config.layout(), Observer()
     refuse_rows_without_order(layout, config.split)
-    refuse_of_all_events(config, [Factories(config).made(0)])
+    refuse_of_all_events(config, [Factories(config).make([model.name for model in config.models])])
     asked(config)
     with ExitStack() as stack:
         with observer.step("session"):
@@ -133,7 +125,7 @@ def evaluated(
         done = evaluate_parts(config, log.parts, log.shared, observer, fail_fast=fail_fast)
         assert isinstance(done.parts, SparkParts)  # noqa: S101
         stack.callback(done.parts.release)
-        yield done
+        yield replace(done.run, write_tables=partial(_write_tables, config, done, tables))
 
 
 def _send_files_beside(stack: ExitStack) -> None:
@@ -149,14 +141,14 @@ def _refuse_folds(config: Config) -> None:
     """Raise UsageError where there are several evaluation sets."""
     if config.n_folds == 1:
         return
-    folds, cure = f"asks for {config.n_folds} folds", "set folds = 1, which is the last"
+    cure = "set folds = 1, which is the last"
     if isinstance(config.split, GivenSplit):
-        folds = f"valid names {config.n_folds} files, one a fold"
-        cure = "name one file there, and one in [data] events"
+        cure = "name one file as valid, and one in [data] events"
     if not any(table.remote for table in config.layout().tables):
         cure += "; or run without it, where --memory says how much may be used"
     raise UsageError(
-        f"{config.file}: [split] {folds}, and --engine spark evaluates one evaluation set: {cure}"
+        f"{config.file}: [split] makes {config.n_folds} folds, and --engine spark evaluates one "
+        f"evaluation set: {cure}"
     )
 
 
@@ -202,6 +194,6 @@ def run(
     """
     if not isinstance(config, Config):
         config = read(as_path(config, "a config"))
-    with evaluated(config, master, remote, buckets, tables, fail_fast=fail_fast) as done:
-        write(folder, config, done, tables, recommendations)
-        return done.run
+    with evaluated(config, master, remote, buckets, tables, fail_fast=fail_fast) as result:
+        result.write(folder, recommendations=recommendations)
+        return replace(result, write_tables=None)

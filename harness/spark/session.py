@@ -36,14 +36,8 @@ _JAVA = (
 )
 """Options of the driver's Java, as SPARK_SUBMIT_OPTS: any setting of yours goes before them."""
 
-_MAY_NAME_A_COLLECTOR = {
-    "JAVA_TOOL_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "PYSPARK_SUBMIT_ARGS",
-    "SPARK_CONF_DIR",
-    "SPARK_HOME",
-    "SPARK_SUBMIT_OPTS",
-}
+_MAY_NAME_A_COLLECTOR = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "PYSPARK_SUBMIT_ARGS", "SPARK_")
+"""What variables begin with that may hold options of Java."""
 
 
 @contextmanager
@@ -97,12 +91,17 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
                 opened.stop()
 
 
+def installed_version(package: str = "submission-harness") -> str:
+    """Return the version of a package, of this one by default; nothing where it is missing."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
 def require_pyspark() -> None:
     """Raise UsageError where PySpark is not installed, or too old."""
-    try:
-        installed = version("pyspark")
-    except PackageNotFoundError:
-        installed = ""
+    installed = installed_version("pyspark")
     if int(installed.partition(".")[0] or 0) < 4:
         raise UsageError(
             f"Spark needs PySpark 4.0 or later; {installed or 'none'} is installed: "
@@ -113,14 +112,17 @@ def require_pyspark() -> None:
 @contextmanager
 def _same_environment() -> Iterator[None]:
     """Undo the changes that PySpark and this module make of Spark's variables."""
-    before = os.environ.copy()
+
+    def variables() -> dict[str, str]:
+        return {k: v for k, v in os.environ.items() if k.startswith(("SPARK_", "PYSPARK_"))}
+
+    before = variables()
     try:
         yield
     finally:
-        for name in {*os.environ, *before}:
-            if name.startswith(("SPARK_", "PYSPARK_")):
-                os.environ.pop(name, None)
-                os.environ.update({name: before[name]} if name in before else {})
+        for name in variables():
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def _opened(master: str | None, remote: str | None) -> SparkSession:
@@ -137,7 +139,8 @@ def _opened(master: str | None, remote: str | None) -> SparkSession:
         if place.startswith("local"):
             # Java has little to do here, and would spend longer on making itself fast.
             java.insert(0, "-XX:TieredStopAtLevel=1")
-            if not os.environ.keys() & _MAY_NAME_A_COLLECTOR:  # Java ends where two are named
+            # Java ends where two collectors are named.
+            if not any(name.startswith(_MAY_NAME_A_COLLECTOR) for name in os.environ):
                 java.insert(0, "-XX:+UseParallelGC")
             os.environ.setdefault("SPARK_DRIVER_MEMORY", "2g")
         if place.startswith(("local", "spark://localhost", "spark://127.", "spark://[::1]")):
@@ -151,14 +154,14 @@ def _opened(master: str | None, remote: str | None) -> SparkSession:
 
 
 def _refuse_silent(remote: str) -> None:
-    """Raise UsageError where no Connect server answers."""
+    """Raise UsageError where no Connect server answers, which PySpark tries for minutes."""
     from pyspark.sql.connect.client import DefaultChannelBuilder
 
     with DefaultChannelBuilder(remote).toChannel() as channel:
         import grpc  # behind PySpark, which says which packages are missing
 
         try:
-            grpc.channel_ready_future(channel).result(timeout=10)  # PySpark tries for minutes
+            grpc.channel_ready_future(channel).result(timeout=10)
         except grpc.FutureTimeoutError:
             raise UsageError(
                 f"--remote {printable(remote)}: no Spark Connect server answered in 10 "
@@ -181,6 +184,7 @@ def spark_errors() -> Iterator[None]:
 def explained(text: str) -> str:
     """Return what an error of Spark's says, and what to do about it, in one line."""
     text = text.partition("\n\nJVM stacktrace:")[0].strip()
+    text = re.sub(r"(?s)^.*?Exception thrown in awaitResult:.*?\nCaused by: ", "", text)
     for pattern, hint in _HINTS.items():
         match = re.search(pattern, text)
         if match:
@@ -226,11 +230,3 @@ _HINTS = {
     ),
 }
 """Patterns of what Spark says, and what to say in its place."""
-
-
-def installed_version() -> str:
-    """Return the version of this package, which must be that of every worker."""
-    try:
-        return version("submission-harness")
-    except PackageNotFoundError:
-        return "not installed"

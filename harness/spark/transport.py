@@ -7,6 +7,7 @@ Spark would work four times on what fails each time, and wrap what it raises.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, reduce
 from operator import index
@@ -28,18 +29,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Content = Mapping[Any, Any]
-"""What `pack` takes."""
+"""What `pack` takes: arrays of numbers, exact and largest ones, CSR matrices, columns and frames of
+Polars, or more of these, by whole numbers or text."""
 Batches = Iterator["pa.RecordBatch"]
 Work = Callable[[Batches], Batches]
 
 SCHEMA = "part INT, source LONG, chunk INT, chunks INT, content BINARY, facts STRING, error STRING"
-"""Of rows: a part's number, a chunk of its content, and what the driver learns of it, as JSON."""
+"""Of rows: a part's number, a chunk of one of its contents, which `source` tells apart, and what
+the driver learns of it, as JSON."""
 CHUNK_BYTES = 1 << 18
 """Of a content in one row: neither Spark nor Arrow is at ease with long rows."""
 _BATCH_CHUNKS = 64
 _END_BYTES = 64
 """For the end of a stream, at least."""
-_TASK_BITS = 32
 _FAN_IN = 8
 """So many contents at most are combined by one worker, or by the driver."""
 _SUMS = {"exact": Exact, "largest": Largest}
@@ -48,17 +50,6 @@ _UNITS_US = np.array([DAY_US, 1_000_000, 1])
 
 def pack(values: Content) -> memoryview:
     """Return values as a stream of Arrow: each array is a column with one row, a list.
-
-    Parameters
-    ----------
-    values : mapping
-        Keys are whole numbers or text; values are arrays of numbers, exact and largest ones, CSR
-        matrices, columns and frames of Polars, or mappings of these.
-
-    Raises
-    ------
-    TypeError
-        Any other key or value.
 
     Examples
     --------
@@ -92,8 +83,7 @@ def _described(value: Any, arrays: list[pa.Array]) -> list[Any]:
             return ["frame", [_described(column, arrays) for column in value.iter_columns()]]
         case Exact() | Largest():
             return [type(value).__name__.lower(), _described(value.values, arrays)]
-        case pl.Series():
-            # Polars hands over no name with a NUL.
+        case pl.Series():  # Polars hands over no name with a NUL
             arrays.append(value.alias("").to_arrow(compat_level=pl.CompatLevel.oldest()))
             return ["series", len(arrays) - 1, value.name]
         case np.ndarray() if value.dtype.kind in "biuf":
@@ -140,14 +130,7 @@ def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def narrow_times(time: Int64) -> dict[str, npt.NDArray[Any]]:
-    """Return times, of which there must be one, as numbers of days, seconds or microseconds.
-
-    Examples
-    --------
-    >>> narrowed = narrow_times(np.array([172_800_000_000, 0]))
-    >>> {name: numbers.tolist() for name, numbers in narrowed.items()}
-    {'steps': [2, 0], 'scale': [0, 86400000000]}
-    """
+    """Return times, of which there must be one, as numbers of days, seconds or microseconds."""
     low, _, unit = _events.span(time, _UNITS_US)
     step = int(_UNITS_US[unit])
     return {"steps": narrow((time - low) // step), "scale": np.array([low, step])}
@@ -166,37 +149,34 @@ def to_rows(
     *,
     facts: Any = None,
     error: HarnessError | None = None,
-    source: int = 0,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Batches:
-    """Yield the rows of a part; `source` tells contents apart that a task makes for one number."""
+    """Yield the rows of a part."""
     import pyarrow as pa
-    from pyspark import TaskContext
 
-    task = TaskContext.get()
-    source += 0 if task is None else task.partitionId() << _TASK_BITS
     data = None if content is None else pack(content)
     chunks = 1 if data is None else -(-len(data) // chunk_bytes)
-    mistake = None if error is None else json.dumps([type(error).__name__, str(error)])
+    row: dict[str, Any] = {
+        "part": part,
+        "source": secrets.randbits(63),
+        "chunks": chunks,
+        "error": None if error is None else json.dumps([type(error).__name__, str(error)]),
+    }
+    schema = pa.schema(
+        {"part": pa.int32(), "source": pa.int64(), "chunk": pa.int32(), "chunks": pa.int32()}
+        | {"content": pa.binary(), "facts": pa.string(), "error": pa.string()}
+    )
     for first in range(0, chunks, _BATCH_CHUNKS):
-        count = min(chunks - first, _BATCH_CHUNKS)
-        words = json.dumps(facts) if facts is not None and first == 0 else None
-        cells = pa.nulls(count, pa.binary())
-        if data is not None:
-            piece = data[first * chunk_bytes : (first + count) * chunk_bytes]
-            ends = np.minimum(np.arange(count + 1) * chunk_bytes, len(piece)).astype(np.int32)
-            buffers = [None, pa.py_buffer(ends), pa.py_buffer(piece)]
-            cells = pa.Array.from_buffers(pa.binary(), count, buffers)
-        columns = {
-            "part": pa.array([part] * count, pa.int32()),
-            "source": pa.array([source] * count, pa.int64()),
-            "chunk": pa.array(range(first, first + count), pa.int32()),
-            "chunks": pa.array([chunks] * count, pa.int32()),
-            "content": cells,
-            "facts": pa.array([words] + [None] * (count - 1), pa.string()),
-            "error": pa.array([mistake] * count, pa.string()),
-        }
-        yield pa.RecordBatch.from_pydict(columns)
+        rows = [
+            row
+            | {
+                "chunk": chunk,
+                "content": data and data[chunk * chunk_bytes : (chunk + 1) * chunk_bytes],
+                "facts": None if facts is None or chunk > 0 else json.dumps(facts),
+            }
+            for chunk in range(first, min(first + _BATCH_CHUNKS, chunks))
+        ]
+        yield pa.RecordBatch.from_pylist(rows, schema)
 
 
 def contents(
@@ -207,18 +187,17 @@ def contents(
     The chunks of a content may come in any order, and between those of others. An error is raised,
     unless `reports` takes the rows without a content.
     """
-    waiting: dict[tuple[int, int], dict[int, pa.Buffer]] = {}
+    waiting: dict[tuple[int, int], dict[int, bytes]] = {}
     for batch in batches:
-        for number, row in enumerate(batch.drop_columns(["content"]).to_pylist()):
-            data = batch["content"][number].as_buffer()
-            if data is None:
+        for number, row in enumerate(batch.to_pylist()):
+            if row["content"] is None:
                 if reports is None:
                     _refuse(row["error"])
                 else:
                     reports.append(batch.slice(number, 1))
                 continue
             chunks = waiting.setdefault((row["part"], row["source"]), {})
-            chunks[row["chunk"]] = data
+            chunks[row["chunk"]] = row["content"]
             if len(chunks) == row["chunks"]:
                 del waiting[row["part"], row["source"]]
                 yield row["part"], unpack(b"".join(chunks[chunk] for chunk in sorted(chunks)))
@@ -242,15 +221,15 @@ def facts_of(frame: DataFrame) -> list[Any]:
     return list(map(json.loads, table["facts"]))
 
 
-def mapped(frame: DataFrame, work: Work) -> DataFrame:
-    """Return the rows that workers make of each partition of a frame."""
-    return frame.mapInArrow(partial(_all_taken, work), SCHEMA)
+def mapped(frame: DataFrame, work: Work, number: int = 0) -> DataFrame:
+    """Return the rows that workers make of each partition; mistakes have the number of a part."""
 
+    def taking_all(batches: Batches) -> Batches:
+        yield from attempt(number, work(batches))
+        for _ in batches:  # where work ended before: the JVM waits until its rows are taken
+            pass
 
-def _all_taken(work: Work, batches: Batches) -> Batches:
-    yield from attempt(0, work(batches))
-    for _ in batches:  # where work ended before: the JVM waits until its rows are taken
-        pass
+    return frame.mapInArrow(taking_all, SCHEMA)
 
 
 def merged(frame: DataFrame, count: int, combine: Callable[[Any, Any], Content]) -> Content:

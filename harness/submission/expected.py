@@ -308,12 +308,7 @@ class Against:
 
 
 def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
-    """Return what a sample submission asks for, and a table of items allows; see `like_tables`."""
-    return like_tables(sample, items).asking()
-
-
-def like_tables(sample: Path | None = None, items: Path | None = None) -> Against:
-    """Return what a sample submission looks like, whose ids are not read, and all items.
+    """Return what a sample submission asks for, and a table of items allows.
 
     Parameters
     ----------
@@ -331,7 +326,8 @@ def like_tables(sample: Path | None = None, items: Path | None = None) -> Agains
     if sample is None:
         return Against(items=known)
     wanted = of_sample(sample)
-    return Against(items=known, format=wanted, ids=sample, user=spelt(wanted.user, columns(sample)))
+    user = spelt(wanted.user, columns(sample))
+    return Against(items=known, format=wanted, ids=sample, user=user).asking()
 
 
 def of_sample(sample: Path) -> Format:

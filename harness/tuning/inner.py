@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from harness.config import Config, GivenSplit, InnerSplit, TimeSplit
-from harness.core.arrays import Bool, Int32
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.core.progress import Observer
 from harness.data.dataset import Dataset, Events
@@ -25,11 +24,6 @@ def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
     config has folds. All other rules are those of `[evaluation]`. What lies behind that cut-off is
     dropped before anything is asked of it: events, and the users and items that no training event
     and no table has.
-
-    Raises
-    ------
-    HarnessError
-        The split says no inner one, or leaves one side of it empty.
     """
     rule, first = inner_split(config), config.folds()[0]
     known, end = _known(config, rule, progress)
@@ -52,14 +46,7 @@ def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
 
 
 def inner_split(config: Config) -> InnerSplit:
-    """Return how train is split again: as ``[tune] split`` says, or as the data was.
-
-    Raises
-    ------
-    UsageError
-        The split is given, so nothing says how train is to be split; or it is given for several
-        folds, whose training events hold what others hold out.
-    """
+    """Return how train is split again: as ``[tune] split`` says, or as the data was."""
     if isinstance(config.split, GivenSplit) and config.n_folds > 1:
         raise UsageError(
             f"[split] valid names {config.n_folds} files: what one fold learns from, others may "
@@ -78,8 +65,8 @@ def inner_split(config: Config) -> InnerSplit:
                 "[data] time"
             )
         case TimeSplit():  # the test days were held back already
-            own = {"test_days": 0, "window": "valid", "folds": 1}
-            return config.split.model_copy(update=own)
+            rules = {"test_days": 0, "window": "valid", "folds": 1}
+            return config.split.model_copy(update=rules)
         case rule:
             return rule
 
@@ -112,31 +99,21 @@ def past(data: Dataset, events: Events) -> Dataset:
 
     Items that the table of items describes stay.
     """
-    users = _mask(len(data.user_ids), events.user)
-    items = _mask(len(data.item_ids), events.item)
+    users = np.bincount(events.user, minlength=len(data.user_ids)) > 0
+    items = np.bincount(events.item, minlength=len(data.item_ids)) > 0
     if data.catalogue is not None:
         items[data.catalogue] = True
-    user_at, item_at = _new_positions(users), _new_positions(items)
+    new_user = np.cumsum(users, dtype=np.int32) - np.int32(1)
+    new_item = np.cumsum(items, dtype=np.int32) - np.int32(1)
     return replace(
         data,
         user_ids=data.user_ids.filter(users),
         item_ids=data.item_ids.filter(items),
-        events=events.placed(user_at, item_at),
-        catalogue=None if data.catalogue is None else item_at[data.catalogue],
+        events=events.placed(new_user, new_item),
+        catalogue=None if data.catalogue is None else new_item[data.catalogue],
         shown_from=None if data.shown_from is None else data.shown_from[items],
         registered=None if data.registered is None else data.registered[users],
         notes=(),
         span=None,  # what is known of the log behind these events is not theirs
         steps=(),
     )
-
-
-def _mask(n: int, positions: Int32) -> Bool:
-    found = np.zeros(n, np.bool_)
-    found[positions] = True
-    return found
-
-
-def _new_positions(kept: Bool) -> Int32:
-    """Return the position of every entry among those that are kept."""
-    return np.cumsum(kept, dtype=np.int32) - np.int32(1)

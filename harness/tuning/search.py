@@ -7,15 +7,17 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel
+
 from harness.config.space import Domain, Range, SearchName
 from harness.core.errors import UsageError
 from harness.core.random import generator
+from harness.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
     from optuna.study import Study
-    from optuna.trial import FrozenTrial, Trial
 
 DEFAULT_TRIALS = 30
 _PATIENCE = 20
@@ -23,19 +25,60 @@ _PATIENCE = 20
 
 Params = Mapping[str, Any]
 Space = Mapping[str, Domain]
-Scored = tuple[float | None, dict[str, Any]]
-"""A score, None of parameters that failed, and what a trial notes beside it."""
-Score = Callable[[Params], Scored]
+
+
+class Trial(BaseModel):
+    """A choice of parameters that was tried.
+
+    Attributes
+    ----------
+    trial : int
+        Its number; 0 is the model as it was.
+    params : mapping
+        All that the model was made with.
+    mean : float, optional
+        Over the users of the inner set; None where the model failed.
+    error : str, optional
+        What it raised.
+    reused : bool
+        Whether an earlier search made it, and its score was taken from there.
+    """
+
+    trial: int
+    params: dict[str, Any]
+    mean: float | None
+    ci95: Interval | None
+    seconds: float
+    error: str | None
+    reused: bool
+
+
+def trial_of(
+    params: Params,
+    mean: float | None,
+    ci95: Interval | None = None,
+    seconds: float = 0.0,
+    error: str | None = None,
+    *,
+    reused: bool = False,
+) -> Trial:
+    """Return a trial that has no number yet."""
+    return Trial(
+        trial=0,
+        params=dict(params),
+        mean=mean,
+        ci95=ci95,
+        seconds=seconds,
+        error=error,
+        reused=reused,
+    )
+
+
+Score = Callable[[Params], Trial]
 
 
 def trials_of(space: Space, search: SearchName, asked: int | None) -> int:
-    """Return how many trials a search makes.
-
-    Raises
-    ------
-    UsageError
-        A grid over a range, or over more combinations than the trials asked for.
-    """
+    """Return how many trials a search makes."""
     if search != "grid":
         return asked or DEFAULT_TRIALS
     for name, domain in space.items():
@@ -54,8 +97,14 @@ def trials_of(space: Space, search: SearchName, asked: int | None) -> int:
 
 
 def run_search(
-    space: Space, given: Params, search: SearchName, trials: int, seed: int, sign: int, score: Score
-) -> tuple[FrozenTrial, ...]:
+    space: Space,
+    params: Params,
+    search: SearchName,
+    trials: int,
+    seed: int,
+    sign: int,
+    score: Score,
+) -> tuple[Trial, ...]:
     """Score a model as it is, then so many different choices of parameters, one after the other.
 
     ``random`` draws every parameter uniformly from its domain (of a range with log: its logarithm).
@@ -65,69 +114,65 @@ def run_search(
 
     Parameters
     ----------
-    given : mapping
+    params : mapping
         The model's `params` as they are.
     sign : int
         −1 where more is better, +1 where less is.
 
     Returns
     -------
-    tuple of optuna.trial.FrozenTrial
+    tuple of Trial
         First the model as it is, then those of the search. A choice that comes up again is
         answered with the score it had, so a small space may have fewer than are asked for.
     """
-    from optuna.trial import TrialState, create_trial
+    from optuna.trial import TrialState
 
     study = _study(search, trials, seed, sign)
     distributions = {name: _distribution(domain) for name, domain in space.items()}
     if search == "grid":  # GridSampler's order is one of chance
-        for at in product(*(range(len(d)) for d in space.values() if isinstance(d, tuple))):
-            study.enqueue_trial(dict(zip(space, at, strict=True)))
-    value, noted = score(given)
-    states = {True: TrialState.FAIL, False: TrialState.COMPLETE}
-    first = create_trial(state=states[value is None], value=value, user_attrs=noted)
-    made, drawn = {written(given): first}, set[str]()
+        for places in product(*(range(len(d)) for d in space.values() if isinstance(d, tuple))):
+            study.enqueue_trial(dict(zip(space, places, strict=True)))
+    tried, drawn = {key_of(params): score(params)}, set[str]()
     for _ in range(trials if search == "grid" else _PATIENCE * trials):
-        trial = study.ask(distributions)
-        params = {**given, **chosen(space, trial)}
-        known = made.get(written(params))
-        value, noted = score(params) if known is None else (known.value, {})
-        for name, one in noted.items():
-            trial.set_user_attr(name, one)
-        told = study.tell(trial, value, state=states[value is None])
-        made.setdefault(written(params), told)
-        drawn.add(written(params))
+        draw = study.ask(distributions)
+        choice = {**params, **_values(space, draw.params)}
+        key = key_of(choice)
+        if key not in tried:
+            tried[key] = score(choice)
+        mean = tried[key].mean
+        study.tell(draw, mean, state=TrialState.FAIL if mean is None else TrialState.COMPLETE)
+        drawn.add(key)
         if len(drawn) == trials:
             break
-    return tuple(made.values())
+    return tuple(t.model_copy(update={"trial": n}) for n, t in enumerate(tried.values()))
 
 
 def proposed(search: Callable[[Score], object]) -> list[Params]:
     """Return all parameters that a search scores, where that does not depend on scores."""
     proposals: list[Params] = []
 
-    def note(params: Params) -> Scored:
+    def note(params: Params) -> Trial:
         proposals.append(params)
-        return 0.0, {}
+        return trial_of(params, 0.0)
 
     search(note)
     return proposals
 
 
-def written(params: Params) -> str:
+def key_of(params: Params) -> str:
     """Return parameters as they are compared: 1, 1.0 and true are three."""
     return repr(sorted((name, repr(value)) for name, value in params.items()))
 
 
-def chosen(space: Space, trial: Trial | FrozenTrial) -> dict[str, Any]:
-    """Return what a trial draws, as the model is given it; nothing of a trial without draws."""
-    values = dict(trial.params)
-    for name, drawn in trial.params.items():
+def _values(space: Space, draws: Params) -> dict[str, Any]:
+    """Return the parameters that were drawn, as the model is given them."""
+    values = dict(draws)
+    for name, draw in draws.items():
         domain = space[name]
         if isinstance(domain, tuple):
-            values[name] = domain[drawn]
+            values[name] = domain[draw]
         elif not domain.whole:  # four digits, as it is shown
-            values[name] = float(min(max(float(f"{drawn:.4g}"), domain.low), domain.high))
+            values[name] = float(min(max(float(f"{draw:.4g}"), domain.low), domain.high))
     return values
 
 

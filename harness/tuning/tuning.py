@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from contextlib import closing
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -15,19 +15,36 @@ from harness.config import Config, ModelConfig
 from harness.config.space import Range, TunedRecord, domains
 from harness.core.errors import RecommenderError, UsageError, counted, printable, suggest
 from harness.core.progress import steps, stopwatch
-from harness.core.workers import Workers
+from harness.core.workers import EndedError, Open, Workers
 from harness.evaluation import memory
-from harness.evaluation.build import Factory, base_models_first
+from harness.evaluation.build import Factory, base_models_first, only
+from harness.evaluation.finished import is_known
 from harness.evaluation.inputs import config_in_place
-from harness.evaluation.workers import processes, stamps_of
+from harness.evaluation.workers import Job, data_of, processes, stamps_of
+from harness.metrics import Metric
 from harness.protocol.task import Task
 from harness.results.record import Evaluation
 from harness.tuning.inner import inner_split
 from harness.tuning.result import Tuned, TunedModel
-from harness.tuning.search import Params, Scored, proposed, run_search, trials_of, written
-from harness.tuning.trial import Rules, TrialSetup, base_models_of, inner_folds
-from harness.tuning.trials import kept_trials
-from harness.tuning.workers import scores
+from harness.tuning.search import (
+    Params,
+    Trial,
+    key_of,
+    proposed,
+    require,
+    run_search,
+    trial_of,
+    trials_of,
+)
+from harness.tuning.trial import (
+    InnerFold,
+    Trials,
+    base_models_of,
+    inner_folds,
+    metric_of,
+    trials_key,
+    with_model,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -69,46 +86,52 @@ def tune(
     """
     config = config_in_place(config, jobs)
     wanted = _wanted(config, models)
-    rules = Rules.of(config)
+    metric, search = metric_of(config), config.tune.search
+    require()
+    seed = config.evaluation.seed if config.tune.seed is None else config.tune.seed
     counts = {model.name: _checked(model, config) for model in wanted}
     inner_split(config)  # what is wrong with it is told before the events are read
     count = processes(jobs, [config.layout()], memory.limit(None))
-    if jobs > 1 and rules.search == "tpe":
+    if jobs > 1 and search == "tpe":
         raise UsageError(
             'search = "tpe" proposes by what the trials before have scored, so they are made one '
             'after the other: leave --jobs out, or search = "random" or "grid"'
         )
-    kept = kept_trials(config, counts, rules.metric, fresh=fresh)
-    stamps = stamps_of(config.layout())
-    folds = inner_folds(config, rules.metric, progress=progress)
+    key, stamps = trials_key(config, metric), stamps_of(config.layout())
+    folds = inner_folds(config, metric, progress=progress)
     evaluation = _evaluation([fold.task for fold in folds])
-    found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
+    results = dict[str, TunedModel]()
+    best, settings = config, {model.name: model for model in config.models}
     with Workers(count - 1) as workers:
         for name in base_models_first(settings, [*counts]):
             if name in counts:  # an ensemble is tuned on its base models as they will be
-                setup = TrialSetup.of(name, best, rules, folds, kept[name])
-                shared = partial(scores, setup, workers, stamps=stamps, fresh=fresh)
-                found[name] = _tuned(
-                    setup, counts[name], shared if workers.count else None, progress=progress
+                trials = Trials(best, name, metric, folds, key, fresh)
+                share = partial(_side_by_side, trials, workers, stamps)
+                results[name] = _tuned(
+                    trials,
+                    counts[name],
+                    seed,
+                    share if workers.count else None,
+                    progress=progress,
                 )
-                best = _with_best(best, found[name], rules, evaluation.fingerprint)
+                best = _with_best(best, results[name], metric, seed, evaluation)
     return Tuned(
         config=best,
         evaluation=evaluation,
-        models=tuple(found[model.name] for model in wanted),
-        metric=rules.metric,
-        search=rules.search,
-        seed=rules.seed,
+        models=tuple(results[model.name] for model in wanted),
+        metric=metric,
+        search=search,
+        seed=seed,
     )
 
 
 def _evaluation(folds: Sequence[Task]) -> Evaluation:
     """Return what trials are evaluated on."""
-    of = [Evaluation.of(task) for task in folds]
-    if len(of) == 1:
-        return of[0]
+    evaluations = [Evaluation.of(task) for task in folds]
+    if len(folds) == 1:
+        return evaluations[0]
     users = pl.concat([task.evaluation_set.user_ids for task in folds])
-    return Evaluation.of_folds(of, users.n_unique())
+    return Evaluation.of_folds(evaluations, users.n_unique())
 
 
 def _wanted(config: Config, names: Sequence[str]) -> list[ModelConfig]:
@@ -140,65 +163,102 @@ def _checked(model: ModelConfig, config: Config) -> int:
     return count
 
 
+def _side_by_side(
+    trials: Trials,
+    workers: Workers,
+    stamps: list[list[Any]],
+    proposals: Sequence[Params],
+    update: Callable[[], object],
+) -> dict[str, Trial]:
+    """Return the trial of every choice of parameters by its `key_of`, and `update` at each.
+
+    `stamps` are of the files before they were read.
+    """
+    name, made = trials.name, dict[str, Trial]()
+    first = 0 if is_known(trials.config, name) else len(proposals)  # nobody else has an object
+
+    def ready() -> Open[Params, Trial]:
+        data = data_of(stamps, [fold.task for fold in trials.folds])
+        return partial(open_trials, Job.of(only(trials.config, [name]), data), name, trials.fresh)
+
+    # Closed at once: workers stop where a trial raises.
+    units = [[params] for params in proposals]
+    with closing(workers.share(units, ready, trials.score, first)) as share:
+        for params, answer in share:
+            try:
+                trial = answer()
+            except EndedError as error:
+                trial = trial_of(params, None, error=f"the model {error}")
+            made[key_of(params)] = trial
+            update()
+    return made
+
+
+_folds: list[InnerFold] = []
+"""In a worker: the inner sets, which are the same for all models of a search."""
+
+
+@lru_cache(maxsize=1)
+def open_trials(job: Job, name: str, fresh: bool) -> Callable[[Params], Trial]:
+    """Read the inner sets in a worker; return what answers by parameters of a model."""
+    config = job.read()
+    metric, stamps = metric_of(config), stamps_of(config.layout())
+    evaluation = trials_key(config, metric)
+    if not _folds:
+        _folds.extend(inner_folds(config, metric))
+    job.require_same(data_of(stamps, [fold.task for fold in _folds]))
+    return Trials(config, name, metric, _folds, evaluation, fresh).score
+
+
 def _tuned(
-    setup: TrialSetup,
+    trials: Trials,
     count: int,
-    shared: Callable[..., dict[str, Scored]] | None,
+    seed: int,
+    share: Callable[[Sequence[Params], Callable[[], object]], dict[str, Trial]] | None,
     *,
     progress: bool,
 ) -> TunedModel:
     """Make all trials of a model: first as it is, then as the search proposes.
 
-    With workers (`shared`) all that it proposes are scored before it is told of any.
+    With workers (`share`) all that it proposes are scored before it is told of any.
     """
-    model, rules, took = setup.model, setup.rules, stopwatch()
-    space, sign = domains(model.space), rules.metric.definition.sign
-    search = partial(run_search, space, model.params, rules.search, count, rules.seed, sign)
+    model, elapsed = trials.model, stopwatch()
+    space, sign = domains(model.space), trials.metric.definition.sign
+    kind = trials.config.tune.search
+    search = partial(run_search, space, model.params, kind, count, seed, sign)
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
-        scored = shared(proposed(search), bar.update) if shared is not None else {}
+        if share is not None:
+            scored = share(proposed(search), bar.update)
+            results = search(lambda params: scored[key_of(params)])
+        else:
 
-        def score(params: Params) -> Scored:
-            if scored:
-                return scored[written(params)]
-            value, noted = setup.score(params)
-            bar.update()
-            return value, noted
+            def score(params: Params) -> Trial:
+                trial = trials.score(params)
+                bar.update()
+                return trial
 
-        trials = search(score)
-    _log.info("%s: %s, %s", printable(model.name), counted(len(trials), "trial"), took())
-    searched = trials[1:] or trials
-    if all(trial.value is None for trial in searched):
+            results = search(score)
+    _log.info("%s: %s, %s", printable(model.name), counted(len(results), "trial"), elapsed())
+    searched = results[1:] or results
+    if all(trial.mean is None for trial in searched):
         raise RecommenderError(
             f'model "{model.name}": every trial failed ({len(searched):,}), the first with: '
-            f"{searched[0].user_attrs['error']}"
+            f"{searched[0].error}"
         )
-    # Of equally good trials the earliest is the best.
-    best = min(trials, key=lambda t: math.inf if t.value is None else sign * t.value)
-    return TunedModel(
-        name=model.name,
-        given=model.params,
-        space=space,
-        trials=trials,
-        again=count + 1 - len(trials),
-        best=best,
-        changed=setup.kept.changed,
-        unkept=setup.kept.unkept,
-    )
+    return TunedModel.of(model.name, space, results, count + 1 - len(results), sign)
 
 
-def _with_best(config: Config, found: TunedModel, rules: Rules, fingerprint: str) -> Config:
+def _with_best(
+    config: Config, tuned: TunedModel, metric: Metric, seed: int, evaluation: Evaluation
+) -> Config:
     """Return the config with a model's best parameters, and where they come from, put in."""
+    best = tuned.results[tuned.best]
     record = TunedRecord(
-        trials=max(len(found.searched), 1),
-        search=rules.search,
-        seed=rules.seed,
-        metric=str(rules.metric),
-        value=found.best.values[0],
-        exam=fingerprint,
+        trials=max(tuned.trials, 1),
+        search=config.tune.search,
+        seed=seed,
+        metric=str(metric),
+        value=cast(float, best.mean),  # not all trials failed
+        exam=evaluation.fingerprint,
     )
-    update = {"params": found.params(found.best), "tuned": record}
-    models = [
-        model.model_copy(update=update) if model.name == found.name else model
-        for model in config.models
-    ]
-    return config.model_copy(update={"models": models})
+    return with_model(config, tuned.name, {"params": best.params, "tuned": record})

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import small
 from conftest import refusal
@@ -91,33 +90,14 @@ def test_models_that_need_all_events_are_refused_before_any_is_read(
     )
 
 
-def test_a_bucket_or_users_who_need_more_memory_than_there_is_are_refused(
+def test_users_who_need_more_memory_than_there_is_are_refused(
     tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The largest bucket has 1 kB left, and a user needs 400 bytes and more."""
+    """There is 1 kB left, and a user needs 400 bytes and more."""
     monkeypatch.setattr(memory, "BASE", 2 * 10**9 - 1_000)
     settings = small.config(tmp_path, evaluation={"metrics": ["MAP@2"]})
     with refusal(UsageError, "3 evaluated users with 1 list each, ", " allows 2 GB: "):
         run(settings, memory="2GB")
-    monkeypatch.undo()
-    monkeypatch.setattr(memory, "AN_EVENT", 10**9)
-    log = "user,item,time\n" + "".join(f"ann,a,2020-01-0{day}\n" for day in range(1, 9))
-    with refusal(UsageError, "has 8 events and needs 8.3 GB", "allows 2 GB: allow"):
-        run(small.config(tmp_path, log=log), memory="2GB")
-
-
-def test_a_disk_that_gets_full_of_lists_is_told(
-    tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(path: Path, items: Any, **named: Any) -> None:
-        if "lists" in path.parent.name:  # NumPy gives no number of the error
-            raise OSError("258396 requested and 222176 written")
-        save(path, items, **named)
-
-    save = np.save
-    monkeypatch.setattr(np, "save", full)
-    with refusal(DataError, "the disk is full; make room", "TMPDIR=FOLDER where nothing is kept"):
-        run(small.config(tmp_path))
 
 
 def test_a_log_that_needs_more_than_is_free_runs_in_buckets_by_itself(

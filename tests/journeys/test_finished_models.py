@@ -152,12 +152,13 @@ class Mine(Popular):
         yield from super().fit_steps(train)
 """
 EDITS = 'Path(__file__).write_text(Path(__file__).read_text() + "# edited")'
-EDITED = "mine.py was written while it was in use"
+WHILE = "was written or removed while it was in use"
 LOSES = 'Path(__file__).with_name("log.csv").unlink()'
 
 
 @pytest.mark.parametrize(
-    ("code", "why"), [(EDITS, EDITED), (LOSES, "{folder}/log.csv cannot be read any more")]
+    ("code", "why"),
+    [(EDITS, f"mine.py {WHILE}"), (LOSES, f"{{folder}}/log.csv {WHILE}")],
 )
 def test_what_is_not_certain_is_not_kept_and_that_is_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, code: str, why: str

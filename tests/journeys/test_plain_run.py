@@ -305,7 +305,7 @@ def test_lists_of_another_evaluation_are_refused(done: Done, tmp_path: Path) -> 
     path, rows = tmp_path / "run/config.toml", tmp_path / "run/recommendations.parquet"
     text = path.read_text()
     for old, new, words in (
-        ("k = 2", "k = 3", "k is 3, and the run had 2"),
+        ("k = 2", "k = 3", "k = 3, and the run had 1 fold and k = 2"),
         ("log.csv", "other.csv", "data has changed since this run (it differs in truth"),
     ):
         path.write_text(text.replace(old, new))

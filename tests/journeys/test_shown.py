@@ -33,7 +33,8 @@ def test_every_result_in_every_form(tmp_path: Path) -> None:
     for kind, result in results(tmp_path).items():
         page = result._repr_html_()  # what a notebook calls
         tags = re.findall(r"<([^/>\s]+)", page)
-        assert set(tags) <= {"pre", "table", "thead", "tbody", "tr", "th", "td"}, kind
+        assert set(tags) <= {"pre", "table", "thead", "tbody", "tr", "th", "td", "img"}, kind
+        assert tags.count("img") == (kind == "run")  # every model's mean, as a chart
         assert tags.count("table") == len(result.sheets())
         text = html.unescape(re.sub(r"<[^>]*>", "", page))
         cells = [cell for sheet in result.sheets() for row in sheet.rows for cell in row]

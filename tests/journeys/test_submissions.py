@@ -92,7 +92,7 @@ def test_users_without_items_and_the_files_of_hosts(harness: Cli) -> None:
     words = "4 users", "users without true items, who score 0: 2"
     tells(harness("score", *BY_SOLUTION, keep), 0, *words, "0.375000")
     tells(harness("explain", *BY_SOLUTION, "--user", "dee"), 0, "the user is not averaged")
-    is_refused(harness("score", *BY_CONFIG, keep), f"{keep} goes with --solution")
+    is_refused(harness("score", *BY_CONFIG, keep), f"leave {keep} out")
 
 
 def test_a_file_with_errors_is_not_scored_and_status_is_1(harness: Cli) -> None:

@@ -91,10 +91,9 @@ def test_a_full_device_is_told_and_is_status_2(folder: Path) -> None:
     assert "standard output cannot be written: No space left on device" in done.stderr
 
 
-def test_a_closed_output_is_told_and_is_status_2(folder: Path) -> None:
+def test_a_closed_output_takes_nothing(folder: Path) -> None:
     done = shell(folder, "run shop.toml --out two >&-")
-    told = "standard output cannot be written: Bad file descriptor"
-    assert (done.returncode, done.stderr.count(told), "Traceback" in done.stderr) == (2, 1, False)
+    assert (done.returncode, done.stderr) == (0, "")
     assert (folder / "two" / "result.json").exists()
 
 

@@ -10,7 +10,7 @@ import small
 
 from harness.data.datasets import DATASETS
 
-HEAVY = ["numpy", "narwhals", "optuna", "pandas", "plotly", "polars", "scipy", "sklearn"]
+HEAVY = ["matplotlib", "numpy", "narwhals", "optuna", "pandas", "polars", "scipy", "sklearn"]
 MATRICES = "numpy polars scipy scipy.sparse"
 COMMANDS = {
     "--version": "",
@@ -29,7 +29,7 @@ COMMANDS = {
     "tune tuned.toml --trials 1": f"{MATRICES} harness.config optuna scipy.special tomli_w tqdm",
     "compare run": f"{MATRICES} harness.config scipy.special",
     "leaderboard .": f"{MATRICES} harness.config",
-    "report run": f"{MATRICES} harness.config jinja2 markupsafe plotly",
+    "report run": f"{MATRICES} harness.config jinja2 markupsafe matplotlib",
 }
 """The libraries that each command imports beside those of the option parser, and slow parts."""
 PARTS = ["harness.config", "scipy.sparse", "scipy.special", "scipy.stats"]

@@ -14,7 +14,6 @@ import pytest
 import small
 from beside import OWN, config, own
 
-from harness.core.sources import look
 from harness.core.workers import EndedError, Workers, threads_of
 from harness.evaluation import workers
 from harness.evaluation.run import run
@@ -48,10 +47,9 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def answer(module: str, item: str) -> Any:
     """Return what a worker answers."""
-    look()  # the file is as it was before the import
     opened = importlib.import_module(module).opened
     with Workers(1, patience=0) as processes:
-        shared = processes.share([["mine"], [item]], lambda: opened, first=1)
+        shared = processes.share([["mine"], [item]], lambda: opened, str, first=1)
         results: dict[str, Any] = dict(shared)
     return results[item]()
 
@@ -90,7 +88,7 @@ def test_it_ends_with_the_process_that_started_it(module: str, ends: signal.Sign
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"from harness.core.workers import Workers; from {module} import opened\n"
         "with Workers(1, patience=0) as workers:\n"
-        "    list(workers.share([['mine'], ['sleep']], lambda: opened, 1))\n"
+        "    list(workers.share([['mine'], ['sleep']], lambda: opened, str, 1))\n"
     )
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     line = [sys.executable, "-c", script]

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
 from harness.core.errors import HarnessError
 from harness.core.table import percent
 from harness.report.page import tables, words
-from harness.report.page.charts import base, parts, scores
+from harness.report.page.svg import svg
 from harness.report.page.view import View, cut
 from harness.results.folder import part
 from harness.results.run import Run
 from harness.results.tables import ContradictionError
 from harness.stats.slices import column_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _BEGINNING = 1 << 12
 _GENERATOR = b'<meta name="generator" content="submission-harness">'
@@ -64,15 +68,13 @@ def _breakable(title: str) -> Markup:
 
 def _content(view: View) -> dict[str, Any]:
     """Return what the template shows."""
-    spread, zeros, unread = _distributions(view)
-    charts = _charts(view, spread)
+    charts, missing = _charts(view)
     return {
         "view": view,
         "record": view.record,
         "evaluation": view.record.evaluation,
         "charts": charts,
-        "zeros": zeros,
-        "unread": unread,
+        "missing": missing,
         "models": tables.models(view),
         "folds": tables.folds(view),
         "pairs": tables.pairs(view),
@@ -86,41 +88,42 @@ def _content(view: View) -> dict[str, Any]:
         "short": words.in_short(view),
         "made_of": words.made_of(view),
         "few": any(part.small for part in view.record.slices),
-        "look": base.look,
-        "symbols": base.SYMBOLS,
         "environment": _environment(view.run),
         "config": _config(view.run),
         "seed": _seed(view),
-        **_code(charts),
+        **_code(),
     }
 
 
-def _charts(view: View, spread: list[base.Figure]) -> dict[str, base.Figure]:
-    """Return the figures that there is anything to draw for, by name."""
-    found = {
-        "chance": scores.against_chance(view),
-        "differences": parts.differences(view),
-        "growth": scores.growth(view),
-        "slices": parts.slices(view, tables.slice_columns(view)),
-        "coverage": parts.coverage(view),
-        **{f"users-{i}": figure for i, figure in enumerate(spread)},
-    }
-    return {name: figure for name, figure in found.items() if figure is not None}
+_WIDTHS = {"wide": (8.6, 30), "narrow": (4.0, 14)}
+"""Inches of a chart, and letters of a model's name in it: of a page, and of a small screen."""
 
 
-def _distributions(view: View) -> tuple[list[base.Figure], list[float], str]:
-    """Return histograms of users, the shares of users at 0, or else why there are none."""
-    try:
-        user_scores = scores.by_user(view)
-    except ContradictionError:
-        raise
-    except (HarnessError, ValueError) as error:
-        return [], [], f"The per-user values cannot be read: {error}"
-    if user_scores is None:
-        return [], [], f"{view.metric} has one value for all lists, none for a user."
-    figures = scores.distributions(user_scores)
-    zeros = [float((values == 0).mean()) for values in user_scores]
-    return figures, zeros, "" if figures else "Every user's value is 0 for every model."
+def _charts(view: View) -> tuple[dict[str, dict[str, Markup]], dict[str, str]]:
+    """Return each chart in both widths, or else why it cannot be drawn."""
+    charts: dict[str, dict[str, Markup]] = {}
+    missing = dict[str, str]()
+    for size, (width, longest) in _WIDTHS.items():
+        plot = replace(view.run.plot, longest=longest, width=width)
+        draw: dict[str, Callable[[], Axes]] = {
+            "chance": plot.forest,
+            "differences": plot.differences,
+            "growth": plot.by_k,
+            "folds": plot.folds,
+            "users": plot.spread,
+            "coverage": plot.coverage,
+        }
+        for number, by in enumerate(tables.slice_columns(view)):
+            draw[f"slices-{number}"] = partial(plot.slices, by=by)
+        for name, chart in draw.items():
+            try:
+                charts.setdefault(name, {})[size] = svg(f"{name}-{size}", chart())
+            except ContradictionError:
+                raise
+            except (HarnessError, ValueError) as error:
+                charts.pop(name, None)
+                missing[name] = str(error)
+    return charts, missing
 
 
 def _environment(run: Run) -> dict[str, str]:
@@ -145,39 +148,17 @@ def _seed(view: View) -> int | None:
         return None
 
 
-def _code(charts: Mapping[str, base.Figure]) -> dict[str, Any]:
-    """Return the style, the scripts and the data, safe inside their elements.
+def _code() -> dict[str, Any]:
+    """Return the style and the script.
 
-    The policy names the scripts by their hashes, so a browser runs no other, whatever a name holds.
+    The policy names the script by its hash, so a browser runs no other, whatever a name holds.
     """
     here = files("harness.report.page")
-    plotly = files("plotly").joinpath("package_data", "plotly.min.js").read_text("utf-8")
-    own = here.joinpath("page.js").read_text("utf-8")
-    scripts = [script.replace("</script", r"<\/script") for script in (plotly, own)]
-    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()) for script in scripts]
-    hashes = " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
+    script = here.joinpath("page.js").read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
-        f"style-src 'unsafe-inline'; script-src {hashes}"
+        f"style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     )
     style = here.joinpath("style.css").read_text("utf-8")
-    return {
-        "policy": policy,
-        "style": Markup(style),  # noqa: S704 - our own file
-        "scripts": [Markup(script) for script in scripts],  # noqa: S704 - ours, and the library's
-        "figures": Markup(embedded(charts)),  # noqa: S704 - see there
-    }
-
-
-def embedded(value: object) -> str:
-    r"""Return JSON for a script element: no letter of it can end the element or open a comment.
-
-    Examples
-    --------
-    >>> embedded("</script><!-- &")
-    '"\\u003c/script\\u003e\\u003c!-- \\u0026"'
-    """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for letter in "<>&\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
+    return {"policy": policy, "style": Markup(style), "script": Markup(script)}  # noqa: S704 - ours

@@ -32,7 +32,7 @@ def models(view: View) -> Table:
         *(Column(name, _HINTS.get(name.partition("@")[0], "")) for name in _described(view)),
         Column("time", "fitting, recommending and scoring"),
     ]
-    rows = [Row(_cells(view, i), (i,)) for i in range(len(view.models))]
+    rows = [Row(_cells(view, i)) for i in range(len(view.models))]
     dash = Cell(MISSING)
     failed = [  # why is among the notes
         Row([words(one.name), dash, words(""), dash, words("failed"), *[dash] * (len(columns) - 5)])
@@ -169,7 +169,7 @@ def pairs(view: View) -> Table | None:
             Cell(tally, pair.wins - pair.losses),
             figure(pair.detectable, places),
         ]
-        rows.append(Row(cells, both, ("all", *map(str, both))))
+        rows.append(Row(cells, ("all", *map(str, both))))
     return Table(columns, rows)
 
 
@@ -197,7 +197,7 @@ def slices(view: View) -> list[Table]:
         for i, name in enumerate(view.names):
             found = [part.models[name] for part in parts]
             cells = [figure(f.mean, view.decimals, spread(f.ci95, view.decimals)) for f in found]
-            rows.append(Row([model(view, i), *cells], (i,)))
+            rows.append(Row([model(view, i), *cells]))
         tables.append(Table(columns, rows))
     return tables
 
@@ -224,8 +224,7 @@ def leaderboard_estimates(view: View) -> Table | None:
                 model(view, i),
                 figure(view.mean(view.models[i]), places),
                 *(_estimate(v, found.models[name], places) for v in means[name]),
-            ],
-            (i,),
+            ]
         )
         for i, name in enumerate(view.names)
     ]
@@ -299,18 +298,15 @@ class Cell:
     value : float, optional
         What it is sorted by; without it, words by their text and numbers last.
     kind : str
-        ``figure``, ``text``, ``model`` (with its marker), ``verdict`` or ``bar``.
+        ``figure``, ``text``, ``model``, ``verdict`` or ``bar``.
     note : str
         A second line, smaller.
-    place : int, optional
-        The model whose marker stands before its name.
     """
 
     text: str
     value: float | None = None
     kind: str = "figure"
     note: str = ""
-    place: int | None = None
     bar: dict[str, float] = field(default_factory=dict)
 
 
@@ -330,10 +326,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of some models, shown for some choices; no models and no choice is always shown."""
+    """A row, shown for some choices; without any it is always shown."""
 
     cells: list[Cell]
-    models: tuple[int, ...] = ()
     pick: tuple[str, ...] = ()
 
 
@@ -357,8 +352,8 @@ def words(text: str) -> Cell:
 
 
 def model(view: View, place: int) -> Cell:
-    """Return a model's name behind its marker."""
+    """Return a model's name, and what is special about it."""
     repeats, tuned = view.models[place].repeats, view.models[place].tuned
     notes = [f"mean of {repeats} repeats"] if repeats > 1 else []
     notes += [f"tuned on train × {tuned.trials:,}"] if tuned else []
-    return Cell(view.names[place], kind="model", note="; ".join(notes), place=place)
+    return Cell(view.names[place], kind="model", note="; ".join(notes))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import harness
 from harness.core.errors import DataError, HarnessError, UsageError
-from harness.spark import evaluate, scoring
+from harness.spark import evaluate
 from spark.conftest import NOISE, sides, small
 
 pytestmark = NOISE
@@ -233,8 +233,9 @@ def test_another_python(spark: Any, rows: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_another_version_of_our_package(
     spark: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["harness.spark.evaluate"], "installed_version", lambda: "9.9")
-    monkeypatch.setattr(scoring.Call, "scored", lambda *_: None)  # which is not asked of the driver
+    module = sys.modules["harness.spark.evaluate"]
+    monkeypatch.setattr(module, "installed_version", lambda: "9.9")
+    monkeypatch.setattr(module.Call, "scored", lambda *_: None)  # which is not asked of the driver
     with refusal(UsageError, "a worker has version", "the driver has 9.9"):
         evaluate(*sides(spark, rows), "MRR")
 

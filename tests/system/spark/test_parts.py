@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from harness.core.errors import DataError
-from harness.spark.population import PartTable, SparkParts
+from harness.spark.population import SparkParts
 from harness.spark.transport import mapped, to_rows
 from spark.conftest import SENT
 
@@ -61,9 +62,9 @@ def frame_of(n: int) -> pl.DataFrame:
 def test_rows_are_written_as_parquet(spark: Any, tmp_path: Path, by_spark: bool) -> None:
     """Where workers see files they write these; anywhere else Spark writes."""
     found, path = parts(spark, 3), tmp_path / "my rows"
-    types = {"user": "string", "value": "double", "items": "array<string>"}
+    schema = {"user": pa.string(), "value": pa.float64(), "items": pa.list_(pa.string())}
     place = tmp_path if by_spark else tmp_path.as_uri()
-    found.write(str(place), {"my rows": PartTable(types, frame_of)})
+    found.write(str(place), {"my rows": pa.schema(schema)}, lambda _, n: frame_of(n))
     assert (path / "_SUCCESS").exists() == by_spark
     rows = pl.concat([pl.read_parquet(file) for file in path.glob("*.parquet")])
     assert rows.columns == ["user", "value", "items"]

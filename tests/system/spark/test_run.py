@@ -155,7 +155,7 @@ IN_MEMORY = "; or run without it, where --memory says how much may be used"
     ("sections", "told"),
     [
         (TIME, f"folds, and {ONE_SET}set folds = 1, which is the last{IN_MEMORY}"),
-        (GIVEN, f"a fold, and {ONE_SET}name one file there, and one in [data] events{IN_MEMORY}"),
+        (GIVEN, f"{ONE_SET}name one file as valid, and one in [data] events{IN_MEMORY}"),
         (TIME | {"data": {"path": "s3a://shop"}}, f"{ONE_SET}set folds = 1, which is the last"),
     ],
 )

@@ -138,6 +138,10 @@ SAID = {
         "org.apache.hadoop:hadoop-aws"
     ),
     FAILED + "io.IOException: no disk\n\tat x": "Spark: no disk",
+    FAILED
+    + "x.E: Exception thrown in awaitResult: \n\tat x\nCaused by: x.IOException: no disk\n": (
+        "Spark: no disk"
+    ),
 }
 
 

@@ -8,7 +8,7 @@ from conftest import refusal
 from run_files import write_run
 
 import harness
-from harness.comparison.check import Wanted, parse
+from harness.comparison.check import parse
 from harness.core.errors import UsageError
 
 VALUES = {
@@ -34,19 +34,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("  NDCG@5  of  a b  <  1e-3 ", Wanted("NDCG@5", "a b", "<", 0.001)),
-        ("MAP@12 of mine better  than c, d", Wanted("MAP@12", "mine", "better than", "c, d")),
-        ('MAP@12 of "a >= b" > "0.5"', Wanted("MAP@12", "a >= b", ">", "0.5")),
-        ("MAP@12 of best of all <= x", Wanted("MAP@12", "best of all", "<=", "x")),
-        ('"my metric@2" of mine >= -1', Wanted("my metric@2", "mine", ">=", -1.0)),
-        ('MAP@12 of "5"" > 3""" > x', Wanted("MAP@12", '5" > 3"', ">", "x")),
+        ("  NDCG@5  of  a b  <  1e-3 ", ("NDCG@5", "a b", "<", 0.001)),
+        ("MAP@12 of mine better  than c, d", ("MAP@12", "mine", "better than", "c, d")),
+        ('MAP@12 of "a >= b" > "0.5"', ("MAP@12", "a >= b", ">", "0.5")),
+        ("MAP@12 of best of all <= x", ("MAP@12", "best of all", "<=", "x")),
+        ('"my metric@2" of mine >= -1', ("my metric@2", "mine", ">=", -1.0)),
+        ('MAP@12 of "5"" > 3""" > x', ("MAP@12", '5" > 3"', ">", "x")),
     ],
 )
-def test_the_parts_of_a_condition(text: str, wanted: Wanted) -> None:
+def test_the_parts_of_a_condition(text: str, wanted: Any) -> None:
     assert parse(text) == wanted
 
 
-NO_CONDITION = 'is no condition; write one such as "MAP@12 of mine >='
+NO_CONDITION = "is no condition; signs are >=, <=, >, <, better than; write one such as"
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,9 @@ NO_CONDITION = 'is no condition; write one such as "MAP@12 of mine >='
     [
         ("MAP@12 of mine", NO_CONDITION),
         ("a of b = c", NO_CONDITION),
-        ("a of b == c", '"==" is no sign; allowed: >=, <=, >, <, better than; write one such as'),
-        ("a of b => c", '"=>" is no sign, ">=" is; write it as in "MAP@12'),
-        ("a of b ≤ c", '"≤" is no sign, "<=" is; write it as in "MAP@12'),
+        ("a of b == c", NO_CONDITION),
         ("a of b better than 0.5", "a model is better than a model; compare with >= 0.5"),
-        ("a of b >= 1e999", "1e999 is too large a number"),
+        ("a of b >= 1e999", "1e999 is no finite number"),
     ],
 )
 def test_what_is_no_condition(text: str, message: str) -> None:
@@ -75,7 +73,7 @@ def test_what_is_no_condition(text: str, message: str) -> None:
         ("MAP@1 of popular >= popular", "not compared with itself"),
         ("Gini@1 of popular better than last week", "Gini@1 has one value for all lists"),
         ("Popularity@1 of popular better than last week", "describes lists, and calls none"),
-        (3, "conditions: found int; give a text"),
+        (3, "no condition; write one such as"),
         ([], "no condition; write one such as"),
     ],
 )

@@ -1,6 +1,5 @@
 """Submissions against each other: paired, per leaderboard, with ranks; and what is refused."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +75,7 @@ def test_two_are_compared_on_every_leaderboard() -> None:
     found = harness.compare("good.csv", "poor.csv", **BY)
     every, private = found.boards
     assert (every.name, private.name) == ("all", "Private")
-    few = "Public: 1 user, and at least two are needed for a comparison"
+    few = "Public: 1 user, and two are needed"
     truth = "truth: one row an item, 4 users"
     assert found.notes == (truth, "users whom the solution ignores: 1", few)
     assert list(ranks(every)) == ["good", "poor"]
@@ -134,9 +133,7 @@ def test_what_other_draws_could_decide_is_said() -> None:
     assert [one["borderline"] for one in found.records()] == ["bob", "ann"]
     (pair,) = board.comparison.pairs
     line = f"borderline  ann and bob ({pair.verdict}): other draws could say otherwise"
-    assert f"{line}; more leave fewer open: --resamples 100000" in str(found)
-    most = replace(board, comparison=replace(board.comparison, flips=1_000_000))
-    assert f"{line}\n" in str(replace(found, boards=(most,)))
+    assert f"{line}; more --resamples leave fewer open" in str(found)
 
 
 def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
@@ -159,8 +156,8 @@ def test_one_that_cannot_be_scored_is_not_ranked() -> None:
     codes = {name: why.split()[0] for name, why in found.refused.items()}
     assert codes == {"faulty": "SUB203", "faults": "SUB203", "odd": "SUB101", "gone": "SUB001"}
     assert "line 3" in found.refused["faulty"]
-    assert "validate" not in found.refused["faulty"]
-    assert "harness validate faults.csv --solution solution.csv" in found.refused["faults"]
+    assert "also" not in found.refused["faulty"]
+    assert found.refused["faults"].endswith("; also SUB208")
     forced = harness.compare("good.csv", "faulty.csv", force=True, **BY).submissions
     assert (forced["good"].errors, forced["faulty"].errors) == (0, 1)
 
@@ -170,7 +167,7 @@ def test_one_that_cannot_be_scored_is_not_ranked() -> None:
     [
         ("good few poor", "few: users without a list, who score 0: 3"),
         ("good half", "good, half: 1 kind of warnings (SUB404)"),
-        ("good twin poor", "good and twin have the same known items at the same ranks: copies?"),
+        ("good twin poor", "good and twin have the same value for every user: is one a copy?"),
         # As a shell's *.csv names it.
         ("good half solution", "solution: is the solution itself, and left out"),
     ],
@@ -186,18 +183,16 @@ def test_a_note(files: str, note: str) -> None:
     ("of", "options", "words"),
     [
         (["good.csv"], {}, "1 submission: two are needed; name another"),
-        (["good.csv", "run"], {}, "run: is a run; harness submit RUN --model NAME --out FILE"),
+        (["good.csv", "run"], {}, "run: is a folder; harness submit RUN --model NAME --out FILE"),
         (["good.csv", "run/.."], {}, "run/..: is a folder; run/../*.csv"),
         (["good.csv", "faulty.csv"], {}, "faulty.csv; line 3; ann"),
         (["good.csv", "ids.csv"], {"force": True}, "ids.csv: not one of the users is in the truth"),
-        (["good.csv", "faulty.csv", "odd.csv", "gone.csv"], {},  # all at once
-         "faulty.csv: SUB203; odd.csv: SUB101; gone.csv: SUB001"),
+        (["good.csv", "odd.csv", "gone.csv"], {}, "odd.csv; SUB101"),
         (TWO, {"metric": "Coverage@2"}, "Coverage@2; no users to compare"),
         (TWO, {"metric": 3}, "metric: found int"),
         (TWO, {"resamples": 5}, "resamples = 5; from 100"),
         (TWO, {"slices": ["activity"]}, "slices goes with runs"),
-        (["good.csv", "./good.csv"], {}, "good.csv: is named twice"),
-        ([pl.DataFrame({"user": ["ann"]}), "half.csv"], {}, "DataFrame; a frame needs a name"),
+        (["good.csv", "./good.csv"], {}, "1 submission: two are needed"),
         ([{"a": "good.csv", "b": 3}], {}, 'submission "b"'),
         (THREE, {"baseline": "hlaf"}, 'no model "hlaf"; half'),
         (TWO, {"solution": None}, "good.csv: is no run; --solution SOLUTION; solution="),
@@ -213,7 +208,7 @@ def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -
 @pytest.mark.parametrize(
     ("of", "options", "words"),
     [
-        (["good.csv", "faulty.csv"], BY, "1 submission: two are needed; faulty.csv: SUB"),
+        (["good.csv", "faulty.csv"], BY, "1 submission: two are needed; faulty: SUB"),
         (["runs", "old"], {}, "2 folders of runs"),
         (TWO, {"solution": "solution.csv", "model": "x"}, "model goes with runs"),
     ],
@@ -221,15 +216,6 @@ def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -
 def test_what_cannot_be_ranked_is_refused(of: Any, options: Any, words: str) -> None:
     with refusal(UsageError, *words.split("; ")):
         harness.leaderboard(*of, **options)
-
-
-def test_a_submission_that_is_right_for_all_is_asked_about() -> None:
-    """Not where less is better: 1 is the worst of the last."""
-    worst = "def worst(hits, n_relevant, k):\n    return 1\n\nworst.better = 'lower'\n"
-    small.write(Path(), {"plugged.py": worst})
-    note = "best: every user has the value 1: is it the solution?"
-    for users, metric, said in ((9, "MAP@1", 0), (10, "MAP@1", 1), (10, "plugged:worst@1", 0)):
-        assert (note in ranked({"best": users, "other": users - 1}, users, metric).notes) == said
 
 
 def test_what_the_header_says_of_the_competition_is_said() -> None:

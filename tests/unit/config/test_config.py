@@ -102,7 +102,7 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"models": [MODEL, WHOLE | {"of": []}]},
          '[[models]] "whole" of = [] is empty; allowed: popular'),
         ({"models": [MODEL, WHOLE | {"of": "popular"}]},
-         "[[models]] \"whole\" of: found 'popular'; expected a list, such as ['popular']"),
+         "[[models]] \"whole\" of: found 'popular'; expected a list, in square brackets"),
         ({"models": [MODEL, WHOLE | {"params": {"models": ["popular"]}}]},
          '[[models]] "whole" gives its parameter "models" twice: leave it to of'),
         ({"models": [WHOLE | {"of": ["b"]}, WHOLE | {"name": "b", "of": ["c"]},
@@ -115,24 +115,18 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"models": [READY | {"repeats": 2}]},
          '[[models]] "ready" has precomputed recommendations, the same in every repeat; '
          "leave repeats out"),
-        ({"data": None}, "[data] is missing; write it, with layout and path"),
-        ({"split": None}, "[split] is missing; write it, with a strategy"),
-        ({"models": None},
-         "[[models]] is missing; write it, with the name and the class (use) of a model"),
-        ({"data": {"layout": None}},
-         '[data] needs the key "layout", which is missing; allowed: hm, ponpare, kion, '
-         "retailrocket, ml-100k, ml-1m, ml-10m, ml-20m, otto, yambda, table"),
+        ({"data": None}, "[data] is missing; docs/config.md shows what it holds"),
+        ({"models": None}, "[[models]] is missing; docs/config.md shows what it holds"),
+        ({"data": {"layout": None}}, '[data] needs the key "layout", which is missing'),
         ({"split": {"strategy": None}},
          '[split] needs the key "strategy", which is missing; '
          "allowed: time, last_n, fraction, given"),
-        ({"split": {"strategy": "fraction"}}, '[split] needs the key "fraction", which is '
-         "missing; expected a number above 0 and below 1"),
-        ({"split": {"strategy": "given"}}, '[split] needs the key "valid", which is missing; '
-         "expected a text in quotes, or a list of them, one a fold"),
+        ({"split": {"strategy": "fraction"}},
+         '[split] needs the key "fraction", which is missing'),
         ({"models": [{"name": "x"}]}, '[[models]] "x" needs the key "use", or "lists" with a file '
          "of precomputed recommendations"),
-        ({"models": [{"use": "x:Y"}]}, '[[models]] number 1 needs the key "name", which is '
-         "missing; expected a text in quotes"),
+        ({"models": [{"use": "x:Y"}]},
+         '[[models]] number 1 needs the key "name", which is missing'),
         ({"folder": "/"}, "no section [folder]; allowed: data, "),
         ({"data": {"layout": "hm", "events": None}, "split": {"strategy": "given", "valid": "x"}},
          '[split] strategy "given" goes with layout "table" only'),
@@ -183,7 +177,7 @@ def test_a_wrong_value_is_named_with_its_key(
 
 
 def test_each_fault_has_a_line() -> None:
-    lines = refused(values(evaluation={"k": 0, "user": "seen"}, data={"pth": "x"})).splitlines()
+    lines = refused(values(evaluation={"k": 0, "users": 5}, data={"pth": "x"})).splitlines()
     assert [line.split()[1] for line in lines] == ["[data]", "[evaluation]", "[evaluation]"]
 
 
@@ -229,9 +223,10 @@ def test_overrides(tmp_path: Path, override: str, place: str, value: Any) -> Non
     ("override", "message"),
     [
         ("evaluation.k", '--set evaluation.k: expected key=value, such as "evaluation.k=5"'),
-        ("models.0=5", "--set models.0=5: name a key of one model, such as models.0.repeats=3"),
-        ("models.2.repeats=5", '--set models.2.repeats=5: there is no "2" to set a key of'),
-        ("data.path.x=5", '--set data.path.x=5: "path" is a value and has no keys'),
+        *(
+            (f"{key}=5", f"--set {key}=5: there is no such key; name one, such as evaluation.k=5")
+            for key in ("models.0", "models.2.repeats", "data.path.x")
+        ),
         ("evaluation.k=five", "[evaluation] k: found 'five'; input should be a valid integer"),
     ],
 )
@@ -292,7 +287,7 @@ def test_what_is_no_space(value: Any, message: str) -> None:
         ({"split": {"strategy": "given", "valid": "x"}},
          "[tune] split strategy is 'given'; allowed: time, last_n, fraction"),
         ({"split": {"strategy": "last_n", "n": 0}},
-         "[tune] split n: found 0; input should be greater than or equal to 1"),
+         "[tune] split.n: found 0; input should be greater than or equal to 1"),
     ],
 )  # fmt: skip
 def test_what_tune_may_not_hold(tune: Any, message: str) -> None:
@@ -320,14 +315,13 @@ def lists(*names: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("sections", "words"),
     [
-        (valid("a.csv", "a.csv"), "[split] valid names a.csv twice"),
-        (valid("a.csv", "./a.csv"), "[split] valid names a.csv and ./a.csv, one file"),
+        (valid("a.csv", "a.csv"), "[split] valid names a file twice"),
         (valid("a.csv", "b.csv"), "[data] events names 1 file"),
         ({"data": {"events": ["a.csv", "b.csv"]}}, "[data] events names several files"),
         ({"split": TIME | {"window": "test", "test_days": 7}}, 'window = "test" is one window'),
         ({"split": TIME | {"folds": 0}}, "[split] folds: found 0"),
         ({"split": {"strategy": "last_n", "n": 1, "folds": 2}}, 'has no key "folds"'),
-        ({"split": TIME, **lists("x.csv")}, '"m" lists names 1 file, and there are 2 folds'),
+        ({"split": TIME, **lists("x.csv")}, '"m" lists names 1 file for 2 folds'),
         (lists("x.csv", "y.csv"), "lists names 2 files"),
     ],
 )
@@ -345,9 +339,9 @@ def test_a_record_is_checked() -> None:
     record = parse(with_model(tuned=RECORD), Path()).models[0].tuned
     assert record is not None
     assert record.model_dump() == RECORD
-    assert 'has no key "tuned.trails"; did' in refused(with_model(tuned=RECORD | {"trails": 1}))
+    assert 'tuned has no key "trails"; did' in refused(with_model(tuned=RECORD | {"trails": 1}))
     missing = refused(with_model(tuned={k: v for k, v in RECORD.items() if k != "exam"}))
-    assert '"popular" needs the key "tuned.exam", which is missing; expected a text' in missing
+    assert '"popular" needs the key "tuned.exam", which is missing' in missing
 
 
 def test_a_written_config_is_told_as_toml_has_it() -> None:

@@ -57,10 +57,10 @@ def test_what_stands_for_what() -> None:
     ],
 )
 def test_a_variable_that_is_not_set_is_told(sections: dict[str, Any], key: str) -> None:
-    message = f"config: {key}: the variable $GONE is not set; set it (export GONE=…)"
+    message = f"config: {key} needs the variable $GONE, which is not set; set it (export GONE=…)"
     with refusal(UsageError, message, 'write "$$" where'):
         config(**sections)
-    with refusal(UsageError, "the variable $EMPTY is not set"):
+    with refusal(UsageError, "the variable $EMPTY, which is not set"):
         config(data={"path": "x/$EMPTY/y"})
 
 

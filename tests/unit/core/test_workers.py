@@ -5,13 +5,13 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.core import workers as core
-from harness.core.errors import RecommenderError, UsageError
-from harness.core.sources import Source
+from harness.core import sources
+from harness.core.errors import UsageError
 from harness.core.workers import EndedError, Workers, threads_of
 
 REST = "the rest of its work is done by this one"
@@ -53,16 +53,20 @@ def workers() -> Workers:
     return Workers(1, Pool, patience=0)
 
 
-def result(answer: Callable[[], str] | None) -> str:
+def here(item: str) -> str:
+    return "here"
+
+
+def result(answer: Callable[[], str]) -> str:
     try:
-        return "here" if answer is None else answer()
+        return answer()
     except EndedError as error:
         return str(error)
 
 
 def results(workers: Workers, units: list[list[str]], open_: Any = opened) -> dict[str, str]:
     """Return the results: workers do what is left behind the first unit, or refuse it."""
-    shared = workers.share(units, lambda: open_, first=1)
+    shared = workers.share(units, lambda: open_, here, first=1)
     first = next(shared)
     for thread in threading.enumerate():
         if thread.name == "share":
@@ -73,8 +77,8 @@ def results(workers: Workers, units: list[list[str]], open_: Any = opened) -> di
 @pytest.mark.parametrize("count", [0, 2])
 def test_no_worker_is_started_for_short_work(count: int) -> None:
     with Workers(count, Pool, patience=3600) as workers:
-        done = list(workers.share([["a", "b"], ["c"]], lambda: opened))
-    assert done == [("a", None), ("b", None), ("c", None)]
+        done = [(i, answer()) for i, answer in workers.share([["a", "b"], ["c"]], opened, here)]
+    assert done == [("a", "here"), ("b", "here"), ("c", "here")]
     assert started == []
 
 
@@ -116,16 +120,14 @@ def test_what_a_worker_raises_is_raised_where_its_result_is_asked_for(workers: W
         results(workers, [["a"], ["fail"]])
 
 
-def test_a_file_that_processes_have_imported_otherwise_is_told(
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_worker_is_not_used_when_a_file_was_edited_after_its_import(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    a, b, edited = Source("a.py", "1", 0), Source("b.py", "1", 0), Source("b.py", "2", 0)
-    looks = iter([{"a": a}, {"b": b}, {"b": edited}])
-    monkeypatch.setattr(core, "look", lambda: next(looks))
-    with Workers(1, Pool, patience=0) as workers:
-        assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "there"}
-        with pytest.raises(RecommenderError, match=r'"mine": b\.py may have been written during'):
-            workers.require_same_source("mine")
+    monkeypatch.setattr(sources, "edited", lambda modules: Path("a.py"))
+    assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "here"}
+    assert caplog.messages == [
+        f"a worker process finds other code: a.py may have changed since its import: {REST}"
+    ]
 
 
 def no_file() -> Any:

@@ -176,7 +176,7 @@ def test_a_table_is_quoted_as_the_events_unless_it_says_otherwise(
 
 def test_keys_of_a_table_are_checked(tmp_path: Path) -> None:
     for items, words in (
-        ({"id": "x"}, '[data] needs the key "items.file", which is missing; expected a text'),
+        ({"id": "x"}, '[data] needs the key "items.file", which is missing'),
         ({"file": "a", "encoding": "latin1"}, "encoding = 'latin1'; did you mean \"latin-1\"?"),
         (5, "[data] items: found 5; expected keys with values"),
         (ITEMS | {"separator": '"'}, "items.separator: found '\"', expected one character"),

@@ -85,8 +85,9 @@ def lists(folder: Path, *models: Any, repeat: int = 0, **sections: Any) -> list[
     """Return the last model's lists, of positions of candidates, for every evaluated user."""
     small.write(folder, {"plugged.py": LATEST_FIRST + BROKEN})
     settings, found = small.config(folder, *models, **sections), []
-    task, made = make_task(settings), Factories(settings).made(repeat)
-    for name in (model["name"] for model in models):
+    task, names = make_task(settings), [model["name"] for model in models]
+    made = Factories(settings).make(names, repeat)
+    for name in names:
         own = answers.fitted(name, made[name], task)
         found = answers.recommend(name, own, task, repeat).items.tolist()
     return found

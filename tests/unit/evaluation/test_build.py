@@ -54,13 +54,10 @@ def part(name: str, kind: str = "Counting", **params: Any) -> dict[str, Any]:
     return {"name": name, "use": f"plugged:{kind}", "params": params}
 
 
-def factories(folder: Path, *models: dict[str, Any], only: tuple[str, ...] = ()) -> Factories:
+def shared(folder: Path, *models: dict[str, Any], names: tuple[str, ...] = ()) -> dict[str, Any]:
     small.write(folder, {"plugged.py": COUNTING + KINDS})
-    return Factories(small.config(folder, *models), *only)
-
-
-def shared(folder: Path, *models: dict[str, Any]) -> dict[str, Any]:
-    return factories(folder, *models).made(0)
+    factories = Factories(small.config(folder, *models), names)
+    return factories.make(names or [model["name"] for model in models])
 
 
 def count(folder: Path, what: str) -> int:
@@ -73,9 +70,9 @@ def test_only_the_parts_that_are_needed_are_made_and_parts_alone_kept(tmp_path: 
     kinds = {name: type(model).__name__ for name, model in made.items()}
     assert kinds == {"whole": "Fill", "one": "Shared", "two": "Counting"}
     models = WHOLE, part("one"), part("broken", "Nothing")
-    assert list(factories(tmp_path, *models, only=("whole",)).made(0)) == ["whole"]
+    assert list(shared(tmp_path, *models, names=("whole",))) == ["whole"]
     with refusal(UsageError, 'model "broken": plugged has no class "Nothing"'):
-        factories(tmp_path, *models)
+        shared(tmp_path, *models)
 
 
 def test_another_train_is_learnt_anew(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from conftest import refusal
 from given import DAY, EVENTS, LISTS, First
 from small import write
 
-import harness
 from harness.core.errors import HarnessError
 from harness.evaluation.answers import ask, fitted
 from harness.evaluation.build import Factories
@@ -39,9 +38,9 @@ def lists(model: Any, **others: Any) -> list[str]:
     """Return the lists that a model answers ann, bob and cid, in letters."""
     keywords = {"events": EVENTS, "split": DAY, "evaluation": {"k": 2}} | others
     config, _ = config_of(None, keywords, {"m": model})
-    task, made = make_task(config), Factories(config).made(0)["m"]
+    task, made = make_task(config), Factories(config).make(["m"])["m"]
     own = fitted("m", made, task)
-    answers = ask("m", own, task, 0, others=False)
+    answers = ask("m", own, task, 0, left_out=False)
     return ["".join(ids) for ids in ids_of(answers.lists, task.evaluation_set.candidate_ids)]
 
 
@@ -133,11 +132,6 @@ def test_what_says_no_run_is_refused(
 ) -> None:
     with refusal(HarnessError, words):
         config_of(config, keywords, models)
-
-
-def test_an_argument_that_was_removed_says_what_to_use() -> None:
-    with refusal(HarnessError, "run: whole was removed; ", "allow more (memory=)"):
-        harness.run("exam.toml", whole="keep")  # type: ignore[call-arg]
 
 
 def test_sections_may_be_a_mapping_with_numbers_of_numpy() -> None:

@@ -39,7 +39,7 @@ def config(folder: Path, text: str, log: str = LOG) -> Config:
 def answered(settings: Config) -> tuple[tuple[str, ...], list[list[str]]]:
     """Return notes on a file, and its lists of ids; "" of an item that nobody knows."""
     task, model = make_task(settings), PrecomputedLists("m", settings)
-    found = ask("m", model, task, 0, others=False)
+    found = ask("m", model, task, 0, left_out=False)
     return found.notes, ids_of(found.lists, task.evaluation_set.candidate_ids).to_list()
 
 

@@ -51,12 +51,12 @@ def test_best_tied_behind_and_chance() -> None:
     better = [("first", "better", name) for name in ("third", "last")]
     chance = dict.fromkeys(NAMES, BETTER) | {"last": LUCK}
     result = ranking(NAMES, *tied(["second"]), *better, chance=chance)
-    assert wording.lines(result) == [
+    assert wording.answer(result) == [
         "BEST  first: MAP@2 0.5000 (0.0000 … 1.0000), 12.9 × chance",
         "      tied with second; better than the other 2",
         "      no better than chance: last",
     ]
-    assert wording.title(result) == "against the best"
+    assert wording.standing_title(result) == "against the best"
     assert column(result) == ["best", "tied", "behind", "behind, no better than chance"]
 
 
@@ -82,36 +82,36 @@ MANY = ["k,1", *(f"m{i}" for i in range(1, 11))]
     ],
 )  # fmt: skip
 def test_a_line_of_the_answer(result: RunRecord, line: str) -> None:
-    assert line in [each.strip() for each in wording.lines(result)]
+    assert line in [each.strip() for each in wording.answer(result)]
 
 
 def test_a_best_that_is_no_more_than_chance_says_so() -> None:
     chance = {"first": LUCK, "second": WORSE}
     result = ranking(NAMES[:2], *tied(["second"]), chance=chance)
-    _, first, _, last = map(str.strip, wording.lines(result))
+    _, first, _, last = map(str.strip, wording.answer(result))
     assert (first, last) == ("it is no better than chance", "worse than chance: second")
     assert column(result) == ["best, no better than chance", "tied, worse than chance"]
     alone = ranking(NAMES[:1], chance={"first": BETTER})  # beside chance
-    assert (wording.title(alone), column(alone)) == ("against chance", ["better"])
+    assert (wording.standing_title(alone), column(alone)) == ("against chance", ["better"])
 
 
 def test_beside_a_baseline_nothing_else_is_claimed() -> None:
     words = {"first": "better", "second": "tied", "last": "worse"}
     pairs = [(name, word, "third") for name, word in words.items()]
     result = ranking(NAMES, *pairs, baseline="third", chance=dict.fromkeys(NAMES, BETTER))
-    assert wording.lines(result)[1:] == [
+    assert wording.answer(result)[1:] == [
         "      better than third; not compared with the other 2, only with third"
     ]
-    assert wording.title(result) == "against the baseline"
+    assert wording.standing_title(result) == "against the baseline"
     assert column(result) == ["better", "tied", "baseline", "worse"]
 
 
 def test_a_metric_that_calls_nothing_good_has_a_highest() -> None:
     result = ranking(NAMES[:2], ("first", "higher", "second"), metric="Popularity@2")
-    first, second = wording.lines(result)
+    first, second = wording.answer(result)
     assert first.startswith("HIGHEST  first: Popularity@2 ")
     assert second == "      higher than second"
-    assert wording.title(result) == "against the highest"
+    assert wording.standing_title(result) == "against the highest"
     assert column(result) == ["highest", "lower"]
 
 
@@ -127,7 +127,7 @@ def test_repeats_show_their_spread_and_z(last: Verdict, alone: str, beside: str)
     model = ModelRecord(name="last", repeats=10, metrics=figures, vs_random=last)
     one = ranking(["first"]).model_copy(update={"models": (model,)})
     start = f"BEST  last × 10: MAP@2 0.5000 (± 0.1250), {last.lift} × chance"
-    assert (wording.lines(one)[0], column(one)) == (start, [alone])
+    assert (wording.answer(one)[0], column(one)) == (start, [alone])
     two = ranking(NAMES[:1], ("first", "better", "last"))
     both = two.model_copy(update={"models": (*two.models, model)})
     assert column(both) == ["best", beside]

@@ -9,8 +9,7 @@ from conftest import refusal
 
 import harness
 from harness.core.errors import HarnessError
-from harness.scoring.submissions import SubmissionError
-from harness.scoring.submitted_lists import lists_on_terms
+from harness.scoring.submissions import SubmissionError, lists_on_terms
 from harness.scoring.terms import Terms
 
 ROWS = "ann,c,0.1\nann,b,0.5\nann,a,0.9\nbob,a,0.2\nbob,d,0.8\n"
@@ -52,7 +51,7 @@ def test_what_may_order_rows_is_asked_for_and_nothing_else(
     with pytest.raises(SubmissionError, match=code) if step else nullcontext():
         harness.score("long.csv", **BY, force=step is None)
     with refusal(HarnessError, step) if step else nullcontext():
-        lists_on_terms(Path("long.csv"), Terms.of(**BY))
+        lists_on_terms(Path("long.csv"), Terms(**BY))
 
 
 @pytest.mark.parametrize(
@@ -72,5 +71,5 @@ def test_an_answer_is_enough(
     assert (found.valid, f"a row an item, {said}" in found.checked) == (True, True)
     result = harness.score("long.csv", **BY, metrics=["MAP@10"], **given)
     assert result.metrics["MAP@10"].mean == pytest.approx(score, abs=1e-12)
-    lists = lists_on_terms(Path("long.csv"), Terms.of(**BY, **given))
+    _, lists = lists_on_terms(Path("long.csv"), Terms(**BY, **given))
     assert "".join(lists.items.gather(lists.lists[0])) == first

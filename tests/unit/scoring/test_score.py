@@ -14,8 +14,8 @@ from harness.core import table as sheet
 from harness.core.errors import UsageError
 from harness.metrics import parse
 from harness.metrics.conventions import CONVENTIONS
-from harness.scoring.score import Scored, score
-from harness.scoring.submitted_lists import SubmittedLists
+from harness.scoring.score import Scored
+from harness.scoring.submissions import SubmittedLists, score_lists
 
 THREE = submitted(["a", "xx", "xb"], ["a", "a", "b"])
 """AP@2 is 1, 0 and 1/2."""
@@ -26,7 +26,7 @@ HALF = stats.t.ppf(0.975, 59) * sqrt(10 / 59) / sqrt(60)
 
 
 def scored(given: SubmittedLists, *metrics: str, k: int = 2, conventions: bool = False) -> Scored:
-    return score(given, tuple(map(parse, metrics)), k, conventions)
+    return score_lists(given, tuple(map(parse, metrics)), k, conventions)
 
 
 def test_mean_and_interval_by_hand() -> None:

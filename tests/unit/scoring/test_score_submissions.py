@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from harness.metrics import parse
 from harness.scoring.score import Scored
-from harness.scoring.score import score as score_lists
-from harness.scoring.submissions import SubmissionError, score_on
-from harness.scoring.submitted_lists import lists_on_terms
+from harness.scoring.submissions import SubmissionError, lists_on_terms, score_lists, score_on
 from harness.scoring.terms import Terms
 
 METRICS = tuple(parse(text) for text in ("MAP@3", "NDCG@3", "Recall@2", "MRR"))
@@ -64,7 +62,7 @@ def test_every_shape_and_reader_gives_the_same_scores(
     rows = [f"{user},{item},{rank}\n" for user in lists for rank, item in enumerate(lists[user], 1)]
     long = "user,item,rank\n" + "".join(data.draw(st.permutations(rows)))
     path = small.write(solution.parent, {"general.csv": wide}) / "general.csv"
-    submitted = lists_on_terms(path, Terms(solution=solution))
+    _, submitted = lists_on_terms(path, Terms(solution=solution))
     general = score_lists(submitted, METRICS, 3, conventions=True)
     for content in (wide, long) if any(lists[user] for user in known) else (wide,):
         found = scored(solution, content, force=True)

@@ -13,7 +13,7 @@ from harness.core.errors import DataError
 from harness.metrics import Metric, parse
 from harness.metrics.scores import mean, user_scores
 from harness.protocol.task import make_task
-from harness.scoring.submitted_lists import SubmittedLists, lists_on_terms
+from harness.scoring.submissions import SubmittedLists, lists_on_terms
 from harness.scoring.terms import Terms
 
 Table = str | pl.DataFrame
@@ -32,7 +32,7 @@ def written(folder: Path, name: str, table: Table) -> Path:
 
 def by_solution(folder: Path, lists: Table, solution: Table) -> SubmittedLists:
     terms = Terms(solution=written(folder, "solution", solution))
-    return lists_on_terms(written(folder, "lists", lists), terms)
+    return lists_on_terms(written(folder, "lists", lists), terms)[1]
 
 
 def value(submitted: SubmittedLists, metric: str) -> float:
@@ -145,7 +145,7 @@ def by_config(folder: Path, lists: str = LISTS, metrics: tuple[Metric, ...] = ()
     items = "item,colour\na,red\nb,red\nc,red\nd,blue\nnew,red\n"
     small.write(folder, {"items.csv": items})
     config = small.config(folder, log=LOG, data={"items": "items.csv"})
-    return lists_on_terms(written(folder, "lists", lists), Terms(config), metrics)
+    return lists_on_terms(written(folder, "lists", lists), Terms(config=config), metrics)[1]
 
 
 def test_a_config_makes_the_evaluation_set(tmp_path: Path) -> None:

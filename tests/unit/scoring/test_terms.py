@@ -133,29 +133,35 @@ def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
         ({"config": "own", "solution": "s.csv"}, "a config says it all: leave --solution out"),
         ({"config": "own", "sample": "a.csv", "items": "b.csv"}, "leave --sample and --items out"),
         ({"config": "own", "separator": ";"}, "or add --set 'submission.separator=\";\"'"),
-        ({"config": "own", "keep_users_without_items": True}, "goes with --solution"),
+        (
+            {"config": "own", "keep_users_without_items": True},
+            "leave --keep-users-without-items out",
+        ),
         ({"separator": "/"}, "--separator is '/'; expected one of ' ' (one space)"),
         (
             {"user_column": "a", "item_column": "a"},
             "one column for two things: a, a; name each its own",
         ),
-        ({"rank_column": "a", "score_column": "b"}, "ordered by rank or score, not both"),
-        ({"score_column": "a", "row_order": True}, "or as its rows stand: name one"),
+        (
+            {"rank_column": "a", "score_column": "b"},
+            "ordered by rank, by score or as its rows stand",
+        ),
+        ({"score_column": "a", "row_order": True}, "ordered by rank, by score or as its rows"),
         ({"overrides": ["data.path=x"]}, "--set data.path=x overrides a key of a config; name it"),
-        ({"sample": 3}, "found int; give the path of a file"),
+        ({"sample": 3}, "found int in place of a file; give its path"),
     ],
 )
 def test_things_that_do_not_go_together(tmp_path: Path, given: dict[str, Any], words: str) -> None:
     if "config" in given:
         given = given | {"config": evaluation_set(tmp_path)}
     with refusal(UsageError, words):
-        Terms.of(**given)
+        Terms(**given)
 
 
 def test_something_to_score_against_is_needed(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text('[submission]\nseparator = ";"\n')
     with refusal(UsageError, "--solution SOLUTION; this config has no [data]"):
-        Terms.of(config=tmp_path / "own.toml").scored_against()
+        Terms(config=tmp_path / "own.toml").scored_against()
 
 
 @pytest.mark.parametrize("k", [0, True, 2.5, "many"])

@@ -10,7 +10,7 @@ from harness.comparison.explain import explain, extremes
 from harness.core.errors import HarnessError
 from harness.metrics import parse
 from harness.scoring.score import Scored
-from harness.scoring.submitted_lists import lists_on_terms
+from harness.scoring.submissions import lists_on_terms
 from harness.scoring.terms import Terms
 
 SOLUTION = (
@@ -39,7 +39,7 @@ def test_each_is_a_convention(keep: bool) -> None:
     result = scored(keep, conventions=True)
     assert list(result.metrics) == ["MAP@12", "Recall@12", "NDCG@12"]
     assert result.metrics["MAP@12"].mean == exactly(KEPT if keep else LEFT_OUT)
-    assert result.own == ("ml_metrics" if keep else "kaggle")
+    assert result.convention == ("ml_metrics" if keep else "kaggle")
     values = result.conventions or {}
     assert (values["kaggle"], values["ml_metrics"]) == exactly((LEFT_OUT, KEPT))
 
@@ -70,8 +70,8 @@ def test_a_metric_of_all_lists_is_one_of_those_who_are_averaged() -> None:
 def test_nobody_who_is_not_averaged_is_the_worst() -> None:
     """Cem has 0; dee and eva, kept, have 0 as well."""
     for keep, worst in ((False, [2]), (True, [2, 3, 4])):
-        terms = Terms.of(solution="solution.csv", keep_users_without_items=keep)
-        lists = lists_on_terms(Path("lists.csv"), terms)
+        terms = Terms(solution="solution.csv", keep_users_without_items=keep)
+        _, lists = lists_on_terms(Path("lists.csv"), terms)
         assert list(extremes(lists, parse("MAP@12"), len(worst), 0)) == worst
         assert [explain(lists, row, 12).averaged for row in (2, 3)] == [True, keep]
 

@@ -98,7 +98,7 @@ def test_what_names_do_not_say_is_asked_for(tmp_path: Path) -> None:
     for check in (harness.score, harness.validate):
         with refusal(DataError, "thing, place", options):
             check(LISTS, solution=TRUE.with_columns(place=pl.lit("y")))
-    with refusal(UsageError, "--truth-user-column names a column of --solution"):
+    with refusal(UsageError, "name columns of --solution"):
         harness.validate(LISTS, truth_user_column="person")
 
 

@@ -11,7 +11,8 @@ import small
 from harness.config import Config
 from harness.core import cache, plugins
 from harness.metrics import parse
-from harness.tuning.trials import KeptTrials, kept_trials
+from harness.tuning.search import trial_of
+from harness.tuning.trial import kept_or_made, trials_key, with_model
 
 MINE = "import trial_helper\nfrom baselines.popular import Popular as Mine\n"
 FIRST = "def first(hits, n_relevant, k):\n    return float(hits[0])\n"
@@ -34,33 +35,40 @@ def config(folder: Path, *more: dict[str, Any], **sections: Any) -> Config:
     return small.config_of(folder, *models, data=data, **sections)
 
 
-def trials(
-    config: Config, name: str = "mine", of: str = "MAP@2", fresh: bool = False
-) -> KeptTrials:
-    plugins.load("model", "mine:Mine", config.folder, "class")
-    return kept_trials(config, [name], parse(of, config.folder), fresh=fresh)[name]
-
-
-def scored(kept: KeptTrials, config: Config, value: float | None = 0.5, **params: Any) -> bool:
+def made_anew(
+    config: Config,
+    value: float | None = 0.5,
+    *,
+    name: str = "mine",
+    of: str = "MAP@2",
+    fresh: bool = False,
+    **params: Any,
+) -> bool:
     """Ask for the score of parameters; return whether it was made anew."""
-    score = Mock(return_value=(value, {"seconds": 1.0, "ci95": value and (0.25, 0.75)}))
-    found, noted = kept.scored(config, params, score)
-    assert (found, noted["ci95"]) == (value, value and (0.25, 0.75))
-    assert ("reused" in noted) == (not score.called)
-    return score.called
-
-
-def made_anew(config: Config, *, name: str = "mine", of: str = "MAP@2", **params: Any) -> bool:
-    return scored(trials(config, name, of), config, **params)
+    plugins.load("model", "mine:Mine", config.folder, "class")
+    key = trials_key(config, parse(of, config.folder))
+    made = trial_of(params, value, value and (0.25, 0.75), 1.0)
+    score = Mock(return_value=made)
+    config = with_model(config, name, {"params": params})
+    trial = kept_or_made(config, name, key, score, fresh=fresh)
+    assert trial == made.model_copy(update={"reused": not score.called})
+    return bool(score.called)
 
 
 def test_a_score_is_kept_for_its_parameters(tmp_path: Path) -> None:
     """Not that of a model that failed."""
     settings = config(tmp_path)
-    assert [scored(trials(settings), settings, None) for _ in range(2)] == [True, True]
+    assert [made_anew(settings, None) for _ in range(2)] == [True, True]
     assert [made_anew(settings, window_days=7) for _ in range(2)] == [True, False]
     assert made_anew(settings, window_days=8)
-    assert scored(trials(settings, fresh=True), settings, window_days=7)
+    assert made_anew(settings, fresh=True, window_days=7)
+
+
+def test_a_class_that_was_given_in_python_is_not_known_again(tmp_path: Path) -> None:
+    settings = config(tmp_path)
+    given = settings.models[0].model_copy(update={"use": "given:Mine"})
+    settings = settings.model_copy(update={"models": [given]})
+    assert [made_anew(settings) for _ in range(2)] == [True, True]
 
 
 def test_another_evaluation_has_other_trials(tmp_path: Path) -> None:
@@ -73,15 +81,12 @@ def test_another_evaluation_has_other_trials(tmp_path: Path) -> None:
     assert not made_anew(config(tmp_path))
 
 
-def test_changed_source_is_evaluated_anew_and_told(tmp_path: Path) -> None:
+def test_changed_source_is_evaluated_anew(tmp_path: Path) -> None:
     settings = config(tmp_path)
     assert made_anew(settings)
     (tmp_path / "trial_helper.py").write_text("# a comment\n")
     sys.modules.pop("trial_helper")  # as in another process: else it is in memory as it was
-    own = trials(settings)
-    assert scored(own, settings)
-    assert own.changed == "trial_helper.py has changed"
-    assert not made_anew(settings)
+    assert [made_anew(settings) for _ in range(2)] == [True, False]
 
 
 def test_a_score_follows_from_the_source_of_its_metric(tmp_path: Path) -> None:
@@ -98,22 +103,20 @@ def test_a_score_follows_from_base_models_as_they_are_tuned(tmp_path: Path) -> N
     assert [made_anew(of, name="whole") for of in (one, other, one)] == [True, True, False]
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, kept: Path) -> None:
+def test_a_place_that_cannot_be_written_is_told(
+    tmp_path: Path, kept: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     kept.parent.mkdir(exist_ok=True)
     kept.write_text("a file")
-    own = trials(config(tmp_path))
-    assert scored(own, config(tmp_path))
-    assert own.unkept == (
-        f"nothing can be written to {kept}; make room there, or set HARNESS_CACHE_DIR to a folder "
-        "of your own"
-    )
+    assert made_anew(config(tmp_path))
+    assert caplog.messages == [
+        f"trials are not kept for another search: nothing can be written to {kept}; make room "
+        "there, or set HARNESS_CACHE_DIR to a folder of your own"
+    ]
 
 
 def test_files_beside_other_configs_do_not_count(tmp_path: Path) -> None:
     settings, shop = config(tmp_path), small.write(tmp_path / "shop", {"other.py": MINE})
-    own = trials(settings)
     plugins.load("model", "other:Mine", shop, "class")
     small.write(shop, {"other.py": ""})
-    assert scored(own, settings)
-    assert own.unkept is None
-    assert not made_anew(settings)
+    assert [made_anew(settings) for _ in range(2)] == [True, False]

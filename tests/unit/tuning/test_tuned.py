@@ -1,13 +1,9 @@
 """The best of a search: whether it lies at the edge, and how its parameters are shown."""
 
-from typing import Any
-
 import pytest
-from optuna.distributions import CategoricalDistribution, IntDistribution
-from optuna.trial import create_trial
 
 from harness.config.space import Domain, Range
-from harness.tuning.result import TunedModel, shown
+from harness.tuning.result import at_the_edge, shown
 
 
 @pytest.mark.parametrize(
@@ -19,14 +15,7 @@ from harness.tuning.result import TunedModel, shown
 )
 def test_the_best_at_the_edge_is_told(domain: Domain, place: int, end: str) -> None:
     """Of two values one is always at an end."""
-    distribution: Any = IntDistribution(1, 3)
-    drawn = place
-    if isinstance(domain, tuple):
-        distribution, drawn = CategoricalDistribution(range(len(domain))), domain.index(place)
-    best = create_trial(value=1.0, params={"place": drawn}, distributions={"place": distribution})
-    tuned = TunedModel("m", {}, {"place": domain}, (best,), 0, best)
-    assert tuned.params(best) == {"place": place}
-    assert tuned.at_the_edge == ({"place": end} if end else {})
+    assert at_the_edge({"place": domain}, {"place": place}) == ({"place": end} if end else {})
 
 
 def test_numbers_are_shown_with_four_figures() -> None:

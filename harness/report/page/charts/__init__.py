@@ -1,1 +1,0 @@
-"""The charts of a page, as plain values that plotly.js draws."""
