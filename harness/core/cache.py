@@ -253,8 +253,8 @@ def stamps(paths: Iterable[Path]) -> list[list[Any]]:
 
 def checksum(path: Path) -> int:
     """Return the CRC-32 of a file."""
-    total = 0
-    with path.open("rb") as handle:
-        while chunk := handle.read(_CHUNK):
-            total = zlib.crc32(chunk, total)
+    total, buffer = 0, memoryview(bytearray(_CHUNK))
+    with path.open("rb", buffering=0) as handle:
+        while size := handle.readinto(buffer):
+            total = zlib.crc32(buffer[:size], total)
     return total

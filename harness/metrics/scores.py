@@ -15,7 +15,7 @@ from harness.core.exact_sum import Exact, Sums, exact_sum
 from harness.metrics import Block, Judgments, Metric, per_user, sums_of
 from harness.models.recommendations import Recommendations
 
-BLOCK_USERS = 1 << 16
+BLOCK_USERS = 1 << 14
 """Users scored at a time: what is counted of them stays in the processor's cache meanwhile."""
 
 

@@ -218,8 +218,9 @@ def by_time(dataset: Dataset, config: TimeSplit, end: int, *, block: int = 1 << 
 
     def mark(start: int) -> None:
         own = slice(start, start + block)
-        train[own] = time[own] < cutoff
-        valid[own] = (time[own] >= cutoff) & (time[own] < until)
+        np.less(time[own], cutoff, out=train[own])
+        np.less(time[own], until, out=valid[own])
+        valid[own] ^= train[own]
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
         list(pool.map(mark, range(0, len(time), block)))

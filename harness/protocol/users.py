@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import polars as pl
@@ -24,6 +26,8 @@ REPEATS = "repeats"
 """How many of those the user had in training already: buyers of known items."""
 OWN = (ACTIVITY, TRUTH, REPEATS)
 """The columns that every evaluation set has."""
+_BLOCK = 1 << 13
+"""Users whose events are looked at together."""
 
 
 def of_events(task: Task) -> pl.DataFrame:
@@ -132,17 +136,23 @@ def _table_of(task: Task, columns: Sequence[str]) -> pl.DataFrame:
 def _had_before(task: Task) -> Counts:
     """Return how many of each user's true candidates are among their training items."""
     evaluation_set, train = task.evaluation_set, task.train
-    users, truth = evaluation_set.users, evaluation_set.truth
-    events = train.events.of_users(users, len(train.user_ids))
-    counts = np.zeros(len(users), np.int64)
-    _kernels.count_again(
-        np.arange(len(users), dtype=np.int32),
-        events.user_starts(len(users)),
-        events.item,
-        train.candidate_of_item,
-        truth.indptr,
-        truth.indices,
-        np.zeros(len(truth.indices), np.uint8),
-        counts,
-    )
+    candidate, counts = train.candidate_of_item, np.zeros(len(evaluation_set.users), np.int64)
+
+    def count(start: int) -> None:
+        block = slice(start, start + _BLOCK)
+        users, truth = evaluation_set.users[block], evaluation_set.truth.rows(start, block.stop)
+        events = train.events.of_users(users, len(train.user_ids))
+        _kernels.count_again(
+            np.arange(len(users), dtype=np.int32),
+            events.user_starts(len(users)),
+            events.item,
+            candidate,
+            truth.indptr,
+            truth.indices,
+            np.zeros(len(truth.indices), np.uint8),
+            counts[block],
+        )
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
+        list(pool.map(count, range(0, len(counts), _BLOCK)))
     return counts
