@@ -11,6 +11,7 @@ import small
 from harness.data.datasets import DATASETS
 
 HEAVY = ["matplotlib", "numpy", "narwhals", "optuna", "pandas", "polars", "scipy", "sklearn"]
+PLOTS = "PIL cycler dateutil fontTools kiwisolver matplotlib mpl_toolkits pyparsing"
 MATRICES = "numpy polars scipy scipy.sparse"
 COMMANDS = {
     "--version": "",
@@ -29,7 +30,7 @@ COMMANDS = {
     "tune tuned.toml --trials 1": f"{MATRICES} harness.config optuna scipy.special tomli_w tqdm",
     "compare run": f"{MATRICES} harness.config scipy.special",
     "leaderboard .": f"{MATRICES} harness.config",
-    "report run": f"{MATRICES} harness.config jinja2 markupsafe matplotlib",
+    "report run": f"{MATRICES} harness.config jinja2 markupsafe {PLOTS}",
 }
 """The libraries that each command imports beside those of the option parser, and slow parts."""
 PARTS = ["harness.config", "scipy.sparse", "scipy.special", "scipy.stats"]
