@@ -143,8 +143,26 @@ def guarded(command: Callable[[], Any]) -> int:
         if not hasattr(error, "show"):
             raise
         say_removed(error)
-        error.show()  # a wrong option or argument: the option parser words it
+        _say_value(error)
+        error.show()  # a wrong option or argument: the option parser words it, but for values
         return int(getattr(error, "exit_code", 2))
+
+
+def _say_value(error: BaseException) -> None:
+    """Say in our own words why an option's value was refused, where pydantic refused it."""
+    faults = getattr(error.__cause__, "errors", None)
+    if faults is None:
+        return
+    fault = faults()[0]
+    expected = {
+        "int_parsing": "a whole number",
+        "float_parsing": "a number",
+        "greater_than_equal": f"{fault.get('ctx', {}).get('ge')} or more",
+    }
+    reason = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] in expected:
+        reason = f"found {fault['input']}, expected {expected[fault['type']]}"
+    error.message = reason  # type: ignore[attr-defined]
 
 
 def _is_interrupt(error: BaseException) -> bool:

@@ -268,7 +268,7 @@ def compare_submissions(result: type[Result], scored: ScoredSubmissions, rules: 
     refusals = {name: _refusal(error) for name, error in scored.failed.items()}
     if len(scored.submitted) < 2:
         few = counted(len(scored.submitted), "submission")
-        needed = f"{few}: two are needed for a comparison; name another"
+        needed = f"{few}: two are needed for a comparison; name another (harness score scores one)"
         reasons = [f"{name}: {reason}" for name, reason in refusals.items()]
         raise UsageError("\n".join([*scored.notes, needed, *reasons]))
     boards = tuple(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -20,7 +21,7 @@ from harness.core.steps import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable, user_scores
 from harness.protocol.truth import Solution
-from harness.results.folder import PER_USER
+from harness.results.folder import PER_USER, is_run
 from harness.results.run import Run, read
 from harness.results.tables import other_users
 from harness.scoring.options import require_known
@@ -92,9 +93,19 @@ def refuse_lists(of: Sequence[Any]) -> None:
         )
 
 
+def _refuse_twice(of: Iterable[Any], what: str) -> None:
+    """Raise UsageError where a path is named twice."""
+    paths = [Path(each) for each in of if isinstance(each, str | Path)]
+    for path, count in Counter(path.resolve() for path in paths).items():
+        if count > 1:
+            named = next(each for each in paths if each.resolve() == path)
+            raise UsageError(f"{named}: is named twice; name each {what} once")
+
+
 def open_runs(of: Sequence[Any]) -> list[Run]:
     """Return runs on one evaluation set."""
     refuse_lists(of)
+    _refuse_twice(of, "run")
     runs = [run if isinstance(run, Run) else read(run) for run in of]
     if not runs:
         raise UsageError("no run to compare; name the folder of one, such as runs/2020-09-16-hm-…")
@@ -292,6 +303,7 @@ def _named(of: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
         named = of[0]
     else:
         of = of[0] if len(of) == 1 and isinstance(of[0], list | tuple) else of
+        _refuse_twice(of, "file")
         files = [
             Path(lists if isinstance(lists, str | Path) else f"submission {number}")
             for number, lists in enumerate(of, 1)
@@ -305,11 +317,13 @@ def _named(of: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
         str(name): path_or_frame(lists, f'submission "{name}"') for name, lists in named.items()
     }
     for path in submissions.values():
-        if isinstance(path, Path) and path.is_dir():
+        if isinstance(path, Path) and path.is_dir() and is_run(path):
             raise UsageError(
-                f"{path}: is a folder; name the files in it, such as {path}/*.csv; of a run, "
-                "harness submit RUN --model NAME --out FILE writes the lists of a model"
+                f"{path}: is a run, which knows its own evaluation set; harness submit {path} "
+                "--model NAME --out FILE writes the lists of a model"
             )
+        if isinstance(path, Path) and path.is_dir():
+            raise UsageError(f"{path}: is a folder; name the files in it, such as {path}/*.csv")
     return submissions
 
 

@@ -97,11 +97,13 @@ class ShakeUps:
     times: int = TIMES
 
     def __post_init__(self) -> None:
-        """Refuse a metric that has no value of a user."""
+        """Refuse a metric that has no value of a user, and a share that leaves nobody."""
         if self.metric.definition.of == "set":
             raise UsageError(
                 f"metric {self.metric} has one value for all lists: no leaderboard divides it"
             )
+        for share in self.shares:
+            _refuse_share(share)
 
     def _values(self, part: ScoredUsers) -> Floats:
         """Return a column a model, in the order of their names."""
@@ -171,6 +173,14 @@ def _means(sums: Int64, drawn: Int64, grid: Int32) -> Iterator[Floats]:
         yield np.round(means, 12)  # so that equal means are equal however they were added up
 
 
+def _refuse_share(share: float) -> None:
+    if not 0 < share < 1:  # so it is where one is NaN
+        raise UsageError(
+            f"a public share of {share:g} leaves a leaderboard empty; name one between 0 and 1, "
+            "such as 0.3"
+        )
+
+
 def public_users(users: int, share: float) -> int:
     """Return how many users are on the public leaderboard, where users are drawn on average.
 
@@ -184,9 +194,5 @@ def public_users(users: int, share: float) -> int:
             f"{counted(users, 'user')} cannot be divided between a public and a private "
             "leaderboard, whatever the share; evaluate at least 2"
         )
-    if not 0 < share < 1:
-        raise UsageError(
-            f"a public share of {share:g} leaves a leaderboard of {counted(users, 'user')} empty; "
-            "name one between 0 and 1, such as 0.3"
-        )
+    _refuse_share(share)
     return min(max(round(users * share), 1), users - 1)

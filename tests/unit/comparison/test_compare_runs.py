@@ -31,6 +31,11 @@ def pair(tmp_path: Path, **changes: Any) -> list[Path]:
     return [one, write_run(tmp_path / "two", {"last": LAST}, evaluation=changes)]
 
 
+def test_a_run_that_is_named_twice(folder: Path) -> None:
+    with refusal(UsageError, "run: is named twice; name each run once"):
+        harness.compare(folder, folder / ".." / "run")
+
+
 def test_figures_of_a_pair(folder: Path) -> None:
     """Popular less last is 1, 0, -1/2 and 0: 1/2 over four users."""
     compared = harness.compare(folder)
@@ -127,6 +132,7 @@ def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
         ({"resamples": 5}, ["resamples = 5", "100"]),
         ({"seed": -1}, ["seed = -1", "from 0"]),
         ({"public_shares": [1.5]}, ["1.5", "between 0 and 1"]),
+        ({"public_shares": [float("nan")]}, ["nan", "between 0 and 1"]),
         ({"slices": ["town"]}, ['"town"', "activity", '[compare] slices = ["town"]']),
     ],
 )
