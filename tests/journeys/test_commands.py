@@ -97,8 +97,8 @@ REFUSED = {
     "runn": "No such command 'runn'",
     "run exam.toml --nope": "No such option: --nope",
     "run exam.toml --engine maybe": "'maybe' is not one of 'local', 'spark'",
-    "synth hm --out x --users many": "'--users': Input should be a valid integer",
-    f"explain {TRUE} --worst -1": "'--worst': Input should be greater than or equal to 0",
+    "synth hm --out x --users many": "'--users': found many, expected a whole number",
+    f"explain {TRUE} --worst -1": "'--worst': found -1, expected 0 or more",
     # What commands refuse.
     "run": "no config; name one: CONFIG, or --config CONFIG",
     "submit --model popular -o own.csv": "no config; name one: CONFIG or RUN, or --config CONFIG",

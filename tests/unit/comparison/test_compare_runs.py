@@ -31,11 +31,6 @@ def pair(tmp_path: Path, **changes: Any) -> list[Path]:
     return [one, write_run(tmp_path / "two", {"last": LAST}, evaluation=changes)]
 
 
-def test_a_run_that_is_named_twice(folder: Path) -> None:
-    with refusal(UsageError, "run: is named twice; name each run once"):
-        harness.compare(folder, folder / ".." / "run")
-
-
 def test_figures_of_a_pair(folder: Path) -> None:
     """Popular less last is 1, 0, -1/2 and 0: 1/2 over four users."""
     compared = harness.compare(folder)
@@ -142,7 +137,8 @@ def test_options_that_are_wrong(folder: Path, options: Any, words: list[str]) ->
 
 
 def test_no_run_and_one_run_twice(folder: Path, tmp_path: Path) -> None:
-    assert len(compare(folder, folder).models) == 2
+    with refusal(UsageError, "run: is named twice; name each run once"):
+        compare(folder, folder / ".." / "run")
     with refusal(UsageError, "no run to compare"):
         compare()
     with refusal(UsageError, "is no run folder, but holds 1 run"):

@@ -183,7 +183,7 @@ def test_a_note(files: str, note: str) -> None:
     ("of", "options", "words"),
     [
         (["good.csv"], {}, "1 submission: two are needed; name another"),
-        (["good.csv", "run"], {}, "run: is a folder; harness submit RUN --model NAME --out FILE"),
+        (["good.csv", "run"], {}, "run: is a run; harness submit run --model NAME --out FILE"),
         (["good.csv", "run/.."], {}, "run/..: is a folder; run/../*.csv"),
         (["good.csv", "faulty.csv"], {}, "faulty.csv; line 3; ann"),
         (["good.csv", "ids.csv"], {"force": True}, "ids.csv: not one of the users is in the truth"),
@@ -192,7 +192,7 @@ def test_a_note(files: str, note: str) -> None:
         (TWO, {"metric": 3}, "metric: found int"),
         (TWO, {"resamples": 5}, "resamples = 5; from 100"),
         (TWO, {"slices": ["activity"]}, "slices goes with runs"),
-        (["good.csv", "./good.csv"], {}, "1 submission: two are needed"),
+        (["good.csv", "./good.csv"], {}, "good.csv: is named twice"),
         ([{"a": "good.csv", "b": 3}], {}, 'submission "b"'),
         (THREE, {"baseline": "hlaf"}, 'no model "hlaf"; half'),
         (TWO, {"solution": None}, "good.csv: is no run; --solution SOLUTION; solution="),
