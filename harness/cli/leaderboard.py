@@ -27,9 +27,7 @@ def leaderboard(
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(
-            help="As MAP@12; the first of the latest run, or the competition's, by default."
-        ),
+        typer.Option(help="As MAP@12; the first of most runs, or the competition's, by default."),
     ] = None,
     sort: Annotated[
         Literal["score", "date", "model", "run"],

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _DEBUG = "; --debug shows tracebacks"
 _NOT_ON_SPARK = (
-    "leave it out, or run without Spark (on Spark all models are evaluated anew, and the first "
-    "that fails ends the run; --verbose shows each step)"
+    "leave it out, or run without Spark (on Spark all models are evaluated anew; --verbose shows "
+    "each step)"
 )
 
 

@@ -18,6 +18,7 @@ from harness.comparison.scores import (
     refuse_options,
     rules_of,
     score_submissions,
+    too_few,
     users_of_runs,
 )
 from harness.comparison.standings import Board, ComparedSubmissions, Standing
@@ -165,9 +166,13 @@ def compare(
             public_shares=public_shares,
             slices=slices,
         )
+        rules_of(None, baseline, correction, resamples, seed)  # refused before anything is read
         scored = score_submissions(of, options, metric=metric, k=k, strict=strict, force=force)
-        if scored.failed:
+        if len(scored.failed) == 1:
             raise next(iter(scored.failed.values()))
+        if scored.failed:
+            reasons = [f"{name}: {refusal(error)}" for name, error in scored.failed.items()]
+            raise UsageError("\n".join(reasons))
         files = {submitted.file: name for name, submitted in scored.submitted.items()}
         baseline = baseline and files.get(baseline, baseline)
         rules = rules_of(scored.config, baseline, correction, resamples, seed)
@@ -265,11 +270,10 @@ Result = TypeVar("Result", bound=ComparedSubmissions)
 
 def compare_submissions(result: type[Result], scored: ScoredSubmissions, rules: Rules) -> Result:
     """Return every two submissions compared on each leaderboard; those that failed are refused."""
-    refusals = {name: _refusal(error) for name, error in scored.failed.items()}
+    refusals = {name: refusal(error) for name, error in scored.failed.items()}
     if len(scored.submitted) < 2:
-        few = counted(len(scored.submitted), "submission")
-        needed = f"{few}: two are needed for a comparison; name another (harness score scores one)"
         reasons = [f"{name}: {reason}" for name, reason in refusals.items()]
+        needed = str(too_few(len(scored.submitted)))
         raise UsageError("\n".join([*scored.notes, needed, *reasons]))
     boards = tuple(
         _board(name, users, scored.metric, rules) for name, users in scored.users.items()
@@ -285,7 +289,7 @@ def compare_submissions(result: type[Result], scored: ScoredSubmissions, rules: 
     )
 
 
-def _refusal(error: HarnessError) -> str:
+def refusal(error: HarnessError) -> str:
     """Return why a submission cannot be scored: its first error, and the codes of others."""
     if not isinstance(error, SubmissionError):
         return str(error)

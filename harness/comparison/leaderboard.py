@@ -180,12 +180,20 @@ def leaderboard(
         No such folder or file, no run in it, none left by what is asked for; fewer than two
         submissions that can be scored.
     """
-    rules = {"correction": correction, "resamples": resamples, "seed": seed}
-    if not are_submissions(options, k=k, strict=strict, force=force, **rules):
+    if not are_submissions(
+        options,
+        k=k,
+        strict=strict,
+        force=force,
+        correction=correction,
+        resamples=resamples,
+        seed=seed,
+    ):
         metric = None if metric is None else str(metric)
         return _rank_runs(_folder_of(of), metric, sort, model or "", evaluation_set or "")
     order = None if sort == "score" else sort
     refuse_options("runs; leave it out", sort=order, model=model, evaluation_set=evaluation_set)
+    rules_of(None, None, correction, resamples, seed)  # refused before anything is read
     scored = score_submissions(of, options, metric=metric, k=k, strict=strict, force=force)
     by = rules_of(scored.config, None, correction, resamples, seed)
     return compare_submissions(Ranking, scored, by)

@@ -236,13 +236,15 @@ def score_submissions(
     force: bool,
 ) -> ScoredSubmissions:
     """Return the scores of submissions by one metric, and why some cannot be scored."""
-    terms = Terms(**options)
+    terms, files = Terms(**options), _named(of)
+    if len(files) < 2:
+        raise too_few(len(files))
     scorer = _scorer(terms, metric, k)
     solution = scorer.solution
     (chosen,) = solution.metrics
     notes, scores = list[str](), dict[str, Floats]()
     submitted, failed = dict[str, Submitted](), dict[str, HarnessError]()
-    for name, file in _named(of).items():
+    for name, file in files.items():
         if _is_solution(file, terms):  # which a shell's *.csv names too
             notes.append(f"{name}: is the solution itself, and left out")
             continue
@@ -290,6 +292,14 @@ def _groups(
     if not groups:
         raise UsageError("; ".join(notes))
     return groups
+
+
+def too_few(count: int) -> UsageError:
+    """Return the error of a comparison of less than two submissions."""
+    return UsageError(
+        f"{counted(count, 'submission')}: two are needed for a comparison; name another (harness "
+        "score scores one)"
+    )
 
 
 def _is_solution(file: Path | pl.DataFrame, terms: Terms) -> bool:

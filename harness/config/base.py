@@ -23,7 +23,7 @@ class Section(BaseModel):
     def _knows_its_keys(cls, values: Any) -> Any:
         for key in values if isinstance(values, dict) else ():
             if key not in cls.model_fields:
-                hint = suggest(key, cls.model_fields)
+                hint = suggest(str(key), cls.model_fields)
                 message = 'has no key "{key}"; {hint}'
                 raise PydanticCustomError(UNKNOWN, message, {"key": key, "hint": hint})
         return values

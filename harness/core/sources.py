@@ -71,6 +71,11 @@ def files() -> dict[str, Path]:
     return {name: path for name, path in paths.items() if path is not None}
 
 
+def digests() -> dict[str, str]:
+    """Return the digest of every module's file, as it is now."""
+    return {name: digest_of(file) for name, file in files().items()}
+
+
 def edited(names: Iterable[str]) -> Path | None:
     """Return a file of these modules that may have been written after its import began."""
     known = files()

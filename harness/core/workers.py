@@ -10,7 +10,7 @@ import sys
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import partial
@@ -47,7 +47,9 @@ class Workers:
         self, count: int, start: Callable[[], Any] | None = None, patience: float = 1.0
     ) -> None:
         start = start or partial(_pool, threads_of(count))
-        self._workers, self._patience = [_Worker(start) for _ in range(count)], patience
+        self._digests: dict[str, str] = {}
+        self._workers = [_Worker(start, self._refuse_other_code) for _ in range(count)]
+        self._patience = patience
 
     def __enter__(self) -> Self:
         """Return itself; the processes end with the block."""
@@ -94,7 +96,7 @@ class Workers:
                 if share.done.empty():
                     with suppress(IndexError):  # workers have all that are left
                         for item in (alone or share.units).popleft():
-                            share.done.put((item, partial(here, item)))
+                            share.done.put((item, partial(self._answer, here, item)))
                 answer = share.done.get()
                 if answer is not None:  # else a worker has left its unit to others
                     waiting -= 1
@@ -106,6 +108,22 @@ class Workers:
                     if waiting:  # nobody waits for what is under way
                         worker.end()
                     thread.join(0.1)
+
+    def _answer(self, here: Callable[[T], R], item: T) -> R:
+        """Return what this process answers, unless it has imported other code than a worker."""
+        answer = here(item)
+        if self._digests:
+            self._refuse_other_code(sources.digests())
+        return answer
+
+    def _refuse_other_code(self, digests: Mapping[str, str]) -> None:
+        """Raise RecommenderError where an answer was made with another version of a module."""
+        for name, digest in digests.items():
+            if self._digests.setdefault(name, digest) != digest:
+                raise RecommenderError(
+                    f"the source of {name} has changed during the run, and two processes have "
+                    "imported different versions; run again"
+                )
 
 
 class _Share(Generic[T, R]):
@@ -143,8 +161,10 @@ class _Share(Generic[T, R]):
 class _Worker:
     """A process that is started when it is asked, and again when it has ended."""
 
-    def __init__(self, start: Callable[[], Any]) -> None:
-        self._start = start
+    def __init__(
+        self, start: Callable[[], Any], refuse_other_code: Callable[[Mapping[str, str]], None]
+    ) -> None:
+        self._start, self._refuse_other_code = start, refuse_other_code
         self.pool: Any = None
         self.is_of_use = True
 
@@ -158,17 +178,18 @@ class _Worker:
             if self.pool is None:
                 self._open(open_)
             try:
-                (answer,), modules, edited = self.pool.submit(answered, open_, item).result()
+                (answer,), digests, edited = self.pool.submit(answered, open_, item).result()
             except BrokenProcessPool as error:
                 self.end()
                 if ended.is_set():  # nobody waits for it
                     raise
                 ending = _ending(error)
             else:
-                edited = edited or sources.edited(modules)
+                edited = edited or sources.edited(digests)
                 if edited is not None:
                     name = edited.name
                     raise DataError(f"finds other code: {name} may have changed since its import")
+                self._refuse_other_code(digests)
                 return answer  # type: ignore[no-any-return]
         return EndedError(f"ended its process, which {ending}")
 
@@ -194,13 +215,15 @@ def _outcome(answer: R | Exception) -> R:
     return answer
 
 
-def answered(open_: Open[T, R], *items: T) -> tuple[list[R | Exception], list[str], Path | None]:
-    """Return what a worker answers or raises, its modules, and a file edited since its import."""
+def answered(
+    open_: Open[T, R], *items: T
+) -> tuple[list[R | Exception], dict[str, str], Path | None]:
+    """Return what a worker answers or raises, its code, and a file edited since its import."""
     try:
         answer = open_()
         answers = [_plain(answer, item) for item in items]
-        modules = [*sources.files()]
-        return answers, modules, sources.edited(modules)
+        digests = sources.digests()
+        return answers, digests, sources.edited(digests)
     except HarnessError as error:
         raise DataError(str(error)) from None
     except BaseException as error:  # a model's, Ctrl-C of its own, or a fault of ours

@@ -75,6 +75,7 @@ class Finished:
             for name, of_task in zip(self.kept, answers, strict=True):
                 if of_task is not None:
                     self.answers[name] = partial(of_task, name)
+        if self.kept:
             cache.make_room(cache.folder() / _FOLDER, most)
 
     @property
@@ -179,6 +180,8 @@ class Kept:
             self.unkept = self._entry.keep(lambda folder: {**write(folder), "sources": record})
         except sources.UnknownSourceError as error:
             self.unkept = str(error)
+        except Exception as error:  # nobody waits for it, so it is told at the end of the run
+            self.unkept = plugins.told(error)
 
 
 def evaluation_key(config: Config, *more: object) -> Entry:

@@ -130,8 +130,6 @@ def run(
     """
     keywords = {"events": events, "users": users, "items": items}
     keywords |= {"data": data, "split": split, "evaluation": evaluation, "compare": compare}
-    keywords = {"events": events, "users": users, "items": items}
-    keywords |= {"data": data, "split": split, "evaluation": evaluation, "compare": compare}
     config, names = config_of(config, keywords, models)
     refuse_with_frames(config, memory, jobs)
     config = only(config, names) if names else config

@@ -6,9 +6,10 @@ import base64
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
+from io import StringIO
 from itertools import pairwise
 from typing import TYPE_CHECKING
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 
@@ -46,8 +47,8 @@ class Plots:
 
     Examples
     --------
-    >>> import harness
-    >>> ax = harness.read("runs/demo").plot.forest()  # doctest: +SKIP
+    >>> import harness.results.run
+    >>> ax = harness.results.run.read("runs/demo").plot.forest()  # doctest: +SKIP
     >>> ax.figure.savefig("forest.pdf")  # doctest: +SKIP
     """
 
@@ -129,13 +130,12 @@ class Plots:
             pair, sign = pairs[name], 1 if pairs[name].one == name else -1
             low, high = sorted(sign * end for end in pair.ci95 or (pair.difference,) * 2)
             tied = pair.verdict == "tied"
-            ahead = sign * pair.difference > 0
             word = "tied" if tied else pair.verdict if sign > 0 else wording.OPPOSITE[pair.verdict]
             text = (
                 f"{printable(name)} − {printable(base)}: {self._number(sign * pair.difference)}"
                 f"{self._ends((low, high))}, {word}"
             )
-            colour = REST if tied else BEST if ahead else BASELINE
+            colour = REST if tied else BEST if word in ("better", "higher") else BASELINE
             _interval(ax, row, sign * pair.difference, (low, high), colour, text, hollow=tied)
         title = f"difference in {printable(comparison.metric)} to {label(base, self.longest)}"
         ax.set_xlabel(title, parse_math=False)
@@ -345,11 +345,21 @@ class Plots:
         return "" if ends is None else f" ({' … '.join(map(self._number, ends))})"
 
 
+def as_svg(ax: Axes, name: str) -> str:
+    """Return a chart as an SVG document in which text stays text; `name` makes its ids differ."""
+    import matplotlib
+
+    figure, svg = ax.get_figure(root=True), StringIO()
+    assert figure is not None, "charts are on figures"  # noqa: S101
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}), catch_warnings():
+        filterwarnings("ignore", "Glyph .* missing from font")  # a browser's fonts have it
+        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    return svg.getvalue()
+
+
 def image(ax: Axes, text: str) -> str:
     """Return a chart as an image element of HTML, with a text that stands for it."""
-    svg = BytesIO()
-    ax.figure.savefig(svg, format="svg")  # type: ignore[union-attr]  # no subfigure
-    data = base64.b64encode(svg.getvalue()).decode("ascii")
+    data = base64.b64encode(as_svg(ax, "chart").encode()).decode("ascii")
     return f'<img alt="{html.escape(text)}" src="data:image/svg+xml;base64,{data}">'
 
 

@@ -19,9 +19,9 @@ from harness.cli import report as command
 from harness.core.errors import UsageError
 from harness.evaluation.run import run
 from harness.report.page import page
-from harness.report.page.view import cut
 from harness.results import run as runs
 from harness.results.folder import FILES, is_run
+from harness.results.plots import label
 
 SECTIONS = "results chance differences growth users slices coverage leaderboard rank-flips repeat"
 VOID = {"meta", "link", "img", "br", "wbr", "input", "hr"}
@@ -299,13 +299,13 @@ def test_an_older_run_is_refused_with_what_to_do(copied: Path) -> None:
 
 def test_hostile_names_are_text(hostile_run: Path) -> None:
     found, text = page_of(hostile_run), text_of(hostile_run)
-    assert {cut(name, 240) for name in HOSTILE} <= {row[0] for row in found.rows if row}
+    assert {label(name, 240) for name in HOSTILE} <= {row[0] for row in found.rows if row}
     assert not [tag for tag, _ in found.tags if tag in ("img", "iframe", "object")]
     assert not [a for _, a in found.tags if any(key.startswith("on") for key in a)]
     assert "alert(1)</script>" not in text
     assert len(found.scripts) == 1
     hovers = [text.partition(": coverage")[0] for text in found.hovers["coverage"]]
-    assert {cut(name, 240) for name in HOSTILE} >= {*hovers} > {"<script>alert(1)</script>"}
+    assert {label(name, 240) for name in HOSTILE} >= {*hovers} > {"<script>alert(1)</script>"}
 
 
 def test_nothing_is_loaded_from_anywhere(hostile_run: Path) -> None:

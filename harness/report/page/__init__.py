@@ -18,8 +18,9 @@ from harness.core.errors import HarnessError
 from harness.core.table import percent
 from harness.report.page import tables, words
 from harness.report.page.svg import svg
-from harness.report.page.view import View, cut
+from harness.report.page.view import View
 from harness.results.folder import part
+from harness.results.plots import label
 from harness.results.run import Run
 from harness.results.tables import ContradictionError
 from harness.stats.slices import column_title
@@ -57,7 +58,7 @@ def page(run: Run) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    env.filters |= {"cut": cut, "percent": percent, "breakable": _breakable}
+    env.filters |= {"cut": label, "percent": percent, "breakable": _breakable}
     return env.get_template("page.html.j2").render(_content(View(run)))
 
 
@@ -101,6 +102,8 @@ _WIDTHS = {"wide": (8.6, 30), "narrow": (4.0, 14)}
 
 def _charts(view: View) -> tuple[dict[str, dict[str, Markup]], dict[str, str]]:
     """Return each chart in both widths, or else why it cannot be drawn."""
+    from matplotlib import style  # slow to import
+
     charts: dict[str, dict[str, Markup]] = {}
     missing = dict[str, str]()
     for size, (width, longest) in _WIDTHS.items():
@@ -117,7 +120,8 @@ def _charts(view: View) -> tuple[dict[str, dict[str, Markup]], dict[str, str]]:
             draw[f"slices-{number}"] = partial(plot.slices, by=by)
         for name, chart in draw.items():
             try:
-                charts.setdefault(name, {})[size] = svg(f"{name}-{size}", chart())
+                with style.context("default"):  # whatever the user's own is
+                    charts.setdefault(name, {})[size] = svg(f"{name}-{size}", chart())
             except ContradictionError:
                 raise
             except (HarnessError, ValueError) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from io import StringIO
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -34,15 +33,12 @@ def svg(name: str, ax: Axes) -> Markup:
     name : str
         What its ids begin with; each chart of a page has another.
     """
-    import matplotlib
-
-    figure, text = ax.get_figure(root=True), StringIO()
+    figure = ax.get_figure(root=True)
     assert figure is not None, "charts are on figures"  # noqa: S101
     figure.set_facecolor("none")
     ax.set_facecolor("none")
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    root = ElementTree.fromstring(text.getvalue())  # noqa: S314 - what matplotlib has just written
+    text = plots.as_svg(ax, name)
+    root = ElementTree.fromstring(text)  # noqa: S314 - what matplotlib has just written
     for child in [*root]:
         if child.tag == f"{_SVG}metadata" or child.find(f"{_SVG}style") is not None:
             root.remove(child)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from harness.core.errors import UsageError, printable
+from harness.core.errors import UsageError
 from harness.core.table import MISSING, digits_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.results.record import Chance, ModelRecord
@@ -123,18 +123,3 @@ def spread(ends: Sequence[float] | None, places: int) -> str:
     if ends is None:
         return MISSING
     return " … ".join(shown(end, places) for end in ends)
-
-
-def cut(name: str, longest: int) -> str:
-    """Return a name short enough for a label; both ends stay, as names often differ at the end.
-
-    Examples
-    --------
-    >>> cut("popular, 14 days of train", 15)
-    'popular…f train'
-    """
-    text = printable(name)
-    if len(text) <= longest:
-        return text
-    head = longest // 2
-    return f"{text[:head]}…{text[head + 1 - longest :]}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from harness.core import table
 from harness.core.errors import in_toml, printable
-from harness.report.page.view import View, cut, shown, spread
+from harness.report.page.view import View, shown, spread
+from harness.results.plots import label
 from harness.results.record import lift_of
 
 _NAMED = 3
@@ -71,7 +72,7 @@ def made_of(view: View) -> list[tuple[str, str]]:
             base_models = f", made of {' and '.join(map(name, model.of))}" if model.of else ""
             text = f"{model.use}({', '.join(params)}){base_models}"
         if text:
-            made.append((cut(model.name, 240), printable(text)))
+            made.append((label(model.name, 240), printable(text)))
     return made
 
 

@@ -187,7 +187,7 @@ def test_a_note(files: str, note: str) -> None:
         (["good.csv", "run/.."], {}, "run/..: is a folder; run/../*.csv"),
         (["good.csv", "faulty.csv"], {}, "faulty.csv; line 3; ann"),
         (["good.csv", "ids.csv"], {"force": True}, "ids.csv: not one of the users is in the truth"),
-        (["good.csv", "gone.csv", "odd.csv"], {}, "gone.csv: cannot be read\nSUB001"),
+        (["good.csv", "gone.csv", "odd.csv"], {}, "gone: SUB001; odd: SUB101"),
         (TWO, {"metric": "Coverage@2"}, "Coverage@2; no users to compare"),
         (TWO, {"metric": 3}, "metric: found int"),
         (TWO, {"resamples": 5}, "resamples = 5; from 100"),

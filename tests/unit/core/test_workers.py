@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.core import sources
-from harness.core.errors import UsageError
+from harness.core.errors import RecommenderError, UsageError
 from harness.core.workers import EndedError, Workers, threads_of
 
 REST = "the rest of its work is done by this one"
@@ -128,6 +128,16 @@ def test_a_worker_is_not_used_when_a_file_was_edited_after_its_import(
     assert caplog.messages == [
         f"a worker process finds other code: a.py may have changed since its import: {REST}"
     ]
+
+
+def test_two_versions_of_a_module_are_never_in_one_run(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker opens and answers b with version 1; c there, and all here, would be of version 2."""
+    versions = iter("1122")
+    monkeypatch.setattr(sources, "digests", lambda: {"helper": next(versions, "2")})
+    with pytest.raises(RecommenderError, match="source of helper has changed during the run"):
+        results(workers, [["a"], ["b"], ["c"]])
 
 
 def no_file() -> Any:

@@ -102,6 +102,13 @@ def test_differences_to_the_best_to_a_model_and_to_the_baseline() -> None:
         run_of(THREE[0]).plot.differences()
 
 
+def test_a_lower_value_may_be_the_better_one() -> None:
+    """b has the higher value and is worse, so it has the colour of the baseline."""
+    pairs = compared(pair("a", "b", -0.2, "better")) | {"better": "lower"}
+    ax = run_of(model("a", 0.2), model("b", 0.4), comparison=pairs).plot.differences()
+    assert points(ax) == [(0.2, 0, BASELINE)]
+
+
 def test_lines_end_beside_their_names() -> None:
     curves = {"a": {1: 0.5, 2: 0.25}, "b": {1: 0.0, 2: 0.25}}
     ax = run_of(*(model(name, 0.3, curve=curve) for name, curve in curves.items())).plot.by_k()
