@@ -289,9 +289,9 @@ def _read(
     """Yield what each bucket gets of pieces, and what the driver learns of all."""
     reader = _Reader(layout, pieces, rows)
     times, kinds, events = list[int](), set[EventType](), 0
-    for read in parts.in_parts(layout, reader, TASK_ROWS, 0):
+    for source, read in enumerate(parts.in_parts(layout, reader, TASK_ROWS, 0)):
         for key, content in _of_buckets(keys, read):
-            yield from to_rows(key, content)
+            yield from to_rows(key, content, source=source)
         times += read.span
         kinds.update(read.kinds)
         events += len(read.columns[dataset.TIME])
@@ -310,13 +310,13 @@ def _users(
         schema[SINCE] = pl.Int64
 
     def rows(batches: Batches) -> Batches:
-        for batch in batches:
+        for source, batch in enumerate(batches):
             frame = _checked(table, pattern, batch)
             bucket = pl.Series(_buckets_of(frame[table.id], len(keys)))
             for number, key in enumerate(keys):
                 of_bucket = frame.filter(bucket == number)
                 if len(of_bucket) > 0:
-                    yield from to_rows(key, {TABLE: of_bucket})
+                    yield from to_rows(key, {TABLE: of_bucket}, source=source)
 
     return mapped(texts, rows, _USERS_TABLE), schema
 

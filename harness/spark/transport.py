@@ -7,7 +7,6 @@ Spark would work four times on what fails each time, and wrap what it raises.
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, reduce
 from operator import index
@@ -34,6 +33,7 @@ Polars, or more of these, by whole numbers or text."""
 Batches = Iterator["pa.RecordBatch"]
 Work = Callable[[Batches], Batches]
 
+_TASK_BITS = 32
 SCHEMA = "part INT, source LONG, chunk INT, chunks INT, content BINARY, facts STRING, error STRING"
 """Of rows: a part's number, a chunk of one of its contents, which `source` tells apart, and what
 the driver learns of it, as JSON."""
@@ -149,16 +149,23 @@ def to_rows(
     *,
     facts: Any = None,
     error: HarnessError | None = None,
+    source: int = 0,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Batches:
-    """Yield the rows of a part."""
-    import pyarrow as pa
+    """Yield the rows of a part; `source` tells contents apart that a task makes for one number.
 
+    A task that Spark runs again gives equal rows, so nothing in them is drawn.
+    """
+    import pyarrow as pa
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    place = 0 if task is None else task.partitionId() << _TASK_BITS
     data = None if content is None else pack(content)
     chunks = 1 if data is None else -(-len(data) // chunk_bytes)
     row: dict[str, Any] = {
         "part": part,
-        "source": secrets.randbits(63),
+        "source": place + source,
         "chunks": chunks,
         "error": None if error is None else json.dumps([type(error).__name__, str(error)]),
     }
