@@ -15,7 +15,7 @@ def test_a_long_content_is_in_several_rows() -> None:
     long, short = np.arange(100), np.arange(3)
     batches = [
         *to_rows(7, {"a": long}, facts={"n": 100}, chunk_bytes=100),
-        *to_rows(7, {"a": short}, chunk_bytes=100),
+        *to_rows(7, {"a": short}, source=1, chunk_bytes=100),
     ]
     rows = [batch.slice(row, 1) for batch in batches for row in range(batch.num_rows)]
     assert len(rows) > 8  # 800 bytes, and the others
