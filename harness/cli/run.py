@@ -133,8 +133,8 @@ def run(
     format_: FormatOption = "table",
 ) -> None:
     """Evaluate every model of a config on one set, print the table, write a run folder."""
-    from harness import config as config_
-    from harness.evaluation.run import run as run_
+    from harness.config import read
+    from harness.evaluation import run as evaluation_run
     from harness.results.folder import check_out
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
@@ -142,7 +142,7 @@ def run(
         forms.refuse_other_forms(context, forms.SPARK, _NOT_ON_SPARK)
     else:
         forms.refuse_other_forms(context, forms.LOCAL, "leave it out, or add --engine spark")
-    settings = config_.read(config_of(config, config_option), set_ or [])
+    settings = read(config_of(config, config_option), set_ or [])
     check_out(out or Path("runs/any"))
     here = Path.cwd()  # a model may go elsewhere
     with ExitStack() as session:
@@ -156,7 +156,7 @@ def run(
             bars = shows_bars()
             try:
                 with stdout_to_stderr():  # what a model prints must not mix with the results
-                    result = run_(
+                    result = evaluation_run.run(
                         settings,
                         models=model or (),
                         memory=memory,

@@ -155,8 +155,8 @@ def score_on(
     validation, submitted = scorer.lists(path, strict=strict, force=force)
     took = stopwatch()
     scored = score_lists(submitted, scorer.solution.metrics, scorer.cut, conventions)
-    users, metrics_ = counted(scored.users, "user"), counted(len(scored.metrics), "metric")
-    _log.info("scored %s under %s, %s", users, metrics_, took())
+    n_users, n_metrics = counted(scored.users, "user"), counted(len(scored.metrics), "metric")
+    _log.info("scored %s under %s, %s", n_users, n_metrics, took())
     return replace(scored, validation=validation)
 
 
