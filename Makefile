@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 EDITABLE := $(PIP) --no-build-isolation --editable
 WORKERS ?= 2
 
-.PHONY: demo dev test test-full conformance system nightly coverage mutants browser spark compiler gone wheels lint docs pictures bench bench-tiny peers peers-neighbours fuzz fuzz-asan clean
+.PHONY: demo dev test test-full conformance system nightly coverage mutants browser spark compiler gone wheels lint docs pages pictures bench bench-tiny peers peers-neighbours fuzz fuzz-asan clean
 
 demo: $(VENV)/.compiled
 	$(BIN)/harness run configs/demo.toml
@@ -68,7 +68,12 @@ lint: $(VENV)/.installed-dev
 pictures: $(VENV)/.installed-dev browser
 	$(BIN)/python docs/pictures/make.py
 
-docs: $(VENV)/.compiled
+# The site, in build/site: pages that follow from the code, the gallery executed, warnings as errors.
+docs: pages $(VENV)/.installed-docs
+	rm -rf build/site docs/examples
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs build/site
+
+pages: $(VENV)/.compiled
 	$(BIN)/python -c 'from harness.report.docs import definitions_page; print(definitions_page(), end="")' > docs/metrics.md
 	$(BIN)/python -c 'from harness.report.rule_docs import checks_page; print(checks_page(), end="")' > docs/submission-checks.md
 	$(BIN)/python -c 'from harness.report.model_docs import page; print(page("baselines"), end="")' > docs/baseline-parameters.md
@@ -171,6 +176,10 @@ $(VENV)/.compiled: $(VENV)/.installed $(KERNELS) $(GONE)
 
 $(VENV)/.installed-dev: $(VENV)/.installed | $(VENV)/.compiled
 	$(EDITABLE) '.[dev]'
+	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed | $(VENV)/.compiled
+	$(EDITABLE) '.[docs]'
 	touch $@
 
 clean:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from test_imports import LAYERS, ROOT
 
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("*/README.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md"), *ROOT.glob("*/README.md")])
 NOT_OURS = {"config.toml", "module.py", "my_metrics.py", "my_model.py", "path/to/module.py"}
-NOT_OURS |= {"setup.py", "shop/shop.toml", "my_layout.py"}
+NOT_OURS |= {"setup.py", "shop/shop.toml", "my_layout.py", "events.toml"}
 """What a user or another project writes, or a run leaves."""
 FOLDERS = ("harness", "baselines", "benchmarks", "configs", "docs", "peers", "tests")
 NAMES = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")}
