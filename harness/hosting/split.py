@@ -255,17 +255,16 @@ def _write_solution(
     ids = evaluation_set.candidate_ids.gather(truth.indices), evaluation_set.outside_ids
     rows = np.concatenate([np.repeat(users, size) for size in sizes])
     items = pl.DataFrame({"row": rows, ITEM: pl.concat([part.alias(ITEM) for part in ids])})
-    columns = [pl.col(USER).alias(wanted.user), pl.col(ITEM).alias(wanted.items)]
     if evaluation_set.grades is not None and evaluation_set.outside_grades is not None:
         grades = np.concatenate([evaluation_set.grades, evaluation_set.outside_grades])
-        items = items.with_columns(grade=grades).sort("row", ITEM)
-        true = items[ITEM]
-        # A user without true items has a row of grade 0.
+        items = items.with_columns(grade=grades)
+    items = items.sort("row", ITEM)
+    true = items[ITEM]
+    columns = [pl.col(USER).alias(wanted.user), pl.col(ITEM).alias(wanted.items)]
+    if "grade" in items.columns:  # a user without true items has a row of grade 0
         columns[1] = columns[1].fill_null(evaluation_set.candidate_ids[0])
         columns.append(pl.col("grade").fill_null(0))
     else:
-        items = items.sort("row", ITEM)
-        true = items[ITEM]
         items = items.group_by("row").agg(pl.col(ITEM).str.join(wanted.between))
     usage = np.where(public, "Public", "Private")
     frame = pl.DataFrame({"row": users, USER: evaluation_set.user_ids, "Usage": usage})
@@ -360,7 +359,10 @@ def _write_config(task: Task, path: Path, names: tuple[str, str], asked: Against
         return "users are evaluated by when they registered, which these files do not tell"
     values = config.written(path.parent)
     values["data"] = {
-        **{"layout": "table", "path": ".", "events": TRAIN, "items": ITEMS},
+        "layout": "table",
+        "path": ".",
+        "events": TRAIN,
+        "items": ITEMS,
         **({KIND: KIND} if tells_types else {}),
         **({} if task.data.events.value is None else {VALUE: VALUE}),
         **({} if task.data.has_time else {TIME: False}),

@@ -125,9 +125,7 @@ def _wanted(config: Config, names: Sequence[str]) -> list[ModelConfig]:
         )
     for name in names:
         if name not in known:
-            there = any(model.name == name for model in config.models)
-            wrong = f'model "{name}" has no space' if there else f'no model "{name}"'
-            raise UsageError(f"{wrong}; {suggest(name, known)}")
+            raise UsageError(f'no model "{name}" has a space to search; {suggest(name, known)}')
     return [model for model in config.models if model.name in (names or known)]
 
 
