@@ -82,11 +82,11 @@ class Forms:
         is_plain = ids.str.contains(_PLAIN)
         odd = rows.filter(~is_plain)
         spaced = odd.with_columns(_seen(odd[FORM]))
-        others = [spaced]
+        readings = [spaced]
         if joined:
             within = odd.filter(spaced[FORM].str.contains(" ", literal=True))
-            others.append(within.with_columns(_seen(within[FORM], space="")))
-        parts = [_folded(rows.filter(is_plain)), *(_composed(_folded(part)) for part in others)]
+            readings.append(within.with_columns(_seen(within[FORM], space="")))
+        parts = [_folded(rows.filter(is_plain)), *(_composed(_folded(part)) for part in readings)]
         plain = pl.concat(parts).filter(pl.col(FORM) != "")
         return cls(plain, plain.filter(pl.col(FORM).str.contains(_NUMBER)), _exponents(plain))
 
@@ -151,16 +151,16 @@ class Meanings:
         forms = Forms.of(ids, joined=joined)
         columns = AT, MEANT, _LAST, COUNT
         hits = pl.concat(hit.select(columns) for hit in self._hits(forms))
-        found = hits.group_by(AT).agg(pl.min(MEANT), pl.max(_LAST), pl.sum(COUNT)).sort(AT)
+        pairs = hits.group_by(AT).agg(pl.min(MEANT), pl.max(_LAST), pl.sum(COUNT)).sort(AT)
         single = pl.col(MEANT) == pl.col(_LAST)  # also by two forms
         count = pl.when(single).then(1).otherwise(pl.col(COUNT)).alias(COUNT)
-        return found.select(AT, MEANT, count)
+        return pairs.select(AT, MEANT, count)
 
     def _hits(self, forms: Forms) -> Iterator[pl.DataFrame]:
         """Yield known ids that share a form, that exponents were, and that numbers became."""
         yield forms.plain.join(self._plain, on=FORM)
-        for (kept,), own in forms.exponents.group_by(KEPT):
-            yield own.join(self._numbers(int(kept)), on=[HEAD, LENGTH])
+        for (kept,), rows in forms.exponents.group_by(KEPT):
+            yield rows.join(self._numbers(int(kept)), on=[HEAD, LENGTH])
         for kept in self._exponents[KEPT].unique():
             yield forms.rounded(kept).join(self._exponents, on=[KEPT, HEAD, LENGTH])
 
@@ -177,24 +177,24 @@ class Meanings:
         return rows.with_columns(ids.alias("id")).group_by(by).agg(*ends)
 
 
-def damage(ids: pl.Series, others: pl.Series) -> pl.Series:
-    """Return what happened to ids, if they stand for others that they are alike, pair by pair.
+def damage(ids: pl.Series, known: pl.Series) -> pl.Series:
+    """Return what happened to ids, if they stand for known ones that are alike, pair by pair.
 
     Examples
     --------
     >>> damage(pl.Series(["7", "Ann", "x "]), pl.Series(["007", "ann", "x"])).to_list()
     ['zeros', 'case', 'spaces']
     """
-    one, other = _seen(ids), _seen(others)
-    whole = one.str.contains("^[0-9]+$") & other.str.contains("^[0-9]+$")
+    seen, known_seen = _seen(ids), _seen(known)
+    whole = seen.str.contains("^[0-9]+$") & known_seen.str.contains("^[0-9]+$")
     quoted, decimal = f"^{_QUOTES}", rf"^{_QUOTES}*-?[0-9]+\.0+"
     happened = {
-        SPACES: ids.str.strip_chars() == others.str.strip_chars(),
-        EXPONENT: _is_exponent(one) & ~_is_exponent(other),
-        DECIMAL: one.str.contains(decimal) & ~other.str.contains(decimal),
-        QUOTES: one.str.contains(quoted) & ~other.str.contains(quoted),
-        ZEROS: whole & (one.str.len_bytes() < other.str.len_bytes()),
-        CASE: (_uncased(one) == _uncased(other)) & (one != other),
+        SPACES: ids.str.strip_chars() == known.str.strip_chars(),
+        EXPONENT: _is_exponent(seen) & ~_is_exponent(known_seen),
+        DECIMAL: seen.str.contains(decimal) & ~known_seen.str.contains(decimal),
+        QUOTES: seen.str.contains(quoted) & ~known_seen.str.contains(quoted),
+        ZEROS: whole & (seen.str.len_bytes() < known_seen.str.len_bytes()),
+        CASE: (_uncased(seen) == _uncased(known_seen)) & (seen != known_seen),
     }
     first = [pl.when(pl.col(name)).then(pl.lit(name)) for name in happened]
     return pl.DataFrame(happened).select(pl.coalesce(*first, pl.lit(OTHERWISE))).to_series()
@@ -252,9 +252,9 @@ def _exponents(plain: pl.DataFrame) -> pl.DataFrame:
     part = rows[FORM].str.extract_groups(_EXPONENT).struct.field
     digits = part("1").fill_null(part("4")) + part("2").fill_null(part("5")).fill_null("")
     length = part("3").fill_null(part("6")).cast(pl.UInt32) + 1
-    found = rows.with_columns(
+    numbers = rows.with_columns(
         digits.str.len_bytes().alias(KEPT),
         digits.cast(pl.UInt64, strict=False).alias(HEAD),
         length.alias(LENGTH),
     )
-    return found.filter((pl.col(KEPT) <= _MOST_KEPT) & (pl.col(KEPT) <= pl.col(LENGTH)))
+    return numbers.filter((pl.col(KEPT) <= _MOST_KEPT) & (pl.col(KEPT) <= pl.col(LENGTH)))

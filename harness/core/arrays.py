@@ -60,8 +60,8 @@ class Ragged:
         """Return some rows, in another order."""
         sizes = self.sizes[order]
         indptr = np.concatenate(([0], np.cumsum(sizes)))
-        at = np.repeat(self.indptr[:-1][order] - indptr[:-1], sizes) + np.arange(indptr[-1])
-        return Ragged(indptr, self.indices[at])
+        places = np.repeat(self.indptr[:-1][order] - indptr[:-1], sizes) + np.arange(indptr[-1])
+        return Ragged(indptr, self.indices[places])
 
 
 def stacked(parts: Sequence[Ragged]) -> Ragged:
@@ -97,12 +97,12 @@ def distinct(numbers: Whole) -> Whole:
     ascending = np.sort(numbers)
     first = np.ones(len(ascending), np.bool_)
     first[1:] = ascending[1:] != ascending[:-1]
-    found: Whole = ascending[first]
-    return found
+    once: Whole = ascending[first]
+    return once
 
 
-def places(of: Counts, n: int) -> Int32:
-    """Return where each of the numbers below `n` stands in `of`, −1 where it does not.
+def places(numbers: Counts, n: int) -> Int32:
+    """Return where each of the numbers below `n` stands in `numbers`, −1 where it does not.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def places(of: Counts, n: int) -> Int32:
     [1, -1, 0, -1]
     """
     place = np.full(n, -1, np.int32)
-    place[of] = np.arange(len(of), dtype=np.int32)
+    place[numbers] = np.arange(len(numbers), dtype=np.int32)
     return place
 
 

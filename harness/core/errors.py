@@ -100,7 +100,8 @@ def in_toml(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(in_toml, value))}]"
     if isinstance(value, dict) and value:
-        return f"{{ {', '.join(f'{name} = {in_toml(one)}' for name, one in value.items())} }}"
+        pairs = (f"{name} = {in_toml(element)}" for name, element in value.items())
+        return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, date | time) else repr(value)

@@ -119,7 +119,7 @@ def partials(values: Floats) -> Floats:
     return np.asarray(held[:count])
 
 
-def add(one: Sums, other: Sums) -> Sums:
+def add(first: Sums, second: Sums) -> Sums:
     """Return two sums as one, key by key; what is missing is 0.
 
     Arrays of different lengths add up from their beginnings; matrices have one shape.
@@ -130,16 +130,16 @@ def add(one: Sums, other: Sums) -> Sums:
     >>> total["a"].tolist(), total["b"][7].tolist()
     ([4, 2], [4])
     """
-    both = {key: _added(one[key], other[key]) for key in one.keys() & other.keys()}
-    return {**one, **other, **both}
+    both = {key: _added(first[key], second[key]) for key in first.keys() & second.keys()}
+    return {**first, **second, **both}
 
 
-def _added(one: Any, other: Any) -> Any:
-    if isinstance(one, Mapping):
-        return add(one, other)
-    if not isinstance(one, np.ndarray) or len(one) == len(other):
-        return one + other
-    shorter, longer = sorted((one, other), key=len)
+def _added(first: Any, second: Any) -> Any:
+    if isinstance(first, Mapping):
+        return add(first, second)
+    if not isinstance(first, np.ndarray) or len(first) == len(second):
+        return first + second
+    shorter, longer = sorted((first, second), key=len)
     total = longer.copy()
     total[: len(shorter)] += shorter
     return total

@@ -125,15 +125,15 @@ class Encoder:
             self._keep(texts(first))
         return codes
 
-    def _keep(self, found: pl.Series | Lines) -> None:
+    def _keep(self, ids: pl.Series | Lines) -> None:
         """Keep ids; lines wait until there are many, as to make a column takes its time."""
-        if not isinstance(found, Lines) or (self._waiting and self._waiting[0].end != found.end):
+        if not isinstance(ids, Lines) or (self._waiting and self._waiting[0].end != ids.end):
             self._gather()
-        if not isinstance(found, Lines):
-            self._ids.append(found)
+        if not isinstance(ids, Lines):
+            self._ids.append(ids)
             return
-        self._waiting.append(found)
-        self._held += len(found.text)
+        self._waiting.append(ids)
+        self._held += len(ids.text)
         if self._held > _HELD:
             self._gather()
 

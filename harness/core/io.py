@@ -19,7 +19,7 @@ PACKED = (".gz", ".zip")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".data", ".parquet", ".jsonl", ".ndjson")
 
 
-def as_path(given: Any, what: str) -> Path:
+def as_path(path: Any, what: str) -> Path:
     """Return a path that a person gives, for messages of `what`.
 
     Raises
@@ -32,9 +32,9 @@ def as_path(given: Any, what: str) -> Path:
     >>> as_path("exam.toml", "a config").name
     'exam.toml'
     """
-    if isinstance(given, (str, Path)):
-        return Path(given)
-    raise UsageError(f"found {type(given).__name__} in place of {what}; give its path")
+    if isinstance(path, (str, Path)):
+        return Path(path)
+    raise UsageError(f"found {type(path).__name__} in place of {what}; give its path")
 
 
 def exists(path: Path) -> bool:
@@ -95,14 +95,14 @@ def parts(path: Path) -> list[Path]:
 
     Links to folders are not followed, which may lead in circles.
     """
-    found = find(path)
-    if not found.is_dir():
-        return [found]
-    files = sorted(p for p in found.rglob("*") if p.is_file() and _is_table(p.relative_to(found)))
+    path = find(path)
+    if not path.is_dir():
+        return [path]
+    files = sorted(p for p in path.rglob("*") if p.is_file() and _is_table(p.relative_to(path)))
     refuse_twice(files)
     if not files:
         allowed = ", ".join(_TABLE_SUFFIXES)
-        raise DataError(f"{found}: the folder holds no table; expected files ending in {allowed}")
+        raise DataError(f"{path}: the folder holds no table; expected files ending in {allowed}")
     return files
 
 
@@ -188,7 +188,7 @@ def _refuse_special(out: Path) -> None:
 def refuse_overwriting(
     out: Path,
     read: Iterable[Path | str | None],
-    own: Callable[[Path], bool] | None = None,
+    is_own: Callable[[Path], bool] | None = None,
     *,
     what: str = "",
     force: bool | None = None,
@@ -197,7 +197,7 @@ def refuse_overwriting(
 
     Parameters
     ----------
-    own, what : callable and str
+    is_own, what : callable and str
         Whether a file that is there is one that the command makes, so that it may be replaced, and
         what it is called; by default nothing is replaced.
     force : bool, optional
@@ -208,7 +208,9 @@ def refuse_overwriting(
             if path.exists() and out.exists() and out.samefile(path):
                 raise UsageError(f"{out}: is read by this command and never touched; name another")
     _refuse_special(out)
-    if force or not exists(out) or (own is not None and (out.stat().st_size == 0 or own(out))):
+    if force or not exists(out):
+        return
+    if is_own is not None and (out.stat().st_size == 0 or is_own(out)):
         return
     kind = f" and is no {what}" if what else ""
     cure = "name another, or remove it"
@@ -233,8 +235,8 @@ def written(path: Path, cure: str = "") -> Iterator[None]:
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary name beside `path`; it takes the name `path` only when all went well."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    for left in leftovers.of_dead(path, "part"):
-        left.unlink(missing_ok=True)
+    for abandoned in leftovers.of_dead(path, "part"):
+        abandoned.unlink(missing_ok=True)
     temporary = leftovers.beside(path, "part")
     try:
         yield temporary
@@ -287,12 +289,12 @@ _FULL = (os.strerror(errno.ENOSPC), "Not enough free space", " requested and ")
 
 def _tidy(path: Path) -> None:
     """Remove what killed processes left beside a folder; one that was put aside comes back."""
-    for left in leftovers.of_dead(path, "part|old"):
+    for abandoned in leftovers.of_dead(path, "part|old"):
         with alone(path.parent):
-            if left.suffix == ".part" or path.exists():
-                shutil.rmtree(left, ignore_errors=True)
+            if abandoned.suffix == ".part" or path.exists():
+                shutil.rmtree(abandoned, ignore_errors=True)
             else:
-                left.replace(path)
+                abandoned.replace(path)
 
 
 @contextmanager

@@ -106,14 +106,14 @@ def require_models(models: object, most: int | None = None) -> None:
     most : int, optional
         How many there may be.
     """
-    given = list(models) if isinstance(models, (list, tuple)) else [models]
-    for model in given:
+    recommenders = list(models) if isinstance(models, (list, tuple)) else [models]
+    for model in recommenders:
         if not all(callable(getattr(model, method, None)) for method in ("fit", "recommend")):
             raise ParameterError(
                 f"models holds {model!r}, which has no fit and recommend; a config names other "
                 'models under of, such as of = ["popular"]'
             )
-    if not isinstance(models, (list, tuple)) or not given:
+    if not isinstance(models, (list, tuple)) or not recommenders:
         raise ParameterError(f"models is {models!r}; expected a list of one recommender or more")
-    if most is not None and len(given) > most:
-        raise ParameterError(f"models holds {len(given)} recommenders; expected {most}")
+    if most is not None and len(recommenders) > most:
+        raise ParameterError(f"models holds {len(recommenders)} recommenders; expected {most}")

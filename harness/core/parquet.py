@@ -258,12 +258,12 @@ def _columns(group: dict[int, Any], leaves: list[Leaf]) -> Iterator[tuple[dict[i
 
 def _few(pages: Iterator[tuple[Page, Leaf]], size: int, most: int) -> Iterator[tuple[Page, Leaf]]:
     """Yield pages; each takes its time, so that there may be only so many, each in its place."""
-    left = size
+    remaining = size
     for count, (page, leaf) in enumerate(pages):
-        left -= page.header + page.packed
+        remaining -= page.header + page.packed
         if count == most:
             raise ThriftError("it is cut into too many pages")
-        if left < 0:
+        if remaining < 0:
             raise ThriftError("its pages lie upon each other")
         yield page, leaf
 
@@ -308,7 +308,7 @@ def _leaves(elements: list[dict[int, Any]]) -> Iterator[Leaf]:
             yield Leaf(max(_VALUE, _number(element, 2) if fixed else 0), nested)
         if len(waiting) > _DEEPEST:
             raise ThriftError("its columns are nested too deep")
-    if any(left for left, _ in waiting):
+    if any(count for count, _ in waiting):
         raise ThriftError("its columns are told wrongly")
 
 
@@ -324,12 +324,12 @@ def _pages(
     values = _number(column, 5)
     if values < rows if leaf.nested else values != rows:
         raise ThriftError("a column of it has not as many values as there are rows")
-    at = _number(column, 11 if 11 in column else 9)
-    stop = at + _number(column, 7)
-    if at < len(PARQUET) or stop > footer:
+    start = _number(column, 11 if 11 in column else 9)
+    stop = start + _number(column, 7)
+    if start < len(PARQUET) or stop > footer:
         raise ThriftError("a column of it lies outside")
     while values > 0:
-        page, at = _page(file, at, stop)
+        page, start = _page(file, start, stop)
         if not page.is_dictionary:
             values -= page.values
         if values < 0:
@@ -343,12 +343,12 @@ def _page(file: BinaryIO, start: int, stop: int) -> tuple[Page, int]:
     kind, packed = _number(notes, 1, 31), _number(notes, 3, 31)
     if kind not in _HEADER_OF:
         raise ThriftError("it has a page of an unknown kind")
-    own, values, encoding = _HEADER_OF[kind]
-    if own not in notes:
+    header, values, encoding = _HEADER_OF[kind]
+    if header not in notes:
         raise ThriftError("a page of it has no header")
     if start + length + packed > stop:
         raise ThriftError("a page of it lies outside its column")
-    counts = _number(notes[own], values, 31), _number(notes[own], encoding, 31)
+    counts = _number(notes[header], values, 31), _number(notes[header], encoding, 31)
     page = Page(kind == _DICTIONARY, length, packed, _number(notes, 2, 31), *counts)
     return page, start + length + packed
 
@@ -373,9 +373,9 @@ def _number(notes: dict[int, Any], field: int, bits: int = 63) -> int:
     return number
 
 
-def _read(file: BinaryIO, at: int, count: int) -> bytes:
-    file.seek(at)
-    found = file.read(count)
-    if len(found) < count:
+def _read(file: BinaryIO, start: int, count: int) -> bytes:
+    file.seek(start)
+    content = file.read(count)
+    if len(content) < count:
         raise EndError("it ends too soon")
-    return found
+    return content

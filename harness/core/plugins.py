@@ -46,12 +46,12 @@ def load(owner: str, use: str, folder: Path, kind: Literal["class", "function", 
     if not (module_name and colon and attribute):
         raise UsageError(f"{owner}: {_FORMS[kind].format(use)}")
     module = _module(owner, module_name, folder)
-    found = getattr(module, attribute, None)
-    if found is None or not (callable(found) or kind == "layout"):
+    loaded = getattr(module, attribute, None)
+    if loaded is None or not (callable(loaded) or kind == "layout"):
         there = _THERE[kind](module)
         hint = suggest(attribute, there) if there else f"it defines no {kind}"
         raise UsageError(f'{owner}: {module_name} has no {kind} "{attribute}"; {hint}')
-    return found
+    return loaded
 
 
 def _module(owner: str, module_name: str, folder: Path) -> ModuleType:

@@ -236,8 +236,8 @@ def p_value(p: float | None) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def low_high(bounds: tuple[float, float] | None, of: str = "") -> dict[str, float | None]:
-    """Return an interval as two figures of a record, under the name of what it is `of`.
+def low_high(bounds: tuple[float, float] | None, prefix: str = "") -> dict[str, float | None]:
+    """Return an interval as two figures of a record, their names behind a prefix.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def low_high(bounds: tuple[float, float] | None, of: str = "") -> dict[str, floa
     ({'low': 0.1, 'high': 0.3}, {'MAP@12 low': None, 'MAP@12 high': None})
     """
     low, high = bounds or (None, None)
-    return {f"{of}low": low, f"{of}high": high}
+    return {f"{prefix}low": low, f"{prefix}high": high}
 
 
 def as_csv(records: Sequence[Mapping[str, object]]) -> str:
@@ -290,9 +290,9 @@ def json_value(value: Any) -> Any:
     {'days': [7, 'inf'], 'since': '2020-01-02', 'of': None}
     """
     if isinstance(value, Mapping):
-        return {str(name): json_value(one) for name, one in value.items()}
+        return {str(name): json_value(element) for name, element in value.items()}
     if isinstance(value, list | tuple):
-        return [json_value(one) for one in value]
+        return [json_value(element) for element in value]
     plain = value is None or isinstance(value, int | str)
     return value if plain or (isinstance(value, float) and isfinite(value)) else str(value)
 

@@ -82,9 +82,9 @@ class Cap:
         """Return how many bytes may come of so many packed ones."""
         return min(max(self.free, RATIO * packed), self.most)
 
-    def check(self, found: int, packed: int) -> None:
+    def check(self, size: int, packed: int) -> None:
         """Raise UnpackingError where a file is said to unpack to more than it may."""
-        if found > self.of(packed):
+        if size > self.of(packed):
             raise UnpackingError("large", f"{self.of(packed):,} bytes")
 
 
@@ -138,12 +138,12 @@ def _refuse_swelling(raw: BinaryIO, cap: Cap) -> None:
     What a gzip file says of its size stands at its end, where a file that was cut has anything.
     So its beginning is unpacked for nothing, as long as it stays suspicious.
     """
-    stream, given, held = Inflated(raw), 0, bytearray(_CHUNK)
+    stream, unpacked, held = Inflated(raw), 0, bytearray(_CHUNK)
     try:
         while count := stream.readinto(held):
-            given += count
-            cap.check(given, stream.consumed)
-            if given < RATIO // 2 * stream.consumed:
+            unpacked += count
+            cap.check(unpacked, stream.consumed)
+            if unpacked < RATIO // 2 * stream.consumed:
                 break
     except _UNREADABLE:
         pass  # told when it is read
@@ -238,14 +238,14 @@ class Inflated(io.RawIOBase):
                 self.member, self.members = zlib.decompressobj(_GZIP), self.members + 1
                 if self.members > _MEMBERS + self.given // _MEMBER:  # each takes its time
                     raise zlib.error("it is cut into too many parts")
-            found = self.member.decompress(self.packed, len(buffer))
+            content = self.member.decompress(self.packed, len(buffer))
             self.packed = (
                 self.member.unused_data if self.member.eof else self.member.unconsumed_tail
             )
-            if found:
-                buffer[: len(found)] = found
-                self.given += len(found)
-                return len(found)
+            if content:
+                buffer[: len(content)] = content
+                self.given += len(content)
+                return len(content)
 
 
 class _Capped(io.RawIOBase):

@@ -53,12 +53,11 @@ def evalai(scored: Scored, split: str = "all") -> dict[str, Any]:
     split : str
         What the challenge calls the split of all users; Public and Private are splits of their own.
     """
-    means = {
-        name: {metric: estimate.mean for metric, estimate in estimates.items()}
+    result = [
+        {name: {metric: estimate.mean for metric, estimate in estimates.items()}}
         for name, estimates in {split: scored.metrics, **scored.leaderboards}.items()
-    }
-    result = [{name: by_metric} for name, by_metric in means.items()]
-    return {"result": result, "submission_result": means[split]}
+    ]
+    return {"result": result, "submission_result": result[0][split]}
 
 
 def write_evalai(scored: Scored, path: Path | str, split: str = "all") -> Path:

@@ -151,10 +151,10 @@ def split(
                 f"{out}: holds {path.name}, which is read by this command and never touched; "
                 "choose another --out"
             )
-    names = [f"fold-{number}" for number in range(1, len(folds) + 1)] if len(folds) > 1 else [""]
     splits, held_out = list[SplitFolder](), HeldOut(config)
     with written(out, "; choose another --out"), whole_folder(out) as folder:
-        for number, (name, task) in enumerate(zip(names, tasks(config), strict=True), 1):
+        for number, task in enumerate(tasks(config), 1):
+            name = f"fold-{number}" if len(folds) > 1 else ""
             (folder / name).mkdir(exist_ok=True)
             with named(number, len(folds)):
                 held_out.add(task.evaluation_set)
@@ -168,10 +168,9 @@ def split(
 
 def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRecord:
     """Write the files of one task into a folder that is there; events some `rows` at a time."""
-    evaluation_set, data = task.evaluation_set, task.data
+    evaluation_set, data, parts = task.evaluation_set, task.data, task.split
     public = is_public(evaluation_set, share)
-    asked = competition.of_config(task.config)
-    names = _columns(task.config)
+    asked, names = competition.of_config(task.config), _columns(task.config)
     wanted = _format(asked, evaluation_set.k, names)
     separator = wanted.between if wanted.between != " " else None
     users, _ = rows_of(asked, evaluation_set)
@@ -179,13 +178,13 @@ def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRec
     _write_solution(evaluation_set, public, wanted, folder / SOLUTION, separator)
     _write_sample(task, users, wanted, folder, separator)
     evaluation_set.candidate_ids.alias(names[1]).to_frame().write_csv(folder / ITEMS)
-    _write_events(task, task.split.train, folder / TRAIN, rows, names)
-    _write_events(task, task.split.valid, folder / VALID, rows, names)
+    for name, events in ((TRAIN, parts.train), (VALID, parts.valid)):
+        _write_events(task, events, folder / name, rows, names)
     record = SplitRecord(
         evaluation=Evaluation.of(task),
-        train=task.split.n_events[0],
-        valid=task.split.n_events[1],
-        held_back=task.split.held_back,
+        train=parts.n_events[0],
+        valid=parts.n_events[1],
+        held_back=parts.held_back,
         public_share=share,
         public=int(np.count_nonzero(public)),
         private=int(np.count_nonzero(~public)),
@@ -254,16 +253,15 @@ def _write_solution(
     truth, users = evaluation_set.truth, np.arange(len(public), dtype=np.int32)
     sizes = truth.sizes, evaluation_set.relevant - truth.sizes
     ids = evaluation_set.candidate_ids.gather(truth.indices), evaluation_set.outside_ids
-    rows = pl.Series("row", np.concatenate([np.repeat(users, size) for size in sizes]))
-    items = pl.DataFrame([rows, pl.concat([part.alias(ITEM) for part in ids])])
-    graded = evaluation_set.grades is not None
+    rows = np.concatenate([np.repeat(users, size) for size in sizes])
+    items = pl.DataFrame({"row": rows, ITEM: pl.concat([part.alias(ITEM) for part in ids])})
     if evaluation_set.grades is not None and evaluation_set.outside_grades is not None:
         grades = np.concatenate([evaluation_set.grades, evaluation_set.outside_grades])
         items = items.with_columns(grade=grades)
     items = items.sort("row", ITEM)
     true = items[ITEM]
     columns = [pl.col(USER).alias(wanted.user), pl.col(ITEM).alias(wanted.items)]
-    if graded:  # a user without true items has a row of grade 0
+    if "grade" in items.columns:  # a user without true items has a row of grade 0
         columns[1] = columns[1].fill_null(evaluation_set.candidate_ids[0])
         columns.append(pl.col("grade").fill_null(0))
     else:
@@ -314,9 +312,8 @@ def _write_sample(
         text = wanted.between.join(evaluation_set.candidate_ids.gather(top))
         frame = users.alias(wanted.user).to_frame()
         frame.with_columns(pl.lit(text).alias(wanted.items)).write_csv(sample)
-        validation = validate(
-            sample, sample=sample, solution=folder / SOLUTION, separator=separator
-        )
+        solution = folder / SOLUTION
+        validation = validate(sample, sample=sample, solution=solution, separator=separator)
         if validation.valid:
             return
         messages.append(validation.errors[0].message)
@@ -361,13 +358,16 @@ def _write_config(task: Task, path: Path, names: tuple[str, str], asked: Against
     if task.data.registered is not None and config.evaluation.users == "seen":
         return "users are evaluated by when they registered, which these files do not tell"
     values = config.written(path.parent)
-    data = {"layout": "table", "path": ".", "events": TRAIN, "items": ITEMS}
-    columns = {KIND: tells_types, VALUE: task.data.events.value is not None}
-    values["data"] = data | {name: name for name, there in columns.items() if there}
-    if not task.data.has_time:
-        values["data"] |= {TIME: False}
-    if names != (USER, ITEM):
-        values["data"] |= {"user": names[0], "item": names[1]}
+    values["data"] = {
+        "layout": "table",
+        "path": ".",
+        "events": TRAIN,
+        "items": ITEMS,
+        **({KIND: KIND} if tells_types else {}),
+        **({} if task.data.events.value is None else {VALUE: VALUE}),
+        **({} if task.data.has_time else {TIME: False}),
+        **({} if names == (USER, ITEM) else {"user": names[0], "item": names[1]}),
+    }
     values["split"] = {"strategy": "given", "valid": VALID}
     evaluation = values["evaluation"] = {**values.get("evaluation", {}), "candidates": "catalogue"}
     hits = evaluation.pop("hits", None)

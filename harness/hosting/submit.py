@@ -48,8 +48,6 @@ class Submitted:
 
     Attributes
     ----------
-    path : Path
-    rows : int
     without_history : int
         Users without any event in the data.
     beyond_sample : int
@@ -78,8 +76,7 @@ def submit(
 
     Those are the users of the sample submission, or else of the table of users, and those of the
     evaluation set, whose lists are the ones that a run scores; for an upload, the first alone.
-    Users without any event are unknown to the model; it is fitted once more with them among its
-    users, so that it can be asked.
+    Users without any event are unknown to the model, so it is fitted once more with them.
 
     Parameters
     ----------
@@ -102,13 +99,12 @@ def submit(
         task = _on_everything(task)
     users, beyond = rows_of(asked, evaluated, beyond=not all_events)
     codes = positions(users, task.data.user_ids)
-    known, unknown = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
-    answers = [(known, _answer(codes[known], settings, task, repeat))]
+    unknown = np.flatnonzero(codes < 0)
+    answers = [(codes >= 0, _answer(codes[codes >= 0], settings, task, repeat))]
     if len(unknown) > 0:
-        wider, their_codes = _with_users(task, users.gather(unknown))
-        answers.append((unknown, _answer(their_codes, settings, wider, repeat)))
-    longest = max(answer.items.shape[1] for _, answer in answers)
-    items = np.full((len(users), longest), EMPTY, np.int32)
+        wider, more = _with_users(task, users.gather(unknown))
+        answers.append((codes < 0, _answer(more, settings, wider, repeat)))
+    items = np.full((len(users), evaluated.k), EMPTY, np.int32)
     for rows, answer in answers:
         items[rows, : answer.items.shape[1]] = answer.items
     # Items that nobody knows are the same for both, as far as they go.
@@ -310,9 +306,8 @@ def to_csv(
         An id that could not be read again, or a file that cannot be written.
     """
     refuse_unreadable(users, candidates, wanted)
-    columns = [
-        candidates.gather(pl.Series(place).replace(EMPTY, None)) for place in lists.T[: wanted.k]
-    ]
+    ranks = [pl.Series(place).replace(EMPTY, None) for place in lists.T[: wanted.k]]
+    columns = [candidates.gather(place) for place in ranks]
     texts = pl.concat_str(columns, separator=wanted.between, ignore_nulls=True).replace("", None)
     frame = pl.DataFrame({wanted.user: users}).with_columns(texts.alias(wanted.items))
     packed: Literal["gzip", "uncompressed"] = "gzip" if path.suffix == ".gz" else "uncompressed"
@@ -321,7 +316,7 @@ def to_csv(
 
 
 def shown_id(text: str) -> str:
-    """Return an id as a message names it, whatever it holds."""
+    """Return an id as a message names it."""
     return f'"{text}"' if text.isprintable() else repr(text)
 
 

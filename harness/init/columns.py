@@ -64,15 +64,11 @@ class Draft:
     Attributes
     ----------
     data : dict
-        The keys of ``[data]``, at first those that a person names.
+        The keys of ``[data]``, at first those that you name; `comments` stand beside them.
     lines : list of str
         What was guessed, a line each.
-    comments : dict of key to str
-        What stands beside a key of ``[data]``.
-    types : list of str
-        The event types, most first.
-    hits : list of str
-        Those that are truth, where not all are; `about_hits` says why.
+    types, hits : list of str
+        The event types, most first, and those that are truth, where not all are: `about_hits`.
     value : str, optional
         A column that may be meant as a value an event.
     """
@@ -93,28 +89,29 @@ class Draft:
         self.lines.append(f"where      {rows}: left out")
 
 
+_ROLES = ("user", "item", "time")
+
+
 def guess_columns(source: Source, draft: Draft) -> None:
     """Add what the columns of a log mean to a draft; columns that it names already stay."""
-    data, roles = draft.data, ("user", "item", "time")
+    data, names = draft.data, source.names
     _require_header(source, data)
-    for name in (data[role] for role in roles if role in data):
-        if name not in source.names:
-            raise UsageError(
-                f'{source.shown}: has no column "{printable(name)}"; it has '
-                f"{names_of(source.names)}"
-            )
-    for role in roles:
-        rest = [name for name in source.names if name not in map(data.get, roles)]
+    for name in (data[role] for role in _ROLES if role in data):
+        if name not in names:
+            has = names_of(names)
+            raise UsageError(f'{source.shown}: has no column "{printable(name)}"; it has {has}')
+    for role in _ROLES:
+        rest = [name for name in names if name not in map(data.get, _ROLES)]
         column = data.get(role) or column_of(role, rest)
         if column is None and role == "time":
-            column = next(iter(_dates(source, rest)), None)
+            column = next((name for name in rest if _is_date(source, name)), None)
         if column is not None:
             data[role] = column
-    missing = [role for role in roles if role not in data]
+    missing = [role for role in _ROLES if role not in data]
     if missing:
         raise UsageError(
             f"{source.shown}: no column looks like the {' or the '.join(missing)}; of "
-            f"{names_of(source.names)} name {'one' if len(missing) == 1 else 'them'} with "
+            f"{names_of(names)} name {'one' if len(missing) == 1 else 'them'} with "
             f"{' '.join(f'--{role}-column' for role in missing)}"
             + "; events without times need a split that is given: docs/config.md"
             * ("time" in missing)
@@ -122,7 +119,7 @@ def guess_columns(source: Source, draft: Draft) -> None:
     session = ": a session counts as a user" * plain(data["user"]).startswith(("session", "sid"))
     draft.lines.append(f"user       column {printable(data['user'])}{session}")
     draft.lines.append(f"item       column {printable(data['item'])}")
-    rest = [name for name in source.names if name not in map(data.get, roles)]
+    rest = [name for name in names if name not in map(data.get, _ROLES)]
     _guess_time(source, rest, draft)
     _guess_types(source, rest, draft)
     _leave_out_returns(source, rest, draft)
@@ -140,7 +137,7 @@ def lists_of(source: Source, draft: Draft) -> list[str]:
     """
     lists = [name for name, kind in source.kinds.items() if isinstance(kind, pl.List)]
     single = [name for name in source.names if name not in lists]
-    columns = [draft.data.get(role) or column_of(role, single) for role in ("user", "item", "time")]
+    columns = [draft.data.get(role) or column_of(role, single) for role in _ROLES]
     return [] if all(column in single for column in columns) else lists
 
 
@@ -162,27 +159,25 @@ def _require_header(source: Source, data: dict[str, Any]) -> None:
         )
 
 
-def _is_typed(source: Source, column: str) -> bool:
-    return column in source.kinds and source.kinds[column].is_temporal()
-
-
 def _texts(source: Source, column: str, rows: int = _ROWS) -> pl.Series:
     texts = source.first(column, rows).cast(pl.String).alias(column)
     return texts.filter(texts != "")
 
 
-def _dates(source: Source, columns: Sequence[str]) -> list[str]:
-    """Return the columns whose first values look like dates, in whatever way they are written."""
+def _is_typed(source: Source, column: str) -> bool:
+    return column in source.kinds and source.kinds[column].is_temporal()
 
-    def are_dates(texts: pl.Series) -> bool:
-        return len(texts) > 0 and int(texts.str.contains(_DATE).sum()) > _MOST * len(texts)
 
-    return [name for name in columns if _is_typed(source, name) or are_dates(_texts(source, name))]
+def _is_date(source: Source, column: str) -> bool:
+    """Return whether first values look like dates, in whatever way they are written."""
+    texts = _texts(source, column)
+    return _is_typed(source, column) or int(texts.str.contains(_DATE).sum()) > _MOST * len(texts)
 
 
 def _guess_time(source: Source, rest: Sequence[str], draft: Draft) -> None:
     """Say how times are written; refuse what is not understood, or may be read in two ways."""
-    time, others = draft.data["time"], names_of(_dates(source, rest))
+    time = draft.data["time"]
+    others = names_of(name for name in rest if _is_date(source, name))
     also = f"; {others} may be one, too: --time-column" if others else ""
     line, where = f"time       column {printable(time)}", f'{source.shown}: column "{time}": '
     if _is_typed(source, time):
@@ -194,7 +189,7 @@ def _guess_time(source: Source, rest: Sequence[str], draft: Draft) -> None:
             f"{where}no time in its first rows; name another column with --time-column, or a file "
             "that has events"
         )
-    formats = [draft.data.get("time_format")] if "time_format" in draft.data else _formats(texts)
+    formats = [draft.data["time_format"]] if "time_format" in draft.data else _formats(texts)
     if len(formats) > 1:
         formats = _formats(_texts(source, time, _MANY_ROWS))
     sample = f'"{printable(texts[0])}"'
@@ -229,21 +224,20 @@ def _formats(texts: pl.Series) -> list[str]:
             break  # 20200115103000 is a date
         if len(texts) - column.null_count() > _MOST * len(texts):
             read[name] = column
-    most = max((len(texts) - column.null_count() for column in read.values()), default=0)
-    formats = list[str]()
-    for name, column in read.items():
-        is_best = len(texts) - column.null_count() == most
-        if is_best and not any(column.equals(read[other]) for other in formats):
-            formats.append(name)
-    return formats
+    fewest = min((column.null_count() for column in read.values()), default=0)
+    best = [name for name, column in read.items() if column.null_count() == fewest]
+    return [
+        name
+        for place, name in enumerate(best)
+        if not any(read[name].equals(read[other]) for other in best[:place])
+    ]
 
 
 def _guess_types(source: Source, rest: Sequence[str], draft: Draft) -> None:
     kind, value = column_of("kind", rest), column_of("value", rest)
     if kind is not None:
-        texts = _texts(source, kind)
+        texts, rows = _texts(source, kind), len(source.first(kind, _ROWS))
         types = texts.value_counts(sort=True)[kind].to_list()
-        rows = len(source.first(kind, _ROWS))
         if 0 < len(types) <= MOST_TYPES and len(texts) >= _MOST * rows:
             draft.data["kind"], draft.types = kind, types
     if value is not None and _numbers(source, value) is not None:
@@ -263,13 +257,12 @@ def _leave_out_returns(source: Source, rest: Sequence[str], draft: Draft) -> Non
 
     Of several such columns none is chosen: a run notes each.
     """
-    columns = list[str]()
-    for name in rest:
-        if has_role(name, ("grade",)) and name != draft.data.get("kind"):
-            numbers = _numbers(source, name)
-            values = set() if numbers is None else set(numbers.unique())
-            if values and (min(values) < 0 or values == {0, 1}):
-                columns.append(name)
+    grades = [
+        name for name in rest if has_role(name, ("grade",)) and name != draft.data.get("kind")
+    ]
+    numbers = {name: _numbers(source, name) for name in grades}
+    values = {name: set(column) for name, column in numbers.items() if column is not None}
+    columns = [name for name, each in values.items() if each == {0, 1} or min(each, default=0) < 0]
     if len(columns) == 1:
         draft.leave_out(columns[0], HITS, f"rows with {printable(columns[0])} of 0 or less")
 

@@ -45,17 +45,14 @@ _QUOTING: dict[str, dict[str, Any]] = {
     "with a backslash before": {"escape": "\\"},
     "without": {"quote": False},
 }
-"""How fields may be read, as keys of ``[data]``."""
 
 
 @dataclass(frozen=True)
 class NewConfig:
-    """A config for a log.
+    """A config for a log, as TOML with comments.
 
     Attributes
     ----------
-    text : str
-        TOML, with comments.
     lines : list of str
         What was guessed, a line each.
     fault : str
@@ -91,31 +88,34 @@ def config_for(log: Path, target: Path, **named: Any) -> NewConfig:
         draft.lines += _content(data)
     text = _toml(draft, _split(draft, data), log)
     if data is not None and not fault:
-        fault = _fault_of(text, target, data)
+        try:
+            task_on(parse(tomllib.loads(text), target.parent, str(target)), data, Observer())
+        except HarnessError as error:
+            fault = f"no run can begin so: {error}"
     return NewConfig(text, draft.lines, fault)
 
 
 def _table(log: Path, draft: Draft) -> Table:
     """Return how a log is read: its separator, its quotes, and lists whose elements are rows."""
     data, usual = draft.data, "\t" if ".tsv" in log.name.lower() else ","
+    header = tuple(data["header"]) if "header" in data else None
     if "separator" in data:
         data["separator"] = data["separator"].replace("\\t", "\t")  # as a shell leaves it
-    table = Table(
-        log,
-        data.get("separator", usual),
-        tuple(data["header"]) if "header" in data else None,
-        data.get("encoding", "utf-8"),
-        key="events",
-    )
+    separator, encoding = data.get("separator", usual), data.get("encoding", "utf-8")
+    table = Table(log, separator, header, encoding, key="events")
     if "separator" not in data:
         separator, width = _separator(table)
         if separator != usual and width > 1:
             data["separator"] = separator
             table = replace(table, separator=separator)
-            draft.lines.append(
-                f"separator  {json.dumps(separator)}: the first line has {width} fields by it"
-            )
-    table = _with_quoting(table, draft)
+            sign = json.dumps(separator)
+            draft.lines.append(f"separator  {sign}: the first line has {width} fields by it")
+    if len(table.separator.encode()) == 1 and misshapen(table) > 0:
+        how = min(_QUOTING, key=lambda how: misshapen(replace(table, **_QUOTING[how])))
+        table = replace(table, **_QUOTING[how])
+        data |= _QUOTING[how]
+        if _QUOTING[how]:
+            draft.lines.append(f"quote      fields are read {how} quotes, else lines are damaged")
     with closing(sources(table)) as files:
         lists = lists_of(next(files), draft)
     if lists:
@@ -137,17 +137,6 @@ def _separator(table: Table) -> tuple[str, int]:
     signs = [sign for sign, width in widths.items() if width > 1 and sign != " "] or [" "]
     best = max(signs, key=lambda sign: widths[sign])  # of equal ones the first
     return best, widths[best]
-
-
-def _with_quoting(table: Table, draft: Draft) -> Table:
-    """Return a log read with quotes, escapes or neither: as the fewest first lines are damaged."""
-    if len(table.separator.encode()) > 1 or misshapen(table) == 0:
-        return table
-    how, keys = min(_QUOTING.items(), key=lambda way: misshapen(replace(table, **way[1])))
-    if keys:
-        draft.data |= keys
-        draft.lines.append(f"quote      fields are read {how} quotes, else lines are damaged")
-    return replace(table, **keys)
 
 
 def _layout(draft: Draft, target: Path) -> Layout:
@@ -226,15 +215,6 @@ def _without_strays(data: Dataset, draft: Draft, target: Path) -> Dataset | None
     return _read(draft, target)[0]
 
 
-def _fault_of(text: str, target: Path, data: Dataset) -> str:
-    """Return why no run of a config can begin, if none can."""
-    try:
-        task_on(parse(tomllib.loads(text), target.parent, str(target)), data, Observer())
-    except HarnessError as error:
-        return f"no run can begin so: {error}"
-    return ""
-
-
 _WEEK, _ENOUGH = 7, 100
 """Days that are held out of a long log, and evaluated users that are enough of any."""
 
@@ -245,10 +225,8 @@ def _split(draft: Draft, data: Dataset | None) -> dict[str, Any]:
         return {"strategy": "time", "valid_days": _WEEK}
     days = _WEEK if data.times[1] - data.times[0] >= 4 * _WEEK * DAY_US else 1
     late = data.events.time >= (data.times[1] // DAY_US + 1 - days) * DAY_US
-    hits = late
-    if draft.hits:
-        types = [data.kinds.index(name) for name in draft.hits]
-        hits = late & np.isin(data.events.kind, types)
+    types = [data.kinds.index(name) for name in draft.hits]
+    hits = late & np.isin(data.events.kind, types) if types else late
     n_users = len(data.user_ids)
     after, before = (
         np.bincount(data.events.user[rows], minlength=n_users) > 0 for rows in (hits, ~late)
@@ -264,14 +242,17 @@ def _split(draft: Draft, data: Dataset | None) -> dict[str, Any]:
 
 def _content(data: Dataset) -> list[str]:
     """Return what the log holds, and what is odd about it."""
-    events = counted(len(data.events), "event")
-    users, items = counted(len(data.user_ids), "user"), counted(len(data.item_ids), "item")
+    counts = {"user": len(data.user_ids), "item": len(data.item_ids)}
+    users, items = (counted(count, role) for role, count in counts.items())
     first, last = (np.datetime64(time, "us").astype("datetime64[D]") for time in data.times)
     notes = [note for note in data.notes if not note.startswith(loading.TYPES)]
-    return [
-        f"found      {events} of {users} and {items}, {first} … {last}, days of UTC",
-        *(f"note       {note}" for note in notes),
+    notes += [
+        f"there is one {role}: is that the column? --{role}-column names another"
+        for role, count in counts.items()
+        if count == 1
     ]
+    log = f"{counted(len(data.events), 'event')} of {users} and {items}, {first} … {last}"
+    return [f"found      {log}, days of UTC", *(f"note       {note}" for note in notes)]
 
 
 def _choose_hits(data: Dataset | None, draft: Draft) -> str:
@@ -317,45 +298,41 @@ def _choose_hits(data: Dataset | None, draft: Draft) -> str:
     return ""
 
 
+_KEYS = (
+    "path events separator header encoding quote escape bad_lines rows user item time time_format "
+    "kind where"
+)
+_COMMENTS = {
+    "path": "where the log is, from the folder of this config",
+    "quote": "quotes are letters",
+    "escape": "stands before a quote that is a letter",
+    "rows": "whose elements are rows",
+    "time_format": 'or "iso", "epoch_s", "epoch_ms", "epoch_us", "%d.%m.%Y" and the like',
+    "kind": "event types; [evaluation] hits says which of them are truth",
+}
 _SPLIT = {
     "time": "the last days are held out; time, last_n, fraction or given",
     "last_n": "each user's last events are held out; time, last_n, fraction or given",
 }
-_DATA_KEYS = {
-    "path": "where the log is, from the folder of this config",
-    "events": "",
-    "separator": "",
-    "header": "",
-    "encoding": "",
-    "quote": "quotes are letters",
-    "escape": "stands before a quote that is a letter",
-    "bad_lines": "",
-    "rows": "whose elements are rows",
-    "user": "",
-    "item": "",
-    "time": "",
-    "time_format": 'or "iso", "epoch_s", "epoch_ms", "epoch_us", "%d.%m.%Y" and the like',
-    "kind": "event types; [evaluation] hits says which of them are truth",
-    "where": "",
-}
 
 
 def _toml(draft: Draft, split: Mapping[str, Any], log: Path) -> str:
-    """Return the config as text, every line that a person may want to change with a comment."""
+    """Return the config as text, every line that you may want to change with a comment."""
+    comments = _COMMENTS | draft.comments
     lines = [
         f"# Made by harness init of {printable(log.name)}; docs/config.md has every key.",
         "[data]",
         'layout = "table"',
         *(
-            _line(name, draft.data[name], draft.comments.get(name, comment))
-            for name, comment in _DATA_KEYS.items()
+            _line(name, draft.data[name], comments.get(name, ""))
+            for name in _KEYS.split()
             if name in draft.data
         ),
     ]
     if draft.value is not None:
         lines.append(f"# {_line('value', draft.value, 'weighs events, and grades true items')}")
-    lines += ["", "[split]", _line("strategy", split["strategy"], _SPLIT[split["strategy"]])]
-    lines += [_line(name, value) for name, value in split.items() if name != "strategy"]
+    lines += ["", "[split]"]
+    lines += [_line(name, value, _SPLIT.get(value, "")) for name, value in split.items()]
     if split["strategy"] == "time":
         lines.append("# folds = 4  # the last four windows instead of one")
     lines += ["", "[evaluation]", "k = 12"]

@@ -12,12 +12,27 @@ from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.core.progress import Observer
 from harness.data.dataset import Dataset, Events
 from harness.evaluation.folds import require_room, require_windows
+from harness.metrics import Metric, parse
+from harness.metrics.grades import refuse_grades
 from harness.protocol import strays
+from harness.protocol.evaluation_set import highest_grade
 from harness.protocol.split import by_time, end_of, refuse_empty, split
-from harness.protocol.task import Task, log_evaluation_set, read, task_of
+from harness.protocol.task import VALUES, Task, asked, log_evaluation_set, read, task_of
 
 
-def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
+def metric_of(config: Config) -> Metric:
+    """Return what parameters are searched by; UsageError where no value of it is better."""
+    name = config.tune.metric
+    metric = asked(config)[0] if name is None else parse(name, config.folder)
+    if metric.definition.better == "neither":
+        raise UsageError(
+            f"{metric} describes lists and is neither better high nor low; name another "
+            "[tune] metric"
+        )
+    return metric
+
+
+def inner_tasks(config: Config, *, progress: bool = False) -> list[Task]:
     """Return tasks like the config's within its training events, one a fold of the inner split.
 
     Of a time split they evaluate on the days just before the outer cut-off, the earliest where the
@@ -25,24 +40,28 @@ def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
     dropped before anything is asked of it: events, and the users and items that no training event
     and no table has.
     """
-    rule, first = inner_split(config), config.folds()[0]
+    rule, first, metric = inner_split(config), config.folds()[0], metric_of(config)
     known, end = _known(config, rule, progress)
-    folds = first.model_copy(update={"split": rule, "fold": 0}).folds()
-    tasks = []
-    try:
-        for fold in folds:
-            observer = Observer(label="inner ")
+    tasks = list[Task]()
+    for fold in first.model_copy(update={"split": rule, "fold": 0}).folds():
+        observer = Observer(label="inner ")
+        try:
             with observer.step("evaluation set"):
                 if isinstance(fold.split, TimeSplit) and end is not None:
                     parts = by_time(known, fold.split, end)
                     refuse_empty(parts, known)
                 else:
                     parts = split(known, fold.split)
-                tasks.append(task_of(fold, known, parts))
-            log_evaluation_set(tasks[-1].evaluation_set, observer)
-    except (DataError, EmptyEvaluationSetError) as error:
-        raise type(error)(f"the inner split of train: {error}\n[tune] split sets another") from None
-    return tuple(tasks)
+                task = task_of(fold, known, parts)
+        except (DataError, EmptyEvaluationSetError) as error:
+            again = f"the inner split of train: {error}\n[tune] split sets another"
+            raise type(error)(again) from None
+        log_evaluation_set(task.evaluation_set, observer)
+        if config.graded:
+            highest = highest_grade(task.data, task.split, task.config.evaluation)
+            refuse_grades([metric], highest, VALUES)
+        tasks.append(task)
+    return tasks
 
 
 def inner_split(config: Config) -> InnerSplit:
@@ -87,10 +106,8 @@ def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, i
     if isinstance(rule, TimeSplit):
         if end is None:
             strays.checked(first.model_copy(update={"split": rule}), known)
-        inner_end = end_of(known, rule) if end is None else end
-        require_room(
-            rule, known, inner_end, f"{config.file}: the inner split of train, [tune] split"
-        )
+        key = f"{config.file}: the inner split of train, [tune] split"
+        require_room(rule, known, end_of(known, rule) if end is None else end, key)
     return known, end
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from harness.config import Config
-from harness.config.space import Domain, SearchName, domains
+from harness.config.space import Domain, Range, SearchName, domains
 from harness.core.errors import counted, in_toml, printable
 from harness.core.io import refuse_overwriting, whole_file, written
 from harness.core.table import (
@@ -61,24 +61,6 @@ class TunedModel(BaseModel):
     at_the_edge: dict[str, End]
     results: list[Trial]
 
-    @classmethod
-    def of(
-        cls, name: str, space: Space, results: tuple[Trial, ...], again: int, sign: int
-    ) -> TunedModel:
-        """Return that of all trials; of equally good ones the earliest is the best."""
-        searched = results[1:]
-        best = min(results, key=lambda t: math.inf if t.mean is None else sign * t.mean)
-        return cls(
-            name=name,
-            trials=len(searched),
-            failed=len([trial for trial in searched if trial.mean is None]),
-            again=again,
-            reused=len([trial for trial in searched if trial.reused]),
-            best=best.trial,
-            at_the_edge=at_the_edge(space, best.params) if best.trial else {},
-            results=list(results),
-        )
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuned(Shown):
@@ -109,23 +91,24 @@ class Tuned(Shown):
     def sheets(self) -> list[Sheet]:
         """Return a table a model: its best trials, and last the model as it was."""
         sheets, inner = [_sheet(self, model) for model in self.models], self.evaluation
-        candidates = (
-            "" if inner.candidates is None else f"{counted(inner.candidates, 'candidate')} · "
-        )
-        sheets[0].heading[:0] = [
-            f"inner  {inner.layout} · {inner.window}, of train · k = {inner.k} · "
-            f"{counted(inner.users, 'user')} · {candidates}{inner.fingerprint[:_SHORT]}"
-        ]
+        parts = [inner.layout, f"{inner.window}, of train", f"k = {inner.k}"]
+        parts.append(counted(inner.users, "user"))
+        parts += [] if inner.candidates is None else [counted(inner.candidates, "candidate")]
+        sheets[0].heading.insert(0, f"inner  {' · '.join([*parts, inner.fingerprint[:6]])}")
         return sheets
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a trial, in full precision."""
         names = list(dict.fromkeys(name for model in self.models for name in self.space(model)))
+
+        def cell(value: object) -> object:
+            return value if isinstance(value, bool | int | float | None) else str(value)
+
         return [
             {
                 "model": model.name,
                 "trial": trial.trial,
-                **{f"params.{name}": _cell(trial.params.get(name)) for name in names},
+                **{f"params.{name}": cell(trial.params.get(name)) for name in names},
                 str(self.metric): trial.mean,
                 **low_high(trial.ci95, f"{self.metric} "),
                 "seconds": trial.seconds,
@@ -154,38 +137,35 @@ class Tuned(Shown):
 
         path = Path(path)
         refuse_overwriting(path, [], force=force)
-        with written(path, "; choose another --out"):
+        with written(path, "; choose another --out"), whole_file(path) as temporary:
             text = tomli_w.dumps(self.config.written(path.parent))
-            with whole_file(path) as temporary:
-                temporary.write_text(f"# Written by harness tune.\n{text}", encoding="utf-8")
+            temporary.write_text(f"# Written by harness tune.\n{text}", encoding="utf-8")
 
 
 def at_the_edge(space: Space, params: Mapping[str, Any]) -> dict[str, End]:
     """Return the parameters that lie at an end of their domain."""
-    ends = {name: _end(domain, params[name]) for name, domain in space.items()}
-    return {name: end for name, end in ends.items() if end}
-
-
-def _end(domain: Domain, value: Any) -> End | None:
-    """Return which end of its domain a value lies at, None where it lies between."""
-    if isinstance(domain, tuple):
-        if not _is_numeric(domain) or len(domain) < 3:
-            return None
-        ends: dict[Any, End] = {min(domain): "low", max(domain): "high"}
-        return ends.get(value)
-    scale = math.log if domain.log else float
-    low, high, place = scale(domain.low), scale(domain.high), scale(value)
-    share = (place - low) / (high - low)
-    return "low" if share <= _NEAR else "high" if share >= 1 - _NEAR else None
+    edges = dict[str, End]()
+    for name, domain in space.items():
+        value = params[name]
+        if isinstance(domain, Range):
+            scale = math.log if domain.log else float
+            low, high, place = scale(domain.low), scale(domain.high), scale(value)
+            share = (place - low) / (high - low)
+        elif _is_numeric(domain) and len(domain) > 2:
+            share = 0 if value == min(domain) else 1 if value == max(domain) else 0.5
+        else:
+            continue
+        if share <= _NEAR or share >= 1 - _NEAR:
+            edges[name] = "low" if share <= _NEAR else "high"
+    return edges
 
 
 def _is_numeric(domain: Domain) -> bool:
-    return not isinstance(domain, tuple) or all(
+    return isinstance(domain, Range) or all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in domain
     )
 
 
-_SHORT = 6
 _SHOWN = 10
 """How many trials a table has; JSON and CSV have all."""
 
@@ -193,55 +173,48 @@ _SHOWN = 10
 def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
     """Return a model's table: its best trials, ranked, and the model as it was."""
     space, sign, untuned = tuned.space(model), tuned.metric.definition.sign, model.results[0]
-    scored = [(trial.mean, trial) for trial in model.results[1:] if trial.mean is not None]
-    ranked = [trial for _, trial in sorted(scored, key=lambda pair: sign * pair[0])]
+    scored = [(sign * trial.mean, trial) for trial in model.results[1:] if trial.mean is not None]
+    ranked = [trial for _, trial in sorted(scored, key=lambda pair: pair[0])]
     digits = digits_of(t.mean for t in [*ranked, untuned] if t.mean is not None)
-    rows = [(str(rank), trial) for rank, trial in enumerate(ranked[:_SHOWN], 1)]
+    ranks = {trial.trial: str(rank) for rank, trial in enumerate(ranked, 1)}
 
-    def value(name: str, row: tuple[str, Trial]) -> str:
-        return shown(row[1].params[name]) if name in row[1].params else MISSING
+    def value(name: str, trial: Trial) -> str:
+        return shown(trial.params[name]) if name in trial.params else MISSING
 
-    columns: list[Column[tuple[str, Trial]]] = [
-        Column("rank", lambda row: row[0], "name"),
+    def mean(trial: Trial) -> str:
+        return "failed" if trial.mean is None else number(trial.mean, digits)
+
+    columns: list[Column[Trial]] = [
+        Column("rank", lambda trial: ranks.get(trial.trial, "untuned"), "name"),
         *(
             Column(
                 printable(name), partial(value, name), "number" if _is_numeric(domain) else "words"
             )
             for name, domain in space.items()
         ),
-        Column(
-            str(tuned.metric),
-            lambda row: "failed" if row[1].mean is None else number(row[1].mean, digits),
-            firm=True,
-        ),
-        Column("95 % interval", lambda row: ends(row[1].ci95, digits), firm=True),
-        Column("time", lambda row: "" if row[1].mean is None else f"{row[1].seconds:.1f} s"),
+        Column(str(tuned.metric), mean, firm=True),
+        Column("95 % interval", lambda trial: ends(trial.ci95, digits), firm=True),
+        Column("time", lambda trial: "" if trial.mean is None else f"{trial.seconds:.1f} s"),
     ]
+    search = f"{tuned.search} search, {counted(model.trials, 'trial')}"
+    search += f", {model.failed:,} failed" if model.failed else ""
+    search += f", the best {_SHOWN}" if model.trials > _SHOWN else ""
+    summary = [f"tune   {printable(model.name)}", str(tuned.metric), search]
+    summary += [] if tuned.search == "grid" else [f"seed {tuned.seed}"]
     return Sheet.of(
-        [*rows, ("untuned", untuned)],
+        [*ranked[:_SHOWN], untuned],
         columns,
-        heading=[f"tune   {printable(model.name)} · {_summary(tuned, model)}"],
+        heading=[" · ".join(summary)],
         footing=_notes(model),
         kept=len(space) + 2,
     )
-
-
-def _summary(tuned: Tuned, model: TunedModel) -> str:
-    """Return in words how the trials were made."""
-    parts = [f"{tuned.metric}", f"{tuned.search} search, {counted(model.trials, 'trial')}"]
-    if model.failed:
-        parts[-1] += f", {model.failed:,} failed"
-    if model.trials > _SHOWN:
-        parts[-1] += f", the best {_SHOWN}"
-    return " · ".join(parts if tuned.search == "grid" else [*parts, f"seed {tuned.seed}"])
 
 
 def _notes(model: TunedModel) -> list[str]:
     """Return what is said below a model's table."""
     taken = [counted(model.reused, "trial")] if model.reused else []
     taken += ["the model as it is"] if model.results[0].reused else []
-    reused = f"{' and '.join(taken)}, of an earlier search; --fresh evaluates all anew"
-    notes = []
+    notes = list[str]()
     if model.best == 0:
         notes.append("no trial was better than the model as it is; its params are kept")
     for name, end in model.at_the_edge.items():
@@ -254,8 +227,8 @@ def _notes(model: TunedModel) -> list[str]:
         notes.append(f"{model.again:,} of {trials} not made: no other choice of parameters came up")
     for message, times in Counter(trial.error for trial in model.results if trial.error).items():
         notes.append(f"failed{f' {times:,} times' if times > 1 else ''}: {message}")
-    notes = [f"note   {printable(note)}" for note in notes]
-    return [f"reused  {reused}", *notes] if taken else notes
+    reused = f"reused  {' and '.join(taken)}, of an earlier search; --fresh evaluates all anew"
+    return [reused] * bool(taken) + [f"note   {printable(note)}" for note in notes]
 
 
 def shown(value: object) -> str:
@@ -269,7 +242,3 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if value < 1000 else f"{value:.0f}"
     return printable(value if isinstance(value, str) else in_toml(value))
-
-
-def _cell(value: object) -> object:
-    return value if value is None or isinstance(value, bool | int | float) else str(value)

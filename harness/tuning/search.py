@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -53,28 +53,14 @@ class Trial(BaseModel):
     reused: bool
 
 
-def trial_of(
-    params: Params,
-    mean: float | None,
-    ci95: Interval | None = None,
-    seconds: float = 0.0,
-    error: str | None = None,
-    *,
-    reused: bool = False,
-) -> Trial:
-    """Return a trial that has no number yet."""
-    return Trial(
-        trial=0,
-        params=dict(params),
-        mean=mean,
-        ci95=ci95,
-        seconds=seconds,
-        error=error,
-        reused=reused,
-    )
+class Score(NamedTuple):
+    """What a choice of parameters scored; see `Trial`."""
 
-
-Score = Callable[[Params], Trial]
+    mean: float | None = None
+    ci95: Interval | None = None
+    seconds: float = 0.0
+    error: str | None = None
+    reused: bool = False
 
 
 def trials_of(space: Space, search: SearchName, asked: int | None) -> int:
@@ -103,9 +89,9 @@ def run_search(
     trials: int,
     seed: int,
     sign: int,
-    score: Score,
-) -> tuple[Trial, ...]:
-    """Score a model as it is, then so many different choices of parameters, one after the other.
+    score: Callable[[Sequence[Params]], Mapping[str, Score]],
+) -> list[Trial]:
+    """Score a model as it is, then so many different choices of parameters.
 
     ``random`` draws every parameter uniformly from its domain (of a range with log: its logarithm).
     ``grid`` goes through all combinations, the last parameter fastest. ``tpe`` is the
@@ -118,12 +104,15 @@ def run_search(
         The model's `params` as they are.
     sign : int
         −1 where more is better, +1 where less is.
+    score : callable
+        Takes different choices and returns their scores by `key_of`. Only ``tpe``, which learns
+        from them, asks for one choice after the other.
 
     Returns
     -------
-    tuple of Trial
-        First the model as it is, then those of the search. A choice that comes up again is
-        answered with the score it had, so a small space may have fewer than are asked for.
+    list of Trial
+        First the model as it is, then those of the search. A choice that comes up again keeps the
+        score it had, so a small space may have fewer than are asked for.
     """
     from optuna.trial import TrialState
 
@@ -132,31 +121,28 @@ def run_search(
     if search == "grid":  # GridSampler's order is one of chance
         for places in product(*(range(len(d)) for d in space.values() if isinstance(d, tuple))):
             study.enqueue_trial(dict(zip(space, places, strict=True)))
-    tried, drawn = {key_of(params): score(params)}, set[str]()
+    choices, drawn, scores = {key_of(params): dict(params)}, set[str](), dict[str, Score]()
+
+    def score_new() -> None:
+        scores.update(score([choice for key, choice in choices.items() if key not in scores]))
+
     for _ in range(trials if search == "grid" else _PATIENCE * trials):
         draw = study.ask(distributions)
         choice = {**params, **_values(space, draw.params)}
         key = key_of(choice)
-        if key not in tried:
-            tried[key] = score(choice)
-        mean = tried[key].mean
-        study.tell(draw, mean, state=TrialState.FAIL if mean is None else TrialState.COMPLETE)
+        choices.setdefault(key, choice)
+        if search == "tpe":
+            score_new()
+            mean = scores[key].mean
+            study.tell(draw, mean, state=TrialState.FAIL if mean is None else TrialState.COMPLETE)
         drawn.add(key)
         if len(drawn) == trials:
             break
-    return tuple(t.model_copy(update={"trial": n}) for n, t in enumerate(tried.values()))
-
-
-def proposed(search: Callable[[Score], object]) -> list[Params]:
-    """Return all parameters that a search scores, where that does not depend on scores."""
-    proposals: list[Params] = []
-
-    def note(params: Params) -> Trial:
-        proposals.append(params)
-        return trial_of(params, 0.0)
-
-    search(note)
-    return proposals
+    score_new()
+    return [
+        Trial(trial=number, params=choice, **scores[key]._asdict())
+        for number, (key, choice) in enumerate(choices.items())
+    ]
 
 
 def key_of(params: Params) -> str:
@@ -167,12 +153,11 @@ def key_of(params: Params) -> str:
 def _values(space: Space, draws: Params) -> dict[str, Any]:
     """Return the parameters that were drawn, as the model is given them."""
     values = dict(draws)
-    for name, draw in draws.items():
-        domain = space[name]
+    for name, domain in space.items():
         if isinstance(domain, tuple):
-            values[name] = domain[draw]
+            values[name] = domain[draws[name]]
         elif not domain.whole:  # four digits, as it is shown
-            values[name] = float(min(max(float(f"{draw:.4g}"), domain.low), domain.high))
+            values[name] = float(min(max(float(f"{draws[name]:.4g}"), domain.low), domain.high))
     return values
 
 

@@ -13,8 +13,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from harness.config import Config, ModelConfig
 from harness.core import cache
@@ -24,16 +23,15 @@ from harness.core.progress import Observer
 from harness.evaluation.answers import ask_in_turn
 from harness.evaluation.build import Factories, Factory, base_models_first
 from harness.evaluation.finished import Kept, evaluation_key, is_known
-from harness.metrics import Metric, is_own, needs, parse
-from harness.metrics.grades import refuse_grades
+from harness.metrics import Metric, is_own, needs
+from harness.metrics.judgments import Judgments
 from harness.metrics.scores import ScoreTable, score
 from harness.models.base import Recommender
-from harness.models.item_stats import Catalogue, of_train
-from harness.protocol.evaluation_set import highest_grade
-from harness.protocol.task import VALUES, Task, asked
+from harness.models.item_stats import of_train
+from harness.protocol.task import Task
 from harness.stats.estimates import over_folds
-from harness.tuning.inner import inner_split, inner_tasks
-from harness.tuning.search import Params, Score, Trial, trial_of
+from harness.tuning.inner import inner_split
+from harness.tuning.search import Params, Score
 
 _log = logging.getLogger(__name__)
 
@@ -42,71 +40,83 @@ _MOST = 20_000_000
 """Bytes that are kept, some ten thousand trials; those not used for longest go first."""
 
 
-def metric_of(config: Config) -> Metric:
-    """Return what parameters are searched by; UsageError where no value of it is better."""
-    name = config.tune.metric
-    metric = asked(config)[0] if name is None else parse(name, config.folder)
-    if metric.definition.better == "neither":
-        raise UsageError(
-            f"{metric} describes lists and is neither better high nor low; name another "
-            "[tune] metric"
-        )
-    return metric
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Makes the trials of one model, whose base models, as tuned, learn once for all of them.
 
-
-class InnerFold(NamedTuple):
-    """One inner evaluation set, and what the metric needs to know of its candidates."""
-
-    task: Task
-    catalogue: Catalogue | None
-
-
-def inner_folds(config: Config, metric: Metric, *, progress: bool = False) -> list[InnerFold]:
-    """Return the inner evaluation sets; UsageError where the metric cannot use their grades."""
-    folds = []
-    for task in inner_tasks(config, progress=progress):
-        if config.graded:
-            highest = highest_grade(task.data, task.split, task.config.evaluation)
-            refuse_grades([metric], highest, VALUES)
-        folds.append(InnerFold(task, of_train(task.train, needs([metric]))))
-    return folds
-
-
-def kept_or_made(
-    config: Config, name: str, evaluation: Entry | None, score: Score, *, fresh: bool = False
-) -> Trial:
-    """Return the trial of a model's parameters in a config, by `score` where no search has made it.
-
-    A model that failed is asked again; with `fresh` every model.
+    Attributes
+    ----------
+    folds : sequence of Task
+        The inner evaluation sets.
+    evaluation : Entry, optional
+        Where trials are kept, as of `trials_key`.
+    fresh : bool
+        Whether what is kept is not used.
     """
-    params = next(model.params for model in config.models if model.name == name)
-    if evaluation is None or not is_known(config, name):
-        return score(params)
-    kept = Kept(config, name, evaluation, _FOLDER)
 
-    def build(_: Path, notes: dict[str, Any]) -> Trial:
-        return trial_of(params, notes["mean"], notes["ci95"], notes["seconds"], reused=True)
+    config: Config
+    name: str
+    metric: Metric
+    folds: Sequence[Task]
+    evaluation: Entry | None
+    fresh: bool
 
-    trial = None if fresh else kept.read(build)
-    if trial is None:
-        trial = score(params)
-        if trial.mean is not None:
-            kept.keep(lambda _: trial.model_dump(include={"mean", "ci95", "seconds"}))
-    if kept.unkept is not None:
-        _say_unkept(kept.unkept)
-    return trial
+    @cached_property
+    def model(self) -> ModelConfig:
+        """The model as it is."""
+        return next(model for model in self.config.models if model.name == self.name)
+
+    @cached_property
+    def _base_models(self) -> list[list[list[Recommender]]]:
+        return [base_models_of(self.model, self.config) for _ in self.folds]
+
+    @cached_property
+    def _judgments(self) -> list[Judgments]:
+        stats = needs([self.metric])
+        return [f.evaluation_set.judgments(of_train(f.train, stats)) for f in self.folds]
+
+    def score(self, params: Params) -> Score:
+        """Return the score of some parameters, as an earlier search made it or made now.
+
+        A model that failed is asked again.
+        """
+        if self.evaluation is None or not is_known(self.config, self.name):
+            return self.made(params)
+        config = with_model(self.config, self.name, {"params": dict(params)})
+        kept = Kept(config, self.name, self.evaluation, _FOLDER)
+        earlier = None if self.fresh else kept.read(lambda _, notes: Score(*notes["score"]))
+        if earlier is not None:
+            return earlier._replace(reused=True)
+        made = self.made(params)
+        if made.mean is not None:
+            kept.keep(lambda _: {"score": made})
+        if kept.unkept is not None:
+            _say_unkept(kept.unkept)
+        return made
+
+    def made(self, params: Params) -> Score:
+        """Evaluate the model with some parameters; the mean is over users and folds."""
+        settings = self.model.model_copy(update={"params": dict(params)})
+        observer, tables, judgments = Observer(), list[ScoreTable](), self._judgments
+        try:
+            for number, fold in enumerate(self.folds):
+                make = Factory(fold.config, settings).make
+                repeats = (make(n, models) for n, models in enumerate(self._base_models[number]))
+                answers = ask_in_turn(repeats, settings, fold, observer, left_out=False)
+                with observer.step("score"):
+                    lists = [answer.lists for answer in answers]
+                    tables.append(score(lists, judgments[number], [self.metric]))
+        except (RecommenderError, UsageError) as error:  # such parameters may not go together
+            return Score(error=str(error))
+        ids = [fold.evaluation_set.user_ids for fold in self.folds]
+        estimate = over_folds(self.metric, tables, ids)
+        return Score(estimate.mean, estimate.ci95, sum(observer.seconds.values()))
 
 
 @lru_cache(maxsize=1)
 def _say_unkept(why: str) -> None:
     """Say it once, as it is the same for one trial after the other."""
     _log.warning("trials are not kept for another search: %s", printable(why))
-
-
-def with_model(config: Config, name: str, update: dict[str, Any]) -> Config:
-    """Return a config in which one model has other settings."""
-    models = [m.model_copy(update=update) if m.name == name else m for m in config.models]
-    return config.model_copy(update={"models": models})
 
 
 def trials_key(config: Config, metric: Metric) -> Entry | None:
@@ -120,49 +130,10 @@ def trials_key(config: Config, metric: Metric) -> Entry | None:
     return evaluation
 
 
-@dataclass(frozen=True, eq=False)
-class Trials:
-    """Makes the trials of one model, whose base models, as tuned, learn once for all of them."""
-
-    config: Config
-    name: str
-    metric: Metric
-    folds: Sequence[InnerFold]
-    evaluation: Entry | None
-    fresh: bool
-
-    @cached_property
-    def model(self) -> ModelConfig:
-        """The model as it is."""
-        return next(model for model in self.config.models if model.name == self.name)
-
-    @cached_property
-    def _base_models(self) -> list[list[list[Recommender]]]:
-        return [base_models_of(self.model, self.config) for _ in self.folds]
-
-    def score(self, params: Params) -> Trial:
-        """Return the trial of these parameters: its mean is over users and folds."""
-        config = with_model(self.config, self.name, {"params": dict(params)})
-        return kept_or_made(config, self.name, self.evaluation, self._evaluated, fresh=self.fresh)
-
-    def _evaluated(self, params: Params) -> Trial:
-        """Evaluate the model with these parameters on the inner sets."""
-        settings = self.model.model_copy(update={"params": dict(params)})
-        observer, tables = Observer(), list[ScoreTable]()
-        try:
-            for fold, base_models in zip(self.folds, self._base_models, strict=True):
-                make = Factory(fold.task.config, settings).make
-                repeats = (make(n, models) for n, models in enumerate(base_models))
-                answers = ask_in_turn(repeats, settings, fold.task, observer, left_out=False)
-                with observer.step("score"):
-                    judgments = fold.task.evaluation_set.judgments(fold.catalogue)
-                    lists = [answer.lists for answer in answers]
-                    tables.append(score(lists, judgments, [self.metric]))
-        except (RecommenderError, UsageError) as error:  # such parameters may not go together
-            return trial_of(params, None, error=str(error))
-        ids = [fold.task.evaluation_set.user_ids for fold in self.folds]
-        estimate = over_folds(self.metric, tables, ids)
-        return trial_of(params, estimate.mean, estimate.ci95, sum(observer.seconds.values()))
+def with_model(config: Config, name: str, update: dict[str, Any]) -> Config:
+    """Return a config in which one model has other settings."""
+    models = [m.model_copy(update=update) if m.name == name else m for m in config.models]
+    return config.model_copy(update={"models": models})
 
 
 def base_models_of(model: ModelConfig, config: Config) -> list[list[Recommender]]:
@@ -181,4 +152,4 @@ def base_models_of(model: ModelConfig, config: Config) -> list[list[Recommender]
         return [[]] * model.repeats
     factories = Factories(config, model.base_models)
     made = [factories.make(model.base_models, repeat) for repeat in range(model.repeats)]
-    return [[of_repeat[part] for part in model.base_models] for of_repeat in made]
+    return [[models[base] for base in model.base_models] for models in made]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import lru_cache, partial
@@ -21,30 +22,12 @@ from harness.evaluation.build import Factory, base_models_first, only
 from harness.evaluation.finished import is_known
 from harness.evaluation.inputs import config_in_place
 from harness.evaluation.workers import Job, data_of, processes, stamps_of
-from harness.metrics import Metric
 from harness.protocol.task import Task
 from harness.results.record import Evaluation
-from harness.tuning.inner import inner_split
-from harness.tuning.result import Tuned, TunedModel
-from harness.tuning.search import (
-    Params,
-    Trial,
-    key_of,
-    proposed,
-    require,
-    run_search,
-    trial_of,
-    trials_of,
-)
-from harness.tuning.trial import (
-    InnerFold,
-    Trials,
-    base_models_of,
-    inner_folds,
-    metric_of,
-    trials_key,
-    with_model,
-)
+from harness.tuning.inner import inner_split, inner_tasks, metric_of
+from harness.tuning.result import Tuned, TunedModel, at_the_edge
+from harness.tuning.search import Params, Score, key_of, require, run_search, trials_of
+from harness.tuning.trial import Trials, base_models_of, trials_key, with_model
 
 _log = logging.getLogger(__name__)
 
@@ -98,23 +81,30 @@ def tune(
             'after the other: leave --jobs out, or search = "random" or "grid"'
         )
     key, stamps = trials_key(config, metric), stamps_of(config.layout())
-    folds = inner_folds(config, metric, progress=progress)
-    evaluation = _evaluation([fold.task for fold in folds])
+    folds = inner_tasks(config, progress=progress)
+    evaluations = [Evaluation.of(fold) for fold in folds]
+    users = pl.concat([fold.evaluation_set.user_ids for fold in folds]).n_unique()
+    several = len(folds) > 1
+    evaluation = Evaluation.of_folds(evaluations, users) if several else evaluations[0]
     results = dict[str, TunedModel]()
     best, settings = config, {model.name: model for model in config.models}
     with Workers(count - 1) as workers:
         for name in base_models_first(settings, [*counts]):
-            if name in counts:  # an ensemble is tuned on its base models as they will be
-                trials = Trials(best, name, metric, folds, key, fresh)
-                share = partial(_side_by_side, trials, workers, stamps)
-                results[name] = _tuned(
-                    trials,
-                    counts[name],
-                    seed,
-                    share if workers.count else None,
-                    progress=progress,
-                )
-                best = _with_best(best, results[name], metric, seed, evaluation)
+            if name not in counts:
+                continue
+            # An ensemble is tuned on its base models as they will be.
+            trials = Trials(best, name, metric, folds, key, fresh)
+            model = _tuned(trials, workers, stamps, counts[name], seed, progress=progress)
+            record = TunedRecord(
+                trials=max(model.trials, 1),
+                search=search,
+                seed=seed,
+                metric=str(metric),
+                value=cast(float, model.results[model.best].mean),  # not all trials failed
+                exam=evaluation.fingerprint,
+            )
+            update = {"params": model.results[model.best].params, "tuned": record}
+            best, results[name] = with_model(best, name, update), model
     return Tuned(
         config=best,
         evaluation=evaluation,
@@ -123,15 +113,6 @@ def tune(
         search=search,
         seed=seed,
     )
-
-
-def _evaluation(folds: Sequence[Task]) -> Evaluation:
-    """Return what trials are evaluated on."""
-    evaluations = [Evaluation.of(task) for task in folds]
-    if len(folds) == 1:
-        return evaluations[0]
-    users = pl.concat([task.evaluation_set.user_ids for task in folds])
-    return Evaluation.of_folds(evaluations, users.n_unique())
 
 
 def _wanted(config: Config, names: Sequence[str]) -> list[ModelConfig]:
@@ -144,9 +125,7 @@ def _wanted(config: Config, names: Sequence[str]) -> list[ModelConfig]:
         )
     for name in names:
         if name not in known:
-            there = any(model.name == name for model in config.models)
-            wrong = f'model "{name}" has no space' if there else f'no model "{name}"'
-            raise UsageError(f"{wrong}; {suggest(name, known)}")
+            raise UsageError(f'no model "{name}" has a space to search; {suggest(name, known)}')
     return [model for model in config.models if model.name in (names or known)]
 
 
@@ -163,102 +142,70 @@ def _checked(model: ModelConfig, config: Config) -> int:
     return count
 
 
-def _side_by_side(
+def _tuned(
     trials: Trials,
     workers: Workers,
     stamps: list[list[Any]],
-    proposals: Sequence[Params],
-    update: Callable[[], object],
-) -> dict[str, Trial]:
-    """Return the trial of every choice of parameters by its `key_of`, and `update` at each.
+    count: int,
+    seed: int,
+    *,
+    progress: bool,
+) -> TunedModel:
+    """Make all trials of a model, with the workers; `stamps` are of the files before reading."""
+    model, elapsed, config = trials.model, stopwatch(), trials.config
+    name, space, sign = model.name, domains(model.space), trials.metric.definition.sign
 
-    `stamps` are of the files before they were read.
-    """
-    name, made = trials.name, dict[str, Trial]()
-    first = 0 if is_known(trials.config, name) else len(proposals)  # nobody else has an object
+    def ready() -> Open[Params, Score]:
+        job = Job.of(only(config, [name]), data_of(stamps, trials.folds))
+        return partial(open_trials, job, name, trials.fresh)
 
-    def ready() -> Open[Params, Trial]:
-        data = data_of(stamps, [fold.task for fold in trials.folds])
-        return partial(open_trials, Job.of(only(trials.config, [name]), data), name, trials.fresh)
+    def score(choices: Sequence[Params]) -> dict[str, Score]:
+        scores, units = dict[str, Score](), [[params] for params in choices]
+        first = 0 if is_known(config, name) else len(units)  # other processes have no objects
+        # Closed at once: workers stop where a trial raises.
+        with closing(workers.share(units, ready, trials.score, first)) as share:
+            for params, answer in share:
+                try:
+                    scores[key_of(params)] = answer()
+                except EndedError as error:
+                    scores[key_of(params)] = Score(error=f"the model {error}")
+                bar.update()
+        return scores
 
-    # Closed at once: workers stop where a trial raises.
-    units = [[params] for params in proposals]
-    with closing(workers.share(units, ready, trials.score, first)) as share:
-        for params, answer in share:
-            try:
-                trial = answer()
-            except EndedError as error:
-                trial = trial_of(params, None, error=f"the model {error}")
-            made[key_of(params)] = trial
-            update()
-    return made
+    with steps(f"tuning {name}", count + 1, " trials", progress) as bar:
+        results = run_search(space, model.params, config.tune.search, count, seed, sign, score)
+    _log.info("%s: %s, %s", printable(name), counted(len(results), "trial"), elapsed())
+    searched = results[1:] or results
+    if all(trial.mean is None for trial in searched):
+        raise RecommenderError(
+            f'model "{name}": every trial failed ({len(searched):,}), the first with: '
+            f"{searched[0].error}"
+        )
+    # Of equally good trials the earliest is the best.
+    best = min(results, key=lambda t: math.inf if t.mean is None else sign * t.mean)
+    return TunedModel(
+        name=name,
+        trials=len(results) - 1,
+        failed=sum(trial.mean is None for trial in results[1:]),
+        again=count + 1 - len(results),
+        reused=sum(trial.reused for trial in results[1:]),
+        best=best.trial,
+        at_the_edge=at_the_edge(space, best.params) if best.trial else {},
+        results=results,
+    )
 
 
-_folds: list[InnerFold] = []
+_folds: list[Task] = []
 """In a worker: the inner sets, which are the same for all models of a search."""
 
 
 @lru_cache(maxsize=1)
-def open_trials(job: Job, name: str, fresh: bool) -> Callable[[Params], Trial]:
+def open_trials(job: Job, name: str, fresh: bool) -> Callable[[Params], Score]:
     """Read the inner sets in a worker; return what answers by parameters of a model."""
     config = job.read()
     metric, stamps = metric_of(config), stamps_of(config.layout())
     evaluation = trials_key(config, metric)
     if not _folds:
-        _folds.extend(inner_folds(config, metric))
-    job.require_same(data_of(stamps, [fold.task for fold in _folds]))
+        _folds.extend(inner_tasks(config))
+    job.require_same(data_of(stamps, _folds))
     return Trials(config, name, metric, _folds, evaluation, fresh).score
-
-
-def _tuned(
-    trials: Trials,
-    count: int,
-    seed: int,
-    share: Callable[[Sequence[Params], Callable[[], object]], dict[str, Trial]] | None,
-    *,
-    progress: bool,
-) -> TunedModel:
-    """Make all trials of a model: first as it is, then as the search proposes.
-
-    With workers (`share`) all that it proposes are scored before it is told of any.
-    """
-    model, elapsed = trials.model, stopwatch()
-    space, sign = domains(model.space), trials.metric.definition.sign
-    kind = trials.config.tune.search
-    search = partial(run_search, space, model.params, kind, count, seed, sign)
-    with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
-        if share is not None:
-            scored = share(proposed(search), bar.update)
-            results = search(lambda params: scored[key_of(params)])
-        else:
-
-            def score(params: Params) -> Trial:
-                trial = trials.score(params)
-                bar.update()
-                return trial
-
-            results = search(score)
-    _log.info("%s: %s, %s", printable(model.name), counted(len(results), "trial"), elapsed())
-    searched = results[1:] or results
-    if all(trial.mean is None for trial in searched):
-        raise RecommenderError(
-            f'model "{model.name}": every trial failed ({len(searched):,}), the first with: '
-            f"{searched[0].error}"
-        )
-    return TunedModel.of(model.name, space, results, count + 1 - len(results), sign)
-
-
-def _with_best(
-    config: Config, tuned: TunedModel, metric: Metric, seed: int, evaluation: Evaluation
-) -> Config:
-    """Return the config with a model's best parameters, and where they come from, put in."""
-    best = tuned.results[tuned.best]
-    record = TunedRecord(
-        trials=max(tuned.trials, 1),
-        search=config.tune.search,
-        seed=seed,
-        metric=str(metric),
-        value=cast(float, best.mean),  # not all trials failed
-        exam=evaluation.fingerprint,
-    )
-    return with_model(config, tuned.name, {"params": best.params, "tuned": record})

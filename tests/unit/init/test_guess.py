@@ -177,6 +177,9 @@ def test_a_tab_file_without_a_header_needs_no_separator(tmp_path: Path) -> None:
 
 
 ODD = {
+    log(HEAD, "u,{item},2020-01-{day:02}"): (
+        "note       there is one user: is that the column? --user-column names another"
+    ),
     log("session_id,item,written"): "user       column session_id: a session counts as a user",
     log("user,item,written,sent", f"{ROW},2020-01-01"): ("; sent may be one, too: --time-column"),
     times("15778368{day:02}") + "u1,i1,0\n": (

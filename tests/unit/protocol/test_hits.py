@@ -8,10 +8,9 @@ import small
 from conftest import refusal, words_of
 
 from harness.core.errors import DataError, UsageError
-from harness.metrics import parse
 from harness.protocol.evaluation_set import EvaluationSet, Step
 from harness.protocol.task import make_task
-from harness.tuning.trial import inner_folds
+from harness.tuning.inner import inner_tasks
 
 LOG = """user,item,time,event,stars
 ann,a,2020-01-01,view,1
@@ -98,4 +97,5 @@ def test_p_found_refuses_grades_that_are_no_probabilities(tmp_path: Path) -> Non
 def test_the_metric_of_tuning_is_held_to_the_grades(tmp_path: Path) -> None:
     log = small.TO_TUNE.replace("\n", ",5\n").replace("time,5", "time,stars")
     with refusal(DataError, *NO_PROBABILITY):
-        inner_folds(small.config(tmp_path, log=log, data={"value": "stars"}), parse("pFound@2"))
+        tune = {"metric": "pFound@2"}
+        inner_tasks(small.config(tmp_path, log=log, data={"value": "stars"}, tune=tune))

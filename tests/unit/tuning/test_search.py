@@ -11,7 +11,7 @@ from conftest import refusal
 
 from harness.config.space import Domain, Range
 from harness.core.errors import UsageError
-from harness.tuning.search import Trial, require, run_search, trial_of, trials_of
+from harness.tuning.search import Score, key_of, require, run_search, trials_of
 
 SPACE: dict[str, Domain] = {
     "shrink": Range(0.5, 8.0, log=True),
@@ -25,9 +25,9 @@ def tried(
 ) -> list[Any]:
     found: list[dict[str, Any]] = []
 
-    def score(params: Any) -> Trial:
-        found.append(params)
-        return trial_of(params, of(params) if of and params else 0.0)
+    def score(choices: Any) -> dict[str, Score]:
+        found.extend(choices)
+        return {key_of(p): Score(of(p) if of and p else 0.0) for p in choices}
 
     made = run_search(space or SPACE, {}, search, trials, seed, sign, score)
     assert len(made) == len(found), "one trial a choice, the first without any"

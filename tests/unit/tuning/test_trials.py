@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import patch
 
 import pytest
 import small
@@ -11,8 +11,8 @@ import small
 from harness.config import Config
 from harness.core import cache, plugins
 from harness.metrics import parse
-from harness.tuning.search import trial_of
-from harness.tuning.trial import kept_or_made, trials_key, with_model
+from harness.tuning.search import Score
+from harness.tuning.trial import Trials, trials_key
 
 MINE = "import trial_helper\nfrom baselines.popular import Popular as Mine\n"
 FIRST = "def first(hits, n_relevant, k):\n    return float(hits[0])\n"
@@ -47,12 +47,14 @@ def made_anew(
     """Ask for the score of parameters; return whether it was made anew."""
     plugins.load("model", "mine:Mine", config.folder, "class")
     key = trials_key(config, parse(of, config.folder))
-    made = trial_of(params, value, value and (0.25, 0.75), 1.0)
-    score = Mock(return_value=made)
-    config = with_model(config, name, {"params": params})
-    trial = kept_or_made(config, name, key, score, fresh=fresh)
-    assert trial == made.model_copy(update={"reused": not score.called})
-    return bool(score.called)
+    made = Score(value, value and (0.25, 0.75), 1.0)
+    trials = Trials(config, name, parse(of, config.folder), (), key, fresh)
+    with patch.object(Trials, "made", return_value=made) as asked:
+        score = trials.score(params)
+    assert score._replace(ci95=score.ci95 and tuple(score.ci95)) == made._replace(
+        reused=not asked.called
+    )
+    return bool(asked.called)
 
 
 def test_a_score_is_kept_for_its_parameters(tmp_path: Path) -> None:
