@@ -206,9 +206,8 @@ def _estimates(
     estimates = {}
     for name in models:
         of_model = sums["models"][name]
-        refused = "leaderboard without others" if of_model["refused"] else "leaderboard"
-        if of_model.get(refused):
-            estimates[name] = leaderboard_estimate(of_model[refused], sample)
+        if "leaderboard" in of_model:
+            estimates[name] = leaderboard_estimate(of_model["leaderboard"], sample)
     return LeaderboardEstimates(
         examined=evaluation.users,
         examined_with_items=int(sums["set"]["with_items"][0]),

@@ -35,6 +35,8 @@ from harness.protocol.task import Task
 T = TypeVar("T")
 Asked = tuple[list[Answers], Mapping[str, float], str | None]
 """Answers of each repeat, the seconds of each step, and why a worker does not keep them."""
+_FACTS = ("drawn", "refusal", "changes")
+"""What is kept of an answer beside its lists; files of lists, which have notes, are read again."""
 _FOLDER = "models"
 """Of the cache, where finished models lie."""
 _MOST = 10_000_000_000
@@ -71,10 +73,11 @@ class Finished:
         # Asked first, so that one thread says it where the folder is not private.
         if self.kept and not fresh and cache.is_private(cache.folder() / _FOLDER):
             with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
-                answers = pool.map(lambda kept: kept.read(_read), self.kept.values())
-            for name, of_task in zip(self.kept, answers, strict=True):
-                if of_task is not None:
-                    self.answers[name] = partial(of_task, name)
+                read = pool.map(
+                    lambda kept: kept.read(partial(_read, kept.name)), self.kept.values()
+                )
+            answers = dict(zip(self.kept, read, strict=True))
+            self.answers |= {name: of_task for name, of_task in answers.items() if of_task}
         if self.kept:
             cache.make_room(cache.folder() / _FOLDER, most)
 
@@ -106,33 +109,22 @@ def _write(
         np.save(folder / f"lists-{repeat}.npy", answer.lists.items, allow_pickle=False)
         if answer.left_out is not None:
             np.save(folder / f"others-{repeat}.npy", answer.left_out.items, allow_pickle=False)
-    repeats = [
-        {"drawn": a.drawn, "notes": a.notes, "refusal": a.refusal, "changes": a.changes}
-        for a in answers
-    ]
+    repeats = [{name: getattr(answer, name) for name in _FACTS} for answer in answers]
     return {"size": size, "seconds": seconds, "repeats": repeats}
 
 
-def _read(folder: Path, notes: dict[str, Any]) -> Callable[[str, Task], Asked]:
-    """Return what returns the answers that `_write` wrote, by name and task."""
-
-    def lists(name: str) -> Recommendations | None:
-        path = folder / f"{name}.npy"
-        return Recommendations(np.load(path, mmap_mode="r")) if path.exists() else None
-
-    answers = [
-        Answers(
-            lists=cast(Recommendations, lists(f"lists-{repeat}")),
-            left_out=lists(f"others-{repeat}"),
-            drawn=facts["drawn"],
-            notes=tuple(facts["notes"]),
-            refusal=facts["refusal"],
-            changes=facts["changes"],
+def _read(name: str, folder: Path, notes: dict[str, Any]) -> Callable[[Task], Asked]:
+    """Return what returns the answers that `_write` wrote, for a task."""
+    answers = list[Answers]()
+    for repeat, facts in enumerate(notes["repeats"]):
+        lists, left_out = (
+            Recommendations(np.load(path, mmap_mode="r")) if path.exists() else None
+            for path in (folder / f"lists-{repeat}.npy", folder / f"others-{repeat}.npy")
         )
-        for repeat, facts in enumerate(notes["repeats"])
-    ]
+        known = {fact: facts[fact] for fact in _FACTS}
+        answers.append(Answers(cast(Recommendations, lists), left_out, **known))
 
-    def of_task(name: str, task: Task) -> Asked:
+    def of_task(task: Task) -> Asked:
         if _size(task) != notes["size"]:
             raise DataError(
                 f'model "{name}": what an earlier run kept of it is of another evaluation set; '

@@ -1,8 +1,8 @@
-"""One evaluation set of a config, and its models: the n-th of all folds, and what asks them."""
+"""One evaluation set of a config, its models and its users: the n-th of all folds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -15,11 +15,10 @@ from harness.evaluation.answers import Answers, ask_in_turn
 from harness.evaluation.build import Factories
 from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished
-from harness.metrics import Metric, needs
+from harness.metrics import Metric
 from harness.models.base import Recommender
-from harness.models.item_stats import Catalogue, of_train
+from harness.models.item_stats import Catalogue
 from harness.protocol.task import Task
-from harness.protocol.users import of_events
 
 Models = Sequence[dict[str, Recommender]]
 """Of each repeat, the models that have so many, by name."""
@@ -64,29 +63,34 @@ class Fold:
         self.observer.log(f"{printable(name)} ({number}): {how}")
 
 
-class Evaluator:
-    """What asks the models of a fold: each learns from all events, one repeat after the other.
+@dataclass(frozen=True, eq=False)
+class Users:
+    """The evaluated users of a fold, in memory or in buckets.
 
-    `events` is how many events are in memory at once.
+    Attributes
+    ----------
+    profile : polars.DataFrame
+        Of `harness.protocol.users.of_events`.
+    catalogue : Catalogue, optional
+        What metrics need to know of the candidates.
+    events : int
+        How many are in memory at once.
+    ask : function
+        Returns the answers of a model for all users, those of every repeat.
     """
 
-    def __init__(self, fold: Fold, task: Task) -> None:
-        self.fold, self.task, self.events = fold, task, len(task.data.events)
+    task: Task
+    profile: pl.DataFrame
+    catalogue: Catalogue | None
+    events: int
+    ask: Callable[[ModelConfig], list[Answers]]
 
-    def profile(self) -> pl.DataFrame:
-        """Return what is known of the evaluated users (`harness.protocol.users.of_events`)."""
-        return of_events(self.task)
 
-    def catalogue(self, metrics: Sequence[Metric]) -> Catalogue | None:
-        """Return what metrics need to know of the candidates."""
-        return of_train(self.task.train, needs(metrics))
-
-    def answers(self, settings: ModelConfig) -> list[Answers]:
-        """Return every repeat's answers for all users."""
-        # Taken out, so that a model's memory is free again unless others are made of it.
-        repeats = (models.pop(settings.name) for models in self.fold.models[: settings.repeats])
-        observer = self.fold.clocks[settings.name]
-        return ask_in_turn(repeats, settings, self.task, observer)
+def ask_in_memory(fold: Fold, task: Task, settings: ModelConfig) -> list[Answers]:
+    """Return every repeat's answers of a model that learns from all events of a task."""
+    # Taken out, so that a model's memory is free again unless others are made of it.
+    repeats = (models.pop(settings.name) for models in fold.models[: settings.repeats])
+    return ask_in_turn(repeats, settings, task, fold.clocks[settings.name])
 
 
 def label(number: int, folds: int) -> str:
