@@ -8,6 +8,7 @@ evaluated anew. Files that a model opens itself are not known.
 
 from __future__ import annotations
 
+import logging
 import platform
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -24,13 +25,15 @@ from harness.config.models import ModelConfig
 from harness.config.paths import paths_of
 from harness.core import cache, plugins, sources
 from harness.core.cache import Entry
-from harness.core.errors import DataError
+from harness.core.errors import DataError, printable
 from harness.core.given import is_given
 from harness.data import loading
 from harness.evaluation.answers import Answers
 from harness.evaluation.build import base_models_first
 from harness.models.recommendations import Recommendations
 from harness.protocol.task import Task
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Asked = tuple[list[Answers], Mapping[str, float], str | None]
@@ -80,11 +83,6 @@ class Finished:
             self.answers |= {name: of_task for name, of_task in answers.items() if of_task}
         if self.kept:
             cache.make_room(cache.folder() / _FOLDER, most)
-
-    @property
-    def changed(self) -> dict[str, str]:
-        """What of the source of a model that an earlier run finished has changed."""
-        return {name: kept.changed for name, kept in self.kept.items() if kept.changed}
 
     @property
     def unkept(self) -> dict[str, str]:
@@ -144,8 +142,6 @@ class Kept:
 
     Attributes
     ----------
-    changed : str, optional
-        What of the source has changed since.
     unkept : str, optional
         Why nothing is kept for the next command.
     """
@@ -153,15 +149,17 @@ class Kept:
     def __init__(self, config: Config, name: str, evaluation: Entry, folder: str) -> None:
         self.config, self.name = config, name
         self._entry = model_key(evaluation, folder, config, name)
-        self.changed: str | None = None
         self.unkept: str | None = None
 
     def read(self, build: Callable[[Path, dict[str, Any]], T]) -> T | None:
         """Return what `build` makes of the folder and its notes, None if there is none to trust."""
 
         def build_unchanged(folder: Path, notes: dict[str, Any]) -> T | None:
-            self.changed = sources.changed(notes["sources"], self.config.folder)
-            return None if self.changed else build(folder, notes)
+            changed = sources.changed(notes["sources"], self.config.folder)
+            if changed is None:
+                return build(folder, notes)
+            _log.info("%s is evaluated anew: %s", printable(self.name), printable(changed))
+            return None
 
         return self._entry.read(build_unchanged)
 

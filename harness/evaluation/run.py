@@ -204,8 +204,7 @@ def _on_one_log(
                 part, task = _evaluate_users(fold, users_of(fold), workers, held_out, limit)
                 ids = task.evaluation_set.candidate_ids
                 run = assemble(fold, task.data, task.split, ids, of_one(part))
-                tables, changed = part.run_tables(ids), fold.finished.changed
-                evaluated.append((replace(run, tables=tables, changed=changed), part))
+                evaluated.append((replace(run, tables=part.run_tables(ids)), part))
     return evaluated
 
 
