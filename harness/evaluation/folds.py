@@ -25,8 +25,7 @@ from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.naming import parts_of
 from harness.evaluation.assemble import best_first, few_users, figures_by
-from harness.evaluation.failures import Failures
-from harness.evaluation.fold import label, named
+from harness.evaluation.fold import Failures, label, named
 from harness.evaluation.part import EvaluatedPart
 from harness.metrics import Metric
 from harness.metrics.scores import mean

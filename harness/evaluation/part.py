@@ -17,7 +17,7 @@ from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.progress import Clock
 from harness.core.random import id_hashes
 from harness.evaluation.answers import Answers
-from harness.evaluation.failures import Failures
+from harness.evaluation.fold import Failures
 from harness.metrics import Metric, value_of
 from harness.metrics.scores import ScoreTable, curve_sums, score, set_sums
 from harness.models.item_stats import Catalogue

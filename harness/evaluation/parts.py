@@ -29,9 +29,8 @@ from harness.data.dataset import Dataset
 from harness.evaluation import memory
 from harness.evaluation.answers import Answers
 from harness.evaluation.assemble import assemble
-from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished
-from harness.evaluation.fold import Fold, Models, Users, ask_in_memory
+from harness.evaluation.fold import Failures, Fold, Models, Users, ask_in_memory
 from harness.evaluation.folds import require_windows
 from harness.evaluation.memory import Limit
 from harness.evaluation.part import Content, EvaluatedPart, describing, evaluate_part

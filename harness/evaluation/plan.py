@@ -20,8 +20,7 @@ from harness.core.progress import Clock
 from harness.core.steps import Total
 from harness.data.dataset import Dataset
 from harness.evaluation.answers import Answers, ask
-from harness.evaluation.failures import Failures
-from harness.evaluation.fold import Fold, Models
+from harness.evaluation.fold import Failures, Fold, Models
 from harness.evaluation.list_model import PrecomputedLists
 from harness.metrics import Metric, needs
 from harness.metrics.grades import refuse_grades

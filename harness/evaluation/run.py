@@ -21,9 +21,8 @@ from harness.core.workers import Workers
 from harness.evaluation import memory as memory_needs
 from harness.evaluation.assemble import assemble
 from harness.evaluation.build import only
-from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished
-from harness.evaluation.fold import Fold, Users, ask_in_memory, label, named
+from harness.evaluation.fold import Failures, Fold, Users, ask_in_memory, label, named
 from harness.evaluation.folds import HeldOut, over_folds, require_files, require_windows
 from harness.evaluation.inputs import config_of, refuse_with_frames
 from harness.evaluation.memory import Limit, require_memory

@@ -27,9 +27,8 @@ from harness.data.layout import Layout
 from harness.evaluation import memory
 from harness.evaluation.answers import Answers
 from harness.evaluation.build import only
-from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Asked, Finished, is_known
-from harness.evaluation.fold import Fold, Users, ask_in_memory
+from harness.evaluation.fold import Failures, Fold, Users, ask_in_memory
 from harness.evaluation.memory import Limit
 from harness.protocol.task import Task, read, task_on
 
