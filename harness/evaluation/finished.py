@@ -185,23 +185,18 @@ def evaluation_key(config: Config, *more: object) -> Entry:
 
 def model_key(evaluation: Entry, folder: str, config: Config, name: str) -> Entry:
     """Return the key of one model on an evaluation set, in a folder of the cache."""
-    models = _with_base_models(config, name)
-    lists = [config.folder / path for model in models for path in paths_of(model.lists or [])]
-    parts = [(_settings_of(model), _place_of(model.use, config.folder)) for model in models]
+    parts, lists = list[Any](), list[Path]()
+    for model in _with_base_models(config, name):
+        settings = model.model_dump_json(exclude={"space", "tuned", "params"})
+        # As Python writes them: JSON has no inf or date.
+        params = sorted((name, repr(value)) for name, value in model.params.items())
+        module = (model.use or "").rpartition(":")[0]
+        place = plugins.file_of(module, config.folder)  # comes before what is installed
+        is_beside, package = place.is_file(), module.partition(".")[0]
+        origin = str(place.resolve()) if is_beside else sources.origin(package)
+        parts.append(((settings, params), origin))
+        lists += [config.folder / path for path in paths_of(model.lists or [])]
     return evaluation.part(folder, parts, lists)
-
-
-def _settings_of(model: ModelConfig) -> tuple[str, list[tuple[str, str]]]:
-    """Return a model's settings, its parameters as Python writes them: JSON has no inf or date."""
-    params = sorted((name, repr(value)) for name, value in model.params.items())
-    return model.model_dump_json(exclude={"space", "tuned", "params"}), params
-
-
-def _place_of(use: str | None, folder: Path) -> str:
-    """Return where the module of a class lies: a file beside the config comes before others."""
-    module = (use or "").rpartition(":")[0]
-    beside = plugins.file_of(module, folder)
-    return str(beside.resolve()) if beside.is_file() else sources.origin(module.partition(".")[0])
 
 
 def is_known(config: Config, name: str) -> bool:

@@ -34,9 +34,7 @@ from harness.evaluation.fold import Failures, Fold, Models, Users, ask_in_memory
 from harness.evaluation.folds import require_windows
 from harness.evaluation.memory import Limit
 from harness.evaluation.part import Content, EvaluatedPart, describing, evaluate_part
-from harness.evaluation.plan import Learner, Plan, learn, of_all_events
-from harness.metrics import Metric
-from harness.models.item_stats import Catalogue
+from harness.evaluation.plan import Learner, learn, of_all_events
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet, merged, refuse_empty, without_seen
 from harness.protocol.task import (
@@ -192,14 +190,35 @@ def evaluate_parts(
     common: the items, the span, and no user or event.
     """
     metrics, finished = asked(config), Finished(config, fresh=True, background=None)
-    fold = Fold(config, metrics, Failures(fail_fast), observer, finished)
+    failures = Failures(fail_fast)
+    fold = Fold(config, metrics, failures, observer, finished)
     refuse_in_parts(config, fold.models)
     plan, learners = learn(fold, data, parts.total)
     with observer.step("fit"):
         catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
+
+    def evaluated_part(part: Dataset) -> Content:
+        """Ask the models for the lists of a part's users, and score them; return what is kept."""
+        task, repeats = plan.task(part), dict[str, list[Learner]]()
+        for learner in learners:
+            if learner.name not in failures.errors:
+                repeats.setdefault(learner.name, []).append(learner)
+
+        def answers(name: str) -> list[Answers]:
+            return [learner.ask(task) for learner in repeats[name]]
+
+        return evaluate_part(
+            task,
+            with_attributes(of_events(task), task, config.compare.slices),
+            [(name, partial(answers, name)) for name in repeats],
+            metrics,
+            catalogue,
+            failures.copy(),  # what fails here fails for this part; all parts are asked
+            {name: Clock() for name in repeats},
+        ).content(metrics)
+
     with observer.step("evaluate"):
-        evaluate = partial(_evaluated, plan, learners, metrics, catalogue, fold.failures)
-        evaluated = parts.kept(evaluate, partial(EvaluatedPart.opened, metrics))
+        evaluated = parts.kept(evaluated_part, partial(EvaluatedPart.opened, metrics))
     observer.log(f"evaluated all parts, {observer.seconds['evaluate']:.1f} s")
     candidate_ids = data.item_ids.gather(plan.candidates)
     run = assemble(fold, plan.data, plan.split, candidate_ids, evaluated.total)
@@ -229,31 +248,3 @@ def rows_of(
     rows = part.run_tables(candidate_ids).rows(name, models)
     texts: dict[str, Any] = {USER: pl.String, "items": pl.List(pl.String)}
     return rows.cast({column: texts[column] for column in rows.columns if column in texts})
-
-
-def _evaluated(
-    plan: Plan,
-    learners: Sequence[Learner],
-    metrics: tuple[Metric, ...],
-    catalogue: Catalogue | None,
-    failures: Failures,
-    part: Dataset,
-) -> Content:
-    """Ask the models for the lists of a part's users, and score them; return what is kept."""
-    task, repeats = plan.task(part), dict[str, list[Learner]]()
-    for learner in learners:
-        if learner.name not in failures.errors:
-            repeats.setdefault(learner.name, []).append(learner)
-
-    def answers(name: str) -> list[Answers]:
-        return [learner.ask(task) for learner in repeats[name]]
-
-    return evaluate_part(
-        task,
-        with_attributes(of_events(task), task, plan.config.compare.slices),
-        [(name, partial(answers, name)) for name in repeats],
-        metrics,
-        catalogue,
-        failures.copy(),  # what fails here fails for this part; all parts are asked
-        {name: Clock() for name in repeats},
-    ).content(metrics)

@@ -78,15 +78,16 @@ class Plan:
         """Return what metrics need to know of the candidates."""
         counts, having = None, (self.item_counts, 0)
         if any(metric.definition.shares for metric in metrics):
-            sums: Any = total(self._having)
+
+            def having_of(part: Dataset) -> Sums:
+                users_of_items, any_item = users_having(self.train(part))
+                return {"users": users_of_items, "any": np.array([any_item])}
+
+            sums: Any = total(having_of)
             having = sums["users"], int(sums["any"][0])
         if "train" in needs(metrics):
             counts = candidate_counts(self.item_counts, self.candidates, lambda: having)
         return catalogue_of(self.train_of_all(), needs(metrics), counts)
-
-    def _having(self, part: Dataset) -> Sums:
-        having, having_any = users_having(self.train(part))
-        return {"users": having, "any": np.array([having_any])}
 
 
 def plan_of(config: Config, data: Dataset, total: Total[Dataset]) -> Plan:
@@ -104,8 +105,13 @@ def plan_of(config: Config, data: Dataset, total: Total[Dataset]) -> Plan:
     whole = split.of_sums(split.divided(data, config.split), sums["split"])
     split.refuse_empty(whole, data)
     if isinstance(config.split, GivenSplit):
-        sides = partial(_users_of, config, core)
-        new_users = newcomers.newcomers_of_parts(sums["odd"], sides, total)
+
+        def sides_of(part: Dataset) -> newcomers.Sides:
+            part = within(core, part)
+            sides = split.divided(part, config.split)
+            return newcomers.users_of(part, sides.train, sides.valid)
+
+        new_users = newcomers.newcomers_of_parts(sums["odd"], sides_of, total)
         new_items = split.newcomer_items(data, sums["items"], sums["valid items"])
         whole = replace(whole, alike=(*new_users.notes("user"), *new_items))
     rule = config.evaluation.candidates or data.candidates
@@ -134,13 +140,6 @@ def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
     odd = newcomers.odd_keys(newcomers.users_of(part, sides.train, sides.valid))
     valid = sides.valid.item_counts(len(part.item_ids))
     return {**sums, "odd": odd, "valid items": valid}
-
-
-def _users_of(config: Config, core: Core | None, part: Dataset) -> newcomers.Sides:
-    """Return the users of a part of a given split, in both of its tables."""
-    part = within(core, part)
-    sides = split.divided(part, config.split)
-    return newcomers.users_of(part, sides.train, sides.valid)
 
 
 class Learner(NamedTuple):
