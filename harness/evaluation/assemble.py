@@ -226,9 +226,7 @@ def _notes_of_model(
     if settings.use is not None:
         n, empty = int(sums["users"][0]), int(sums["empty"][0])
         if 2 * empty > n:
-            which = "all" if empty == n else f"{empty:,} of"
-            lists = "1 list is" if n == 1 else f"{n:,} lists are"
-            notes.append(f"{model}: {which} {lists} empty, and score 0")
+            notes.append(f"{model}: {empty:,} of {counted(n, 'list')} empty, which score 0")
     notes += sums["notes"]
     notes += sorted(sums["changes"])[:1]
     if sums["refused"]:

@@ -55,15 +55,11 @@ def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
     if rule.folds == 1 or rule.folds <= most:
         return
     start, last = (str(np.datetime64(t, "us").astype("datetime64[D]")) for t in data.times)
-    them, n = "it" if most == 1 else "them", counted(rule.test_days, "test day")
-    behind = f" and {n} behind {them}" if rule.test_days else ""
-    fewer = ["fewer folds"] if most else []
-    fewer += ["shorter ones with valid_days"] if rule.valid_days > 1 else []
-    fewer += ["fewer test_days"] if rule.test_days else []
+    windows = f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')}"
     raise UsageError(
         f"{key} folds = {rule.folds}: the events run from {start} to {last}, with room for "
-        f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')}, events before {them}"
-        f"{behind}; " + (f"ask for {' or '.join(fewer)}" if fewer else "there must be more days")
+        f"{windows}, events before and {counted(rule.test_days, 'test day')} behind; ask for fewer "
+        "folds, valid_days or test_days, where there are any"
     )
 
 
@@ -231,12 +227,10 @@ def _not_judged(folds: Folds, held_out: HeldOut) -> list[str]:
         )
     if folds.few:
         number, least = min(folds.few.items(), key=lambda fold: fold[1])
-        rest = "intervals and tests rest on these few"
-        if least == 1:
-            rest = "a fold of a single user leaves no intervals"
         notes.append(
             f"fold {number} has {counted(least, 'user')}, fewer than {FEWEST}: no model is judged "
-            f"against chance, and {rest}; take fewer folds"
+            "against chance, and intervals and tests rest on these few (a single user leaves no "
+            "intervals); take fewer folds"
         )
     return notes
 
