@@ -95,22 +95,13 @@ def assemble(
     resolved = config.resolved()
     resolved["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in metrics]
     resolved["evaluation"].setdefault("candidates", data.candidates)
-    uses = {model["name"]: model.get("use") for model in resolved["models"]}
     records, notes = list[ModelRecord](), list[str]()
     for settings in config_left.models:
         name, of_model = settings.name, sums["models"][settings.name]
         seeded = fold.factories.seeded(name) or bool(of_model["drawn"][0])
         notes += _notes_of_model(of_model, settings, seeded=seeded)
-        records.append(
-            _record_of(
-                fold,
-                settings,
-                of_model,
-                figures,
-                use=uses[name],
-                varies=seeded or bool(of_model["differ"][0]),
-            )
-        )
+        varies = seeded or bool(of_model["differ"][0])
+        records.append(_record_of(fold, settings, of_model, figures, varies=varies))
     chance = {name: law_of_mean(laws) for name, laws in sums["chance"].items()}
     models = best_first(records, metrics[0])
     start = "given"
@@ -159,15 +150,11 @@ def _record_of(
     sums: Mapping[Any, Any],
     figures: Figures,
     *,
-    use: str | None,
     varies: bool,
 ) -> ModelRecord:
     """Return what the scores and lists of all users tell of a model.
 
-    Parameters
-    ----------
-    varies : bool
-        Whether its repeats may differ; the others have no spread.
+    Repeats that cannot differ (`varies`) have no spread.
     """
     config, metrics, name = fold.config, fold.metrics, settings.name
     k = config.evaluation.k
@@ -180,7 +167,7 @@ def _record_of(
         estimates[str(metric)] = estimate if varies else replace(estimate, sd_repeats=None)
     return ModelRecord(
         name=name,
-        use=use,
+        use=settings.use and config.from_anywhere(settings.use),
         lists=tuple(config.lists_of(name)),
         of=tuple(settings.base_models),
         params=fold.factories.by_name[name].params(),

@@ -146,18 +146,10 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Users:
-    """The evaluated users of a fold, in memory or in buckets.
+    """The evaluated users of a fold, in memory or in buckets, and what metrics need.
 
-    Attributes
-    ----------
-    profile : polars.DataFrame
-        Of `harness.protocol.users.of_events`.
-    catalogue : Catalogue, optional
-        What metrics need to know of the candidates.
-    events : int
-        How many are in memory at once.
-    ask : function
-        Returns the answers of a model for all users, those of every repeat.
+    `profile` is that of `harness.protocol.users.of_events`, `events` are how many are in memory at
+    once, and `ask` returns the answers of a model for all users, those of every repeat.
     """
 
     task: Task

@@ -218,8 +218,8 @@ def _scored(
         )
         sums["refused"] = _marked(answer.refusal for answer in answers)
         sums["left_out"] = np.array([len(left_out.users)])
-    of_lists = set_values(sums["set"], metrics, selected.k)
-    values = {**table.values, **{m: np.array(v)[:, None] for m, v in of_lists.items()}}
+    of_lists = set_values(sums["set"], metrics, selected.k).items()
+    values = {**table.values, **{metric: np.array(v)[:, None] for metric, v in of_lists}}
     return ScoreTable({metric: values[metric] for metric in metrics}), sums
 
 
