@@ -91,10 +91,9 @@ def ask(
         notes = odd(name, lists, task.evaluation_set) if repeat == 0 else ()
         answers = Answers(lists, notes=notes)
     else:
-        requests, changes = _Requests(name, model, task, repeat), None
+        requests = _Requests(name, model, task, repeat)
         lists = requests.lists(progress)
-        if repeat == 0 and len(lists.items) > 0 and not requests.draws.used:
-            changes = _changes(requests, lists)
+        changes = requests.changes(lists) if repeat == 0 else None
         answers = Answers(lists, drawn=requests.draws.used, changes=changes)
     if not left_out:
         return answers
@@ -168,6 +167,27 @@ class _Requests:
         answer = self._answer(selected.users[start:stop], ids, exclude)
         return checked(self.name, answer, ids, self.length, self.n_candidates, seen)
 
+    def changes(self, lists: Recommendations) -> str | None:
+        """Return how a model that draws nothing answers otherwise when it is asked again.
+
+        For the last users: one that deals out numbers by row has the same for the first.
+        """
+        users = len(lists.items)
+        if users == 0 or self.draws.used:
+            return None
+        n = min(_ASKED_AGAIN, self.at_once, max(users - 1, 1))
+        try:
+            if np.array_equal(self.batch(users - n, users), lists.items[-n:]):
+                return None
+            how = "answers otherwise"
+        except HarnessError as error:
+            how = f"fails ({_reason(error)})"
+        return (
+            f'model "{self.name}": asked again, it {how}, so its scores cannot be repeated: take '
+            "random numbers from draws, and a user's from draws.keys, as a list must not depend on "
+            "who is asked for together"
+        )
+
     def _answer(self, users: Int32, ids: pl.Series, exclude: csr_array[Any] | None) -> Any:
         try:
             return self.model.recommend(users, self.length, self.draws, exclude=exclude)
@@ -191,28 +211,3 @@ class _Requests:
                 f'model "{self.name}" raised in recommend, first for user {user}: '
                 f"{plugins.told(error)}"
             ) from error
-
-
-def _changes(requests: _Requests, lists: Recommendations) -> str | None:
-    """Return how a model that draws nothing answers otherwise for the last users, asked alone.
-
-    Not for the first: a model that deals out numbers in the order of rows has the same for them.
-    """
-    users = len(lists.items)
-    n = min(_ASKED_AGAIN, requests.at_once, max(users - 1, 1))
-    again = f'model "{requests.name}": asked again, '
-    cannot = "so its scores cannot be repeated: take random numbers from draws"
-    try:  # copied: a model may answer twice in the same array
-        second = requests.batch(users - n, users).copy()
-        if np.array_equal(second, lists.items[-n:]):
-            return None
-        third = requests.batch(users - n, users)
-    except HarnessError as error:
-        return f"{again}it fails, {cannot} ({_reason(error)})"
-    if n < users and np.array_equal(second, third):
-        return (
-            f'model "{requests.name}": asked for some users alone, it answers otherwise: a list '
-            "must not depend on who is asked for together; take a user's random numbers from "
-            "draws.keys"
-        )
-    return f"{again}it answers otherwise, {cannot}"

@@ -95,22 +95,13 @@ def assemble(
     resolved = config.resolved()
     resolved["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in metrics]
     resolved["evaluation"].setdefault("candidates", data.candidates)
-    uses = {model["name"]: model.get("use") for model in resolved["models"]}
     records, notes = list[ModelRecord](), list[str]()
     for settings in config_left.models:
         name, of_model = settings.name, sums["models"][settings.name]
         seeded = fold.factories.seeded(name) or bool(of_model["drawn"][0])
         notes += _notes_of_model(of_model, settings, seeded=seeded)
-        records.append(
-            _record_of(
-                fold,
-                settings,
-                of_model,
-                figures,
-                use=uses[name],
-                varies=seeded or bool(of_model["differ"][0]),
-            )
-        )
+        varies = seeded or bool(of_model["differ"][0])
+        records.append(_record_of(fold, settings, of_model, figures, varies=varies))
     chance = {name: law_of_mean(laws) for name, laws in sums["chance"].items()}
     models = best_first(records, metrics[0])
     start = "given"
@@ -159,15 +150,11 @@ def _record_of(
     sums: Mapping[Any, Any],
     figures: Figures,
     *,
-    use: str | None,
     varies: bool,
 ) -> ModelRecord:
     """Return what the scores and lists of all users tell of a model.
 
-    Parameters
-    ----------
-    varies : bool
-        Whether its repeats may differ; the others have no spread.
+    Repeats that cannot differ (`varies`) have no spread.
     """
     config, metrics, name = fold.config, fold.metrics, settings.name
     k = config.evaluation.k
@@ -180,7 +167,7 @@ def _record_of(
         estimates[str(metric)] = estimate if varies else replace(estimate, sd_repeats=None)
     return ModelRecord(
         name=name,
-        use=use,
+        use=settings.use and config.from_anywhere(settings.use),
         lists=tuple(config.lists_of(name)),
         of=tuple(settings.base_models),
         params=fold.factories.by_name[name].params(),
@@ -206,9 +193,8 @@ def _estimates(
     estimates = {}
     for name in models:
         of_model = sums["models"][name]
-        refused = "leaderboard without others" if of_model["refused"] else "leaderboard"
-        if of_model.get(refused):
-            estimates[name] = leaderboard_estimate(of_model[refused], sample)
+        if "leaderboard" in of_model:
+            estimates[name] = leaderboard_estimate(of_model["leaderboard"], sample)
     return LeaderboardEstimates(
         examined=evaluation.users,
         examined_with_items=int(sums["set"]["with_items"][0]),
@@ -227,9 +213,7 @@ def _notes_of_model(
     if settings.use is not None:
         n, empty = int(sums["users"][0]), int(sums["empty"][0])
         if 2 * empty > n:
-            which = "all" if empty == n else f"{empty:,} of"
-            lists = "1 list is" if n == 1 else f"{n:,} lists are"
-            notes.append(f"{model}: {which} {lists} empty, and score 0")
+            notes.append(f"{model}: {empty:,} of {counted(n, 'list')} empty, which score 0")
     notes += sums["notes"]
     notes += sorted(sums["changes"])[:1]
     if sums["refused"]:

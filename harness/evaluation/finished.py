@@ -8,6 +8,7 @@ evaluated anew. Files that a model opens itself are not known.
 
 from __future__ import annotations
 
+import logging
 import platform
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -24,7 +25,7 @@ from harness.config.models import ModelConfig
 from harness.config.paths import paths_of
 from harness.core import cache, plugins, sources
 from harness.core.cache import Entry
-from harness.core.errors import DataError
+from harness.core.errors import DataError, printable
 from harness.core.given import is_given
 from harness.data import loading
 from harness.evaluation.answers import Answers
@@ -32,9 +33,13 @@ from harness.evaluation.build import base_models_first
 from harness.models.recommendations import Recommendations
 from harness.protocol.task import Task
 
+_log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 Asked = tuple[list[Answers], Mapping[str, float], str | None]
 """Answers of each repeat, the seconds of each step, and why a worker does not keep them."""
+_FACTS = ("drawn", "refusal", "changes")
+"""What is kept of an answer beside its lists; files of lists, which have notes, are read again."""
 _FOLDER = "models"
 """Of the cache, where finished models lie."""
 _MOST = 10_000_000_000
@@ -71,17 +76,13 @@ class Finished:
         # Asked first, so that one thread says it where the folder is not private.
         if self.kept and not fresh and cache.is_private(cache.folder() / _FOLDER):
             with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
-                answers = pool.map(lambda kept: kept.read(_read), self.kept.values())
-            for name, of_task in zip(self.kept, answers, strict=True):
-                if of_task is not None:
-                    self.answers[name] = partial(of_task, name)
+                read = pool.map(
+                    lambda kept: kept.read(partial(_read, kept.name)), self.kept.values()
+                )
+            answers = dict(zip(self.kept, read, strict=True))
+            self.answers |= {name: of_task for name, of_task in answers.items() if of_task}
         if self.kept:
             cache.make_room(cache.folder() / _FOLDER, most)
-
-    @property
-    def changed(self) -> dict[str, str]:
-        """What of the source of a model that an earlier run finished has changed."""
-        return {name: kept.changed for name, kept in self.kept.items() if kept.changed}
 
     @property
     def unkept(self) -> dict[str, str]:
@@ -106,33 +107,22 @@ def _write(
         np.save(folder / f"lists-{repeat}.npy", answer.lists.items, allow_pickle=False)
         if answer.left_out is not None:
             np.save(folder / f"others-{repeat}.npy", answer.left_out.items, allow_pickle=False)
-    repeats = [
-        {"drawn": a.drawn, "notes": a.notes, "refusal": a.refusal, "changes": a.changes}
-        for a in answers
-    ]
+    repeats = [{name: getattr(answer, name) for name in _FACTS} for answer in answers]
     return {"size": size, "seconds": seconds, "repeats": repeats}
 
 
-def _read(folder: Path, notes: dict[str, Any]) -> Callable[[str, Task], Asked]:
-    """Return what returns the answers that `_write` wrote, by name and task."""
-
-    def lists(name: str) -> Recommendations | None:
-        path = folder / f"{name}.npy"
-        return Recommendations(np.load(path, mmap_mode="r")) if path.exists() else None
-
-    answers = [
-        Answers(
-            lists=cast(Recommendations, lists(f"lists-{repeat}")),
-            left_out=lists(f"others-{repeat}"),
-            drawn=facts["drawn"],
-            notes=tuple(facts["notes"]),
-            refusal=facts["refusal"],
-            changes=facts["changes"],
+def _read(name: str, folder: Path, notes: dict[str, Any]) -> Callable[[Task], Asked]:
+    """Return what returns the answers that `_write` wrote, for a task."""
+    answers = list[Answers]()
+    for repeat, facts in enumerate(notes["repeats"]):
+        lists, left_out = (
+            Recommendations(np.load(path, mmap_mode="r")) if path.exists() else None
+            for path in (folder / f"lists-{repeat}.npy", folder / f"others-{repeat}.npy")
         )
-        for repeat, facts in enumerate(notes["repeats"])
-    ]
+        known = {fact: facts[fact] for fact in _FACTS}
+        answers.append(Answers(cast(Recommendations, lists), left_out, **known))
 
-    def of_task(name: str, task: Task) -> Asked:
+    def of_task(task: Task) -> Asked:
         if _size(task) != notes["size"]:
             raise DataError(
                 f'model "{name}": what an earlier run kept of it is of another evaluation set; '
@@ -152,8 +142,6 @@ class Kept:
 
     Attributes
     ----------
-    changed : str, optional
-        What of the source has changed since.
     unkept : str, optional
         Why nothing is kept for the next command.
     """
@@ -161,15 +149,17 @@ class Kept:
     def __init__(self, config: Config, name: str, evaluation: Entry, folder: str) -> None:
         self.config, self.name = config, name
         self._entry = model_key(evaluation, folder, config, name)
-        self.changed: str | None = None
         self.unkept: str | None = None
 
     def read(self, build: Callable[[Path, dict[str, Any]], T]) -> T | None:
         """Return what `build` makes of the folder and its notes, None if there is none to trust."""
 
         def build_unchanged(folder: Path, notes: dict[str, Any]) -> T | None:
-            self.changed = sources.changed(notes["sources"], self.config.folder)
-            return None if self.changed else build(folder, notes)
+            changed = sources.changed(notes["sources"], self.config.folder)
+            if changed is None:
+                return build(folder, notes)
+            _log.info("%s is evaluated anew: %s", printable(self.name), printable(changed))
+            return None
 
         return self._entry.read(build_unchanged)
 
@@ -195,23 +185,18 @@ def evaluation_key(config: Config, *more: object) -> Entry:
 
 def model_key(evaluation: Entry, folder: str, config: Config, name: str) -> Entry:
     """Return the key of one model on an evaluation set, in a folder of the cache."""
-    models = _with_base_models(config, name)
-    lists = [config.folder / path for model in models for path in paths_of(model.lists or [])]
-    parts = [(_settings_of(model), _place_of(model.use, config.folder)) for model in models]
+    parts, lists = list[Any](), list[Path]()
+    for model in _with_base_models(config, name):
+        settings = model.model_dump_json(exclude={"space", "tuned", "params"})
+        # As Python writes them: JSON has no inf or date.
+        params = sorted((name, repr(value)) for name, value in model.params.items())
+        module = (model.use or "").rpartition(":")[0]
+        place = plugins.file_of(module, config.folder)  # comes before what is installed
+        is_beside, package = place.is_file(), module.partition(".")[0]
+        origin = str(place.resolve()) if is_beside else sources.origin(package)
+        parts.append(((settings, params), origin))
+        lists += [config.folder / path for path in paths_of(model.lists or [])]
     return evaluation.part(folder, parts, lists)
-
-
-def _settings_of(model: ModelConfig) -> tuple[str, list[tuple[str, str]]]:
-    """Return a model's settings, its parameters as Python writes them: JSON has no inf or date."""
-    params = sorted((name, repr(value)) for name, value in model.params.items())
-    return model.model_dump_json(exclude={"space", "tuned", "params"}), params
-
-
-def _place_of(use: str | None, folder: Path) -> str:
-    """Return where the module of a class lies: a file beside the config comes before others."""
-    module = (use or "").rpartition(":")[0]
-    beside = plugins.file_of(module, folder)
-    return str(beside.resolve()) if beside.is_file() else sources.origin(module.partition(".")[0])
 
 
 def is_known(config: Config, name: str) -> bool:

@@ -1,28 +1,108 @@
-"""One evaluation set of a config, and its models: the n-th of all folds, and what asks them."""
+"""One evaluation set of a config, the n-th of all folds: its models, those that fail, its users."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from harness.config import Config, ModelConfig
-from harness.core.errors import EmptyEvaluationSetError, HarnessError, printable
+from harness.core.errors import (
+    EmptyEvaluationSetError,
+    HarnessError,
+    RecommenderError,
+    counted,
+    printable,
+)
 from harness.core.progress import Observer
 from harness.evaluation.answers import Answers, ask_in_turn
-from harness.evaluation.build import Factories
-from harness.evaluation.failures import Failures
+from harness.evaluation.build import Factories, with_models
 from harness.evaluation.finished import Finished
-from harness.metrics import Metric, needs
+from harness.metrics import Metric
 from harness.models.base import Recommender
-from harness.models.item_stats import Catalogue, of_train
+from harness.models.item_stats import Catalogue
 from harness.protocol.task import Task
-from harness.protocol.users import of_events
+from harness.results.record import FailedModel
+
+_log = logging.getLogger(__name__)
 
 Models = Sequence[dict[str, Recommender]]
 """Of each repeat, the models that have so many, by name."""
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The models that failed so far, in any fold; none is asked again.
+
+    `errors` are what they raised, `failed` what the record says of them.
+    """
+
+    fail_fast: bool = False
+    fold: int | None = None
+    errors: dict[str, HarnessError] = field(default_factory=dict)
+    failed: dict[str, FailedModel] = field(default_factory=dict)
+
+    def copy(self) -> Failures:
+        """Return failures that others are added to on their own, as those of a part are."""
+        return replace(self, errors=self.errors.copy(), failed=self.failed.copy())
+
+    @contextmanager
+    def caught(self, name: str) -> Iterator[None]:
+        """Keep what a model raises, unless the first failure ends the run."""
+        try:
+            yield
+        except HarnessError as error:
+            _log.debug("the traceback of a failure:", exc_info=error)
+            if self.fail_fast:
+                raise
+            self.add(name, error)
+            _log.info("failed: %s", printable(str(error).partition("\n")[0]))
+
+    def add(self, name: str, error: HarnessError) -> None:
+        """Add a model that raised, or is made of one that did."""
+        text = str(error)
+        if text.startswith('model "') and not text.startswith(f'model "{name}"'):
+            text = f'model "{name}" needs one that failed: {text}'
+        self.errors[name] = error
+        self.failed[name] = FailedModel(name=name, error=text, fold=self.fold)
+
+    def add_parts(self, texts: Mapping[str, Mapping[str, object]]) -> None:
+        """Add models that failed where other processes asked them, by what they raised there."""
+        for name in texts.keys() - self.errors.keys():
+            self.add(name, RecommenderError(min(texts[name])))
+
+    def require_others(self, config: Config) -> None:
+        """Raise what the only model raised, or RecommenderError where all of several failed."""
+        if len(self.errors) < len(config.models):
+            return
+        first = self.errors[config.models[0].name]
+        if len(self.errors) == 1:
+            raise first
+        reasons = "\n".join(model.says for model in self.records(config))
+        raise RecommenderError(f"all {len(self.errors)} models failed:\n{reasons}") from first
+
+    def without(self, config: Config) -> Config:
+        """Return a config of the models that are left; without the baseline all pairs are compared.
+
+        It is no config to evaluate by: models that are left may be made of one that failed.
+        """
+        return with_models(config, [m.name for m in config.models if m.name not in self.errors])
+
+    def records(self, config: Config) -> tuple[FailedModel, ...]:
+        """Return what the record says of the models that failed, in the config's order."""
+        return tuple(self.failed[m.name] for m in config.models if m.name in self.failed)
+
+    def notes(self, config: Config) -> tuple[str, ...]:
+        """Return what becomes of the comparison without them."""
+        baseline = config.compare.baseline
+        if baseline not in self.errors:
+            return ()
+        n = len(config.models) - len(self.errors)
+        rest = counted(n, "model that is", "models that are")
+        return (f'the baseline "{baseline}" failed: the {rest} left are compared pair by pair',)
 
 
 @dataclass(eq=False)
@@ -64,29 +144,26 @@ class Fold:
         self.observer.log(f"{printable(name)} ({number}): {how}")
 
 
-class Evaluator:
-    """What asks the models of a fold: each learns from all events, one repeat after the other.
+@dataclass(frozen=True, eq=False)
+class Users:
+    """The evaluated users of a fold, in memory or in buckets, and what metrics need.
 
-    `events` is how many events are in memory at once.
+    `profile` is that of `harness.protocol.users.of_events`, `events` are how many are in memory at
+    once, and `ask` returns the answers of a model for all users, those of every repeat.
     """
 
-    def __init__(self, fold: Fold, task: Task) -> None:
-        self.fold, self.task, self.events = fold, task, len(task.data.events)
+    task: Task
+    profile: pl.DataFrame
+    catalogue: Catalogue | None
+    events: int
+    ask: Callable[[ModelConfig], list[Answers]]
 
-    def profile(self) -> pl.DataFrame:
-        """Return what is known of the evaluated users (`harness.protocol.users.of_events`)."""
-        return of_events(self.task)
 
-    def catalogue(self, metrics: Sequence[Metric]) -> Catalogue | None:
-        """Return what metrics need to know of the candidates."""
-        return of_train(self.task.train, needs(metrics))
-
-    def answers(self, settings: ModelConfig) -> list[Answers]:
-        """Return every repeat's answers for all users."""
-        # Taken out, so that a model's memory is free again unless others are made of it.
-        repeats = (models.pop(settings.name) for models in self.fold.models[: settings.repeats])
-        observer = self.fold.clocks[settings.name]
-        return ask_in_turn(repeats, settings, self.task, observer)
+def ask_in_memory(fold: Fold, task: Task, settings: ModelConfig) -> list[Answers]:
+    """Return every repeat's answers of a model that learns from all events of a task."""
+    # Taken out, so that a model's memory is free again unless others are made of it.
+    repeats = (models.pop(settings.name) for models in fold.models[: settings.repeats])
+    return ask_in_turn(repeats, settings, task, fold.clocks[settings.name])
 
 
 def label(number: int, folds: int) -> str:

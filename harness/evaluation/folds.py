@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count, groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,7 @@ from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.naming import parts_of
 from harness.evaluation.assemble import best_first, few_users, figures_by
-from harness.evaluation.failures import Failures
-from harness.evaluation.fold import label, named
+from harness.evaluation.fold import Failures, label, named
 from harness.evaluation.part import EvaluatedPart
 from harness.metrics import Metric
 from harness.metrics.scores import mean
@@ -38,7 +36,6 @@ from harness.protocol.task import read as read_events
 from harness.results.folder import FOLD
 from harness.results.record import Chance, Evaluation, ModelRecord, RunRecord
 from harness.results.run import Run
-from harness.results.tables import frames_of
 from harness.stats.chance_law import has_law
 from harness.stats.estimates import ModelEstimate, of_set
 from harness.stats.figures import Figures
@@ -58,15 +55,11 @@ def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
     if rule.folds == 1 or rule.folds <= most:
         return
     start, last = (str(np.datetime64(t, "us").astype("datetime64[D]")) for t in data.times)
-    them, n = "it" if most == 1 else "them", counted(rule.test_days, "test day")
-    behind = f" and {n} behind {them}" if rule.test_days else ""
-    fewer = ["fewer folds"] if most else []
-    fewer += ["shorter ones with valid_days"] if rule.valid_days > 1 else []
-    fewer += ["fewer test_days"] if rule.test_days else []
+    windows = f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')}"
     raise UsageError(
         f"{key} folds = {rule.folds}: the events run from {start} to {last}, with room for "
-        f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')}, events before {them}"
-        f"{behind}; " + (f"ask for {' or '.join(fewer)}" if fewer else "there must be more days")
+        f"{windows}, events before and {counted(rule.test_days, 'test day')} behind; ask for fewer "
+        "folds, valid_days or test_days, where there are any"
     )
 
 
@@ -118,7 +111,7 @@ def over_folds(
         folds = folds_of(of_one(part))
         not_judged = _not_judged(folds, held_out)
         lawful = not not_judged and has_law(metrics[0], graded=config.graded)
-        laws = [fold.law for fold in users] if lawful else None
+        laws = [fold.law for fold in users if fold.law is not None] if lawful else None
         figures = figures_by(
             config_left,
             metrics,
@@ -160,7 +153,7 @@ def over_folds(
         shake_up=figures.shake_ups,
         slices=(),
         bridge=None,
-        notes=(*notes_of(held_out, notes), *_same_lists(config_left), *not_judged),
+        notes=(*held_out.notes(notes), *_same_lists(config_left), *not_judged),
         seconds=_added([*(fold.seconds for fold in records), clock.seconds]),
         folds=records,
     )
@@ -169,7 +162,6 @@ def over_folds(
         resolved=config.resolved() | {"evaluation": last.config["evaluation"]},
         parts=tuple(runs),
         start=last.start,
-        changed={name: why for run in runs for name, why in run.changed.items()},
     )
 
 
@@ -211,32 +203,18 @@ def _chance(folds: Sequence[Mapping[str, Chance]], *, independent: bool) -> dict
     return chance
 
 
-def notes_of(held_out: HeldOut, folds: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return what is odd about folds together, what all say once, other notes with their fold."""
-    common = [note for note in folds[0] if all(note in notes for notes in folds)]
-    single = [
-        f"fold {number}: {note}"
-        for number, notes in enumerate(folds, 1)
-        for note in notes
-        if note not in common
-    ]
-    return (*held_out.notes, *common, *single)
-
-
 def _same_lists(config: Config) -> list[str]:
-    """Return notes on models with the same file of lists in several folds."""
+    """Return notes on models with one file of lists in several folds."""
     notes = []
     for model in config.models:
-        names, folds = paths_of(model.lists or []), dict[Path, list[int]]()
-        for number, name in enumerate(names, 1):
-            folds.setdefault((config.folder / name).resolve(), []).append(number)
-        notes += [
-            f'model "{model.name}": its lists are {names[same[0] - 1]} in folds '
-            f"{', '.join(map(str, same[:-1]))} and {same[-1]}; if they were made for one of these, "
-            "name the file of each fold"
-            for same in folds.values()
-            if len(same) > 1
-        ]
+        names = paths_of(model.lists or [])
+        files = [(config.folder / name).resolve() for name in names]
+        same = [name for name, file in zip(names, files, strict=True) if files.count(file) > 1]
+        if same:
+            notes.append(
+                f'model "{model.name}": its lists are {same[0]} in several folds; if they were '
+                "made for one of these, name the file of each fold"
+            )
     return notes
 
 
@@ -249,18 +227,16 @@ def _not_judged(folds: Folds, held_out: HeldOut) -> list[str]:
         )
     if folds.few:
         number, least = min(folds.few.items(), key=lambda fold: fold[1])
-        rest = "intervals and tests rest on these few"
-        if least == 1:
-            rest = "a fold of a single user leaves no intervals"
         notes.append(
             f"fold {number} has {counted(least, 'user')}, fewer than {FEWEST}: no model is judged "
-            f"against chance, and {rest}; take fewer folds"
+            "against chance, and intervals and tests rest on these few (a single user leaves no "
+            "intervals); take fewer folds"
         )
     return notes
 
 
 class HeldOut:
-    """What the folds of a config hold out, as far as they are known.
+    """What the folds of a given split hold out; of other splits nothing is asked.
 
     Attributes
     ----------
@@ -301,32 +277,38 @@ class HeldOut:
                     f"{'is' if both == 1 else 'are'} true in both"
                 )
         self._pairs.append(pairs)
-        self._users.append(pl.DataFrame({"user": fold.user_ids.cast(pl.String)}))
+        fold_column = pl.lit(len(self._pairs)).alias(FOLD)
+        self._users.append(pl.select(user=fold.user_ids.cast(pl.String)).with_columns(fold_column))
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is odd about the folds together."""
-        return (*self.overlaps, *(_written_otherwise(self._users) if self._given else ()))
+    def notes(self, folds: Sequence[Sequence[str]]) -> list[str]:
+        """Return what is odd about folds together, what all say once, other notes with a fold."""
+        common = [note for note in folds[0] if all(note in notes for notes in folds)]
+        single = [
+            f"fold {number}: {note}"
+            for number, notes in enumerate(folds, 1)
+            for note in notes
+            if note not in common
+        ]
+        return [*self.overlaps, *self._alike(), *common, *single]
 
-
-def _written_otherwise(folds: Sequence[pl.DataFrame]) -> Iterator[str]:
-    """Yield a note where users of two folds have ids that are alike."""
-    users = frames_of(folds).with_row_index(AT)
-    plain = Forms.of(users["user"]).plain.rename({FORM: "plain"})
-    # Where one file has both, they are two users.
-    apart = pl.col("user").n_unique().over("plain", FOLD) == 1
-    alike = (
-        users.join(plain, on=AT, maintain_order="left")
-        .filter(apart)
-        .unique(["plain", "user"], keep="first", maintain_order=True)
-        .filter(pl.len().over("plain") > 1)
-        .sort("plain", maintain_order=True)
-    )
-    if len(alike):
-        first = alike.head(2).select("user", FOLD).iter_rows()
-        examples = (f'"{visible(user)}" of fold {n}' for user, n in first)
-        yield (
-            f"{counted(alike['plain'].n_unique(), 'user')} may be written in two ways, such as "
-            f"{' and '.join(examples)}: ids are texts, so these are different users; write them "
-            "alike"
+    def _alike(self) -> Iterator[str]:
+        """Yield a note where users of two folds have ids that are alike."""
+        if not self._given:
+            return
+        users = pl.concat(self._users).with_row_index(AT)
+        alike = (
+            users.join(Forms.of(users["user"]).plain, on=AT, maintain_order="left")
+            # Where one file has both, they are two users.
+            .filter(pl.col("user").n_unique().over(FORM, FOLD) == 1)
+            .unique([FORM, "user"], keep="first", maintain_order=True)
+            .filter(pl.len().over(FORM) > 1)
+            .sort(FORM, maintain_order=True)
         )
+        if len(alike):
+            first = alike.head(2).select("user", FOLD).iter_rows()
+            examples = (f'"{visible(user)}" of fold {n}' for user, n in first)
+            yield (
+                f"{counted(alike[FORM].n_unique(), 'user')} may be written in two ways, such as "
+                f"{' and '.join(examples)}: ids are texts, so these are different users; write "
+                "them alike"
+            )

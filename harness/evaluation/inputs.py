@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from harness.config import IN_PYTHON, Config, parse, read
 from harness.config.paths import escaped
-from harness.core.errors import DataError, UsageError, row_text, suggest
+from harness.core.errors import DataError, UsageError, suggest
 from harness.core.given import FRAMES, Given, name_of
 from harness.core.given import shown as role_of
 from harness.core.io import exists
 from harness.core.params import is_plain
 from harness.data.layout import EventTable
-from harness.metrics.inputs.cells import missing, shown
-from harness.metrics.inputs.frame import Table, as_polars, frame_of, require_names, type_of
+from harness.metrics.inputs.cells import missing
+from harness.metrics.inputs.frame import Table, as_polars, frame_of, require_names
 from harness.models import guard
 
 if TYPE_CHECKING:
-    from harness.metrics.inputs.frame import Frame
+    pass
 
 _EXAMPLE = {
     "events": "events=frame",
@@ -85,16 +83,13 @@ def refuse_with_frames(config: Config, memory: str | None, jobs: int) -> None:
 
 def _sections(keywords: Mapping[str, Any], models: Any) -> dict[str, Any]:
     """Return the sections that keywords name; tables are keys of [data]."""
-    lacks = {
-        "events": not keywords.keys() & {"events", "data"},
-        "split": "split" not in keywords,
-        "models": isinstance(models, tuple) and not models,
-    }
-    if names := [name for name, is_missing in lacks.items() if is_missing]:
-        examples = ", ".join(_EXAMPLE[name] for name in names)
+    named = {*keywords, *(["events"] if "data" in keywords else [])}
+    named |= set() if isinstance(models, tuple) and not models else {"models"}
+    if missing_keys := [name for name in _EXAMPLE if name not in named]:
+        examples = ", ".join(_EXAMPLE[name] for name in missing_keys)
         raise UsageError(
-            f"{IN_PYTHON}: no {' and no '.join(names)}; give {examples}, or a config alone: "
-            f'{IN_PYTHON}("exam.toml")'
+            f"{IN_PYTHON}: no {' and no '.join(missing_keys)}; give {examples}, or a config "
+            f'alone: {IN_PYTHON}("exam.toml")'
         )
     tables = {name: keywords[name] for name in _TABLES if name in keywords}
     data = keywords.get("data", {})
@@ -222,17 +217,14 @@ def _entry(model: Any) -> Mapping[str, Any]:
 
 def _refuse_beside_object(entry: Mapping[str, Any]) -> None:
     """Raise UsageError where an entry says of an object what goes with a class."""
-    model, keys = (
-        entry["use"],
-        [key for key in ("params", "of", "space", "tuned") if entry.get(key)],
-    )
+    model, kind = entry["use"], type(entry["use"]).__name__
+    keys = [key for key in ("params", "of", "space", "tuned") if entry.get(key)]
     if guard.seeds(type(model), guard.stored(model)) and entry.get("repeats", 1) != 1:
         keys.append("repeats")
-    for key in keys:
-        kind = type(model).__name__
+    if keys:
         raise UsageError(
-            f'model "{entry["name"]}": {key} goes with a class, and this is an object of {kind}; '
-            f'give its class: {{"use": {kind}, "{key}": …}}'
+            f'model "{entry["name"]}": {keys[0]} goes with a class, and this is an object of '
+            f'{kind}; give its class: {{"use": {kind}, "{keys[0]}": …}}'
         )
 
 
@@ -268,10 +260,10 @@ def _events(table: EventTable, native: Any) -> pl.DataFrame:
     _require_columns(table, native, frame.columns)
     ids = Table(role, {"user": table.user, "item": table.item}, "", wide=False, frame=frame)
     columns = {table.user: ids.column("user"), table.item: ids.column("item")}
-    for name in table.columns:
-        if name not in columns:
-            columns[name] = _column(frame, name, role)
-        kind = columns[name].dtype
+    plain = as_polars(frame.select([n for n in table.columns if n not in columns]), role)
+    columns |= plain.to_dict()
+    for name, column in columns.items():
+        kind = column.dtype
         is_extension = isinstance(kind, pl.datatypes.BaseExtension)
         if kind in (pl.Object, pl.Duration, pl.Time) or is_extension:
             cells = frame.get_column(name)
@@ -283,31 +275,10 @@ def _events(table: EventTable, native: Any) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _column(frame: Frame, name: str, role: str) -> pl.Series:
-    """Return a column; dates or times among pandas' objects stay dates or times."""
-    column = frame.get_column(name)
-    is_object = type_of(column) == "Object"
-    kinds = set(map(type, column)) - {type(None), float} if is_object else set()
-    # Of both dates and times, Arrow would cut the times to days.
-    if len(kinds) == 1 and issubclass(kinds.pop(), date):
-        zones = {r: getattr(t, "tzinfo", None) for r, t in enumerate(column) if not missing(t)}
-        bare = next((row for row, zone in zones.items() if zone is None), None)
-        if bare is not None and any(zones.values()):  # Arrow would take the bare ones for UTC
-            raise DataError(
-                f'{role}: column "{name}", {row_text(bare)}: found {shown(str(column[bare]))}, a '
-                "time without a zone, where others have one; give all of them a zone, or none"
-            )
-        with suppress(ImportError):  # of PyArrow, without which they are read as text
-            return cast(pl.Series, pl.from_arrow(column.to_arrow()))
-    return as_polars(frame.select(name), role).to_series()
-
-
 def _require_columns(table: EventTable, native: Any, columns: Sequence[Any]) -> None:
     """Raise DataError where a frame of events lacks a column."""
     role = table.table.name
-    for name in table.columns:
-        if name in columns:
-            continue
+    for name in [name for name in table.columns if name not in columns]:
         require_names(columns, role)
         if name in (getattr(getattr(native, "index", None), "names", None) or ()):
             raise DataError(f'{role}: its index has "{name}": give frame.reset_index()')

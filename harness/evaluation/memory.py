@@ -84,8 +84,17 @@ def require_memory(
 
 def free(group: Path = _GROUP) -> int | None:
     """Return how many bytes there are for this process; None where the system does not say."""
-    sizes = [_available(), _of_group(group)]
-    return min((size for size in sizes if size is not None), default=None)
+    sizes = []
+    with suppress(OSError, ValueError, IndexError, StopIteration):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        available = next(line for line in lines if line.startswith("MemAvailable"))
+        sizes.append(1024 * int(available.split()[1]))
+    with suppress(OSError, ValueError):  # "max" is no number: a container has no limit
+        most, held = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        # Files that wait in memory can go.
+        sizes.append(max(most - held + int(stat.get("inactive_file", 0)), 0))
+    return min(sizes, default=None)
 
 
 def shown(size: int) -> str:
@@ -97,19 +106,3 @@ def shown(size: int) -> str:
     ('4 GB', '1.5 GB')
     """
     return f"{size / 1e9:,.1f}".removesuffix(".0") + " GB"
-
-
-def _available() -> int | None:
-    with suppress(OSError, ValueError, IndexError, StopIteration):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return 1024 * int(next(li for li in lines if li.startswith("MemAvailable")).split()[1])
-    return None
-
-
-def _of_group(group: Path) -> int | None:
-    """Return what is left of the limit that a container has; files that wait in memory can go."""
-    with suppress(OSError, ValueError):  # "max" is no number: there is no limit
-        most, held = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
-        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-        return max(most - held + int(stat.get("inactive_file", 0)), 0)
-    return None

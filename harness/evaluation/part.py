@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from harness.config import Config
-from harness.core.arrays import Counts
 from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.progress import Clock
 from harness.core.random import id_hashes
 from harness.evaluation.answers import Answers
-from harness.evaluation.failures import Failures
+from harness.evaluation.fold import Failures
 from harness.metrics import Metric, value_of
 from harness.metrics.scores import ScoreTable, curve_sums, score, set_sums
 from harness.models.item_stats import Catalogue
@@ -45,15 +42,8 @@ class EvaluatedPart(ProfiledUsers):
 
     Attributes
     ----------
-    cases : three integer arrays, (n,)
-        Of each user the candidates, the true candidates, and all true items: what chance follows
-        from.
-    k : int
-        The evaluation set's.
-    metric : Metric
-        The one that models are judged by.
-    grades : Grades, optional
-        Of the true items, where they have any.
+    law : Law, optional
+        What a random ranking would score for each user, where it is known.
     sums : mapping
         What is known of all users when those of all parts are added up: of the evaluation set, and
         by model.
@@ -61,19 +51,9 @@ class EvaluatedPart(ProfiledUsers):
         Of each repeat.
     """
 
-    cases: tuple[Counts, Counts, Counts]
-    k: int
-    metric: Metric
-    grades: Grades | None
+    law: Law | None
     sums: Mapping[Any, Any]
     lists: Mapping[str, Sequence[Recommendations]]
-
-    @cached_property
-    def law(self) -> Law:
-        """What a random ranking would score for each user."""
-        law = chance_law.law(self.metric.up_to(self.k), *self.cases, self.grades)
-        assert law is not None, "asked for where there is one"  # noqa: S101
-        return law
 
     def run_tables(self, item_ids: pl.Series) -> RunTables:
         """Return the tables of a run; lists hold positions of `item_ids`."""
@@ -88,17 +68,14 @@ class EvaluatedPart(ProfiledUsers):
         items = {name: [lists.items for lists in repeats] for name, repeats in self.lists.items()}
         return {
             "profile": self.profile,
-            "cases": np.array(self.cases),
-            "grades": {} if self.grades is None else self.grades._asdict(),
+            "law": {} if self.law is None else vars(self.law),
             "sums": self.sums,
             "values": {name: np.array(arrays) for name, arrays in values.items()},
             "lists": {name: np.array(arrays) for name, arrays in items.items()},
         }
 
     @classmethod
-    def opened(
-        cls, config: Config, metrics: Sequence[Metric], _: int, content: Content
-    ) -> EvaluatedPart:
+    def opened(cls, metrics: Sequence[Metric], _: int, content: Content) -> EvaluatedPart:
         """Return the part of which this is kept; metrics of all lists follow from its sums."""
         of_users = [metric for metric in metrics if metric.definition.of == "user"]
         values, lists = content["values"].items(), content["lists"].items()
@@ -106,10 +83,7 @@ class EvaluatedPart(ProfiledUsers):
             hashes=id_hashes(content["profile"][USER]),
             tables={name: ScoreTable(dict(zip(of_users, v, strict=True))) for name, v in values},
             profile=content["profile"],
-            cases=tuple(content["cases"]),
-            k=config.evaluation.k,
-            metric=metrics[0],
-            grades=Grades(**content["grades"]) if content["grades"] else None,
+            law=Law(**content["law"]) if content["law"] else None,
             lists={name: tuple(map(Recommendations, repeats)) for name, repeats in lists},
             sums=content["sums"],
         )
@@ -141,18 +115,12 @@ def evaluate_part(
             tables[name], sums[name] = _scored(answers, task, metrics, catalogue, sample)
         lists[name] = tuple(answer.lists for answer in answers)
         del answers
-    grades = None
-    if selected.grades is not None:
-        user, grade = selected.judgments().all_grades
-        grades = Grades(user, grade, np.arange(len(user)) < len(selected.grades))
+    law, chance = _laws(selected, metrics)
     return EvaluatedPart(
         hashes=selected.user_hashes,
         tables=tables,
         profile=profile,
-        cases=(selected.n_candidates, selected.truth.sizes, selected.relevant),
-        k=selected.k,
-        metric=metrics[0],
-        grades=grades,
+        law=law,
         lists=lists,
         sums={
             "models": sums,
@@ -161,16 +129,17 @@ def evaluate_part(
             "with_items": np.array([len(with_items(selected, left_out))]),
             "sample": Largest(np.array([0 if sample is None else sample.ids])),
             "unread": _marked(unread),
-            "chance": _chance_sums(selected, metrics, grades),
+            "chance": chance,
         },
     )
 
 
-def _chance_sums(
-    selected: EvaluationSet, metrics: Sequence[Metric], grades: Grades | None
-) -> dict[str, Sums]:
-    """Return what a random ranking's means follow from, of metrics whose chance is known."""
-    sums = {}
+def _laws(selected: EvaluationSet, metrics: Sequence[Metric]) -> tuple[Law | None, dict[str, Sums]]:
+    """Return the law of the first metric, and what means of random rankings follow from."""
+    grades, first, sums = None, None, dict[str, Sums]()
+    if selected.grades is not None:
+        user, grade = selected.judgments().all_grades
+        grades = Grades(user, grade, np.arange(len(user)) < len(selected.grades))
     for metric in metrics:
         law = chance_law.law(
             metric.up_to(selected.k),
@@ -181,7 +150,8 @@ def _chance_sums(
         )
         if law is not None:
             sums[str(metric)] = law.sums()
-    return sums
+            first = law if metric == metrics[0] else first
+    return first, sums
 
 
 def describing(k: int) -> tuple[Metric, Metric]:
@@ -237,16 +207,19 @@ def _scored(
     if asked_for_all and metrics[0].definition.zero_without_hits:
         left_out = task.left_out.evaluation_set
         lists = [answer.left_out for answer in answers if answer.left_out is not None]
-        leaderboard = partial(leaderboard_sums, metrics[0], table, selected, left_out)
-        sums["leaderboard"] = leaderboard(
-            lists if len(lists) == len(answers) else None, catalogue, sample
+        sums["leaderboard"] = leaderboard_sums(
+            metrics[0],
+            table,
+            selected,
+            left_out,
+            lists if len(lists) == len(answers) else None,
+            catalogue,
+            sample,
         )
-        # Another part may have a refusal.
-        sums["leaderboard without others"] = leaderboard(None, catalogue, sample)
         sums["refused"] = _marked(answer.refusal for answer in answers)
         sums["left_out"] = np.array([len(left_out.users)])
-    of_lists = set_values(sums["set"], metrics, selected.k)
-    values = {**table.values, **{m: np.array(v)[:, None] for m, v in of_lists.items()}}
+    of_lists = set_values(sums["set"], metrics, selected.k).items()
+    values = {**table.values, **{metric: np.array(v)[:, None] for metric, v in of_lists}}
     return ScoreTable({metric: values[metric] for metric in metrics}), sums
 
 

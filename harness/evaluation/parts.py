@@ -29,15 +29,12 @@ from harness.data.dataset import Dataset
 from harness.evaluation import memory
 from harness.evaluation.answers import Answers
 from harness.evaluation.assemble import assemble
-from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished
-from harness.evaluation.fold import Evaluator, Fold, Models
+from harness.evaluation.fold import Failures, Fold, Models, Users, ask_in_memory
 from harness.evaluation.folds import require_windows
 from harness.evaluation.memory import Limit
 from harness.evaluation.part import Content, EvaluatedPart, describing, evaluate_part
-from harness.evaluation.plan import Learner, Plan, learn, of_all_events
-from harness.metrics import Metric
-from harness.models.item_stats import Catalogue
+from harness.evaluation.plan import Learner, learn, of_all_events
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet, merged, refuse_empty, without_seen
 from harness.protocol.task import (
@@ -57,82 +54,65 @@ Part = TypeVar("Part", covariant=True)
 Other = TypeVar("Other")
 
 
-class InBuckets(Evaluator):
-    """What asks the models of a fold: each learns from sums, and is asked a bucket at a time.
+def _ask_in_buckets(buckets: Buckets, fold: Fold) -> Users:
+    """Ask models, which learn from sums, for the lists of each bucket's users; return all users.
 
-    Files of lists are read for all users. The task has no events; positions of users are those
-    among themselves.
+    Files of lists are read later, for all users. The task has no events; positions of users are
+    those among themselves.
     """
+    observer, failures = fold.observer, fold.failures
+    datasets = partial(_datasets, buckets, observer)
+    total = of_parts(datasets)
+    plan, learners = learn(fold, buckets.empty(), total)
+    answers = defaultdict[str, list[list[Answers]]](lambda: [[] for _ in fold.models])
+    evaluated, left_out, profiles = list[EvaluationSet](), list[EvaluationSet](), []
+    with observer.step("recommend"):
+        for data in datasets():
+            task = plan.task(data)
+            for learner in learners:
+                name = learner.name
+                if name not in failures.errors:
+                    with failures.caught(name), fold.clocks[name].step("recommend"):
+                        answers[name][learner.repeat].append(learner.ask(task))
+            evaluated.append(without_seen(task.evaluation_set))
+            left_out.append(without_seen(task.left_out.evaluation_set))
+            profiles.append(of_events(task))
+        every, order = merged(evaluated)
+        others, others_order = merged(left_out)
+    for learner in learners:  # its memory is free again
+        del fold.models[learner.repeat][learner.name]
+    config, data = plan.config, replace(plan.data, user_ids=every.user_ids)
+    with noted(data):
+        rule = config.evaluation.candidates or data.candidates
+        refuse_empty(every.funnel, len(every.candidates), rule, plan.split)
+    seconds = observer.seconds["recommend"]
+    observer.log(f"recommend in {counted(len(buckets), 'bucket')}, {seconds:.1f} s")
+    log_evaluation_set(every, observer)
+    all_users = Task(config, data, plan.split, every, others)
 
-    def __init__(self, fold: Fold, buckets: Buckets) -> None:
-        self._datasets = partial(_datasets, buckets, fold.observer)
-        self._answers = defaultdict[tuple[str, int], list[Answers]](list)
-        self._plan, learners = learn(fold, buckets.empty(), of_parts(self._datasets))
-        evaluated, left_out, profiles = list[EvaluationSet](), list[EvaluationSet](), []
-        with fold.observer.step("recommend"):
-            for data in self._datasets():
-                task = self._plan.task(data)
-                self._ask(fold, learners, task)
-                evaluated.append(without_seen(task.evaluation_set))
-                left_out.append(without_seen(task.left_out.evaluation_set))
-                profiles.append(of_events(task))
-            super().__init__(fold, self._merged(evaluated, left_out))
-        self.events = max(buckets.known.events)
-        self._profile = pl.concat(profiles)[self._order]
-        for learner in learners:  # its memory is free again; files of lists are asked later
-            del fold.models[learner.repeat][learner.name]
-        seconds = fold.observer.seconds["recommend"]
-        fold.observer.log(f"recommend in {counted(len(buckets), 'bucket')}, {seconds:.1f} s")
-        log_evaluation_set(self.task.evaluation_set, fold.observer)
-
-    def profile(self) -> pl.DataFrame:
-        """Return what is known of the evaluated users."""
-        return self._profile
-
-    def catalogue(self, metrics: Sequence[Metric]) -> Catalogue | None:
-        """Return what metrics need to know of the candidates."""
-        return self._plan.catalogue(metrics, of_parts(self._datasets))
-
-    def answers(self, settings: ModelConfig) -> list[Answers]:
-        """Return every repeat's answers for all users, in the order of the evaluation set."""
+    def ask(settings: ModelConfig) -> list[Answers]:
         if settings.use is None:
-            return super().answers(settings)
-        return [
-            self._of_all_users(self._answers.pop((settings.name, repeat)))
-            for repeat in range(settings.repeats)
-        ]
+            return ask_in_memory(fold, all_users, settings)
+        repeats = answers.pop(settings.name)[: settings.repeats]
+        return [_of_all_users(repeat, order, others_order) for repeat in repeats]
 
-    def _ask(self, fold: Fold, learners: Sequence[Learner], task: Task) -> None:
-        """Ask every model for the lists of a bucket's users."""
-        for learner in learners:
-            name = learner.name
-            if name not in fold.failures.errors:
-                with fold.failures.caught(name), fold.clocks[name].step("recommend"):
-                    self._answers[name, learner.repeat].append(learner.ask(task))
+    with observer.step("users"):
+        catalogue = plan.catalogue((*fold.metrics, *describing(every.k)), total)
+    profile = pl.concat(profiles)[order]
+    return Users(all_users, profile, catalogue, max(buckets.known.events), ask)
 
-    def _merged(
-        self, evaluated: Sequence[EvaluationSet], left_out: Sequence[EvaluationSet]
-    ) -> Task:
-        """Return the task of all users by the sets of the buckets; note how users move."""
-        config, data, split = self._plan.config, self._plan.data, self._plan.split
-        every, self._order = merged(evaluated)
-        beyond, self._left_out_order = merged(left_out)
-        with noted(data):
-            rule = config.evaluation.candidates or data.candidates
-            refuse_empty(every.funnel, len(every.candidates), rule, split)
-        return Task(config, replace(data, user_ids=every.user_ids), split, every, beyond)
 
-    def _of_all_users(self, buckets: Sequence[Answers]) -> Answers:
-        """Return the answers for all users by those for each bucket's."""
-        left_out = [bucket.left_out for bucket in buckets if bucket.left_out is not None]
-        whole = len(left_out) == len(buckets)
-        return Answers(
-            _stacked([bucket.lists for bucket in buckets], self._order),
-            _stacked(left_out, self._left_out_order) if whole else None,
-            drawn=any(bucket.drawn for bucket in buckets),
-            refusal=min((b.refusal for b in buckets if b.refusal is not None), default=None),
-            changes=min((b.changes for b in buckets if b.changes is not None), default=None),
-        )
+def _of_all_users(buckets: Sequence[Answers], order: Int64, others_order: Int64) -> Answers:
+    """Return the answers for all users by those for each bucket's."""
+    left_out = [bucket.left_out for bucket in buckets if bucket.left_out is not None]
+    whole = len(left_out) == len(buckets)
+    return Answers(
+        _stacked([bucket.lists for bucket in buckets], order),
+        _stacked(left_out, others_order) if whole else None,
+        drawn=any(bucket.drawn for bucket in buckets),
+        refusal=min((b.refusal for b in buckets if b.refusal is not None), default=None),
+        changes=min((b.changes for b in buckets if b.changes is not None), default=None),
+    )
 
 
 def _datasets(buckets: Buckets, observer: Observer) -> Iterator[Dataset]:
@@ -153,8 +133,8 @@ def _stacked(lists: Sequence[Recommendations], order: Int64) -> Recommendations:
 @contextmanager
 def in_buckets(
     config: Config, folds: Sequence[Fold], limit: Limit
-) -> Iterator[Callable[[Fold], Evaluator]]:
-    """Yield what makes the evaluator of a fold; buckets are made, or kept from before."""
+) -> Iterator[Callable[[Fold], Users]]:
+    """Yield what returns the users of a fold; buckets are made, or kept from before."""
     layout, observer = folds[0].config.layout(), folds[0].observer
     needed = f"all events need about {memory.shown(memory.needed(layout))} of memory; {limit.says}"
     if refused := of_all_events([models for fold in folds for models in fold.models]):
@@ -172,7 +152,7 @@ def in_buckets(
         n_events = counted(sum(buckets.known.events), "event")
         observer.log(f"read {n_events} into buckets, {observer.seconds['read']:.1f} s")
         require_windows(config, buckets.empty())
-        yield partial(InBuckets, buckets=buckets)
+        yield partial(_ask_in_buckets, buckets)
 
 
 class Parts(Protocol[Part]):
@@ -210,14 +190,35 @@ def evaluate_parts(
     common: the items, the span, and no user or event.
     """
     metrics, finished = asked(config), Finished(config, fresh=True, background=None)
-    fold = Fold(config, metrics, Failures(fail_fast), observer, finished)
+    failures = Failures(fail_fast)
+    fold = Fold(config, metrics, failures, observer, finished)
     refuse_in_parts(config, fold.models)
     plan, learners = learn(fold, data, parts.total)
     with observer.step("fit"):
         catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
+
+    def evaluated_part(part: Dataset) -> Content:
+        """Ask the models for the lists of a part's users, and score them; return what is kept."""
+        task, repeats = plan.task(part), dict[str, list[Learner]]()
+        for learner in learners:
+            if learner.name not in failures.errors:
+                repeats.setdefault(learner.name, []).append(learner)
+
+        def answers(name: str) -> list[Answers]:
+            return [learner.ask(task) for learner in repeats[name]]
+
+        return evaluate_part(
+            task,
+            with_attributes(of_events(task), task, config.compare.slices),
+            [(name, partial(answers, name)) for name in repeats],
+            metrics,
+            catalogue,
+            failures.copy(),  # what fails here fails for this part; all parts are asked
+            {name: Clock() for name in repeats},
+        ).content(metrics)
+
     with observer.step("evaluate"):
-        evaluate = partial(_evaluated, plan, learners, metrics, catalogue, fold.failures)
-        evaluated = parts.kept(evaluate, partial(EvaluatedPart.opened, config, metrics))
+        evaluated = parts.kept(evaluated_part, partial(EvaluatedPart.opened, metrics))
     observer.log(f"evaluated all parts, {observer.seconds['evaluate']:.1f} s")
     candidate_ids = data.item_ids.gather(plan.candidates)
     run = assemble(fold, plan.data, plan.split, candidate_ids, evaluated.total)
@@ -247,31 +248,3 @@ def rows_of(
     rows = part.run_tables(candidate_ids).rows(name, models)
     texts: dict[str, Any] = {USER: pl.String, "items": pl.List(pl.String)}
     return rows.cast({column: texts[column] for column in rows.columns if column in texts})
-
-
-def _evaluated(
-    plan: Plan,
-    learners: Sequence[Learner],
-    metrics: tuple[Metric, ...],
-    catalogue: Catalogue | None,
-    failures: Failures,
-    part: Dataset,
-) -> Content:
-    """Ask the models for the lists of a part's users, and score them; return what is kept."""
-    task, repeats = plan.task(part), dict[str, list[Learner]]()
-    for learner in learners:
-        if learner.name not in failures.errors:
-            repeats.setdefault(learner.name, []).append(learner)
-
-    def answers(name: str) -> list[Answers]:
-        return [learner.ask(task) for learner in repeats[name]]
-
-    return evaluate_part(
-        task,
-        with_attributes(of_events(task), task, plan.config.compare.slices),
-        [(name, partial(answers, name)) for name in repeats],
-        metrics,
-        catalogue,
-        failures.copy(),  # what fails here fails for this part; all parts are asked
-        {name: Clock() for name in repeats},
-    ).content(metrics)

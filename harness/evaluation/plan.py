@@ -20,15 +20,22 @@ from harness.core.progress import Clock
 from harness.core.steps import Total
 from harness.data.dataset import Dataset
 from harness.evaluation.answers import Answers, ask
-from harness.evaluation.failures import Failures
-from harness.evaluation.fold import Fold, Models
+from harness.evaluation.fold import Failures, Fold, Models
 from harness.evaluation.list_model import PrecomputedLists
 from harness.metrics import Metric, needs
 from harness.metrics.grades import refuse_grades
 from harness.models import guard
 from harness.models.base import Recommender, Train
 from harness.models.item_stats import Catalogue, candidate_counts, catalogue_of, users_having
-from harness.models.sums import FromSums, Step, Steps, after, fits_in_parts, without_events
+from harness.models.sums import (
+    FromSums,
+    Step,
+    Steps,
+    after,
+    fit_all,
+    fits_in_parts,
+    without_events,
+)
 from harness.protocol import evaluation_set, newcomers, split, strays, users
 from harness.protocol.k_core import Core, core_of_parts
 from harness.protocol.split import Split
@@ -71,15 +78,16 @@ class Plan:
         """Return what metrics need to know of the candidates."""
         counts, having = None, (self.item_counts, 0)
         if any(metric.definition.shares for metric in metrics):
-            sums: Any = total(self._having)
+
+            def having_of(part: Dataset) -> Sums:
+                users_of_items, any_item = users_having(self.train(part))
+                return {"users": users_of_items, "any": np.array([any_item])}
+
+            sums: Any = total(having_of)
             having = sums["users"], int(sums["any"][0])
         if "train" in needs(metrics):
             counts = candidate_counts(self.item_counts, self.candidates, lambda: having)
         return catalogue_of(self.train_of_all(), needs(metrics), counts)
-
-    def _having(self, part: Dataset) -> Sums:
-        having, having_any = users_having(self.train(part))
-        return {"users": having, "any": np.array([having_any])}
 
 
 def plan_of(config: Config, data: Dataset, total: Total[Dataset]) -> Plan:
@@ -97,8 +105,13 @@ def plan_of(config: Config, data: Dataset, total: Total[Dataset]) -> Plan:
     whole = split.of_sums(split.divided(data, config.split), sums["split"])
     split.refuse_empty(whole, data)
     if isinstance(config.split, GivenSplit):
-        sides = partial(_users_of, config, core)
-        new_users = newcomers.newcomers_of_parts(sums["odd"], sides, total)
+
+        def sides_of(part: Dataset) -> newcomers.Sides:
+            part = within(core, part)
+            sides = split.divided(part, config.split)
+            return newcomers.users_of(part, sides.train, sides.valid)
+
+        new_users = newcomers.newcomers_of_parts(sums["odd"], sides_of, total)
         new_items = split.newcomer_items(data, sums["items"], sums["valid items"])
         whole = replace(whole, alike=(*new_users.notes("user"), *new_items))
     rule = config.evaluation.candidates or data.candidates
@@ -127,13 +140,6 @@ def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
     odd = newcomers.odd_keys(newcomers.users_of(part, sides.train, sides.valid))
     valid = sides.valid.item_counts(len(part.item_ids))
     return {**sums, "odd": odd, "valid items": valid}
-
-
-def _users_of(config: Config, core: Core | None, part: Dataset) -> newcomers.Sides:
-    """Return the users of a part of a given split, in both of its tables."""
-    part = within(core, part)
-    sides = split.divided(part, config.split)
-    return newcomers.users_of(part, sides.train, sides.valid)
 
 
 class Learner(NamedTuple):
@@ -195,51 +201,43 @@ def _fit(
     clocks: Mapping[str, Clock],
     failures: Failures,
 ) -> None:
-    """Fit models, the next steps of all in one pass over the parts; those that raise end."""
-    sums: Any = {}
+    """Fit models; those that fail take no more steps."""
     train = plan.train_of_all()
-    steps = {n: guard.fit_steps(m.name, m.model, train) for n, m in enumerate(learners)}
-    while steps:
-        waiting = dict[int, tuple[str, Step]]()
-        for number in list(steps):
-            name = learners[number].name
-            if name not in failures.errors:
-                with failures.caught(name), clocks[name].step("fit"):
-                    # Taken out: no name holds a total while the next one is made.
-                    step = _after(steps[number], sums.pop(number, {}))
-                    if step is not None:
-                        waiting[number] = name, step
-            if number not in waiting:
-                steps.pop(number).close()
+
+    def sums_of_all(step: Step) -> Sums:
         try:
-            sums = total(partial(_sums_of, plan, waiting, clocks, failures)) if waiting else {}
+            return total(lambda part: step(plan.train(part)))
         except (TypeError, ValueError) as error:  # what models raise is in `failures`
             raise RecommenderError(
                 f"the sums of a model's parts do not add up to one: {error}; each part must "
                 "return the same keys and shapes"
             ) from error
 
+    all_steps = [
+        _caught(m.name, guard.fit_steps(m.name, m.model, train), clocks[m.name], failures)
+        for m in learners
+    ]
+    fit_all(all_steps, sums_of_all)
 
-def _after(steps: Steps, sums: Mapping[str, Any]) -> Step | None:
-    """Return a model's next step; raise what another process caught."""
-    if "failed" in sums:
-        raise RecommenderError(min(sums["failed"]))
-    return after(steps, sums.get("sums"))
+
+def _caught(name: str, steps: Steps, clock: Clock, failures: Failures) -> Steps:
+    """Yield a model's steps until it has learnt, or fails here or where its parts are."""
+    sums: Any = {}
+    while name not in failures.errors:
+        step = None
+        with failures.caught(name), clock.step("fit"):
+            if "failed" in sums:
+                raise RecommenderError(min(sums["failed"]))
+            # Taken out: no name holds a total while the next one is made.
+            step = after(steps, sums.pop("sums", None))
+        if step is None:
+            return
+        sums = yield partial(_sums_of, name, step, clock, failures)
 
 
-def _sums_of(
-    plan: Plan,
-    waiting: Mapping[int, tuple[str, Step]],
-    clocks: Mapping[str, Clock],
-    failures: Failures,
-    part: Dataset,
-) -> Sums:
-    """Return the sums of a part for each model that waits for them, or what it raised."""
-    train, sums = plan.train(part), dict[int, Any]()
-    for number, (name, step) in waiting.items():
-        if name not in failures.errors:
-            with failures.caught(name), clocks[name].step("fit"):
-                sums[number] = {"sums": step(train)}
-        if name in failures.errors:
-            sums[number] = {"failed": {failures.failed[name].error: np.array([1])}}
-    return sums
+def _sums_of(name: str, step: Step, clock: Clock, failures: Failures, part: Train) -> Sums:
+    """Return a model's sums of a part, or what it raised."""
+    if name not in failures.errors:
+        with failures.caught(name), clock.step("fit"):
+            return {"sums": step(part)}
+    return {"failed": {failures.failed[name].error: np.array([1])}}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,8 @@ from harness.core.workers import Workers
 from harness.evaluation import memory as memory_needs
 from harness.evaluation.assemble import assemble
 from harness.evaluation.build import only
-from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Finished
-from harness.evaluation.fold import Evaluator, Fold, label, named
+from harness.evaluation.fold import Failures, Fold, Users, ask_in_memory, label, named
 from harness.evaluation.folds import HeldOut, over_folds, require_files, require_windows
 from harness.evaluation.inputs import config_of, refuse_with_frames
 from harness.evaluation.memory import Limit, require_memory
@@ -30,10 +30,11 @@ from harness.evaluation.memory import limit as memory_limit
 from harness.evaluation.part import EvaluatedPart, describing, evaluate_part
 from harness.evaluation.parts import in_buckets
 from harness.evaluation.workers import ModelWorkers, processes
-from harness.metrics import Metric
-from harness.protocol.task import asked, task_on
+from harness.metrics import Metric, needs
+from harness.models.item_stats import of_train
+from harness.protocol.task import Task, asked, task_on
 from harness.protocol.task import read as read_events
-from harness.protocol.users import with_attributes
+from harness.protocol.users import of_events, with_attributes
 from harness.results.run import Run
 
 _log = logging.getLogger(__name__)
@@ -195,18 +196,22 @@ def _on_one_log(
         opened = _in_memory(config, folds, workers)
     else:
         opened = in_buckets(config, folds, limit)
-    with opened as evaluator_of:
+    with opened as users_of:
         for fold in folds:
             with named(fold.number, fold.n_folds):
-                evaluated.append(_on_one_set(evaluator_of(fold), workers, held_out, limit))
+                # Events go with its users: statistics need memory, too.
+                part, task = _evaluate_users(fold, users_of(fold), workers, held_out, limit)
+                ids = task.evaluation_set.candidate_ids
+                run = assemble(fold, task.data, task.split, ids, of_one(part))
+                evaluated.append((replace(run, tables=part.run_tables(ids)), part))
     return evaluated
 
 
 @contextmanager
 def _in_memory(
     config: Config, folds: Sequence[Fold], workers: ModelWorkers
-) -> Iterator[Callable[[Fold], Evaluator]]:
-    """Yield what makes the evaluator of a fold, with all events in memory."""
+) -> Iterator[Callable[[Fold], Users]]:
+    """Yield what returns the users of a fold, with all events in memory."""
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
         data = read_events(folds[0].config, background, folds[0].observer)
         workers.ready = background.submit(int).result  # behind what writes the cache
@@ -214,38 +219,37 @@ def _in_memory(
         logs = [data] * len(folds)  # each fold takes its own, and the last one lets it go early
         del data
 
-        def evaluator_of(fold: Fold) -> Evaluator:
+        def users_of(fold: Fold) -> Users:
             task = task_on(fold.config, logs.pop(), fold.observer)
             # Its fingerprint is asked for last, when nothing is left to do beside.
             background.submit(getattr, task.evaluation_set, "leaves")
-            return Evaluator(fold, task)
+            with fold.observer.step("users"):
+                asked_for = (*fold.metrics, *describing(task.evaluation_set.k))
+                catalogue = of_train(task.train, needs(asked_for))
+                profile = of_events(task)
+            ask = partial(ask_in_memory, fold, task)
+            return Users(task, profile, catalogue, len(task.data.events), ask)
 
-        yield evaluator_of
+        yield users_of
 
 
-def _on_one_set(
-    evaluator: Evaluator, workers: ModelWorkers, held_out: HeldOut, limit: Limit | None
-) -> tuple[Run, EvaluatedPart]:
-    """Return the run on one evaluation set, and its users' scores."""
-    fold, task = evaluator.fold, evaluator.task
-    config, selected = fold.config, task.evaluation_set
+def _evaluate_users(
+    fold: Fold, users: Users, workers: ModelWorkers, held_out: HeldOut, limit: Limit | None
+) -> tuple[EvaluatedPart, Task]:
+    """Return what all models score on one evaluation set, and its task without events."""
+    config, task, selected = fold.config, users.task, users.task.evaluation_set
     require_memory(
         config,
         users=len(selected.users) * fold.n_folds,  # values of all folds are held
-        events=evaluator.events,
+        events=users.events,
         candidates=len(selected.candidates),
         limit=limit,
     )
     held_out.add(selected)
     with fold.observer.step("users"):
-        profile = evaluator.profile()
-        profile = with_attributes(profile, task, config.compare.slices, whole=True)
-        catalogue = evaluator.catalogue((*fold.metrics, *describing(selected.k)))
-    with closing(workers.answers(evaluator)) as models:  # workers stop where one raises
+        profile = with_attributes(users.profile, task, config.compare.slices, whole=True)
+    with closing(workers.answers(fold, users)) as models:  # workers stop where one raises
         part = evaluate_part(
-            task, profile, models, fold.metrics, catalogue, fold.failures, fold.clocks
+            task, profile, models, fold.metrics, users.catalogue, fold.failures, fold.clocks
         )
-    task = evaluator.task = task.without_events()  # statistics need memory, too
-    run = assemble(fold, task.data, task.split, selected.candidate_ids, of_one(part))
-    tables = part.run_tables(selected.candidate_ids)
-    return replace(run, tables=tables, changed=fold.finished.changed), part
+    return part, task.without_events()

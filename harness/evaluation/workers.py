@@ -27,9 +27,8 @@ from harness.data.layout import Layout
 from harness.evaluation import memory
 from harness.evaluation.answers import Answers
 from harness.evaluation.build import only
-from harness.evaluation.failures import Failures
 from harness.evaluation.finished import Asked, Finished, is_known
-from harness.evaluation.fold import Evaluator, Fold
+from harness.evaluation.fold import Failures, Fold, Users, ask_in_memory
 from harness.evaluation.memory import Limit
 from harness.protocol.task import Task, read, task_on
 
@@ -92,40 +91,38 @@ class ModelWorkers:
             self._stamps = [stamps_of(fold.layout()) for fold in config.folds()]
 
     def answers(
-        self, evaluator: Evaluator
+        self, fold: Fold, users: Users
     ) -> Generator[tuple[str, Callable[[], list[Answers]]], None, None]:
         """Yield models that have not failed with what returns their answers, or raises.
 
         First those that an earlier run finished, then the others, as soon as they can be asked.
         What each took is logged when it has been scored.
         """
-        fold = evaluator.fold
         finished, number = fold.finished.answers, fold.number - 1
         models = [m for m in fold.config.models if m.name not in fold.failures.errors]
         for name in [model.name for model in models if model.name in finished]:
-            yield name, partial(_noted, fold, name, partial(finished[name], evaluator.task))
+            yield name, partial(_noted, fold, name, partial(finished[name], users.task))
             fold.log_model(name)
 
         def ready() -> Open[str, Asked]:
             self.ready()
-            data = data_of(self._stamps[number], [evaluator.task])
+            data = data_of(self._stamps[number], [users.task])
             return partial(open_fold, Job.of(self._config, data, number))
 
         waiting = units([model for model in models if model.name not in finished])
         waiting.sort(key=lambda unit: unit[0] in self._shared)
         first = sum(unit[0] not in self._shared for unit in waiting)
-        here = partial(_ask, evaluator)
+        here = partial(_ask, fold, users.task, users.ask)
         with closing(self._workers.share(waiting, ready, here, first)) as share:
             for name, answer in share:
                 yield name, partial(_noted, fold, name, answer)
                 fold.log_model(name)
 
 
-def _ask(evaluator: Evaluator, name: str) -> Asked:
+def _ask(fold: Fold, task: Task, ask: Callable[[ModelConfig], list[Answers]], name: str) -> Asked:
     """Return what a model answers here, and keep it for later runs."""
-    fold = evaluator.fold
-    answers = evaluator.answers(next(m for m in fold.config.models if m.name == name))
-    fold.finished.keep(name, evaluator.task, answers, fold.clocks[name].seconds)
+    answers = ask(next(model for model in fold.config.models if model.name == name))
+    fold.finished.keep(name, task, answers, fold.clocks[name].seconds)
     return answers, fold.clocks[name].seconds, None
 
 
@@ -158,11 +155,11 @@ def open_fold(job: Job) -> Callable[[str], Asked]:
     if not _data or _data[0][0] != layout:
         _data.clear()
         _data.append((layout, read(fold, background, models.observer)))
-    evaluator = Evaluator(models, task_on(fold, _data[0][1], models.observer))
-    job.require_same(data_of(stamps, [evaluator.task]))
+    task = task_on(fold, _data[0][1], models.observer)
+    job.require_same(data_of(stamps, [task]))
 
     def answer(name: str) -> Asked:
-        answers, seconds, _ = _ask(evaluator, name)
+        answers, seconds, _ = _ask(models, task, partial(ask_in_memory, models, task), name)
         background.submit(int).result()  # behind what keeps them
         return answers, seconds, finished.unkept.get(name)
 

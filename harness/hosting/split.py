@@ -23,7 +23,7 @@ from harness.core.random import mixed
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Events
 from harness.delimited.stream import Refused
 from harness.evaluation.fold import named
-from harness.evaluation.folds import HeldOut, notes_of, require_files, tasks
+from harness.evaluation.folds import HeldOut, require_files, tasks
 from harness.evaluation.inputs import config_in_place
 from harness.hosting.submit import OTHERWISE, form_of, read_by, refuse_unreadable, rows_of, shown_id
 from harness.protocol.evaluation_set import EvaluationSet
@@ -163,7 +163,8 @@ def split(
             splits.append(SplitFolder(out / name, record, notes))
     if len(folds) == 1:
         return splits[0]
-    return FoldedSplit(out, tuple(splits), notes_of(held_out, [fold.notes for fold in splits]))
+    notes = tuple(held_out.notes([fold.notes for fold in splits]))
+    return FoldedSplit(out, tuple(splits), notes)
 
 
 def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRecord:

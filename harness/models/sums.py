@@ -115,8 +115,8 @@ def side_by_side(steps: Sequence[Steps]) -> Steps:
         waiting = {number: after(of_model) for number, of_model in enumerate(steps)}
         while waiting := {n: step for n, step in waiting.items() if step is not None}:
             total: Any = yield partial(_sums_of, waiting)
-            waiting = {number: after(steps[number], total.get(number, {})) for number in waiting}
-            del total  # it is let go before the next steps are taken
+            # Taken out: the total of each is let go before the next one makes its step.
+            waiting = {number: after(steps[number], total.pop(number, {})) for number in waiting}
 
 
 def _sums_of(steps: Mapping[int, Step], part: Train) -> Sums:

@@ -113,10 +113,13 @@ def leaderboard_sums(
     beyond = np.zeros(len(others.users))
     if lists is not None and len(beyond) > 0:
         beyond = score(lists, others.judgments(catalogue), [metric]).of_users(metric)
-    every = np.concatenate((values, beyond))
-    of_sample = every[:0] if sample is None else every[sample.has]
-    sizes = np.array([len(every), lists is None])
-    return {"sizes": sizes, "every": Exact.of(every), "sample": Exact.of(of_sample)}
+    n = len(values)
+    has = np.zeros(n + len(beyond), np.bool_) if sample is None else sample.has
+    return {
+        "sizes": np.array([n + len(beyond), lists is None]),
+        "window": {"examined": Exact.of(values), "others": Exact.of(beyond)},
+        "sample": {"examined": Exact.of(values[has[:n]]), "others": Exact.of(beyond[has[n:]])},
+    }
 
 
 def leaderboard_estimate(sums: Mapping[Any, Any], ids: int | None) -> LeaderboardEstimate:
@@ -130,6 +133,11 @@ def leaderboard_estimate(sums: Mapping[Any, Any], ids: int | None) -> Leaderboar
         How many ids a sample submission has.
     """
     users, without_lists = sums["sizes"].tolist()
-    window = sums["every"].total / users if users > 0 else 0.0
-    sample = None if ids is None else sums["sample"].total / ids
+
+    def total(of: Mapping[str, Exact]) -> float:
+        """Return the sum over all users; the others count as 0 where any part has no lists."""
+        return (of["examined"] if without_lists else of["examined"] + of["others"]).total
+
+    window = total(sums["window"]) / users if users > 0 else 0.0
+    sample = None if ids is None else total(sums["sample"]) / ids
     return LeaderboardEstimate(window, sample, without_lists > 0)

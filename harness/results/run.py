@@ -7,7 +7,7 @@ import logging
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -66,8 +66,6 @@ class Run(Shown):
         Each of several folds as a run of its own, the earliest first; see `folds`.
     start : str
         The date on which the window of a run just made starts, for the name of its folder.
-    changed : mapping of model to text
-        Why a model that was finished before is evaluated anew, such as ``own.py has changed``.
     write_tables : callable, optional
         What writes tables that no process holds: takes a folder and names of files, and returns
         where they are, if that is not in the folder.
@@ -78,7 +76,6 @@ class Run(Shown):
     resolved: Mapping[str, Any] | None = None
     parts: tuple[Run, ...] = ()
     start: str = ""
-    changed: Mapping[str, str] = field(default_factory=dict)
     write_tables: Callable[[Path, Sequence[str]], str | None] | None = None
 
     @property
@@ -382,7 +379,7 @@ class Run(Shown):
         `verbose`: times and pairs as well.
         """
         record = self.record
-        sheets = [models_sheet(record, self.changed, verbose=verbose)]
+        sheets = [models_sheet(record, verbose=verbose)]
         sheets += [folds_sheet(record)] if record.folds else []
         if verbose and record.comparison is not None:
             sheets.append(pairs_sheet(record, record.comparison))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -20,7 +20,7 @@ _SHORT = 6
 _PAIRS = 10
 
 
-def models_sheet(record: RunRecord, changed: Mapping[str, str], *, verbose: bool) -> Sheet:
+def models_sheet(record: RunRecord, *, verbose: bool) -> Sheet:
     """Return the table of a run's models between its lines; `verbose`: with times and funnel."""
     first, *rest = record.models[0].metrics
     digits, title = decimals(record), standing_title(record)
@@ -53,7 +53,7 @@ def models_sheet(record: RunRecord, changed: Mapping[str, str], *, verbose: bool
             _set_line(record.evaluation),
             *_leaderboard(record),
             *_tuned(record),
-            *_reused(record, changed),
+            *_reused(record),
             *(_times(record) if verbose else ()),
         ],
         styles=STYLES | {"failed": "red"},
@@ -277,16 +277,11 @@ def _tuned(record: RunRecord) -> list[str]:
     return [f"tuned  on an inner split of train: {', '.join(trials)}"] if trials else []
 
 
-def _reused(record: RunRecord, changed: Mapping[str, str]) -> list[str]:
-    """Return which models an earlier run finished, and which of them had to be evaluated anew."""
+def _reused(record: RunRecord) -> list[str]:
+    """Return which models an earlier run finished."""
     reused = [model for model in record.models if model.reused]
-    fresh = {model.name for model in record.models if not model.reused}
-    anew = [f"{printable(n)} ({printable(why)})" for n, why in changed.items() if n in fresh]
-    parts = [f"evaluated anew: {', '.join(anew)}"] if anew else []
-    if not reused:
-        return parts
-    parts = [f"{_listed(reused)}, of an earlier run", *parts]
-    return [f"reused  {'; '.join([*parts, '--fresh evaluates all anew'])}"]
+    listed = f"reused  {_listed(reused)}, of an earlier run; --fresh evaluates all anew"
+    return [listed] if reused else []
 
 
 def _times(record: RunRecord) -> list[str]:

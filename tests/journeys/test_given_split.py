@@ -77,7 +77,7 @@ def test_the_record_names_the_files_of_each_fold(found: Run, folder: Path) -> No
     assert of_all["theirs"] == (None, names)
     assert [fold["theirs"][1] for fold in folds] == [[name] for name in names]
     assert [note for note in found.notes if "lists" in note] == [
-        'model "same": its lists are theirs.csv in folds 1 and 2; if they were made for one of '
+        'model "same": its lists are theirs.csv in several folds; if they were made for one of '
         "these, name the file of each fold"
     ]
 
@@ -138,28 +138,29 @@ def test_folds_that_overlap_are_told_and_only_the_mean_of_chance_is_known(tmp_pa
 
 
 TEN, OTHERS = "abcdefghij", "klmnopqrst"
-FEW = "intervals and tests rest on these few"
-ALONE = "a fold of a single user leaves no intervals"
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "note", "and_"),
+    ("first", "second", "note"),
     [
-        ("u", TEN, "fold 1 has 1 user, fewer than 10", ALONE),
-        ("uv", "wxyz", "fold 1 has 2 users, fewer than 10", FEW),
-        (TEN[:9], OTHERS, "fold 1 has 9 users, fewer than 10", FEW),
-        (TEN, OTHERS, "", ""),
+        ("u", TEN, "fold 1 has 1 user, fewer than 10"),
+        ("uv", "wxyz", "fold 1 has 2 users, fewer than 10"),
+        (TEN[:9], OTHERS, "fold 1 has 9 users, fewer than 10"),
+        (TEN, OTHERS, ""),
     ],
 )
 def test_a_fold_of_few_users_is_told_and_no_model_judged(
-    tmp_path: Path, first: str, second: str, note: str, and_: str
+    tmp_path: Path, first: str, second: str, note: str
 ) -> None:
     """Users of one letter had x and want y; ten of a fold are enough, nine are too few."""
     base = "user,item\n" + "".join(f"{user},x\n" for user in first + second) + "other,y\n"
     one, two = ("user,item\n" + "".join(f"{user},y\n" for user in own) for own in (first, second))
     found = folded(given(tmp_path, one_base=base, two_base=base, one_test=one, two_test=two))
-    why = "no model is judged against chance, and"
-    assert found.notes == ((f"{note}: {why} {and_}; take fewer folds",) if note else ())
+    why = (
+        "no model is judged against chance, and intervals and tests rest on these few (a single "
+        "user leaves no intervals); take fewer folds"
+    )
+    assert found.notes == ((f"{note}: {why}",) if note else ())
     assert [model.vs_random is None for model in found.models] == [bool(note)]
     assert not (note and "better than chance" in " ".join(found.sheets()[0].heading))
 

@@ -136,7 +136,7 @@ def test_a_base_model_is_made_anew_and_shared_within_a_repeat(done: Done) -> Non
 @pytest.mark.parametrize(
     ("name", "spread", "words"),
     [
-        ("ByPlace", False, ["asked for some users alone", "together", "draws.keys"]),
+        ("ByPlace", False, ["asked again", "together", "draws.keys"]),
         ("Entropy", True, ["repeats differ", "cannot be repeated"]),
         ("Fixed", False, ["its 3 repeats are all the same"]),
         ("Drawn", True, []),

@@ -43,7 +43,7 @@ def finished(config: Config, keep: bool = False, **keywords: Any) -> Finished:
         made = Finished(config, background=background, **{"fresh": keep} | keywords)
         if keep:
             lists = Recommendations(LISTS)
-            first = Answers(lists, drawn=True, notes=("odd",))
+            first = Answers(lists, drawn=True)
             answers = [first, Answers(lists, lists, refusal="no", changes="x")]
             made.keep("popular", make_task(config), answers, {"fit": 1.5})
     return made
@@ -52,10 +52,10 @@ def finished(config: Config, keep: bool = False, **keywords: Any) -> Finished:
 def test_what_is_kept_is_taken(tmp_path: Path) -> None:
     assert finished(config(tmp_path), keep=True).unkept == {}
     own = finished(config(tmp_path))
-    assert ([*own.answers], own.changed) == (["popular"], {})
+    assert [*own.answers] == ["popular"]
     (one, other), seconds, _ = own.answers["popular"](make_task(config(tmp_path)))
     assert one.lists.items.tolist() == other.lists.items.tolist() == LISTS.tolist()
-    assert (one.drawn, one.notes, one.left_out, one.refusal) == (True, ("odd",), None, None)
+    assert (one.drawn, one.left_out, one.refusal) == (True, None, None)
     assert other.left_out is not None
     assert other.left_out.items.tolist() == LISTS.tolist()
     assert (other.drawn, other.notes, other.refusal, other.changes) == (False, (), "no", "x")

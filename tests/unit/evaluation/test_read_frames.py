@@ -106,7 +106,7 @@ REFUSED: list[tuple[Any, ...]] = [
     (DATES.with_columns(time=pl.when(pl.col("item") != "c").then("time")), ROW_3, '"time"'),
     (changed(time=pl.Series(["2020-01-01"] * 3 + ["soon"] * 5)), ROW_3, '"soon"'),
     (objects("time", [datetime(2020, 1, 1, 5), *[date(2020, 1, 1)] * 7]), "row 1 (the first is 0)"),
-    (objects("time", [ZONED, *TIMES]), '"time", row 1 (the first is 0)', "a time without a zone"),
+    (objects("time", [ZONED, *TIMES]), "row 1 (the first is 0)", '"time"', "all written alike"),
     (changed(time=pl.lit(7)), "holds numbers", "time_format"),
     (TEXT.head(0), "the events frame: the table has no rows"),
     (PANDAS.set_axis([0, 1, 2], axis=1), "found [0, 1, 2]", "frame.columns = ['0', '1', '2']"),
