@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from harness.config.base import Section
+from harness.config.paths import Section
 from harness.core.errors import in_toml, suggest
 
 SearchName = Literal["random", "grid", "tpe"]
@@ -45,25 +45,24 @@ def domains(space: Mapping[str, Any]) -> dict[str, Domain]:
     ValueError
         A value is neither a list nor a range, or no parameter could be drawn from it.
     """
-    domain_of: dict[str, Domain] = {}
-    for name, value in space.items():
-        where = f"space.{name}"
-        if isinstance(value, dict):
-            domain_of[name] = _range(where, value)
-            continue
-        if not isinstance(value, list):
-            raise ValueError(
-                f"{where} is {in_toml(value)}; expected a list of values, or a range such as "
-                "{ low = 1, high = 100 }"
-            )
-        if not value:
-            raise ValueError(f"{where} is an empty list; give it at least one value")
-        texts = [in_toml(element) for element in value]
-        for text in texts:
-            if texts.count(text) > 1:
-                raise ValueError(f"{where} holds {text} twice; name each value once")
-        domain_of[name] = tuple(value)
-    return domain_of
+    return {name: _domain(f"space.{name}", value) for name, value in space.items()}
+
+
+def _domain(where: str, value: Any) -> Domain:
+    if isinstance(value, dict):
+        return _range(where, value)
+    if not isinstance(value, list):
+        raise ValueError(
+            f"{where} is {in_toml(value)}; expected a list of values, or a range such as "
+            "{ low = 1, high = 100 }"
+        )
+    if not value:
+        raise ValueError(f"{where} is an empty list; give it at least one value")
+    texts = [in_toml(element) for element in value]
+    for text in texts:
+        if texts.count(text) > 1:
+            raise ValueError(f"{where} holds {text} twice; name each value once")
+    return tuple(value)
 
 
 def _range(where: str, value: Mapping[str, Any]) -> Range:
@@ -87,12 +86,7 @@ def _range(where: str, value: Mapping[str, Any]) -> Range:
     return Range(low, high, log)
 
 
-def _checked(space: dict[str, Any]) -> dict[str, Any]:
-    domains(space)
-    return space
-
-
-Space = Annotated[dict[str, Any], AfterValidator(_checked)]
+Space = Annotated[dict[str, Any], AfterValidator(lambda space: domains(space) and space)]
 """A `space` as it is written, checked."""
 
 

@@ -23,6 +23,7 @@ MODEL = VALUES["models"][0]
 WEEKLY = MODEL | {"name": "last week", "params": {"window_days": 7}}
 WHOLE = {"name": "whole", "use": "baselines.fill:Fill", "of": ["popular"]}
 READY = {"name": "ready", "lists": "mates.csv"}
+WITHOUT_VALID = '[split] strategy "given" needs valid = "the file with the events to evaluate"'
 PRECOMPUTED = '[[models]] "ready" has precomputed recommendations, which have no '
 
 
@@ -112,9 +113,7 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"models": [READY | {"use": "x:Y"}]},
          '[[models]] "ready" has both "use" and "lists"; leave one out'),
         ({"models": [MODEL, READY | {"of": ["popular"]}]}, f'{PRECOMPUTED}"of"; leave it out'),
-        ({"models": [READY | {"repeats": 2}]},
-         '[[models]] "ready" has precomputed recommendations, the same in every repeat; '
-         "leave repeats out"),
+        ({"models": [READY | {"repeats": 2}]}, f'{PRECOMPUTED}"repeats"; leave it out'),
         ({"data": None}, "[data] is missing; docs/config.md shows what it holds"),
         ({"models": None}, "[[models]] is missing; docs/config.md shows what it holds"),
         ({"data": {"layout": None}}, '[data] needs the key "layout", which is missing'),
@@ -130,6 +129,8 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"folder": "/"}, "no section [folder]; allowed: data, "),
         ({"data": {"layout": "hm", "events": None}, "split": {"strategy": "given", "valid": "x"}},
          '[split] strategy "given" goes with layout "table" only'),
+        *(({"split": {"strategy": "given"} | keys}, WITHOUT_VALID)
+          for keys in ({}, {"valid_days": 7}, {"valid": []}, {"valid": ""})),
         ({"data": []}, "[data]: found []; expected keys with values"),
         ({"data": {"restore_zeros": True}}, '[data] layout "table" has no key "restore_zeros"; '),
         ({"data": {"events": None}}, '[data] layout "table" needs events = '),
