@@ -22,6 +22,7 @@ _EXPECTED = {
         ("model_type", "model_attributes_type", "dict_type"), "expected keys with values"
     ),
     "list_type": "expected a list, in square brackets",
+    "bool_type": "expected true or false",
 }
 """What a value should be, where pydantic's words are not those of a config."""
 _SHOWN = 10
@@ -160,7 +161,7 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
             strategy = value["strategy"]
             return f"{place} strategy is {strategy!r}; {suggest(str(strategy), strategies)}"
         case "value_error":
-            return f"{section} {fault['ctx']['error']}"
+            return f"{place} {fault['ctx']['error']}"
         case paths.UNKNOWN | paths.UNSET:
             return f"{place} {fault['msg']}"
         case "literal_error":

@@ -12,7 +12,7 @@ from typing import Any, cast
 import polars as pl
 
 from harness.config import Config, ModelConfig
-from harness.config.space import Range, TunedRecord, domains
+from harness.config.space import Range, TunedRecord
 from harness.core.errors import RecommenderError, UsageError, counted, printable, suggest
 from harness.core.progress import steps, stopwatch
 from harness.core.workers import EndedError, Open, Workers
@@ -152,7 +152,7 @@ def _wanted(config: Config, names: Sequence[str]) -> list[ModelConfig]:
 
 def _checked(model: ModelConfig, config: Config) -> int:
     """Return how many trials a model's search makes; made once, so that a typo costs no time."""
-    space = domains(model.space)
+    space = model.space
     try:
         count = trials_of(space, config.tune.search, config.tune.trials)
     except UsageError as error:
@@ -223,7 +223,7 @@ def _tuned(
     With workers (`share`) all that it proposes are scored before it is told of any.
     """
     model, elapsed = trials.model, stopwatch()
-    space, sign = domains(model.space), trials.metric.definition.sign
+    space, sign = model.space, trials.metric.definition.sign
     kind = trials.config.tune.search
     search = partial(run_search, space, model.params, kind, count, seed, sign)
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:

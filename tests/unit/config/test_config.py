@@ -11,7 +11,7 @@ from conftest import ROOT, refusal
 
 from harness.config import TimeSplit, parse, read
 from harness.config.diff import differing, settings
-from harness.config.space import Range, domains
+from harness.config.space import Range
 from harness.core.errors import UsageError
 
 VALUES: dict[str, Any] = {
@@ -236,6 +236,7 @@ def test_bad_overrides_are_named(tmp_path: Path, override: str, message: str) ->
         read(config_file(tmp_path), [override])
 
 
+VALUES_OR_RANGE = "expected a list of values, or a range such as { low = 1, high = 100 }"
 RECORD = {"trials": 30, "search": "tpe", "seed": 1, "metric": "MAP@12", "value": 0.5, "exam": "f"}
 
 
@@ -252,8 +253,12 @@ def test_lists_and_ranges() -> None:
         "rate": {"low": 1, "high": 100, "log": True},
         "x": [1, True, 1.0, "1"],  # a true beside a one is another value
     }
-    ranges = {"depth": Range(1, 4), "shrink": Range(0.0, 100), "rate": Range(1, 100, log=True)}
-    parsed = domains(parse(with_model(space=space), Path()).models[0].space)
+    ranges = {
+        "depth": Range(low=1, high=4),
+        "shrink": Range(low=0.0, high=100),
+        "rate": Range(low=1, high=100, log=True),
+    }
+    parsed = parse(with_model(space=space), Path()).models[0].space
     assert list(parsed) == list(space)
     lists = {"near": (20, 50), "by": ("cosine", True, {"of": 1}), "x": (1, True, 1.0, "1")}
     assert parsed == lists | ranges
@@ -263,16 +268,15 @@ def test_lists_and_ranges() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (True, " is true; expected a list of values, or a range such as { low = 1, high = 100 }"),
-        ([], " is an empty list; give it at least one value"),
+        (True, f": found true; {VALUES_OR_RANGE}"),
+        ([], f": found []; {VALUES_OR_RANGE}"),
         ([1, 2, 1], " holds 1 twice; name each value once"),
-        ({"low": 1}, ' needs the key "high"; or write a list of values'),
         ({"low": 1, "hihg": 2}, ' has no key "hihg"; did you mean "high"?'),
-        ({"low": 2, "high": 2}, ": low = 2 is not below high = 2"),
-        ({"low": False, "high": 2}, ".low is false; expected a number"),
-        ({"low": 1, "high": float("inf")}, ".high is inf; expected a number"),
-        ({"low": 1, "high": 2, "log": 1}, ".log is 1; expected true or false"),
-        ({"low": 0, "high": 2, "log": True}, ": log = true needs low above 0, found low = 0"),
+        ({"low": 2, "high": 2}, " low = 2 is not below high = 2"),
+        ({"low": False, "high": 2}, ".low: found false; expected a number"),
+        ({"low": 1, "high": float("inf")}, ".high: found inf; expected a number"),
+        ({"low": 1, "high": 2, "log": 1}, ".log: found 1; expected true or false"),
+        ({"low": 0, "high": 2, "log": True}, " log = true needs low above 0, found low = 0"),
     ],
 )
 def test_what_is_no_space(value: Any, message: str) -> None:
@@ -343,6 +347,8 @@ def test_a_record_is_checked() -> None:
     assert 'tuned has no key "trails"; did' in refused(with_model(tuned=RECORD | {"trails": 1}))
     missing = refused(with_model(tuned={k: v for k, v in RECORD.items() if k != "exam"}))
     assert '"popular" needs the key "tuned.exam", which is missing' in missing
+    missing = refused(with_model(space={"x": {"low": 1}}))
+    assert '"popular" needs the key "space.x.high", which is missing' in missing
 
 
 def test_a_written_config_is_told_as_toml_has_it() -> None:
