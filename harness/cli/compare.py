@@ -15,7 +15,7 @@ from harness.scoring.options import SubmissionOptions
 @options.of_submissions(without=("beside_lists",))
 def compare(
     context: typer.Context,
-    of: Annotated[
+    paths: Annotated[
         list[Path],
         typer.Argument(
             metavar="RUN…|FILE…",
@@ -55,7 +55,7 @@ def compare(
 
     with stdout_to_stderr():  # what a metric prints must not mix with the results
         compared = compare_models(
-            *of,
+            *paths,
             metric=options.single(metric, "--metric"),
             k=k,
             models=model or (),

@@ -15,7 +15,7 @@ from harness.scoring.options import SubmissionOptions
 @options.of_submissions(without=("beside_lists",))
 def leaderboard(
     context: typer.Context,
-    of: Annotated[
+    paths: Annotated[
         list[Path] | None,
         typer.Argument(
             metavar="DIR|FILE…",
@@ -54,7 +54,7 @@ def leaderboard(
 
     with stdout_to_stderr():  # what a metric prints must not mix with the results
         ranked = rank(
-            *(of or []),
+            *(paths or []),
             metric=options.single(metric, "--metric"),
             k=k,
             sort=sort,

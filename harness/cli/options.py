@@ -62,7 +62,7 @@ Quiet = Annotated[
 Verbose = Annotated[bool, "Say on standard error what each step did, and how long it took."]
 Output = Annotated[Format, "What to print."]
 
-_FIRST = ("context", "file", "of", "source")
+_FIRST = ("context", "file", "paths", "source")
 """The arguments, and what Typer gives."""
 _AGAINST = ("beside_lists", "solution", "config", "overrides", "sample", "items")
 """What submissions are checked and scored against: help shows it first."""
@@ -136,13 +136,13 @@ def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., 
             submission["overrides"] = submission["overrides"] or ()
             return command(**values, submission=submission)
 
-        own = dict(inspect.signature(command, eval_str=True).parameters)
-        del own["submission"]
-        first = [own.pop(name) for name in _FIRST if name in own]
-        last = [own.pop(name) for name in _LAST if name in own]
+        rest = dict(inspect.signature(command, eval_str=True).parameters)
+        del rest["submission"]
+        first = [rest.pop(name) for name in _FIRST if name in rest]
+        last = [rest.pop(name) for name in _LAST if name in rest]
         against = [option for option in added if option.name in _AGAINST]
         reading = [option for option in added if option.name not in _AGAINST]
-        every = [*first, *against, *own.values(), *reading, *last]
+        every = [*first, *against, *rest.values(), *reading, *last]
         with_submission.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in every]
         )
