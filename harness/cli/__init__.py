@@ -31,9 +31,9 @@ from harness.cli import (
     tune,
     validate,
 )
-from harness.cli.log import logged
-from harness.cli.removed import say_removed
-from harness.cli.streams import guard_streams
+from harness.cli.forms import instead_of
+from harness.cli.options import declared
+from harness.cli.output import guard_streams, logged
 from harness.core.errors import INTERRUPTED, HarnessError, printable
 
 app = typer.Typer(
@@ -64,21 +64,21 @@ def _commands(
     pass
 
 
-app.command("synth")(synth.synth)
-app.command("init")(init.init)
-app.command("run")(run.run)
-app.command("tune")(tune.tune)
-app.command("compare")(compare.compare)
-app.command("check")(check.check)
-app.command("leaderboard")(leaderboard.leaderboard)
-app.command("score")(score.score)
-app.command("explain")(explain.explain)
-app.command("report")(report.report)
-app.command("validate")(validate.validate)
-app.command("submit")(submit.submit)
-app.command("split")(split.split)
-app.command("fetch")(fetch.fetch)
-app.command("list")(lists.list_)
+app.command("synth")(declared(synth.synth))
+app.command("init")(declared(init.init))
+app.command("run")(declared(run.run))
+app.command("tune")(declared(tune.tune))
+app.command("compare")(declared(compare.compare))
+app.command("check")(declared(check.check))
+app.command("leaderboard")(declared(leaderboard.leaderboard))
+app.command("score")(declared(score.score))
+app.command("explain")(declared(explain.explain))
+app.command("report")(declared(report.report))
+app.command("validate")(declared(validate.validate))
+app.command("submit")(declared(submit.submit))
+app.command("split")(declared(split.split))
+app.command("fetch")(declared(fetch.fetch))
+app.command("list")(declared(lists.list_))
 
 
 def main() -> None:
@@ -89,25 +89,15 @@ def main() -> None:
         sys.exit(INTERRUPTED)
 
 
-_NEW_OBJECTS = 200_000
-"""From which on garbage is searched for: imports alone make 125,000."""
-
-_SWITCH_SECONDS = 0.0005
-"""For which a thread keeps Python's lock: steps that need little of it wait less for others."""
-
-_SPINS = "16"
-"""Log2 of the ticks for which idle threads of NumPy's algebra spin; else they do for 30 ms."""
-
-
 def _status() -> int:
     # A parent may have left the signal ignored; the reader would then stop early, and say nothing.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's wish to stop
     if hasattr(os, "register_at_fork"):  # a pool of a model's ends its processes by this signal
         os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
-    gc.set_threshold(_NEW_OBJECTS)
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", _SPINS)
+    gc.set_threshold(200_000)  # imports alone make 125,000 objects: no search for garbage before
+    sys.setswitchinterval(0.0005)  # steps that need little of Python's lock wait less for others
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")  # 2**16 ticks; else it spins for 30 ms
     output = guard_streams()
     status = guarded(lambda: app(standalone_mode=False))
     sys.stdout.flush()
@@ -142,27 +132,27 @@ def guarded(command: Callable[[], Any]) -> int:
             return INTERRUPTED
         if not hasattr(error, "show"):
             raise
-        say_removed(error)
-        _say_value(error)
+        _reword(error)
         error.show()  # a wrong option or argument: the option parser words it, but for values
         return int(getattr(error, "exit_code", 2))
 
 
-def _say_value(error: BaseException) -> None:
-    """Say in our own words why an option's value was refused, where pydantic refused it."""
-    faults = getattr(error.__cause__, "errors", None)
-    if faults is None:
-        return
-    fault = faults()[0]
-    expected = {
-        "int_parsing": "a whole number",
-        "float_parsing": "a number",
-        "greater_than_equal": f"{fault.get('ctx', {}).get('ge')} or more",
-    }
-    reason = fault["msg"].removeprefix("Value error, ")
-    if fault["type"] in expected:
-        reason = f"found {fault['input']}, expected {expected[fault['type']]}"
-    error.message = reason  # type: ignore[attr-defined]
+def _reword(error: Any) -> None:
+    """Say what replaces a removed option, and why pydantic refused an option's value."""
+    context, option = getattr(error, "ctx", None), getattr(error, "option_name", "")
+    instead = instead_of(context.command.name, option) if context else None
+    if instead is not None:
+        error.message, error.possibilities = f"{option} was removed; {instead}", []
+    elif hasattr(error.__cause__, "errors"):
+        fault = error.__cause__.errors()[0]
+        expected = {
+            "int_parsing": "a whole number",
+            "float_parsing": "a number",
+            "greater_than_equal": f"{fault.get('ctx', {}).get('ge')} or more",
+        }.get(fault["type"])
+        error.message = fault["msg"].removeprefix("Value error, ")
+        if expected is not None:
+            error.message = f"found {fault['input']}, expected {expected}"
 
 
 def _is_interrupt(error: BaseException) -> bool:

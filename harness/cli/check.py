@@ -7,29 +7,25 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.options import Quiet
-from harness.cli.show import FormatOption, show
-from harness.cli.streams import stdout_to_stderr
+from harness.cli.options import Output, Quiet
+from harness.cli.output import show, stdout_to_stderr
 
 
 def check(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
     at_least: Annotated[
         list[str] | None,
-        typer.Option(
-            "--at-least",
-            metavar="CONDITION",
-            help='As "MAP@12 of mine >= popular", "MAP@12 of mine >= 0.02" or "MAP@12 of mine '
-            'better than popular" (by the paired test); repeatable.',
-        ),
+        'As "MAP@12 of mine >= popular", "MAP@12 of mine >= 0.02" or "MAP@12 of mine '
+        'better than popular" (by the paired test); repeatable.',
+        "CONDITION",
     ] = None,
     quiet: Quiet = False,
-    format_: FormatOption = "table",
+    format_: Output = "table",
 ) -> int:
     """Check conditions on the scores of a run; the exit status is 1 where one does not hold."""
     from harness.comparison.check import check as check_run
 
     with stdout_to_stderr():  # what a metric prints must not mix with the table
         checked = check_run(run, at_least or [])
-    show(format_, checked.to_dict, checked.sheets(), checked.records())
+    show(format_, checked)
     return 0 if checked.passed else 1

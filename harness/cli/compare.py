@@ -3,63 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from harness.cli import forms, options
-from harness.cli.show import FormatOption, show
-from harness.cli.streams import stdout_to_stderr
+from harness.cli.output import show, stdout_to_stderr
 from harness.scoring.options import SubmissionOptions
 
-Correction = Annotated[
-    Literal["holm", "bh"] | None, typer.Option(help="Of p values, for the number of pairs.")
-]
-Resamples = Annotated[
-    int | None, typer.Option(help="B, of the bootstrap and of the randomization test.")
-]
-Seed = Annotated[int | None, typer.Option(min=0, help="Equal seeds, equal results.")]
 
-
-@options.of_submissions(without=("beside_file",))
+@options.of_submissions(without=("beside_lists",))
 def compare(
     context: typer.Context,
-    of: Annotated[
+    paths: Annotated[
         list[Path],
         typer.Argument(
             metavar="RUN…|FILE…",
             help="Folders of runs; or two or more submissions, with --solution or --config.",
         ),
     ],
+    metric: Annotated[list[str] | None, "As MAP@12; the first by default."] = None,
+    k: options.Cut = None,
+    baseline: Annotated[str | None, "Compare all with this model, not every two."] = None,
+    all_pairs: Annotated[bool, "Every two, whatever baseline the run has."] = False,
     model: Annotated[
-        list[str] | None,
-        typer.Option(help="Of runs, only this model and others named so; repeatable."),
-    ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="Compare all with this model, not every two.")
-    ] = None,
-    all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Every two, whatever baseline the run has.")
-    ] = False,
-    metric: Annotated[
-        list[str] | None, typer.Option(help="As MAP@12; the first by default.")
-    ] = None,
-    correction: Correction = None,
-    resamples: Resamples = None,
-    seed: Seed = None,
-    public_share: Annotated[
-        list[float] | None, typer.Option(help="Users on the public leaderboard; repeatable.")
+        list[str] | None, "Of runs, only this model and others named so; repeatable."
     ] = None,
     slices: Annotated[
-        list[str] | None,
-        typer.Option(help="Slice users by activity, truth, repeats or a column; repeatable."),
+        list[str] | None, "Slice users by activity, truth, repeats or a column; repeatable."
     ] = None,
-    k: options.Cut = None,
+    public_share: Annotated[
+        list[float] | None, "Users on the public leaderboard; repeatable."
+    ] = None,
+    correction: options.Correction = None,
+    resamples: options.Resamples = None,
+    seed: options.Seed = None,
     strict: options.Strict = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    format_: FormatOption = "table",
+    format_: options.Output = "table",
     *,
     submission: SubmissionOptions,
 ) -> None:
@@ -67,14 +50,13 @@ def compare(
 
     What is not named is as in the first run's config, or as in --config. CSV has the pairs.
     """
-    form = forms.SUBMISSIONS if options.is_scored(submission) else forms.RUNS
-    forms.refuse_other_forms(context, form)
+    forms.runs_or_submissions(context, submission)
     from harness.comparison.compare import compare as compare_models
 
     with stdout_to_stderr():  # what a metric prints must not mix with the results
         compared = compare_models(
-            *of,
-            metric=options.one_of(metric, "--metric"),
+            *paths,
+            metric=options.single(metric, "--metric"),
             k=k,
             models=model or (),
             baseline=baseline,
@@ -88,4 +70,4 @@ def compare(
             force=force,
             **submission,
         )
-    show(format_, compared.to_dict, compared.sheets(), compared.records())
+    show(format_, compared)

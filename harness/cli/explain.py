@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import forms, options
-from harness.cli.log import note
-from harness.cli.show import FormatOption, show
-from harness.cli.streams import stdout_to_stderr
+from harness.cli.output import note, show, stdout_to_stderr
 from harness.core.errors import UsageError, suggest
 from harness.scoring.options import SubmissionOptions
 
@@ -24,23 +22,21 @@ def explain(
     source: Annotated[
         Path, typer.Argument(metavar="SOURCE", help="A file of lists, or a run's folder.")
     ],
-    model: Annotated[str | None, typer.Option("--model", help="Which model of the run.")] = None,
-    repeat: Annotated[int, typer.Option("--repeat", help="Which of its repeats.")] = 0,
+    model: Annotated[str | None, "Which model of the run."] = None,
+    repeat: options.Repeat = 0,
     fold: options.Fold = None,
-    user: Annotated[list[str] | None, typer.Option("--user", help="Whose; repeatable.")] = None,
+    user: Annotated[list[str] | None, "Whose; repeatable."] = None,
     worst: Annotated[
         int, typer.Option("--worst", min=0, help="Explain this many of the worst users.")
     ] = 0,
     best: Annotated[
         int, typer.Option("--best", min=0, help="Explain this many of the best users.")
     ] = 0,
-    metric: Annotated[
-        str | None, typer.Option("--metric", help="What worst and best go by, and the cut-off.")
-    ] = None,
-    k: Annotated[int | None, typer.Option("--k", help="The cut-off, by MAP; 12.")] = None,
+    metric: Annotated[str | None, "What worst and best go by, and the cut-off."] = None,
+    k: Annotated[int | None, "The cut-off, by MAP; 12."] = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    format_: FormatOption = "table",
+    format_: options.Output = "table",
     *,
     submission: SubmissionOptions,
 ) -> None:
@@ -55,17 +51,18 @@ def explain(
         raise UsageError(f"--metric {metric} says its own cut-off; leave --k out")
     if not exists(source):
         raise UsageError(f"{source}: no such file or run folder")
-    asked = metric if k is None else f"MAP@{k}"
+    if k is not None:
+        metric = f"MAP@{k}"
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
         if source.is_dir():
             part(source, "result.json")
             forms.refuse_other_forms(context, forms.RUN)
-            submitted = _of_run(source, model, repeat, fold, asked)
+            submitted = _of_run(source, model, repeat, fold, metric)
         else:
             forms.refuse_other_forms(context, forms.FILE)
-            submitted = _of_file(source, asked, submission)
+            submitted = _of_file(source, metric, submission)
         explanations = explain_users(submitted, user or [], worst, best)
-    show(format_, explanations.to_dict, explanations.sheets(), explanations.records())
+    show(format_, explanations)
 
 
 def _of_file(file: Path, metric: str | None, submission: SubmissionOptions) -> SubmittedLists:

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from harness.cli.log import note, shows_bars
 from harness.cli.options import Quiet
-from harness.cli.show import to_type
+from harness.cli.output import bars, note, say, to_type
 from harness.core.errors import printable
-
-if TYPE_CHECKING:
-    from harness.data.fetching import Place
 
 
 def fetch(
     name: Annotated[
         str, typer.Argument(help="The data set, such as ml-1m: harness list datasets shows all.")
     ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The folder to make; data/NAME by default."),
-    ] = None,
+    out: Annotated[Path | None, "The folder to make; data/NAME by default."] = None,
     quiet: Quiet = False,
 ) -> None:
     """Download a public data set, check its SHA-256, and write a config that runs on it.
@@ -37,28 +30,19 @@ def fetch(
     if place.is_filled():
         note(f"{printable(str(place.folder))}: has {dataset.name} already")
     else:
+        from textwrap import fill
+
+        from harness.core.progress import steps
+
         fetching.require()
-        _fill(place)
-    if quiet:
-        return
+        unpacked = datasets.megabytes(sum(dataset.files.values()))
+        note(
+            f"{dataset.title}: {dataset.events:,} ratings by {dataset.users:,} users\n"
+            f"{fill(dataset.licence.text, 100)}\nThe terms in full: {dataset.terms}\n\n"
+            f"{dataset.url}: {datasets.megabytes(dataset.size)}, unpacked {unpacked}"
+        )
+        with bars() as shown, steps("downloading", dataset.size, "B", shown) as bar:
+            place.fill(bar)
     for path in place.files:
-        print(f"{printable(str(path))}  {path.stat().st_size:,} bytes")
-    print(f"next  {to_type('run', str(place.folder / fetching.CONFIG))}")
-
-
-def _fill(place: Place) -> None:
-    """Show the terms, then download and unpack."""
-    from textwrap import fill
-
-    from harness.core.progress import steps
-    from harness.data.datasets import megabytes
-
-    dataset = place.dataset
-    unpacked = sum(dataset.files.values())
-    note(
-        f"{dataset.title}: {dataset.events:,} ratings by {dataset.users:,} users\n"
-        f"{fill(dataset.licence.text, 100)}\nThe terms in full: {dataset.terms}\n\n"
-        f"{dataset.url}: {megabytes(dataset.size)}, unpacked {megabytes(unpacked)}"
-    )
-    with steps("downloading", dataset.size, "B", shows_bars()) as bar:
-        place.fill(bar)
+        say(f"{printable(str(path))}  {path.stat().st_size:,} bytes")
+    say(f"next  {to_type('run', str(place.folder / fetching.CONFIG))}")

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.log import note
-from harness.cli.options import Quiet
-from harness.cli.show import to_type
+from harness.cli.options import Quiet, Replace
+from harness.cli.output import note, say, to_type
 from harness.core.errors import DataError, printable
 
 
@@ -22,28 +21,19 @@ def init(
             "or DuckDB as shop.sqlite::orders.",
         ),
     ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The config to write; the log's name with .toml here."),
-    ] = None,
-    user_column: Annotated[str | None, typer.Option(help="Default: by its name.")] = None,
-    item_column: Annotated[str | None, typer.Option(help="Default: by its name.")] = None,
-    time_column: Annotated[str | None, typer.Option(help="Default: by its name.")] = None,
+    out: Annotated[Path | None, "The config to write; the log's name with .toml here."] = None,
+    user_column: Annotated[str | None, "Default: by its name."] = None,
+    item_column: Annotated[str | None, "Default: by its name."] = None,
+    time_column: Annotated[str | None, "Default: by its name."] = None,
     time_format: Annotated[
-        str | None,
-        typer.Option(help="iso, epoch_s, _ms, _us or a pattern such as %d.%m.%Y."),
+        str | None, "iso, epoch_s, _ms, _us or a pattern such as %d.%m.%Y."
     ] = None,
     header: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES", help="The columns of a file without a header line, as user,item,time."
-        ),
+        str | None, "The columns of a file without a header line, as user,item,time.", "NAMES"
     ] = None,
-    separator: Annotated[str | None, typer.Option(help="What stands between fields.")] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="latin-1 or cp1252; UTF-8 by default.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file --out.")] = False,
+    separator: Annotated[str | None, "What stands between fields."] = None,
+    encoding: Annotated[str | None, "latin-1 or cp1252; UTF-8 by default."] = None,
+    force: Replace = False,
     quiet: Quiet = False,
 ) -> int:
     """Write a config for a log: what its columns mean is guessed, said, and yours to change.
@@ -77,12 +67,9 @@ def init(
         ) from error
     with written(target, "; choose another --out"), whole_file(target) as temporary:
         temporary.write_text(config.text, encoding="utf-8", newline="\n")
-    if not quiet:
-        print("\n".join(config.lines))
-        print(f"written to {printable(str(target))}")
+    say(*config.lines, f"written to {printable(str(target))}")
     if config.fault:
         note(config.fault)
         return 1
-    if not quiet:
-        print(f"next  {to_type('run', str(target))}")
+    say(f"next  {to_type('run', str(target))}")
     return 0

@@ -8,16 +8,14 @@ from typing import Annotated, Literal
 import typer
 
 from harness.cli import forms, options
-from harness.cli.compare import Correction, Resamples, Seed
-from harness.cli.show import FormatOption, show
-from harness.cli.streams import stdout_to_stderr
+from harness.cli.output import show, stdout_to_stderr
 from harness.scoring.options import SubmissionOptions
 
 
-@options.of_submissions(without=("beside_file",))
+@options.of_submissions(without=("beside_lists",))
 def leaderboard(
     context: typer.Context,
-    of: Annotated[
+    paths: Annotated[
         list[Path] | None,
         typer.Argument(
             metavar="DIR|FILE…",
@@ -26,25 +24,23 @@ def leaderboard(
         ),
     ] = None,
     metric: Annotated[
-        list[str] | None,
-        typer.Option(help="As MAP@12; the first of most runs, or the competition's, by default."),
+        list[str] | None, "As MAP@12; the first of most runs, or the competition's, by default."
     ] = None,
-    sort: Annotated[
-        Literal["score", "date", "model", "run"],
-        typer.Option(help="Best, or latest, first; or by name."),
-    ] = "score",
-    model: Annotated[str | None, typer.Option(help="Only names that hold this text.")] = None,
-    evaluation_set: Annotated[
-        str | None, typer.Option(help="Only the evaluation set whose fingerprint begins so.")
-    ] = None,
-    correction: Correction = None,
-    resamples: Resamples = None,
-    seed: Seed = None,
     k: options.Cut = None,
+    sort: Annotated[
+        Literal["score", "date", "model", "run"], "Best, or latest, first; or by name."
+    ] = "score",
+    model: Annotated[str | None, "Only names that hold this text."] = None,
+    evaluation_set: Annotated[
+        str | None, "Only the evaluation set whose fingerprint begins so."
+    ] = None,
+    correction: options.Correction = None,
+    resamples: options.Resamples = None,
+    seed: options.Seed = None,
     strict: options.Strict = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
-    format_: FormatOption = "table",
+    format_: options.Output = "table",
     *,
     submission: SubmissionOptions,
 ) -> int:
@@ -53,14 +49,13 @@ def leaderboard(
     Of submissions: their ranks, who is tied with whom by the paired test, and how far a rank could
     move. One that cannot be scored is left out, with the reason, and the exit status is 1.
     """
-    form = forms.SUBMISSIONS if options.is_scored(submission) else forms.RUNS
-    forms.refuse_other_forms(context, form)
+    forms.runs_or_submissions(context, submission)
     from harness.comparison.leaderboard import leaderboard as rank
 
     with stdout_to_stderr():  # what a metric prints must not mix with the results
         ranked = rank(
-            *(of or []),
-            metric=options.one_of(metric, "--metric"),
+            *(paths or []),
+            metric=options.single(metric, "--metric"),
             k=k,
             sort=sort,
             model=model,
@@ -72,5 +67,5 @@ def leaderboard(
             force=force,
             **submission,
         )
-    show(format_, ranked.to_dict, ranked.sheets(), ranked.records())
+    show(format_, ranked)
     return 1 if getattr(ranked, "refused", ()) else 0

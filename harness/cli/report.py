@@ -8,16 +8,14 @@ from typing import Annotated
 import typer
 
 from harness.cli.options import Quiet
+from harness.cli.output import say
 from harness.core.errors import UsageError, printable
 
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The page to write; report.html in the run's folder."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace any file --out.")] = False,
+    out: Annotated[Path | None, "The page to write; report.html in the run's folder."] = None,
+    force: Annotated[bool, "Replace any file --out."] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a run as one HTML page with charts and tables, which needs no network."""
@@ -26,8 +24,7 @@ def report(
     from harness.results.folder import FILES, PAGE, TABLES
     from harness.results.run import read
 
-    target = out or run / PAGE
-    names = {*FILES, *TABLES}
+    target, names = out or run / PAGE, {*FILES, *TABLES}
     refuse_overwriting(
         target,
         [run / name for name in names],
@@ -40,5 +37,4 @@ def report(
     text = page(read(run))
     with written(target, "; choose another --out"), whole_file(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
-    if not quiet:
-        print(f"written to {printable(str(target))}  {target.stat().st_size:,} bytes")
+    say(f"written to {printable(str(target))}  {target.stat().st_size:,} bytes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import logging
+import itertools
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from harness.cli import forms
-from harness.cli.log import asking_for, note, shows_bars
-from harness.cli.options import ConfigArgument, ConfigOption, Jobs, Quiet, Set, config_of
-from harness.cli.show import FormatOption, show, to_type
-from harness.cli.streams import stdout_to_stderr
+from harness.cli import forms, options
+from harness.cli.output import bars, note, say, show_parts, stdout_to_stderr, to_type
 from harness.core.errors import RecommenderError, counted, printable
 
 if TYPE_CHECKING:
@@ -30,80 +27,57 @@ _NOT_ON_SPARK = (
 
 def run(
     context: typer.Context,
-    config: ConfigArgument = None,
-    config_option: ConfigOption = None,
+    config: options.ConfigArgument = None,
+    config_option: options.ConfigOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="The run folder, runs/<date>-<layout>-<fingerprint> by default; an earlier run in "
-            "it is replaced. By default only one of the same config is.",
-        ),
+        "The run folder, runs/<date>-<layout>-<fingerprint> by default; an earlier run in "
+        "it is replaced. By default only one of the same config is.",
     ] = None,
-    set_: Set = None,
+    set_: options.Set = None,
     memory: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="How much may be used, such as 4GB, at least 1GB; what is free by default. Where "
-            "all events need more, users are evaluated in buckets that are kept on disk.",
-        ),
+        "How much may be used, such as 4GB, at least 1GB; what is free by default. Where "
+        "all events need more, users are evaluated in buckets that are kept on disk.",
+        "SIZE",
     ] = None,
     engine: Annotated[
         Literal["local", "spark"],
-        typer.Option(
-            help="Where it is worked on: this process, or Spark's workers (docs/scale.md)."
-        ),
+        "Where it is worked on: this process, or Spark's workers (docs/scale.md).",
     ] = "local",
     master: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="Spark's master, such as spark://host:7077. Default: the environment's, or "
-            "local[*].",
-        ),
+        "Spark's master, such as spark://host:7077. Default: the environment's, or local[*].",
+        "URL",
     ] = None,
     remote: Annotated[
-        str | None,
-        typer.Option(metavar="sc://…", help="A Spark Connect server, such as sc://host:15002."),
+        str | None, "A Spark Connect server, such as sc://host:15002.", "sc://…"
     ] = None,
     buckets: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            max=4096,
-            help="Of users, on Spark. Default: as many as the data asks for.",
+            min=1, max=4096, help="Of users, on Spark. Default: as many as the data asks for."
         ),
     ] = None,
     tables: Annotated[
         str | None,
-        typer.Option(
-            metavar="URI",
-            help="Where Spark's workers write scores and lists, if not into the run folder.",
-        ),
+        "Where Spark's workers write scores and lists, if not into the run folder.",
+        "URI",
     ] = None,
     fail_fast: Annotated[
         bool,
-        typer.Option(
-            "--fail-fast",
-            help="Stop at the first model that fails; by default the others are evaluated, and "
-            "the exit status is 1.",
-        ),
+        "Stop at the first model that fails; by default the others are evaluated, and "
+        "the exit status is 1.",
     ] = False,
     fresh: Annotated[
         bool,
-        typer.Option(
-            "--fresh",
-            help="Evaluate every model anew, also those that an earlier run finished with the "
-            "same data, settings, code and packages.",
-        ),
+        "Evaluate every model anew, also those that an earlier run finished with the "
+        "same data, settings, code and packages.",
     ] = False,
     model: Annotated[
-        list[str] | None,
-        typer.Option(help="Evaluate this one, and what it is made of, alone; repeatable."),
+        list[str] | None, "Evaluate this one, and what it is made of, alone; repeatable."
     ] = None,
-    jobs: Jobs = None,
+    jobs: options.Jobs = None,
     recommendations: Annotated[
         bool,
         typer.Option(
@@ -112,25 +86,15 @@ def run(
         ),
     ] = True,
     debug: Annotated[
-        bool,
-        typer.Option(
-            "--debug",
-            callback=asking_for(logging.DEBUG),
-            help="Show the traceback of what a model raises, and each step as --verbose does.",
-        ),
+        bool, "Show the traceback of what a model raises, and each step as --verbose does."
     ] = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
     verbose: Annotated[
         bool,
-        typer.Option(
-            "--verbose",
-            "-v",
-            callback=asking_for(logging.INFO),
-            help="Say on standard error what each step did, and how long it took; the table has "
-            "times, pairs and leaderboards as well.",
-        ),
+        "Say on standard error what each step did, and how long it took; the table has times, "
+        "pairs and leaderboards as well.",
     ] = False,
-    format_: FormatOption = "table",
+    format_: options.Output = "table",
 ) -> None:
     """Evaluate every model of a config on one set, print the table, write a run folder."""
     from harness.config import read
@@ -142,7 +106,7 @@ def run(
         forms.refuse_other_forms(context, forms.SPARK, _NOT_ON_SPARK)
     else:
         forms.refuse_other_forms(context, forms.LOCAL, "leave it out, or add --engine spark")
-    settings = read(config_of(config, config_option), set_ or [])
+    settings = read(options.config_of(config, config_option), set_ or [])
     check_out(out or Path("runs/any"))
     here = Path.cwd()  # a model may go elsewhere
     with ExitStack() as session:
@@ -153,9 +117,9 @@ def run(
                 evaluated(settings, master, remote, buckets, tables, fail_fast=fail_fast)
             )
         else:
-            bars = shows_bars()
             try:
-                with stdout_to_stderr():  # what a model prints must not mix with the results
+                # What a model prints must not mix with the results.
+                with bars() as shown, stdout_to_stderr():
                     result = evaluation_run.run(
                         settings,
                         models=model or (),
@@ -163,7 +127,7 @@ def run(
                         fail_fast=fail_fast,
                         fresh=fresh,
                         jobs=jobs or 1,
-                        progress=bars,
+                        progress=shown,
                     )
             except RecommenderError as error:
                 error.args = (f"{error}{'' if debug else _DEBUG}",)
@@ -175,16 +139,16 @@ def run(
         try:
             result.write(here / folder, recommendations=recommendations)
         finally:  # a folder that cannot be written must not cost the results
-            show(format_, result.to_dict, result.sheets(verbose), result.records())
+            show_parts(format_, result.to_dict, result.sheets(verbose), result.records())
     other = f", as another config has written to {usual}/" * (usual != folder)
     written = printable(f"written to {folder}/{other}")
     if format_ != "table":
         note(written)
-    elif not quiet:
+    else:
         commands = ["report"] if result.comparison is None else ["report", "compare"]
         steps = [to_type(command, printable(str(folder))) for command in commands]
-        print("\n" * bool(result.parts), end="")  # no line below the table of folds, as elsewhere
-        print(written, "next  " + "\n      ".join(steps), sep="\n")
+        # No line stands below the table of folds, as elsewhere.
+        say(*[""] * bool(result.parts), written, "next  " + "\n      ".join(steps))
     if result.failed:
         models = counted(len(settings.models), "model")
         print(f"{len(result.failed)} of {models} failed{'' if debug else _DEBUG}", file=sys.stderr)
@@ -198,15 +162,15 @@ def _folder_for(result: Run, here: Path, usual: Path) -> Path:
     """
     from harness.results.folder import is_run_of
 
-    folder, number = usual, 1
-    while True:
+    folder = usual
+    for number in itertools.count(2):
         try:
             (here / folder).mkdir(parents=True)
         except FileExistsError:
             if not is_run_of(here / folder, result.config):
-                number += 1
                 folder = usual.with_name(f"{usual.name}-{number}")
                 continue
         except OSError:
             pass  # the error is raised when it is written
-        return folder
+        break
+    return folder

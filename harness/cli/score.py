@@ -11,9 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from harness.cli import forms, options
-from harness.cli.log import note
-from harness.cli.show import Format, FormatOption, show
-from harness.cli.streams import stdout_to_stderr
+from harness.cli.output import Format, note, show, stdout_to_stderr
 from harness.cli.validate import leave_processors, tell
 from harness.scoring.options import SubmissionOptions
 
@@ -22,24 +20,16 @@ from harness.scoring.options import SubmissionOptions
 def score(
     context: typer.Context,
     file: options.Lists,
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", help="As MAP@12; repeatable.")
-    ] = None,
+    metric: Annotated[list[str] | None, "As MAP@12; repeatable."] = None,
     k: options.Cut = None,
-    conventions: Annotated[
-        bool, typer.Option("--conventions", help="MAP@k as every tool would print it.")
-    ] = False,
+    conventions: Annotated[bool, "MAP@k as every tool would print it."] = False,
     strict: options.Strict = False,
     force: options.Force = False,
-    codabench: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write scores.json there, for Codabench.")
-    ] = None,
-    evalai: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the result there, for EvalAI.")
-    ] = None,
+    codabench: Annotated[Path | None, "Write scores.json there, for Codabench.", "FOLDER"] = None,
+    evalai: Annotated[Path | None, "Write the result there, for EvalAI.", "FILE"] = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    format_: FormatOption = "table",
+    format_: options.Output = "table",
     *,
     submission: SubmissionOptions,
 ) -> int:
@@ -50,7 +40,8 @@ def score(
 
     if exists(file) and (file / "result.json").is_file():
         forms.refuse_other_forms(context, forms.RUN)
-        return _of_run(file, metric, format_)
+        _score_run(file, metric or [], format_)
+        return 0
     forms.refuse_other_forms(context, forms.FILE)
     from harness.hosting import export
     from harness.metrics import parse
@@ -71,14 +62,14 @@ def score(
     except SubmissionError as error:
         if terms.folds > 1:
             note(f"note  {which_fold(terms.folds, terms.folds)}")
-        validation, fix = error.validation, forms.mending(context, file)
         nothing: dict[str, Any] = {"evaluation": None, "metrics": {}, "usage": {}}
-        record = nothing | {"problems": validation.summary(forced=False)}
-        tell(validation, partial(document, record), format_, fix=fix)
+        record = nothing | {"problems": error.validation.summary(forced=False)}
+        fix = forms.mending(context, file)
+        tell(error.validation, partial(document, record), format_, fix=fix)
         why = "not scored: the file has errors; mend it, or score it with --force"
         print(why, file=sys.stderr)
         return 1
-    show(format_, scored.to_dict, scored.sheets(), scored.records())
+    show(format_, scored)
     if codabench is not None:
         export.write_codabench(scored, codabench)
     if evalai is not None:
@@ -86,7 +77,7 @@ def score(
     return 0
 
 
-def _of_run(folder: Path, metric: list[str] | None, format_: Format) -> int:
+def _score_run(folder: Path, metric: list[str], format_: Format) -> None:
     """Score the lists of a run's models."""
     from harness.evaluation.rescore import rescore
     from harness.metrics import parse
@@ -94,7 +85,6 @@ def _of_run(folder: Path, metric: list[str] | None, format_: Format) -> int:
 
     with stdout_to_stderr():  # what a metric prints must not mix with the table
         named = read(folder).metrics
-        asked = [named[text] if text in named else parse(text, Path()) for text in metric or []]
+        asked = [named[text] if text in named else parse(text, Path()) for text in metric]
         scored = rescore(folder, tuple(dict.fromkeys(asked)))
-    show(format_, scored.to_dict, scored.sheets(), scored.records())
-    return 0
+    show(format_, scored)

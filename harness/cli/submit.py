@@ -8,29 +8,25 @@ from typing import Annotated
 import typer
 
 from harness.cli import forms, options
-from harness.cli.log import note
-from harness.cli.streams import stdout_to_stderr
+from harness.cli.output import note, say, stdout_to_stderr
 from harness.core.errors import counted
 
 
 def submit(
     context: typer.Context,
-    model: Annotated[str, typer.Option("--model", help="Which of its models.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .csv or .csv.gz.")],
+    model: Annotated[str, "Which of its models."],
+    out: Annotated[Path, "The file to write: .csv or .csv.gz."],
     source: Annotated[
         Path | None,
         typer.Argument(metavar="CONFIG|RUN", help="A config file (TOML), or a run's folder."),
     ] = None,
     config: options.ConfigOption = None,
-    repeat: Annotated[int, typer.Option("--repeat", help="Which of its repeats.")] = 0,
+    repeat: options.Repeat = 0,
     fold: options.Fold = None,
     all_events: Annotated[
         bool,
-        typer.Option(
-            "--all-events",
-            help="For an upload: learn from the evaluated days too, and write the ids that the "
-            "competition asks for alone; such a file is not to be scored on this evaluation set.",
-        ),
+        "For an upload: learn from the evaluated days too, and write the ids that the "
+        "competition asks for alone; such a file is not to be scored on this evaluation set.",
     ] = False,
     set_: options.Set = None,
     quiet: options.Quiet = False,
@@ -59,8 +55,7 @@ def submit(
             forms.refuse_other_forms(context, forms.CONFIG, "of several folds the last is taken")
             read = config_.read(source, set_ or [])
             done = write(read, model, out, repeat=repeat, all_events=all_events, where=str(source))
-    if not quiet:
-        print(f"{done.path}  {counted(done.rows, 'row')}, {done.path.stat().st_size:,} bytes")
+    say(f"{done.path}  {counted(done.rows, 'row')}, {done.path.stat().st_size:,} bytes")
     if all_events:
         note("note  for an upload alone, not to be scored here: it has seen the held-out days")
     for odd in done.notes:

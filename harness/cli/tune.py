@@ -5,48 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from harness.cli import options
-from harness.cli.log import note, shows_bars
-from harness.cli.show import FormatOption, show, to_type
-from harness.cli.streams import stdout_to_stderr
+from harness.cli.output import bars, note, say, show, stdout_to_stderr, to_type
 from harness.core.errors import printable
 
 
 def tune(
     config: options.ConfigArgument = None,
     config_option: options.ConfigOption = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this model, and others named so; repeatable."),
-    ] = None,
-    trials: Annotated[int | None, typer.Option(help="How many a model; 30.")] = None,
+    model: Annotated[list[str] | None, "Only this model, and others named so; repeatable."] = None,
+    trials: Annotated[int | None, "How many a model; 30."] = None,
     search: Annotated[
-        Literal["random", "grid", "tpe"] | None, typer.Option(help="The order of trials; random.")
+        Literal["random", "grid", "tpe"] | None, "The order of trials; random."
     ] = None,
     set_: options.Set = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="The config to write, with the best parameters; CONFIG with -tuned in its name.",
-        ),
+        "The config to write, with the best parameters; CONFIG with -tuned in its name.",
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file --out.")] = False,
+    force: options.Replace = False,
     fresh: Annotated[
         bool,
-        typer.Option(
-            "--fresh",
-            help="Make every trial anew, also those that an earlier search finished with the same "
-            "data, settings, code and packages.",
-        ),
+        "Make every trial anew, also those that an earlier search finished with the same "
+        "data, settings, code and packages.",
     ] = False,
     jobs: options.Jobs = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    format_: FormatOption = "table",
+    format_: options.Output = "table",
 ) -> None:
     """Search the parameters of every model with a space, on an inner split of train.
 
@@ -60,18 +46,15 @@ def tune(
     keys = {"tune.trials": trials, "tune.search": search}
     overrides = [f"{key}={value}" for key, value in keys.items() if value is not None]
     settings = config_.read(config, [*(set_ or []), *overrides])
-    target = (out or config.with_name(f"{config.stem}-tuned.toml")).absolute()
+    path = out or config.with_name(f"{config.stem}-tuned.toml")
+    target = path.absolute()  # a model may go elsewhere
     refuse_overwriting(target, [config], force=force)
-    bars = shows_bars()
-    with stdout_to_stderr():  # what a model prints must not mix with the results
-        tuned = tune_(settings, models=model or (), fresh=fresh, jobs=jobs or 1, progress=bars)
+    with bars() as shown, stdout_to_stderr():  # what a model prints must not mix with the results
+        tuned = tune_(settings, models=model or (), fresh=fresh, jobs=jobs or 1, progress=shown)
     try:
         tuned.write(target, force=force)
     finally:  # a file that cannot be written must not cost the search
-        show(format_, tuned.to_dict, tuned.sheets(), tuned.records())
-    name = printable(str(out or config.with_name(target.name)))
-    lines = f"\nwritten to {name}\nnext  {to_type('run', name)}"
-    if format_ != "table":
-        note(lines)
-    elif not quiet:
-        print(lines)
+        show(format_, tuned)
+    name = printable(str(path))
+    tell = say if format_ == "table" else note
+    tell(f"\nwritten to {name}\nnext  {to_type('run', name)}")

@@ -11,11 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from harness.cli import options
-from harness.cli.log import note
-from harness.cli.show import Format, FormatOption, show
+from harness.cli.output import Format, note, show_parts
 from harness.scoring.options import SubmissionOptions
 
 if TYPE_CHECKING:
@@ -30,16 +27,12 @@ def leave_processors() -> None:
 @options.of_submissions(without=("keep_users_without_items",))
 def validate(
     file: options.Lists,
-    k: Annotated[
-        int | None, typer.Option("--k", help="The longest list, if not the competition's.")
-    ] = None,
-    fix: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write the file there, mended.")
-    ] = None,
+    k: Annotated[int | None, "The longest list, if not the competition's."] = None,
+    fix: Annotated[Path | None, "Write the file there, mended.", "OUT"] = None,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    format_: FormatOption = "table",
+    format_: options.Output = "table",
     *,
     submission: SubmissionOptions,
 ) -> int:
@@ -85,4 +78,4 @@ def tell(
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         print(problems.text(validation, seconds, width, fix))
     else:
-        show(format_, document, validation.sheets(), validation.records())
+        show_parts(format_, document, validation.sheets(), validation.records())

@@ -1,12 +1,12 @@
 """The config file: TOML in, one checked and frozen `Config` out; every mistake names its key."""
 
 from harness.config.load import parse, read, read_for_submissions
-from harness.config.models import ModelConfig
 from harness.config.sections import (
     IN_PYTHON,
     Config,
     DataConfig,
     EvaluationConfig,
+    ModelConfig,
     SubmissionConfig,
     SubmissionOnly,
 )

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from harness.config import base, paths
+from harness.config import paths
 from harness.config.sections import Config, SubmissionOnly
 from harness.config.splits import INNER, STRATEGIES
 from harness.core.errors import UsageError, in_toml, suggest
@@ -22,6 +22,7 @@ _EXPECTED = {
         ("model_type", "model_attributes_type", "dict_type"), "expected keys with values"
     ),
     "list_type": "expected a list, in square brackets",
+    "bool_type": "expected true or false",
 }
 """What a value should be, where pydantic's words are not those of a config."""
 _SHOWN = 10
@@ -36,7 +37,7 @@ def read(path: Path, overrides: Sequence[str] = ()) -> Config:
     UsageError
         The file is missing or no TOML, or a key or value is not allowed.
     """
-    return _parsed(_values(path, overrides), path, overrides)
+    return _checked(Config, _values(path, overrides), path.parent, str(path), overrides)
 
 
 def read_for_submissions(path: Path, overrides: Sequence[str] = ()) -> Config | SubmissionOnly:
@@ -49,8 +50,8 @@ def read_for_submissions(path: Path, overrides: Sequence[str] = ()) -> Config | 
     """
     values = _values(path, overrides)
     if set(values) == {"submission"}:
-        return _checked(SubmissionOnly, values, path.parent, _shown(path, overrides))
-    return _parsed(values, path, overrides)
+        return _checked(SubmissionOnly, values, path.parent, str(path), overrides)
+    return _checked(Config, values, path.parent, str(path), overrides)
 
 
 def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
@@ -61,18 +62,7 @@ def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
     UsageError
         A key or value is not allowed; the message names it and the nearest valid one.
     """
-    return _checked(Config, values, folder, name).model_copy(update={"file": name})
-
-
-def _parsed(values: dict[str, Any], path: Path, overrides: Sequence[str]) -> Config:
-    config = _checked(Config, values, path.parent, _shown(path, overrides))
-    return config.model_copy(update={"file": str(path)})
-
-
-def _shown(path: Path, overrides: Sequence[str]) -> str:
-    """Return what a config is made of: a fault may be in either."""
-    typed = "".join(f" --set {override}" for override in overrides)
-    return f"{path} with{typed}" if typed else str(path)
+    return _checked(Config, values, folder, name)
 
 
 def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
@@ -133,13 +123,21 @@ def _apply(values: dict[str, Any], override: str) -> None:
     target[last] = value
 
 
-def _checked(whole: type[_Config], values: dict[str, Any], folder: Path, name: str) -> _Config:
+def _checked(
+    whole: type[_Config],
+    values: dict[str, Any],
+    folder: Path,
+    file: str,
+    overrides: Sequence[str] = (),
+) -> _Config:
+    typed = "".join(f" --set {override}" for override in overrides)
+    name = f"{file} with{typed}" if typed else file  # a fault may be in either
     sections = [key for key, field in whole.model_fields.items() if not field.exclude]
     for section in values:
         if section not in sections:
             raise UsageError(f"{name}: no section [{section}]; {suggest(section, sections)}")
     try:
-        return whole.model_validate({**values, "folder": folder})
+        return whole.model_validate({**values, "folder": folder, "file": file})
     except ValidationError as error:
         lines = [_in_words(values, fault) for fault in error.errors()]
         raise UsageError("\n".join(f"{name}: {line}" for line in lines)) from None  # it says all
@@ -163,8 +161,8 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
             strategy = value["strategy"]
             return f"{place} strategy is {strategy!r}; {suggest(str(strategy), strategies)}"
         case "value_error":
-            return f"{section} {fault['ctx']['error']}"
-        case base.UNKNOWN | paths.UNSET:
+            return f"{place} {fault['ctx']['error']}"
+        case paths.UNKNOWN | paths.UNSET:
             return f"{place} {fault['msg']}"
         case "literal_error":
             words = fault["ctx"]["expected"].replace(" or ", ",").split(",")

@@ -1,21 +1,47 @@
-"""Paths of a config: ``~`` and variables of the environment are replaced, and written escaped."""
+"""What sections are made of: known keys, and paths, in which ``~`` and variables are replaced."""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, PlainSerializer, Tag
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainSerializer,
+    Tag,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
+from harness.core.errors import suggest
 from harness.core.given import is_given
 from harness.data.layout import is_remote
 
-UNSET = "unset_variable"
-"""The type of such a fault."""
+UNKNOWN, UNSET = "unknown_key", "unset_variable"
+"""The types of the faults of a key that there is not, and of a variable."""
 _HOME = re.compile(r"~(?=$|[/\\])")
 _VARIABLE = re.compile(r"\$(?:(?P<dollar>\$)|(?P<plain>[A-Za-z_]\w*)|\{(?P<braced>\w+)\})")
+
+
+class Section(BaseModel):
+    """Keys with values: frozen, of exact types, no key unknown."""
+
+    model_config = ConfigDict(frozen=True, strict=True, defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_its_keys(cls, values: Any) -> Any:
+        for key in values if isinstance(values, dict) else ():
+            if key not in cls.model_fields:
+                hint = suggest(str(key), cls.model_fields)
+                message = 'has no key "{key}"; {hint}'
+                raise PydanticCustomError(UNKNOWN, message, {"key": key, "hint": hint})
+        return values
 
 
 def expanded(path: str) -> str:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, InstanceOf, Tag, model_validator
 
-from harness.config.base import Section
-from harness.config.models import ModelConfig, require_base_models
-from harness.config.paths import PathOrFalse, PathText, PathTexts, escaped, paths_of
-from harness.config.space import SearchName
+from harness.config.paths import PathOrFalse, PathText, PathTexts, Section, escaped, paths_of
+from harness.config.space import SearchName, Space, TunedRecord
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig, TimeSplit
 from harness.core.errors import UsageError, counted, suggest
 from harness.core.given import Given, is_given
@@ -44,27 +43,6 @@ class TableConfig(Section):
     encoding: Encoding = "utf-8"
     quote: bool | None = None
     escape: Escape | None = None
-
-
-def _as_written(
-    table: Table, file: str, separator: str | None, header: bool | list[str], encoding: Encoding
-) -> Table:
-    """Return a table with what a config says of how its text is written."""
-    if separator is None:
-        separator = "\t" if ".tsv" in file.lower() else ","
-    try:
-        require_separator(separator, "" if table.inherits_quote else table.escape)
-    except ValueError as error:
-        raise UsageError(f"{table.named('separator')}: {error}") from error
-    if not header:
-        raise UsageError(
-            f"{table.named('header')}: a file without a header line needs the names of its "
-            'columns, such as header = ["user", "item", "rating", "time"]'
-        )
-    if table.is_frame:
-        return table
-    names = None if header is True else tuple(header)
-    return replace(table, separator=separator, header=names, encoding=encoding)
 
 
 _TableName = Annotated[
@@ -160,38 +138,53 @@ class DataConfig(Section):
         return Layout(name=TABLE, events=tuple(events), users=users, items=items)
 
     def _log(self, folder: Path | str, file: str) -> EventTable:
-        rows = (self.rows,) if isinstance(self.rows, str) else tuple(self.rows or ())
         table = replace(
-            Table.within(folder, file),
-            rows=rows,
-            key="events",
-            quote=self.quote,
-            escape=self.escape,
+            self._table(folder, "events", file, self),
+            rows=(self.rows,) if isinstance(self.rows, str) else tuple(self.rows or ()),
             drop_bad_lines=self.bad_lines == "drop",
         )
-        table = _as_written(table, file, self.separator, self.header, self.encoding)
         time, time_format = self.time or None, self.time_format or "iso"
         return EventTable(table, self.user, self.item, time, time_format=time_format)
 
     def _attributes(
         self, folder: Path | str, key: str, config: str | TableConfig | None, id: str
     ) -> AttributeTable | None:
-        """Return a table of users or items; what it does not say is as the events have it."""
         if config is None:
             return None
         if isinstance(config, str):
             config = TableConfig.model_construct(file=config)  # "$$" in a path counts once
-        inherits = config.quote is None and config.escape is None
+        table = self._table(folder, key, config.file, config)
+        return AttributeTable(table, id if config.id is None else config.id)
+
+    def _table(
+        self, folder: Path | str, key: str, file: str, text: DataConfig | TableConfig
+    ) -> Table:
+        """Return a table, its text written as the config says; quotes as those of the events."""
+        inherits = text.quote is None and text.escape is None
         table = replace(
-            Table.within(folder, config.file),
+            Table.within(folder, file),
             key=key,
-            quote=self.quote if inherits else config.quote is not False,
-            escape=self.escape if inherits else config.escape or "",
+            quote=self.quote if inherits else text.quote is not False,
+            escape=self.escape if inherits else text.escape or "",
             inherits_quote=inherits,
         )
-        header = True if config.header is None else config.header
-        table = _as_written(table, config.file, config.separator, header, config.encoding)
-        return AttributeTable(table, id if config.id is None else config.id)
+        separator = text.separator
+        if separator is None:
+            separator = "\t" if ".tsv" in file.lower() else ","
+        try:
+            require_separator(separator, "" if inherits else table.escape)
+        except ValueError as error:
+            raise UsageError(f"{table.named('separator')}: {error}") from error
+        header = True if text.header is None else text.header
+        if not header:
+            raise UsageError(
+                f"{table.named('header')}: a file without a header line needs the names of its "
+                'columns, such as header = ["user", "item", "rating", "time"]'
+            )
+        if table.is_frame:
+            return table
+        names = None if header is True else tuple(header)
+        return replace(table, separator=separator, header=names, encoding=text.encoding)
 
 
 _KEYS_OF_ALL = {
@@ -208,6 +201,53 @@ def keys_of(layout: str) -> set[str]:
     declared = BUILT_IN.get(layout)
     may_restore = declared is None or declared.id_width is not None
     return _KEYS_OF_ALL | {_RESTORE} if may_restore else _KEYS_OF_ALL
+
+
+class ModelConfig(Section):
+    """``[[models]]``: a recommender by import path, or precomputed recommendations.
+
+    Attributes
+    ----------
+    use, params : str, dict
+        The class, and its keyword parameters.
+    of : list of str, optional
+        Of an ensemble: its base models in this config, given to its parameter `models`.
+    lists : str or list of str, optional
+        The file of precomputed recommendations, instead of a class; or one a fold.
+    """
+
+    name: Annotated[str, Field(min_length=1)]
+    use: str | None = None
+    lists: PathTexts | None = None
+    of: Annotated[list[str], Field(min_length=1)] | None = None
+    params: dict[str, Any] = {}
+    repeats: Annotated[int, Field(ge=1)] = 1
+    space: Space = {}
+    tuned: TunedRecord | None = None
+
+    @property
+    def base_models(self) -> list[str]:
+        """The models that an ensemble is made of."""
+        return self.of or []
+
+    @model_validator(mode="after")
+    def _a_class_or_lists(self) -> ModelConfig:
+        if self.use is None and self.lists is None:
+            raise ValueError(
+                'needs the key "use", or "lists" with a file of precomputed recommendations'
+            )
+        if self.use is not None and self.lists is not None:
+            raise ValueError('has both "use" and "lists"; leave one out')
+        if self.lists is not None and "" in paths_of(self.lists):
+            raise ValueError('lists is ""; name the file of precomputed recommendations')
+        for key in ("of", "params", "repeats", "space", "tuned") if self.lists is not None else ():
+            if getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(
+                    f'has precomputed recommendations, which have no "{key}"; leave it out'
+                )
+        if self.of is not None and "models" in self.params:
+            raise ValueError('gives its parameter "models" twice: leave it to of')
+        return self
 
 
 class EvaluationConfig(Section):
@@ -240,6 +280,7 @@ class SubmissionOnly(Section):
 
     submission: SubmissionConfig
     folder: Annotated[Path, Field(exclude=True)] = Path()
+    file: Annotated[str, Field(exclude=True)] = "config"
 
 
 class CompareConfig(Section):
@@ -293,7 +334,7 @@ class Config(Section):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f'[[models]]: two models are named "{name}"; name each once')
-        require_base_models(self.models)
+        self._require_base_models()
         baseline = self.compare.baseline
         if baseline is not None and baseline not in names:
             raise ValueError(
@@ -309,6 +350,22 @@ class Config(Section):
                 "[tune] split needs times, and [data] time = false says there are none"
             )
         return self
+
+    def _require_base_models(self) -> None:
+        """Raise ValueError where base models are unknown, or a model is its own."""
+        base_models = {model.name: model.base_models for model in self.models}
+        for name, bases in base_models.items():
+            for base in bases:
+                if base not in base_models:
+                    near = suggest(base, [other for other in base_models if other != name])
+                    raise ValueError(f'[[models]] "{name}" of: no model is named "{base}"; {near}')
+        try:
+            TopologicalSorter(base_models).prepare()
+        except CycleError as error:
+            circle = " is a base model of ".join(f'"{name}"' for name in error.args[1])
+            raise ValueError(
+                f"[[models]] of: {circle}; a model cannot be its own base model"
+            ) from error
 
     def _require_files_of_folds(self) -> None:
         """Raise ValueError where keys that name a file a fold name too few, or one twice."""
@@ -368,28 +425,27 @@ class Config(Section):
     @property
     def n_folds(self) -> int:
         """How many evaluation sets there are."""
-        return self.split.folds if isinstance(self.split, TimeSplit | GivenSplit) else 1
+        return getattr(self.split, "folds", 1)
 
     def folds(self) -> tuple[Config, ...]:
         """Return one config a fold, as a run of its own takes it; the earliest first."""
         if self.n_folds == 1 and not isinstance(self.split, GivenSplit):
             return (self,)
-        folds = []
-        for fold, back in enumerate(reversed(range(self.n_folds))):
-            update: dict[str, Any] = {"fold": back}
-            if isinstance(self.split, TimeSplit):
-                update["split"] = self.split.earlier(back)
-            elif isinstance(self.split, GivenSplit):
-                valid = paths_of(self.split.valid)[fold]
-                events = paths_of(self.data.events or "")[fold]
-                update["split"] = self.split.model_copy(update={"valid": valid})
-                update["data"] = self.data.model_copy(update={"events": events})
-            update["models"] = [
-                m.model_copy(update={"lists": paths_of(m.lists)[fold]}) if m.lists else m
-                for m in self.models
-            ]
-            folds.append(self.model_copy(update=update))
-        return tuple(folds)
+        return tuple(map(self._fold, range(self.n_folds)))
+
+    def _fold(self, number: int) -> Config:
+        back, split, data = self.n_folds - 1 - number, self.split, self.data
+        if isinstance(split, TimeSplit):
+            split = split.earlier(back)
+        elif isinstance(split, GivenSplit):
+            split = split.model_copy(update={"valid": paths_of(split.valid)[number]})
+            data = data.model_copy(update={"events": paths_of(data.events or "")[number]})
+        models = [
+            m.model_copy(update={"lists": paths_of(m.lists)[number]}) if m.lists else m
+            for m in self.models
+        ]
+        update = {"fold": back, "split": split, "data": data, "models": models}
+        return self.model_copy(update=update)
 
     @property
     def graded(self) -> bool:
@@ -404,9 +460,8 @@ class Config(Section):
         """
         layout = self._layout().capped(self.data.cap).holding(self.given.frames)
         ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
-        columns = {"kind": self.data.kind, "value": self.data.value}
-        named = {key: column for key, column in columns.items() if column is not None}
-        layout = layout.with_events(numbered="file" in ties, **named)
+        columns = self.data.model_dump(include={"kind", "value"}, exclude_none=True)
+        layout = layout.with_events(numbered="file" in ties, **columns)
         return layout.with_conditions(conditions(self.data.where))
 
     def _layout(self) -> Layout:

@@ -3,29 +3,52 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import (
+    Discriminator,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    Tag,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
-from harness.config.base import Section
-from harness.core.errors import in_toml, suggest
+from harness.config.paths import Section
+from harness.core.errors import in_toml
 
 SearchName = Literal["random", "grid", "tpe"]
-_KEYS = ("low", "high", "log")
 
 
-@dataclass(frozen=True)
-class Range:
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise PydanticCustomError("number", "expected a number")
+    return value
+
+
+class Range(Section):
     """All numbers from `low` to `high`, both included; whole where both are.
 
     `log`: equal ratios are as likely as each other, instead of equal differences.
     """
 
-    low: float
-    high: float
+    low: Annotated[float, PlainValidator(_number)]
+    high: Annotated[float, PlainValidator(_number)]
     log: bool = False
+
+    @model_validator(mode="after")
+    def _from_low_to_high(self) -> Range:
+        if self.low >= self.high:
+            raise ValueError(f"low = {self.low} is not below high = {self.high}")
+        if self.log and self.low <= 0:
+            raise ValueError(f"log = true needs low above 0, found low = {self.low}")
+        return self
+
+    @model_serializer
+    def _as_written(self) -> dict[str, Any]:
+        return {key: value for key, value in self if key in self.model_fields_set}
 
     @property
     def whole(self) -> bool:
@@ -33,67 +56,27 @@ class Range:
         return isinstance(self.low, int) and isinstance(self.high, int)
 
 
+def _values(values: Any) -> tuple[Any, ...]:
+    if not isinstance(values, list | tuple) or not values:
+        hint = "expected a list of values, or a range such as { low = 1, high = 100 }"
+        raise PydanticCustomError("values", hint)
+    texts = list(map(in_toml, values))
+    for text in texts:
+        if texts.count(text) > 1:
+            raise ValueError(f"holds {text} twice; name each value once")
+    return tuple(values)
+
+
+_Values = Annotated[tuple[Any, ...], PlainValidator(_values), PlainSerializer(list)]
 Domain = Range | tuple[Any, ...]
 """A range, or the values there are."""
-
-
-def domains(space: Mapping[str, Any]) -> dict[str, Domain]:
-    """Return what each parameter may be, in the order of the file.
-
-    Raises
-    ------
-    ValueError
-        A value is neither a list nor a range, or no parameter could be drawn from it.
-    """
-    domain_of: dict[str, Domain] = {}
-    for name, value in space.items():
-        where = f"space.{name}"
-        if isinstance(value, dict):
-            domain_of[name] = _range(where, value)
-            continue
-        if not isinstance(value, list):
-            raise ValueError(
-                f"{where} is {in_toml(value)}; expected a list of values, or a range such as "
-                "{ low = 1, high = 100 }"
-            )
-        if not value:
-            raise ValueError(f"{where} is an empty list; give it at least one value")
-        texts = [in_toml(element) for element in value]
-        for text in texts:
-            if texts.count(text) > 1:
-                raise ValueError(f"{where} holds {text} twice; name each value once")
-        domain_of[name] = tuple(value)
-    return domain_of
-
-
-def _range(where: str, value: Mapping[str, Any]) -> Range:
-    for key in value:
-        if key not in _KEYS:
-            raise ValueError(f'{where} has no key "{key}"; {suggest(key, _KEYS)}')
-    for key in ("low", "high"):
-        if key not in value:
-            raise ValueError(f'{where} needs the key "{key}"; or write a list of values')
-        end = value[key]
-        is_number = isinstance(end, int | float) and not isinstance(end, bool)
-        if not is_number or not math.isfinite(end):
-            raise ValueError(f"{where}.{key} is {in_toml(end)}; expected a number")
-    low, high, log = value["low"], value["high"], value.get("log", False)
-    if not isinstance(log, bool):
-        raise ValueError(f"{where}.log is {in_toml(log)}; expected true or false")
-    if low >= high:
-        raise ValueError(f"{where}: low = {low} is not below high = {high}")
-    if log and low <= 0:
-        raise ValueError(f"{where}: log = true needs low above 0, found low = {low}")
-    return Range(low, high, log)
-
-
-def _checked(space: dict[str, Any]) -> dict[str, Any]:
-    domains(space)
-    return space
-
-
-Space = Annotated[dict[str, Any], AfterValidator(_checked)]
-"""A `space` as it is written, checked."""
+Space = dict[
+    str,
+    Annotated[
+        Annotated[Range, Tag("range")] | Annotated[_Values, Tag("values")],
+        Discriminator(lambda value: "range" if isinstance(value, dict | Range) else "values"),
+    ],
+]
 
 
 class TunedRecord(Section):

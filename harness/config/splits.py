@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from harness.config.base import Section
-from harness.config.paths import PathTexts, paths_of
+from harness.config.paths import PathTexts, Section, paths_of
 
 
 class TimeSplit(Section):
@@ -77,6 +76,15 @@ class GivenSplit(Section):
     strategy: Literal["given"]
     valid: PathTexts
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_a_second_table(cls, values: Any) -> Any:
+        if isinstance(values, dict) and not values.get("valid"):
+            raise ValueError(
+                'strategy "given" needs valid = "the file with the events to evaluate"'
+            )
+        return values
+
     @property
     def folds(self) -> int:
         """How many evaluation sets there are."""
@@ -85,9 +93,5 @@ class GivenSplit(Section):
 
 InnerSplit = TimeSplit | LastNSplit | FractionSplit
 SplitConfig = InnerSplit | GivenSplit
-INNER: dict[str, type[Section]] = {
-    "time": TimeSplit,
-    "last_n": LastNSplit,
-    "fraction": FractionSplit,
-}
-STRATEGIES = INNER | {"given": GivenSplit}
+INNER = ("time", "last_n", "fraction")
+STRATEGIES = (*INNER, "given")

@@ -20,8 +20,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from harness.config import Config
-from harness.config.models import ModelConfig
+from harness.config import Config, ModelConfig
 from harness.config.paths import paths_of
 from harness.core import cache, plugins, sources
 from harness.core.cache import Entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
     from harness.config import Config, SubmissionOnly
@@ -14,58 +14,50 @@ class SubmissionOptions(TypedDict, total=False):
     """How submissions are read, and what they are checked and scored against.
 
     ``validate``, ``score``, ``compare``, ``leaderboard`` and ``explain`` take these keywords, and
-    their commands the options of the same names.
+    their commands the options of the same names, in this order; each has its help beside it.
 
-    Attributes
-    ----------
-    config : Config or path, optional
-        The competition, which says it all; one with ``[submission]`` alone says what submissions
-        look like, and goes with what follows.
-    overrides : sequence of str
-        Keys of the config's file with other values, as ``evaluation.k=5``.
-    solution : path or frame, optional
-        The true items.
-    sample, items : path, optional
-        A file with a row for each id that must be there; a table of all items, ids first.
-    separator : str, optional
-        What stands between the items of a list, where no config with data says it: a space, ``,``,
-        ``;`` or ``|``; by default what is plain in the sample or the solution, else a space.
-    keep_users_without_items : bool
-        Whether users of the solution without true items are averaged, with 0; H&M on Kaggle leaves
-        them out, and so do we by default.
-    user_column, item_column : str, optional
-        The columns of users, and of items or lists, here and in the solution. By default names
-        such as ``customer_id`` and ``article_id`` tell, or there are no others.
-    rank_column, score_column : str, optional
-        The column that orders the rows of a user, the lowest rank or the highest score first;
-        ``rank`` or ``score`` by default, if there is one.
-    row_order : bool
-        Whether the rows of a user stand in order, the best first, whatever columns there are.
-    truth_user_column, truth_item_column : str, optional
-        The same columns of the solution, where they are called otherwise there.
-    grade_column : str, optional
-        The solution's column that says how relevant an item is; items of grade 0 are not true.
-        ``grade`` by default, if there is one; ``none``: every row is a true item.
-    ids : "exact", optional
-        Compare ids letter by letter. By default an id that only looks like a known one is a fault.
+    `solution` may be a frame, too. A config with ``[submission]`` alone says what submissions look
+    like, and goes with a solution.
     """
 
-    config: Config | SubmissionOnly | Path | str | None
-    overrides: Sequence[str]
-    solution: Any
-    sample: Path | str | None
-    items: Path | str | None
-    separator: str | None
-    keep_users_without_items: bool
-    user_column: str | None
-    item_column: str | None
-    rank_column: str | None
-    score_column: str | None
-    row_order: bool
-    truth_user_column: str | None
-    truth_item_column: str | None
-    grade_column: str | None
-    ids: Literal["exact"] | None
+    solution: Annotated[
+        Path | str | Any | None, "True items: the users' ids, and lists of items.", "FILE"
+    ]
+    config: Annotated[
+        Config | SubmissionOnly | Path | str | None,
+        "The config of the competition and its evaluation set.",
+    ]
+    overrides: Annotated[Sequence[str], "Keys of the config with other values: evaluation.k=5."]
+    sample: Annotated[Path | str | None, "A file with a row for each id that must be there."]
+    items: Annotated[
+        Path | str | None, "A table of all items, by a column as item_id, or the first."
+    ]
+    separator: Annotated[
+        str | None,
+        "Between the items of a list: ' ', ',', ';' or '|'. Default: as in the sample or the "
+        "solution, where that is plain; else a space.",
+    ]
+    user_column: Annotated[str | None, "Of users, in the lists and the solution. Default: by name."]
+    item_column: Annotated[str | None, "Of items, in the lists and the solution. Default: by name."]
+    rank_column: Annotated[str | None, "Default: rank, if any."]
+    score_column: Annotated[str | None, "Default: score, if any."]
+    row_order: Annotated[bool, "The rows of a user stand in order, the best first."]
+    truth_user_column: Annotated[str | None, "Of users in the solution, if called otherwise there."]
+    truth_item_column: Annotated[str | None, "Of items in the solution, if called otherwise there."]
+    grade_column: Annotated[
+        str | None,
+        "How relevant the solution's items are; those of grade 0 are not true. 'none': every row "
+        "is true. Default: grade, if any.",
+        "NAME",
+    ]
+    keep_users_without_items: Annotated[
+        bool, "Count users whom the solution gives no true items with 0; H&M leaves them out."
+    ]
+    ids: Annotated[
+        Literal["exact"] | None,
+        "exact: ids that differ only in case, spaces, zeros or .0 are different ids. By default "
+        "such an id is taken for a damaged known one.",
+    ]
 
 
 def require_known(options: SubmissionOptions) -> None:

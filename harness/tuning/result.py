@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from harness.config import Config
-from harness.config.space import Domain, Range, SearchName, domains
+from harness.config.space import Domain, Range, SearchName
 from harness.core.errors import counted, in_toml, printable
 from harness.core.io import refuse_overwriting, whole_file, written
 from harness.core.table import (
@@ -86,7 +86,7 @@ class Tuned(Shown):
 
     def space(self, model: TunedModel) -> Space:
         """Return the space that a model's parameters were searched in."""
-        return domains(next(m.space for m in self.config.models if m.name == model.name))
+        return next(m.space for m in self.config.models if m.name == model.name)
 
     def sheets(self) -> list[Sheet]:
         """Return a table a model: its best trials, and last the model as it was."""

@@ -13,7 +13,7 @@ from typing import Any, cast
 import polars as pl
 
 from harness.config import Config, ModelConfig
-from harness.config.space import Range, TunedRecord, domains
+from harness.config.space import Range, TunedRecord
 from harness.core.errors import RecommenderError, UsageError, counted, printable, suggest
 from harness.core.progress import steps, stopwatch
 from harness.core.workers import EndedError, Open, Workers
@@ -131,7 +131,7 @@ def _wanted(config: Config, names: Sequence[str]) -> list[ModelConfig]:
 
 def _checked(model: ModelConfig, config: Config) -> int:
     """Return how many trials a model's search makes; made once, so that a typo costs no time."""
-    space = domains(model.space)
+    space = model.space
     try:
         count = trials_of(space, config.tune.search, config.tune.trials)
     except UsageError as error:
@@ -153,7 +153,7 @@ def _tuned(
 ) -> TunedModel:
     """Make all trials of a model, with the workers; `stamps` are of the files before reading."""
     model, elapsed, config = trials.model, stopwatch(), trials.config
-    name, space, sign = model.name, domains(model.space), trials.metric.definition.sign
+    name, space, sign = model.name, model.space, trials.metric.definition.sign
 
     def ready() -> Open[Params, Score]:
         job = Job.of(only(config, [name]), data_of(stamps, trials.folds))

@@ -361,6 +361,14 @@ def test_every_option_has_an_example() -> None:
     assert len(shown) == sum(map(len, EXAMPLES.values()))
 
 
+@pytest.mark.parametrize("command", ["validate", "score", "compare", "leaderboard", "explain"])
+def test_help_begins_with_what_is_scored_against_and_ends_with_output(command: str) -> None:
+    names = [name_of(param) for param in COMMANDS[command].params if param.opts[0][0] == "-"]
+    assert (names[:3], names[-1]) == (["--solution", "--config", "--set"], "--format")
+    assert names.index("--ids") < names.index("--quiet")
+    assert "--k" not in names[names.index("--separator") :]
+
+
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_option_changes_what_is_done_or_is_refused(folder: Folder, line: str) -> None:
     folder.typed(line)  # what is kept of it is taken up from here on

@@ -6,7 +6,7 @@ import logging
 import pytest
 from conftest import refusal
 
-from harness.cli.log import asking_for, logged, shows_bars
+from harness.cli.output import asking_for, bars, logged
 from harness.core.errors import UsageError
 from harness.core.progress import steps
 
@@ -42,8 +42,8 @@ def test_lines_and_bars_do_not_tear_each_other_up(
 ) -> None:
     terminal = at_terminal(monkeypatch)
     log = logging.getLogger("harness.data")
-    with logged():
-        with steps("reading", 4, " rows", delay=delay) as bar:
+    with logged(), bars() as shown:
+        with steps("reading", 4, " rows", shown, delay) as bar:
             bar.update()
             log.warning("a first line")
             bar.update()
@@ -65,12 +65,14 @@ def test_a_bar_is_gone_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bars_are_for_terminals_and_not_for_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not shows_bars()
+    with bars() as shown:
+        assert not shown
     at_terminal(monkeypatch)
-    for level, shown in ((logging.INFO, True), (logging.ERROR, False)):
+    for level, expected in ((logging.INFO, True), (logging.ERROR, False)):
         with logged():
             asking_for(level)(True)
-            assert shows_bars() == shown
+            with bars() as shown:
+                assert shown == expected
 
 
 @pytest.mark.parametrize("levels", [(logging.ERROR, logging.INFO), (logging.DEBUG, logging.ERROR)])

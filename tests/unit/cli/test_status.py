@@ -10,7 +10,7 @@ from polars.exceptions import PanicException
 
 from harness.__main__ import main as started
 from harness.cli import guarded, main
-from harness.cli.show import to_type
+from harness.cli.output import to_type
 from harness.core.errors import DataError
 
 INTERRUPTED = "interrupted; no output is half-written\n"

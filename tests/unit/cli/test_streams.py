@@ -4,7 +4,7 @@ import errno
 import os
 from pathlib import Path
 
-from harness.cli.streams import Stream
+from harness.cli.output import Stream
 
 
 def test_a_reader_that_has_gone_is_no_failure() -> None:

@@ -11,7 +11,7 @@ from conftest import ROOT, refusal
 
 from harness.config import TimeSplit, parse, read
 from harness.config.diff import differing, settings
-from harness.config.space import Range, domains
+from harness.config.space import Range
 from harness.core.errors import UsageError
 
 VALUES: dict[str, Any] = {
@@ -23,6 +23,7 @@ MODEL = VALUES["models"][0]
 WEEKLY = MODEL | {"name": "last week", "params": {"window_days": 7}}
 WHOLE = {"name": "whole", "use": "baselines.fill:Fill", "of": ["popular"]}
 READY = {"name": "ready", "lists": "mates.csv"}
+WITHOUT_VALID = '[split] strategy "given" needs valid = "the file with the events to evaluate"'
 PRECOMPUTED = '[[models]] "ready" has precomputed recommendations, which have no '
 
 
@@ -112,9 +113,7 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"models": [READY | {"use": "x:Y"}]},
          '[[models]] "ready" has both "use" and "lists"; leave one out'),
         ({"models": [MODEL, READY | {"of": ["popular"]}]}, f'{PRECOMPUTED}"of"; leave it out'),
-        ({"models": [READY | {"repeats": 2}]},
-         '[[models]] "ready" has precomputed recommendations, the same in every repeat; '
-         "leave repeats out"),
+        ({"models": [READY | {"repeats": 2}]}, f'{PRECOMPUTED}"repeats"; leave it out'),
         ({"data": None}, "[data] is missing; docs/config.md shows what it holds"),
         ({"models": None}, "[[models]] is missing; docs/config.md shows what it holds"),
         ({"data": {"layout": None}}, '[data] needs the key "layout", which is missing'),
@@ -130,6 +129,8 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"folder": "/"}, "no section [folder]; allowed: data, "),
         ({"data": {"layout": "hm", "events": None}, "split": {"strategy": "given", "valid": "x"}},
          '[split] strategy "given" goes with layout "table" only'),
+        *(({"split": {"strategy": "given"} | keys}, WITHOUT_VALID)
+          for keys in ({}, {"valid_days": 7}, {"valid": []}, {"valid": ""})),
         ({"data": []}, "[data]: found []; expected keys with values"),
         ({"data": {"restore_zeros": True}}, '[data] layout "table" has no key "restore_zeros"; '),
         ({"data": {"events": None}}, '[data] layout "table" needs events = '),
@@ -235,6 +236,7 @@ def test_bad_overrides_are_named(tmp_path: Path, override: str, message: str) ->
         read(config_file(tmp_path), [override])
 
 
+VALUES_OR_RANGE = "expected a list of values, or a range such as { low = 1, high = 100 }"
 RECORD = {"trials": 30, "search": "tpe", "seed": 1, "metric": "MAP@12", "value": 0.5, "exam": "f"}
 
 
@@ -251,8 +253,12 @@ def test_lists_and_ranges() -> None:
         "rate": {"low": 1, "high": 100, "log": True},
         "x": [1, True, 1.0, "1"],  # a true beside a one is another value
     }
-    ranges = {"depth": Range(1, 4), "shrink": Range(0.0, 100), "rate": Range(1, 100, log=True)}
-    parsed = domains(parse(with_model(space=space), Path()).models[0].space)
+    ranges = {
+        "depth": Range(low=1, high=4),
+        "shrink": Range(low=0.0, high=100),
+        "rate": Range(low=1, high=100, log=True),
+    }
+    parsed = parse(with_model(space=space), Path()).models[0].space
     assert list(parsed) == list(space)
     lists = {"near": (20, 50), "by": ("cosine", True, {"of": 1}), "x": (1, True, 1.0, "1")}
     assert parsed == lists | ranges
@@ -262,16 +268,15 @@ def test_lists_and_ranges() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (True, " is true; expected a list of values, or a range such as { low = 1, high = 100 }"),
-        ([], " is an empty list; give it at least one value"),
+        (True, f": found true; {VALUES_OR_RANGE}"),
+        ([], f": found []; {VALUES_OR_RANGE}"),
         ([1, 2, 1], " holds 1 twice; name each value once"),
-        ({"low": 1}, ' needs the key "high"; or write a list of values'),
         ({"low": 1, "hihg": 2}, ' has no key "hihg"; did you mean "high"?'),
-        ({"low": 2, "high": 2}, ": low = 2 is not below high = 2"),
-        ({"low": False, "high": 2}, ".low is false; expected a number"),
-        ({"low": 1, "high": float("inf")}, ".high is inf; expected a number"),
-        ({"low": 1, "high": 2, "log": 1}, ".log is 1; expected true or false"),
-        ({"low": 0, "high": 2, "log": True}, ": log = true needs low above 0, found low = 0"),
+        ({"low": 2, "high": 2}, " low = 2 is not below high = 2"),
+        ({"low": False, "high": 2}, ".low: found false; expected a number"),
+        ({"low": 1, "high": float("inf")}, ".high: found inf; expected a number"),
+        ({"low": 1, "high": 2, "log": 1}, ".log: found 1; expected true or false"),
+        ({"low": 0, "high": 2, "log": True}, " log = true needs low above 0, found low = 0"),
     ],
 )
 def test_what_is_no_space(value: Any, message: str) -> None:
@@ -342,6 +347,8 @@ def test_a_record_is_checked() -> None:
     assert 'tuned has no key "trails"; did' in refused(with_model(tuned=RECORD | {"trails": 1}))
     missing = refused(with_model(tuned={k: v for k, v in RECORD.items() if k != "exam"}))
     assert '"popular" needs the key "tuned.exam", which is missing' in missing
+    missing = refused(with_model(space={"x": {"low": 1}}))
+    assert '"popular" needs the key "space.x.high", which is missing' in missing
 
 
 def test_a_written_config_is_told_as_toml_has_it() -> None:

@@ -14,8 +14,8 @@ from harness.core.errors import UsageError
 from harness.tuning.search import Score, key_of, require, run_search, trials_of
 
 SPACE: dict[str, Domain] = {
-    "shrink": Range(0.5, 8.0, log=True),
-    "near": Range(1, 4),
+    "shrink": Range(low=0.5, high=8.0, log=True),
+    "near": Range(low=1, high=4),
     "by": ("x", [1]),
 }
 
@@ -68,13 +68,13 @@ def test_equal_seeds_try_the_same(search: str) -> None:
 def test_log_gives_equal_ratios_equal_chances() -> None:
     """Half of the draws from 1 … 10,000 lie below 100; of draws that are not of logs, 1 %."""
     for log, low, high in ((False, -1, 20), (True, 70, 130)):
-        found = tried("random", 200, space={"x": Range(1.0, 10_000.0, log)})
+        found = tried("random", 200, space={"x": Range(low=1.0, high=10_000.0, log=log)})
         assert low < sum(p["x"] < 100 for p in found) < high
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_tpe_comes_nearer_to_the_better_end(sign: int) -> None:
-    found = tried("tpe", 60, space={"x": Range(0.0, 1.0)}, sign=sign, of=lambda p: p["x"])
+    found = tried("tpe", 60, space={"x": Range(low=0.0, high=1.0)}, sign=sign, of=lambda p: p["x"])
     late = float(np.mean([p["x"] for p in found[30:]]))
     assert late < 0.3 if sign > 0 else late > 0.7
 

@@ -10,7 +10,7 @@ from harness.tuning.result import at_the_edge, shown
     ("domain", "place", "end"),
     [
         *(((0, 1, 2), 2, "high"), ((2, 3, 5), 2, "low"), ((1, 2, 3), 2, ""), ((1, 2), 2, "")),
-        *((Range(2, 3), 2, "low"), (Range(1, 3), 2, "")),
+        *((Range(low=2, high=3), 2, "low"), (Range(low=1, high=3), 2, "")),
     ],
 )
 def test_the_best_at_the_edge_is_told(domain: Domain, place: int, end: str) -> None:

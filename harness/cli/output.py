@@ -1,0 +1,177 @@
+"""What a command prints: results on standard output; its log, notes and bars on standard error."""
+
+from __future__ import annotations
+
+import errno
+import io
+import logging
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from harness.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.core.table import Sheet, Shown
+
+Format = Literal["table", "json", "csv", "markdown"]
+_log = logging.getLogger("harness")
+_notes = logging.getLogger(__name__)
+
+
+def show(format_: Format, result: Shown) -> None:
+    """Print a result."""
+    show_parts(format_, result.to_dict, result.sheets(), result.records())
+
+
+def show_parts(
+    format_: Format,
+    document: Callable[[], object],
+    sheets: Sequence[Sheet],
+    records: Sequence[Mapping[str, object]],
+) -> None:
+    """Print what `document` returns as JSON, `records` as CSV, or `sheets` for a reader."""
+    from harness.core import table
+
+    match format_:
+        case "json":
+            print(table.as_json(document()))
+        case "csv":
+            print(table.as_csv(records))
+        case "markdown":
+            print("\n\n".join(map(table.markdown, sheets)))
+        case "table" if sys.stdout.isatty():
+            from harness.core import terminal  # it takes Rich
+
+            for i, sheet in enumerate(sheets):
+                print("\n" if i else "", end="")
+                terminal.print_rich(sheet)
+        case "table":
+            print("\n\n".join(map(table.plain, sheets)))
+
+
+def say(*lines: object) -> None:
+    """Print lines about what was written, and what to type next; ``--quiet`` leaves them out."""
+    if _log.isEnabledFor(logging.WARNING):
+        print(*lines, sep="\n")
+
+
+def note(text: str) -> None:
+    """Print what is no result on standard error; ``--quiet`` leaves it out."""
+    _notes.warning("%s", text)
+
+
+def to_type(*arguments: str) -> str:
+    """Return the command with some arguments, by its path where a shell does not find its name."""
+    path = Path(sys.argv[0])
+    is_known = path.name != "harness" or shutil.which("harness") is not None
+    return shlex.join(["harness" if is_known else str(path), *arguments])
+
+
+@contextmanager
+def logged() -> Iterator[None]:
+    """Print the log of `harness` on standard error within; afterwards it is as it was before.
+
+    Warnings alone, unless an option is `asking_for` another level.
+    """
+    level, propagate, lines = _log.level, _log.propagate, logging.StreamHandler(sys.stderr)
+    _log.addHandler(lines)
+    _log.setLevel(logging.WARNING)
+    _log.propagate = False  # a model may have a log printed as well
+    try:
+        yield
+    finally:
+        _log.removeHandler(lines)
+        _log.setLevel(level)
+        _log.propagate = propagate
+
+
+def asking_for(level: int) -> Callable[[bool], bool]:
+    """Return the callback of an option that prints this level, and what is graver.
+
+    It raises UsageError where one option asks for silence and another for more.
+    """
+
+    def choose(is_typed: bool) -> bool:
+        if is_typed:
+            levels = _log.level, level
+            if logging.ERROR in levels and min(levels) < logging.WARNING:
+                raise UsageError(
+                    "--quiet leaves out what --verbose and --debug show: give it, or one of them"
+                )
+            _log.setLevel(level if level == logging.ERROR else min(levels))
+        return is_typed
+
+    return choose
+
+
+@contextmanager
+def bars() -> Iterator[bool]:
+    """Yield whether bars are drawn: at a terminal, but with ``--quiet``. Log lines stand above."""
+    if not sys.stderr.isatty() or not _log.isEnabledFor(logging.WARNING):
+        yield False
+        return
+    from tqdm.contrib.logging import logging_redirect_tqdm  # slow to import
+
+    with logging_redirect_tqdm([_log]):
+        yield True
+
+
+@contextmanager
+def stdout_to_stderr() -> Iterator[None]:
+    """Let everything that is printed go to standard error, by Python or by anything it starts."""
+    kept = os.dup(1)
+    with redirect_stdout(sys.stderr):
+        os.dup2(2, 1)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
+
+
+class Stream(io.FileIO):
+    """A stream that takes all that is written, so that no command stops halfway through its work.
+
+    Attributes
+    ----------
+    failure : OSError, optional
+        Why something is lost, unless its reader has gone: a reader may leave early.
+    """
+
+    failure: OSError | None = None
+
+    def write(self, data: Any, /) -> int:
+        """Write what can be written, and say that all is."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            if error.errno != errno.EPIPE:
+                self.failure = self.failure or error
+            return memoryview(data).nbytes
+
+
+def guard_streams() -> Stream:
+    """Let standard output and standard error take all that is written; return the former."""
+    while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass  # where a stream is closed, the next file that is opened would stand
+    os.close(spare)
+    output, errors = Stream(1, "w", closefd=False), Stream(2, "w", closefd=False)
+    sys.stdout, sys.stderr = _text(output, sys.stdout), _text(errors, sys.stderr)
+    return output
+
+
+def _text(stream: Stream, before: TextIO | None) -> TextIO:
+    """Return a stream of text, written line by line where the one before it was."""
+    lines = isinstance(before, io.TextIOWrapper) and (before.line_buffering or before.write_through)
+    return io.TextIOWrapper(
+        io.BufferedWriter(stream),
+        encoding=getattr(before, "encoding", None) or "utf-8",
+        errors="replace",  # a terminal without × or … shows ? instead
+        line_buffering=lines,
+    )
