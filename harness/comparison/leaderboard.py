@@ -7,23 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
-from harness.comparison.compare import compare_submissions
-from harness.comparison.scores import (
-    are_submissions,
-    refuse_lists,
-    refuse_options,
-    rules_of,
-    score_submissions,
-)
+from harness.comparison.compare import are_submissions, refuse_options, rules_of
+from harness.comparison.runs import refuse_lists
 from harness.comparison.standings import Ranking
+from harness.comparison.submissions import compare_submissions, named_submissions
 from harness.config.diff import differing, settings
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable, suggest
 from harness.core.io import as_path, exists
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_high, number
 from harness.metrics import Better, Metric
 from harness.results.run import Run, read
+from harness.scoring.options import SubmissionOptions, require
+from harness.scoring.terms import Terms
 from harness.stats.chance import Word
 from harness.stats.pairwise import STYLES
 
@@ -130,14 +127,32 @@ class Leaderboard(Shown):
         ]
 
 
-@overload
-def leaderboard(
-    *of: Path | str, solution: None = None, config: None = None, **options: Any
-) -> Leaderboard: ...
+class FolderOptions(TypedDict, total=False):
+    """What `leaderboard` takes with a folder of runs."""
+
+    metric: str | Metric | None
+    sort: Sort
+    model: str | None
+    evaluation_set: str | None
+
+
+class LeaderboardOptions(FolderOptions, SubmissionOptions, total=False):
+    """What `leaderboard` takes; some goes with submissions alone."""
+
+    k: int | None
+    correction: str | None
+    resamples: int | None
+    seed: int | None
+    strict: bool
+    force: bool
 
 
 @overload
-def leaderboard(*of: Any, **options: Any) -> Ranking: ...
+def leaderboard(*of: Path | str, **options: Unpack[FolderOptions]) -> Leaderboard: ...
+
+
+@overload
+def leaderboard(*of: Any, **options: Unpack[LeaderboardOptions]) -> Ranking: ...
 
 
 def leaderboard(
@@ -152,7 +167,7 @@ def leaderboard(
     seed: int | None = None,
     strict: bool = False,
     force: bool = False,
-    **options: Any,
+    **options: Unpack[SubmissionOptions],
 ) -> Leaderboard | Ranking:
     """Rank the runs of a folder by evaluation set, or submissions by one solution.
 
@@ -180,23 +195,26 @@ def leaderboard(
         No such folder or file, no run in it, none left by what is asked for; fewer than two
         submissions that can be scored.
     """
-    if not are_submissions(
-        options,
-        k=k,
-        strict=strict,
-        force=force,
-        correction=correction,
-        resamples=resamples,
-        seed=seed,
-    ):
+    require(str, "a text", model=model, evaluation_set=evaluation_set, correction=correction)
+    if sort not in get_args(Sort):
+        raise UsageError(f"sort is {sort!r}; expected {' or '.join(get_args(Sort))}")
+    drawn = {"correction": correction, "resamples": resamples, "seed": seed}
+    if not are_submissions(options, k=k, strict=strict, force=force, **drawn):
         metric = None if metric is None else str(metric)
         return _rank_runs(_folder_of(of), metric, sort, model or "", evaluation_set or "")
     order = None if sort == "score" else sort
     refuse_options("runs; leave it out", sort=order, model=model, evaluation_set=evaluation_set)
-    rules_of(None, None, correction, resamples, seed)  # refused before anything is read
-    scored = score_submissions(of, options, metric=metric, k=k, strict=strict, force=force)
-    by = rules_of(scored.config, None, correction, resamples, seed)
-    return compare_submissions(Ranking, scored, by)
+    terms, submissions = Terms(**options), named_submissions(of)
+    return compare_submissions(
+        Ranking,
+        submissions,
+        terms,
+        rules_of(terms.config, None, correction, resamples, seed),
+        metric=metric,
+        k=k,
+        strict=strict,
+        force=force,
+    )
 
 
 def _folder_of(of: Sequence[Any]) -> Path:
