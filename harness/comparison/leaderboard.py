@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -281,67 +281,59 @@ def _metrics(run: Run) -> dict[str, str]:
 def _group(
     runs: Sequence[Run], metric: str | None, sort: Sort, model: str, left_out: list[str]
 ) -> Group | None:
-    """Return one evaluation set's entries; None where no run was scored by the metric."""
+    """Return one evaluation set's entries; None where no run was scored by the metric.
+
+    Values are better as the latest run says, and runs by another source are left out.
+    """
     if metric is None:  # that most runs have first, of equally many the latest run's
         firsts = [next(iter(_metrics(run))) for run in runs]
         metric = max(firsts, key=firsts.count)
-    having = [run for run in runs if metric in _metrics(run)]
-    better, scored = _of_one_source(having, metric, left_out)
-    if better is None:
+    having = [(run, _metrics(run)[metric]) for run in runs if metric in _metrics(run)]
+    sources = [(run.record.better(name), run.record.digest_of(name)) for run, name in having]
+    latest = next((source for source in sources if source[0] is not None), None)
+    scored = [run for (run, _), source in zip(having, sources, strict=True) if source == latest]
+    left_out += [
+        f"{run.folder}: was scored by another source of {metric} than the latest run, or does not "
+        f"say which values are better; {run.again}"
+        for run, _ in having
+        if run not in scored
+    ]
+    if latest is None or latest[0] is None:
         return None
-    sign = 1 if better == "lower" else -1
+    sign = 1 if latest[0] == "lower" else -1
     entries = [entry for run in scored for entry in _entries(run, metric)]
     times = Counter(entry.model for entry in entries)
+    entries.sort(key=lambda entry: (sign * entry.mean, entry.model))  # latest first of equal ones
     best: dict[str, Entry] = {}
-    for entry in sorted(entries, key=lambda entry: sign * entry.mean):  # the latest of equal ones
+    for entry in entries:
         best.setdefault(entry.model, entry)
     configs = {str(run.folder): run.config for run in scored}
-    leader = min(best.values(), key=lambda entry: (sign * entry.mean, entry.model))
     shown = [
         replace(
             best[name],
             runs=times[name],
-            differs=differing(configs[best[name].run], configs[leader.run]),
+            differs=differing(configs[best[name].run], configs[entries[0].run]),
         )
         for name in sorted(best)
         if model.casefold() in name.casefold()
     ]
-    if sort == "score":
-        shown.sort(key=lambda entry: sign * entry.mean)
-    elif sort == "date":
-        shown.sort(key=lambda entry: entry.date, reverse=True)
-    elif sort == "run":
-        shown.sort(key=lambda entry: entry.run)
+    keys: dict[Sort, Callable[[Entry], Any]] = {
+        "score": lambda entry: sign * entry.mean,
+        "date": lambda entry: entry.date,
+        "model": lambda entry: entry.model,
+        "run": lambda entry: entry.run,
+    }
+    shown.sort(key=keys[sort], reverse=sort == "date")
     return Group(
         fingerprint=runs[0].evaluation.fingerprint,
         users=runs[0].evaluation.users,
         k=runs[0].evaluation.k,
         metric=metric,
-        better=better,
+        better=latest[0],
         runs=len(scored),
         without=len(runs) - len(having),
         entries=tuple(shown),
     )
-
-
-def _of_one_source(
-    runs: Sequence[Run], metric: str, left_out: list[str]
-) -> tuple[Better | None, list[Run]]:
-    """Return which values are better by the latest run that says so, and the runs of its source."""
-    better, latest, scored = None, None, []
-    for run in runs:
-        name = _metrics(run)[metric]
-        way, digest = run.record.better(name), run.record.digest_of(name)
-        if better is None:
-            better, latest = way, digest
-        if way is not None and (way, digest) == (better, latest):
-            scored.append(run)
-        else:
-            left_out.append(
-                f"{run.folder}: was scored by another source of {metric} than the latest run, or "
-                f"does not say which values are better; {run.again}"
-            )
-    return better, scored
 
 
 def _entries(run: Run, metric: str) -> list[Entry]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -79,7 +78,7 @@ def compare_submissions(
     One that cannot be scored is left out of a `Ranking`, and an error for every other `kind`.
     """
     scorer = _scorer(terms, metric, k)
-    solution, (by,) = scorer.solution, scorer.solution.metrics
+    solution, by = scorer.solution, scorer.solution.metrics[0]
     scores, submitted, notes = dict[str, Floats](), dict[str, Submitted](), list[str]()
     failed = dict[str, HarnessError]()
     for name, file in submissions.items():
@@ -129,7 +128,7 @@ def compare_submissions(
 
 
 def _scorer(terms: Terms, metric: str | Metric | None, k: int | None) -> Scorer:
-    """Return what scores submissions by a single metric."""
+    """Return what scores submissions; its first metric is the one that they are compared by."""
     if isinstance(metric, str):
         metric = parse(metric, terms.folder)
     if metric is not None and not isinstance(metric, Metric):
@@ -142,7 +141,7 @@ def _scorer(terms: Terms, metric: str | Metric | None, k: int | None) -> Scorer:
             "with --metric (in Python, metric=)"
         )
     scorer.solution.require(first)
-    return replace(scorer, solution=replace(scorer.solution, metrics=(first,)))
+    return scorer
 
 
 def _notes_on(scorer: Scorer, *, is_named: bool) -> list[str]:
