@@ -118,12 +118,10 @@ class Checked(Shown):
         """Return the table that is printed."""
         failed = sum(not condition.holds for condition in self.conditions)
         count = counted(len(self.conditions), "condition")
-        figures = list[float]()
-        for condition in self.conditions:
-            value, bound = condition.value, condition.bound
-            figures += [figure for figure in (value, bound) if figure is not None]
-            if value is not None and bound is not None:
-                figures.append(value - bound)  # so many digits tell them apart
+        sides = [(it.value, it.bound) for it in self.conditions]
+        figures = [figure for side in sides for figure in side if figure is not None]
+        # So many digits tell both sides apart.
+        figures += [v - bound for v, bound in sides if v is not None and bound is not None]
         digits = digits_of(figures)
         columns: list[Column[Condition]] = [
             Column("condition", lambda it: printable(it.condition), "words", firm=True),
@@ -185,19 +183,18 @@ Pairs = Mapping[frozenset[str], Pair]
 
 def _pairs(run: Run, metric: str, every: bool) -> Pairs:
     """Return the pairs of models that the run compares by a metric, or of `every` two."""
-    compared = None if every or metric != run.record.metric else run.comparison
-    compared = (
-        compared or compare(run, metric=metric, all_pairs=every, public_shares=()).comparison
-    )  # of the first metric scores may be gone
+    compared = run.comparison if metric == run.record.metric and not every else None
+    if compared is None:  # else the scores by the metric may be gone
+        compared = compare(run, metric=metric, all_pairs=every, public_shares=()).comparison
     return {frozenset((pair.one, pair.other)): pair for pair in compared.pairs}
 
 
 def _check(run: Run, text: str, pairs: Callable[[str, bool], Pairs]) -> Condition:
     metric, model, sign, other = parse(text)
     errors = {failed.name: failed.error for failed in run.failed}
-    models = [known.name for known in run.models]
-    wanted = [("metric", metric, [*run.models[0].metrics]), ("model", model, [*models, *errors])]
-    wanted += [("model", other, [*models, *errors])] if isinstance(other, str) else []
+    models = [*(known.name for known in run.models), *errors]
+    wanted = [("metric", metric, [*run.models[0].metrics]), ("model", model, models)]
+    wanted += [("model", other, models)] if isinstance(other, str) else []
     for kind, name, names in wanted:
         if name not in names:
             typed = [known.replace('"', '""') for known in names]

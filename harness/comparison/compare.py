@@ -12,8 +12,13 @@ from typing import Any, TypedDict, Unpack, overload
 
 from harness.comparison.runs import metric_of, models_of, open_runs, profile_of, users_of_runs
 from harness.comparison.standings import ComparedSubmissions
-from harness.comparison.submissions import compare_submissions, copies, named_submissions
-from harness.config import Config
+from harness.comparison.submissions import (
+    are_submissions,
+    compare_submissions,
+    copies,
+    refuse_options,
+    rules_of,
+)
 from harness.core.errors import UsageError, counted, printable, suggest
 from harness.core.progress import stopwatch
 from harness.core.steps import of_one
@@ -21,16 +26,12 @@ from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, pe
 from harness.metrics import Metric
 from harness.results.record import Evaluation
 from harness.results.run import Run
-from harness.scoring.options import SubmissionOptions, list_of, require, require_known
-from harness.scoring.terms import Terms
+from harness.scoring.options import SubmissionOptions, list_of, require
 from harness.stats.estimates import ModelEstimate
 from harness.stats.figures import figures_of
-from harness.stats.paired import Rules
 from harness.stats.pairwise import Comparison, pair_table
-from harness.stats.resampling import MOST_RESAMPLES
 from harness.stats.shakeup import ShakeUp
 from harness.stats.slices import Slice, column_title
-from harness.stats.tests import CORRECTIONS
 
 _log = logging.getLogger(__name__)
 
@@ -181,16 +182,16 @@ def compare(
             public_shares=public_shares,
             slices=slices,
         )
-        terms, submissions = Terms(**options), named_submissions(of)
-        files = {str(file): name for name, file in submissions.items() if isinstance(file, Path)}
-        baseline = baseline and files.get(baseline, baseline)
         return compare_submissions(
             ComparedSubmissions,
-            submissions,
-            terms,
-            rules_of(terms.config, baseline, correction, resamples, seed),
+            of,
+            options,
             metric=metric,
             k=k,
+            baseline=baseline,
+            correction=correction,
+            resamples=resamples,
+            seed=seed,
             strict=strict,
             force=force,
         )
@@ -252,47 +253,6 @@ def compare(
         slices=figures.slices,
         notes=copies(comparison),
     )
-
-
-def are_submissions(options: SubmissionOptions, **further: object) -> bool:
-    """Return whether a solution or config is named; refuse options of submissions without one."""
-    require_known(options)
-    if options.get("solution") is not None or options.get("config") is not None:
-        return True
-    refuse_options("submissions: name solution= or config= with them", **options, **further)
-    return False
-
-
-def refuse_options(whose: str, **options: object) -> None:
-    """Raise UsageError where an option has a value that goes with something else."""
-    for name, value in options.items():
-        empty = isinstance(value, (list, tuple)) and not value
-        if value is not None and value is not False and not empty:
-            raise UsageError(f"{name} goes with {whose}")
-
-
-def rules_of(
-    config: Config | None,
-    baseline: str | None,
-    correction: str | None,
-    resamples: int | None,
-    seed: int | None,
-) -> Rules:
-    """Return the rules of a comparison; what is None is the config's, or as without one."""
-    rules = Rules(baseline)
-    if config is not None:
-        section = config.compare
-        rules = Rules(baseline, section.correction, section.resamples, config.evaluation.seed)
-    correction = correction or rules.correction
-    resamples = rules.resamples if resamples is None else resamples
-    seed = rules.seed if seed is None else seed
-    if correction not in CORRECTIONS:
-        raise UsageError(f'no correction "{correction}"; {suggest(correction, CORRECTIONS)}')
-    if not isinstance(resamples, int) or not 100 <= resamples <= MOST_RESAMPLES:
-        raise UsageError(f"resamples = {resamples!r}; expected from 100 to 1,000,000")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise UsageError(f"seed = {seed!r}; expected a whole number from 0")
-    return Rules(baseline, correction, resamples, seed)
 
 
 def _models(compared: Compared) -> Sheet:

@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
-from harness.comparison.compare import are_submissions, refuse_options, rules_of
 from harness.comparison.runs import refuse_lists
 from harness.comparison.standings import Ranking
-from harness.comparison.submissions import compare_submissions, named_submissions
+from harness.comparison.submissions import are_submissions, compare_submissions, refuse_options
 from harness.config.diff import differing, settings
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable, suggest
 from harness.core.io import as_path, exists
@@ -20,7 +19,6 @@ from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_
 from harness.metrics import Better, Metric
 from harness.results.run import Run, read
 from harness.scoring.options import SubmissionOptions, require
-from harness.scoring.terms import Terms
 from harness.stats.chance import Word
 from harness.stats.pairwise import STYLES
 
@@ -204,14 +202,16 @@ def leaderboard(
         return _rank_runs(_folder_of(of), metric, sort, model or "", evaluation_set or "")
     order = None if sort == "score" else sort
     refuse_options("runs; leave it out", sort=order, model=model, evaluation_set=evaluation_set)
-    terms, submissions = Terms(**options), named_submissions(of)
     return compare_submissions(
         Ranking,
-        submissions,
-        terms,
-        rules_of(terms.config, None, correction, resamples, seed),
+        of,
+        options,
         metric=metric,
         k=k,
+        baseline=None,
+        correction=correction,
+        resamples=resamples,
+        seed=seed,
         strict=strict,
         force=force,
     )

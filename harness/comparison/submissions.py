@@ -10,66 +10,81 @@ import polars as pl
 
 from harness.comparison.runs import refuse_twice
 from harness.comparison.standings import Board, ComparedSubmissions, Ranking, Standing, Submitted
+from harness.config import Config
 from harness.core.arrays import Floats
-from harness.core.errors import HarnessError, UsageError, counted
+from harness.core.errors import HarnessError, UsageError, counted, suggest
 from harness.core.random import id_hashes
 from harness.core.steps import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable, user_scores
 from harness.results.folder import is_run
+from harness.scoring.options import SubmissionOptions, require_known
 from harness.scoring.score import left_out_lines
-from harness.scoring.submissions import Scorer, SubmissionError
+from harness.scoring.submissions import Scorer, SubmissionError, brief
 from harness.scoring.terms import Terms, path_or_frame, which_fold
 from harness.stats.figures import figures_of
 from harness.stats.folds import ScoredUsers
 from harness.stats.paired import Rules
 from harness.stats.pairwise import Comparison, Pair
+from harness.stats.resampling import MOST_RESAMPLES
+from harness.stats.tests import CORRECTIONS
 from harness.submission.rules import RULES
 
-Submission = Path | pl.DataFrame
 Result = TypeVar("Result", bound=ComparedSubmissions)
 
 
-def named_submissions(of: Sequence[Any]) -> dict[str, Submission]:
-    """Return submissions by name; a file's is without folder and ending where that is clear."""
-    if len(of) == 1 and isinstance(of[0], Mapping):
-        named = of[0]
-    else:
-        of = of[0] if len(of) == 1 and isinstance(of[0], list | tuple) else of
-        refuse_twice(of, "file")
-        files = [
-            Path(lists if isinstance(lists, str | Path) else f"submission {number}")
-            for number, lists in enumerate(of, 1)
-        ]
-        stems = [file.name.partition(".")[0] or file.name for file in files]
-        named = {
-            stem if stems.count(stem) == 1 else str(file): lists
-            for stem, file, lists in zip(stems, files, of, strict=True)
-        }
-    submissions = {
-        str(name): path_or_frame(lists, f'submission "{name}"') for name, lists in named.items()
-    }
-    for path in submissions.values():
-        if isinstance(path, Path) and path.is_dir():
-            if is_run(path):
-                raise UsageError(
-                    f"{path}: is a run, which knows its own evaluation set; harness submit {path} "
-                    "--model NAME --out FILE writes the lists of a model"
-                )
-            raise UsageError(f"{path}: is a folder; name the files in it, such as {path}/*.csv")
-    if len(submissions) < 2:
-        raise UsageError(_too_few(len(submissions)))
-    return submissions
+def are_submissions(options: SubmissionOptions, **further: object) -> bool:
+    """Return whether a solution or config is named; refuse options of submissions without one."""
+    require_known(options)
+    if options.get("solution") is not None or options.get("config") is not None:
+        return True
+    refuse_options("submissions: name solution= or config= with them", **options, **further)
+    return False
+
+
+def refuse_options(whose: str, **options: object) -> None:
+    """Raise UsageError where an option has a value that goes with something else."""
+    for name, value in options.items():
+        empty = isinstance(value, (list, tuple)) and not value
+        if value is not None and value is not False and not empty:
+            raise UsageError(f"{name} goes with {whose}")
+
+
+def rules_of(
+    config: Config | None,
+    baseline: str | None,
+    correction: str | None,
+    resamples: int | None,
+    seed: int | None,
+) -> Rules:
+    """Return the rules of a comparison; what is None is the config's, or as without one."""
+    rules = Rules(baseline)
+    if config is not None:
+        section = config.compare
+        rules = Rules(baseline, section.correction, section.resamples, config.evaluation.seed)
+    correction = correction or rules.correction
+    resamples = rules.resamples if resamples is None else resamples
+    seed = rules.seed if seed is None else seed
+    if correction not in CORRECTIONS:
+        raise UsageError(f'no correction "{correction}"; {suggest(correction, CORRECTIONS)}')
+    if not isinstance(resamples, int) or not 100 <= resamples <= MOST_RESAMPLES:
+        raise UsageError(f"resamples = {resamples!r}; expected from 100 to 1,000,000")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UsageError(f"seed = {seed!r}; expected a whole number from 0")
+    return Rules(baseline, correction, resamples, seed)
 
 
 def compare_submissions(
     kind: type[Result],
-    submissions: Mapping[str, Submission],
-    terms: Terms,
-    rules: Rules,
+    of: Sequence[Any],
+    options: SubmissionOptions,
     *,
     metric: str | Metric | None,
     k: int | None,
+    baseline: str | None,
+    correction: str | None,
+    resamples: int | None,
+    seed: int | None,
     strict: bool,
     force: bool,
 ) -> Result:
@@ -77,6 +92,10 @@ def compare_submissions(
 
     One that cannot be scored is left out of a `Ranking`, and an error for every other `kind`.
     """
+    terms, submissions = Terms(**options), _named(of)
+    files = {str(file): name for name, file in submissions.items() if isinstance(file, Path)}
+    baseline = baseline and files.get(baseline, baseline)
+    rules = rules_of(terms.config, baseline, correction, resamples, seed)
     scorer = _scorer(terms, metric, k)
     solution, by = scorer.solution, scorer.solution.metrics[0]
     scores, submitted, notes = dict[str, Floats](), dict[str, Submitted](), list[str]()
@@ -127,6 +146,38 @@ def compare_submissions(
     )
 
 
+def _named(of: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
+    """Return submissions by name; a file's is without folder and ending where that is clear."""
+    if len(of) == 1 and isinstance(of[0], Mapping):
+        named = of[0]
+    else:
+        of = of[0] if len(of) == 1 and isinstance(of[0], list | tuple) else of
+        refuse_twice(of, "file")
+        files = [
+            Path(lists if isinstance(lists, str | Path) else f"submission {number}")
+            for number, lists in enumerate(of, 1)
+        ]
+        stems = [file.name.partition(".")[0] or file.name for file in files]
+        named = {
+            stem if stems.count(stem) == 1 else str(file): lists
+            for stem, file, lists in zip(stems, files, of, strict=True)
+        }
+    submissions = {
+        str(name): path_or_frame(lists, f'submission "{name}"') for name, lists in named.items()
+    }
+    for path in submissions.values():
+        if isinstance(path, Path) and path.is_dir():
+            if is_run(path):
+                raise UsageError(
+                    f"{path}: is a run, which knows its own evaluation set; harness submit {path} "
+                    "--model NAME --out FILE writes the lists of a model"
+                )
+            raise UsageError(f"{path}: is a folder; name the files in it, such as {path}/*.csv")
+    if len(submissions) < 2:
+        raise UsageError(_too_few(len(submissions)))
+    return submissions
+
+
 def _scorer(terms: Terms, metric: str | Metric | None, k: int | None) -> Scorer:
     """Return what scores submissions; its first metric is the one that they are compared by."""
     if isinstance(metric, str):
@@ -163,9 +214,8 @@ def _refusal(error: HarnessError) -> str:
     if not isinstance(error, SubmissionError):
         return str(error)
     first, *more = error.validation.errors
-    line = "" if first.line is None else f"line {first.line:,}: "
     also = f"; also {', '.join(problem.code for problem in more)}" if more else ""
-    return f"{first.code} {line}{first.message}; {first.hint}{also}"
+    return brief(first) + also
 
 
 def _too_few(count: int) -> str:

@@ -26,13 +26,19 @@ from harness.scoring.terms import Terms, path_or_frame
 from harness.stats.estimates import Estimate, estimate
 from harness.submission.expected import Against, columns_in
 from harness.submission.order import refuse_unsaid
-from harness.submission.problems import Validation
+from harness.submission.problems import Problem, Validation
 from harness.submission.read import read
 from harness.submission.validate import Examined, examine
 
 _log = logging.getLogger(__name__)
 
 _K = 12
+
+
+def brief(problem: Problem) -> str:
+    """Return a problem in a line, with what to do."""
+    line = "" if problem.line is None else f"line {problem.line:,}: "
+    return f"{problem.code} {line}{problem.message}; {problem.hint}"
 
 
 class SubmissionError(HarnessError):
@@ -47,10 +53,7 @@ class SubmissionError(HarnessError):
     exit_status = 1
 
     def __init__(self, validation: Validation, refusal: str = "", whose: str = "") -> None:
-        problems = "\n".join(
-            f"{p.code} {'' if p.line is None else f'line {p.line:,}: '}{p.message}; {p.hint}"
-            for p in validation.errors
-        )
+        problems = "\n".join(map(brief, validation.errors))
         if not refusal and any(problem.code == "SUB001" for problem in validation.errors):
             refusal = "cannot be read"
         refusal = refusal or "has errors and is not scored; mend it, or force it"
