@@ -174,6 +174,7 @@ def compare(
         folder that was changed or damaged.
     """
     require(str, "a name", baseline=baseline, correction=correction)
+    require(bool, "True or False", all_pairs=all_pairs, strict=strict, force=force)
     if are_submissions(options, k=k, strict=strict, force=force):
         refuse_options(
             "runs; leave it out",

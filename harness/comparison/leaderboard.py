@@ -194,6 +194,7 @@ def leaderboard(
         submissions that can be scored.
     """
     require(str, "a text", model=model, evaluation_set=evaluation_set, correction=correction)
+    require(bool, "True or False", strict=strict, force=force)
     if sort not in get_args(Sort):
         raise UsageError(f"sort is {sort!r}; expected {' or '.join(get_args(Sort))}")
     drawn = {"correction": correction, "resamples": resamples, "seed": seed}

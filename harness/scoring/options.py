@@ -85,7 +85,7 @@ def require_known(options: SubmissionOptions) -> None:
             require(bool, "True or False", **{name: value})
         elif name not in _OTHER:
             require(str, "the name of a column", **{name: value})
-    list_of(str, "overrides", options.get("overrides", ()), 'texts, such as "evaluation.k=5"')
+    list_of(str, "overrides", options.get("overrides") or (), 'texts, such as "evaluation.k=5"')
 
 
 def require(kind: type, expected: str, **options: object) -> None:

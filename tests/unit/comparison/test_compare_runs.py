@@ -133,6 +133,7 @@ def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
         ({"models": [3]}, ["models is [3]; expected a list of names of models"]),
         ({"public_shares": 0.5}, ["public_shares is 0.5; expected a list of numbers"]),
         ({"baseline": 3}, ["baseline is 3; expected a name"]),
+        ({"all_pairs": 1}, ["all_pairs is 1; expected True or False"]),
     ],
 )
 def test_options_that_are_wrong(folder: Path, options: Any, words: list[str]) -> None:
