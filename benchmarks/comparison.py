@@ -71,16 +71,17 @@ PAIRS = (
     SCORES
     + """
 import polars as pl
-from harness.comparison.compare import compare_users
+from harness.core.steps import of_one
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
+from harness.stats.figures import figures_of
 from harness.stats.paired import Rules
 from harness.stats.slices import ProfiledUsers
 metric = parse("MAP@12")
 
 def compare(tables, users, resamples):
     scored = ProfiledUsers(users, tables, pl.DataFrame())
-    return compare_users(scored, list(tables), metric, Rules(resamples=resamples))[1]
+    return figures_of(of_one(scored), list(tables), [metric], Rules(resamples=resamples)).comparison
 
 x = scores({users}, {columns}, {share})
 tables = {{f"m{{i}}": ScoreTable({{metric: column[None, :]}}) for i, column in enumerate(x.T)}}

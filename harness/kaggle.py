@@ -142,7 +142,7 @@ def score(
         if odd:
             text = RULES[code].says.format(values=", ".join(odd))
             warnings.warn(f"solution: {text}", stacklevel=2)
-    scorer = Scorer(against.exactly(), truth, cut=asked.k or 1, longest=asked.k)
+    scorer = Scorer(against.exactly(), replace(truth, metrics=(asked,)), cut=asked.k or 1)
     _, submitted = scorer.lists(lists, force=True)  # of what is wrong now nothing is told
     try:
         value = score_lists(submitted, (asked,), scorer.cut).metrics[str(asked)].mean

@@ -45,7 +45,7 @@ def score(
     forms.refuse_other_forms(context, forms.FILE)
     from harness.hosting import export
     from harness.metrics import parse
-    from harness.scoring.submissions import SubmissionError, score_on
+    from harness.scoring.submissions import Scorer, SubmissionError
     from harness.scoring.terms import Terms, which_fold
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
@@ -56,9 +56,8 @@ def score(
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
                 read = [file, *terms.files]
                 refuse_overwriting(out, read, export.is_scores, what="file of scores")
-            scored = score_on(
-                file, terms, asked, k, conventions=conventions, strict=strict, force=force
-            )
+            scorer = Scorer.of(terms, asked, k, conventions=conventions)
+            scored = scorer.score(file, strict=strict, force=force)
     except SubmissionError as error:
         if terms.folds > 1:
             note(f"note  {which_fold(terms.folds, terms.folds)}")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 from harness.comparison.compare import compare
 from harness.core.errors import UsageError, counted, printable, suggest
 from harness.core.table import MISSING, Column, Sheet, Shown, digits_of, number, p_value
 from harness.results.run import Run, read
+from harness.scoring.options import list_of
 from harness.stats.pairwise import Pair
 
 BETTER = "better than"
@@ -116,12 +118,10 @@ class Checked(Shown):
         """Return the table that is printed."""
         failed = sum(not condition.holds for condition in self.conditions)
         count = counted(len(self.conditions), "condition")
-        figures = list[float]()
-        for condition in self.conditions:
-            value, bound = condition.value, condition.bound
-            figures += [figure for figure in (value, bound) if figure is not None]
-            if value is not None and bound is not None:
-                figures.append(value - bound)  # so many digits tell them apart
+        sides = [(it.value, it.bound) for it in self.conditions]
+        figures = [figure for side in sides for figure in side if figure is not None]
+        # So many digits tell both sides apart.
+        figures += [v - bound for v, bound in sides if v is not None and bound is not None]
         digits = digits_of(figures)
         columns: list[Column[Condition]] = [
             Column("condition", lambda it: printable(it.condition), "words", firm=True),
@@ -168,57 +168,56 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     True
     """
     texts = [conditions] if isinstance(conditions, str) else conditions
-    sequence = isinstance(texts, (list, tuple)) and all(isinstance(text, str) for text in texts)
-    if not sequence or not texts:
+    texts = list_of(str, "conditions", texts, f"texts, such as {_EXAMPLES}")
+    if not texts:
         raise UsageError(f"no condition; write one such as {_EXAMPLES}")
     opened = read(run)
     opened.verify()
-    checked = tuple(_check(opened, text) for text in texts)
+    pairs = cache(partial(_pairs, opened))  # conditions on one metric share a comparison
+    checked = tuple(_check(opened, text, pairs) for text in texts)
     return Checked(str(run), all(condition.holds for condition in checked), checked)
 
 
-def _check(run: Run, text: str) -> Condition:
+Pairs = Mapping[frozenset[str], Pair]
+
+
+def _pairs(run: Run, metric: str, every: bool) -> Pairs:
+    """Return the pairs of models that the run compares by a metric, or of `every` two."""
+    compared = run.comparison if metric == run.record.metric and not every else None
+    if compared is None:  # else the scores by the metric may be gone
+        compared = compare(run, metric=metric, all_pairs=every, public_shares=()).comparison
+    return {frozenset((pair.one, pair.other)): pair for pair in compared.pairs}
+
+
+def _check(run: Run, text: str, pairs: Callable[[str, bool], Pairs]) -> Condition:
     metric, model, sign, other = parse(text)
-    _require(run, text, "metric", metric, run.models[0].metrics)
     errors = {failed.name: failed.error for failed in run.failed}
-    means: dict[str, float | None] = {m.name: m.metrics[metric].mean for m in run.models}
-    means |= dict.fromkeys(errors)
-    for name in (model, other):
-        if isinstance(name, str):
-            _require(run, text, "model", name, means)
+    models = [*(known.name for known in run.models), *errors]
+    wanted = [("metric", metric, [*run.models[0].metrics]), ("model", model, models)]
+    wanted += [("model", other, models)] if isinstance(other, str) else []
+    for kind, name, names in wanted:
+        if name not in names:
+            typed = [known.replace('"', '""') for known in names]
+            raise UsageError(
+                f'"{printable(text)}": {run.folder} has no {kind} "{printable(name)}"; '
+                f"{suggest(name, typed)}"
+            )
     if other == model:
         raise UsageError(f'"{printable(text)}": a model is not compared with itself')
-    value, bound = means[model], other if isinstance(other, float) else means[other]
-    error, p_adjusted = errors.get(model) or errors.get(str(other)), None
-    if value is None or bound is None:
-        holds = False
-    elif sign == BETTER:
-        pair = _pair(run, text, metric, {model, str(other)})
+    means = {known.name: known.metrics[metric].mean for known in run.models}
+    value, bound = means.get(model), means.get(other) if isinstance(other, str) else other
+    holds, p_adjusted = False, None
+    if value is not None and bound is not None and sign == BETTER:
+        definition = run.metrics[metric].definition
+        why = "only describes lists, and calls none better" * (definition.better == "neither")
+        if definition.of == "set":
+            why = "has one value for all lists, and no test over users"
+        if why:
+            raise UsageError(f'"{printable(text)}": {metric} {why}; compare values, with >=')
+        both = frozenset((model, str(other)))
+        pair = pairs(metric, False).get(both) or pairs(metric, True)[both]
         holds, p_adjusted = pair.ahead == model, pair.p_adjusted
-    else:
+    elif value is not None and bound is not None:
         holds = _OPERATORS[sign](value, bound)
+    error = errors.get(model) or errors.get(str(other))
     return Condition(text, metric, model, value, bound, p_adjusted, holds, error)
-
-
-def _require(run: Run, text: str, kind: str, name: str, names: Iterable[str]) -> None:
-    if name not in names:
-        typed = [known.replace('"', '""') for known in names]
-        raise UsageError(
-            f'"{printable(text)}": {run.folder} has no {kind} "{printable(name)}"; '
-            f"{suggest(name, typed)}"
-        )
-
-
-def _pair(run: Run, text: str, metric: str, names: set[str]) -> Pair:
-    """Return the pair of two models, of those that the run compares, or of all."""
-    definition = run.metrics[metric].definition
-    why = "only describes lists, and calls none better" * (definition.better == "neither")
-    if definition.of == "set":
-        why = "has one value for all lists, and no test over users"
-    if why:
-        raise UsageError(f'"{printable(text)}": {metric} {why}; compare values, with >=')
-    compared = run.comparison if metric == run.record.metric else None  # its scores may be gone
-    compared = compared or compare(run, metric=metric, public_shares=()).comparison
-    if not any({pair.one, pair.other} == names for pair in compared.pairs):
-        compared = compare(run, metric=metric, all_pairs=True, public_shares=()).comparison
-    return next(pair for pair in compared.pairs if {pair.one, pair.other} == names)

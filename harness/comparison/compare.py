@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, TypedDict, Unpack, overload
 
-from harness.comparison.scores import (
-    ScoredSubmissions,
+from harness.comparison.runs import metric_of, models_of, open_runs, profile_of, users_of_runs
+from harness.comparison.standings import ComparedSubmissions
+from harness.comparison.submissions import (
     are_submissions,
-    metric_of,
-    models_of,
-    open_runs,
+    compare_submissions,
+    copies,
     refuse_options,
     rules_of,
-    score_submissions,
-    too_few,
-    users_of_runs,
 )
-from harness.comparison.standings import Board, ComparedSubmissions, Standing
-from harness.core.errors import HarnessError, UsageError, counted, printable, suggest
+from harness.core.errors import UsageError, counted, printable, suggest
 from harness.core.progress import stopwatch
 from harness.core.steps import of_one
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.metrics import Metric
 from harness.results.record import Evaluation
 from harness.results.run import Run
-from harness.scoring.submissions import SubmissionError
+from harness.scoring.options import SubmissionOptions, list_of, require
 from harness.stats.estimates import ModelEstimate
 from harness.stats.figures import figures_of
-from harness.stats.folds import Folds
-from harness.stats.paired import Rules
-from harness.stats.pairwise import Comparison, Pair, pair_table
+from harness.stats.pairwise import Comparison, pair_table
 from harness.stats.shakeup import ShakeUp
-from harness.stats.slices import USER, ProfiledUsers, Slice, column_title
+from harness.stats.slices import Slice, column_title
 
 _log = logging.getLogger(__name__)
 
@@ -90,14 +85,34 @@ class Compared(Shown):
         return self.comparison.records(self.shake_up)
 
 
-@overload
-def compare(
-    *of: Path | str | Run, solution: None = None, config: None = None, **options: Any
-) -> Compared: ...
+class RunOptions(TypedDict, total=False):
+    """What `compare` takes with runs."""
+
+    metric: str | Metric | None
+    models: Sequence[str]
+    baseline: str | None
+    all_pairs: bool
+    correction: str | None
+    resamples: int | None
+    seed: int | None
+    public_shares: Sequence[float] | None
+    slices: Sequence[str]
+
+
+class CompareOptions(RunOptions, SubmissionOptions, total=False):
+    """What `compare` takes; some goes with submissions alone."""
+
+    k: int | None
+    strict: bool
+    force: bool
 
 
 @overload
-def compare(*of: Any, **options: Any) -> ComparedSubmissions: ...
+def compare(*of: Path | str | Run, **options: Unpack[RunOptions]) -> Compared: ...
+
+
+@overload
+def compare(*of: Any, **options: Unpack[CompareOptions]) -> ComparedSubmissions: ...
 
 
 def compare(
@@ -114,7 +129,7 @@ def compare(
     slices: Sequence[str] = (),
     strict: bool = False,
     force: bool = False,
-    **options: Any,
+    **options: Unpack[SubmissionOptions],
 ) -> Compared | ComparedSubmissions:
     """Compare the models of runs on one evaluation set, or submissions by one solution.
 
@@ -158,6 +173,8 @@ def compare(
         No such run, file, metric or model; other evaluation sets; fewer than two to compare; a run
         folder that was changed or damaged.
     """
+    require(str, "a name", baseline=baseline, correction=correction)
+    require(bool, "True or False", all_pairs=all_pairs, strict=strict, force=force)
     if are_submissions(options, k=k, strict=strict, force=force):
         refuse_options(
             "runs; leave it out",
@@ -166,178 +183,77 @@ def compare(
             public_shares=public_shares,
             slices=slices,
         )
-        rules_of(None, baseline, correction, resamples, seed)  # refused before anything is read
-        scored = score_submissions(of, options, metric=metric, k=k, strict=strict, force=force)
-        if len(scored.failed) == 1:
-            raise next(iter(scored.failed.values()))
-        if scored.failed:
-            reasons = [f"{name}: {refusal(error)}" for name, error in scored.failed.items()]
-            raise UsageError("\n".join(reasons))
-        files = {submitted.file: name for name, submitted in scored.submitted.items()}
-        baseline = baseline and files.get(baseline, baseline)
-        rules = rules_of(scored.config, baseline, correction, resamples, seed)
-        return compare_submissions(ComparedSubmissions, scored, rules)
+        return compare_submissions(
+            ComparedSubmissions,
+            of,
+            options,
+            metric=metric,
+            k=k,
+            baseline=baseline,
+            correction=correction,
+            resamples=resamples,
+            seed=seed,
+            strict=strict,
+            force=force,
+        )
+    names = list_of(str, "models", models, "names of models")
+    columns = list_of(str, "slices", slices, "names of columns")
+    shares = None
+    if public_shares is not None:
+        shares = list_of(Real, "public_shares", public_shares, "numbers between 0 and 1")
     if baseline is not None and all_pairs:
         raise UsageError(
             f'every two models, or all with the baseline "{baseline}": leave --all-pairs or '
             "--baseline out (in Python, all_pairs= or baseline=)"
         )
-    runs = open_runs(of)
-    by = metric_of(runs, None if metric is None else str(metric))
-    config, known = runs[0].settings, models_of(runs, by)
+    took, runs = stopwatch(), open_runs(of)
+    run, by = runs[0], metric_of(runs, None if metric is None else str(metric))
+    config, known = run.settings, models_of(runs, by)
     if baseline is None and not all_pairs and config.compare.baseline in known:
         baseline = config.compare.baseline
     rules = rules_of(config, baseline, correction, resamples, seed)
-    for name in models:
+    for name in names:
         if name not in known:
             raise UsageError(f'no model "{name}"; {suggest(name, known)}')
-    if models:
-        known = {name: known[name] for name in known if name in (*models, baseline)}
-    shares = config.compare.public_shares if public_shares is None else list(public_shares)
-    return _compare_runs(runs, known, by, rules, shares, _columns(runs[0], slices))
-
-
-def _compare_runs(
-    runs: Sequence[Run],
-    models: Mapping[str, tuple[str, list[Run]]],
-    metric: Metric,
-    rules: Rules,
-    shares: Sequence[float],
-    columns: Sequence[str],
-) -> Compared:
-    took = stopwatch()
-    users, folds = users_of_runs(models, metric, columns)
-    evaluation = runs[0].evaluation
-    count = f"{counted(len(runs), 'run')}, {counted(evaluation.users, 'user')}"
+    if names:
+        known = {name: known[name] for name in known if name in (*names, baseline)}
+    users, folds = users_of_runs(known, by, profile_of(run, columns))
+    count = f"{counted(len(runs), 'run')}, {counted(run.evaluation.users, 'user')}"
     _log.info("read the scores of %s, %s", count, took())
     took = stopwatch()
-    estimates, comparison, shaken, slices = compare_users(
-        users, list(models), metric, rules, shares, columns, folds
+    figures = figures_of(
+        of_one(users),
+        list(known),
+        [by],
+        rules,
+        folds=folds,
+        shares=config.compare.public_shares if shares is None else shares,
+        columns=users.profile.columns,
     )
+    comparison = figures.comparison
+    assert comparison is not None, "pairs are asked for"  # noqa: S101
+    estimates = {name: figures.estimates[name, by] for name in known}
     if folds is not None:
-        means = [folds.means_of(models, metric, fold) for fold in range(len(folds.sizes))]
-        comparison = comparison.over_folds(means, metric)
-        estimates = {
-            name: replace(estimates[name], mean=folds.mean((name, metric))) for name in estimates
-        }
+        means = [folds.means_of(known, by, fold) for fold in range(len(folds.sizes))]
+        comparison = comparison.over_folds(means, by)
+        estimates = {name: replace(e, mean=folds.mean((name, by))) for name, e in estimates.items()}
     _log.info("compared %s, %s", counted(len(comparison.pairs), "pair"), took())
     return Compared(
-        evaluation=evaluation,
-        metric=str(metric),
+        evaluation=run.evaluation,
+        metric=str(by),
         models=tuple(
             ComparedModel(
                 name=name,
-                run=", ".join(str(run.folder) for run in models[name][1]),
-                metrics={str(metric): estimates[name]},
+                run=", ".join(str(run.folder) for run in known[name][1]),
+                metrics={str(by): estimates[name]},
             )
             for name in comparison.means
         ),
         comparison=comparison,
-        shake_up=shaken,
-        slices=slices,
-        notes=_copies(comparison),
+        shake_up=figures.shake_ups,
+        slices=figures.slices,
+        notes=copies(comparison),
     )
-
-
-def _columns(run: Run, by: Sequence[str]) -> list[str]:
-    """Return the columns that users are sliced by."""
-    if by and len(run.folds) > 1:
-        raise UsageError(
-            f"{run.folder}: has {counted(len(run.folds), 'fold')}, and users are in other slices "
-            "in each; its result.json has the slices of every fold"
-        )
-    known = [name for name in run.users.columns if name != USER] if by else []
-    for name in by:
-        if name not in known:
-            raise UsageError(
-                f'{run.folder}: knows no "{name}" of its users; {suggest(name, known)}; a column '
-                f'of the table of users is there after a run with [compare] slices = ["{name}"]'
-            )
-    return list(dict.fromkeys(by))
-
-
-def _copies(comparison: Comparison) -> tuple[str, ...]:
-    """Return notes on models that are equal for every user; without a hit many are."""
-    return tuple(
-        f"{pair.one} and {pair.other} have the same value for every user: is one a copy?"
-        for pair in comparison.pairs
-        if pair.wins == pair.losses == 0 and comparison.any_hit[pair.one] > 0
-    )
-
-
-Result = TypeVar("Result", bound=ComparedSubmissions)
-
-
-def compare_submissions(result: type[Result], scored: ScoredSubmissions, rules: Rules) -> Result:
-    """Return every two submissions compared on each leaderboard; those that failed are refused."""
-    refusals = {name: refusal(error) for name, error in scored.failed.items()}
-    if len(scored.submitted) < 2:
-        reasons = [f"{name}: {reason}" for name, reason in refusals.items()]
-        needed = str(too_few(len(scored.submitted)))
-        raise UsageError("\n".join([*scored.notes, needed, *reasons]))
-    boards = tuple(
-        _board(name, users, scored.metric, rules) for name, users in scored.users.items()
-    )
-    return result(
-        metric=str(scored.metric),
-        k=scored.solution.k,
-        fingerprint=scored.solution.fingerprint,
-        submissions=scored.submitted,
-        boards=boards,
-        refused=refusals,
-        notes=(*scored.notes, *_copies(boards[0].comparison)),
-    )
-
-
-def refusal(error: HarnessError) -> str:
-    """Return why a submission cannot be scored: its first error, and the codes of others."""
-    if not isinstance(error, SubmissionError):
-        return str(error)
-    first, *more = error.validation.errors
-    line = "" if first.line is None else f"line {first.line:,}: "
-    also = f"; also {', '.join(problem.code for problem in more)}" if more else ""
-    return f"{first.code} {line}{first.message}; {first.hint}{also}"
-
-
-def _board(leaderboard: str, users: ProfiledUsers, metric: Metric, rules: Rules) -> Board:
-    estimates, comparison, _, _ = compare_users(users, list(users.tables), metric, rules)
-    rivals: dict[str, list[tuple[str, Pair]]] = {name: [] for name in comparison.means}
-    for pair in comparison.pairs:
-        rivals[pair.one].append((pair.other, pair))
-        rivals[pair.other].append((pair.one, pair))
-    costs = [metric.definition.sign * mean for mean in comparison.means.values()]
-    standings = tuple(
-        Standing(
-            submission=name,
-            rank=1 + sum(cost < metric.definition.sign * mean for cost in costs),
-            mean=estimates[name].mean,
-            ci95=estimates[name].ci95,
-            tied=tuple(rival for rival, pair in rivals[name] if pair.ahead is None),
-            borderline=tuple(rival for rival, pair in rivals[name] if pair.borderline),
-            best_rank=1 + sum(pair.ahead == rival for rival, pair in rivals[name]),
-            worst_rank=len(rivals) - sum(pair.ahead == name for _, pair in rivals[name]),
-        )
-        for name, mean in comparison.means.items()
-    )
-    return Board(leaderboard, len(users.hashes), standings, comparison)
-
-
-def compare_users(
-    users: ProfiledUsers,
-    names: Sequence[str],
-    metric: Metric,
-    rules: Rules,
-    shares: Sequence[float] = (),
-    columns: Sequence[str] = (),
-    folds: Folds | None = None,
-) -> tuple[dict[str, ModelEstimate], Comparison, tuple[ShakeUp, ...], tuple[Slice, ...]]:
-    """Return estimates by model, all pairs, a shake-up for each share, and slices by columns."""
-    figures = figures_of(
-        of_one(users), names, [metric], rules, folds=folds, shares=shares, columns=columns
-    )
-    assert figures.comparison is not None, "pairs are asked for"  # noqa: S101
-    estimates = {name: figures.estimates[name, metric] for name in names}
-    return estimates, figures.comparison, figures.shake_ups, figures.slices
 
 
 def _models(compared: Compared) -> Sheet:

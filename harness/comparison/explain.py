@@ -19,7 +19,6 @@ from harness.metrics.grades import allows
 from harness.metrics.inputs.lists import id_order
 from harness.metrics.kernels import discounts
 from harness.metrics.scores import user_scores
-from harness.protocol.truth import Solution
 from harness.results.run import read
 from harness.scoring.score import convention_columns, on_conventions
 from harness.scoring.submissions import SubmittedLists
@@ -155,31 +154,56 @@ class Explanations(Shown):
 def explain_users(
     submitted: SubmittedLists, users: Sequence[str], worst: int, best: int
 ) -> Explanations:
-    """Return the explanations of the users named, and of the worst and the best.
+    """Return the explanations of the users named, and of the `worst` and the `best`; ties by id.
 
-    They go by the first metric of the solution, or MAP@12, and its cut-off.
+    They go by the first metric of the solution, or MAP@12, and its cut-off. Users who are not
+    averaged are neither.
+
+    Raises
+    ------
+    UsageError
+        A user is not evaluated, or users have no value by the metric.
     """
     solution = submitted.solution
     by = next(iter(solution.metrics), parse(f"MAP@{_K}"))
     solution.require(by)
     if by.definition.of == "set":
         raise UsageError(f"metric {by} has no value for a user; name another with --metric")
-    rows = [*rows_of(solution, users), *extremes(submitted, by, worst, best)]
+    fold, row_of = solution.fold or solution.folds, {u: row for row, u in enumerate(solution.users)}
+    for user in users:
+        if user not in row_of:
+            which = which_fold(fold, solution.folds, "explain")
+            raise UsageError(
+                f'no user "{user}" among the {len(row_of):,} of the evaluation set'
+                f'{f" ({which})" if which else ""}; one is "{solution.users[0]}"'
+            )
+    rows = [row_of[user] for user in users]
+    values = user_scores(submitted.lists, solution.judgments, [by])[by]
+    for keys, count in ((values, worst), (-values, best)):
+        order = np.lexsort((id_order(solution.users), keys))
+        rows += order[solution.counted[order]][:count].tolist()
     k = by.k or solution.k or _K
-    explanations = (explain(submitted, row, k, by) for row in dict.fromkeys(rows))
-    fold = solution.fold or solution.folds
-    return Explanations(submitted.title, tuple(explanations), solution.folds, fold)
+    explanations = tuple(explain(submitted, row, k, by) for row in dict.fromkeys(rows))
+    return Explanations(submitted.title, explanations, solution.folds, fold)
 
 
 def explain(submitted: SubmittedLists, row: int, k: int, by: Metric | None = None) -> Explanation:
     """Return the explanation of the user in a row of submitted lists, at the cut-off `k`.
+
+    It has every metric of accuracy, and others at `k` that are asked for, if grades allow it; one
+    with a choice is there once under each value of its first parameter.
 
     Parameters
     ----------
     by : Metric, optional
         Shown first, whatever it looks at; without a cut-off, or with this one.
     """
-    solution = submitted.solution
+    solution, metrics = submitted.solution, [] if by is None else [by]
+    for name, definition in DEFINITIONS.items():
+        param, values = next(iter(definition.choices.items()), ("", ()))
+        metrics += [parse(f"{name}({param}={value})@{k}") for value in values]
+        metrics += [] if values else [parse(f"{name}@{k}")]
+    metrics += [m for m in solution.metrics if m.k == k and m.definition.of == "user"]
     judgments = solution.judgments.rows(row, row + 1)
     block = Block(submitted.lists[row : row + 1], judgments, k)
     candidates = submitted.items.gather(judgments.truth.indices)
@@ -197,8 +221,9 @@ def explain(submitted: SubmittedLists, row: int, k: int, by: Metric | None = Non
         places=_list_positions(submitted.items, block, max(divisor, 1)),
         metrics={
             str(metric): float(per_user(metric, block)[0])
-            for metric in dict.fromkeys([by, *_metrics(solution, k)])
-            if metric is not None
+            for metric in dict.fromkeys(metrics)
+            if metric == by
+            or (not metric.definition.needs and allows(metric, solution.judgments.grades))
         },
         conventions=map_by_convention(submitted.whole[row : row + 1], judgments, k),
     )
@@ -224,48 +249,6 @@ def _list_positions(ids: pl.Series, block: Block, divisor: int) -> tuple[ListPos
         )
         for i in range(last)
     )
-
-
-def _metrics(solution: Solution, k: int) -> list[Metric]:
-    """Return every metric of accuracy, and others at `k` that are asked for, if grades allow it.
-
-    One with a choice is there once under each value of its first parameter.
-    """
-    metrics = []
-    for name, definition in DEFINITIONS.items():
-        param, values = next(iter(definition.choices.items()), ("", ()))
-        texts = [f"{name}({param}={value})" for value in values] or [name]
-        metrics += [parse(f"{text}@{k}") for text in texts]
-    metrics += [m for m in solution.metrics if m.k == k and m.definition.of == "user"]
-    grades = solution.judgments.grades
-    return [m for m in metrics if not m.definition.needs and allows(m, grades)]
-
-
-def rows_of(solution: Solution, users: Sequence[str]) -> list[int]:
-    """Return the rows of users by id; raises UsageError for one who is not evaluated."""
-    rows = {user: row for row, user in enumerate(solution.users)}
-    for user in users:
-        if user not in rows:
-            fold = which_fold(solution.fold or solution.folds, solution.folds, "explain")
-            raise UsageError(
-                f'no user "{user}" among the {len(rows):,} of the evaluation set'
-                f'{f" ({fold})" if fold else ""}; one is "{solution.users[0]}"'
-            )
-    return [rows[user] for user in users]
-
-
-def extremes(submitted: SubmittedLists, metric: Metric, worst: int, best: int) -> list[int]:
-    """Return the rows of the `worst` and the `best` users by a metric; ties by user id.
-
-    Users who are not averaged are neither.
-    """
-    solution = submitted.solution
-    solution.require(metric)
-    values = user_scores(submitted.lists, solution.judgments, [metric])[metric]
-    by_id = id_order(solution.users)
-    orders = (np.lexsort((by_id, by)) for by in (values, -values))
-    low, high = (order[solution.counted[order]] for order in orders)
-    return list(dict.fromkeys([*low[:worst].tolist(), *high[:best].tolist()]))
 
 
 def _positions_table(user: Explanation, title: str, note: str) -> Sheet:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
-from harness.comparison.compare import compare_submissions
-from harness.comparison.scores import (
-    are_submissions,
-    refuse_lists,
-    refuse_options,
-    rules_of,
-    score_submissions,
-)
+from harness.comparison.runs import refuse_lists
 from harness.comparison.standings import Ranking
+from harness.comparison.submissions import are_submissions, compare_submissions, refuse_options
 from harness.config.diff import differing, settings
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable, suggest
 from harness.core.io import as_path, exists
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_high, number
 from harness.metrics import Better, Metric
 from harness.results.run import Run, read
+from harness.scoring.options import SubmissionOptions, require
 from harness.stats.chance import Word
 from harness.stats.pairwise import STYLES
 
@@ -130,14 +125,32 @@ class Leaderboard(Shown):
         ]
 
 
-@overload
-def leaderboard(
-    *of: Path | str, solution: None = None, config: None = None, **options: Any
-) -> Leaderboard: ...
+class FolderOptions(TypedDict, total=False):
+    """What `leaderboard` takes with a folder of runs."""
+
+    metric: str | Metric | None
+    sort: Sort
+    model: str | None
+    evaluation_set: str | None
+
+
+class LeaderboardOptions(FolderOptions, SubmissionOptions, total=False):
+    """What `leaderboard` takes; some goes with submissions alone."""
+
+    k: int | None
+    correction: str | None
+    resamples: int | None
+    seed: int | None
+    strict: bool
+    force: bool
 
 
 @overload
-def leaderboard(*of: Any, **options: Any) -> Ranking: ...
+def leaderboard(*of: Path | str, **options: Unpack[FolderOptions]) -> Leaderboard: ...
+
+
+@overload
+def leaderboard(*of: Any, **options: Unpack[LeaderboardOptions]) -> Ranking: ...
 
 
 def leaderboard(
@@ -152,7 +165,7 @@ def leaderboard(
     seed: int | None = None,
     strict: bool = False,
     force: bool = False,
-    **options: Any,
+    **options: Unpack[SubmissionOptions],
 ) -> Leaderboard | Ranking:
     """Rank the runs of a folder by evaluation set, or submissions by one solution.
 
@@ -180,23 +193,29 @@ def leaderboard(
         No such folder or file, no run in it, none left by what is asked for; fewer than two
         submissions that can be scored.
     """
-    if not are_submissions(
-        options,
-        k=k,
-        strict=strict,
-        force=force,
-        correction=correction,
-        resamples=resamples,
-        seed=seed,
-    ):
+    require(str, "a text", model=model, evaluation_set=evaluation_set, correction=correction)
+    require(bool, "True or False", strict=strict, force=force)
+    if sort not in get_args(Sort):
+        raise UsageError(f"sort is {sort!r}; expected {' or '.join(get_args(Sort))}")
+    drawn = {"correction": correction, "resamples": resamples, "seed": seed}
+    if not are_submissions(options, k=k, strict=strict, force=force, **drawn):
         metric = None if metric is None else str(metric)
         return _rank_runs(_folder_of(of), metric, sort, model or "", evaluation_set or "")
     order = None if sort == "score" else sort
     refuse_options("runs; leave it out", sort=order, model=model, evaluation_set=evaluation_set)
-    rules_of(None, None, correction, resamples, seed)  # refused before anything is read
-    scored = score_submissions(of, options, metric=metric, k=k, strict=strict, force=force)
-    by = rules_of(scored.config, None, correction, resamples, seed)
-    return compare_submissions(Ranking, scored, by)
+    return compare_submissions(
+        Ranking,
+        of,
+        options,
+        metric=metric,
+        k=k,
+        baseline=None,
+        correction=correction,
+        resamples=resamples,
+        seed=seed,
+        strict=strict,
+        force=force,
+    )
 
 
 def _folder_of(of: Sequence[Any]) -> Path:
@@ -263,67 +282,59 @@ def _metrics(run: Run) -> dict[str, str]:
 def _group(
     runs: Sequence[Run], metric: str | None, sort: Sort, model: str, left_out: list[str]
 ) -> Group | None:
-    """Return one evaluation set's entries; None where no run was scored by the metric."""
+    """Return one evaluation set's entries; None where no run was scored by the metric.
+
+    Values are better as the latest run says, and runs by another source are left out.
+    """
     if metric is None:  # that most runs have first, of equally many the latest run's
         firsts = [next(iter(_metrics(run))) for run in runs]
         metric = max(firsts, key=firsts.count)
-    having = [run for run in runs if metric in _metrics(run)]
-    better, scored = _of_one_source(having, metric, left_out)
-    if better is None:
+    having = [(run, _metrics(run)[metric]) for run in runs if metric in _metrics(run)]
+    sources = [(run.record.better(name), run.record.digest_of(name)) for run, name in having]
+    latest = next((source for source in sources if source[0] is not None), None)
+    scored = [run for (run, _), source in zip(having, sources, strict=True) if source == latest]
+    left_out += [
+        f"{run.folder}: was scored by another source of {metric} than the latest run, or does not "
+        f"say which values are better; {run.again}"
+        for run, _ in having
+        if run not in scored
+    ]
+    if latest is None or latest[0] is None:
         return None
-    sign = 1 if better == "lower" else -1
+    sign = 1 if latest[0] == "lower" else -1
     entries = [entry for run in scored for entry in _entries(run, metric)]
     times = Counter(entry.model for entry in entries)
+    entries.sort(key=lambda entry: (sign * entry.mean, entry.model))  # latest first of equal ones
     best: dict[str, Entry] = {}
-    for entry in sorted(entries, key=lambda entry: sign * entry.mean):  # the latest of equal ones
+    for entry in entries:
         best.setdefault(entry.model, entry)
     configs = {str(run.folder): run.config for run in scored}
-    leader = min(best.values(), key=lambda entry: (sign * entry.mean, entry.model))
     shown = [
         replace(
             best[name],
             runs=times[name],
-            differs=differing(configs[best[name].run], configs[leader.run]),
+            differs=differing(configs[best[name].run], configs[entries[0].run]),
         )
         for name in sorted(best)
         if model.casefold() in name.casefold()
     ]
-    if sort == "score":
-        shown.sort(key=lambda entry: sign * entry.mean)
-    elif sort == "date":
-        shown.sort(key=lambda entry: entry.date, reverse=True)
-    elif sort == "run":
-        shown.sort(key=lambda entry: entry.run)
+    keys: dict[Sort, Callable[[Entry], Any]] = {
+        "score": lambda entry: sign * entry.mean,
+        "date": lambda entry: entry.date,
+        "model": lambda entry: entry.model,
+        "run": lambda entry: entry.run,
+    }
+    shown.sort(key=keys[sort], reverse=sort == "date")
     return Group(
         fingerprint=runs[0].evaluation.fingerprint,
         users=runs[0].evaluation.users,
         k=runs[0].evaluation.k,
         metric=metric,
-        better=better,
+        better=latest[0],
         runs=len(scored),
         without=len(runs) - len(having),
         entries=tuple(shown),
     )
-
-
-def _of_one_source(
-    runs: Sequence[Run], metric: str, left_out: list[str]
-) -> tuple[Better | None, list[Run]]:
-    """Return which values are better by the latest run that says so, and the runs of its source."""
-    better, latest, scored = None, None, []
-    for run in runs:
-        name = _metrics(run)[metric]
-        way, digest = run.record.better(name), run.record.digest_of(name)
-        if better is None:
-            better, latest = way, digest
-        if way is not None and (way, digest) == (better, latest):
-            scored.append(run)
-        else:
-            left_out.append(
-                f"{run.folder}: was scored by another source of {metric} than the latest run, or "
-                f"does not say which values are better; {run.again}"
-            )
-    return better, scored
 
 
 def _entries(run: Run, metric: str) -> list[Entry]:

@@ -14,7 +14,7 @@ from harness.data import attributes, zeros
 from harness.data.layout import AttributeTable, Layout, Table
 from harness.data.naming import is_one_file
 from harness.submission import format
-from harness.submission.expected import Against, columns, ids, of_sample, separator_in, spelt
+from harness.submission.expected import Against, columns, ids, of_sample, spelt, with_sample
 from harness.submission.format import Format
 from harness.submission.keys import Known, learnt, nothing
 
@@ -32,22 +32,14 @@ def of_config(config: Config) -> Against:
     """Return what the competition of a config asks for; its events are not read.
 
     The ids are those of the sample submission beside the data, or else of the table of users; where
-    there is neither, nobody's row is asked for.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be read.
+    there is neither, nobody's row is asked for. DataError where a file cannot be read.
     """
     layout, sample = config.layout(), sample_of(config)
-    users, wanted, items = layout.users, _format(config, sample), items_of(layout)
-    zeros = _lost_zeros(items, layout)
-    against = Against(items=items, format=wanted, zeros=zeros, k=config.evaluation.k)
-    against = against.separated(config.submission.separator, "as the config says")
-    if sample is not None:
-        against = against.separated(separator_in(sample, wanted), f"as in {sample.name}")
-        return replace(against, ids=sample, user=_user_of(sample, wanted)).asking()
-    if users is None:
+    users, (items, lost) = layout.users, _items_of(layout)
+    wanted = _format(config, sample)
+    against = Against(items=items, format=wanted, zeros=lost, k=config.evaluation.k)
+    against = with_sample(against, sample, config.submission.separator, "as the config says")
+    if sample is not None or users is None:
         return against
     if _is_plain(users):
         return replace(against, ids=find(users.table.path), user=users.id).asking()
@@ -69,17 +61,12 @@ def sample_of_users(
         wanted = None if sample is None else _format(config, sample)
         if sample is None or wanted is None or not wanted.averages_everyone:
             return None, ()
-        known = ids(sample, _user_of(sample, wanted))
+        known = ids(sample, spelt(wanted.user, columns(sample)))
     except HarnessError as error:
         return None, (f"no score over the sample submission: {error}",)
     if not known:
         return None, ()
     return Sample(len(known), known.has(with_items(evaluation_set, others))), ()
-
-
-def _user_of(sample: Path, wanted: Format | None) -> str | None:
-    """Return the column of a sample submission that holds the users' ids."""
-    return spelt((wanted or of_sample(sample)).user, columns(sample))
 
 
 def sample_of(config: Config) -> Path | None:
@@ -107,29 +94,23 @@ def _format(config: Config, sample: Path | None) -> Format | None:
     return format.as_said(submission, wanted or format.generic("user", "item"))
 
 
-def items_of(layout: Layout) -> Known:
-    """Return all items that the layout's table describes; nothing where it has none."""
-    table = layout.items
+def _items_of(layout: Layout) -> tuple[Known, str]:
+    """Return all items of the layout's table, and which of their ids lost leading zeros, if any."""
+    table, width, restored = layout.items, layout.id_width, layout.restore_zeros
     if table is None:
-        return nothing()
-    if _is_plain(table) and not layout.restore_zeros:
-        return ids(find(table.table.path), table.id)
+        return nothing(), ""
+    if _is_plain(table) and not restored:
+        items = ids(find(table.table.path), table.id)
+    else:
+        texts = _texts(table)
+        items = learnt(texts.str.zfill(width or 0) if restored else texts)
+    if width is None or restored or items.width == width or table.table.remote:
+        return items, ""
     texts = _texts(table)
-    return learnt(texts.str.zfill(layout.id_width or 0) if layout.restore_zeros else texts)
-
-
-def _lost_zeros(items: Known, layout: Layout) -> str:
-    """Return which ids of the layout's table of items lost their leading zeros, if any did."""
-    table, width = layout.items, layout.id_width
-    if table is None or width is None or layout.restore_zeros or items.width == width:
-        return ""
-    if table.table.remote:
-        return ""
-    texts = _texts(table)
-    short = zeros.lost(texts, width)
+    short, name = zeros.lost(texts, width), table.table.path.name
     if short.is_empty():
-        return ""
-    return f'{len(short):,} of {len(texts):,} in {table.table.path.name}, such as "{short[0]}"'
+        return items, ""
+    return items, f'{len(short):,} of {len(texts):,} in {name}, such as "{short[0]}"'
 
 
 def _is_plain(table: AttributeTable) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+
+from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
     from harness.config import Config, SubmissionOnly
@@ -60,8 +62,35 @@ class SubmissionOptions(TypedDict, total=False):
     ]
 
 
+_OTHER = ("config", "overrides", "solution", "sample", "items", "ids", "separator")
+"""Options that are no name of a column and no choice of True or False."""
+_CHOICES = ("keep_users_without_items", "row_order")
+
+
 def require_known(options: SubmissionOptions) -> None:
-    """Raise TypeError where an option is none, as a mistyped one."""
+    """Raise TypeError where an option is none, as a mistyped one; UsageError for a wrong type."""
     unknown = options.keys() - SubmissionOptions.__annotations__.keys()
     if unknown:
         raise TypeError(f"unexpected keyword argument {', '.join(map(repr, sorted(unknown)))}")
+    for name, value in options.items():
+        if name in _CHOICES:
+            require(bool, "True or False", **{name: value})
+        elif name not in _OTHER:
+            require(str, "the name of a column", **{name: value})
+    list_of(str, "overrides", options.get("overrides") or (), 'texts, such as "evaluation.k=5"')
+
+
+def require(kind: type, expected: str, **options: object) -> None:
+    """Raise UsageError where the value of an option is of another type, and not None."""
+    for name, value in options.items():
+        if value is not None and not isinstance(value, kind):
+            raise UsageError(f"{name} is {value!r}; expected {expected}")
+
+
+def list_of(kind: type, name: str, values: object, expected: str) -> list[Any]:
+    """Return the values of an option; raise UsageError where they are of another type, or one."""
+    if isinstance(values, Iterable) and not isinstance(values, str):
+        listed = list(values)
+        if all(isinstance(value, kind) for value in listed):
+            return listed
+    raise UsageError(f"{name} is {values!r}; expected a list of {expected}")

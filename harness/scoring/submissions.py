@@ -20,19 +20,25 @@ from harness.metrics.inputs.lists import read_lists
 from harness.metrics.inputs.read import longest_of, refuse_users
 from harness.metrics.scores import user_scores
 from harness.protocol.truth import Solution
-from harness.scoring.options import SubmissionOptions
+from harness.scoring.options import SubmissionOptions, require
 from harness.scoring.score import Scored
 from harness.scoring.terms import Terms, path_or_frame
 from harness.stats.estimates import Estimate, estimate
 from harness.submission.expected import Against, columns_in
 from harness.submission.order import refuse_unsaid
-from harness.submission.problems import Validation
+from harness.submission.problems import Problem, Validation
 from harness.submission.read import read
 from harness.submission.validate import Examined, examine
 
 _log = logging.getLogger(__name__)
 
 _K = 12
+
+
+def brief(problem: Problem) -> str:
+    """Return a problem in a line, with what to do."""
+    line = "" if problem.line is None else f"line {problem.line:,}: "
+    return f"{problem.code} {line}{problem.message}; {problem.hint}"
 
 
 class SubmissionError(HarnessError):
@@ -47,10 +53,7 @@ class SubmissionError(HarnessError):
     exit_status = 1
 
     def __init__(self, validation: Validation, refusal: str = "", whose: str = "") -> None:
-        problems = "\n".join(
-            f"{p.code} {'' if p.line is None else f'line {p.line:,}: '}{p.message}; {p.hint}"
-            for p in validation.errors
-        )
+        problems = "\n".join(map(brief, validation.errors))
         if not refusal and any(problem.code == "SUB001" for problem in validation.errors):
             refusal = "cannot be read"
         refusal = refusal or "has errors and is not scored; mend it, or force it"
@@ -133,31 +136,13 @@ def score(
     """
     from harness.metrics.evaluate import metrics_of  # commands do without
 
+    require(bool, "True or False", conventions=conventions, strict=strict, force=force)
     terms = Terms(**options)
     none = isinstance(metrics, (list, tuple)) and not metrics
     asked = () if none else metrics_of(metrics, folder=terms.folder)
     file = path_or_frame(submission, "submission")
-    return score_on(file, terms, asked, k, conventions=conventions, strict=strict, force=force)
-
-
-def score_on(
-    path: Path | pl.DataFrame,
-    terms: Terms,
-    metrics: tuple[Metric, ...] = (),
-    k: int | None = None,
-    *,
-    conventions: bool = False,
-    strict: bool = False,
-    force: bool = False,
-) -> Scored:
-    """Do what `score` does, on terms that were read."""
-    scorer = Scorer.of(terms, metrics, k, conventions=conventions)
-    validation, submitted = scorer.lists(path, strict=strict, force=force)
-    took = stopwatch()
-    scored = score_lists(submitted, scorer.solution.metrics, scorer.cut, conventions)
-    n_users, n_metrics = counted(scored.users, "user"), counted(len(scored.metrics), "metric")
-    _log.info("scored %s under %s, %s", n_users, n_metrics, took())
-    return replace(scored, validation=validation)
+    scorer = Scorer.of(terms, asked, k, conventions=conventions)
+    return scorer.score(file, strict=strict, force=force)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,14 +157,14 @@ class Scorer:
         With the metrics that they are scored by.
     cut : int
         The cut-off of usual metrics and of the conventions.
-    longest : int, optional
-        Positions of a list that are read; all by default.
+    conventions : bool
+        Whether MAP@k is worked out under every convention.
     """
 
     against: Against
     solution: Solution
     cut: int
-    longest: int | None
+    conventions: bool = False
 
     @classmethod
     def of(
@@ -206,24 +191,28 @@ class Scorer:
             solution = replace(solution, metrics=tuple(map(parse, dict.fromkeys(texts))))
         if wanted is not None and wanted.kinds:
             solution = solution.of_kinds(wanted.kinds)
-        longest = None if conventions else longest_of(solution.metrics)
-        return cls(replace(against, allowed=k or 0), solution, cut, longest)
+        return cls(replace(against, allowed=k or 0), solution, cut, conventions)
 
     def lists(
         self, path: Path | pl.DataFrame, *, strict: bool = False, force: bool = False
     ) -> tuple[Validation, SubmittedLists]:
-        """Return what is wrong with a submission, and its lists.
-
-        Raises
-        ------
-        SubmissionError
-            It has errors, and `force` is not given.
-        """
-        examined = examine(path, self.against, self.solution, places=self.longest, strict=strict)
+        """Return what is wrong with a submission, and its lists; SubmissionError unless forced."""
+        longest = None if self.conventions else longest_of(self.solution.metrics)
+        examined = examine(path, self.against, self.solution, places=longest, strict=strict)
         if not examined.validation.valid and not force:
             raise SubmissionError(examined.validation)
-        lists = lists_of_validated(path, examined, self.solution, self.longest)
-        return examined.validation, lists
+        return examined.validation, lists_of_validated(path, examined, self.solution, longest)
+
+    def score(
+        self, path: Path | pl.DataFrame, *, strict: bool = False, force: bool = False
+    ) -> Scored:
+        """Return the estimates of a submission; SubmissionError unless forced."""
+        validation, submitted = self.lists(path, strict=strict, force=force)
+        took = stopwatch()
+        scored = score_lists(submitted, self.solution.metrics, self.cut, self.conventions)
+        n_users, n_metrics = counted(scored.users, "user"), counted(len(scored.metrics), "metric")
+        _log.info("scored %s under %s, %s", n_users, n_metrics, took())
+        return replace(scored, validation=validation)
 
 
 def lists_of_validated(
@@ -231,12 +220,7 @@ def lists_of_validated(
 ) -> SubmittedLists:
     """Return the lists of a submission that was examined, up to the `longest` if there is one.
 
-    Items that the solution does not know have no id.
-
-    Raises
-    ------
-    DataError
-        It has no user of the solution.
+    Items that the solution does not know have no id. DataError where it knows none of the users.
     """
     summary = examined.summary
     none_known = summary is not None and summary.rows > 0 and summary.answered == 0
@@ -262,11 +246,7 @@ def lists_of_file(
     """Return a file or frame of lists, of any shape, with a solution and the ids of all items.
 
     Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be used, as where a column may order its rows and nobody says so.
+    DataError where the file cannot be used, as where it is open which column orders its rows.
     """
     named = columns_in(path, against)
     coders = Coders()
@@ -286,12 +266,9 @@ def lists_of_file(
 def lists_of_positions(
     title: str, solution: Solution, whole: Int32, items: pl.Series, left_out: Mapping[str, int]
 ) -> SubmittedLists:
-    """Return lists that hold positions, with a solution; those behind the solution's never hit.
+    """Return lists of positions, with a solution; positions behind those of its items never hit.
 
-    Parameters
-    ----------
-    items : polars.Series of str
-        Ids of the positions, first those of the solution.
+    `items` are the ids of the positions, first those of the solution.
     """
     judgments = solution.judgments
     unknown = max(int(whole.max(initial=-1)) + 1, len(items)) - len(solution.items)
@@ -313,16 +290,8 @@ def score_lists(
 ) -> Scored:
     """Return the estimates of lists: of everyone who is averaged, and of each leaderboard.
 
-    Parameters
-    ----------
-    k : int
-        The cut-off of the conventions.
-
-    Raises
-    ------
-    UsageError
-        A metric looks further than the evaluation set, or needs what a solution alone does not
-        tell.
+    The conventions are cut at `k`. UsageError where a metric looks further than the evaluation set,
+    or needs what a solution alone does not tell.
     """
     solution, averaged = submitted.solution, submitted.solution.counted
     for metric in (*metrics, *([Metric("MAP", k)] if conventions else [])):

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from harness.protocol.truth import Solution
 
 
+_BESIDE = ("sample", "items", "solution", "separator", "keep_users_without_items")
+"""Options that a config with data stands for."""
+
+
 class Terms:
     """What `SubmissionOptions` name: a config with data, or a solution, a sample and items.
 
@@ -34,11 +38,6 @@ class Terms:
         A config without data, which says what submissions look like.
     named : Named
         What columns are called, where they are not to be found by themselves.
-
-    Raises
-    ------
-    HarnessError
-        Options that do not go together, or a config that cannot be used.
     """
 
     def __init__(self, **options: Unpack[SubmissionOptions]) -> None:
@@ -67,8 +66,16 @@ class Terms:
             self.separator = self.form.submission.separator
             self._separator_as = "as the config says"
         self.keep_users_without_items = options.get("keep_users_without_items", False)
-        if self.config is not None:
-            self._refuse_beside_config()
+        chosen = {
+            name for name, value in options.items() if value is not None and value is not False
+        }
+        typed = [f"--{name.replace('_', '-')}" for name in _BESIDE if name in chosen]
+        if self.config is not None and typed:
+            separator = f"; or add --set 'submission.separator=\"{self.separator}\"'"
+            raise UsageError(
+                f"a config says it all: leave {' and '.join(typed)} out, or --config"
+                f"{separator if self.separator else ''}"
+            )
         if self.separator is not None and self.separator not in NAMES:
             allowed = ", ".join(f"'{sign}' ({name})" for sign, name in NAMES.items())
             raise UsageError(f"--separator is '{self.separator}'; expected one of {allowed}")
@@ -85,23 +92,6 @@ class Terms:
             )
         if bool(named.rank) + bool(named.score) + named.row_order > 1:
             raise UsageError("a list is ordered by rank, by score or as its rows stand: name one")
-
-    def _refuse_beside_config(self) -> None:
-        """Raise UsageError where something is named that the config says itself."""
-        options = {
-            "--sample": self.sample is not None,
-            "--items": self.items is not None,
-            "--solution": self.solution is not None,
-            "--separator": self.separator is not None,
-            "--keep-users-without-items": self.keep_users_without_items,
-        }
-        typed = [option for option, is_named in options.items() if is_named]
-        if typed:
-            separator = f"; or add --set 'submission.separator=\"{self.separator}\"'"
-            raise UsageError(
-                f"a config says it all: leave {' and '.join(typed)} out, or --config"
-                f"{separator if self.separator else ''}"
-            )
 
     @property
     def folder(self) -> Path:
@@ -124,11 +114,6 @@ class Terms:
     def folds(self) -> int:
         """How many evaluation sets the config has; lists are held against the last."""
         return 1 if self.config is None else self.config.n_folds
-
-    @property
-    def says_what_is_true(self) -> bool:
-        """Whether lists can be scored."""
-        return self.config is not None or self.solution is not None
 
     def checking(
         self, metrics: tuple[Metric, ...] = (), *, everyone: bool = False
@@ -154,27 +139,22 @@ class Terms:
         return against.exactly() if exact else against
 
     def _of_files(self) -> Against:
-        against, competition = expected.of_tables(self.sample, self.items), self._competition
-        wanted = against.format or competition
+        wanted = None if self.sample is None else expected.of_sample(self.sample)
+        wanted = wanted or self._competition
         if self.form is not None:
             wanted = format.as_said(self.form.submission, wanted or self._columns_format())
+        against = expected.of_tables(items=self.items)
         against = replace(against, format=wanted, guess=self._guess)
-        against = against.separated(self.separator, self._separator_as)
-        if self.sample is not None:
-            separator = expected.separator_in(self.sample)
-            against = against.separated(separator, f"as in {self.sample.name}")
+        against = expected.with_sample(against, self.sample, self.separator, self._separator_as)
         # A competition's lists are written as ever, however the truth is.
-        return against if competition is None else against.separated(competition.between)
+        return against.separated(self._competition.between) if self._competition else against
 
     def scored_against(
         self, metrics: tuple[Metric, ...] = (), *, everyone: bool = False
     ) -> Solution:
         """Return the solution: that of the config's evaluation set, or the file's.
 
-        Parameters
-        ----------
-        everyone : bool
-            Whether a file's users without true items are averaged, whatever options say.
+        With `everyone` a file's users without true items are averaged, whatever options say.
         """
         if self.config is not None:
             from harness.protocol import truth  # it takes Polars
@@ -239,10 +219,7 @@ class Terms:
 def which_fold(fold: int, folds: int, command: str = "") -> str:
     """Return what a command says that takes one of several folds; nothing of a single one.
 
-    Parameters
-    ----------
-    command : str
-        What takes another fold of a run, if any does.
+    `command` takes another fold of a run, if any does.
 
     Examples
     --------

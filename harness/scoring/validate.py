@@ -65,7 +65,7 @@ def examine_on(
     metrics = () if terms.config is None else (parse("MAP@1"),)  # any that is cheap
     solution, truth = None, ""
     try:
-        if terms.says_what_is_true:
+        if terms.config is not None or terms.solution is not None:
             against, solution = terms.checking(metrics, everyone=True)  # nothing is averaged
             truth = f"; truth: {solution.shape}" if solution.shape else ""
         else:

@@ -323,11 +323,29 @@ def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
         A file that cannot be read.
     """
     known = nothing() if items is None else ids(items, item_column(columns(items)))
+    return with_sample(Against(items=known), sample)
+
+
+def with_sample(
+    against: Against, sample: Path | None, separator: str | None = None, as_: str = ""
+) -> Against:
+    """Return the same where a sample submission, if there is one, asks for a row for each id.
+
+    A `separator` that is named goes before what stands between the items of the sample; `as_` says
+    who named it. The format is the sample's where it is not known.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
+    against = against.separated(separator, as_)
     if sample is None:
-        return Against(items=known)
-    wanted = of_sample(sample)
+        return against
+    wanted = against.format or of_sample(sample)
+    against = against.separated(separator_in(sample, wanted), f"as in {sample.name}")
     user = spelt(wanted.user, columns(sample))
-    return Against(items=known, format=wanted, ids=sample, user=user).asking()
+    return replace(against, format=wanted, ids=sample, user=user).asking()
 
 
 def of_sample(sample: Path) -> Format:

@@ -73,7 +73,8 @@ def test_what_is_no_condition(text: str, message: str) -> None:
         ("MAP@1 of popular >= popular", "not compared with itself"),
         ("Gini@1 of popular better than last week", "Gini@1 has one value for all lists"),
         ("Popularity@1 of popular better than last week", "describes lists, and calls none"),
-        (3, "no condition; write one such as"),
+        (3, 'conditions is 3; expected a list of texts, such as "MAP@12 of mine >= popular"'),
+        ([5], "conditions is [5]; expected a list of texts, such as"),
         ([], "no condition; write one such as"),
     ],
 )

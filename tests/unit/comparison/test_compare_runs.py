@@ -128,7 +128,12 @@ def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
         ({"seed": -1}, ["seed = -1", "from 0"]),
         ({"public_shares": [1.5]}, ["1.5", "between 0 and 1"]),
         ({"public_shares": [float("nan")]}, ["nan", "between 0 and 1"]),
-        ({"slices": ["town"]}, ['"town"', "activity", '[compare] slices = ["town"]']),
+        ({"slices": ["town"]}, ["users.parquet", '"town"', "activity", 'slices = ["town"]']),
+        ({"slices": "truth"}, ["slices is 'truth'; expected a list of names of columns"]),
+        ({"models": [3]}, ["models is [3]; expected a list of names of models"]),
+        ({"public_shares": 0.5}, ["public_shares is 0.5; expected a list of numbers"]),
+        ({"baseline": 3}, ["baseline is 3; expected a name"]),
+        ({"all_pairs": 1}, ["all_pairs is 1; expected True or False"]),
     ],
 )
 def test_options_that_are_wrong(folder: Path, options: Any, words: list[str]) -> None:
@@ -145,6 +150,24 @@ def test_no_run_and_one_run_twice(folder: Path, tmp_path: Path) -> None:
         compare(tmp_path)
     with refusal(UsageError, "is no run folder"):  # no file can have such a name
         read(Path("a" * 300))
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "words"),
+    [
+        ("truth", [[1]] * 4, 'column "truth" holds List(Int64); expected texts, numbers or dates'),
+        ("truth", [b"\xff"] * 4, 'column "truth" holds Binary; expected texts, numbers or dates'),
+        ("user", None, 'has no column "user"'),
+        ("user", [[1]] * 4, "cannot be read"),
+    ],
+)
+def test_a_damaged_table_of_users(folder: Path, column: str, values: Any, words: str) -> None:
+    path = folder / "users.parquet"
+    users = pl.read_parquet(path).drop(column)
+    users = users if values is None else users.with_columns(pl.Series(column, values))
+    users.write_parquet(path)
+    with refusal(DataError, f"{path}: {words}"):
+        compare(folder, slices=["truth"])
 
 
 @pytest.mark.parametrize("name", ["result.json", "environment.json", "per_user.parquet"])

@@ -145,18 +145,23 @@ FOUR = with_users(submitted(["a", "x", "xa", "x"], ["a", "a", "a", "a"]), FEW)
 def test_extremes_stand_in_order_ties_by_id_and_nobody_twice(
     worst: int, best: int, names: str
 ) -> None:
-    rows = explain.extremes(FOUR, parse("MRR"), worst, best)
-    assert [FOUR.solution.users[row] for row in rows] == names.split()
+    by_mrr = with_solution(FOUR, metrics=(parse("MRR"),))
+    users = explain.explain_users(by_mrr, [], worst, best).users
+    assert [found.user for found in users] == names.split()
 
 
 def test_extremes_need_what_the_metric_needs() -> None:
-    with refusal(UsageError, "Novelty@2 needs the training events"):
-        explain.extremes(FOUR, parse("Novelty@2"), 1, 0)
-    with refusal(UsageError, "MAP@3 looks at 3 positions, but the evaluation set has k = 2"):
-        explain.extremes(with_solution(FOUR, k=2), parse("MAP@3"), 1, 0)
+    for metric, words in (
+        ("Novelty@2", "Novelty@2 needs the training events"),
+        ("MAP@3", "MAP@3 looks at 3 positions, but the evaluation set has k = 2"),
+    ):
+        given = with_solution(FOUR, metrics=(parse(metric),), k=2)
+        with refusal(UsageError, words):
+            explain.explain_users(given, [], 1, 0)
 
 
-def test_rows_of_users_and_an_unknown_one() -> None:
-    assert explain.rows_of(FOUR.solution, ["cid", "dee"]) == [3, 0]
+def test_users_by_name_and_an_unknown_one() -> None:
+    users = explain.explain_users(FOUR, ["cid", "dee"], 0, 0).users
+    assert [found.user for found in users] == ["cid", "dee"]
     with refusal(UsageError, 'no user "zzz" among the 4 of the evaluation set; one is "dee"'):
-        explain.rows_of(FOUR.solution, ["ann", "zzz"])
+        explain.explain_users(FOUR, ["ann", "zzz"], 0, 0)

@@ -88,6 +88,8 @@ def test_sorted_and_filtered(folder: Path, options: Any, expected: list[list[str
         ("", {"evaluation_set": "zzz"}, '"zzz…"; there are ffffff, eeeeee'),
         ("", {"metric": "MAP@3"}, '"MAP@3"; MAP@2'),
         ("", {"model": "popluar"}, '"popluar"; "popular"'),
+        ("", {"sort": "best"}, "sort is 'best'; expected score or date or model or run"),
+        ("", {"model": 3}, "model is 3; expected a text"),
         ("nowhere", {}, "is no folder"),
         ("empty", {}, "holds no run"),
     ],

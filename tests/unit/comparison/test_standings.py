@@ -218,6 +218,16 @@ def test_what_cannot_be_ranked_is_refused(of: Any, options: Any, words: str) -> 
         harness.leaderboard(*of, **options)
 
 
+def test_equal_submissions_are_noted_once_a_group() -> None:
+    """A baseline, of whose pairs alone there are, is in a group as any other."""
+    solution, frames = hits_of({"a": 9, "b": 9, "c": 9, "d": 5, "e": 5, "f": 0, "g": 0})
+    for baseline in (None, "c"):
+        found = harness.compare(frames, solution=solution, metric="MAP@1", baseline=baseline)
+        groups = [note.partition(" have the same")[0] for note in found.notes if "copy?" in note]
+        names = [sorted(group.replace(" and ", ", ").split(", ")) for group in groups]
+        assert names == ([["a", "b", "c"]] if baseline else [["a", "b", "c"], ["d", "e"]])
+
+
 def test_what_the_header_says_of_the_competition_is_said() -> None:
     """KION's columns: its metric and k."""
     lists, true = "user_id,item_ids\n7,1 2\n8,2 1\n", "user_id,item_ids\n7,1\n8,2\n"

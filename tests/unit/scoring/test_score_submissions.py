@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.metrics import parse
 from harness.scoring.score import Scored
-from harness.scoring.submissions import SubmissionError, lists_on_terms, score_lists, score_on
+from harness.scoring.submissions import Scorer, SubmissionError, lists_on_terms, score_lists
 from harness.scoring.terms import Terms
 
 METRICS = tuple(parse(text) for text in ("MAP@3", "NDCG@3", "Recall@2", "MRR"))
@@ -26,7 +26,7 @@ def solution(tmp_path: Path) -> Path:
 def scored(solution: Path, content: str, *, force: bool = False) -> Scored:
     path = solution.with_name("lists.csv")
     path.write_text(content)
-    return score_on(path, Terms(solution=solution), METRICS, force=force)
+    return Scorer.of(Terms(solution=solution), METRICS).score(path, force=force)
 
 
 def test_a_file_with_errors_is_scored_by_force_alone(solution: Path) -> None:

@@ -6,9 +6,8 @@ import pytest
 from conftest import exactly, refusal
 
 import harness
-from harness.comparison.explain import explain, extremes
+from harness.comparison.explain import explain, explain_users
 from harness.core.errors import HarnessError
-from harness.metrics import parse
 from harness.scoring.score import Scored
 from harness.scoring.submissions import lists_on_terms
 from harness.scoring.terms import Terms
@@ -69,10 +68,11 @@ def test_a_metric_of_all_lists_is_one_of_those_who_are_averaged() -> None:
 
 def test_nobody_who_is_not_averaged_is_the_worst() -> None:
     """Cem has 0; dee and eva, kept, have 0 as well."""
-    for keep, worst in ((False, [2]), (True, [2, 3, 4])):
+    for keep, worst in ((False, ["cem"]), (True, ["cem", "dee", "eva"])):
         terms = Terms(solution="solution.csv", keep_users_without_items=keep)
         _, lists = lists_on_terms(Path("lists.csv"), terms)
-        assert list(extremes(lists, parse("MAP@12"), len(worst), 0)) == worst
+        explained = explain_users(lists, [], len(worst), 0).users
+        assert [found.user for found in explained] == worst
         assert [explain(lists, row, 12).averaged for row in (2, 3)] == [True, keep]
 
 

@@ -1,0 +1,270 @@
+"""Submissions scored against one solution, and compared pair by pair on each leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from harness.comparison.runs import refuse_twice
+from harness.comparison.standings import Board, ComparedSubmissions, Ranking, Standing, Submitted
+from harness.config import Config
+from harness.core.arrays import Floats
+from harness.core.errors import HarnessError, UsageError, counted, suggest
+from harness.core.random import id_hashes
+from harness.core.steps import of_one
+from harness.metrics import Metric, parse
+from harness.metrics.scores import ScoreTable, user_scores
+from harness.results.folder import is_run
+from harness.scoring.options import SubmissionOptions, require_known
+from harness.scoring.score import left_out_lines
+from harness.scoring.submissions import Scorer, SubmissionError, brief
+from harness.scoring.terms import Terms, path_or_frame, which_fold
+from harness.stats.figures import figures_of
+from harness.stats.folds import ScoredUsers
+from harness.stats.paired import Rules
+from harness.stats.pairwise import Comparison, Pair
+from harness.stats.resampling import MOST_RESAMPLES
+from harness.stats.tests import CORRECTIONS
+from harness.submission.rules import RULES
+
+Result = TypeVar("Result", bound=ComparedSubmissions)
+
+
+def are_submissions(options: SubmissionOptions, **further: object) -> bool:
+    """Return whether a solution or config is named; refuse options of submissions without one."""
+    require_known(options)
+    if options.get("solution") is not None or options.get("config") is not None:
+        return True
+    refuse_options("submissions: name solution= or config= with them", **options, **further)
+    return False
+
+
+def refuse_options(whose: str, **options: object) -> None:
+    """Raise UsageError where an option has a value that goes with something else."""
+    for name, value in options.items():
+        empty = isinstance(value, (list, tuple)) and not value
+        if value is not None and value is not False and not empty:
+            raise UsageError(f"{name} goes with {whose}")
+
+
+def rules_of(
+    config: Config | None,
+    baseline: str | None,
+    correction: str | None,
+    resamples: int | None,
+    seed: int | None,
+) -> Rules:
+    """Return the rules of a comparison; what is None is the config's, or as without one."""
+    rules = Rules(baseline)
+    if config is not None:
+        section = config.compare
+        rules = Rules(baseline, section.correction, section.resamples, config.evaluation.seed)
+    correction = correction or rules.correction
+    resamples = rules.resamples if resamples is None else resamples
+    seed = rules.seed if seed is None else seed
+    if correction not in CORRECTIONS:
+        raise UsageError(f'no correction "{correction}"; {suggest(correction, CORRECTIONS)}')
+    if not isinstance(resamples, int) or not 100 <= resamples <= MOST_RESAMPLES:
+        raise UsageError(f"resamples = {resamples!r}; expected from 100 to 1,000,000")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UsageError(f"seed = {seed!r}; expected a whole number from 0")
+    return Rules(baseline, correction, resamples, seed)
+
+
+def compare_submissions(
+    kind: type[Result],
+    of: Sequence[Any],
+    options: SubmissionOptions,
+    *,
+    metric: str | Metric | None,
+    k: int | None,
+    baseline: str | None,
+    correction: str | None,
+    resamples: int | None,
+    seed: int | None,
+    strict: bool,
+    force: bool,
+) -> Result:
+    """Return every two submissions compared by one metric, on each leaderboard.
+
+    One that cannot be scored is left out of a `Ranking`, and an error for every other `kind`.
+    """
+    terms, submissions = Terms(**options), _named(of)
+    files = {str(file): name for name, file in submissions.items() if isinstance(file, Path)}
+    baseline = baseline and files.get(baseline, baseline)
+    rules = rules_of(terms.config, baseline, correction, resamples, seed)
+    scorer = _scorer(terms, metric, k)
+    solution, by = scorer.solution, scorer.solution.metrics[0]
+    scores, submitted, notes = dict[str, Floats](), dict[str, Submitted](), list[str]()
+    failed = dict[str, HarnessError]()
+    for name, file in submissions.items():
+        paths = [path.resolve() for path in (file, terms.solution) if isinstance(path, Path)]
+        if len(paths) == 2 and paths[0] == paths[1]:  # which a shell's *.csv names too
+            notes.append(f"{name}: is the solution itself, and left out")
+            continue
+        try:
+            validation, lists = scorer.lists(file, strict=strict, force=force)
+        except HarnessError as error:
+            failed[name] = error
+            continue
+        scores[name] = user_scores(lists.lists, lists.solution.judgments, [by])[by]
+        submitted[name] = Submitted(
+            file=lists.title,
+            left_out={n: c for n, c in lists.left_out.items() if n not in solution.left_out},
+            warnings=len(validation.problems) - len(validation.errors),
+            errors=len(validation.errors),
+            codes=tuple(problem.code for problem in validation.problems),
+        )
+    notes += _notes_on(scorer, is_named=bool(metric or k or terms.config))
+    refused = {name: _refusal(error) for name, error in failed.items()}
+    reasons = [f"{name}: {reason}" for name, reason in refused.items()]
+    if failed and kind is not Ranking:
+        raise next(iter(failed.values())) if len(failed) == 1 else UsageError("\n".join(reasons))
+    if len(submitted) < 2:
+        raise UsageError("\n".join([*notes, _too_few(len(submitted)), *reasons]))
+    boards, hashes = [], id_hashes(solution.users)
+    for name, users in [("all", solution.counted), *solution.leaderboards.items()]:
+        there = users & solution.counted
+        if there.sum() < 2:
+            notes.append(f"{name}: {counted(int(there.sum()), 'user')}, and two are needed")
+            continue
+        tables = {n: ScoreTable({by: values[there][None, :]}) for n, values in scores.items()}
+        boards.append(_board(name, ScoredUsers(hashes[there], tables), by, rules))
+    if not boards:
+        raise UsageError("; ".join(notes))
+    return kind(
+        metric=str(by),
+        k=solution.k,
+        fingerprint=solution.fingerprint,
+        submissions=submitted,
+        boards=tuple(boards),
+        refused=refused,
+        notes=(*notes, *copies(boards[0].comparison)),
+    )
+
+
+def _named(of: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
+    """Return submissions by name; a file's is without folder and ending where that is clear."""
+    if len(of) == 1 and isinstance(of[0], Mapping):
+        named = of[0]
+    else:
+        of = of[0] if len(of) == 1 and isinstance(of[0], list | tuple) else of
+        refuse_twice(of, "file")
+        files = [
+            Path(lists if isinstance(lists, str | Path) else f"submission {number}")
+            for number, lists in enumerate(of, 1)
+        ]
+        stems = [file.name.partition(".")[0] or file.name for file in files]
+        named = {
+            stem if stems.count(stem) == 1 else str(file): lists
+            for stem, file, lists in zip(stems, files, of, strict=True)
+        }
+    submissions = {
+        str(name): path_or_frame(lists, f'submission "{name}"') for name, lists in named.items()
+    }
+    for path in submissions.values():
+        if isinstance(path, Path) and path.is_dir():
+            if is_run(path):
+                raise UsageError(
+                    f"{path}: is a run, which knows its own evaluation set; harness submit {path} "
+                    "--model NAME --out FILE writes the lists of a model"
+                )
+            raise UsageError(f"{path}: is a folder; name the files in it, such as {path}/*.csv")
+    if len(submissions) < 2:
+        raise UsageError(_too_few(len(submissions)))
+    return submissions
+
+
+def _scorer(terms: Terms, metric: str | Metric | None, k: int | None) -> Scorer:
+    """Return what scores submissions; its first metric is the one that they are compared by."""
+    if isinstance(metric, str):
+        metric = parse(metric, terms.folder)
+    if metric is not None and not isinstance(metric, Metric):
+        raise UsageError(f'metric: found {type(metric).__name__}; give a text, such as "MAP@12"')
+    scorer = Scorer.of(terms, () if metric is None else (metric,), k)
+    first = scorer.solution.metrics[0]
+    if first.definition.of == "set":
+        raise UsageError(
+            f"metric {first} has one value for all lists: no users to compare by; name another "
+            "with --metric (in Python, metric=)"
+        )
+    scorer.solution.require(first)
+    return scorer
+
+
+def _notes_on(scorer: Scorer, *, is_named: bool) -> list[str]:
+    """Return by which metric and truth files are scored, and what is odd about the solution."""
+    solution, form = scorer.solution, scorer.against.format
+    odd = scorer.against.odd_in_solution(form.nothing if form else "")
+    notes = []
+    if form is not None and form.source and not is_named:
+        by = f"by the columns as {form.source}: {solution.metrics[0]}"
+        notes.append(f"{by}; --metric (metric=) names another")
+    notes += [f"truth: {solution.shape}"] if solution.shape else []
+    notes += [RULES[code].says.format(values=", ".join(odd[code])) for code in odd if odd[code]]
+    notes += left_out_lines(solution.left_out)
+    return notes + ([which_fold(solution.folds, solution.folds)] if solution.folds > 1 else [])
+
+
+def _refusal(error: HarnessError) -> str:
+    """Return why a submission cannot be scored: its first error, and the codes of others."""
+    if not isinstance(error, SubmissionError):
+        return str(error)
+    first, *more = error.validation.errors
+    also = f"; also {', '.join(problem.code for problem in more)}" if more else ""
+    return brief(first) + also
+
+
+def _too_few(count: int) -> str:
+    return (
+        f"{counted(count, 'submission')}: two are needed for a comparison; name another (harness "
+        "score scores one)"
+    )
+
+
+def _board(leaderboard: str, users: ScoredUsers, metric: Metric, rules: Rules) -> Board:
+    figures = figures_of(of_one(users), list(users.tables), [metric], rules)
+    comparison = figures.comparison
+    assert comparison is not None, "pairs are asked for"  # noqa: S101
+    rivals: dict[str, list[tuple[str, Pair]]] = {name: [] for name in comparison.means}
+    for pair in comparison.pairs:
+        rivals[pair.one].append((pair.other, pair))
+        rivals[pair.other].append((pair.one, pair))
+    costs = [metric.definition.sign * mean for mean in comparison.means.values()]
+    standings = tuple(
+        Standing(
+            submission=name,
+            rank=1 + sum(cost < metric.definition.sign * mean for cost in costs),
+            mean=figures.estimates[name, metric].mean,
+            ci95=figures.estimates[name, metric].ci95,
+            tied=tuple(rival for rival, pair in rivals[name] if pair.ahead is None),
+            borderline=tuple(rival for rival, pair in rivals[name] if pair.borderline),
+            best_rank=1 + sum(pair.ahead == rival for rival, pair in rivals[name]),
+            worst_rank=len(rivals) - sum(pair.ahead == name for _, pair in rivals[name]),
+        )
+        for name, mean in comparison.means.items()
+    )
+    return Board(leaderboard, len(users.hashes), standings, comparison)
+
+
+def copies(comparison: Comparison) -> tuple[str, ...]:
+    """Return a note on each group of models that are equal for every user.
+
+    Without a hit many are, and nothing is said of them.
+    """
+    groups: list[dict[str, None]] = []
+    for pair in comparison.pairs:
+        if pair.wins == pair.losses == 0 and comparison.any_hit[pair.one] > 0:
+            joined = {pair.one: None, pair.other: None}
+            apart = [group for group in groups if not group.keys() & joined.keys()]
+            for group in groups:
+                joined = group | joined if group not in apart else joined
+            groups = [*apart, joined]
+    return tuple(
+        f"{', '.join([*group][:-1])} and {[*group][-1]} have the same value for every user: is one "
+        "a copy?"
+        for group in groups
+    )
