@@ -169,7 +169,6 @@ def over_folds(
         resolved=config.resolved() | {"evaluation": last.config["evaluation"]},
         parts=tuple(runs),
         start=last.start,
-        changed={name: why for run in runs for name, why in run.changed.items()},
     )
 
 

@@ -144,6 +144,10 @@ def run(
             jobs=jobs,
             progress=progress,
         )
+    changed = {name: why for fold in finished for name, why in fold.changed.items()}
+    if changed:
+        anew = (f"{printable(name)} ({printable(why)})" for name, why in changed.items())
+        _log.warning("evaluated anew: %s", ", ".join(anew))
     unkept = {name: why for fold in finished for name, why in fold.unkept.items()}
     for why in dict.fromkeys(unkept.values()):
         _log.warning(
@@ -248,4 +252,4 @@ def _on_one_set(
     task = evaluator.task = task.without_events()  # statistics need memory, too
     run = assemble(fold, task.data, task.split, selected.candidate_ids, of_one(part))
     tables = part.run_tables(selected.candidate_ids)
-    return replace(run, tables=tables, changed=fold.finished.changed), part
+    return replace(run, tables=tables), part
