@@ -19,6 +19,8 @@ def list_(
     format_: FormatOption = "table",
 ) -> None:
     """Show metrics or conventions by examples, baselines, layouts, checks, or data sets."""
+    from pydantic_core import to_jsonable_python  # slow to import
+
     document: Any
     text: Callable[[int], str] | None = None
     if topic == "checks":
@@ -49,4 +51,4 @@ def list_(
         print(text(shutil.get_terminal_size((100, 24)).columns))
     else:
         records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
-        show(format_, lambda: document, [sheet], records)
+        show(format_, lambda: to_jsonable_python(document), [sheet], records)

@@ -6,51 +6,55 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from harness.core.table import SCHEMA, Column, Sheet, json_value
+from pydantic import BaseModel, Field
+
+from harness.core.table import Column, Sheet, json_value
+from harness.core.table import document as document_of
 from harness.report.docs import described
 
 
-@dataclass(frozen=True)
-class Parameter:
+class ParameterFacts(BaseModel):
     """A parameter of a model.
 
     Attributes
     ----------
-    default : any value
-        ``inspect.Parameter.empty`` where it has to be given.
+    required : bool
+        Whether it has to be given; it has no default then.
     """
 
     name: str
+    required: bool
     default: Any
     meaning: str
 
 
-@dataclass(frozen=True)
-class ModelFacts:
-    """A class of models.
+class BaselineFacts(BaseModel):
+    """A baseline.
 
     Attributes
     ----------
     use : str
         What a config names it by.
-    summary, text : str
-        The first line of its docstring; that and what follows.
-    parameters : tuple of Parameter
     missing : str
-        What it needs that is not installed; it has no parameters here then.
+        What it needs that is not installed; empty where it can be used.
     """
 
     use: str
     summary: str
-    text: str
-    parameters: tuple[Parameter, ...]
-    missing: str = ""
+    text: Annotated[str, Field(exclude=True)] = ""
+    missing: str
+    parameters: list[ParameterFacts]
 
 
-def models(package: str = "baselines") -> Iterator[ModelFacts]:
+class Baselines(BaseModel):
+    """The baselines."""
+
+    baselines: list[BaselineFacts]
+
+
+def models(package: str = "baselines") -> Iterator[BaselineFacts]:
     """Yield the classes of a package, one in each of its modules."""
     paths = importlib.import_module(package).__path__
     for name in sorted(m.name for m in pkgutil.iter_modules(paths) if not m.name.startswith("_")):
@@ -58,42 +62,42 @@ def models(package: str = "baselines") -> Iterator[ModelFacts]:
         try:
             module = importlib.import_module(path)
         except ModuleNotFoundError as error:
-            yield ModelFacts(path, "", "", (), str(error))
+            yield BaselineFacts(use=path, summary="", missing=str(error), parameters=[])
             continue
-        own = [c for c in vars(module).values() if inspect.isclass(c)]
-        (model,) = [c for c in own if c.__module__ == path and hasattr(c, "recommend")]
+        classes = [c for c in vars(module).values() if inspect.isclass(c)]
+        (model,) = [c for c in classes if c.__module__ == path and hasattr(c, "recommend")]
         text, _, rest = (inspect.getdoc(model) or "").partition("\nParameters\n")
-        defaults = {n: p.default for n, p in inspect.signature(model).parameters.items()}
-        parameters = tuple(
-            Parameter(name, defaults[name], meaning or kind)
-            for names, kind, meaning in described(rest)
-            for name in names
+        signature = inspect.signature(model).parameters
+        parameters = []
+        for names, kind, meaning in described(rest):
+            for parameter in names:
+                default = signature[parameter].default
+                required = default is inspect.Parameter.empty
+                parameters.append(
+                    ParameterFacts(
+                        name=parameter,
+                        required=required,
+                        default=None if required else json_value(default),
+                        meaning=meaning or kind,
+                    )
+                )
+        yield BaselineFacts(
+            use=f"{path}:{model.__name__}",
+            summary=text.strip().partition("\n\n")[0].replace("\n", " "),
+            text=text.strip(),
+            missing="",
+            parameters=parameters,
         )
-        summary = text.strip().partition("\n\n")[0].replace("\n", " ")
-        yield ModelFacts(f"{path}:{model.__name__}", summary, text.strip(), parameters)
 
 
 def document() -> dict[str, Any]:
     """Return the baselines as the JSON document of ``harness list baselines``."""
-    baselines = []
-    for model in models():
-        parameters = [
-            {
-                "name": p.name,
-                "required": p.default is inspect.Parameter.empty,
-                "default": None if p.default is inspect.Parameter.empty else json_value(p.default),
-                "meaning": p.meaning,
-            }
-            for p in model.parameters
-        ]
-        own = {"use": model.use, "summary": model.summary, "missing": model.missing}
-        baselines.append(own | {"parameters": parameters})
-    return {"schema": SCHEMA, "baselines": baselines}
+    return document_of(Baselines(baselines=list(models())))
 
 
 def sheet() -> Sheet:
     """Return the baselines as a table."""
-    columns: list[Column[ModelFacts]] = [
+    columns: list[Column[BaselineFacts]] = [
         Column("use", lambda m: m.use, "name"),
         Column("what it is", lambda m: m.missing or m.summary, "words"),
         Column("parameters", lambda m: ", ".join(p.name for p in m.parameters), "words"),
@@ -116,13 +120,8 @@ def page(package: str) -> str:
         if model.parameters:
             lines += ["| parameter | default | meaning |", "|---|---|---|"]
             for p in model.parameters:
+                default = "none" if p.default in (None, []) else f"`{str(p.default).lower()}`"
                 meaning = p.meaning.replace("|", "\\|").replace("``", "`")
-                lines.append(f"| `{p.name}` | {_default(p.default)} | {meaning} |")
+                lines.append(f"| `{p.name}` | {'–' if p.required else default} | {meaning} |")
             lines.append("")
     return "\n".join(lines)
-
-
-def _default(value: Any) -> str:
-    if value is inspect.Parameter.empty:
-        return "–"
-    return "none" if value is None or value == () else f"`{str(value).lower()}`"

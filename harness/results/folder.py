@@ -50,12 +50,7 @@ def table(folder: Path, name: str) -> Path:
             f"{folder}: holds no {name}: Spark wrote its tables to {printable(known['tables'])}; "
             f"copy {name} from there into {folder}"
         )
-    if name == RECOMMENDATIONS:
-        raise UsageError(
-            f"{folder}: holds no {name}, as it was written without it or by an earlier version; "
-            f"{again(folder)}"
-        )
-    return part(folder, name)
+    raise UsageError(f"{folder}: holds no {name}; {again(folder)}")
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -174,10 +174,6 @@ class Run(Shown):
         """Return what the table calls a metric."""
         return next((name for name, known in self.metrics.items() if known == metric), str(metric))
 
-    def digest_of(self, metric: Metric) -> str | None:
-        """Return the digest of a user's own metric's source; None where the run has none."""
-        return self.record.digest_of(self.name_of(metric))
-
     @property
     def changed_metrics(self) -> dict[Metric, str]:
         """The user's own metrics whose source is known to be another one now, by their names."""
@@ -187,14 +183,10 @@ class Run(Shown):
             if len({self.record.digest_of(name), metric.definition.digest} - {None}) > 1
         }
 
-    def source_notes(self, metrics: Iterable[Metric]) -> tuple[str, ...]:
+    def source_notes(self, metrics: Collection[Metric]) -> tuple[str, ...]:
         """Return notes on metrics whose source changed, where lists of the run are scored now."""
-        changed = self.changed_metrics
-        return tuple(
-            f"{changed[m]}: its source has changed since this run; figures are by what it is now"
-            for m in metrics
-            if m in changed
-        )
+        end = "its source has changed since this run; figures are by what it is now"
+        return tuple(f"{name}: {end}" for m, name in self.changed_metrics.items() if m in metrics)
 
     # Its tables.
 
@@ -248,23 +240,11 @@ class Run(Shown):
     def per_user(self, model: str | None = None, *, repeat: int | None = None) -> pd.DataFrame:
         """Return a row a user and a column for each metric of users, as `harness.evaluate` does.
 
-        Parameters
-        ----------
-        model : str, optional
-            Without it the index has model, repeat and user.
-        repeat : int, optional
-            Of the model, from 0; by default a user's mean over its repeats, by which models are
-            compared.
+        Users, as text, are in the index; so are model and repeat if you name no `model`, and the
+        number of the fold if there are several. Without a `repeat`, from 0, values of a model are
+        means over its repeats, by which models are compared.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Users, as text, in the index. Of several folds their number comes first in it.
-
-        Raises
-        ------
-        UsageError
-            No such model or repeat.
+        Raises UsageError for a model or repeat that is not there.
         """
         keys, rows = self._rows(PER_USER, model, repeat)
         if model is not None:
@@ -276,23 +256,11 @@ class Run(Shown):
     ) -> pd.DataFrame:
         """Return the lists, a row an item; users with an empty list have none.
 
-        Parameters
-        ----------
-        model : str, optional
-            Without it columns model and repeat come first.
-        repeat : int, optional
-            Of the model, from 0; needed where it has several.
+        Columns are user, rank (from 1) and item, ids as text; before them stand model and repeat if
+        you name no `model`, and the number of the fold if there are several. An item of a file of
+        lists that the data does not know is "". Name the `repeat`, from 0, of a model with several.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns user, rank (from 1) and item, ids as text; of several folds their number first.
-            An item of a file of lists that the data does not know is "".
-
-        Raises
-        ------
-        UsageError
-            No such model or repeat, or several of which none is named.
+        Raises UsageError for a model or repeat that is not there, or a repeat that is not named.
         """
         keys, rows = self._rows(RECOMMENDATIONS, model, repeat)
         ranks = pl.int_ranges(1, pl.col("items").list.len() + 1).alias("rank")
@@ -392,9 +360,8 @@ class Run(Shown):
         return self.record
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return one row a model: repeats, metrics with intervals, lift, p, verdict.
+        """Return one row a model that has scores: repeats, metrics, intervals, lift, p, verdict.
 
-        A model that failed has no row (`failed` has it).
         ``tuned`` is the number of trials that its parameters were chosen from, 0 for none.
         """
         names = list(self.models[0].metrics)
@@ -409,18 +376,10 @@ class Run(Shown):
 
         It holds result.json, per_user.parquet (per-user values), users.parquet (who the users are),
         recommendations.parquet (their lists), config.toml and environment.json (versions, and when
-        it was written). Of several folds the tables have a column ``fold``.
+        it was written). Of several folds the tables have a column ``fold``. With the lists
+        `harness explain`, `harness score` and `harness submit` need no model to learn again.
 
-        Parameters
-        ----------
-        recommendations : bool
-            Whether to write the lists, by which `harness explain`, `harness score` and
-            `harness submit` need no model to learn again.
-
-        Raises
-        ------
-        UsageError
-            `folder` exists and is no run folder, or cannot be written.
+        Raises UsageError where `folder` exists and is no run folder, or cannot be written.
         """
         import tomli_w
 
@@ -463,10 +422,7 @@ def _pandas(rows: pl.DataFrame) -> pd.DataFrame:
 def read(folder: Path | str) -> Run:
     """Return the run in a folder, whose tables are read when they are asked for.
 
-    Raises
-    ------
-    UsageError, DataError
-        No such folder, or it holds no run.
+    Raises UsageError or DataError where there is no such folder, or it holds no run.
     """
     folder = as_path(folder, "a run's folder")
     path = part(folder, "result.json")

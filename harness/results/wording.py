@@ -10,7 +10,7 @@ from itertools import pairwise
 from harness.core.errors import counted, printable
 from harness.core.table import Column, Sheet, digits_of, ends, lift, low_high, number
 from harness.results.record import Evaluation, ModelRecord, RunRecord, definition_of, lift_of
-from harness.stats.pairwise import STYLES, Comparison, Pair, in_folds, pair_table
+from harness.stats.pairwise import STYLES, Comparison, in_folds, pair_table
 
 _NAMED = 8
 """More models than these are counted, not named."""
@@ -121,14 +121,13 @@ def _pairs(record: RunRecord) -> str:
         return "not compared: one user tells no two models apart"
     groups: dict[str | None, list[ModelRecord]] = {}
     for model in rest:
-        groups.setdefault(_verdict(comparison, best.name, model.name), []).append(model)
+        groups.setdefault(_verdict(comparison, best.name, model.name)[0], []).append(model)
     tied, unknown = groups.pop("tied", []), groups.pop(None, [])
     facts = [f"tied with {_listed(tied)}"] if tied else []
     for word, beaten in groups.items():
         facts.append(f"{word} than {_counted(beaten, rest)}")
         if comparison.folds > 1:
-            pairs = [_pair(comparison, best.name, model.name) for model in beaten]
-            counts = {pair.folds_of(best.name) for pair in pairs if pair}
+            counts = {_verdict(comparison, best.name, m.name)[1] or 0 for m in beaten}
             shown = " to ".join(map(str, sorted({min(counts), max(counts)})))
             facts[-1] += f", in {shown} of {comparison.folds} folds"
     if unknown:
@@ -168,25 +167,23 @@ def _compared(record: RunRecord, name: str) -> str | None:
     if comparison.baseline is not None:
         if name == comparison.baseline:
             return "baseline"
-        return _verdict(comparison, name, comparison.baseline) or ""
+        return _verdict(comparison, name, comparison.baseline)[0] or ""
     if name == best:
         return _extreme(record)
-    word = _verdict(comparison, best, name)
+    word = _verdict(comparison, best, name)[0]
     return {"better": "behind", "higher": "lower"}.get(word or "", word)
 
 
-def _verdict(comparison: Comparison, first: str, second: str) -> str | None:
-    """Return what the comparison says of the first model; None where it has no such pair."""
-    pair = _pair(comparison, first, second)
-    if pair is None:
-        return None
-    if pair.one == first:
-        return pair.verdict
-    return OPPOSITE.get(pair.verdict, pair.verdict)
+def _verdict(comparison: Comparison, first: str, second: str) -> tuple[str | None, int | None]:
+    """Return how the first model compares to the second, and in how many folds it is better.
 
-
-def _pair(comparison: Comparison, first: str, second: str) -> Pair | None:
-    return next((p for p in comparison.pairs if {p.one, p.other} == {first, second}), None)
+    None where the two are not compared.
+    """
+    for pair in comparison.pairs:
+        if {pair.one, pair.other} == {first, second}:
+            word = pair.verdict if pair.one == first else OPPOSITE.get(pair.verdict, pair.verdict)
+            return word, pair.folds_of(first)
+    return None, None
 
 
 def better_in(record: RunRecord, model: ModelRecord) -> str:
@@ -199,8 +196,7 @@ def better_in(record: RunRecord, model: ModelRecord) -> str:
         return ""
     if comparison.baseline is not None:
         first, second = model.name, comparison.baseline
-    pair = _pair(comparison, first, second)
-    return "" if pair is None else in_folds(pair.folds_of(first), len(record.folds))
+    return in_folds(_verdict(comparison, first, second)[1], len(record.folds))
 
 
 def _chance(model: ModelRecord) -> str:

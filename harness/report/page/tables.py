@@ -273,14 +273,8 @@ def leaderboard_estimates(view: View) -> Table | None:
 class RankFlips:
     """How often models change their order, for one public share.
 
-    Attributes
-    ----------
-    title, words : str
-        The share, and how often no model is first on both leaderboards.
-    order : list of int
-        The models, best first over all users.
-    cells : mapping of (row, column) to (share, text)
-        How often the two change their order.
+    `words` say how often no model is first on both leaderboards; models stand in an `order`, best
+    first over all users, and `cells` say how often two of them change it, as number and text.
     """
 
     title: str

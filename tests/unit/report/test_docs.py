@@ -12,6 +12,7 @@ import pytest
 import small
 from conftest import ROOT
 from jsonschema import Draft202012Validator
+from pydantic_core import to_jsonable_python
 
 from harness.metrics import DEFINITIONS, DIVISORS
 from harness.metrics.conventions import CONVENTIONS
@@ -60,7 +61,7 @@ def test_every_divisor_and_convention_has_its_row() -> None:
 
 def test_metrics_as_plain_values_lack_nothing() -> None:
     """JSON has no NaN and no infinity; tests of schemas look at the keys."""
-    entries = json.loads(json.dumps(docs.metrics(), allow_nan=False))
+    entries = json.loads(json.dumps(to_jsonable_python(docs.metrics()), allow_nan=False))
     found: dict[str, Any] = {entry["name"]: entry for entry in entries}
     assert list(found) == list(DEFINITIONS)
     assert found["MAP"]["parameters"] == {"divisor": "kaggle, trec, k, retrieved, hits"}
@@ -118,9 +119,9 @@ def test_a_class_is_told_by_its_docstring(tmp_path: Path, monkeypatch: pytest.Mo
     assert (moons.use, moons.missing) == ("sky.moons", "it needs stars: pip install stars")
     assert (stars.use, stars.missing) == ("sky.stars:Stars", "")
     assert stars.summary == "Those of most stars, over two lines."
-    assert [(p.name, p.default, p.meaning) for p in stars.parameters] == [
-        ("least", 3, "Stars that count."),
-        ("models", inspect.Parameter.empty, "sequence"),
+    assert [tuple(p.model_dump().values()) for p in stars.parameters] == [
+        ("least", False, 3, "Stars that count."),
+        ("models", True, None, "sequence"),
     ]
 
 
