@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
-
-from pydantic import BaseModel
 
 from harness.core import table
 from harness.core.table import Column, Sheet
@@ -16,7 +15,8 @@ from harness.metrics.conventions import CONVENTIONS, EXAMPLE
 Of = Literal["each user", "all lists together"]
 
 
-class WorkedExample(BaseModel):
+@dataclass(frozen=True)
+class WorkedExample:
     """A value worked out by hand."""
 
     metric: str
@@ -24,7 +24,8 @@ class WorkedExample(BaseModel):
     value: float
 
 
-class MetricFacts(BaseModel):
+@dataclass(frozen=True)
+class MetricFacts:
     """A metric.
 
     Attributes
@@ -51,7 +52,8 @@ class MetricFacts(BaseModel):
     examples: list[WorkedExample]
 
 
-class WorkedConvention(BaseModel):
+@dataclass(frozen=True)
+class WorkedConvention:
     """One list and its true items, ids between spaces, and what a convention makes of them."""
 
     list: str
@@ -61,7 +63,8 @@ class WorkedConvention(BaseModel):
     value: float
 
 
-class ConventionFacts(BaseModel):
+@dataclass(frozen=True)
+class ConventionFacts:
     """A convention of MAP@k."""
 
     name: str
@@ -95,6 +98,7 @@ def metrics() -> list[MetricFacts]:
 
 def conventions() -> list[ConventionFacts]:
     """Return every convention of MAP@k as the JSON document of ``harness list conventions``."""
+    case: dict[str, Any] = EXAMPLE
     return [
         ConventionFacts(
             name=name,
@@ -102,7 +106,7 @@ def conventions() -> list[ConventionFacts]:
             repeats=c.repeats_text,
             users=c.users,
             tools=c.tools,
-            example=WorkedConvention.model_validate(EXAMPLE | {"steps": c.steps, "value": c.value}),
+            example=WorkedConvention(**case, steps=c.steps, value=c.value),
         )
         for name, c in CONVENTIONS.items()
     ]

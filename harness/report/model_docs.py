@@ -6,16 +6,16 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
-from typing import Annotated, Any
-
-from pydantic import BaseModel, Field
+from dataclasses import dataclass
+from typing import Any
 
 from harness.core.table import Column, Sheet, json_value
 from harness.core.table import document as document_of
 from harness.report.docs import described
 
 
-class ParameterFacts(BaseModel):
+@dataclass(frozen=True)
+class ParameterFacts:
     """A parameter of a model.
 
     Attributes
@@ -30,7 +30,8 @@ class ParameterFacts(BaseModel):
     meaning: str
 
 
-class BaselineFacts(BaseModel):
+@dataclass(frozen=True)
+class BaselineFacts:
     """A baseline.
 
     Attributes
@@ -43,26 +44,26 @@ class BaselineFacts(BaseModel):
 
     use: str
     summary: str
-    text: Annotated[str, Field(exclude=True)] = ""
     missing: str
     parameters: list[ParameterFacts]
 
 
-class Baselines(BaseModel):
+@dataclass(frozen=True)
+class Baselines:
     """The baselines."""
 
     baselines: list[BaselineFacts]
 
 
-def models(package: str = "baselines") -> Iterator[BaselineFacts]:
-    """Yield the classes of a package, one in each of its modules."""
+def models(package: str = "baselines") -> Iterator[tuple[BaselineFacts, str]]:
+    """Yield the classes of a package, one in each of its modules, beside their docstrings."""
     paths = importlib.import_module(package).__path__
     for name in sorted(m.name for m in pkgutil.iter_modules(paths) if not m.name.startswith("_")):
         path = f"{package}.{name}"
         try:
             module = importlib.import_module(path)
         except ModuleNotFoundError as error:
-            yield BaselineFacts(use=path, summary="", missing=str(error), parameters=[])
+            yield BaselineFacts(use=path, summary="", missing=str(error), parameters=[]), ""
             continue
         classes = [c for c in vars(module).values() if inspect.isclass(c)]
         (model,) = [c for c in classes if c.__module__ == path and hasattr(c, "recommend")]
@@ -81,18 +82,13 @@ def models(package: str = "baselines") -> Iterator[BaselineFacts]:
                         meaning=meaning or kind,
                     )
                 )
-        yield BaselineFacts(
-            use=f"{path}:{model.__name__}",
-            summary=text.strip().partition("\n\n")[0].replace("\n", " "),
-            text=text.strip(),
-            missing="",
-            parameters=parameters,
-        )
+        summary = text.strip().partition("\n\n")[0].replace("\n", " ")
+        yield BaselineFacts(f"{path}:{model.__name__}", summary, "", parameters), text.strip()
 
 
 def document() -> dict[str, Any]:
     """Return the baselines as the JSON document of ``harness list baselines``."""
-    return document_of(Baselines(baselines=list(models())))
+    return document_of(Baselines([model for model, _ in models()]))
 
 
 def sheet() -> Sheet:
@@ -103,7 +99,7 @@ def sheet() -> Sheet:
         Column("parameters", lambda m: ", ".join(p.name for p in m.parameters), "words"),
     ]
     footing = ["docs/baseline-parameters.md, or --format json, says what each parameter is"]
-    return Sheet.of(models(), columns, footing=footing)
+    return Sheet.of((model for model, _ in models()), columns, footing=footing)
 
 
 _HEAD = """# {title}: parameters
@@ -115,8 +111,8 @@ Written by `make docs` from the docstrings; what they are for is in [{name}.md](
 def page(package: str) -> str:
     """Return Markdown on every class of a package."""
     lines = [_HEAD.format(title=package.capitalize(), name=package)]
-    for model in models(package):
-        lines += [f"## `{model.use.removeprefix(f'{package}.')}`", "", model.text, ""]
+    for model, text in models(package):
+        lines += [f"## `{model.use.removeprefix(f'{package}.')}`", "", text, ""]
         if model.parameters:
             lines += ["| parameter | default | meaning |", "|---|---|---|"]
             for p in model.parameters:

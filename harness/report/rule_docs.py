@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel
 
 from harness.core import table
 from harness.core.table import Sheet
@@ -20,7 +19,8 @@ _LONGEST = 400
 """Bytes of an example that is shown."""
 
 
-class CheckFacts(BaseModel):
+@dataclass(frozen=True)
+class CheckFacts:
     """A check of submissions.
 
     Attributes
@@ -43,7 +43,8 @@ class CheckFacts(BaseModel):
     fixed: bool
 
 
-class Checks(BaseModel):
+@dataclass(frozen=True)
+class Checks:
     """The checks of submissions."""
 
     checks: list[CheckFacts]
@@ -51,8 +52,9 @@ class Checks(BaseModel):
 
 def checks_document() -> dict[str, Any]:
     """Return the checks of submissions as the JSON document of ``harness list checks``."""
-    checks = [CheckFacts.model_validate(rule, from_attributes=True) for rule in RULES.values()]
-    return table.document(Checks(checks=checks))
+    names = [field.name for field in fields(CheckFacts)]
+    checks = [CheckFacts(**{n: getattr(rule, n) for n in names}) for rule in RULES.values()]
+    return table.document(Checks(checks))
 
 
 def checks_sheet() -> Sheet:

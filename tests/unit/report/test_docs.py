@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any, get_args
 
@@ -115,11 +116,11 @@ def test_a_class_is_told_by_its_docstring(tmp_path: Path, monkeypatch: pytest.Mo
     small.write(tmp_path, {"sky/__init__.py": "", "sky/stars.py": STARS, "sky/moons.py": broken})
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "sky", raising=False)
-    moons, stars = model_docs.models("sky")
+    (moons, _), (stars, _) = model_docs.models("sky")
     assert (moons.use, moons.missing) == ("sky.moons", "it needs stars: pip install stars")
     assert (stars.use, stars.missing) == ("sky.stars:Stars", "")
     assert stars.summary == "Those of most stars, over two lines."
-    assert [tuple(p.model_dump().values()) for p in stars.parameters] == [
+    assert [astuple(parameter) for parameter in stars.parameters] == [
         ("least", False, 3, "Stars that count."),
         ("models", True, None, "sequence"),
     ]
