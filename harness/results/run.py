@@ -272,18 +272,19 @@ class Run(Shown):
         self, name: str, model: str | None, repeat: int | None
     ) -> tuple[list[str], pl.DataFrame]:
         """Return a table below the names of its keys; of a model without its name and repeat."""
-        if model is None and repeat is not None:
-            raise UsageError(f"repeat = {repeat} goes with a model: name it first")
-        rows = self.table(name, model)
-        if model is not None:
+        if model is None:
+            if repeat is not None:
+                raise UsageError(f"repeat = {repeat} goes with a model: name it first")
+            rows = self.table(name)
+        else:
             repeats = self.model_of(model, repeat or 0).repeats
             if repeat is None and repeats > 1 and name == RECOMMENDATIONS:
                 raise UsageError(
                     f'model "{model}" has {repeats} repeats with lists of their own; say which, '
                     "such as repeat=0"
                 )
-            rows = rows if repeat is None else rows.filter(repeat=repeat)
-            rows = rows.drop("model", "repeat")
+            rows = self.table(name, model)
+            rows = (rows if repeat is None else rows.filter(repeat=repeat)).drop("model", "repeat")
         return [key for key in _KEYS if key in rows.columns], rows
 
     def values_by_user(self) -> list[Floats] | None:
