@@ -19,8 +19,6 @@ def list_(
     format_: FormatOption = "table",
 ) -> None:
     """Show metrics or conventions by examples, baselines, layouts, checks, or data sets."""
-    from pydantic_core import to_jsonable_python  # slow to import
-
     document: Any
     text: Callable[[int], str] | None = None
     if topic == "checks":
@@ -50,5 +48,7 @@ def list_(
     if format_ == "table" and text is not None:
         print(text(shutil.get_terminal_size((100, 24)).columns))
     else:
+        from pydantic_core import to_jsonable_python  # slow to import
+
         records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
         show(format_, lambda: to_jsonable_python(document), [sheet], records)
