@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -20,29 +20,36 @@ def list_(
     format_: Output = "table",
 ) -> None:
     """Show metrics or conventions by examples, baselines, layouts, checks, or data sets."""
-    document: Callable[[], object]
+    document: Any
+    text: Callable[[int], str] | None = None
     if topic == "checks":
-        from harness.report.rule_docs import checks_document as document
-        from harness.report.rule_docs import checks_sheet as sheet_of
+        from harness.report import rule_docs
+
+        document, sheet = rule_docs.checks_document(), rule_docs.checks_sheet()
     elif topic == "baselines":
-        from harness.report.model_docs import document
-        from harness.report.model_docs import sheet as sheet_of
+        from harness.report import model_docs
+
+        document, sheet = model_docs.document(), model_docs.sheet()
     elif topic == "datasets":
-        from harness.data.datasets import document
-        from harness.data.datasets import sheet as sheet_of
+        from harness.data import datasets
+
+        document, sheet = datasets.document(), datasets.sheet()
     elif topic == "layouts":
-        from harness.data.layouts import document
-        from harness.data.layouts import sheet as sheet_of
+        from harness.data import layouts
+
+        document, sheet = layouts.document(), layouts.sheet()
     else:
         from harness.report import docs
 
-        is_metrics = topic == "metrics"
-        if format_ == "table":
-            text = docs.metrics_text if is_metrics else docs.conventions_text
-            print(text(shutil.get_terminal_size((100, 24)).columns))
-            return
-        document = docs.metrics if is_metrics else docs.conventions
-        sheet_of = docs.metrics_sheet if is_metrics else docs.conventions_sheet
-    sheet = sheet_of()
-    records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
-    show_parts(format_, document, [sheet], records)
+        if topic == "metrics":
+            document, sheet, text = docs.metrics(), docs.metrics_sheet(), docs.metrics_text
+        else:
+            document, sheet = docs.conventions(), docs.conventions_sheet()
+            text = docs.conventions_text
+    if format_ == "table" and text is not None:
+        print(text(shutil.get_terminal_size((100, 24)).columns))
+    else:
+        from pydantic_core import to_jsonable_python  # slow to import
+
+        records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
+        show_parts(format_, lambda: to_jsonable_python(document), [sheet], records)

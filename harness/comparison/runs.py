@@ -85,8 +85,10 @@ def metric_of(runs: Sequence[Run], name: str | None) -> Metric:
             f"{suggest(name, known) if known else 'run them with the same metrics'}"
         )
     metric = known[name]
-    if len({run.digest_of(metric) for run in runs}) > 1:
-        stale = [run for run in runs if run.digest_of(metric) != metric.definition.digest]
+    digests = [run.record.digest_of(run.name_of(metric)) for run in runs]
+    if len({*digests}) > 1:
+        now = metric.definition.digest
+        stale = [run for run, digest in zip(runs, digests, strict=True) if digest != now]
         raise UsageError(
             f'metric "{runs[0].name_of(metric)}": its source has changed since '
             f"{' and '.join(str(run.folder) for run in stale)}, so figures of these runs are not "

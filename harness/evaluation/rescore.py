@@ -37,12 +37,8 @@ from harness.scoring.submissions import SubmittedLists, lists_of_positions
 def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
     """Score the lists of a run's models under some metrics; no model learns again.
 
-    Parameters
-    ----------
-    folder : path
-        What `harness run` wrote, with its recommendations.parquet.
-    metrics : sequence of Metric
-        Models are ordered and compared by the first; the run's own by default.
+    `folder` is what `harness run` wrote, with its recommendations.parquet. Models are ordered and
+    compared by the first of `metrics`, the run's own by default.
 
     Raises
     ------

@@ -4,49 +4,110 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from harness.core import table
 from harness.core.table import Column, Sheet
-from harness.metrics import DEFINITIONS, DIVISORS, Definition
+from harness.metrics import DEFINITIONS, DIVISORS, Better, Cut, Definition
 from harness.metrics.conventions import CONVENTIONS, EXAMPLE
 
 Of = Literal["each user", "all lists together"]
-_OF: dict[Literal["user", "set"], Of] = {"user": "each user", "set": "all lists together"}
 
 
-def metrics() -> list[dict[str, Any]]:
-    """Return every metric as plain values."""
+@dataclass(frozen=True)
+class WorkedExample:
+    """A value worked out by hand."""
+
+    metric: str
+    steps: str
+    value: float
+
+
+@dataclass(frozen=True)
+class MetricFacts:
+    """A metric.
+
+    Attributes
+    ----------
+    parameters : mapping of text to text
+        What each may be.
+    range : (float, float)
+        The second is None where there is no highest value.
+    cut_off : str
+        Whether ``@k`` is ``required`` or ``optional``.
+    needs : str, optional
+        What must be known beside lists and truth.
+    """
+
+    name: str
+    formula: str
+    parameters: dict[str, str]
+    range: tuple[float, float | None]
+    better: Better
+    of: Of
+    cut_off: Cut
+    needs: str | None
+    source: str
+    examples: list[WorkedExample]
+
+
+@dataclass(frozen=True)
+class WorkedConvention:
+    """One list and its true items, ids between spaces, and what a convention makes of them."""
+
+    list: str
+    truth: str
+    k: int
+    steps: str
+    value: float
+
+
+@dataclass(frozen=True)
+class ConventionFacts:
+    """A convention of MAP@k."""
+
+    name: str
+    divisor: str
+    repeats: str
+    users: str
+    tools: str
+    example: WorkedConvention
+
+
+def metrics() -> list[MetricFacts]:
+    """Return every metric as the JSON document of ``harness list metrics``."""
     return [
-        {
-            "name": name,
-            "formula": d.text,
-            "parameters": {p: param.allowed for p, param in d.params.items()},
-            "range": [d.range[0], d.range[1] if d.range[1] < float("inf") else None],
-            "better": d.better,
-            "of": _OF[d.of],
-            "cut_off": d.cut,
-            "needs": d.needs or None,
-            "source": d.source,
-            "examples": [
-                {"metric": e.metric, "steps": e.steps, "value": e.value} for e in d.examples
+        MetricFacts(
+            name=name,
+            formula=d.text,
+            parameters={p: param.allowed for p, param in d.params.items()},
+            range=(d.range[0], d.range[1] if d.range[1] < float("inf") else None),
+            better=d.better,
+            of="each user" if d.of == "user" else "all lists together",
+            cut_off=d.cut,
+            needs=d.needs or None,
+            source=d.source,
+            examples=[
+                WorkedExample(metric=e.metric, steps=e.steps, value=e.value) for e in d.examples
             ],
-        }
+        )
         for name, d in DEFINITIONS.items()
     ]
 
 
-def conventions() -> list[dict[str, Any]]:
-    """Return every convention of MAP@k as plain values."""
+def conventions() -> list[ConventionFacts]:
+    """Return every convention of MAP@k as the JSON document of ``harness list conventions``."""
+    case: dict[str, Any] = EXAMPLE
     return [
-        {
-            "name": name,
-            "divisor": c.divisor_text,
-            "repeats": c.repeats_text,
-            "users": c.users,
-            "tools": c.tools,
-            "example": {**EXAMPLE, "steps": c.steps, "value": c.value},
-        }
+        ConventionFacts(
+            name=name,
+            divisor=c.divisor_text,
+            repeats=c.repeats_text,
+            users=c.users,
+            tools=c.tools,
+            example=WorkedConvention(**case, steps=c.steps, value=c.value),
+        )
         for name, c in CONVENTIONS.items()
     ]
 
@@ -195,12 +256,12 @@ def _facts(name: str, d: Definition) -> list[str]:
         f"source: {d.source}",
     ]
     for e in d.examples:
-        given = [f"list {_lists(e.recommendations)}", f"truth {_lists(e.truth)}"]
+        case = [f"list {_lists(e.recommendations)}", f"truth {_lists(e.truth)}"]
         if e.train is not None:
-            given.append(f"training {_lists(e.train)}")
+            case.append(f"training {_lists(e.train)}")
         if e.attributes is not None:
-            given += [f"{column} {' '.join(values)}" for column, values in e.attributes.items()]
-        facts.append(f"example: {'; '.join(given)}; `{e.metric}` = {e.steps} = {e.value:.6g}")
+            case += [f"{column} {' '.join(values)}" for column, values in e.attributes.items()]
+        facts.append(f"example: {'; '.join(case)}; `{e.metric}` = {e.steps} = {e.value:.6g}")
     return facts
 
 
@@ -234,6 +295,6 @@ def _range(d: Definition) -> str:
 
 def described(section: str) -> Iterator[tuple[list[str], str, str]]:
     """Yield names, type and meaning for each line ``name, name : type`` of a numpydoc section."""
-    own = re.split(r"\n\n[A-Z]\w+\n-+\n", section)[0]
-    for found in re.finditer(r"^(\w[\w, ]*) : (.*)\n?((?:    .*(?:\n|$)|\n)*)", own, re.MULTILINE):
-        yield found[1].split(", "), found[2], " ".join(found[3].split())
+    text = re.split(r"\n\n[A-Z]\w+\n-+\n", section)[0]
+    for line in re.finditer(r"^(\w[\w, ]*) : (.*)\n?((?:    .*(?:\n|$)|\n)*)", text, re.MULTILINE):
+        yield line[1].split(", "), line[2], " ".join(line[3].split())

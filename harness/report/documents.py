@@ -1,7 +1,7 @@
 """Every kind of JSON document that is printed or written, and the type of what it holds.
 
-Documents that are put together of plain values are described here, by models that nothing else
-uses; tests hold them against real ones.
+Documents that are put together of plain values are described here; tests hold them against real
+ones.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from harness.comparison.leaderboard import Leaderboard
 from harness.comparison.standings import ComparedSubmissions
 from harness.config.space import SearchName
 from harness.hosting.split import SplitRecord
-from harness.metrics import Better, Cut
-from harness.report.docs import Of
+from harness.report.docs import ConventionFacts, MetricFacts
+from harness.report.model_docs import Baselines
+from harness.report.rule_docs import Checks
 from harness.results.record import Evaluation, RunRecord
 from harness.scoring.score import OnConvention
 from harness.stats.estimates import Estimate
 from harness.submission.problems import Problem
-from harness.submission.rules.rule import Column, Severity, Unit
 from harness.tuning.result import TunedModel
 
 _ABSENT: Any = Field(default=None)
@@ -166,62 +166,6 @@ class Validation(BaseModel):
     problems: list[Problem]
 
 
-class WorkedExample(BaseModel):
-    """A value worked out by hand."""
-
-    metric: str
-    steps: str
-    value: float
-
-
-class MetricFacts(BaseModel):
-    """A metric.
-
-    Attributes
-    ----------
-    parameters : mapping of text to text
-        What each may be.
-    range : (float, float)
-        The second is None where there is no highest value.
-    cut_off : str
-        Whether ``@k`` is ``required`` or ``optional``.
-    needs : str, optional
-        What must be known beside lists and truth.
-    """
-
-    name: str
-    formula: str
-    parameters: dict[str, str]
-    range: tuple[float, float | None]
-    better: Better
-    of: Of
-    cut_off: Cut
-    needs: str | None
-    source: str
-    examples: list[WorkedExample]
-
-
-class WorkedConvention(BaseModel):
-    """One list and its true items, ids between spaces, and what a convention makes of them."""
-
-    list: str
-    truth: str
-    k: int
-    steps: str
-    value: float
-
-
-class ConventionFacts(BaseModel):
-    """A convention of MAP@k."""
-
-    name: str
-    divisor: str
-    repeats: str
-    users: str
-    tools: str
-    example: WorkedConvention
-
-
 class LayoutFacts(BaseModel):
     """A built-in layout.
 
@@ -239,77 +183,10 @@ class LayoutFacts(BaseModel):
     columns: list[str]
 
 
-class ParameterFacts(BaseModel):
-    """A parameter of a model.
-
-    Attributes
-    ----------
-    required : bool
-        Whether it has to be given; it has no default then.
-    """
-
-    name: str
-    required: bool
-    default: Any
-    meaning: str
-
-
-class BaselineFacts(BaseModel):
-    """A baseline.
-
-    Attributes
-    ----------
-    use : str
-        What a config names it by.
-    missing : str
-        What it needs that is not installed; empty where it can be used.
-    """
-
-    use: str
-    summary: str
-    missing: str
-    parameters: list[ParameterFacts]
-
-
-class Baselines(BaseModel):
-    """The baselines."""
-
-    baselines: list[BaselineFacts]
-
-
 class Layouts(BaseModel):
     """The built-in layouts."""
 
     layouts: list[LayoutFacts]
-
-
-class CheckFacts(BaseModel):
-    """A check of submissions.
-
-    Attributes
-    ----------
-    of : str
-        What is counted: ``ids``, ``lists``, ``items`` or ``lines``; empty where it is the file.
-    column : str
-        ``user``, ``items``, or empty.
-    fixed : bool
-        Whether ``--fix`` mends it.
-    """
-
-    code: str
-    name: str
-    severity: Severity
-    says: str
-    hint: str
-    of: Unit
-    column: Column
-    fixed: bool
-
-
-class Checks(BaseModel):
-    """The checks of submissions."""
-
-    checks: list[CheckFacts]
 
 
 class DatasetFacts(BaseModel):

@@ -9,97 +9,97 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from harness.core.table import SCHEMA, Column, Sheet, json_value
+from harness.core.table import Column, Sheet, json_value
+from harness.core.table import document as document_of
 from harness.report.docs import described
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ParameterFacts:
     """A parameter of a model.
 
     Attributes
     ----------
-    default : any value
-        ``inspect.Parameter.empty`` where it has to be given.
+    required : bool
+        Whether it has to be given; it has no default then.
     """
 
     name: str
+    required: bool
     default: Any
     meaning: str
 
 
 @dataclass(frozen=True)
-class ModelFacts:
-    """A class of models.
+class BaselineFacts:
+    """A baseline.
 
     Attributes
     ----------
     use : str
         What a config names it by.
-    summary, text : str
-        The first line of its docstring; that and what follows.
-    parameters : tuple of Parameter
     missing : str
-        What it needs that is not installed; it has no parameters here then.
+        What it needs that is not installed; empty where it can be used.
     """
 
     use: str
     summary: str
-    text: str
-    parameters: tuple[Parameter, ...]
-    missing: str = ""
+    missing: str
+    parameters: list[ParameterFacts]
 
 
-def models(package: str = "baselines") -> Iterator[ModelFacts]:
-    """Yield the classes of a package, one in each of its modules."""
+@dataclass(frozen=True)
+class Baselines:
+    """The baselines."""
+
+    baselines: list[BaselineFacts]
+
+
+def models(package: str = "baselines") -> Iterator[tuple[BaselineFacts, str]]:
+    """Yield the classes of a package, one in each of its modules, beside their docstrings."""
     paths = importlib.import_module(package).__path__
     for name in sorted(m.name for m in pkgutil.iter_modules(paths) if not m.name.startswith("_")):
         path = f"{package}.{name}"
         try:
             module = importlib.import_module(path)
         except ModuleNotFoundError as error:
-            yield ModelFacts(path, "", "", (), str(error))
+            yield BaselineFacts(use=path, summary="", missing=str(error), parameters=[]), ""
             continue
-        own = [c for c in vars(module).values() if inspect.isclass(c)]
-        (model,) = [c for c in own if c.__module__ == path and hasattr(c, "recommend")]
+        classes = [c for c in vars(module).values() if inspect.isclass(c)]
+        (model,) = [c for c in classes if c.__module__ == path and hasattr(c, "recommend")]
         text, _, rest = (inspect.getdoc(model) or "").partition("\nParameters\n")
-        defaults = {n: p.default for n, p in inspect.signature(model).parameters.items()}
-        parameters = tuple(
-            Parameter(name, defaults[name], meaning or kind)
-            for names, kind, meaning in described(rest)
-            for name in names
-        )
+        signature = inspect.signature(model).parameters
+        parameters = []
+        for names, kind, meaning in described(rest):
+            for parameter in names:
+                default = signature[parameter].default
+                required = default is inspect.Parameter.empty
+                parameters.append(
+                    ParameterFacts(
+                        name=parameter,
+                        required=required,
+                        default=None if required else json_value(default),
+                        meaning=meaning or kind,
+                    )
+                )
         summary = text.strip().partition("\n\n")[0].replace("\n", " ")
-        yield ModelFacts(f"{path}:{model.__name__}", summary, text.strip(), parameters)
+        yield BaselineFacts(f"{path}:{model.__name__}", summary, "", parameters), text.strip()
 
 
 def document() -> dict[str, Any]:
     """Return the baselines as the JSON document of ``harness list baselines``."""
-    baselines = []
-    for model in models():
-        parameters = [
-            {
-                "name": p.name,
-                "required": p.default is inspect.Parameter.empty,
-                "default": None if p.default is inspect.Parameter.empty else json_value(p.default),
-                "meaning": p.meaning,
-            }
-            for p in model.parameters
-        ]
-        own = {"use": model.use, "summary": model.summary, "missing": model.missing}
-        baselines.append(own | {"parameters": parameters})
-    return {"schema": SCHEMA, "baselines": baselines}
+    return document_of(Baselines([model for model, _ in models()]))
 
 
 def sheet() -> Sheet:
     """Return the baselines as a table."""
-    columns: list[Column[ModelFacts]] = [
+    columns: list[Column[BaselineFacts]] = [
         Column("use", lambda m: m.use, "name"),
         Column("what it is", lambda m: m.missing or m.summary, "words"),
         Column("parameters", lambda m: ", ".join(p.name for p in m.parameters), "words"),
     ]
     footing = ["docs/baseline-parameters.md, or --format json, says what each parameter is"]
-    return Sheet.of(models(), columns, footing=footing)
+    return Sheet.of((model for model, _ in models()), columns, footing=footing)
 
 
 _HEAD = """# {title}: parameters
@@ -111,18 +111,13 @@ Written by `make docs` from the docstrings; what they are for is in [{name}.md](
 def page(package: str) -> str:
     """Return Markdown on every class of a package."""
     lines = [_HEAD.format(title=package.capitalize(), name=package)]
-    for model in models(package):
-        lines += [f"## `{model.use.removeprefix(f'{package}.')}`", "", model.text, ""]
+    for model, text in models(package):
+        lines += [f"## `{model.use.removeprefix(f'{package}.')}`", "", text, ""]
         if model.parameters:
             lines += ["| parameter | default | meaning |", "|---|---|---|"]
             for p in model.parameters:
+                default = "none" if p.default in (None, []) else f"`{str(p.default).lower()}`"
                 meaning = p.meaning.replace("|", "\\|").replace("``", "`")
-                lines.append(f"| `{p.name}` | {_default(p.default)} | {meaning} |")
+                lines.append(f"| `{p.name}` | {'–' if p.required else default} | {meaning} |")
             lines.append("")
     return "\n".join(lines)
-
-
-def _default(value: Any) -> str:
-    if value is inspect.Parameter.empty:
-        return "–"
-    return "none" if value is None or value == () else f"`{str(value).lower()}`"

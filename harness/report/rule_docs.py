@@ -3,35 +3,68 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from harness.core.table import Column, Sheet
+from harness.core import table
+from harness.core.table import Sheet
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import FORMATS
 from harness.submission.rules import RULES
-from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE, Rule
+from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE, Column, Rule, Severity, Unit
 from harness.submission.validate import validate
 
 _LONGEST = 400
 """Bytes of an example that is shown."""
 
 
+@dataclass(frozen=True)
+class CheckFacts:
+    """A check of submissions.
+
+    Attributes
+    ----------
+    of : str
+        What is counted: ``ids``, ``lists``, ``items`` or ``lines``; empty where it is the file.
+    column : str
+        ``user``, ``items``, or empty.
+    fixed : bool
+        Whether ``--fix`` mends it.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    says: str
+    hint: str
+    of: Unit
+    column: Column
+    fixed: bool
+
+
+@dataclass(frozen=True)
+class Checks:
+    """The checks of submissions."""
+
+    checks: list[CheckFacts]
+
+
 def checks_document() -> dict[str, Any]:
     """Return the checks of submissions as the JSON document of ``harness list checks``."""
-    names = ("code", "name", "severity", "says", "hint", "of", "column", "fixed")
-    checks = [{name: getattr(rule, name) for name in names} for rule in RULES.values()]
-    return {"schema": 1, "checks": checks}
+    names = [field.name for field in fields(CheckFacts)]
+    checks = [CheckFacts(**{n: getattr(rule, n) for n in names}) for rule in RULES.values()]
+    return table.document(Checks(checks))
 
 
 def checks_sheet() -> Sheet:
     """Return the checks of submissions as a table."""
-    columns: list[Column[Rule]] = [
-        Column("check", lambda rule: rule.code, "name"),
-        Column("severity", lambda rule: rule.severity, "name"),
-        Column("what", lambda rule: rule.name, "words"),
-        Column("how to mend it", lambda rule: _plain(rule.hint), "words"),
-        Column("mended by", lambda rule: "--fix" if rule.fixed else "", "name"),
+    columns: list[table.Column[Rule]] = [
+        table.Column("check", lambda rule: rule.code, "name"),
+        table.Column("severity", lambda rule: rule.severity, "name"),
+        table.Column("what", lambda rule: rule.name, "words"),
+        table.Column("how to mend it", lambda rule: _plain(rule.hint), "words"),
+        table.Column("mended by", lambda rule: "--fix" if rule.fixed else "", "name"),
     ]
     return Sheet.of(RULES.values(), columns, kept=4)
 
@@ -97,11 +130,12 @@ def _checks_section(rule: Rule, folder: Path) -> str:
     path = folder / "submission.csv"
     path.write_bytes(example)
     known = of_tables(folder / "sample.csv", folder / "articles.csv").cut_at(12)
-    if rule.code == "SUB112":
-        known = Against()  # a sample would have said which column is which
-    # Where nobody says which ids there are, their shape alone can be looked at.
-    against = Against(format=FORMATS["hm"]) if rule.code in ("SUB210", "SUB312") else known
-    problem = next(p for p in validate(path, against).problems if p.code == rule.code)
+    # Where nobody says which ids there are, their shape alone can be looked at; and a sample would
+    # have said which column is which.
+    shape = Against(format=FORMATS["hm"])
+    less = {"SUB112": Against(), "SUB210": shape, "SUB312": shape}
+    problems = validate(path, less.get(rule.code, known)).problems
+    problem = next(p for p in problems if p.code == rule.code)
     place = "" if problem.line is None else f"line {problem.line}: "
     lines.append("")
     is_text = example[:2] not in (b"PK", b"\x1f\x8b", b"\xff\xfe", b"Ra")

@@ -31,8 +31,8 @@ class _Described(GenerateJsonSchema):
 
     def dict_schema(self, schema: Any) -> JsonSchemaValue:
         """Return the schema of a mapping; that its values may be anything needs no saying."""
-        found = super().dict_schema(schema)
-        return {key: value for key, value in found.items() if value is not True}
+        items = super().dict_schema(schema).items()
+        return {key: value for key, value in items if value is not True}
 
     def model_schema(self, schema: Any) -> JsonSchemaValue:
         """Return the schema of a model, described."""
@@ -43,14 +43,14 @@ class _Described(GenerateJsonSchema):
         return _described(schema["cls"], super().dataclass_schema(schema))
 
 
-def _described(of: type, found: JsonSchemaValue) -> JsonSchemaValue:
-    text, _, rest = (inspect.getdoc(of) or "").partition("\nAttributes\n")
-    found["description"] = _in_json(" ".join(text.split()))
-    for names, _kind, meaning in described(rest):
+def _described(kind: type, schema: JsonSchemaValue) -> JsonSchemaValue:
+    text, _, rest = (inspect.getdoc(kind) or "").partition("\nAttributes\n")
+    schema["description"] = _in_json(" ".join(text.split()))
+    for names, _type, meaning in described(rest):
         for name in names:
-            if meaning and name in found["properties"]:
-                found["properties"][name]["description"] = _in_json(meaning)
-    return found
+            if meaning and name in schema["properties"]:
+                schema["properties"][name]["description"] = _in_json(meaning)
+    return schema
 
 
 def _in_json(text: str) -> str:
@@ -62,18 +62,18 @@ def schema_of(document: Document) -> dict[str, Any]:
 
     Keys that it does not name are allowed: later versions add some.
     """
-    found = TypeAdapter(document.of).json_schema(
+    schema = TypeAdapter(document.of).json_schema(
         mode="serialization", schema_generator=_Described, ref_template="#/$defs/{model}"
     )
-    if "$ref" in found:  # it holds itself
-        found = found["$defs"][found.pop("$ref").rpartition("/")[2]] | found
-    head = {"$schema": _Described.schema_dialect, "title": document.title}
+    if "$ref" in schema:  # it holds itself
+        schema = schema["$defs"][schema.pop("$ref").rpartition("/")[2]] | schema
     if document.versioned:
-        own = {"schema": {"const": SCHEMA, "description": "The version of the documents."}}
-        found["properties"] = own | found["properties"]
-        found["required"] = ["schema", *found.get("required", [])]
-    definitions = {"$defs": found.pop("$defs")} if "$defs" in found else {}
-    return head | {**found, "title": document.title} | definitions
+        version = {"const": SCHEMA, "description": "The version of the documents."}
+        schema["properties"] = {"schema": version} | schema["properties"]
+        schema["required"] = ["schema", *schema.get("required", [])]
+    definitions = {"$defs": schema.pop("$defs")} if "$defs" in schema else {}
+    head = {"$schema": _Described.schema_dialect, "title": document.title}
+    return head | {**schema, "title": document.title} | definitions
 
 
 def texts() -> dict[str, str]:

@@ -7,10 +7,12 @@ import os
 import platform
 import shlex
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from harness.core.errors import DataError, UsageError, counted, printable
+from harness.core.io import exists, written
 
 PER_USER, USERS, RECOMMENDATIONS = "per_user.parquet", "users.parquet", "recommendations.parquet"
 TABLES = (PER_USER, USERS, RECOMMENDATIONS)
@@ -26,38 +28,29 @@ _PACKAGES = ("submission-harness", "numpy", "pandas", "polars", "scipy")
 
 def part(folder: Path, name: str) -> Path:
     """Return a file of a run's folder; raise UsageError where it is not there."""
-    try:
-        there = (folder / name).exists()
-    except (OSError, ValueError) as error:  # no file can have such a name
-        raise UsageError(f"{printable(str(folder))[:200]}: is no run folder: {error}") from error
-    runs = [] if there else sorted(path.parent for path in folder.glob(f"*/{name}"))
+    if exists(folder / name):
+        return folder / name
+    runs = sorted(path.parent for path in folder.glob(f"*/{name}")) if exists(folder) else []
     if runs:
         raise UsageError(
             f"{folder}: is no run folder, but holds {counted(len(runs), 'run')}; name one, such as "
             f"{runs[-1]}, or see the best of all: "
             f"{shlex.join(['harness', 'leaderboard', str(folder)])}"
         )
-    if not there:
-        raise UsageError(f"{folder}: is no run folder: it holds no {name}; harness run makes one")
-    return folder / name
+    raise UsageError(f"{folder}: is no run folder: it holds no {name}; harness run makes one")
 
 
 def table(folder: Path, name: str) -> Path:
     """Return a table of a run's folder; raise UsageError where it is not there."""
-    if (folder / name).exists():
-        return part(folder, name)
-    written = environment(folder) if (folder / "environment.json").is_file() else {}
-    if "tables" in written:  # such as hdfs://…/run-1
+    if exists(folder / name):
+        return folder / name
+    known = environment(folder) if (folder / "environment.json").is_file() else {}
+    if "tables" in known:  # such as hdfs://…/run-1
         raise UsageError(
-            f"{folder}: holds no {name}: Spark wrote its tables to {printable(written['tables'])}; "
+            f"{folder}: holds no {name}: Spark wrote its tables to {printable(known['tables'])}; "
             f"copy {name} from there into {folder}"
         )
-    if name == RECOMMENDATIONS:
-        raise UsageError(
-            f"{folder}: holds no {name}, as it was written without it or by an earlier version; "
-            f"{again(folder)}"
-        )
-    return part(folder, name)
+    raise UsageError(f"{folder}: holds no {name}; {again(folder)}")
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -95,20 +88,18 @@ def check_out(
     folder: Path, may_replace: Callable[[Path], bool] = is_run, what: str = "run folder"
 ) -> None:
     """Raise UsageError where a run, or `what` else, could not be written, before work is done."""
-    try:
+    with written(folder):
         taken = folder.is_symlink() or (folder.exists() and not may_replace(folder))
         above = next(p for p in folder.absolute().parents if p.exists())
         writable = above.is_dir() and os.access(above, os.W_OK)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{printable(str(folder))[:200]}: cannot be written: {error}") from error
     if taken:
         raise UsageError(f"{folder}: exists and is no {what}; choose another --out")
     if not writable:
         raise UsageError(f"{folder}: cannot be written; choose another --out")
 
 
-def environment_of() -> dict[str, str]:
-    """Return the versions that a score may depend on."""
+def environment_now() -> dict[str, str]:
+    """Return the versions that a score may depend on, and the time."""
     from importlib.metadata import PackageNotFoundError, version  # slow to import
 
     versions = {"python": platform.python_version(), "platform": platform.platform()}
@@ -117,4 +108,4 @@ def environment_of() -> dict[str, str]:
             versions[package] = version(package)
         except PackageNotFoundError:
             versions[package] = "not installed"
-    return versions
+    return versions | {"written": datetime.now(UTC).isoformat(timespec="seconds")}

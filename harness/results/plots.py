@@ -339,7 +339,7 @@ class Plots:
         return BASELINE if comparison and name == comparison.baseline else REST
 
     def _number(self, value: float) -> str:
-        return f"{value:,.{wording.decimals(self.record)}f}".replace("-", "−")
+        return f"{value:,.{wording.decimals_of(self.record)}f}".replace("-", "−")
 
     def _ends(self, ends: Sequence[float] | None) -> str:
         return "" if ends is None else f" ({' … '.join(map(self._number, ends))})"

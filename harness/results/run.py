@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +43,6 @@ _log = logging.getLogger(__name__)
 _GROUP = 1 << 18
 """Rows of a group in a table: threads write groups side by side."""
 _KEYS = (FOLD, "model", "repeat", "user")
-_TEXTS = ("model", "user", "item")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -108,20 +106,6 @@ class Run(Shown):
         """Its evaluation sets, each as a run of its own; of a run of one, itself alone."""
         return self.parts or (self,)
 
-    @property
-    def plot(self) -> Plots:
-        """The charts of the run: ``result.plot.forest()``; see `harness.results.plots.Plots`."""
-        from harness.results.plots import Plots  # slow to import, as matplotlib is
-
-        return Plots(self.record, self.values_by_user)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: the tables, and every model's mean as a chart."""
-        from harness.results.plots import image
-
-        chart = image(replace(self.plot, width=7.2).forest(), "Every model's mean, with chance")
-        return f"{super()._repr_html_()}\n{chart}"
-
     # The folder.
 
     @property
@@ -155,11 +139,7 @@ class Run(Shown):
     @cached_property
     def settings(self) -> Config:
         """The config of a run folder, to evaluate by."""
-        config = read_config(part(self.folder, "config.toml"))
-        if not hasattr(config.split, "ties") or "ties" in config.split.model_fields_set:
-            return config
-        by_id = config.split.model_copy(update={"ties": "id"})  # of before there was a choice
-        return config.model_copy(update={"split": by_id})
+        return read_config(part(self.folder, "config.toml"))
 
     # Its metrics.
 
@@ -172,18 +152,18 @@ class Run(Shown):
         tables = self.folds[0].tables
         if isinstance(tables, RunTables):
             return {str(metric): metric for metric in next(iter(tables.scores.values())).values}
-        names = list(self.record.models[0].metrics)
-        metrics = asked(self.settings)
+        names, metrics = list(self.models[0].metrics), asked(self.settings)
         if len(metrics) != len(names):
             raise DataError(f"{self.folder}/config.toml: names other metrics than result.json has")
-        for name, metric in zip(names, metrics, strict=True):
+        known = dict(zip(names, metrics, strict=True))
+        for name, metric in known.items():
             now, then = metric.definition.better, self.record.better(name)
             if then not in (None, now):
                 raise DataError(
                     f"{self.folder}: in its result {then} is better by {name}, and its function "
                     f"now says {now}; {self.again}"
                 )
-        return dict(zip(names, metrics, strict=True))
+        return known
 
     @property
     def user_metrics(self) -> dict[str, Metric]:
@@ -194,10 +174,6 @@ class Run(Shown):
         """Return what the table calls a metric."""
         return next((name for name, known in self.metrics.items() if known == metric), str(metric))
 
-    def digest_of(self, metric: Metric) -> str | None:
-        """Return the digest of a user's own metric's source; None where the run has none."""
-        return self.record.digest_of(self.name_of(metric))
-
     @property
     def changed_metrics(self) -> dict[Metric, str]:
         """The user's own metrics whose source is known to be another one now, by their names."""
@@ -207,17 +183,14 @@ class Run(Shown):
             if len({self.record.digest_of(name), metric.definition.digest} - {None}) > 1
         }
 
-    def source_notes(self, metrics: Iterable[Metric]) -> tuple[str, ...]:
+    def source_notes(self, metrics: Collection[Metric]) -> tuple[str, ...]:
         """Return notes on metrics whose source changed, where lists of the run are scored now."""
-        changed = self.changed_metrics
-        return tuple(
-            f"{changed[m]}: its source has changed since this run; figures are by what it is now"
-            for m in metrics
-            if m in changed
-        )
+        end = "its source has changed since this run; figures are by what it is now"
+        return tuple(f"{name}: {end}" for m, name in self.changed_metrics.items() if m in metrics)
 
     # Its tables.
 
+    @property
     def _tables(self) -> RunTables | FolderTables:
         if self.tables is None:
             raise UsageError("the scores and lists of this run are in its folds, or with Spark")
@@ -226,16 +199,21 @@ class Run(Shown):
     @property
     def user_ids(self) -> pl.Series:
         """The evaluated users of one evaluation set, in id order."""
-        return self._tables().user_ids
+        return self._tables.user_ids
+
+    @property
+    def users(self) -> pl.DataFrame:
+        """Who the evaluated users are (`harness.protocol.users`), with their fold of several."""
+        return self.table(USERS)
 
     @cached_property
     def scores(self) -> dict[str, ScoreTable]:
         """The scores of every model by every metric of users, of one evaluation set."""
         metrics, users, scores = self.user_metrics, len(self.user_ids), dict[str, ScoreTable]()
         for model in self.models:
-            rows = self._tables().rows(PER_USER, [model.name])
-            for lost in metrics.keys() - {*rows.columns}:
-                raise DataError(f"{self.folder / PER_USER}: has no column {lost}; {self.again}")
+            rows = self.table(PER_USER, model.name)
+            for name in metrics.keys() - {*rows.columns}:
+                raise DataError(f"{self.folder / PER_USER}: has no column {name}; {self.again}")
             values = {m: rows[name].to_numpy().reshape(-1, users) for name, m in metrics.items()}
             scores[model.name] = ScoreTable(values)
         return scores
@@ -245,10 +223,10 @@ class Run(Shown):
 
         Of several folds it has a column of their numbers.
         """
-        frames = []
-        for fold in self.folds:
-            models = [known.name for known in fold.models if model in (None, known.name)]
-            frames.append(fold._tables().rows(name, models))
+        frames = [
+            fold._tables.rows(name, [m.name for m in fold.models if model in (None, m.name)])
+            for fold in self.folds
+        ]
         return frames_of(frames) if self.parts else frames[0]
 
     def verify(self) -> None:
@@ -259,34 +237,16 @@ class Run(Shown):
         for model in self.models if (self.folder / PER_USER).exists() else ():
             self.table(PER_USER, model.name)
 
-    @property
-    def users(self) -> pl.DataFrame:
-        """Who the evaluated users are (`harness.protocol.users`), with their fold of several."""
-        return self.table(USERS)
-
     def per_user(self, model: str | None = None, *, repeat: int | None = None) -> pd.DataFrame:
         """Return a row a user and a column for each metric of users, as `harness.evaluate` does.
 
-        Parameters
-        ----------
-        model : str, optional
-            Without it the index has model, repeat and user.
-        repeat : int, optional
-            Of the model, from 0; by default a user's mean over its repeats, by which models are
-            compared.
+        Users, as text, are in the index; so are model and repeat if you name no `model`, and the
+        number of the fold if there are several. Without a `repeat`, from 0, values of a model are
+        means over its repeats, by which models are compared.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Users, as text, in the index. Of several folds their number comes first in it.
-
-        Raises
-        ------
-        UsageError
-            No such model or repeat.
+        Raises UsageError for a model or repeat that is not there.
         """
-        rows = self._rows(PER_USER, model, repeat)
-        keys = [key for key in _KEYS if key in rows.columns]
+        keys, rows = self._rows(PER_USER, model, repeat)
         if model is not None:
             rows = rows.group_by(keys, maintain_order=True).mean()
         return _pandas(rows).set_index(keys)
@@ -296,30 +256,36 @@ class Run(Shown):
     ) -> pd.DataFrame:
         """Return the lists, a row an item; users with an empty list have none.
 
-        Parameters
-        ----------
-        model : str, optional
-            Without it columns model and repeat come first.
-        repeat : int, optional
-            Of the model, from 0; needed where it has several.
+        Columns are user, rank (from 1) and item, ids as text; before them stand model and repeat if
+        you name no `model`, and the number of the fold if there are several. An item of a file of
+        lists that the data does not know is "". Name the `repeat`, from 0, of a model with several.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns user, rank (from 1) and item, ids as text; of several folds their number first.
-            An item of a file of lists that the data does not know is "".
-
-        Raises
-        ------
-        UsageError
-            No such model or repeat, or several of which none is named.
+        Raises UsageError for a model or repeat that is not there, or a repeat that is not named.
         """
-        rows = self._rows(RECOMMENDATIONS, model, repeat)
-        keys = [key for key in _KEYS if key in rows.columns]
+        keys, rows = self._rows(RECOMMENDATIONS, model, repeat)
         ranks = pl.int_ranges(1, pl.col("items").list.len() + 1).alias("rank")
         listed = rows.filter(pl.col("items").list.len() > 0).with_columns(ranks)
         items = listed.explode("items", "rank").drop_nulls("items")  # empty places have none
         return _pandas(items.select([*keys, "rank", pl.col("items").alias("item")]))
+
+    def _rows(
+        self, name: str, model: str | None, repeat: int | None
+    ) -> tuple[list[str], pl.DataFrame]:
+        """Return a table below the names of its keys; of a model without its name and repeat."""
+        if model is None:
+            if repeat is not None:
+                raise UsageError(f"repeat = {repeat} goes with a model: name it first")
+            rows = self.table(name)
+        else:
+            repeats = self.model_of(model, repeat or 0).repeats
+            if repeat is None and repeats > 1 and name == RECOMMENDATIONS:
+                raise UsageError(
+                    f'model "{model}" has {repeats} repeats with lists of their own; say which, '
+                    "such as repeat=0"
+                )
+            rows = self.table(name, model)
+            rows = (rows if repeat is None else rows.filter(repeat=repeat)).drop("model", "repeat")
+        return [key for key in _KEYS if key in rows.columns], rows
 
     def values_by_user(self) -> list[Floats] | None:
         """Return each model's values of the first metric, one a user, the mean over repeats.
@@ -329,31 +295,16 @@ class Run(Shown):
         """
         metric, by_model = self.record.metric, []
         for model in self.models:
-            of_folds = []
-            for fold in self.folds:
-                rows = fold.table(PER_USER, model.name)
-                if metric not in rows.columns:
-                    return None
-                values = rows[metric].to_numpy()
-                of_folds.append(values.reshape(-1, len(fold.user_ids)).mean(axis=0))
-            by_model.append(values_of(of_folds, [fold.user_ids for fold in self.folds]))
+            tables = [fold.table(PER_USER, model.name) for fold in self.folds]
+            if metric not in tables[0].columns:
+                return None
+            users = [fold.user_ids for fold in self.folds]
+            values = [
+                rows[metric].to_numpy().reshape(-1, len(ids)).mean(axis=0)
+                for rows, ids in zip(tables, users, strict=True)
+            ]
+            by_model.append(values_of(values, users))
         return by_model
-
-    def _rows(self, name: str, model: str | None, repeat: int | None) -> pl.DataFrame:
-        """Return a table, or the rows of a model without its name and repeat."""
-        if model is None:
-            if repeat is not None:
-                raise UsageError(f"repeat = {repeat} goes with a model: name it first")
-            return self.table(name)
-        repeats = self.model_of(model, repeat or 0).repeats
-        if repeat is None and repeats > 1 and name == RECOMMENDATIONS:
-            raise UsageError(
-                f'model "{model}" has {repeats} repeats with lists of their own; say which, '
-                "such as repeat=0"
-            )
-        rows = self.table(name, model)
-        rows = rows if repeat is None else rows.filter(repeat=repeat)
-        return rows.drop("model", "repeat")
 
     def model_of(self, name: str, repeat: int) -> ModelRecord:
         """Return the model of that name; raise UsageError where it or its repeat has no scores."""
@@ -373,6 +324,20 @@ class Run(Shown):
 
     # How it is shown and written.
 
+    @property
+    def plot(self) -> Plots:
+        """The charts of the run: ``result.plot.forest()``; see `harness.results.plots.Plots`."""
+        from harness.results.plots import Plots  # slow to import, as matplotlib is
+
+        return Plots(self.record, self.values_by_user)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the tables, and every model's mean as a chart."""
+        from harness.results.plots import image
+
+        chart = image(replace(self.plot, width=7.2).forest(), "Every model's mean, with chance")
+        return f"{super()._repr_html_()}\n{chart}"
+
     def sheets(self, verbose: bool = False) -> list[Sheet]:
         """Return the tables that are printed: the models, and their scores in each fold.
 
@@ -387,19 +352,17 @@ class Run(Shown):
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a model in full precision; of one that failed its error alone."""
-        record = self.record
-        rows = [model_row(record, model) for model in record.models]
+        rows = [model_row(self.record, model) for model in self.models]
         blank = dict.fromkeys(rows[0])
-        return rows + [blank | {"model": m.name, "error": m.says} for m in record.failed]
+        return rows + [blank | {"model": m.name, "error": m.says} for m in self.failed]
 
     def content(self) -> RunRecord:
         """Return what result.json holds."""
         return self.record
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return one row a model: repeats, metrics with intervals, lift, p, verdict.
+        """Return one row a model that has scores: repeats, metrics, intervals, lift, p, verdict.
 
-        A model that failed has no row (`failed` has it).
         ``tuned`` is the number of trials that its parameters were chosen from, 0 for none.
         """
         names = list(self.models[0].metrics)
@@ -414,25 +377,25 @@ class Run(Shown):
 
         It holds result.json, per_user.parquet (per-user values), users.parquet (who the users are),
         recommendations.parquet (their lists), config.toml and environment.json (versions, and when
-        it was written). Of several folds the tables have a column ``fold``.
+        it was written). Of several folds the tables have a column ``fold``. With the lists
+        `harness explain`, `harness score` and `harness submit` need no model to learn again.
 
-        Parameters
-        ----------
-        recommendations : bool
-            Whether to write the lists, by which `harness explain`, `harness score` and
-            `harness submit` need no model to learn again.
-
-        Raises
-        ------
-        UsageError
-            `folder` exists and is no run folder, or cannot be written.
+        Raises UsageError where `folder` exists and is no run folder, or cannot be written.
         """
+        import tomli_w
+
         folder, took = as_path(folder, "a folder"), stopwatch()
         check_out(folder)
-        names = [RECOMMENDATIONS, PER_USER, USERS] if recommendations else [PER_USER, USERS]
+        names = [*[RECOMMENDATIONS] * recommendations, PER_USER, USERS]
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
-            place = (self.write_tables or self._write_tables)(target, names)
-            self._write_records(target, place)
+            tables = (self.write_tables or self._write_tables)(target, names)
+            environment = run_folder.environment_now() | ({"tables": tables} if tables else {})
+            for name, text in {
+                "result.json": self.to_json() + "\n",
+                "config.toml": tomli_w.dumps(self.config),
+                "environment.json": json.dumps(environment, indent=2) + "\n",
+            }.items():
+                (target / name).write_text(text, encoding="utf-8")
         _log.info("wrote the run folder, %s", took())
 
     def _write_tables(self, folder: Path, names: Sequence[str]) -> None:
@@ -447,25 +410,11 @@ class Run(Shown):
         with ThreadPoolExecutor() as pool:  # Polars lets go of Python's lock
             list(pool.map(write, names))
 
-    def _write_records(self, folder: Path, tables: str | None) -> None:
-        """Write result.json, config.toml and environment.json; `tables` may be elsewhere."""
-        import tomli_w
-
-        (folder / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
-        (folder / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
-        environment = run_folder.environment_of()
-        environment["written"] = datetime.now(UTC).isoformat(timespec="seconds")
-        if tables is not None:
-            environment["tables"] = tables
-        text = json.dumps(environment, indent=2) + "\n"
-        (folder / "environment.json").write_text(text, encoding="utf-8")
-
 
 def _pandas(rows: pl.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
-    texts = [pl.col(name).cast(pl.String) for name in _TEXTS if name in rows.columns]
-    plain = rows.with_columns(texts)
+    plain = rows.with_columns(pl.selectors.categorical().cast(pl.String))
     return pd.DataFrame(
         {s.name: s.to_list() if s.dtype == pl.String else s.to_numpy() for s in plain}
     )
@@ -474,19 +423,15 @@ def _pandas(rows: pl.DataFrame) -> pd.DataFrame:
 def read(folder: Path | str) -> Run:
     """Return the run in a folder, whose tables are read when they are asked for.
 
-    Raises
-    ------
-    UsageError, DataError
-        No such folder, or it holds no run.
+    Raises UsageError or DataError where there is no such folder, or it holds no run.
     """
     folder = as_path(folder, "a run's folder")
     path = part(folder, "result.json")
     try:
         record = RunRecord.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise DataError(f"{path}: is no result of harness run ({error})") from error
-    except ValidationError as error:
-        raise DataError(f"{path}: is no result of harness run: {fault_of(error)}") from error
+    except (OSError, ValidationError) as error:
+        fault = fault_of(error) if isinstance(error, ValidationError) else error
+        raise DataError(f"{path}: is no result of harness run: {fault}") from error
     files = dict[str, pl.DataFrame]()
     tables = FolderTables(folder, record, None, files)
     parts = [

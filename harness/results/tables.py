@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from harness.core import parquet
-from harness.core.arrays import Int32, Int64
 from harness.core.errors import DataError, counted, printable
 from harness.core.io import parts, unusable
 from harness.core.unpacking import OWN, Cap, UnpackingError
@@ -62,20 +61,18 @@ class RunTables:
         """Return a table as a folder has it, of some models; `name` is that of its file."""
         if name == USERS:
             return self.users
-        users, frames = self.user_ids.cast(pl.Categorical), []
-        ids = None if name == PER_USER else self.item_ids.cast(pl.Categorical)
+        users, items = self.user_ids.cast(pl.Categorical), self.item_ids.cast(pl.Categorical)
+        frames = []
         for model in models:
-            if ids is None:
-                repeats = self.scores[model].repeats
+            if name == PER_USER:
                 columns = [
                     pl.Series(str(metric), values.ravel())
                     for metric, values in self.scores[model].values.items()
                     if metric.definition.of == "user"
                 ]
             else:
-                repeats = len(self.lists[model])
-                columns = [pl.concat([ids_of(lists, ids) for lists in self.lists[model]])]
-            frames.append(_keys(users, model, repeats).with_columns(columns))
+                columns = [pl.concat([ids_of(lists, items) for lists in self.lists[model]])]
+            frames.append(_keys(users, model, len(self.lists[model])).with_columns(columns))
         return pl.concat(frames)
 
 
@@ -108,16 +105,8 @@ def other_users(path: Path) -> DataError:
 class FolderTables:
     """The tables of one evaluation set in a run folder, read when they are asked for.
 
-    Whatever is asked for raises DataError where the folder was damaged or changed.
-
-    Attributes
-    ----------
-    record : RunRecord
-        Of the run, or of the fold.
-    fold : int, optional
-        Which of several folds it is, from 1.
-    files : dict of name to DataFrame
-        What was read, for all folds.
+    Whatever is asked for raises DataError where the folder was damaged or changed. `fold` is the
+    number of one of several folds, from 1; `files` holds what was read, for all of them.
     """
 
     folder: Path
@@ -127,66 +116,55 @@ class FolderTables:
 
     @cached_property
     def user_ids(self) -> pl.Series:
-        """The evaluated users, in id order."""
-        model = self.record.models[0].name
+        """The users that have scores, in id order."""
         with _readable(self.folder / PER_USER):
-            ids = self._read(PER_USER, model).filter(repeat=0)[USER].sort()
-        if not len(ids) == ids.n_unique() == self.record.evaluation.users:
-            raise self._lost(PER_USER, model)
-        return ids
+            return self._read(PER_USER)[USER].unique().sort()
 
     def rows(self, name: str, models: Sequence[str]) -> pl.DataFrame:
         """Return a table of some models, ordered by model, repeat and user."""
         with _readable(self.folder / name):
             if name != USERS:
-                return pl.concat([self._of_model(name, model) for model in models])
+                return pl.concat([self._rows_of_model(name, model) for model in models])
             users = self._read(USERS).sort(USER)
             if not users[USER].equals(self.user_ids):
                 raise other_users(self.folder / USERS)
             return users
 
-    def _of_model(self, name: str, model: str) -> pl.DataFrame:
-        rows = self._read(name, model)
-        keys = _keys(self.user_ids, model, self.record.model(model).repeats)
-        if not rows.select(keys.columns).equals(keys):
-            rows = rows.sort("repeat", USER)  # Spark writes them in any order
-            if not rows.select(keys.columns).equals(keys):
-                raise self._lost(name, model)
+    def _rows_of_model(self, name: str, model: str) -> pl.DataFrame:
+        evaluation, repeats = self.record.evaluation, self.record.model(model).repeats
+        rows, keys = self._read(name, model), _keys(self.user_ids, model, repeats)
+        rows = rows.sort("repeat", USER)  # Spark writes them in any order
+        whole = len(self.user_ids) == evaluation.users and rows.select(keys.columns).equals(keys)
+        if name == RECOMMENDATIONS:
+            whole &= (rows["items"].list.len() <= evaluation.k).fill_null(False).all()
+        if not whole:
+            raise DataError(
+                f'{self.folder / name}: has not all rows of model "{printable(model)}": expected '
+                f"one for each of {counted(evaluation.users, 'user')} in "
+                f"{counted(repeats, 'repeat')}; {again(self.folder)}"
+            )
         if name == PER_USER:
             self._refuse_other_means(model, rows)
-        elif not (rows["items"].list.len() <= self.record.evaluation.k).fill_null(False).all():
-            raise self._lost(name, model)
         return rows
 
     def _read(self, name: str, model: str | None = None) -> pl.DataFrame:
-        """Return the users, or the rows of a model, in the order of the file."""
+        """Return the users of all models, or every column of one, in the order of the file."""
         path = table(self.folder, name)
         if name not in self.files:
             self.files[name] = pl.concat([rows_of(file) for file in parts(path)])
-        rows, types = self.files[name], dict[Any, Any]()
-        if name == PER_USER:
-            types = dict.fromkeys(rows.columns, pl.Float64)
-        types[USER] = pl.String
+        rows, types = self.files[name], dict[Any, Any]({USER: pl.String})
         if model is not None:
             types |= {"model": pl.String, "repeat": pl.Int32}
+            scores = set(rows.columns) - {*types, FOLD} if name == PER_USER else ()
+            types |= dict.fromkeys(scores, pl.Float64)
         needed = [*types, *["items"] * (name == RECOMMENDATIONS), *[FOLD] * (self.fold is not None)]
-        missing = sorted({*needed} - {*rows.columns})
-        if missing:
-            raise DataError(f'{path}: has no column "{missing[0]}"; {again(self.folder)}')
+        for column in sorted({*needed} - {*rows.columns}):
+            raise DataError(f'{path}: has no column "{column}"; {again(self.folder)}')
         if self.fold is not None:
             rows = rows.filter(pl.col(FOLD) == self.fold).drop(FOLD)
-            types.pop(FOLD, None)
         if model is not None:
             rows = rows.filter(pl.col("model").cast(pl.String) == model)
         return rows.cast(types)
-
-    def _lost(self, name: str, model: str) -> DataError:
-        users = counted(self.record.evaluation.users, "user")
-        repeats = counted(self.record.model(model).repeats, "repeat")
-        return DataError(
-            f'{self.folder / name}: has not all rows of model "{printable(model)}": expected one '
-            f"for each of {users} in {repeats}; {again(self.folder)}"
-        )
 
     def _refuse_other_means(self, model: str, rows: pl.DataFrame) -> None:
         """Raise ContradictionError where the scores of a model have other means than the record."""
@@ -238,8 +216,6 @@ def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:
     if items.shape[1] == 0:
         return pl.Series("items", [[]] * len(items), dtype=pl.List(ids.dtype))
     held, places = items >= 0, pl.Series(items.ravel())
-    if held.all():
-        return ids.gather(places).reshape(items.shape).arr.to_list().alias("items")
     rows = ids.gather(places.set(places < 0, None)).reshape(items.shape).arr.to_list()
     last = items.shape[1] - held[:, ::-1].argmax(axis=1)
     whole = pl.DataFrame({"items": rows, "length": np.where(held.any(axis=1), last, 0)})
@@ -247,34 +223,22 @@ def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:
 
 
 def positions_of(items: pl.Series, evaluation_set: EvaluationSet) -> Recommendations:
-    """Return lists of ids as positions: of each user, in the order of the evaluation set."""
-    k, candidates = evaluation_set.k, len(evaluation_set.candidates)
-    lengths = items.list.len().to_numpy().astype(np.int64)
-    width = min(k, candidates) if lengths.max(initial=0) <= candidates else k
-    lists = np.full((len(items), width), EMPTY, np.int32)
-    user = np.repeat(np.arange(len(items)), lengths)
-    rank = np.arange(len(user)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    ids = items.filter(items.list.len() > 0).explode()
-    lists[user, rank], strange = _places(ids, rank, evaluation_set)
-    return Recommendations(lists, strange)
-
-
-def _places(ids: pl.Series, rank: Int64, evaluation_set: EvaluationSet) -> tuple[Int32, pl.Series]:
-    """Return the position of each id, and the ids of those behind the last candidate's.
+    """Return lists of ids as positions: of each user, in the order of the evaluation set.
 
     Items that nobody knows are different ones, so that each rank has a position for them.
     """
-    candidates = len(evaluation_set.candidates)
-    different = ids.unique(maintain_order=True).drop_nulls()
-    different = different.filter(different.cast(pl.String) != UNKNOWN)
-    names = different.cast(pl.String)
-    place = positions(names, evaluation_set.candidate_ids).copy()
-    strange = place < 0
-    behind = candidates + int(strange.sum())
-    place[strange] = np.arange(candidates, behind, dtype=np.int32)
-    by_id = ids.replace_strict(different, place, default=EMPTY, return_dtype=pl.Int32)
-    places = by_id.to_numpy().copy()
-    unknown = (ids.cast(pl.String) == UNKNOWN).fill_null(False).to_numpy()
-    places[unknown] = behind + rank[unknown]
-    texts = names.filter(pl.Series(strange)).alias("item")
-    return places, texts.extend_constant(None, int(rank[unknown].max(initial=-1)) + 1)
+    k, known = evaluation_set.k, evaluation_set.candidate_ids.cast(pl.String)
+    lengths = items.list.len().to_numpy().astype(np.int64)
+    user = np.repeat(np.arange(len(items)), lengths)
+    rank = np.arange(len(user)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    ids = items.filter(items.list.len() > 0).explode().cast(pl.String)
+    names = ids.filter(ids != UNKNOWN).unique(maintain_order=True)
+    strange = names.filter(~names.is_in(known.implode()))
+    places = positions(ids, pl.concat([known, strange.alias(known.name)])).copy()
+    unknown = (ids == UNKNOWN).fill_null(False).to_numpy()
+    places[unknown] = len(known) + len(strange) + rank[unknown]
+    width = min(k, len(known)) if lengths.max(initial=0) <= len(known) else k
+    lists = np.full((len(items), width), EMPTY, np.int32)
+    lists[user, rank] = places
+    behind = int(rank[unknown].max(initial=-1)) + 1
+    return Recommendations(lists, strange.alias("item").extend_constant(None, behind))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -10,7 +10,7 @@ from itertools import pairwise
 from harness.core.errors import counted, printable
 from harness.core.table import Column, Sheet, digits_of, ends, lift, low_high, number
 from harness.results.record import Evaluation, ModelRecord, RunRecord, definition_of, lift_of
-from harness.stats.pairwise import STYLES, Comparison, Pair, in_folds, pair_table
+from harness.stats.pairwise import STYLES, Comparison, in_folds, pair_table
 
 _NAMED = 8
 """More models than these are counted, not named."""
@@ -23,7 +23,7 @@ _PAIRS = 10
 def models_sheet(record: RunRecord, *, verbose: bool) -> Sheet:
     """Return the table of a run's models between its lines; `verbose`: with times and funnel."""
     first, *rest = record.models[0].metrics
-    digits, title = decimals(record), standing_title(record)
+    digits, title = decimals_of(record), standing_title(record)
 
     def times(model: ModelRecord) -> str:
         value = lift_of(model, record.chance)
@@ -31,11 +31,11 @@ def models_sheet(record: RunRecord, *, verbose: bool) -> Sheet:
 
     columns: list[Column[ModelRecord]] = [
         Column("model", _name_of, "name"),
-        Column(first, lambda model: number(model.metrics[first].mean, digits)),
-        Column("95 % interval", lambda model: _spread(model, first, digits)),
+        Column(first, partial(_mean, first, digits)),
+        Column("95 % interval", partial(_spread, first, digits)),
         Column("lift", times),
         Column(title, partial(standing, record), "words"),
-        *(Column(name, partial(_mean, name)) for name in rest),
+        *(Column(name, partial(_mean, name, 4)) for name in rest),
     ]
     if verbose:
         columns.append(Column("time", lambda model: f"{sum(model.seconds.values()):.1f} s"))
@@ -49,13 +49,7 @@ def models_sheet(record: RunRecord, *, verbose: bool) -> Sheet:
             *(f"failed  {printable(' · '.join(filter(None, lines)))}" for lines in errors),
             *(f"note  {printable(note)}" for note in record.notes),
         ],
-        footing=[
-            _set_line(record.evaluation),
-            *_leaderboard(record),
-            *_tuned(record),
-            *_reused(record),
-            *(_times(record) if verbose else ()),
-        ],
+        footing=_footing(record, verbose=verbose),
         styles=STYLES | {"failed": "red"},
     )
     rows = [{"model": printable(failed.name), title: "failed"} for failed in record.failed]
@@ -68,8 +62,29 @@ def models_sheet(record: RunRecord, *, verbose: bool) -> Sheet:
     return sheet
 
 
-def _mean(metric: str, model: ModelRecord) -> str:
-    return number(model.metrics[metric].mean, 4)
+def _mean(metric: str, digits: int, model: ModelRecord) -> str:
+    return number(model.metrics[metric].mean, digits)
+
+
+def _spread(metric: str, digits: int, model: ModelRecord) -> str:
+    """Return an estimate's interval, of a model with repeats how far these lie apart."""
+    estimate = model.metrics[metric]
+    if estimate.sd_repeats is not None:
+        return f"± {number(estimate.sd_repeats, digits)}"
+    return ends(estimate.ci95, digits)
+
+
+def decimals(values: Collection[float]) -> int:
+    """Return the decimals that a column of numbers needs, fewer where they are large."""
+    largest = max(map(abs, values), default=0.0)
+    if largest >= 10:
+        return 1 if largest >= 100 else 2
+    return digits_of(values)
+
+
+def decimals_of(record: RunRecord) -> int:
+    """Return the decimals that the first metric is shown with."""
+    return decimals([model.metrics[record.metric].mean for model in record.models])
 
 
 # The answer, above the table.
@@ -78,10 +93,11 @@ def _mean(metric: str, model: ModelRecord) -> str:
 def answer(record: RunRecord) -> list[str]:
     """Return what is known of the best model, the first of the lines its scores."""
     metric, (best, *rest) = record.metric, record.models
-    digits, times, word = decimals(record), lift_of(best, record.chance), _chance(best)
-    spread = _spread(best, metric, digits)
-    mean = number(best.metrics[metric].mean, digits)
-    parts = [f"{_name_of(best)}: {metric} {mean}" + (f" ({spread})" if spread else "")]
+    digits, times, word = decimals_of(record), lift_of(best, record.chance), _chance(best)
+    spread = _spread(metric, digits, best)
+    parts = [
+        f"{_name_of(best)}: {metric} {_mean(metric, digits, best)}{f' ({spread})' * bool(spread)}"
+    ]
     parts += [f"{lift(times)} × chance"] if times is not None else []
     parts += ["the lower the better"] if record.better(metric) == "lower" else []
     facts = [f"it is {word}"] if word not in ("", "better") else []
@@ -95,25 +111,23 @@ def answer(record: RunRecord) -> list[str]:
 
 def _pairs(record: RunRecord) -> str:
     """Return which models the best is tied with, which it is better than, and what is unknown."""
-    best, *rest = record.models
-    comparison = record.comparison
+    (best, *rest), comparison = record.models, record.comparison
+    if not rest:
+        return "the only model"
     if comparison is None:
-        if not rest:
-            return "the only model"
         definition = definition_of(record.metric)
         if definition is not None and definition.of == "set":
             return f"not compared: {record.metric} is one value for all lists"
         return "not compared: one user tells no two models apart"
     groups: dict[str | None, list[ModelRecord]] = {}
     for model in rest:
-        groups.setdefault(_verdict(comparison, best.name, model.name), []).append(model)
+        groups.setdefault(_verdict(comparison, best.name, model.name)[0], []).append(model)
     tied, unknown = groups.pop("tied", []), groups.pop(None, [])
     facts = [f"tied with {_listed(tied)}"] if tied else []
     for word, beaten in groups.items():
         facts.append(f"{word} than {_counted(beaten, rest)}")
         if comparison.folds > 1:
-            pairs = [_pair(comparison, best.name, model.name) for model in beaten]
-            counts = {pair.folds_of(best.name) for pair in pairs if pair}
+            counts = {_verdict(comparison, best.name, m.name)[1] or 0 for m in beaten}
             shown = " to ".join(map(str, sorted({min(counts), max(counts)})))
             facts[-1] += f", in {shown} of {comparison.folds} folds"
     if unknown:
@@ -153,37 +167,36 @@ def _compared(record: RunRecord, name: str) -> str | None:
     if comparison.baseline is not None:
         if name == comparison.baseline:
             return "baseline"
-        return _verdict(comparison, name, comparison.baseline) or ""
+        return _verdict(comparison, name, comparison.baseline)[0] or ""
     if name == best:
         return _extreme(record)
-    word = _verdict(comparison, best, name)
+    word = _verdict(comparison, best, name)[0]
     return {"better": "behind", "higher": "lower"}.get(word or "", word)
 
 
-def _verdict(comparison: Comparison, first: str, second: str) -> str | None:
-    """Return what the comparison says of the first model; None where it has no such pair."""
-    pair = _pair(comparison, first, second)
-    if pair is None:
-        return None
-    if pair.one == first:
-        return pair.verdict
-    return OPPOSITE.get(pair.verdict, pair.verdict)
+def _verdict(comparison: Comparison, first: str, second: str) -> tuple[str | None, int | None]:
+    """Return how the first model compares to the second, and in how many folds it is better.
+
+    None where the two are not compared.
+    """
+    for pair in comparison.pairs:
+        if {pair.one, pair.other} == {first, second}:
+            word = pair.verdict if pair.one == first else OPPOSITE.get(pair.verdict, pair.verdict)
+            return word, pair.folds_of(first)
+    return None, None
 
 
-def _pair(comparison: Comparison, first: str, second: str) -> Pair | None:
-    return next((p for p in comparison.pairs if {p.one, p.other} == {first, second}), None)
-
-
-def better_folds(best: str, name: str, comparison: Comparison | None) -> int | None:
+def better_in(record: RunRecord, model: ModelRecord) -> str:
     """Return in how many folds the best is better than a model, or a model than the baseline.
 
-    None of the best and of the baseline, of models that are not compared, and of a single fold.
+    Nothing of the best and of the baseline, and of models that are not compared.
     """
-    if comparison is None or comparison.folds == 1:
-        return None
-    first, second = (best, name) if comparison.baseline is None else (name, comparison.baseline)
-    pair = _pair(comparison, first, second)
-    return None if pair is None else pair.folds_of(first)
+    comparison, first, second = record.comparison, record.models[0].name, model.name
+    if comparison is None:
+        return ""
+    if comparison.baseline is not None:
+        first, second = model.name, comparison.baseline
+    return in_folds(_verdict(comparison, first, second)[1], len(record.folds))
 
 
 def _chance(model: ModelRecord) -> str:
@@ -192,21 +205,7 @@ def _chance(model: ModelRecord) -> str:
 
 def _name_of(model: ModelRecord) -> str:
     """Return a model's name, with the number of its repeats."""
-    name = printable(model.name)
-    return f"{name} × {model.repeats}" if model.repeats > 1 else name
-
-
-def _spread(model: ModelRecord, metric: str, digits: int) -> str:
-    """Return an estimate's interval, of a model with repeats how far these lie apart."""
-    estimate = model.metrics[metric]
-    if estimate.sd_repeats is not None:
-        return f"± {number(estimate.sd_repeats, digits)}"
-    return ends(estimate.ci95, digits)
-
-
-def decimals(record: RunRecord) -> int:
-    """Return the decimals that the first metric is printed with."""
-    return digits_of(model.metrics[record.metric].mean for model in record.models)
+    return printable(model.name) + (f" × {model.repeats}" if model.repeats > 1 else "")
 
 
 def _extreme(record: RunRecord) -> str:
@@ -234,11 +233,31 @@ def _counted(models: Sequence[ModelRecord], rest: Sequence[ModelRecord]) -> str:
 # What stands below the table.
 
 
+def _footing(record: RunRecord, *, verbose: bool) -> list[str]:
+    """Return the evaluation set, and what an estimate, tuning and earlier runs add to the table."""
+    tuned = [
+        f"{printable(model.name)} ({counted(model.tuned.trials, 'trial')})"
+        for model in record.models
+        if model.tuned
+    ]
+    reused = [model for model in record.models if model.reused]
+    lines = [_set_line(record.evaluation), *_leaderboard(record)]
+    lines += [f"tuned  on an inner split of train: {', '.join(tuned)}"] if tuned else []
+    if reused:
+        lines.append(f"reused  {_listed(reused)}, of an earlier run; --fresh evaluates all anew")
+    if not verbose:
+        return lines
+    steps = " → ".join(f"{step.users:,} {step.step}" for step in record.evaluation.funnel)
+    lines += [f"users  {steps}"] if steps else []
+    models = sum(sum(model.seconds.values()) for model in record.models)
+    seconds = {**record.seconds, "models": models}
+    return [*lines, f"time   {' · '.join(f'{step} {s:.1f} s' for step, s in seconds.items())}"]
+
+
 def _set_line(evaluation: Evaluation, *, short: bool = False) -> str:
     """Return an evaluation set in a line; `short`: without what all folds have in common."""
-    of_one_set = bool(evaluation.funnel)
-    users = counted(evaluation.users, "user" if of_one_set else "different user")
-    if of_one_set and evaluation.in_window != evaluation.users:
+    users = counted(evaluation.users, "user" if evaluation.funnel else "different user")
+    if evaluation.funnel and evaluation.in_window != evaluation.users:
         users = f"{evaluation.users:,} of {counted(evaluation.in_window, 'user')}"
     parts = [users]
     if evaluation.candidates is not None:
@@ -246,9 +265,7 @@ def _set_line(evaluation: Evaluation, *, short: bool = False) -> str:
     if not short:
         parts += [f"truth: {evaluation.truth}"] if evaluation.hits else []
         parts.append(f"k = {evaluation.k}")
-    parts.append(evaluation.fingerprint[:_SHORT])
-    if not short:
-        parts.append(evaluation.layout)
+    parts += [evaluation.fingerprint[:_SHORT], *[evaluation.layout] * (not short)]
     return " · ".join([*parts, evaluation.window])
 
 
@@ -260,37 +277,13 @@ def _leaderboard(record: RunRecord) -> list[str]:
     if users.sample is None and users.examined == users.examined_with_items == users.with_items:
         return []  # a leaderboard would average just those who are evaluated
     estimate = users.models[best]
-    ids = counted(users.sample or 0, "id")
     values = {
         f"over the {counted(users.with_items or 0, 'user')} with true items": estimate.window,
-        f"over all {ids} of the sample submission": estimate.sample,
+        f"over all {counted(users.sample or 0, 'id')} of the sample submission": estimate.sample,
     }
     least = "at least " if estimate.at_least else ""
     parts = (f"{least}{number(v, digits_of([v]))} {u}" for u, v in values.items() if v is not None)
     return [f"leaderboard estimate  {printable(best)}: {' · '.join(parts)}"]
-
-
-def _tuned(record: RunRecord) -> list[str]:
-    """Return which models had their parameters chosen, and from how many trials."""
-    tuned = {printable(m.name): m.tuned.trials for m in record.models if m.tuned}
-    trials = [f"{name} ({counted(n, 'trial')})" for name, n in tuned.items()]
-    return [f"tuned  on an inner split of train: {', '.join(trials)}"] if trials else []
-
-
-def _reused(record: RunRecord) -> list[str]:
-    """Return which models an earlier run finished."""
-    reused = [model for model in record.models if model.reused]
-    listed = f"reused  {_listed(reused)}, of an earlier run; --fresh evaluates all anew"
-    return [listed] if reused else []
-
-
-def _times(record: RunRecord) -> list[str]:
-    """Return the users after every rule, and how long each step took."""
-    steps = " → ".join(f"{step.users:,} {step.step}" for step in record.evaluation.funnel)
-    seconds = [f"{name} {seconds:.1f} s" for name, seconds in record.seconds.items()]
-    models = sum(sum(model.seconds.values()) for model in record.models)
-    time = " · ".join([*seconds, f"models {models:.1f} s"])
-    return [*([f"users  {steps}"] if steps else []), f"time   {time}"]
 
 
 # The other tables.
@@ -298,8 +291,7 @@ def _times(record: RunRecord) -> list[str]:
 
 def folds_sheet(record: RunRecord) -> Sheet:
     """Return the table of the models' scores in each fold."""
-    first, digits, comparison = record.metric, decimals(record), record.comparison
-    best, n = record.models[0].name, len(record.folds)
+    first, digits, comparison = record.metric, decimals_of(record), record.comparison
     title = "better in" if comparison is None else f"{comparison.words[0]} in"
     if comparison is None or comparison.baseline is None:
         title = f"{_extreme(record)} is {title}"
@@ -313,10 +305,11 @@ def folds_sheet(record: RunRecord) -> Sheet:
             Column(f"fold {i}", partial(mean, fold), first_out=True)
             for i, fold in enumerate(record.folds, 1)
         ),
-        Column(title, lambda model: in_folds(better_folds(best, model.name, comparison), n)),
+        Column(title, partial(better_in, record)),
     ]
+    width = len(str(len(record.folds)))
     heading = [
-        f"fold {i:<{len(str(n))}}  {_set_line(fold.evaluation, short=True)}"
+        f"fold {i:<{width}}  {_set_line(fold.evaluation, short=True)}"
         for i, fold in enumerate(record.folds, 1)
     ]
     sheet = Sheet.of(record.models, columns, heading=heading, kept=len(columns))

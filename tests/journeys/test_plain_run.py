@@ -233,6 +233,7 @@ def test_lists_of_another_model_are_refused(done: Done) -> None:
     asked: list[tuple[str | None, int | None, str]] = [
         ("random", None, "has 3 repeats with lists of their own; say which, such as repeat=0"),
         (None, 1, "repeat = 1 goes with a model: name it first"),
+        ("randon", None, 'no model "randon"; did you mean "random"?'),
     ]
     for name, repeat, words in asked:
         with refusal(UsageError, words):

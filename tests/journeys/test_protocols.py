@@ -7,8 +7,6 @@ import pytest
 import small
 from conftest import Cli, exactly, is_refused, tells
 
-from harness.comparison.explain import of_run
-from harness.config import LastNSplit
 from harness.evaluation.rescore import rescore
 from harness.evaluation.run import run
 from harness.results.run import read
@@ -78,17 +76,6 @@ def test_a_list_is_explained_by_metrics_that_its_grades_allow(graded: Path, cli:
     done = cli("explain", str(graded / "run"), *by)
     tells(done, 0, f'"{LINEAR}": 0.5')
     assert "pFound" not in done[1]
-
-
-def test_a_run_of_before_there_was_a_choice_is_explained_by_id(tmp_path: Path) -> None:
-    """Ann is cut among equal times; the highest id was held out."""
-    split = {"strategy": "last_n", "n": 1, "ties": "id"}
-    run(small.config(tmp_path, split=split, compare=QUICK)).write(tmp_path / "run")
-    config = tmp_path / "run" / "config.toml"
-    config.write_text(config.read_text().replace('ties = "id"\n', "").replace("seed = 0\n", ""))
-    split_of_run = read(tmp_path / "run").settings.split
-    assert split_of_run == LastNSplit(strategy="last_n", n=1, ties="id")
-    assert of_run(tmp_path / "run", "popular").solution.fingerprint is not None
 
 
 @pytest.mark.parametrize(

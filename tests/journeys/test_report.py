@@ -284,16 +284,6 @@ def test_what_an_unusual_record_says(copied: Path) -> None:
     assert "compared with “random”: 2 better, 1 tied." in found.texts[""]
 
 
-def test_an_older_run_is_refused_with_what_to_do(copied: Path) -> None:
-    record = document(copied)
-    parts = {"bridge.with_items": record["bridge"], "described": record["models"][1]}
-    for name, part in (parts | {"shake_up": record}).items():
-        del part[name.removeprefix("bridge.")]
-        (copied / "result.json").write_text(json.dumps(record), encoding="utf-8")
-        with refusal(UsageError, f"an earlier version (no {name} in", "run it again: harness run"):
-            page(runs.read(copied))
-
-
 # What no name can do, and what a browser is told to load.
 
 

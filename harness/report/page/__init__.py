@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from markupsafe import Markup, escape
 
@@ -28,6 +27,7 @@ from harness.stats.slices import column_title
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+T = TypeVar("T")
 _BEGINNING = 1 << 12
 _GENERATOR = b'<meta name="generator" content="submission-harness">'
 
@@ -43,8 +43,6 @@ def page(run: Run) -> str:
 
     Raises
     ------
-    UsageError
-        The run was made by an earlier version, and lacks what the page shows.
     DataError
         Its scores contradict its result.json.
     """
@@ -69,7 +67,8 @@ def _breakable(title: str) -> Markup:
 
 def _content(view: View) -> dict[str, Any]:
     """Return what the template shows."""
-    charts, missing = _charts(view)
+    slices, run = tables.slices(view), view.run
+    charts, missing = _charts(view, list(slices))
     return {
         "view": view,
         "record": view.record,
@@ -80,8 +79,7 @@ def _content(view: View) -> dict[str, Any]:
         "folds": tables.folds(view),
         "pairs": tables.pairs(view),
         "correction": tables.correction(view),
-        "by": [column_title(by) for by in tables.slice_columns(view)],
-        "slices": tables.slices(view),
+        "slices": {column_title(by): table for by, table in slices.items()},
         "estimates": tables.leaderboard_estimates(view),
         "rank_flips": tables.rank_flips(view),
         "few_public": tables.few(view),
@@ -89,18 +87,26 @@ def _content(view: View) -> dict[str, Any]:
         "short": words.in_short(view),
         "made_of": words.made_of(view),
         "few": any(part.small for part in view.record.slices),
-        "environment": _environment(view.run),
-        "config": _config(view.run),
-        "seed": _seed(view),
+        "environment": _readable(lambda: run.environment) or {},
+        "config": _readable(lambda: part(run.folder, "config.toml").read_text(encoding="utf-8")),
+        "seed": _readable(lambda: int(run.config["evaluation"]["seed"])),
         **_code(),
     }
+
+
+def _readable(read: Callable[[], T]) -> T | None:
+    """Return what a file of the run says; None where it cannot be read."""
+    try:
+        return read()
+    except (HarnessError, OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 _WIDTHS = {"wide": (8.6, 30), "narrow": (4.0, 14)}
 """Inches of a chart, and letters of a model's name in it: of a page, and of a small screen."""
 
 
-def _charts(view: View) -> tuple[dict[str, dict[str, Markup]], dict[str, str]]:
+def _charts(view: View, columns: list[str]) -> tuple[dict[str, dict[str, Markup]], dict[str, str]]:
     """Return each chart in both widths, or else why it cannot be drawn."""
     from matplotlib import style  # slow to import
 
@@ -116,8 +122,7 @@ def _charts(view: View) -> tuple[dict[str, dict[str, Markup]], dict[str, str]]:
             "users": plot.spread,
             "coverage": plot.coverage,
         }
-        for number, by in enumerate(tables.slice_columns(view)):
-            draw[f"slices-{number}"] = partial(plot.slices, by=by)
+        draw |= {f"slices-{n}": partial(plot.slices, by=by) for n, by in enumerate(columns)}
         for name, chart in draw.items():
             try:
                 with style.context("default"):  # whatever the user's own is
@@ -128,28 +133,6 @@ def _charts(view: View) -> tuple[dict[str, dict[str, Markup]], dict[str, str]]:
                 charts.pop(name, None)
                 missing[name] = str(error)
     return charts, missing
-
-
-def _environment(run: Run) -> dict[str, str]:
-    try:
-        return run.environment
-    except (HarnessError, AttributeError):
-        return {}
-
-
-def _config(run: Run) -> str:
-    try:
-        return part(run.folder, "config.toml").read_text(encoding="utf-8")
-    except (HarnessError, OSError, ValueError):
-        return ""
-
-
-def _seed(view: View) -> int | None:
-    """Return the evaluation's seed as its config says it."""
-    try:
-        return int(tomllib.loads(_config(view.run))["evaluation"]["seed"])
-    except (ValueError, KeyError, TypeError):
-        return None
 
 
 def _code() -> dict[str, Any]:

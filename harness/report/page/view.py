@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
-from harness.core.errors import UsageError
-from harness.core.table import MISSING, digits_of
-from harness.protocol.leaderboard_estimate import LeaderboardEstimates
-from harness.results.record import Chance, ModelRecord
+from harness.core.table import MISSING
+from harness.results.record import ModelRecord
 from harness.results.run import Run
-from harness.stats.pairwise import Comparison
-
-_MAY_LACK = {"metrics", "use", "lists", "of", "params", "tuned", "folds", "failed", "reused"}
-"""Keys of result.json that the page does without."""
+from harness.results.wording import decimals
 
 
 class View:
@@ -22,48 +16,30 @@ class View:
     Attributes
     ----------
     metric : str
-        The first metric, which charts and tests go by.
+        The first metric, which charts and tests go by; `decimals` are those that it is shown with.
+    places : dict of metric to int
+        The decimals of each.
+    higher_first : bool
+        Whether the best stands first because its mean is the highest.
+    chance : Chance, optional
+        The first metric of a random ranking, if that is known.
+    verdicts : (str, str)
+        The words for two models that differ.
     """
 
     def __init__(self, run: Run) -> None:
-        self.run = run
-        self.record = run.record
-        self.models = self.record.models
-        self.bridge = _refuse_older(run)
+        self.run, self.record, self.models = run, run.record, run.models
         self.names = [model.name for model in self.models]
-        self.metrics = list(self.models[0].metrics)
-        self.metric = self.metrics[0]
-
-    @cached_property
-    def at(self) -> dict[str, int]:
-        """The position of each model."""
-        return {name: i for i, name in enumerate(self.names)}
-
-    @cached_property
-    def decimals(self) -> int:
-        """How many decimals the first metric needs."""
-        return decimals([self.mean(model) for model in self.models])
-
-    @cached_property
-    def higher_first(self) -> bool:
-        """Whether the best stands first because its mean is the highest."""
-        return self.mean(self.models[0]) >= self.mean(self.models[-1])
-
-    @property
-    def chance(self) -> Chance | None:
-        """The first metric of a random ranking, if that is known."""
-        return self.record.chance.get(self.metric)
-
-    @property
-    def comparison(self) -> Comparison | None:
-        """The pairs of models, if there are any."""
-        found = self.record.comparison
-        return found if found and found.pairs else None
-
-    @property
-    def verdicts(self) -> tuple[str, str]:
-        """The words for two models that differ."""
-        return self.comparison.words if self.comparison else ("better", "worse")
+        self.metric, self.metrics = run.record.metric, list(self.models[0].metrics)
+        self.places = {
+            name: decimals([model.metrics[name].mean for model in self.models])
+            for name in self.metrics
+        }
+        self.decimals = self.places[self.metric]
+        self.higher_first = self.mean(self.models[0]) >= self.mean(self.models[-1])
+        self.chance = self.record.chance.get(self.metric)
+        self.comparison = self.record.comparison
+        self.verdicts = self.comparison.words if self.comparison else ("better", "worse")
 
     def mean(self, model: ModelRecord) -> float:
         """Return a model's mean under the first metric."""
@@ -74,37 +50,6 @@ class View:
         return model.metrics[self.metric].ci95
 
 
-def _refuse_older(run: Run) -> LeaderboardEstimates | None:
-    """Return the leaderboard estimates; raise UsageError where a run lacks what runs hold now.
-
-    None of a run of several folds: each has its own.
-    """
-    lacks = [
-        key
-        for part in (run.record, *run.record.models)
-        for key in type(part).model_fields
-        if key not in part.model_fields_set | _MAY_LACK
-    ]
-    found = run.record.bridge
-    if found is None and run.record.folds and not lacks:
-        return None
-    if found is not None and found.with_items is not None and not lacks:
-        return found
-    lacking = lacks[0] if lacks else "bridge.with_items"
-    raise UsageError(
-        f"{run.folder}: was made by an earlier version (no {lacking} in its result.json); "
-        + run.again
-    )
-
-
-def decimals(values: Sequence[float]) -> int:
-    """Return the decimals that a column of numbers needs, fewer where they are large."""
-    largest = max(map(abs, values), default=0.0)
-    if largest >= 10:
-        return 1 if largest >= 100 else 2
-    return digits_of(values)
-
-
 def shown(value: float | None, places: int) -> str:
     """Return a number with a true minus sign, or a dash where there is none.
 
@@ -113,13 +58,9 @@ def shown(value: float | None, places: int) -> str:
     >>> shown(-0.01234, 4), shown(None, 4)
     ('−0.0123', '–')
     """
-    if value is None:
-        return MISSING
-    return f"{value:,.{places}f}".replace("-", "−")
+    return MISSING if value is None else f"{value:,.{places}f}".replace("-", "−")
 
 
 def spread(ends: Sequence[float] | None, places: int) -> str:
     """Return an interval."""
-    if ends is None:
-        return MISSING
-    return " … ".join(shown(end, places) for end in ends)
+    return MISSING if ends is None else " … ".join(shown(end, places) for end in ends)

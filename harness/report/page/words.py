@@ -40,10 +40,10 @@ def _against_others(view: View) -> list[str]:
         counts = [f"{verdicts.count(word)} {word}" for word in words if word in verdicts]
         baseline = name(view.comparison.baseline)
         return [f"Of the others, compared with {baseline}: {', '.join(counts)}."]
-    own = [p for p in view.comparison.pairs if p.one == view.names[0]]
-    even = [p.other for p in own if p.verdict == "tied"]
-    beaten = len(own) - len(even)
-    word = next((p.verdict for p in own if p.other not in even), "better")
+    pairs = [pair for pair in view.comparison.pairs if pair.one == view.names[0]]
+    even = [pair.other for pair in pairs if pair.verdict == "tied"]
+    beaten = len(pairs) - len(even)
+    word = next((pair.verdict for pair in pairs if pair.other not in even), "better")
     if not even:
         return [f"It is {word} than {_each(beaten)}."]
     if not beaten:

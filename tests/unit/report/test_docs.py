@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,6 +13,7 @@ import pytest
 import small
 from conftest import ROOT
 from jsonschema import Draft202012Validator
+from pydantic_core import to_jsonable_python
 
 from harness.metrics import DEFINITIONS, DIVISORS
 from harness.metrics.conventions import CONVENTIONS
@@ -60,7 +62,7 @@ def test_every_divisor_and_convention_has_its_row() -> None:
 
 def test_metrics_as_plain_values_lack_nothing() -> None:
     """JSON has no NaN and no infinity; tests of schemas look at the keys."""
-    entries = json.loads(json.dumps(docs.metrics(), allow_nan=False))
+    entries = json.loads(json.dumps(to_jsonable_python(docs.metrics()), allow_nan=False))
     found: dict[str, Any] = {entry["name"]: entry for entry in entries}
     assert list(found) == list(DEFINITIONS)
     assert found["MAP"]["parameters"] == {"divisor": "kaggle, trec, k, retrieved, hits"}
@@ -114,13 +116,13 @@ def test_a_class_is_told_by_its_docstring(tmp_path: Path, monkeypatch: pytest.Mo
     small.write(tmp_path, {"sky/__init__.py": "", "sky/stars.py": STARS, "sky/moons.py": broken})
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "sky", raising=False)
-    moons, stars = model_docs.models("sky")
+    (moons, _), (stars, _) = model_docs.models("sky")
     assert (moons.use, moons.missing) == ("sky.moons", "it needs stars: pip install stars")
     assert (stars.use, stars.missing) == ("sky.stars:Stars", "")
     assert stars.summary == "Those of most stars, over two lines."
-    assert [(p.name, p.default, p.meaning) for p in stars.parameters] == [
-        ("least", 3, "Stars that count."),
-        ("models", inspect.Parameter.empty, "sequence"),
+    assert [astuple(parameter) for parameter in stars.parameters] == [
+        ("least", False, 3, "Stars that count."),
+        ("models", True, None, "sequence"),
     ]
 
 
