@@ -89,11 +89,12 @@ class Verdicts:
     def _sums_of(self, part: Any, name: str) -> Sums:
         mean, table = part.law.mean, part.tables[name]
         values, repeats = table.of_users(self.metric), table.values[self.metric]
+        hits, several = values[values != 0], repeats if len(repeats) > 1 else repeats[:0]
         return {
             "scores": np.array([repeats.size]),
-            "single": Exact.of(((repeats - mean) ** 2).ravel()),
-            "total": Exact.of(values),
-            "squares": Exact.of(values**2),
+            "single": Exact.of(((several - mean) ** 2).ravel()),
+            "total": Exact.of(hits),
+            "squares": Exact.of(hits**2),
             "above": moments(values - mean),
         }
 
@@ -102,9 +103,10 @@ class Verdicts:
         sums, mean, var = {}, part.law.mean, part.law.var
         for number, name in enumerate(self.models):
             values = part.tables[name].of_users(self.metric)
+            hits = values[values != 0]
             sums[number] = {
                 "expected": Exact.of(var / _repeats(first, number) + mean**2),
-                "error": Exact.of((values**2 - _ratio(first[number]) * values) ** 2),
+                "error": Exact.of((hits**2 - _ratio(first[number]) * hits) ** 2),
             }
         return sums
 
