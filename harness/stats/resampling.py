@@ -60,14 +60,9 @@ def once(share: ArrayLike) -> Weights:
 
 
 def exponents(largest: ArrayLike, n: int) -> Int32:
-    """Return the powers of two whose multiples values are rounded to.
+    """Return the powers of two to whose multiples values are rounded, so that no sum can overflow.
 
-    Parameters
-    ----------
-    largest : numbers
-        The largest absolute value of all users, one a column.
-    n : int
-        All users. The more there are, the coarser the multiples, so that no sum can overflow.
+    They depend on the largest absolute value of all `n` users, one a column.
 
     Examples
     --------
@@ -142,14 +137,12 @@ def randomized_sums(
 ) -> Int64:
     """Return Σ ±v, (times, columns), a user's sign the same in every column; parts add up.
 
-    With random signs, the sum of the differences of two columns is the difference of their sums, so
-    one pass serves the randomization tests of all pairs of columns.
+    Sums of differences are differences of these, so one pass serves the tests of all pairs.
 
     Parameters
     ----------
     grid : int32 array, ()
-        `exponents` of the largest value of all users and columns, which differences need alike;
-        sums are in this unit.
+        `exponents` of the largest value of all users and columns; sums are in this unit.
     """
     rows = np.flatnonzero((values != values[:, :1]).any(axis=1))  # others change no difference
     users = users[rows]

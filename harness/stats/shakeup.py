@@ -76,13 +76,8 @@ class ShakeUp:
 class ShakeUps:
     """How often models change their order where users are divided, for each of some shares.
 
-    Each user is on the public leaderboard with the chance of the share, whoever else is: a function
+    Each user is on the public leaderboard with the chance of the share, between 0 and 1: a function
     of seed, division and the user's id. Where nobody is on a leaderboard, all models tie on it.
-
-    Attributes
-    ----------
-    shares : sequence of float
-        Of users on the public leaderboard, between 0 and 1.
 
     Raises
     ------
