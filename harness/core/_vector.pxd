@@ -115,11 +115,12 @@ cdef extern from *:
     #define QUARTER(i) (i)
     #endif
 
-    /* How often each of n users is drawn in 64 resamples, of 16 random bits each: `below` is 65,536
-     * times the chance of 1, or of 1, 2, … 8 or more. */
+    /* How often each of n users is drawn in 64 resamples, of 16 random bits each, for every row of
+     * `below`: 65,536 times the chance of 1, or of 1, 2, … 8 or more. `drawn` counts them. */
     FOR_WIDE_ONES_TOO static void draw_weights(
-        const uint64_t *users, uint64_t key, ptrdiff_t n, const uint16_t *below, ptrdiff_t most,
-        uint16_t *__restrict weights, uint16_t *__restrict drawn)
+        const uint64_t *users, uint64_t key, ptrdiff_t n,
+        const uint16_t *below, ptrdiff_t kinds, ptrdiff_t most,
+        uint16_t *__restrict weights, int64_t *__restrict drawn)
     {
         for (ptrdiff_t user = 0; user < n; user++) {
             const uint64_t state = mixed(users[user] ^ key);
@@ -128,14 +129,23 @@ cdef extern from *:
             for (int i = 0; i < 16; i++)
                 bits[i] = mixed(state + (uint64_t)(i + 1) * 0x9E3779B97F4A7C15u);
             memcpy(parts, bits, sizeof parts);
-            for (int i = 0; i < 64; i++) {
-                const uint16_t part = parts[QUARTER(i)];
-                uint16_t weight = part < below[0];
-                if (most > 1)
-                    for (int t = 1; t < 8; t++) weight += part < below[t];
-                weights[64 * user + i] = weight;
-                drawn[i] += weight;
+            for (ptrdiff_t kind = 0; kind < kinds; kind++) {
+                const uint16_t *chance = below + kind * most;
+                uint16_t *own = weights + 64 * (n * kind + user);
+                for (int i = 0; i < 64; i++) {
+                    const uint16_t part = parts[QUARTER(i)];
+                    uint16_t weight = part < chance[0];
+                    if (most > 1)
+                        for (int t = 1; t < 8; t++) weight += part < chance[t];
+                    own[i] = weight;
+                }
             }
+        }
+        for (ptrdiff_t kind = 0; kind < kinds; kind++) {
+            uint16_t few[64] = {0};
+            for (ptrdiff_t user = 0; user < n; user++)
+                for (int i = 0; i < 64; i++) few[i] += weights[64 * (n * kind + user) + i];
+            for (int i = 0; i < 64; i++) drawn[64 * kind + i] += few[i];
         }
     }
 
@@ -240,8 +250,9 @@ cdef extern from *:
         const int* numbers, Py_ssize_t n, const int* wanted, Py_ssize_t m, uint8_t* flags
     ) noexcept nogil
     void draw_weights(
-        const uint64_t* users, uint64_t key, Py_ssize_t n, const uint16_t* below, Py_ssize_t most,
-        uint16_t* weights, uint16_t* drawn
+        const uint64_t* users, uint64_t key, Py_ssize_t n,
+        const uint16_t* below, Py_ssize_t kinds, Py_ssize_t most,
+        uint16_t* weights, int64_t* drawn
     ) noexcept nogil
     Py_ssize_t count_byte(const uint8_t* bytes, Py_ssize_t n, uint8_t byte) noexcept nogil
     void short_keys(

@@ -1,13 +1,9 @@
 # cython: boundscheck=False
 """Loops over resamples of users; whole numbers wrap around, as SplitMix64 wants."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from harness.core._vector cimport add_signed_by, add_weighed, draw_weights, mixed
-
-cdef enum:
-    LANES = 64  # resamples whose sums are updated by one step
-    FEW = 16  # users whose weights stay in the processor's nearest cache
 
 cdef double ROUNDING = 1e-12
 
@@ -15,40 +11,44 @@ cdef double ROUNDING = 1e-12
 def add_drawn(
     uint64_t key,
     const uint64_t[::1] users,
-    const uint16_t[::1] below,
+    const uint16_t[:, ::1] below,
     const int64_t[::1] indptr,
     const int32_t[::1] columns,
     const double[::1] numbers,
-    int64_t[:, ::1] sums,
-    int64_t[::1] drawn,
+    uint16_t[:, :, ::1] weights,
+    int64_t[:, :, ::1] sums,
+    int64_t[:, ::1] drawn,
 ):
-    """Add Σ over users of weight · number to sums[column, 0 to 63], and Σ of weights to `drawn`.
+    """Add Σ over users of weight · number to sums[kind, column, 0 to 63], Σ of weights to `drawn`.
 
     Parameters
     ----------
     users : array, (users,)
         Hashes; a weight follows from one and the key alone.
-    below : array, (1,) or (8,)
+    below : array, (kinds, 1) or (kinds, 8)
         65,536 times the chance of a weight of 1, 2, … or more.
     numbers : array
         Rows of CSR, a row a user; whole numbers up to 2^48.
+    weights : array, (kinds, users at a time, 64)
+        Scratch memory, which stays in the processor's nearest cache where these are few.
     """
-    cdef uint16_t weights[FEW * LANES]
-    cdef uint16_t few[LANES]
-    cdef Py_ssize_t start = 0, user, n, lane, low, high
-    cdef uint64_t* to = <uint64_t*>&sums[0, 0]
+    cdef Py_ssize_t start = 0, kind, user, n, low, high
     with nogil:
         while start < users.shape[0]:
-            n = min(FEW, users.shape[0] - start)
-            for lane in range(LANES):
-                few[lane] = 0
-            draw_weights(&users[start], key, n, &below[0], below.shape[0], weights, few)
-            for lane in range(LANES):
-                drawn[lane] += few[lane]
-            for user in range(n):
-                low, high = indptr[start + user], indptr[start + user + 1]
-                if high > low:
-                    add_weighed(to, &weights[LANES * user], &columns[low], &numbers[low], high - low)
+            n = min(weights.shape[1], users.shape[0] - start)
+            draw_weights(
+                &users[start], key, n, &below[0, 0], below.shape[0], below.shape[1],
+                &weights[0, 0, 0], &drawn[0, 0],
+            )
+            for kind in range(below.shape[0]):
+                for user in range(n):
+                    low, high = indptr[start + user], indptr[start + user + 1]
+                    if high > low:
+                        add_weighed(
+                            <uint64_t*>&sums[kind, 0, 0],
+                            &weights[0, 0, 0] + 64 * (n * kind + user),
+                            &columns[low], &numbers[low], high - low,
+                        )
             start += n
 
 

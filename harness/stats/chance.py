@@ -47,13 +47,10 @@ class Verdict:
 class Verdicts:
     """Whether models' means are such as a random ranking would have.
 
-    The mean of random rankings has an exact mean, standard deviation and skewness; its tails are
-    those of the gamma distribution that has the same three (Pearson's type III), but the lower one
-    is never less than the chance of no hit at all.
-
-    A model that is not random may have the same mean and yet vary more from user to user, so that
-    its mean is less certain. Where its scores are spread more widely than chance would spread them,
-    the larger of two p values holds: this one, or that of their own spread (`_of_spread`).
+    Tails are those of Pearson's type III distribution with the exact mean, standard deviation and
+    skewness of a random ranking's mean; the lower is at least the chance of no hit at all. Where a
+    model's scores are spread more widely than chance would spread them, p is at least that of
+    their own spread.
 
     Parts have tables, and the `law` of each user's score under the metric.
 
@@ -89,11 +86,12 @@ class Verdicts:
     def _sums_of(self, part: Any, name: str) -> Sums:
         mean, table = part.law.mean, part.tables[name]
         values, repeats = table.of_users(self.metric), table.values[self.metric]
+        hits, several = values[values != 0], repeats if len(repeats) > 1 else repeats[:0]
         return {
             "scores": np.array([repeats.size]),
-            "single": Exact.of(((repeats - mean) ** 2).ravel()),
-            "total": Exact.of(values),
-            "squares": Exact.of(values**2),
+            "single": Exact.of(((several - mean) ** 2).ravel()),
+            "total": Exact.of(hits),
+            "squares": Exact.of(hits**2),
             "above": moments(values - mean),
         }
 
@@ -102,9 +100,10 @@ class Verdicts:
         sums, mean, var = {}, part.law.mean, part.law.var
         for number, name in enumerate(self.models):
             values = part.tables[name].of_users(self.metric)
+            hits = values[values != 0]
             sums[number] = {
                 "expected": Exact.of(var / _repeats(first, number) + mean**2),
-                "error": Exact.of((values**2 - _ratio(first[number]) * values) ** 2),
+                "error": Exact.of((hits**2 - _ratio(first[number]) * hits) ** 2),
             }
         return sums
 
@@ -134,11 +133,7 @@ class Verdicts:
 
 
 def _repeats(first: Any, number: int) -> float:
-    """Return how many independent repeats would be averaged as well as a model's.
-
-    If repeats are independent, the squares of users' averages are those of single scores divided by
-    the number of repeats; repeats that are all alike count as one.
-    """
+    """Return how many independent repeats vary as little as a model's; those all alike are one."""
     sums, users = first[number], int(first["law"]["users"][0])
     scores = int(sums["scores"][0])
     single, averaged = sums["single"].total / scores, sums["above"][2].total / users
@@ -152,11 +147,7 @@ def _ratio(sums: Any) -> float:
 
 
 def _wider(sums: Any, spread: Any, of_chance: float, users: int) -> bool:
-    """Return whether scores are spread more than a random ranking's of the same mean would be.
-
-    Their mean square over their mean grows with the spread, and hardly depends on how many hits
-    there are; its standard error is that of a ratio of means.
-    """
+    """Return whether scores' mean square over their mean is more than chance's, by its error."""
     total = sums["total"].total
     if total <= 0 or users < 2:
         return False
@@ -165,10 +156,7 @@ def _wider(sums: Any, spread: Any, of_chance: float, users: int) -> bool:
 
 
 def _two_sided(z: float, skewness: float, none: float) -> float:
-    """Return twice the smaller tail of Pearson's type III distribution at z.
-
-    With skewness γ and s = 4/γ², s + z·√s is gamma distributed with shape s; γ < 0 is its mirror.
-    """
+    """Return twice the smaller tail at z: with s = 4/γ², s + z·√s is gamma distributed."""
     from scipy import special  # slow to import
 
     if abs(skewness) < 1e-6:  # too many hits to tell from a normal distribution

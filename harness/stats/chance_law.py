@@ -24,16 +24,7 @@ from harness.stats import _kernels
 
 
 class Grades(NamedTuple):
-    """The grades of all users' true items, one entry each.
-
-    Attributes
-    ----------
-    user : int64 array
-        The place of the item's user among all.
-    grade : float64 array
-    candidate : bool array
-        Whether it is a candidate.
-    """
+    """The grades of all users' true items, (items,): whose they are, and which are candidates."""
 
     user: Int64
     grade: Floats
@@ -42,14 +33,9 @@ class Grades(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A random ranking's score for each user; float64 arrays of one shape.
+    """A random ranking's score for each user, as float64 arrays of one shape.
 
-    Attributes
-    ----------
-    mean, var, third : float64 array
-        The first three cumulants; the third is E[(score − mean)³].
-    none : float64 array
-        The chance of no hit at all.
+    They are its first three cumulants, the third E[(score − mean)³], and the chance of no hit.
     """
 
     mean: Floats
@@ -101,8 +87,6 @@ def law(
 
     Parameters
     ----------
-    metric : Metric
-        Any; the cut-off is taken from it.
     n_candidates, relevant_candidates, relevant : integers that broadcast
         N, r and R of each user: 0 <= r <= N and r <= R.
     grades : Grades, optional
@@ -115,19 +99,13 @@ def law(
 
     Examples
     --------
-    One true item among four candidates, a list of two: with the chance 1/4 each it is at rank 1,
-    which gives 1, or at rank 2, which gives 1/2; the mean is 1/4 + 1/8 and the variance
-    1/4 + 1/16 - 9/64.
+    One true item among four candidates, a list of two: 1 at rank 1 and 1/2 at rank 2, with the
+    chance 1/4 each; the mean is 1/4 + 1/8 and the variance 1/4 + 1/16 - 9/64.
 
     >>> from harness.metrics import parse
     >>> of_user = law(parse("MAP@2"), 4, 1, 1)
     >>> float(of_user.mean), float(of_user.var), float(of_user.none)
     (0.375, 0.171875, 0.5)
-
-    A list of one scores 1 with the chance p = 1/4. E[(x − p)³] is p(1 − p)(1 − 2p) = 3/32.
-
-    >>> float(law(parse("MAP@1"), 4, 1, 1).third)
-    0.09375
     """
     if not has_law(metric, graded=grades is not None):
         return None
@@ -264,10 +242,7 @@ def ndcg(n_candidates: Int64, grades: Grades, k: int, gain: str) -> tuple[Floats
 
 
 def _distinct(*columns: Int64) -> tuple[list[Int64], Int64]:
-    """Return the different rows as columns, and for each given row the number of its like.
-
-    Millions of users share a few thousand rows, and only these are worked out.
-    """
+    """Return the different rows as columns, a few thousand, and the number of that of each row."""
     place: Int64 = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         code = _ranked(column)

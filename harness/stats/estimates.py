@@ -72,12 +72,8 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
 class Estimates:
     """The estimates of some columns, and the mean of each in each of B resamples of the users.
 
-    The users drawn are the same for all columns, so their differences are paired. Each resample
-    also draws, with replacement, as many repeats of a model as it has.
-
-    Of several folds it is the mean of the users' `errors`: of their values, less the offset of
-    each fold times the share of those drawn who are in it. So columns hold values, of which most
-    are 0, and a column a fold who is there.
+    The users drawn are the same for all columns; a model's repeats are drawn with replacement, too.
+    Of several folds, means are of the users' `errors`: a column a fold says who is there.
     """
 
     keys: Sequence[Key]
@@ -153,15 +149,7 @@ def _spread(means: Sequence[float]) -> float | None:
 
 
 def over_folds(metric: Metric, tables: Sequence[ScoreTable], ids: Sequence[pl.Series]) -> Estimate:
-    """Return mean and interval of one model's scores in several folds.
-
-    Parameters
-    ----------
-    tables : sequence of ScoreTable
-        Of each fold.
-    ids : sequence of polars.Series of str
-        The users of each fold, in the order of its table.
-    """
+    """Return mean and interval of one model's scores, by the table and users' ids of each fold."""
     if len(tables) == 1:
         return estimate(metric, tables[0].of_users(metric))
     if metric.definition.of == "set":

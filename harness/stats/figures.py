@@ -56,15 +56,7 @@ def _second(statistics: Sequence[Statistic], first: Any, part: Any) -> Sums:
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """What the scores of all users tell.
-
-    Attributes
-    ----------
-    estimates : mapping of (model, metric) to ModelEstimate
-        Of metrics of users.
-    verdicts : mapping of model to Verdict
-        Empty where models are not judged against chance.
-    """
+    """What the scores of all users tell; estimates are of metrics of users alone."""
 
     estimates: Mapping[Key, ModelEstimate]
     verdicts: Mapping[str, Verdict]
@@ -85,10 +77,10 @@ def figures_of(
     columns: Sequence[str] = (),
     against_chance: bool = False,
 ) -> Figures:
-    """Return all figures of some models, who are compared and judged by the first metric.
+    """Return all figures of some models, which are compared and judged by the first metric.
 
-    Parts are of `ScoredUsers`: with `folds` of `FoldedUsers`, with `columns` to slice them by of
-    `ProfiledUsers`, and `against_chance` they have a `law`.
+    Parts are `ScoredUsers`, `ProfiledUsers` where there are `columns` to slice them by; to be
+    judged `against_chance` they have a `law`.
 
     Raises
     ------

@@ -1,16 +1,13 @@
 """Several evaluation sets as one whose unit is the user: users recur, and each has one value.
 
 A user's value is the sum over folds of value / (F · n), F folds of n users each, times the number
-of different users: its mean over these is the mean of the folds' means. A user has one sign in the
-randomization test and one weight in the bootstrap, in how many folds it may be: values of one user
-are alike, so tests that took them for those of several users would call differences real that are
-none.
+of different users: its mean is the mean of the folds' means. A user has one sign and one weight,
+however many folds it is in, as values of one user are alike.
 
-The mean of a fold is one of those users whom the fold has, whose number would be another in another
-sample. So intervals are made of the user's shares in the means' errors, the sum over folds of
-(value − the fold's mean) / (F · n). Source: Woodruff 1971, A simple method for approximating the
-variance of a complicated estimate, JASA 66. A fold of few users weighs each of them more, and their
-spread is known from these few: degrees of freedom are Satterthwaite's.
+The number of users of a fold is random, too. So intervals are made of the users' shares in the
+means' errors, the sum over folds of (value − the fold's mean) / (F · n). Source: Woodruff 1971, A
+simple method for approximating the variance of a complicated estimate, JASA 66. Degrees of freedom
+are Satterthwaite's.
 """
 
 from __future__ import annotations
@@ -43,7 +40,7 @@ class ScoredUsers:
     Attributes
     ----------
     hashes : uint64 array, (n,)
-        `harness.core.random.id_hashes` of the users, who stand in the order of the tables.
+        `harness.core.random.id_hashes` of the users, in the order of the tables.
     there : float64 array, (F, n), optional
         Of several folds, 1 where a user is in a fold, else 0.
     """
@@ -68,8 +65,7 @@ class ScoredFold(ScoredUsers):
 
 
 FEWEST = 10
-"""Users of a fold, below which its spread cannot be known: most score 0, so that few may all score
-alike, and their standard deviation is uncertain by a quarter even where values are normal."""
+"""Users of a fold, below which its spread cannot be known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +76,9 @@ class Folds:
     ----------
     users : int
         Different ones.
-    common : sequence of sequence of int
-        How many users every two of F folds have in common; a fold with itself, all of its users.
+    common : sequence of sequence of int, (F, F)
+        How many users every two folds have in common; a fold with itself, all of its users.
     means : sequence of mapping of (model, metric) to float64 array, (repeats,)
-        Of each fold.
     """
 
     users: int
@@ -138,10 +133,7 @@ class Folds:
         return np.array([mean(means) for means in np.array([fold[key] for fold in self.means]).T])
 
     def offsets(self, key: Key) -> Floats:
-        """Return what a user of each fold has less for being there, of each repeat, (F, repeats).
-
-        It is the fold's mean times its `shares`.
-        """
+        """Return each fold's mean times its `shares`, of each repeat, (F, repeats)."""
         folds = zip(self.shares, self.means, strict=True)
         return np.array([share * means[key] for share, means in folds])
 
@@ -191,12 +183,7 @@ def _sums(part: Part) -> Sums:
 
 
 def folded(folds: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUsers:
-    """Return the different users of a part, each with one value.
-
-    Parameters
-    ----------
-    laws : sequence of Law, optional
-        Of each fold's users, under the metric that models are judged by.
+    """Return the different users of a part, each with one value; `laws` are of each fold's users.
 
     Examples
     --------
@@ -238,13 +225,7 @@ def folded(folds: Folds, part: Part, laws: Sequence[Law] | None = None) -> Folde
 
 
 def values_of(by_fold: Sequence[Floats], ids: Sequence[pl.Series]) -> Floats:
-    """Return the values of the different users, in the order of their ids.
-
-    Parameters
-    ----------
-    by_fold : sequence of float64 array, (n,)
-        One model's values of the users of each fold.
-    ids : sequence of polars.Series of str, (n,)
+    """Return values of the different users in the order of ids, by those of each fold, (n,).
 
     Examples
     --------
@@ -259,10 +240,7 @@ def values_of(by_fold: Sequence[Floats], ids: Sequence[pl.Series]) -> Floats:
 
 
 def errors(part: ScoredUsers, key: Key, folds: Folds | None) -> Floats:
-    """Return what the interval of a mean is made of, (n,), the mean over repeats.
-
-    They are the users' values; of several folds the mean, plus the user's share in its error.
-    """
+    """Return users' values, (n,); of several folds the mean plus each user's share in its error."""
     name, metric = key
     values = part.tables[name].of_users(metric)
     if folds is None or part.there is None:

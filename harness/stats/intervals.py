@@ -29,11 +29,11 @@ class Sample:
     error : float
         The standard error s/√n, s with n − 1; 0 for a single value.
     skewness : float
-        Of the mean: that of the values, m₃/s³, over √n; 0 where no value differs.
+        Of the mean: m₃/s³ over √n; 0 where no value differs.
     hits : int
         Values that are not 0.
     freedom : float
-        Degrees of freedom of the standard error: n − 1, or fewer where some values weigh more.
+        Degrees of freedom of the standard error.
     """
 
     n: int
@@ -52,17 +52,9 @@ class Sample:
     def of_moments(
         cls, sums: Mapping[Any, Any], n: int | None = None, freedom: float | None = None
     ) -> Sample:
-        """Return what the `moments` of all users tell.
+        """Return what the exact `moments` of all users tell.
 
-        Sums are exact, and so is what follows from them: nothing cancels, and values that are alike
-        have no spread.
-
-        Parameters
-        ----------
-        n : int, optional
-            How many users there are, where those are left out who have 0.
-        freedom : float, optional
-            Degrees of freedom, where they are not n − 1.
+        Users beyond those of the moments, up to `n`, have 0; `freedom` is n − 1 unless it is named.
         """
         rows, hits = sums["sizes"].tolist()
         n = rows if n is None else n
@@ -116,10 +108,7 @@ def in_threads(task: Callable[[Any], Sums], columns: Sequence[Any]) -> Sums:
 
 
 def student(sample: Sample) -> Interval | None:
-    """Return the t interval, mean ± t_{0.975, n−1} · s/√n; None without a degree of freedom.
-
-    Source: Student 1908.
-    """
+    """Return the t interval, mean ± t_{0.975} · s/√n (Student 1908); None without freedom."""
     if sample.freedom <= 0:
         return None
     half = _t_quantile(1 - LEVEL / 2, sample.freedom) * sample.error
@@ -127,10 +116,7 @@ def student(sample: Sample) -> Interval | None:
 
 
 def percentile(resampled: Floats) -> Interval:
-    """Return the ends between which 95 % of the resampled means lie, (B,).
-
-    Source: Efron 1979, the percentile method.
-    """
+    """Return the ends between which 95 % of the resampled means, (B,), lie (Efron 1979)."""
     low, high = np.quantile(resampled, [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
 
@@ -138,9 +124,8 @@ def percentile(resampled: Floats) -> Interval:
 def skewed(sample: Sample, low: float = -math.inf, high: float = math.inf) -> Interval | None:
     """Return the interval of a mean of skewed values that lie from `low` to `high`.
 
-    Most users score 0 and a few score high, so the t statistic of a mean leans to the left, and
-    Student's interval misses the truth more often than it says (7 to 17 % for 50 to 10 hits).
-    Hall's transformation of the statistic takes the skewness out.
+    Where few users hit, Student's interval misses the truth too often (7 to 17 % for 50 to 10
+    hits); Hall's transformation of the t statistic takes the skewness out.
 
     Returns
     -------

@@ -28,9 +28,9 @@ class Rules:
     Attributes
     ----------
     baseline : str, optional
-        The model that all others are compared with; without it, every two are.
+        What all others are compared with; without it, every two are.
     correction : str
-        ``holm`` or ``bh``: how p values are corrected for the number of pairs.
+        ``holm`` or ``bh``.
     resamples : int
         B, of the bootstrap and of the randomization test.
     """
@@ -43,15 +43,7 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class Paired:
-    """What all users' values tell of pairs of models, before p values are corrected.
-
-    Attributes
-    ----------
-    flips : int
-        How often signs were drawn.
-    means, any_hit : mapping of model to float
-        Best first.
-    """
+    """What all users' values tell of pairs of models, best first, before p values are corrected."""
 
     users: int
     flips: int
@@ -74,10 +66,7 @@ class Facts:
 class Pairs:
     """All pairs of some models, or those with a baseline: their differences, and a test of each.
 
-    Raises
-    ------
-    UsageError
-        Fewer than two models, no such baseline, or a metric with one value for all lists.
+    It raises UsageError for fewer than two models, an unknown baseline and a metric of all lists.
     """
 
     names: Sequence[str]

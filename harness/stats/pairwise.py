@@ -144,13 +144,7 @@ class Comparison(Shown):
         return _APART if describes else ("better", "worse")
 
     def over_folds(self, means: Sequence[Mapping[str, float]], metric: Metric) -> Comparison:
-        """Return the comparison with the folds in which the first of two is better.
-
-        Parameters
-        ----------
-        means : sequence of mapping of model to float
-            Of each fold.
-        """
+        """Return the comparison with the folds in which each model is better, by their means."""
         sign = metric.definition.sign
 
         def better(one: str, other: str) -> int:
@@ -192,13 +186,7 @@ class Comparison(Shown):
 def comparison_of(
     paired: Paired, resampled: Mapping[Key, Floats], metric: Metric, rules: Rules
 ) -> Comparison:
-    """Return a comparison: pairs with intervals, corrected p values and verdicts.
-
-    Parameters
-    ----------
-    resampled : mapping of (model, metric) to float64 array, (B,)
-        As of `harness.stats.estimates.Estimates`.
-    """
+    """Return the comparison, by resampled means, (B,), of every model (`Estimates`)."""
     better, correct = metric.definition.better, CORRECTIONS[rules.correction]
     p = [facts.p for facts in paired.pairs.values()]
     adjusted = correct(p).tolist()

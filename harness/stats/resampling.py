@@ -29,10 +29,14 @@ MOST_RESAMPLES = 1_000_000
 _BITS = 48  # of a value: times a weight, up to 8, a product stays exact
 _BITS_OF_SUMS = 59  # of a value times the users: times a weight, a sum stays below 2^63
 _LANES = 64  # resamples whose sums are updated by one step: as many as a number has bits
+_FEW = 16  # users whose weights are drawn at a time
 
 
 class Weights(NamedTuple):
-    """65,536 times the chance that a user is drawn once, twice, … or more: one or eight of them."""
+    """65,536 times the chance that a user is drawn once, or once, twice, … eight times or more.
+
+    The numbers are the last axis; several rows are drawn by the same random bits.
+    """
 
     stream: str
     at_least: npt.NDArray[np.uint16]
@@ -43,27 +47,22 @@ class Weights(NamedTuple):
 POISSON = Weights("bootstrap", np.array([41427, 17317, 5262, 1245, 240, 39, 5, 1], np.uint16))
 
 
-def once(share: float) -> Weights:
-    """Return weights of 1 for a share of the users, to the nearest 65,536th, and of 0 for others.
+def once(share: ArrayLike) -> Weights:
+    """Return weights of 1 for shares of the users, to the nearest 65,536th, and of 0 for others.
 
     Examples
     --------
-    >>> once(0.25).at_least.tolist()
-    [16384]
+    >>> once([0.25, 0.5]).at_least.tolist()
+    [[16384], [32768]]
     """
-    chance = min(max(round(share * (1 << 16)), 1), (1 << 16) - 1)
-    return Weights("leaderboards", np.array([chance], np.uint16))
+    chances = np.rint(np.asarray(share) * (1 << 16)).clip(1, (1 << 16) - 1)
+    return Weights("leaderboards", chances[..., None].astype(np.uint16))
 
 
 def exponents(largest: ArrayLike, n: int) -> Int32:
-    """Return the powers of two whose multiples values are rounded to.
+    """Return the powers of two to whose multiples values are rounded, so that no sum can overflow.
 
-    Parameters
-    ----------
-    largest : numbers
-        The largest absolute value of all users, one a column.
-    n : int
-        All users. The more there are, the coarser the multiples, so that no sum can overflow.
+    They depend on the largest absolute value of all `n` users, one a column.
 
     Examples
     --------
@@ -85,7 +84,7 @@ def resampled_sums(
     threads: int | None = None,
     weights: Weights = POISSON,
 ) -> tuple[Int64, Int64]:
-    """Return Σ w·v, (B + 1, columns), and Σ w, (B + 1,); those of parts of the users add up.
+    """Return Σ w·v, (…, B + 1, columns), and Σ w, (…, B + 1); those of parts of the users add up.
 
     Parameters
     ----------
@@ -96,6 +95,8 @@ def resampled_sums(
         The `exponents` of all users; sums are in these units.
     resamples : int
         B, how many samples are drawn; in the last row each user is drawn once.
+    weights : Weights
+        Where they have rows, sums have one more axis, in front.
 
     Notes
     -----
@@ -103,22 +104,25 @@ def resampled_sums(
     frequencies; Chamandy, Muralidharan, Najmi and Naidu 2012, Estimating uncertainty for massive
     data streams.
     """
-    _require_a_row_each(users, values)
-    indptr, columns, numbers = _csr(values)
+    indptr, columns, numbers = _csr(values, users)
     numbers = np.rint(np.ldexp(numbers, -grid[columns]))
+    below = np.atleast_2d(weights.at_least)
 
     def draw(key: np.uint64) -> Int64:
-        sums = np.zeros((values.shape[1] + 1, _LANES), np.int64)  # the last row counts users
-        _kernels.add_drawn(
-            key, users, weights.at_least, indptr, columns, numbers, sums[:-1], sums[-1]
-        )
-        return sums
+        sums = np.zeros((len(below), values.shape[1], _LANES), np.int64)
+        drawn = np.zeros((len(below), 1, _LANES), np.int64)
+        scratch = np.empty((len(below), _FEW, _LANES), np.uint16)
+        _kernels.add_drawn(key, users, below, indptr, columns, numbers, scratch, sums, drawn[:, 0])
+        return np.concatenate((sums, drawn), axis=1)
 
-    sums = np.zeros((resamples + 1, values.shape[1] + 1), np.int64)
-    sums[:-1] = _in_threads(draw, resamples, seed, weights.stream, threads)
-    np.add.at(sums[-1], columns, numbers.astype(np.int64))
-    sums[-1, -1] = len(users)
-    return sums[:, :-1], sums[:, -1]
+    everyone = np.zeros(values.shape[1] + 1, np.int64)
+    np.add.at(everyone, columns, numbers.astype(np.int64))
+    everyone[-1] = len(users)
+    sums = np.empty((len(below), resamples + 1, len(everyone)), np.int64)
+    sums[:, :-1] = _in_threads(draw, resamples, seed, weights.stream, threads)
+    sums[:, -1] = everyone
+    sums = sums.reshape(*weights.at_least.shape[:-1], *sums.shape[1:])
+    return sums[..., :-1], sums[..., -1]
 
 
 def resampled_means(sums: Int64, drawn: Int64, grid: Int32) -> Floats:
@@ -133,18 +137,16 @@ def randomized_sums(
 ) -> Int64:
     """Return Σ ±v, (times, columns), a user's sign the same in every column; parts add up.
 
-    With random signs, the sum of the differences of two columns is the difference of their sums, so
-    one pass serves the randomization tests of all pairs of columns.
+    Sums of differences are differences of these, so one pass serves the tests of all pairs.
 
     Parameters
     ----------
     grid : int32 array, ()
-        `exponents` of the largest value of all users and columns, which differences need alike;
-        sums are in this unit.
+        `exponents` of the largest value of all users and columns; sums are in this unit.
     """
-    _require_a_row_each(users, values)
     rows = np.flatnonzero((values != values[:, :1]).any(axis=1))  # others change no difference
-    users, (indptr, columns, numbers) = users[rows], _csr(values[rows])
+    users = users[rows]
+    indptr, columns, numbers = _csr(values[rows], users)
     units = np.rint(np.ldexp(numbers, -grid)).astype(np.int64)
 
     def draw(key: np.uint64) -> Int64:
@@ -155,23 +157,20 @@ def randomized_sums(
     return _in_threads(draw, times, seed, "flips", threads)
 
 
-def _require_a_row_each(users: UInt64, values: Floats) -> None:
+def _csr(values: Floats, users: UInt64) -> tuple[Int64, Int32, Floats]:
+    """Return row ends, columns and values of what is not 0."""
     if len(users) != len(values):
         raise ValueError(f"{len(users)} users, but {len(values)} rows of values")
-
-
-def _csr(values: Floats) -> tuple[Int64, Int32, Floats]:
-    """Return row ends, columns and values of what is not 0."""
-    from scipy.sparse import csr_array  # slow to import
-
-    rows = csr_array(values, dtype=np.float64)
-    return rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
+    rows, columns = values.nonzero()
+    indptr = np.searchsorted(rows, np.arange(len(values) + 1))
+    return indptr, columns.astype(np.int32), values[rows, columns]
 
 
 def _in_threads(
     draw: Callable[[np.uint64], Int64], times: int, seed: int, stream: str, threads: int | None
 ) -> Int64:
-    """Return the sums of `times` draws, a row each; one call makes the columns of 64."""
+    """Return the sums of `times` draws, (…, times, columns); one call makes 64 of them."""
     keys = streams(seed, stream, -(-times // _LANES))
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        return np.concatenate(list(pool.map(draw, keys)), axis=1).T[:times]
+        sums = np.concatenate(list(pool.map(draw, keys)), axis=-1)
+    return sums.swapaxes(-1, -2)[..., :times, :]

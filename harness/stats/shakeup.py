@@ -76,13 +76,8 @@ class ShakeUp:
 class ShakeUps:
     """How often models change their order where users are divided, for each of some shares.
 
-    Each user is on the public leaderboard with the chance of the share, whoever else is: a function
+    Each user is on the public leaderboard with the chance of the share, between 0 and 1: a function
     of seed, division and the user's id. Where nobody is on a leaderboard, all models tie on it.
-
-    Attributes
-    ----------
-    shares : sequence of float
-        Of users on the public leaderboard, between 0 and 1.
 
     Raises
     ------
@@ -124,13 +119,15 @@ class ShakeUps:
 
     def second(self, part: ScoredUsers, first: Any) -> Sums:
         """Return the sums of values on public leaderboards, and how many users these have."""
-        values, grid, by_share = self._values(part), self._grid(first), dict[int, Sums]()
-        for number, share in enumerate(self.shares):
-            sums, drawn = resampling.resampled_sums(
-                values, part.hashes, grid, self.times, self.seed, weights=resampling.once(share)
-            )
-            by_share[number] = {"sums": sums, "drawn": drawn}
-        return by_share
+        sums, drawn = resampling.resampled_sums(
+            self._values(part),
+            part.hashes,
+            self._grid(first),
+            self.times,
+            self.seed,
+            weights=resampling.once(self.shares),
+        )
+        return {"sums": sums, "drawn": drawn}
 
     def result(self, first: Any, second: Any) -> tuple[ShakeUp, ...]:
         """Return what becomes of the models' order, for each share."""
@@ -139,7 +136,7 @@ class ShakeUps:
         means = [sign * first[number].total / users for number in range(len(names))]
         best_first = np.argsort(means, kind="stable")
         for number, share in enumerate(self.shares):
-            sums, drawn = second[number]["sums"], second[number]["drawn"]
+            sums, drawn = second["sums"][number], second["drawn"][number]
             public, private = (sign * means for means in _means(sums, drawn, self._grid(first)))
             first_on_both = np.logical_and(
                 *(means == means.min(axis=1, keepdims=True) for means in (public, private))

@@ -51,13 +51,7 @@ class Slice:
 
 @dataclass(frozen=True, eq=False)
 class ProfiledUsers(ScoredUsers):
-    """Scored users of a part, and what is known of them.
-
-    Attributes
-    ----------
-    profile : polars.DataFrame
-        Rows in the order of the tables.
-    """
+    """Scored users of a part, and what is known of them, in the order of the tables."""
 
     profile: pl.DataFrame
 
@@ -78,8 +72,7 @@ class Slices:
     """Every slice of every column of the users' profile.
 
     Columns of numbers are cut at their quartiles (each value alone where there are few); of text,
-    the eight most frequent values stand alone, the others together. Every user is in one slice of
-    each column.
+    the eight most frequent values stand alone, the others together.
     """
 
     models: Sequence[str]

@@ -20,8 +20,7 @@ _TIE = 1e-8  # of all that is summed: sums that differ by less differ as values 
 def t_test(sample: Sample) -> float:
     """Return the two-sided p value of Student's t test that the mean of differences is 0.
 
-    Differences that are all alike show no spread: 1 where they are 0, or without a degree of
-    freedom; else 0.
+    Of differences that are all alike: 0, or 1 where they are 0 or there is no degree of freedom.
 
     Examples
     --------
@@ -70,10 +69,7 @@ def randomization_test(total: float, absolute: float, flipped: Floats) -> float:
 
 
 def deciding_draws(pairs: int) -> int:
-    """Return the fewest draws of signs by which a p value can be below its level for certain.
-
-    Where none of them is as far from 0 as the sum of the differences, `bounds` are below 0.05 over
-    the number of pairs, the smallest level that a correction asks for.
+    """Return the fewest draws after which `bounds` can be below 0.05 over the number of pairs.
 
     Examples
     --------
@@ -91,16 +87,14 @@ def bounds(p: ArrayLike, draws: int, pairs: int) -> tuple[Floats, Floats]:
     Parameters
     ----------
     p : array_like, (pairs,)
-        What `randomization_test` returns.
-    draws : int
-        B.
+        What `randomization_test` returns of B `draws`.
     pairs : int
-        How many there are: any of their intervals misses with a chance of at most 0.01.
+        Any of their intervals misses with a chance of at most 0.01.
 
     Notes
     -----
-    Source: Clopper and Pearson 1934, of b of B, at a level of 1 − 0.01/pairs. That a verdict is
-    decided where the interval lies on one side of the level: Gandy 2009.
+    Source: Clopper and Pearson 1934, of b of B, at a level of 1 − 0.01/pairs; Gandy 2009 decides a
+    verdict where the interval lies on one side of the level.
     """
     from scipy import special  # slow to import
 
@@ -127,10 +121,7 @@ def minimum_detectable_difference(sample: Sample) -> float | None:
 
 
 def effect_size(sample: Sample) -> float | None:
-    """Return the mean difference in standard deviations of the differences (Cohen's d_z, 1988).
-
-    None where there is no spread.
-    """
+    """Return the mean in standard deviations (Cohen's d_z, 1988); None where there is no spread."""
     return sample.mean / (sample.error * math.sqrt(sample.n)) if sample.error > 0 else None
 
 
