@@ -14,6 +14,7 @@ from harness.core import _kernels
 from harness.core.arrays import Floats, Int32, Int64
 
 if TYPE_CHECKING:
+    import polars as pl
     from scipy.sparse import csr_array
 
 _MOST_PARTIALS = 2100  # each holds one of a double's 2,098 bits or more; the last may be 0
@@ -70,9 +71,29 @@ class Exact:
         return sum(map(Fraction, self.values.tolist()), Fraction())
 
 
-Sums: TypeAlias = "Mapping[Any, Int64 | csr_array[Any] | Exact | Largest | Sums]"
-"""What parts add up to, by name or number, in any order: whole numbers (int64 arrays, or sparse
-matrices), exact sums, the largest of numbers, or more of these."""
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Ids, each once, in no order: of two that are added all stay.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> first, second = pl.Series(["a", "b"]), pl.Series(["b"])
+    >>> (Distinct(first) + Distinct(second)).values.sort().to_list()
+    ['a', 'b']
+    """
+
+    values: pl.Series
+
+    def __add__(self, other: Distinct) -> Distinct:
+        """Return the ids of both."""
+        return Distinct(self.values.clone().append(other.values).unique())
+
+
+_Sum: TypeAlias = "int | list[Any] | Int64 | csr_array[Any] | Exact | Largest | Distinct | Sums"
+Sums: TypeAlias = "Mapping[Any, _Sum]"
+"""What parts add up to, by name or number: whole numbers (int, int64 arrays, or sparse matrices),
+exact sums, the largest of numbers, distinct ids, lists (joined in any order), or more of these."""
 
 
 def exact_sum(values: Floats) -> float:

@@ -38,9 +38,8 @@ def serendipity(b: Block, _: Settings) -> Floats:
     train = _train(b)
     unexpected = np.ones(len(train.count), np.bool_)
     unexpected[train.popular[: b.k]] = False
-    found = b.found
-    surprising = unexpected[b.judgments.truth.indices[found.entry]].astype(np.float64)
-    return b.sum_by_user(found.user, surprising) / b.k
+    surprising = unexpected[b.judgments.truth.indices[b.found.entry]].astype(np.float64)
+    return b.sum_by_user(b.found.user, surprising) / b.k
 
 
 def diversity(b: Block, settings: Settings) -> Floats:
@@ -50,15 +49,15 @@ def diversity(b: Block, settings: Settings) -> Floats:
     """
     from scipy.sparse import csr_array  # slow to import
 
-    unit, given = _unit_vectors(_catalogue(b), settings["attributes"])
+    unit, has_any = _unit_vectors(_catalogue(b), settings["attributes"])
     row, place = np.nonzero(b.lists >= 0)
     length = np.bincount(row, minlength=len(b))
     ends = np.concatenate(([0], np.cumsum(length)))
-    shape = (len(b), len(given))
+    shape = (len(b), len(has_any))
     lists = csr_array((np.ones(len(row)), b.lists[row, place], ends), shape=shape)
     total = lists @ unit
     together = np.asarray(total.multiply(total).sum(axis=1)).ravel()
-    alone = lists @ given.astype(np.float64)
+    alone = lists @ has_any.astype(np.float64)
     pairs = length * (length - 1) / 2
     distance = 1.0 - (together - alone) / 2 / np.maximum(pairs, 1)
     return np.where(pairs > 0, np.clip(distance, 0.0, 2.0), 0.0)

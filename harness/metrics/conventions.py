@@ -255,8 +255,8 @@ def _average_precision(
         beyond = hits.sum(axis=1) * math.fsum(harmonic)
         return np.asarray((precision.sum(axis=1) + beyond) / b.k, np.float64)
     relevant = np.asarray(b.judgments.relevant) + (extra if convention.grows else 0)
-    length, found = (lists >= 0).sum(axis=1), hits.sum(axis=1)
-    divisor = DIVISORS[convention.divisor].value(relevant, b.k, length, found)
+    length, n_hits = (lists >= 0).sum(axis=1), hits.sum(axis=1)
+    divisor = DIVISORS[convention.divisor].value(relevant, b.k, length, n_hits)
     return np.asarray((precision * hits).sum(axis=1) / np.maximum(divisor, 1), np.float64)
 
 

@@ -10,7 +10,7 @@ from harness.core.arrays import Int64
 from harness.core.errors import UsageError
 from harness.metrics import Metric, parse
 from harness.metrics.conventions import CONVENTIONS, map_by_convention
-from harness.metrics.inputs.beyond import Given
+from harness.metrics.inputs.beyond import ItemTables
 from harness.metrics.inputs.read import read_both
 from harness.metrics.scores import mean, user_scores
 
@@ -98,22 +98,29 @@ def evaluate(
     {'MAP@3': 0.8333}
     """
     asked = metrics_of(metrics, per_user)
-    names = user, item, rank, score, grade
-    of_truth = truth_user, truth_item
-    given = Given(recommendations, truth, *names, train, candidates, attributes, *of_truth)
-    read = read_both(given, asked)
-    values = user_scores(read.lists, read.judgments, asked)
+    rows = read_both(
+        recommendations,
+        truth,
+        asked,
+        ItemTables(user, item, train, candidates, attributes),
+        rank=rank,
+        score=score,
+        grade=grade,
+        truth_user=truth_user,
+        truth_item=truth_item,
+    )
+    values = user_scores(rows.lists.items, rows.judgments, asked)
     import pandas as pd
 
     result: pd.Series | pd.DataFrame
     if per_user:
-        order: Int64 = read.users.arg_sort().to_numpy()
-        index = pd.Index(read.users.gather(order).to_list(), name="user")
+        order: Int64 = rows.users.arg_sort().to_numpy()
+        index = pd.Index(rows.users.gather(order).to_list(), name="user")
         columns = {str(metric): value[order] for metric, value in values.items()}
         result = pd.DataFrame(columns, index=index)
     else:
         result = pd.Series({str(metric): mean(value) for metric, value in values.items()})
-    result.attrs.update(read.report)
+    result.attrs.update(rows.report)
     return result
 
 
@@ -146,28 +153,37 @@ def conventions(
 
     Examples
     --------
-    >>> found = conventions({"ann": ["a", "a", "b"]}, {"ann": ["a", "b"]}, k=10)
-    >>> found["MAP@10"][["kaggle", "replay"]].round(4).to_dict()
+    >>> table = conventions({"ann": ["a", "a", "b"]}, {"ann": ["a", "b"]}, k=10)
+    >>> table["MAP@10"][["kaggle", "replay"]].round(4).to_dict()
     {'kaggle': 0.8333, 'replay': 1.5}
     """
     import pandas as pd
 
     metric = parse(f"MAP@{k}")
-    of_truth = {"truth_user": truth_user, "truth_item": truth_item}
-    given = Given(recommendations, truth, user, item, rank, score, **of_truth)
-    read = read_both(given, (metric,), whole=True)
-    values = map_by_convention(read.lists, read.judgments, metric.k or 0)
-    known = [CONVENTIONS[name] for name in values]
-    told = {
+    rows = read_both(
+        recommendations,
+        truth,
+        (metric,),
+        ItemTables(user, item),
+        rank=rank,
+        score=score,
+        grade=None,
+        truth_user=truth_user,
+        truth_item=truth_item,
+        whole=True,
+    )
+    values = map_by_convention(rows.lists.items, rows.judgments, metric.k or 0)
+    used = [CONVENTIONS[name] for name in values]
+    columns = {
         str(metric): list(values.values()),
-        "divisor": [c.divisor_text for c in known],
-        "repeats": [c.repeats_text for c in known],
-        "users": [c.users for c in known],
-        "tools": [c.tools for c in known],
+        "divisor": [convention.divisor_text for convention in used],
+        "repeats": [convention.repeats_text for convention in used],
+        "users": [convention.users for convention in used],
+        "tools": [convention.tools for convention in used],
     }
-    found = pd.DataFrame(told, index=pd.Index(values, name="convention"))
-    found.attrs.update(read.report)
-    return found
+    table = pd.DataFrame(columns, index=pd.Index(values, name="convention"))
+    table.attrs.update(rows.report)
+    return table
 
 
 def metrics_of(
@@ -184,10 +200,10 @@ def metrics_of(
     """
     several = [metrics] if isinstance(metrics, (str, Metric)) else metrics
     several = list(several) if isinstance(several, Iterable) else [several]
-    if not all(isinstance(m, (str, Metric)) for m in several):
-        found = next(m for m in several if not isinstance(m, (str, Metric)))
-        kind = f"{type(found).__name__} in {type(metrics).__name__}"
-        raise UsageError(f'metrics: found {kind}; give texts, such as ["MAP@12", "NDCG@12"]')
+    for metric in several:
+        if not isinstance(metric, (str, Metric)):
+            kind = f"{type(metric).__name__} in {type(metrics).__name__}"
+            raise UsageError(f'metrics: found {kind}; give texts, such as ["MAP@12", "NDCG@12"]')
     asked = tuple(dict.fromkeys(m if isinstance(m, Metric) else parse(m, folder) for m in several))
     if not asked:
         raise UsageError('no metric is asked for; name one, such as "MAP@12"')

@@ -47,24 +47,24 @@ def refuse_grades(
         One that is too high for a metric.
     """
     worst = 0.0 if grades is None else float(grades.max(initial=0.0))
-    found = repr(worst).removesuffix(".0")
+    highest = repr(worst).removesuffix(".0")
     for metric in metrics:
         if metric.graded and grades is None:
             raise UsageError(f"metric {metric} needs grades: {cure}")
         if metric.name == "pFound" and worst > 1:
             raise DataError(
-                f"{where}: found the grade {found}; for {metric} a grade is the probability that "
+                f"{where}: found the grade {highest}; for {metric} a grade is the probability that "
                 "the item satisfies, from 0 to 1: divide grades by the highest there can be; a "
                 "config names the column of what comes out, such as rating / 5, by [data] value"
             )
         if metric.settings.get("gain") == "exponential" and worst > _HIGHEST:
             raise DataError(
-                f"{where}: found the grade {found}; {metric} raises 2 to it, and no sum of such "
+                f"{where}: found the grade {highest}; {metric} raises 2 to it, and no sum of such "
                 f"gains fits a number: grades go up to {_HIGHEST:,}; {_lower(_HIGHEST)}"
             )
         if metric.settings.get("gain") == "linear" and worst > _HIGHEST_SUMMED:
             raise DataError(
-                f"{where}: found the grade {found}; {metric} adds such grades up, and no sum of "
+                f"{where}: found the grade {highest}; {metric} adds such grades up, and no sum of "
                 f"them fits a number: grades go up to {_HIGHEST_SUMMED:g}; "
                 f"{_lower(_HIGHEST_SUMMED)}"
             )

@@ -58,9 +58,9 @@ class Judgments:
             first, behind = self._outside_ends[[start, stop]]
             outside = outside[first:behind]
         rows = self.truth.rows(start, stop)
-        kinds = tuple((weight, of[start:stop]) for weight, of in self.kinds)
-        graded = grades, outside
-        return Judgments(rows, self.relevant[start:stop], *graded, self.catalogue, kinds)
+        kinds = tuple((weight, is_kind[start:stop]) for weight, is_kind in self.kinds)
+        relevant = self.relevant[start:stop]
+        return Judgments(rows, relevant, grades, outside, self.catalogue, kinds)
 
     def pick(self, keep: Bool) -> Judgments:
         """Return the judgments of the users whom `keep` selects, in their order."""
@@ -68,9 +68,9 @@ class Judgments:
         outside = self.outside_grades
         if outside is not None:
             outside = outside[np.repeat(keep, np.diff(self._outside_ends))]
-        kinds = tuple((weight, of[keep]) for weight, of in self.kinds)
-        graded, rows = (grades, outside), self.truth.pick(keep)
-        return Judgments(rows, self.relevant[keep], *graded, self.catalogue, kinds)
+        kinds = tuple((weight, is_kind[keep]) for weight, is_kind in self.kinds)
+        rows, relevant = self.truth.pick(keep), self.relevant[keep]
+        return Judgments(rows, relevant, grades, outside, self.catalogue, kinds)
 
     @cached_property
     def _outside_ends(self) -> Int64:
@@ -81,12 +81,12 @@ class Judgments:
     def all_grades(self) -> tuple[Int64, Floats]:
         """The grades of all true items, and whose each is."""
         users = np.arange(len(self.truth))
-        own, grades = np.repeat(users, self.truth.sizes), self.grades
+        known, grades = np.repeat(users, self.truth.sizes), self.grades
         assert grades is not None, "asked for where there are grades"  # noqa: S101
         if self.outside_grades is None:
-            return own, grades
-        others = np.repeat(users, np.diff(self._outside_ends))
-        return np.append(own, others), np.append(grades, self.outside_grades)
+            return known, grades
+        unknown = np.repeat(users, np.diff(self._outside_ends))
+        return np.append(known, unknown), np.append(grades, self.outside_grades)
 
 
 @dataclass(frozen=True, eq=False)

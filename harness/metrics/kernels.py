@@ -47,12 +47,12 @@ def apk(
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
     truth = set(actual)
-    found: set[Hashable] = set()
+    hits: set[Hashable] = set()
     precision_sum = 0.0
     for i, item in enumerate(predicted[:k], start=1):
-        if item in truth and item not in found:
-            found.add(item)
-            precision_sum += len(found) / i
+        if item in truth and item not in hits:
+            hits.add(item)
+            precision_sum += len(hits) / i
     return precision_sum / min(len(truth), k) if truth else 0.0
 
 
@@ -166,14 +166,14 @@ def tally(
     --------
     Truth {2, 7}: the list 2, 9, 7 hits at ranks 1 and 3, so P(1) + P(3) = 1 + 2/3.
 
-    >>> found = tally(np.array([[2, 9, 7]], np.int32), np.array([0, 2]),
-    ...               np.array([2, 7], np.int32), k=3)
-    >>> found.precision_sum.round(4).tolist(), found.hits.tolist(), found.first_hit.tolist()
+    >>> counts = tally(np.array([[2, 9, 7]], np.int32), np.array([0, 2]),
+    ...                np.array([2, 7], np.int32), k=3)
+    >>> counts.precision_sum.round(4).tolist(), counts.hits.tolist(), counts.first_hit.tolist()
     ([1.6667], [2], [1])
     """
     k = _count("k", k)
-    given = _checked(items, truth_indptr, truth_indices)
-    rows = np.diff(given[1])
+    lists, starts, true = _checked(items, truth_indptr, truth_indices)
+    rows = np.diff(starts)
     sizes = _relevant(relevant, rows)
     # Rows of two arrays, not six arrays: large memory comes in large pages, which is faster.
     precision_sum, dcg = np.empty((2, len(sizes)), np.float64)
@@ -181,7 +181,9 @@ def tally(
     discount = discounts(min(k, items.shape[1]))
     longest = int(rows.max(initial=0))
     faulty = _kernels.tally(
-        *given,
+        lists,
+        starts,
+        true,
         sizes,
         discount,
         SCANNED_TRUTH,
@@ -195,7 +197,7 @@ def tally(
         length,
     )
     if faulty >= 0:
-        raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
+        raise ValueError(_describe_fault(faulty, lists[:, :k], starts, true))
     return Tally(k, precision_sum, dcg, hits, early_hits, first_hit, length, sizes)
 
 
@@ -215,12 +217,12 @@ def ranks(
     array([2, 0], dtype=int32)
     """
     k = _count("k", k)
-    given = _checked(items, truth_indptr, truth_indices)
-    found = np.zeros(len(truth_indices), np.int32)
-    faulty = _kernels.ranks(*given, min(k, items.shape[1]), found)
+    lists, starts, true = _checked(items, truth_indptr, truth_indices)
+    first = np.zeros(len(truth_indices), np.int32)
+    faulty = _kernels.ranks(lists, starts, true, min(k, items.shape[1]), first)
     if faulty >= 0:
-        raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
-    return found
+        raise ValueError(_describe_fault(faulty, lists[:, :k], starts, true))
+    return first
 
 
 def _checked(items: Any, indptr: Any, indices: Any) -> list[NDArray[Any]]:
@@ -237,8 +239,8 @@ def _checked(items: Any, indptr: Any, indices: Any) -> list[NDArray[Any]]:
     falling = indptr[1:] < indptr[:-1]
     if falling.any():
         raise ValueError(f"truth_indptr must not fall, it does at user {falling.argmax()}")
-    given = (items, np.int32), (indptr, np.int64), (indices, np.int32)
-    return [np.ascontiguousarray(array, dtype) for array, dtype in given]
+    pairs = (items, np.int32), (indptr, np.int64), (indices, np.int32)
+    return [np.ascontiguousarray(array, dtype) for array, dtype in pairs]
 
 
 def _count(name: str, value: int) -> int:
@@ -288,5 +290,5 @@ def _describe_fault(user: int, items: Int32, indptr: Int64, indices: Int32) -> s
         return f"items of user {user} hold {lowest}; a position is from 0, an empty one is -1"
     row = indices[indptr[user] : indptr[user + 1]]
     wrong = int((row <= np.concatenate(([-1], row[:-1]))).argmax())
-    found = ", ".join(map(str, row[max(wrong - 1, 0) : wrong + 1]))
-    return f"truth_indices of user {user} must be from 0, each once, ascending; found {found}"
+    entries = ", ".join(map(str, row[max(wrong - 1, 0) : wrong + 1]))
+    return f"truth_indices of user {user} must be from 0, each once, ascending; found {entries}"

@@ -72,7 +72,7 @@ def hits_of_all(b: Block, _: Settings) -> Int64:
     """Σ_users hits and Σ_users min(R, k) of each event type, (types, 2)."""
     hits, most = b.tally.hits, np.minimum(b.tally.relevant, b.k)
     kinds = b.judgments.kinds or ((1.0, np.ones(len(b), np.bool_)),)
-    sums = [(int(hits[of].sum()), int(most[of].sum())) for _, of in kinds]
+    sums = [(int(hits[is_kind].sum()), int(most[is_kind].sum())) for _, is_kind in kinds]
     return np.array(sums, np.int64)
 
 
@@ -114,15 +114,15 @@ def ndcg(b: Block, settings: Settings) -> Floats:
     if grades is None or gain == "binary":
         best = b.tally.relevant if ideal == "relevant" else b.tally.hits
         return b.tally.dcg / ideal_dcg(best, b.k)
-    found = b.found
-    gained = gains_of(grades, gain)[found.entry]
+    hits = b.found
+    gained = gains_of(grades, gain)[hits.entry]
     if ideal == "retrieved":
-        ideal_sum = ideal_gains(found.user, gained, len(b), b.k)
+        ideal_sum = ideal_gains(hits.user, gained, len(b), b.k)
     else:
         user, of_all = b.judgments.all_grades
         ideal_sum = ideal_gains(user, gains_of(of_all, gain), len(b), b.k)
-    weight = discounts(int(found.rank.max(initial=0)))
-    dcg = b.sum_by_user(found.user, gained * weight[found.rank - 1])
+    weight = discounts(int(hits.rank.max(initial=0)))
+    dcg = b.sum_by_user(hits.user, gained * weight[hits.rank - 1])
     return np.asarray(dcg / np.where(ideal_sum > 0, ideal_sum, 1.0), np.float64)
 
 
@@ -132,11 +132,11 @@ def p_found(b: Block, settings: Settings) -> Floats:
     if b.judgments.grades is None:  # pRel = 1: nobody looks beyond the first hit
         first = b.tally.first_hit
         return np.where(first > 0, stay ** np.maximum(first - 1.0, 0.0), 0.0)
-    found, p_rel = b.found, b.judgments.grades[b.found.entry]
+    hits, p_rel = b.found, b.judgments.grades[b.found.entry]
     still_looking, values = np.ones(len(b)), np.zeros(len(b))
-    for hit in _nth_hits(found.user):
-        user = found.user[hit]
-        values[user] += stay ** (found.rank[hit] - 1.0) * still_looking[user] * p_rel[hit]
+    for hit in _nth_hits(hits.user):
+        user = hits.user[hit]
+        values[user] += stay ** (hits.rank[hit] - 1.0) * still_looking[user] * p_rel[hit]
         still_looking[user] *= 1.0 - p_rel[hit]
     return values
 

@@ -111,8 +111,7 @@ def parse(text: str, folder: Path | None = None) -> Metric:
     Metric(name='NDCG', k=10, params=(('ideal', 'retrieved'),))
     """
     name, params, k = _parts(text)
-    own = own_definition(name, folder or Path()) if ":" in name else None
-    definition = own or _defined(name)
+    definition = own_definition(name, folder or Path()) if ":" in name else _defined(name)
     if k is not None and len(k) > len(str(LARGEST)):
         raise UsageError(_cut_off_message(name, k))
     if k is None and definition.cut == "required":
@@ -172,9 +171,9 @@ def per_user(metric: Metric, block: Block) -> Floats:
     """
     if metric.k not in (None, block.k):
         raise ValueError(f"{metric} needs lists cut at k = {metric.k}, got k = {block.k}")
-    found = metric.definition.formula(block, metric.settings)
+    result = metric.definition.formula(block, metric.settings)
     value = metric.definition.value
-    return found if value is None else np.array([value(found, block.judgments.weights)])
+    return result if value is None else np.array([value(result, block.judgments.weights)])
 
 
 def sums_of(metric: Metric, block: Block) -> Int64:
@@ -260,9 +259,9 @@ def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settin
         ends = np.cumsum(np.bincount(b.found.user, minlength=len(b)))[:-1]
         ranks = np.split(b.found.rank, ends)
         values = []
-        for own, relevant in zip(ranks, b.judgments.relevant.tolist(), strict=True):
+        for hit_ranks, relevant in zip(ranks, b.judgments.relevant.tolist(), strict=True):
             hits = np.zeros(b.k, np.bool_)
-            hits[own - 1] = True
+            hits[hit_ranks - 1] = True
             hits.setflags(write=False)
             values.append(_call(name, function, hits, relevant, b.k))
         return np.array(values, np.float64)
@@ -273,16 +272,18 @@ def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settin
 def _call(name: str, function: Callable[..., Any], hits: Any, relevant: int, k: int) -> float:
     from harness.core import plugins
 
-    given = f"(hits={np.flatnonzero(hits) + 1} as ranks, n_relevant={relevant}, k={k})"
+    arguments = f"(hits={np.flatnonzero(hits) + 1} as ranks, n_relevant={relevant}, k={k})"
     try:
         value = function(hits, relevant, k)
     except BaseException as error:  # a stranger's code may raise anything
         plugins.raise_interrupt(error)
-        raise UsageError(f'metric "{name}" raised for {given}: {plugins.told(error)}') from error
+        raise UsageError(
+            f'metric "{name}" raised for {arguments}: {plugins.told(error)}'
+        ) from error
     number = isinstance(value, (int, float, np.number, np.bool_))
     if not number or not abs(float(value)) <= LARGEST_SCORE:
         raise UsageError(
-            f'metric "{name}" returned {value!r} for {given}; expected a finite number, at '
-            f"most {LARGEST_SCORE:g}"
+            f'metric "{name}" returned {value!r} for {arguments}; expected a finite number, '
+            f"at most {LARGEST_SCORE:g}"
         )
     return float(value)

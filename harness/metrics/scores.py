@@ -49,14 +49,14 @@ class ScoreTable:
 def over_repeats(values: Floats) -> Floats:
     """Return the mean over repeats, (n,), of (repeats, n) values."""
     first: Floats
-    first, *others = values
-    if not others:
+    first, *later = values
+    if not later:
         return first
-    # What the others differ by is averaged, so that equal values have a mean equal to them. One
+    # What later ones differ by is averaged, so that equal values have a mean equal to them. One
     # repeat after the other: NumPy adds up a single user's in another order than many users'.
     differences = np.zeros_like(first)
-    for one in others:
-        differences += one - first
+    for repeat in later:
+        differences += repeat - first
     return first + differences / len(values)
 
 
@@ -82,8 +82,8 @@ def score(
     n = len(judgments.relevant)
     values = {m: np.empty((len(repeats), n if m.definition.of == "user" else 1)) for m in metrics}
     for repeat, recommendations in enumerate(repeats):
-        for m, own in user_scores(recommendations.items, judgments, metrics).items():
-            values[m][repeat] = own
+        for m, scores in user_scores(recommendations.items, judgments, metrics).items():
+            values[m][repeat] = scores
     return ScoreTable(values)
 
 
@@ -113,13 +113,13 @@ def user_scores(
         Users of a block. The result depends neither on it nor on threads, to the last bit.
     """
     n = len(items)
-    own = [metric for metric in metrics if metric.definition.of == "user"]
-    values = {m: np.empty(n) for m in own}
+    of_users = [metric for metric in metrics if metric.definition.of == "user"]
+    values = {m: np.empty(n) for m in of_users}
 
     def score_block(start: int) -> None:
         users = slice(start, min(start + block, n))
-        blocks = _blocks(items[users], judgments.rows(users.start, users.stop), own)
-        for metric in own:
+        blocks = _blocks(items[users], judgments.rows(users.start, users.stop), of_users)
+        for metric in of_users:
             values[metric][users] = per_user(metric, blocks[metric.k])
 
     if n <= block:
@@ -147,7 +147,7 @@ def sums_of_lists(
 ) -> dict[int, Int64]:
     """Return what metrics of all lists together add up over parts of the users, by number."""
     blocks = _blocks(items, judgments, metrics)
-    return {at: sums_of(metric, blocks[metric.k]) for at, metric in enumerate(metrics)}
+    return {n: sums_of(metric, blocks[metric.k]) for n, metric in enumerate(metrics)}
 
 
 def _blocks(
@@ -180,8 +180,8 @@ def curve_sums(
     sums: dict[str | int, Sums] = {}
     for number, (repeat, values) in enumerate(zip(repeats, scores.values[metric], strict=True)):
         hit = values > 0
-        found = user_scores(repeat.items[hit], judgments.pick(hit), asked)
-        at_k = {str(metric.k): Exact.of(found[metric]) for metric in asked}
+        scored = user_scores(repeat.items[hit], judgments.pick(hit), asked)
+        at_k = {str(metric.k): Exact.of(scored[metric]) for metric in asked}
         sums[number] = {"hits": np.array([np.count_nonzero(hit)]), **at_k}
     return sums
 

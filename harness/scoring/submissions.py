@@ -17,7 +17,7 @@ from harness.metrics import USUAL, Metric, parse
 from harness.metrics.conventions import map_by_convention
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.lists import read_lists
-from harness.metrics.inputs.read import longest_of, refuse_users
+from harness.metrics.inputs.read import longest_of, refuse_strangers
 from harness.metrics.scores import user_scores
 from harness.protocol.truth import Solution
 from harness.scoring.options import SubmissionOptions, require
@@ -257,9 +257,8 @@ def lists_of_file(
     refuse_unsaid(file, named)
     lists = read_lists(file.table, coders, longest)
     title, users = str(file.path), len(solution.users)
-    if lists.outside_users > 0 and not lists.known_users:
-        refuse_users(title, users + len(solution.ignored), coders.users.ids)
-    left_out = {"users_outside": lists.outside_users, "rows_outside": lists.outside_rows}
+    refuse_strangers(title, lists.user_overlap)
+    left_out = {"users_outside": lists.users_outside, "rows_outside": lists.rows_outside}
     return lists_of_positions(title, solution, lists.items[:users], coders.items.ids, left_out)
 
 

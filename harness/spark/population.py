@@ -20,7 +20,7 @@ import polars as pl
 
 from harness.core.arrays import Int32
 from harness.core.errors import DataError
-from harness.core.exact_sum import Sums, add
+from harness.core.exact_sum import Distinct, Sums
 from harness.core.ids import Encoder, hashes_of
 from harness.core.io import whole_file
 from harness.data import attributes, dataset, loading, ordering
@@ -36,15 +36,13 @@ from harness.spark.reading import ITEMS, KINDS, SINCE, TABLE, USERS, checked, di
 from harness.spark.transport import (
     Batches,
     Content,
-    combined,
     contents,
     facts_of,
     mapped,
-    merged,
     narrow,
-    narrow_times,
     to_rows,
-    widen_times,
+    total,
+    unnumbered,
 )
 
 if TYPE_CHECKING:
@@ -87,8 +85,11 @@ class SparkParts(Generic[Part]):
     def total(self, step: Callable[[Part], Sums]) -> Sums:
         """Return the sum of what `step` returns of every part; errors are raised as by workers."""
         opened = self.opened  # without the frame, which does not travel
-        work = partial(combined, add, lambda part, content: step(opened(part, content)))
-        return merged(mapped(self.frame, work), self.count, add)
+
+        def sums(batches: Batches) -> Iterator[Sums]:
+            return (step(opened(part, content)) for part, content in contents(batches))
+
+        return total(self.frame, sums, self.count)
 
     def kept(
         self, make: Callable[[Part], Content], opened: Callable[[int, Content], Other]
@@ -173,7 +174,7 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
         notes = checked(layout, log.type_columns, read)
         if sum(bucket.events for bucket in odd) != sum(piece["events"] for piece in read):
             raise DataError(_CHANGED)
-        met = merged(frame.where("part < 0"), len(log.keys), _union)[ITEMS]
+        met = total(frame.where("part < 0"), unnumbered, len(log.keys))[ITEMS].values
         table = reading.items(spark, layout.items)
         items, _ = loading.items_of(layout, met, table)
         times = [time for piece in read for time in piece["times"]]
@@ -190,10 +191,6 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
         yield Buckets(SparkParts(frame.where("part >= 0"), opened, len(log.keys)), shared)
     finally:
         frame.unpersist()
-
-
-def _union(first: Content, second: Content) -> Content:
-    return {ITEMS: pl.concat([first[ITEMS], second[ITEMS]]).unique()}
 
 
 def _gathered(
@@ -235,7 +232,7 @@ def _bucket(
         ITEMS: item_ids,
         EVENTS: narrow(np.diff(events.user_starts(len(ids)))),
         dataset.ITEM: narrow(events.item),
-        dataset.TIME: narrow_times(events.time),
+        dataset.TIME: events.time,
         dataset.ROW: events.row,
         dataset.VALUE: events.value,
         dataset.KIND: events.kind if layout.several_types else None,
@@ -251,12 +248,12 @@ def _bucket(
     odd = oddities_of(events, ids, words_of(item_ids), len(types))
     there = {name: column for name, column in content.items() if column is not None}
     yield from to_rows(bucket, there, facts={_ODD: odd})
-    yield from to_rows(-1 - bucket, {ITEMS: met})
+    yield from to_rows(-1 - bucket, {ITEMS: Distinct(met)})
 
 
 def _events(piece: Content, users: Encoder, items: Encoder, types: Sequence[EventType]) -> Events:
     """Return the events of a piece by the codes of users and items."""
-    time, row = widen_times(piece[dataset.TIME]), piece.get(dataset.ROW)
+    time, row = piece[dataset.TIME], piece.get(dataset.ROW)
     events = Events(
         user=_codes(users, piece[USERS])[piece[dataset.USER]],
         item=_codes(items, piece[ITEMS])[piece[dataset.ITEM]],
@@ -302,7 +299,7 @@ def _opened(
     events = Events(
         user=of_starts(starts),
         item=item,
-        time=lambda: widen_times(content[dataset.TIME]),
+        time=content[dataset.TIME],
         kind=kind if layout.several_types else one_kind(int(starts[-1])),
         row=None if row is None else row.astype(np.int64),
         value=content.get(dataset.VALUE),

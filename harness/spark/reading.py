@@ -29,7 +29,7 @@ from harness.data.parquet_source import ParquetSource
 from harness.data.source import Batch, id_rule, time_rule
 from harness.data.table_files import EventReader, opened
 from harness.data.watched import Low, type_column, watching
-from harness.spark.transport import Batches, attempt, mapped, narrow, narrow_times, to_rows
+from harness.spark.transport import Batches, attempt, mapped, narrow, to_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -395,10 +395,9 @@ def _of_buckets(keys: Sequence[int], read: parts.Rows) -> Iterator[tuple[int, di
     """
     bucket_of, count = _buckets_of(read.users, len(keys)), len(keys)
     order = np.argsort(bucket_of, kind="stable")
-    times = narrow_times(read.columns[dataset.TIME])
     narrowed = {n: narrow(c) for n, c in read.columns.items() if n == dataset.ROW}
     columns, row_ends = parts.in_groups(
-        read.columns | narrowed | {dataset.TIME: times["steps"]},
+        read.columns | narrowed,
         bucket_of,
         places(order, len(order)),
         count,
@@ -418,7 +417,6 @@ def _of_buckets(keys: Sequence[int], read: parts.Rows) -> Iterator[tuple[int, di
             KINDS: kinds,
             USERS: ids[first:behind],
             ITEMS: read.items.gather(met),
-            dataset.TIME: times | {"steps": events[dataset.TIME]},
             dataset.USER: narrow(events[dataset.USER] - np.int32(first)),
             dataset.ITEM: narrow(places(met, len(read.items))[events[dataset.ITEM]]),
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial, reduce
+from functools import reduce
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -17,45 +17,30 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core import errors
-from harness.core.arrays import Int64
 from harness.core.errors import HarnessError
-from harness.core.exact_sum import Exact, Largest
-from harness.data import _events
-from harness.data.dataset import DAY_US
+from harness.core.exact_sum import Distinct, Exact, Largest, Sums, add
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
 Content = Mapping[Any, Any]
-"""What `pack` takes: arrays of numbers, exact and largest ones, CSR matrices, columns and frames of
-Polars, or more of these, by whole numbers or text."""
+"""What `pack` takes, by whole numbers or text: `Sums`, columns and frames of Polars, or more."""
 Batches = Iterator["pa.RecordBatch"]
 Work = Callable[[Batches], Batches]
 
-_TASK_BITS = 32
 SCHEMA = "part INT, source LONG, chunk INT, chunks INT, content BINARY, facts STRING, error STRING"
 """Of rows: a part's number, a chunk of one of its contents, which `source` tells apart, and what
 the driver learns of it, as JSON."""
 CHUNK_BYTES = 1 << 18
 """Of a content in one row: neither Spark nor Arrow is at ease with long rows."""
-_BATCH_CHUNKS = 64
-_END_BYTES = 64
-"""For the end of a stream, at least."""
 _FAN_IN = 8
-"""So many contents at most are combined by one worker, or by the driver."""
-_SUMS = {"exact": Exact, "largest": Largest}
-_UNITS_US = np.array([DAY_US, 1_000_000, 1])
+"""So many sums at most are added up by one worker, or by the driver."""
+_SUMS = {"exact": Exact, "largest": Largest, "distinct": Distinct}
 
 
 def pack(values: Content) -> memoryview:
-    """Return values as a stream of Arrow: each array is a column with one row, a list.
-
-    Examples
-    --------
-    >>> unpack(pack({"a": np.array([1, 2]), 7: {"ids": pl.Series(["x"])}}))["a"].tolist()
-    [1, 2]
-    """
+    """Return values as compressed Arrow: each array is a column with one row, a list."""
     import pyarrow as pa
 
     arrays: list[pa.Array] = []
@@ -63,12 +48,11 @@ def pack(values: Content) -> memoryview:
     lists = [pa.LargeListArray.from_arrays([0, len(array)], array) for array in arrays]
     names = [str(number) for number in range(len(lists))]
     batch = pa.RecordBatch.from_arrays(lists, names, metadata={"layout": layout})
-    size = pa.ipc.get_record_batch_size(batch) + batch.schema.serialize().size + _END_BYTES
-    data = np.empty(size, np.uint8)  # in one go: what grows is copied again and again
-    sink = pa.FixedSizeBufferWriter(pa.py_buffer(data))
-    with pa.ipc.new_stream(sink, batch.schema) as stream:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as stream:
         stream.write_batch(batch)
-    return data.data[: sink.tell()]
+    return memoryview(sink.getvalue())
 
 
 def _described(value: Any, arrays: list[pa.Array]) -> list[Any]:
@@ -81,7 +65,9 @@ def _described(value: Any, arrays: list[pa.Array]) -> list[Any]:
             return ["mapping", [[key, _described(value[key], arrays)] for key in keys]]
         case pl.DataFrame():
             return ["frame", [_described(column, arrays) for column in value.iter_columns()]]
-        case Exact() | Largest():
+        case int() | list():
+            return ["plain", value]
+        case Exact() | Largest() | Distinct():
             return [type(value).__name__.lower(), _described(value.values, arrays)]
         case pl.Series():  # Polars hands over no name with a NUL
             arrays.append(value.alias("").to_arrow(compat_level=pl.CompatLevel.oldest()))
@@ -96,7 +82,7 @@ def _described(value: Any, arrays: list[pa.Array]) -> list[Any]:
 
 
 def unpack(data: Any) -> dict[Any, Any]:
-    """Return what `pack` made a buffer of; arrays are views of it."""
+    """Return what `pack` made a buffer of; arrays are read-only."""
     import pyarrow as pa
 
     batch = pa.ipc.open_stream(data).read_next_batch()
@@ -109,6 +95,8 @@ def _rebuilt(described: list[Any], arrays: list[pa.Array]) -> Any:
     match described:
         case ["mapping", pairs]:
             return {key: _rebuilt(value, arrays) for key, value in pairs}
+        case ["plain", value]:
+            return value
         case ["frame", columns]:
             return pl.DataFrame([_rebuilt(column, arrays) for column in columns])
         case ["series", number, name]:
@@ -129,20 +117,6 @@ def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values.astype(np.min_scalar_type(int(values.max(initial=0))), copy=False)
 
 
-def narrow_times(time: Int64) -> dict[str, npt.NDArray[Any]]:
-    """Return times, of which there must be one, as numbers of days, seconds or microseconds."""
-    low, _, unit = _events.span(time, _UNITS_US)
-    step = int(_UNITS_US[unit])
-    return {"steps": narrow((time - low) // step), "scale": np.array([low, step])}
-
-
-def widen_times(narrowed: Mapping[str, npt.NDArray[Any]]) -> Int64:
-    """Return the times that `narrow_times` took."""
-    low, step = narrowed["scale"].tolist()
-    time: Int64 = narrowed["steps"].astype(np.int64) * step + low
-    return time
-
-
 def to_rows(
     part: int,
     content: Content | None = None,
@@ -157,33 +131,32 @@ def to_rows(
     A task that Spark runs again gives equal rows, so nothing in them is drawn.
     """
     import pyarrow as pa
-    from pyspark import TaskContext
 
-    task = TaskContext.get()
-    place = 0 if task is None else task.partitionId() << _TASK_BITS
     data = None if content is None else pack(content)
-    chunks = 1 if data is None else -(-len(data) // chunk_bytes)
-    row: dict[str, Any] = {
-        "part": part,
-        "source": place + source,
-        "chunks": chunks,
-        "error": None if error is None else json.dumps([type(error).__name__, str(error)]),
-    }
+    starts = range(0, 1 if data is None else len(data), chunk_bytes)
     schema = pa.schema(
         {"part": pa.int32(), "source": pa.int64(), "chunk": pa.int32(), "chunks": pa.int32()}
         | {"content": pa.binary(), "facts": pa.string(), "error": pa.string()}
     )
-    for first in range(0, chunks, _BATCH_CHUNKS):
-        rows = [
-            row
-            | {
-                "chunk": chunk,
-                "content": data and data[chunk * chunk_bytes : (chunk + 1) * chunk_bytes],
-                "facts": None if facts is None or chunk > 0 else json.dumps(facts),
-            }
-            for chunk in range(first, min(first + _BATCH_CHUNKS, chunks))
-        ]
-        yield pa.RecordBatch.from_pylist(rows, schema)
+    for chunk, start in enumerate(starts):
+        row = {
+            "part": part,
+            "source": (_partition() << 32) + source,
+            "chunk": chunk,
+            "chunks": len(starts),
+            "content": data and data[start : start + chunk_bytes],
+            "facts": None if facts is None or chunk > 0 else json.dumps(facts),
+            "error": None if error is None else json.dumps([type(error).__name__, str(error)]),
+        }
+        yield pa.RecordBatch.from_pylist([row], schema)
+
+
+def _partition() -> int:
+    """Return the number of the partition that this task works on."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    return 0 if task is None else int(task.partitionId())
 
 
 def contents(
@@ -239,29 +212,24 @@ def mapped(frame: DataFrame, work: Work, number: int = 0) -> DataFrame:
     return frame.mapInArrow(taking_all, SCHEMA)
 
 
-def merged(frame: DataFrame, count: int, combine: Callable[[Any, Any], Content]) -> Content:
-    """Return the contents of a frame, `count` at most, combined in any order into one."""
-    while count > _FAN_IN:
-        count = -(-count // _FAN_IN)
-        work = partial(combined, combine, lambda _, content: content)
-        frame = mapped(frame.repartition(count, "part"), work)
-    values = (content for _, content in contents(frame.toArrow().to_batches()))
-    nothing: Content = {}
-    return reduce(combine, values, next(values, nothing))
+def total(frame: DataFrame, work: Callable[[Batches], Iterable[Sums]], count: int) -> Content:
+    """Return the sum of what workers make of all partitions, `count` of them at most."""
+    nothing: Sums = {}
+
+    def added_up(batches: Batches) -> Batches:
+        if sums := reduce(add, work(batches), nothing):
+            yield from to_rows(_partition(), sums)
+
+    rows = mapped(frame, added_up)
+    if count <= _FAN_IN:
+        return reduce(add, unnumbered(rows.toArrow().to_batches()), nothing)
+    fewer = -(-count // _FAN_IN)
+    return total(rows.repartition(fewer, "part"), unnumbered, fewer)
 
 
-def combined(
-    combine: Callable[[Any, Any], Content],
-    value_of: Callable[[int, Content], Content],
-    batches: Batches,
-) -> Batches:
-    """Yield what is made of the parts of a partition as one content."""
-    total: Content | None = None
-    for part, content in contents(batches):
-        value = value_of(part, content)
-        total = value if total is None else combine(total, value)
-    if total is not None:
-        yield from to_rows(part, total)
+def unnumbered(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[Any, Any]]:
+    """Yield contents without their numbers."""
+    return (content for _, content in contents(batches))
 
 
 def attempt(part: int, rows: Batches) -> Batches:

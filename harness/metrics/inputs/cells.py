@@ -63,9 +63,9 @@ def ids_of(values: list[Any], where: str, row_of: Callable[[int], int] = int) ->
 def numbers_of(values: list[Any], where: str, row_of: Callable[[int], int] = int) -> pl.Series:
     """Return numbers as a column: whole ones, or floats where any is one."""
     cells = [None if missing(v) and not isinstance(v, (float, np.floating)) else v for v in values]
-    for at, cell in enumerate(cells):
+    for entry, cell in enumerate(cells):
         if cell is not None and not isinstance(cell, _NUMBERS):
-            row = row_text(row_of(at))
+            row = row_text(row_of(entry))
             raise DataError(f"{where}, {row}: found {shown(cell)}, expected a number")
     if not cells or _whole(set(map(type, cells)) - {type(None)}):
         with suppress(*MISMATCH):  # whole numbers too large become floats
@@ -84,17 +84,17 @@ def _whole(kinds: set[type]) -> bool:
 
 def mixed(where: str, values: list[Any], row_of: Callable[[int], int] = int) -> DataError:
     """Return what to say of values of several types in one column."""
-    filled = [(at, value) for at, value in enumerate(values) if not missing(value)]
+    filled = [(entry, value) for entry, value in enumerate(values) if not missing(value)]
     first = type(filled[0][1]) if filled else object
-    at, other = next(((a, v) for a, v in filled if type(v) is not first), (-1, None))
-    if at < 0:
+    entry, other = next(((n, v) for n, v in filled if type(v) is not first), (-1, None))
+    if entry < 0:
         odd = next(filter(_unreadable, values), values[0])
         return DataError(
             f"{where} holds values of type {first.__name__} that cannot be read, such as "
             f"{shown(odd)}; make them texts or whole numbers"
         )
     return DataError(
-        f"{where}, {row_text(row_of(at))}: found {shown(other)} ({type(other).__name__}) among "
+        f"{where}, {row_text(row_of(entry))}: found {shown(other)} ({type(other).__name__}) among "
         f"values of type {first.__name__}; make ids all text, or all whole numbers"
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,8 +16,27 @@ from harness.core.ids import Encoder, hashes_of
 from harness.metrics.inputs.cells import MISMATCH, row_within, shown
 from harness.metrics.inputs.frame import Table
 
-_WORTH_A_THREAD = 1 << 15
-"""Rows from which users and items are coded at the same time."""
+
+@dataclass(frozen=True)
+class Overlap:
+    """Whether the ids of one table are those of another; of parts of the users it adds up.
+
+    Attributes
+    ----------
+    known : int
+        Rows whose id the other table has.
+    here, there : list
+        The least id that the other table lacks, and the least of the other, if there is one.
+    """
+
+    known: int
+    here: list[Any]
+    there: list[Any]
+
+    @property
+    def is_none(self) -> bool:
+        """Whether both have ids, and none in common."""
+        return self.known == 0 and bool(self.here and self.there)
 
 
 class Coder:
@@ -58,12 +78,28 @@ class Coder:
                 "(in pandas: .astype(str))"
             )
         try:  # equal numbers of any width have equal hashes
-            own = ids.cast(pl.String if self._kind == "text" else pl.Int128).alias("id")
+            column = ids.cast(pl.String if self._kind == "text" else pl.Int128).alias("id")
         except MISMATCH as error:
             raise _no_ids(ids, where) from error
         first, second = hashes_of("id")
-        hashed = own.to_frame().select(first.alias("first"), second.alias("second"))
-        return self._encoder.codes(own, (hashed["first"], hashed["second"]))
+        hashed = column.to_frame().select(first.alias("first"), second.alias("second"))
+        return self._encoder.codes(column, (hashed["first"], hashed["second"]))
+
+    def overlap(self, codes: Int32, known: int) -> Overlap:
+        """Return what a table of these codes shares with those that had codes before, `known`."""
+        is_met = np.zeros(len(self), np.bool_)
+        is_met[codes] = True
+        ids = self.ids
+        return Overlap(
+            known=int(np.count_nonzero(codes < known)),
+            here=least(ids.slice(known).filter(pl.Series(is_met[known:]))),
+            there=least(ids.head(known)),
+        )
+
+
+def least(ids: pl.Series) -> list[Any]:
+    """Return the least id, if there is any."""
+    return [ids.min()] if len(ids) > 0 else []
 
 
 def _kind(ids: pl.Series, where: str) -> str:
@@ -123,19 +159,14 @@ class Coders:
         DataError
             A missing id, a cell of another type than its column's, ids of several kinds.
         """
-        if len(table) < _WORTH_A_THREAD:
-            user, (item, sizes) = self._users(table), self._items(table)
-        else:
-            with ThreadPoolExecutor(1) as thread:
-                of_items = thread.submit(self._items, table)
-                user, (item, sizes) = self._users(table), of_items.result()
+        with ThreadPoolExecutor(1) as thread:
+            items = thread.submit(self._items, table)
+            user = _coded(self.users, table, "user", table.parts("user"))
+            item, sizes = items.result()
         if sizes is None:
             runs = pl.Series(user).rle().struct.unnest()
             user, sizes = runs["value"].to_numpy(), runs["len"].cast(pl.Int64).to_numpy()
         return Rows(user, sizes, item)
-
-    def _users(self, table: Table) -> Int32:
-        return _coded(self.users, table, "user", table.parts("user"))
 
     def _items(self, table: Table) -> tuple[Int32, Int64 | None]:
         """Return the codes of all items and, of lists, how many each has."""
@@ -149,7 +180,7 @@ def _coded(
     coder: Coder, table: Table, name: str, parts: Iterable[pl.Series], sizes: Int64 | None = None
 ) -> Int32:
     """Return the codes of a column, or raise DataError where an id of it is missing."""
-    found, rows = [np.zeros(0, np.int32)], 0
+    codes, rows = [np.zeros(0, np.int32)], 0
     for ids in parts:
         if ids.null_count() > 0:
             row = row_within(sizes, rows + int(ids.is_null().arg_true()[0]))
@@ -157,9 +188,9 @@ def _coded(
                 f"{table.where(name)}, {table.row(row)}: the id is missing; drop such rows, or "
                 "give them an id"
             )
-        found.append(coder.codes(ids, table.where(name)))
+        codes.append(coder.codes(ids, table.where(name)))
         rows += len(ids)
-    return np.concatenate(found)
+    return np.concatenate(codes)
 
 
 def ranks_of(table: Table) -> Int64:
@@ -197,9 +228,9 @@ def grades_of(table: Table) -> pl.Series:
 def _numbers(table: Table) -> pl.Series:
     numbers = table.column("number")
     if not (numbers.dtype.is_numeric() or numbers.dtype == pl.Null):
-        found = None if len(numbers) == 0 else numbers[0]
+        first = None if len(numbers) == 0 else numbers[0]
         raise DataError(
-            f"{table.where('number')} holds no numbers (first {shown(found)}); "
+            f"{table.where('number')} holds no numbers (first {shown(first)}); "
             f"a {table.meaning} is a number"
         )
     _refuse(table, numbers, numbers.is_null(), "a number")
@@ -211,11 +242,11 @@ def _refuse(table: Table, numbers: pl.Series, wrong: pl.Series, wanted: str) -> 
         return
     entry = int(wrong.arg_true()[0])
     row = row_within(table.sizes, entry)
-    found, step = numbers[entry], ""
-    if found is None:
+    number, step = numbers[entry], ""
+    if number is None:
         zero = " (0 is an item that is not relevant)" if table.meaning == "grade" else ""
-        found, step = "a missing value", f"; write one{zero}, or drop the row"
+        number, step = "a missing value", f"; write one{zero}, or drop the row"
     raise DataError(
-        f"{table.where('number')}, {table.row_and_user(row)}: found {found}; a {table.meaning} is "
+        f"{table.where('number')}, {table.row_and_user(row)}: found {number}; a {table.meaning} is "
         f"{wanted}{step}"
     )

@@ -151,7 +151,8 @@ class Table:
                 return _apart(_in_polars(column))
         except MISMATCH as error:
             raise mixed(where, column.to_list()) from error
-        items, sizes = flat(self, [(row_text(n), cell) for n, cell in enumerate(column.to_list())])
+        cells = [(row_text(n), cell) for n, cell in enumerate(column.to_list())]
+        items, sizes = _flat(self.role, where, cells)
         return ids_of(items, where, partial(row_within, sizes)), sizes
 
 
@@ -167,32 +168,20 @@ def _in_polars(column: Column) -> pl.Series:
     return column.alias("cells").to_frame().to_polars().to_series()
 
 
-def flat(table: Table, cells: list[tuple[str, Any]]) -> tuple[list[Any], Int64]:
-    """Return the items of Python lists one after another, and how long each list is.
-
-    Parameters
-    ----------
-    cells : list of (str, object)
-        Each list with how messages name it.
-
-    Raises
-    ------
-    DataError
-        A cell that is no list, or has no order.
-    """
+def _flat(role: str, where: str, cells: list[tuple[str, Any]]) -> tuple[list[Any], Int64]:
+    """Return the items of lists one after another, and their sizes; messages name each list."""
     lists: list[list[Any]] = []
-    for where, cell in cells:
+    for row, cell in cells:
         plain = as_list(cell)
         if plain is not None and not isinstance(plain, list):
             raise DataError(
-                f"{table.where('item')}, {where}: found {shown(cell)} ({type(cell).__name__}) "
+                f"{where}, {row}: found {shown(cell)} ({type(cell).__name__}) "
                 "where a list of items was expected; split a text first, as in "
                 'frame["item"].str.split(" ")'
             )
-        if isinstance(cell, (set, frozenset)) and table.role == "recommendations":
+        if isinstance(cell, (set, frozenset)) and role == "recommendations":
             raise DataError(
-                f"{table.where('item')}, {where}: found {shown(cell)}, a set, which has no order; "
-                "give a list"
+                f"{where}, {row}: found {shown(cell)}, a set, which has no order; give a list"
             )
         lists.append(plain or [])
     return [item for items in lists for item in items], np.array(list(map(len, lists)), np.int64)
@@ -206,7 +195,7 @@ def _apart(lists: pl.Series) -> tuple[pl.Series, Int64]:
 
 
 def accept(
-    given: Any,
+    data: Any,
     role: str,
     *,
     user: str,
@@ -240,19 +229,19 @@ def accept(
             raise UsageError(
                 f"{role}: {parameter} takes a column's name; found {type(name).__name__}"
             )
-    if not isinstance(given, (Mapping, *ROWS)):
-        return _of_frame(frame_of(given, role), role, user, item, numbers, prefix, named)
+    if not isinstance(data, (Mapping, *ROWS)):
+        return _of_frame(frame_of(data, role), role, user, item, numbers, prefix, named)
     for meaning, name in numbers.items():
         if name is not None:
             raise UsageError(f'{role}: {meaning}="{name}" names a column, but this is no frame')
-    if not isinstance(given, Mapping):
-        return _of_rows(given, role)
-    if isinstance(next((v for v in given.values() if not missing(v)), None), Mapping):
-        return _of_dicts(given, role, list(numbers)[-1] if numbers else "")
-    return _of_lists(role, list(given), list(given.values()))
+    if not isinstance(data, Mapping):
+        return _of_rows(data, role)
+    if isinstance(next((v for v in data.values() if not missing(v)), None), Mapping):
+        return _of_dicts(data, role, list(numbers)[-1] if numbers else "")
+    return _of_lists(role, list(data), list(data.values()))
 
 
-def frame_of(given: Any, role: str, *, forms: str = _FORMS) -> Frame:
+def frame_of(data: Any, role: str, *, forms: str = _FORMS) -> Frame:
     """Return a frame of Polars as it is, and any other as narwhals holds it.
 
     Parameters
@@ -265,42 +254,41 @@ def frame_of(given: Any, role: str, *, forms: str = _FORMS) -> Frame:
     UsageError, DataError
         Something that is no frame, or a frame with two columns of one name.
     """
-    if isinstance(given, pl.DataFrame):
-        return given
+    if isinstance(data, pl.DataFrame):
+        return data
     import narwhals as nw  # slow to import
 
-    given = nw.to_native(given, pass_through=True)
-    _refuse_index(given, role)
+    data = nw.to_native(data, pass_through=True)
+    _refuse_index(data, role)
     try:
-        if isinstance(given, pl.LazyFrame):
-            return given.collect()
-        others: nw.DataFrame[Any] = nw.from_native(given, eager_only=True)
-        return others
+        if isinstance(data, pl.LazyFrame):
+            return data.collect()
+        frame: nw.DataFrame[Any] = nw.from_native(data, eager_only=True)
+        return frame
     except nw.exceptions.DuplicateError as error:
-        raise two_columns(given, role) from error
+        raise two_columns(data, role) from error
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{role}: the lazy frame cannot be worked out: {error}") from error
     except TypeError:
         pass
-    if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         try:
-            return pl.DataFrame(given)
+            return pl.DataFrame(data)
         except pl.exceptions.DuplicateError as error:
-            raise two_columns(given, role) from error
+            raise two_columns(data, role) from error
         except MISMATCH:  # a single column, as a Series is
             pass
         except Exception as error:  # a relation is worked out by its own library
             raise DataError(f"{role}: the rows cannot be worked out: {error}") from error
-    raise UsageError(f"{role}: found {type(given).__name__}; give {forms}")
+    raise UsageError(f"{role}: found {type(data).__name__}; give {forms}")
 
 
-def _refuse_index(given: Any, role: str) -> None:
+def _refuse_index(data: Any, role: str) -> None:
     """Raise DataError where pandas' index, which nobody reads, holds users, items or an order."""
-    levels = getattr(getattr(given, "index", None), "names", None) or ()
-    unread = [
-        n for n in levels if isinstance(n, str) and n not in getattr(given, "columns", levels)
-    ]
-    for name in unread:
+    levels = getattr(getattr(data, "index", None), "names", None) or ()
+    for name in levels:
+        if not isinstance(name, str) or name in getattr(data, "columns", levels):
+            continue
         is_number = order_of(name) or has_role(name, ("grade",)) or name.lower() == "usage"
         if is_number or is_called(name, "user", "item", "list"):
             raise DataError(
@@ -309,9 +297,9 @@ def _refuse_index(given: Any, role: str) -> None:
             )
 
 
-def two_columns(given: Any, role: str) -> DataError:
+def two_columns(data: Any, role: str) -> DataError:
     """Return what to say of a frame in which two columns have one name."""
-    names = [str(name) for name in getattr(given, "column_names", getattr(given, "columns", ()))]
+    names = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
     again = [f' "{name}"' for n, name in enumerate(names) if name in names[:n]][:1]
     return DataError(f"{role}: two columns have one name{''.join(again)}; rename one of them")
 
@@ -381,37 +369,37 @@ def _holds_lists(column: Column) -> bool:
     return isinstance(next((as_list(c) for c in column if not missing(c)), None), list)
 
 
-def _of_dicts(given: Mapping[Any, Any], role: str, meaning: str) -> Table:
-    rows = [{} if missing(row) else row for row in given.values()]
-    for user, row in zip(given, rows, strict=True):
+def _of_dicts(data: Mapping[Any, Any], role: str, meaning: str) -> Table:
+    rows = [{} if missing(row) else row for row in data.values()]
+    for user, row in zip(data, rows, strict=True):
         if not isinstance(row, Mapping):
             raise DataError(
                 f"{role}: user {user!r}: found {type(row).__name__} where others have a dict of "
                 f"items and {meaning}s; give every user the same form"
             )
     items, numbers = [i for row in rows for i in row], [n for row in rows for n in row.values()]
-    held = {"user": list(given), "item": items} | ({"number": numbers} if meaning else {})
+    held = {"user": list(data), "item": items} | ({"number": numbers} if meaning else {})
     sizes = np.array(list(map(len, rows)), np.int64)
     return Table(role, dict.fromkeys(held, ""), meaning, wide=True, held=held, sizes=sizes)
 
 
-def _of_rows(given: Any, role: str) -> Table:
-    if isinstance(given, np.matrix):
-        given = np.asarray(given)
-    if isinstance(given, np.ndarray):
-        of_objects = given.dtype == np.object_
-        if given.ndim != 2 and not (of_objects and given.ndim == 1):
-            raise UsageError(f"{role}: an array of {given.ndim} dimensions; give one list a row")
+def _of_rows(data: Any, role: str) -> Table:
+    if isinstance(data, np.matrix):
+        data = np.asarray(data)
+    if isinstance(data, np.ndarray):
+        of_objects = data.dtype == np.object_
+        if data.ndim != 2 and not (of_objects and data.ndim == 1):
+            raise UsageError(f"{role}: an array of {data.ndim} dimensions; give one list a row")
         if not of_objects:
-            return _of_array(given, role)
-    return _of_lists(role, list(range(len(given))), list(given))
+            return _of_array(data, role)
+    return _of_lists(role, list(range(len(data))), list(data))
 
 
 def _of_lists(role: str, users: list[Any], lists: list[Any]) -> Table:
-    table = Table(role, {"user": "", "item": ""}, "", wide=True)
-    named = [(f"user {user!r}", cell) for user, cell in zip(users, lists, strict=True)]
-    items, sizes = flat(table, named)
-    return Table(role, table.names, "", True, held={"user": users, "item": items}, sizes=sizes)
+    cells = [(f"user {user!r}", cell) for user, cell in zip(users, lists, strict=True)]
+    items, sizes = _flat(role, f"{role}: items", cells)
+    held = {"user": users, "item": items}
+    return Table(role, dict.fromkeys(held, ""), "", wide=True, held=held, sizes=sizes)
 
 
 def _of_array(lists: np.ndarray[Any, Any], role: str) -> Table:
@@ -432,12 +420,12 @@ def _of_array(lists: np.ndarray[Any, Any], role: str) -> Table:
     return Table(role, dict.fromkeys(held, ""), "", wide=True, held=held, sizes=sizes)
 
 
-def as_polars(given: Any, role: str) -> pl.DataFrame:
+def as_polars(data: Any, role: str) -> pl.DataFrame:
     """Return a frame with columns of text, numbers or lists of text.
 
     Parameters
     ----------
-    given : pandas, Polars or Arrow frame
+    data : pandas, Polars or Arrow frame
     role : str
         What it is, for messages.
 
@@ -446,7 +434,7 @@ def as_polars(given: Any, role: str) -> pl.DataFrame:
     UsageError, DataError
         Something that is no frame, or a frame with two columns of one name.
     """
-    frame = frame_of(given, role, forms=_FRAMES)
+    frame = frame_of(data, role, forms=_FRAMES)
     require_names(frame.columns, role)
     return pl.DataFrame({name: _readable(frame.get_column(name)) for name in frame.columns})
 

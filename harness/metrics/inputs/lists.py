@@ -11,7 +11,7 @@ from harness.core.arrays import Int32, Int64, Ragged, places
 from harness.core.errors import DataError
 from harness.metrics import Judgments
 from harness.metrics.inputs.cells import number_text, shown
-from harness.metrics.inputs.codes import Coders, Rows, grades_of, ranks_of, scores_of
+from harness.metrics.inputs.codes import Coders, Overlap, Rows, grades_of, ranks_of, scores_of
 from harness.metrics.inputs.frame import Table
 
 MOST_CELLS = 1 << 28
@@ -32,18 +32,18 @@ class Lists:
         Item codes, best first, −1 = empty.
     order : str
         What the order comes from.
-    outside_rows, outside_users : int
+    rows_outside, users_outside : int
         Rows (or lists) of users that the truth does not have, and how many such users there are.
-    known_users, known_items : bool
-        Whether any user, and any item of any list, is one that the truth has.
+    user_overlap, item_overlap : Overlap
+        Whether users and items are those of the truth.
     """
 
     items: Int32
     order: str
-    outside_rows: int
-    outside_users: int
-    known_users: bool
-    known_items: bool
+    rows_outside: int
+    users_outside: int
+    user_overlap: Overlap
+    item_overlap: Overlap
 
 
 def read_lists(table: Table, coders: Coders, longest: int | None) -> Lists:
@@ -64,12 +64,12 @@ def read_lists(table: Table, coders: Coders, longest: int | None) -> Lists:
     rows = coders.read(table)
     outside = rows.user >= n
     return Lists(
-        _matrix(table, _ranked(table, rows, coders, n), n, longest),
-        _order(table),
-        int(np.count_nonzero(outside) if table.wide else rows.sizes[outside].sum()),
-        len(coders.users) - n,
-        not outside.all(),
-        bool((rows.item < n_items).any()),
+        items=_matrix(table, _ranked(table, rows, coders, n), n, longest),
+        order=_order(table),
+        rows_outside=int(np.count_nonzero(outside) if table.wide else rows.sizes[outside].sum()),
+        users_outside=len(coders.users) - n,
+        user_overlap=coders.users.overlap(rows.user, n),
+        item_overlap=coders.items.overlap(rows.item, n_items),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -12,11 +11,11 @@ import polars as pl
 from harness.core.column_names import divides, has_role, is_called, order_of
 from harness.core.errors import UsageError, printable
 from harness.data.conditions import BOOLEANS
-from harness.metrics.inputs.cells import missing, number_text
+from harness.metrics.inputs.cells import number_text
 from harness.metrics.inputs.frame import Table, as_polars, type_of
 
 if TYPE_CHECKING:
-    from harness.metrics.inputs.frame import Column, Frame
+    from harness.metrics.inputs.frame import Frame
 
 CALLER = 4
 """How far up the person's own line is, for warnings."""
@@ -34,19 +33,17 @@ def check_order(table: Table) -> None:
     """
     if table.frame is None or table.wide or "number" in table.names:
         return
-    used = table.names.values()
-    others = [table.frame.get_column(name) for name in table.frame.columns if name not in used]
-    telling = [column for column in others if order_of(column.name) and _holds_numbers(column)]
-    if telling:
-        names = [column.name for column in telling]
+    further = [name for name in table.frame.columns if name not in table.names.values()]
+    names = [name for name in further if order_of(name) and _holds_numbers(_column(table, name))]
+    if names:
         ways = " or ".join(f"{order_of(name)}={_quoted(name)}" for name in names[:_NAMED])
-        text = [_quoted(column.name) for column in telling if type_of(column) == "String"]
+        text = [_quoted(n) for n in names if type_of(table.frame.get_column(n)) == "String"]
         before = f" ({text[0]} holds text: make it numbers first)" if text else ""
         raise UsageError(
             f"{table.role}: {_columns(names)} numbers, and nothing says whether they order the "
             f"rows; give {ways}{before}, or score=False where the order of rows is meant"
         )
-    numeric = [column.name for column in others if column.dtype.is_numeric()]
+    numeric = [name for name in further if table.frame.get_column(name).dtype.is_numeric()]
     if numeric:
         first = _quoted(numeric[0])
         warnings.warn(
@@ -77,7 +74,7 @@ def kinds_in(table: Table) -> Iterator[tuple[str, list[str]]]:
     if table.frame is None:
         return
     for name in _called(table.frame, table, "kind", "part"):
-        cells = as_polars(table.frame.select(name), table.role)[name]
+        cells = _column(table, name)
         if cells.dtype.is_nested():
             continue
         values = cells.cast(pl.String, strict=False).drop_nulls().unique().sort().to_list()
@@ -94,6 +91,12 @@ def check_kinds(table: Table) -> None:
             "column",
             stacklevel=CALLER,
         )
+
+
+def _column(table: Table, name: str) -> pl.Series:
+    """Return a column of a frame as text, numbers or lists of text."""
+    frame: Any = table.frame
+    return as_polars(frame.select(name), table.role)[name]
 
 
 def _called(frame: Frame, table: Table, *roles: str) -> list[str]:
@@ -119,7 +122,7 @@ def check_grades(table: Table) -> None:
         may_grade = numeric or type_of(column) in ("Boolean", "String")
         if name in used or not isinstance(name, str) or not may_grade:
             continue
-        lowest = doubtful_grade(as_polars(table.frame.select(name), table.role)[name])
+        lowest = doubtful_grade(_column(table, name))
         if lowest is not None:
             raise UsageError(
                 f"{table.role}: column {_quoted(name)} holds {number_text(lowest)}, which may say "
@@ -175,21 +178,9 @@ def _quoted(name: object) -> str:
     return printable(f'"{name}"' if isinstance(name, str) else repr(name))
 
 
-def _holds_numbers(column: Column) -> bool:
+def _holds_numbers(column: pl.Series) -> bool:
     """Return whether all cells that are there are numbers, or texts of numbers."""
-    if column.dtype.is_numeric():
-        return True
-    if type_of(column) == "Boolean":
-        return False
-    cells = [cell for cell in column.to_list() if not missing(cell)]
-    return len(cells) > 0 and all(map(_is_number, cells))
-
-
-def _is_number(cell: Any) -> bool:
-    if not isinstance(cell, (str, Number)):
-        return False
-    try:
-        float(cell)  # type: ignore[arg-type]  # a complex number is no number here
-    except (TypeError, ValueError):
-        return False
-    return True
+    if column.dtype != pl.String:
+        return column.dtype.is_numeric()
+    texts = column.drop_nulls().str.strip_chars()
+    return len(texts) > 0 and texts.cast(pl.Float64, strict=False).null_count() == 0

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
 from harness.core.alike import Meanings
-from harness.core.arrays import Int32
 from harness.core.errors import DataError, UsageError, counted
 from harness.metrics import Judgments, Metric
 from harness.metrics.grades import refuse_grades
 from harness.metrics.inputs.cells import shown
-from harness.metrics.inputs.codes import Coders
+from harness.metrics.inputs.codes import Coders, Overlap, least
 from harness.metrics.inputs.frame import ROWS, Table, accept
 from harness.metrics.inputs.lists import Lists, read_lists, read_truth
 from harness.metrics.inputs.order import (
@@ -28,16 +27,43 @@ from harness.metrics.inputs.order import (
 )
 
 if TYPE_CHECKING:
-    from harness.metrics.inputs.beyond import Given
+    from harness.metrics.inputs.beyond import ItemTables
 
-
+_PLAIN = (Mapping, *ROWS)
+"""What is no frame."""
 USER, ITEM = "user", "item"
 """What columns are called by default."""
 
 
 @dataclass(frozen=True)
+class Texts:
+    """How many ids of one side look like whole lists written as text; of parts it adds up.
+
+    Attributes
+    ----------
+    further_rows : int
+        Rows beside the first of each user.
+    ids : int
+        Ids that the other side lacks.
+    of_words, of_ids : int
+        Ids of several words, and those with a word that is an id itself.
+    bracketed : int
+        Ids that begin with a bracket.
+    examples : list
+        The least one of these, if there is any.
+    """
+
+    further_rows: int = 0
+    ids: int = 0
+    of_words: int = 0
+    of_ids: int = 0
+    bracketed: int = 0
+    examples: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Seen:
-    """What is counted of lists and truth, for the checks and for a reader of the results.
+    """What is counted of lists and truth; of parts of the users it adds up, as `Sums`.
 
     Attributes
     ----------
@@ -47,11 +73,10 @@ class Seen:
         Users that the truth does not have, and their rows.
     true_items_repeated : int
         Pairs of a user and a true item that stand once more.
-    known_users, known_items : bool
-        Whether any user, and any item of any list, is one that the truth has.
-    examples : mapping of str to id
-        A ``user`` and an ``item`` of the truth, and an ``outside user`` and a ``strange item``
-        that the truth does not have.
+    overlaps : mapping of str to Overlap
+        Of ``users`` and ``items`` of the lists with the truth, and of the items of train,
+        candidates and attributes with both.
+    texts : mapping of role to Texts
     """
 
     users: int
@@ -59,44 +84,15 @@ class Seen:
     users_outside: int
     rows_outside: int
     true_items_repeated: int
-    known_users: bool
-    known_items: bool
-    examples: Mapping[str, Any]
+    overlaps: Mapping[str, Overlap]
+    texts: Mapping[str, Texts]
 
-
-@dataclass(frozen=True)
-class Texts:
-    """How many ids of one side look like whole lists written as text.
-
-    Attributes
-    ----------
-    rows, users, ids : int
-        Of the side; ids are those that the other side has not.
-    of_words, of_ids : int
-        Ids of several words, and those with a word that is an id itself.
-    bracketed : int
-        Ids that begin with a bracket.
-    example : str, optional
-        One of these.
-    """
-
-    rows: int
-    users: int
-    ids: int
-    of_words: int
-    of_ids: int
-    bracketed: int
-    example: str | None
-
-
-@dataclass(frozen=True, eq=False)
-class Read:
-    """Everything that was given, in arrays; and what a reader of the results must know."""
-
-    lists: Int32
-    judgments: Judgments
-    users: pl.Series
-    report: dict[str, str | int]
+    @classmethod
+    def of_sums(cls, sums: Mapping[str, Any]) -> Seen:
+        """Return what parts of the users add up to, each made a mapping by `asdict`."""
+        overlaps = {name: Overlap(**overlap) for name, overlap in sums["overlaps"].items()}
+        texts = {role: Texts(**texts) for role, texts in sums["texts"].items()}
+        return cls(**{**sums, "overlaps": overlaps, "texts": texts})
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,22 +101,37 @@ class Rows:
 
     Attributes
     ----------
-    true_items : int
-        How many of the coder's items, the first ones, are in the truth.
+    users, items : polars.Series
+        Ids of the truth's users, and of all items, by code.
+    true_items, listed_items : int
+        How many of the items, the first ones, are in the truth, and in the truth or the lists.
+    no_candidates : polars.Series, optional
+        Ids of listed items that are no candidates, where metrics ask for these.
     """
 
-    coders: Coders
+    users: pl.Series
+    items: pl.Series
     true_items: int
+    listed_items: int
     lists: Lists
     judgments: Judgments
     seen: Seen
-    listed_texts: Texts | None
-    true_texts: Texts | None
+    no_candidates: pl.Series | None
 
     @property
-    def users(self) -> pl.Series:
-        """The ids of the truth's users."""
-        return self.coders.users.ids.head(self.seen.users)
+    def report(self) -> dict[str, str | int]:
+        """What stands beside the results."""
+        counts: dict[str, str | int] = {
+            "order": self.lists.order,
+            "users": self.seen.users,
+            "users_without_list": self.seen.users - self.seen.users_with_list,
+            "users_outside": self.seen.users_outside,
+            "rows_outside": self.seen.rows_outside,
+            "true_items_repeated": self.seen.true_items_repeated,
+        }
+        if self.no_candidates is not None:
+            counts["items_no_candidates"] = len(self.no_candidates)
+        return counts
 
 
 def names_of_lists(user: str, item: str) -> dict[str, Any]:
@@ -140,7 +151,19 @@ def names_of_truth(
     }
 
 
-def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> Read:
+def read_both(
+    recommendations: Any,
+    truth: Any,
+    metrics: tuple[Metric, ...],
+    tables: ItemTables,
+    *,
+    rank: str | None,
+    score: str | Literal[False] | None,
+    grade: str | None,
+    truth_user: str | None,
+    truth_item: str | None,
+    whole: bool = False,
+) -> Rows:
     """Return what was given as arrays; warn of rows that are left out.
 
     Parameters
@@ -153,109 +176,108 @@ def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> R
     DataError, UsageError
         Anything that cannot be used, or lists and truth that do not speak of the same ids.
     """
-    from harness.metrics.inputs import beyond  # it takes SciPy, which lists and truth do without
-
-    orders = _orders(given)
-    _refuse_names_of_no_frame(given)
-    names = names_of_lists(given.user, given.item)
-    listed = accept(given.recommendations, "recommendations", numbers=orders, **names)
+    orders = _orders(recommendations, rank, score)
+    if isinstance(truth, _PLAIN):
+        for name, column in {"truth_user": truth_user, "truth_item": truth_item}.items():
+            if column is not None:
+                raise UsageError(f"truth: {name} names a column, but this is no frame")
+    every = (recommendations, truth, tables.train, tables.attributes)
+    if all(isinstance(table, (*_PLAIN, type(None))) for table in every):
+        for name, column, usual in (("user", tables.user, USER), ("item", tables.item, ITEM)):
+            if isinstance(column, str) and column != usual:
+                raise UsageError(f"recommendations: {name} names a column, but this is no frame")
+    names = names_of_lists(tables.user, tables.item)
+    listed = accept(recommendations, "recommendations", numbers=orders, **names)
     refuse_models(listed)
     if orders:
         check_order(listed)
-    names = names_of_truth(given.user, given.item, given.truth_user, given.truth_item)
-    true = accept(given.truth, "truth", numbers={"grade": given.grade}, **names)
+    names = names_of_truth(tables.user, tables.item, truth_user, truth_item)
+    true = accept(truth, "truth", numbers={"grade": grade}, **names)
     check_grades(true)
     check_kinds(true)
-    _refuse_unequal(given)
-    rows = read_rows(listed, true, asked, whole)
-    refuse_strangers(listed.role, rows.seen)
-    refuse_written_lists(listed.role, rows.listed_texts)
-    # An id that both sides write alike is no list, or a list that both write alike.
-    refuse_written_lists(true.role, rows.true_texts)
-    for remark in (*remarks(rows.seen), *_look_alikes(rows)):
-        warnings.warn(remark, stacklevel=CALLER - 1)
-    catalogue, strangers = beyond.read(given, rows.coders, asked)
-    for role, ids in strangers.items():
-        if ids is not None:
-            warnings.warn(beyond.of_strangers(role, *ids), stacklevel=CALLER - 1)
-    report = report_of(rows.seen, rows.lists.order)
-    if any(metric.definition.needs == "candidates" for metric in asked) and catalogue:
-        items, recommended = rows.lists.items, np.zeros(len(catalogue.candidate), np.bool_)
-        recommended[items[items >= 0]] = True  # coverage leaves out those that are no candidates
-        report["items_no_candidates"] = int((recommended & ~catalogue.candidate).sum())
-    judgments = replace(rows.judgments, catalogue=catalogue)
-    return Read(rows.lists.items, judgments, rows.users, report)
-
-
-def read_rows(listed: Table, true: Table, asked: tuple[Metric, ...], whole: bool = False) -> Rows:
-    """Return the rows of all users, or of some users, in arrays.
-
-    Raises
-    ------
-    DataError, UsageError
-        Ids, ranks, scores or grades that cannot be used.
-    """
-    coders = Coders()
-    judgments, repeated = read_truth(true, coders)
-    users, true_items = len(coders.users), len(coders.items)
-    if users > 0:
-        refuse_grades(asked, judgments.grades)
-    found = read_lists(listed, coders, None if whole else longest_of(asked))
-    every, user_ids = coders.items.ids, coders.users.ids
-    with_list = int(np.count_nonzero((found.items >= 0).any(axis=1)))
-    places = {"user": (user_ids, 0, users), "outside user": (user_ids, users, len(user_ids))}
-    places |= {"item": (every, 0, true_items), "strange item": (every, true_items, len(every))}
-    seen = Seen(
-        users,
-        with_list,
-        found.outside_users,
-        found.outside_rows,
-        repeated,
-        found.known_users,
-        found.known_items,
-        {what: ids[start] for what, (ids, start, end) in places.items() if start < end},
-    )
-    of_lists = texts_of(listed, with_list + found.outside_users, every[true_items:], every)
-    of_truth = texts_of(true, users, every[:true_items], every)
-    return Rows(coders, true_items, found, judgments, seen, of_lists, of_truth)
-
-
-def _refuse_names_of_no_frame(given: Given) -> None:
-    """Raise UsageError where a column is named, and nothing that may have it is a frame."""
-    plain = isinstance(given.truth, (Mapping, *ROWS))
-    for name in ("truth_user", "truth_item") if plain else ():
-        if getattr(given, name) is not None:
-            raise UsageError(f"truth: {name} names a column, but this is no frame")
-    tables = (given.recommendations, given.truth, given.train, given.attributes)
-    if all(isinstance(table, (Mapping, *ROWS, type(None))) for table in tables):
-        for name, usual in (("user", USER), ("item", ITEM)):
-            if isinstance(getattr(given, name), str) and getattr(given, name) != usual:
-                raise UsageError(f"recommendations: {name} names a column, but this is no frame")
-
-
-def _orders(given: Given) -> dict[str, str | None]:
-    """Return what may order the rows, and in which column; nothing where they stand in order."""
-    if given.score is not False:
-        return {"rank": given.rank, "score": given.score}
-    if isinstance(given.recommendations, (Mapping, *ROWS)):
-        raise UsageError(
-            "recommendations: score=False says that the order of a frame's rows is meant, but this "
-            "is no frame; leave it out"
-        )
-    if given.rank is not None:
-        raise UsageError("recommendations: give rank or score=False, not both")
-    return {}
-
-
-def _refuse_unequal(given: Given) -> None:
-    """Raise DataError where both are lists a row, and one has more rows."""
-    listed, true = given.recommendations, given.truth
-    if isinstance(listed, ROWS) and isinstance(true, ROWS) and len(listed) != len(true):
+    if isinstance(recommendations, ROWS) and isinstance(truth, ROWS) and len(listed) != len(true):
         raise DataError(
             f"recommendations have {counted(len(listed), 'row')}, truth has "
             f"{counted(len(true), 'row')}; give both a row a user, an empty list where there "
             "is none"
         )
+    rows = read_rows(listed, true, metrics, tables, whole)
+    refuse_seen(listed.role, rows.seen)
+    for remark in (*remarks(rows.seen), *_look_alikes(rows)):
+        warnings.warn(remark, stacklevel=CALLER - 1)
+    return rows
+
+
+def read_rows(
+    listed: Table,
+    true: Table,
+    metrics: tuple[Metric, ...],
+    tables: ItemTables,
+    whole: bool = False,
+) -> Rows:
+    """Return the rows of all users, or of some users, in arrays.
+
+    Raises
+    ------
+    DataError, UsageError
+        Ids, ranks, scores or grades that cannot be used, or what metrics need and lack.
+    """
+    from harness.metrics.inputs import beyond  # it takes SciPy, which lists and truth do without
+
+    coders = Coders()
+    judgments, repeated = read_truth(true, coders)
+    users, true_items = len(coders.users), len(coders.items)
+    if users > 0:
+        refuse_grades(metrics, judgments.grades)
+    lists = read_lists(listed, coders, None if whole else longest_of(metrics))
+    with_list = int(np.count_nonzero((lists.items >= 0).any(axis=1)))
+    ids, listed_items = coders.items.ids, len(coders.items)
+    # An id that both sides write alike is no list, or a list that both write alike.
+    texts = {
+        listed.role: texts_of(listed, with_list + lists.users_outside, ids[true_items:], ids),
+        true.role: texts_of(true, users, ids[:true_items], ids),
+    }
+    catalogue, overlaps = beyond.read(tables, coders, metrics)
+    seen = Seen(
+        users=users,
+        users_with_list=with_list,
+        users_outside=lists.users_outside,
+        rows_outside=lists.rows_outside,
+        true_items_repeated=repeated,
+        overlaps={"users": lists.user_overlap, "items": lists.item_overlap} | overlaps,
+        texts=texts,
+    )
+    ids, no_candidates = coders.items.ids, None
+    if catalogue and any(metric.definition.needs == "candidates" for metric in metrics):
+        is_listed = np.zeros(len(ids), np.bool_)
+        is_listed[lists.items[lists.items >= 0]] = True
+        no_candidates = ids.filter(pl.Series(is_listed & ~catalogue.candidate))
+    return Rows(
+        users=coders.users.ids.head(users),
+        items=ids,
+        true_items=true_items,
+        listed_items=listed_items,
+        lists=lists,
+        judgments=replace(judgments, catalogue=catalogue),
+        seen=seen,
+        no_candidates=no_candidates,
+    )
+
+
+def _orders(
+    recommendations: Any, rank: str | None, score: str | Literal[False] | None
+) -> dict[str, str | None]:
+    """Return what may order the rows, and in which column; nothing where they stand in order."""
+    if score is not False:
+        return {"rank": rank, "score": score}
+    if isinstance(recommendations, _PLAIN):
+        raise UsageError(
+            "recommendations: score=False says that the order of a frame's rows is meant, but this "
+            "is no frame; leave it out"
+        )
+    if rank is not None:
+        raise UsageError("recommendations: give rank or score=False, not both")
+    return {}
 
 
 def longest_of(metrics: tuple[Metric, ...]) -> int | None:
@@ -264,37 +286,53 @@ def longest_of(metrics: tuple[Metric, ...]) -> int | None:
     return None if None in cuts else max(k for k in cuts if k is not None)
 
 
-def refuse_strangers(role: str, seen: Seen) -> None:
-    """Raise DataError where there is nobody to evaluate, or lists are of none of these users."""
+def refuse_seen(role: str, seen: Seen) -> None:
+    """Raise DataError where nobody can be evaluated by these lists, or ids are whole lists."""
     if seen.users == 0:
         raise DataError("truth: there are no rows, so there is nobody to evaluate")
-    if seen.users_outside > 0 and not seen.known_users:
-        refuse_users(role, 1, (seen.examples["user"], seen.examples["outside user"]))
+    refuse_strangers(role, seen.overlaps["users"])
+    for table, texts in seen.texts.items():
+        refuse_written_lists(table, texts)
+
+
+def refuse_strangers(role: str, users: Overlap) -> None:
+    """Raise DataError over lists whose users are all unknown to the truth."""
+    if users.is_none:
+        raise DataError(
+            f"{role}: not one of the users is in the truth: {shown(min(users.here))} here, "
+            f"{shown(min(users.there))} there; write ids alike"
+        )
 
 
 def remarks(seen: Seen) -> list[str]:
-    """Return what a reader of the results must know of rows that count for nothing."""
-    found = []
+    """Return what a reader of the results must know of rows and items that count for nothing."""
+    texts = []
     if seen.rows_outside > 0:
-        found.append(
+        texts.append(
             f"left out: {counted(seen.rows_outside, 'row')} of "
             f"{counted(seen.users_outside, 'user')} who are not in the truth, such as "
-            f"{shown(seen.examples['outside user'])}"
+            f"{shown(min(seen.overlaps['users'].here))}"
         )
-    if {"item", "strange item"} <= seen.examples.keys() and not seen.known_items:
-        found.append(
-            f"no recommended item is a true item of anyone: {shown(seen.examples['strange item'])} "
-            f"here, {shown(seen.examples['item'])} there; are the ids written alike?"
-        )
-    return found
+    for name, overlap in seen.overlaps.items():
+        if overlap.is_none:
+            what = f"{name}: not one of the items is known"
+            if name == "items":
+                what = "no recommended item is a true item of anyone"
+            there = "there" if name == "items" else "in lists or truth"
+            texts.append(
+                f"{what}: {shown(min(overlap.here))} here, {shown(min(overlap.there))} {there}; "
+                "are the ids written alike?"
+            )
+    return texts
 
 
 def _look_alikes(rows: Rows) -> Iterator[str]:
     """Yield a remark on recommended items that are no true ones and look like one that is."""
-    ids, true = rows.coders.items.ids, rows.true_items
-    if ids.dtype != pl.String or not 0 < true < len(ids) or not rows.seen.known_items:
+    ids, true, listed = rows.items, rows.true_items, rows.listed_items
+    if ids.dtype != pl.String or not 0 < true < listed or not rows.seen.overlaps["items"].known:
         return
-    alike = Meanings(ids.head(true)).of(strangers := ids.slice(true))
+    strangers = ids[true:listed]
+    alike = Meanings(ids.head(true)).of(strangers)
     if len(alike) > 0:
         place, meant, _ = alike.row(0)
         yield (
@@ -304,39 +342,11 @@ def _look_alikes(rows: Rows) -> Iterator[str]:
         )
 
 
-def report_of(seen: Seen, order: str) -> dict[str, str | int]:
-    """Return what stands beside the results."""
-    return {
-        "order": order,
-        "users": seen.users,
-        "users_without_list": seen.users - seen.users_with_list,
-        "users_outside": seen.users_outside,
-        "rows_outside": seen.rows_outside,
-        "true_items_repeated": seen.true_items_repeated,
-    }
-
-
 _WORDS = r"[^\s,;|\[\]'\"]+"
 
 
-def refuse_users(role: str, known: int, users: pl.Series | tuple[Any, ...]) -> None:
-    """Raise DataError over lists whose users are all unknown to the truth.
-
-    Parameters
-    ----------
-    role : str
-        What holds the lists, for the message.
-    known : int
-        How many of `users`, the first ones, the truth has.
-    """
-    raise DataError(
-        f"{role}: not one of the users is in the truth: {shown(users[known])} here, "
-        f"{shown(users[0])} there; write ids alike"
-    )
-
-
-def texts_of(table: Table, users: int, ids: pl.Series, every: pl.Series) -> Texts | None:
-    """Count ids that look like lists written as text; None where the column can hold none.
+def texts_of(table: Table, users: int, ids: pl.Series, every: pl.Series) -> Texts:
+    """Count ids that look like lists written as text, where the column can hold any.
 
     Parameters
     ----------
@@ -348,27 +358,34 @@ def texts_of(table: Table, users: int, ids: pl.Series, every: pl.Series) -> Text
         The ids of both sides.
     """
     if table.frame is None or table.wide or "number" in table.names or every.dtype != pl.String:
-        return None
-    if len(table) != users or len(ids) == 0:
-        return Texts(len(table), users, len(ids), 0, 0, 0, None)
+        return Texts()
+    further_rows = len(table) - users
+    if further_rows > 0 or len(ids) == 0:
+        return Texts(further_rows=further_rows, ids=len(ids))
     words = ids.str.extract_all(_WORDS)
     several = ids.to_frame("id").with_columns(words.alias("word")).filter(words.list.len() > 1)
-    found = several.explode("word").filter(pl.col("word").is_in(every.implode()))["id"].n_unique()
+    of_ids = several.explode("word").filter(pl.col("word").is_in(every.implode()))["id"]
     bracketed = ids.filter(ids.str.starts_with("["))
-    example = next(iter((*bracketed.head(1), *several["id"].head(1))), None)
-    return Texts(len(table), users, len(ids), len(several), found, len(bracketed), example)
+    return Texts(
+        further_rows=further_rows,
+        ids=len(ids),
+        of_words=len(several),
+        of_ids=of_ids.n_unique(),
+        bracketed=len(bracketed),
+        examples=least(bracketed) or least(several["id"]),
+    )
 
 
-def refuse_written_lists(role: str, texts: Texts | None) -> None:
+def refuse_written_lists(role: str, texts: Texts) -> None:
     """Raise DataError where a column of items holds whole lists as text.
 
-    It does where every user has one row, and half of the ids of several words hold a word that is
-    an id itself, or where half of all ids begin with a bracket.
+    Every user has one row, and half of the ids of several words hold a word that is an id itself,
+    or half of all ids begin with a bracket.
     """
-    if texts is None or texts.rows != texts.users or texts.ids == 0:
+    if texts.further_rows > 0 or texts.ids == 0:
         return
     if 0 < texts.of_words <= 2 * texts.of_ids or texts.ids <= 2 * texts.bracketed:
         raise DataError(
-            f"{role}: {shown(texts.example)} looks like a whole list written as text; split it "
-            f'first, as in frame["item"].str.findall(r"{_WORDS}") (Polars: .str.extract_all)'
+            f"{role}: {shown(min(texts.examples))} looks like a whole list written as text; split "
+            f'it first, as in frame["item"].str.findall(r"{_WORDS}") (Polars: .str.extract_all)'
         )

@@ -143,7 +143,7 @@ DATA: list[tuple[str, dict[str, Any]]] = [
      {"lists": np.array([[1, 2], [-1, 3]]), "truth": [[1], [3]]}),
     ("recommendations: row 2|user 'ann' has a list already; give each user one",
      {"lists": pl.concat([WIDE, WIDE])}),
-    ("recommendations: not one of the users is in the truth: 'zed' here, 'ann' there",
+    ("recommendations: not one of the users is in the truth: 'yan' here, 'ann' there",
      {"lists": {"zed": ["a"], "yan": ["b"]}}),
     # The truth and its grades.
     *(("truth: there are no rows, so there is nobody to evaluate", {"truth": nothing})
