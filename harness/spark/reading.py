@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 PIECE_ROWS = 1 << 22
 """Of a Parquet file; a task reads one or more pieces, as there are cores."""
-PART_ROWS, TASK_ROWS = 1 << 23, 1 << 25
+PART_ROWS, TASK_ROWS = 1 << 22, 1 << 25
 """So many rows are divided at once, and a task reads, where there are no more cores."""
 USERS, ITEMS, KINDS, TABLE, SINCE = "users", "items", "kinds", "table", "\0since"
 PLACE = "place"
@@ -303,6 +303,7 @@ def _read(
         times += read.span
         kinds.update(read.kinds)
         events += len(read.columns[dataset.TIME])
+        del read  # before the next part is made
     facts = {"events": events, "times": times, "kinds": list(kinds), "rows": reader.rows}
     yield from to_rows(number, facts=facts | {"left_out": reader.left_out, "lows": reader.lows})
 
