@@ -164,7 +164,7 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
     Without a count there are as many as the local engine makes.
     """
     log = divided(spark, layout, count)
-    work = partial(_gathered, layout, log.keys, log.user_schema)
+    work = partial(gathered, layout, log.keys, log.user_schema)
     frame = mapped(log.frame, work, _GATHERED).persist()
     try:
         facts = facts_of(frame)
@@ -196,7 +196,7 @@ def _union(first: Content, second: Content) -> Content:
     return {ITEMS: pl.concat([first[ITEMS], second[ITEMS]]).unique()}
 
 
-def _gathered(
+def gathered(
     layout: Layout, keys: Sequence[int], user_schema: Mapping[str, Any], batches: Batches
 ) -> Batches:
     """Yield the buckets of a partition, and what those tell that have read their events."""

@@ -252,7 +252,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
     keys = keys_of(bucketing.bucket_count(rows) if count is None else count)
     layout = replace(layout, events=tuple(tables))
     frames = [
-        mapped(frame, partial(_read, layout, keys, number, [pieces[number]]), number)
+        mapped(frame, partial(read_pieces, layout, keys, number, [pieces[number]]), number)
         for number, frame in by_spark.items()
     ]
     files = [(number, piece) for number, piece in enumerate(pieces) if piece.part is not None]
@@ -278,10 +278,10 @@ def _read_files(
     tasks = [files[task] for batch in batches for task in batch["id"].to_pylist()]
     if tasks:
         number, pieces = tasks[0][0], [piece for _, piece in tasks]
-        yield from attempt(number, _read(layout, keys, number, pieces))
+        yield from attempt(number, read_pieces(layout, keys, number, pieces))
 
 
-def _read(
+def read_pieces(
     layout: Layout,
     keys: Sequence[int],
     number: int,

@@ -9,7 +9,7 @@ import pytest
 from harness.core.errors import DataError, EmptyEvaluationSetError, RecommenderError
 from harness.data.naming import parts_of
 from harness.spark import reading
-from harness.spark.population import _gathered
+from harness.spark.population import gathered
 from harness.spark.transport import attempt, contents, pack, to_rows
 from spark.test_buckets import many, table
 
@@ -59,10 +59,10 @@ def test_codes_run_on_over_the_parts_of_a_task(
     buckets = []
     for rows in (1 << 23, 1_000):
         monkeypatch.setattr(reading, "PART_ROWS", rows)
-        read = list(reading._read(layout, keys, 0, pieces))
+        read = list(reading.read_pieces(layout, keys, 0, pieces))
         sent = sum(len(content["users"]) for _, content in contents(read, []))
         assert sent == 300  # each user once
-        found = contents(_gathered(layout, keys, {}, iter(read)), [])
+        found = contents(gathered(layout, keys, {}, iter(read)), [])
         buckets.append({bucket: bytes(pack(content)) for bucket, content in found if bucket >= 0})
     assert len(buckets[0]) == 3
     assert buckets[0] == buckets[1]
