@@ -32,7 +32,7 @@ from harness.data.layout import Layout
 from harness.data.loading import Items
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
 from harness.spark import reading
-from harness.spark.reading import ITEMS, KINDS, SINCE, TABLE, USERS, checked, divided
+from harness.spark.reading import ITEMS, KINDS, PLACE, SINCE, TABLE, USERS, checked, divided
 from harness.spark.transport import (
     Batches,
     Content,
@@ -165,7 +165,7 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
     Without a count there are as many as the local engine makes.
     """
     log = divided(spark, layout, count)
-    work = partial(_gathered, layout, log.keys, log.user_schema)
+    work = partial(gathered, layout, log.keys, log.user_schema)
     frame = mapped(log.frame, work, _GATHERED).persist()
     try:
         facts = facts_of(frame)
@@ -193,7 +193,7 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
         frame.unpersist()
 
 
-def _gathered(
+def gathered(
     layout: Layout, keys: Sequence[int], user_schema: Mapping[str, Any], batches: Batches
 ) -> Batches:
     """Yield the buckets of a partition, and what those tell that have read their events."""
@@ -219,7 +219,11 @@ def _bucket(
         return
     types = in_order(kind for piece in logs for kind in _kinds(piece))
     users, items = Encoder(), Encoder()
-    batches = [_events(piece, users, items, types) for piece in logs]
+    batches, codes, start = list[Events](), np.empty(0, np.int32), None
+    for piece in sorted(logs, key=lambda piece: piece[PLACE].tolist()):
+        new, known = _codes(users, piece[USERS]), piece[PLACE][:2].tolist() == start
+        codes, start = np.append(codes, new) if known else new, piece[PLACE][:2].tolist()
+        batches.append(_events(piece, codes, items, types))
     logs.clear()
     ids, user_map = loading.sorted_ids(users.ids())
     met = items.ids()
@@ -251,11 +255,11 @@ def _bucket(
     yield from to_rows(-1 - bucket, {ITEMS: Distinct(met)})
 
 
-def _events(piece: Content, users: Encoder, items: Encoder, types: Sequence[EventType]) -> Events:
-    """Return the events of a piece by the codes of users and items."""
+def _events(piece: Content, users: Int32, items: Encoder, types: Sequence[EventType]) -> Events:
+    """Return the events of a piece by the codes of users, of whom it has numbers, and items."""
     time, row = piece[dataset.TIME], piece.get(dataset.ROW)
     events = Events(
-        user=_codes(users, piece[USERS])[piece[dataset.USER]],
+        user=users[piece[dataset.USER]],
         item=_codes(items, piece[ITEMS])[piece[dataset.ITEM]],
         time=time,
         kind=piece.get(dataset.KIND, np.zeros(len(time), np.uint8)),

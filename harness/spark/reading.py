@@ -37,9 +37,11 @@ if TYPE_CHECKING:
 
 PIECE_ROWS = 1 << 22
 """Of a Parquet file; a task reads one or more pieces, as there are cores."""
-TASK_ROWS = 1 << 23
-"""So many rows are divided at once: each time, the ids that are met are sent again."""
+PART_ROWS, TASK_ROWS = 1 << 22, 1 << 25
+"""So many rows are divided at once, and a task reads, where there are no more cores."""
 USERS, ITEMS, KINDS, TABLE, SINCE = "users", "items", "kinds", "table", "\0since"
+PLACE = "place"
+"""Of a part's events: their task, where the codes of users begin anew, and the part's number."""
 _USERS_TABLE = (1 << 31) - 2
 """The number of what is wrong with the users' table: what is wrong with events comes first."""
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
@@ -250,7 +252,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
     keys = keys_of(bucketing.bucket_count(rows) if count is None else count)
     layout = replace(layout, events=tuple(tables))
     frames = [
-        mapped(frame, partial(_read, layout, keys, number, [pieces[number]]), number)
+        mapped(frame, partial(read_pieces, layout, keys, number, [pieces[number]]), number)
         for number, frame in by_spark.items()
     ]
     files = [(number, piece) for number, piece in enumerate(pieces) if piece.part is not None]
@@ -276,10 +278,10 @@ def _read_files(
     tasks = [files[task] for batch in batches for task in batch["id"].to_pylist()]
     if tasks:
         number, pieces = tasks[0][0], [piece for _, piece in tasks]
-        yield from attempt(number, _read(layout, keys, number, pieces))
+        yield from attempt(number, read_pieces(layout, keys, number, pieces))
 
 
-def _read(
+def read_pieces(
     layout: Layout,
     keys: Sequence[int],
     number: int,
@@ -287,14 +289,21 @@ def _read(
     rows: Iterable[pa.RecordBatch] = (),
 ) -> Batches:
     """Yield what each bucket gets of pieces, and what the driver learns of all."""
-    reader = _Reader(layout, pieces, rows)
+    from pyspark import TaskContext
+
+    reader, context = _Reader(layout, pieces, rows), TaskContext.get()
+    task = 0 if context is None else context.partitionId()
     times, kinds, events = list[int](), set[EventType](), 0
-    for source, read in enumerate(parts.in_parts(layout, reader, TASK_ROWS, 0)):
-        for key, content in _of_buckets(keys, read):
-            yield from to_rows(key, content, source=source)
+    for source, read in enumerate(parts.in_parts(layout, reader, PART_ROWS, parts.MOST_IDS)):
+        if read.first:
+            divider = _Divider(keys, (task, source))
+        for key, content in divider.of_buckets(read):
+            place = np.array([*divider.start, source])
+            yield from to_rows(key, content | {PLACE: place}, source=source)
         times += read.span
         kinds.update(read.kinds)
         events += len(read.columns[dataset.TIME])
+        del read  # before the next part is made
     facts = {"events": events, "times": times, "kinds": list(kinds), "rows": reader.rows}
     yield from to_rows(number, facts=facts | {"left_out": reader.left_out, "lows": reader.lows})
 
@@ -388,36 +397,46 @@ def _buckets_of(users: pl.Series, count: int) -> Counts:
     return narrow(((leaves + 1) * count - 1) // LEAVES)
 
 
-def _of_buckets(keys: Sequence[int], read: parts.Rows) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the key and the users and events of each bucket that has some.
+class _Divider:
+    """Divides parts whose codes run on: a user's id is hashed and sent once."""
 
-    Users and items have numbers among those that are met there.
-    """
-    bucket_of, count = _buckets_of(read.users, len(keys)), len(keys)
-    order = np.argsort(bucket_of, kind="stable")
-    narrowed = {n: narrow(c) for n, c in read.columns.items() if n == dataset.ROW}
-    columns, row_ends = parts.in_groups(
-        read.columns | narrowed,
-        bucket_of,
-        places(order, len(order)),
-        count,
-    )
-    user_ends, ids = parts.ends_of(bucket_of, count), read.users.gather(order)
-    kinds = pl.DataFrame(read.kinds, EventType._fields, orient="row")
-    for bucket, key in enumerate(keys):
-        rows = slice(row_ends[bucket], row_ends[bucket + 1])
-        if rows.start == rows.stop:
-            continue
-        events = {name: column[rows] for name, column in columns.items()}
-        is_met = np.zeros(len(read.items), np.bool_)
-        is_met[events[dataset.ITEM]] = True
-        met = np.flatnonzero(is_met)
-        first, behind = user_ends[bucket], user_ends[bucket + 1]
-        content = {
-            KINDS: kinds,
-            USERS: ids[first:behind],
-            ITEMS: read.items.gather(met),
-            dataset.USER: narrow(events[dataset.USER] - np.int32(first)),
-            dataset.ITEM: narrow(places(met, len(read.items))[events[dataset.ITEM]]),
-        }
-        yield key, events | content
+    def __init__(self, keys: Sequence[int], start: tuple[int, int]) -> None:
+        self.keys, self.start = keys, start
+        self._items = pl.Series(dtype=pl.String)
+        self._bucket_of, self._number_of = np.empty(0, np.uint16), np.empty(0, np.int32)
+        self._sent = np.zeros(len(keys), np.int32)
+
+    def of_buckets(self, read: parts.Rows) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the key and the new users and the events of each bucket that has some.
+
+        Users have numbers in the order in which a bucket gets them, items among those met there.
+        """
+        bucket_of, count = _buckets_of(read.users, len(self.keys)), len(self.keys)
+        order = np.argsort(bucket_of, kind="stable")
+        ids, user_ends = read.users.gather(order), parts.ends_of(bucket_of, count)
+        behind = (self._sent - user_ends[:-1]).astype(np.int32)
+        self._sent += np.diff(user_ends).astype(np.int32)
+        numbers = places(order, len(order)) + behind[bucket_of]
+        self._number_of = np.append(self._number_of, numbers)
+        self._bucket_of = np.append(self._bucket_of, bucket_of)
+        self._items = pl.concat([self._items, read.items])
+        narrowed = {n: narrow(c) for n, c in read.columns.items() if n == dataset.ROW}
+        columns = read.columns | narrowed
+        columns, ends = parts.in_groups(columns, self._bucket_of, self._number_of, count)
+        kinds = pl.DataFrame(read.kinds, EventType._fields, orient="row")
+        for bucket, key in enumerate(self.keys):
+            rows = slice(ends[bucket], ends[bucket + 1])
+            if rows.start == rows.stop:
+                continue
+            events = {name: column[rows] for name, column in columns.items()}
+            is_met = np.zeros(len(self._items), np.bool_)
+            is_met[events[dataset.ITEM]] = True
+            met = np.flatnonzero(is_met)
+            content = {
+                KINDS: kinds,
+                USERS: ids[user_ends[bucket] : user_ends[bucket + 1]],
+                ITEMS: self._items.gather(met),
+                dataset.USER: narrow(events[dataset.USER]),
+                dataset.ITEM: narrow(places(met, len(self._items))[events[dataset.ITEM]]),
+            }
+            yield key, events | content

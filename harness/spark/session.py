@@ -25,19 +25,23 @@ _QUERIES = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
 }
+_WORKERS = {
+    "POLARS_MAX_THREADS": "1",  # a task of Python is a thread
+    # What a part has freed the next one uses: given back to the system, it would cost a page fault
+    # for every 4 kB again, and finding huge pages for NumPy takes as long.
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 28),
+    "_RJEM_MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1",  # of Polars
+    "NUMPY_MADVISE_HUGEPAGE": "0",
+}
+"""Variables of workers' processes."""
 _JAVA = (
-    # A task of Python is a thread, and what a bucket has freed the next one uses.
-    "-Dspark.executorEnv.POLARS_MAX_THREADS=1",
-    f"-Dspark.executorEnv.MALLOC_MMAP_THRESHOLD_={1 << 30}",
-    f"-Dspark.executorEnv.MALLOC_TRIM_THRESHOLD_={1 << 28}",
+    *(f"-Dspark.executorEnv.{name}={value}" for name, value in _WORKERS.items()),
     f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}",
     "-Dspark.ui.enabled=false",
     "-Dspark.ui.showConsoleProgress=false",
 )
 """Options of the driver's Java, as SPARK_SUBMIT_OPTS: any setting of yours goes before them."""
-
-_MAY_NAME_A_COLLECTOR = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "PYSPARK_SUBMIT_ARGS", "SPARK_")
-"""What variables begin with that may hold options of Java."""
 
 
 @contextmanager
@@ -112,17 +116,14 @@ def require_pyspark() -> None:
 @contextmanager
 def _same_environment() -> Iterator[None]:
     """Undo the changes that PySpark and this module make of Spark's variables."""
-
-    def variables() -> dict[str, str]:
-        return {k: v for k, v in os.environ.items() if k.startswith(("SPARK_", "PYSPARK_"))}
-
-    before = variables()
+    before = dict(os.environ)
     try:
         yield
     finally:
-        for name in variables():
-            del os.environ[name]
-        os.environ.update(before)
+        for name in os.environ.keys() | before.keys():
+            if name.startswith(("SPARK_", "PYSPARK_")):
+                os.environ.pop(name, None)
+                os.environ.update({name: before[name]} if name in before else {})
 
 
 def _opened(master: str | None, remote: str | None) -> SparkSession:
@@ -139,9 +140,6 @@ def _opened(master: str | None, remote: str | None) -> SparkSession:
         if place.startswith("local"):
             # Java has little to do here, and would spend longer on making itself fast.
             java.insert(0, "-XX:TieredStopAtLevel=1")
-            # Java ends where two collectors are named.
-            if not any(name.startswith(_MAY_NAME_A_COLLECTOR) for name in os.environ):
-                java.insert(0, "-XX:+UseParallelGC")
             os.environ.setdefault("SPARK_DRIVER_MEMORY", "2g")
         if place.startswith(("local", "spark://localhost", "spark://127.", "spark://[::1]")):
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
