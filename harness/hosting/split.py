@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,11 +20,18 @@ from harness.core.errors import DataError, UsageError
 from harness.core.io import whole_folder, written
 from harness.core.random import mixed
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Events
-from harness.delimited.stream import Refused
 from harness.evaluation.fold import named
 from harness.evaluation.folds import HeldOut, require_files, tasks
 from harness.evaluation.inputs import config_in_place
-from harness.hosting.submit import OTHERWISE, form_of, read_by, refuse_unreadable, rows_of, shown_id
+from harness.hosting.submit import (
+    OTHERWISE,
+    columns_of,
+    form_of,
+    read_by,
+    refuse_unreadable,
+    rows_of,
+    shown_id,
+)
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task
 from harness.protocol.users import OWN
@@ -34,7 +40,6 @@ from harness.results.record import Evaluation, Part, Positive
 from harness.scoring import competition
 from harness.scoring.validate import validate
 from harness.stats.shakeup import public_users
-from harness.submission.columns import users_and_items
 from harness.submission.expected import Against
 from harness.submission.format import FORMATS, Format, generic
 from harness.submission.solution import of_file
@@ -171,8 +176,8 @@ def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRec
     """Write the files of one task into a folder that is there; events some `rows` at a time."""
     evaluation_set, data, parts = task.evaluation_set, task.data, task.split
     public = is_public(evaluation_set, share)
-    asked, names = competition.of_config(task.config), _columns(task.config)
-    wanted = _format(asked, evaluation_set.k, names)
+    asked, names = competition.of_config(task.config), columns_of(task.config)
+    wanted = _format(task, asked)
     separator = wanted.between if wanted.between != " " else None
     users, _ = rows_of(asked, evaluation_set)
     refuse_unreadable(pl.concat([users, data.user_ids.alias(users.name)]), data.item_ids, wanted)
@@ -223,24 +228,13 @@ def is_public(evaluation_set: EvaluationSet, share: float) -> Bool:
     return public
 
 
-def _columns(config: Config) -> tuple[str, str]:
-    """Return what the log calls its users and items, where a solution is read so again."""
-    log = config.layout().events[0]
-    names, taken = (log.user, log.item), {"Usage", "grade", TIME, KIND, VALUE}
-    with suppress(Refused):
-        if users_and_items([*names, "grade", "Usage"]) == names and taken.isdisjoint(names):
-            return names
-    return USER, ITEM
-
-
-def _format(asked: Against, k: int, names: tuple[str, str]) -> Format:
+def _format(task: Task, asked: Against) -> Format:
     """Return what lists are written as: the competition's, where its header allows such lists."""
-    if asked.format is None:
-        asked = replace(asked, format=generic(names[0], names[1]))
-    wanted = form_of(asked, k)
+    k = task.evaluation_set.k
+    wanted = form_of(task.config, asked, k)
     alike = [known for known in FORMATS.values() if known.columns == wanted.columns]
     if any(known.kinds or (known.k or k) < k for known in alike):  # a reader may go by it
-        return form_of(Against(format=generic(USER, ITEM), between=wanted.between), k)
+        return replace(generic(USER, ITEM).cut_at(k), between=wanted.between)
     return wanted
 
 

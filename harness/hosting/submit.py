@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -19,7 +20,8 @@ from harness.core.errors import UsageError, counted, printable
 from harness.core.io import refuse_overwriting, scratch_folder, whole_file, written
 from harness.core.progress import stopwatch
 from harness.data import loading
-from harness.data.dataset import positions
+from harness.data.dataset import ITEM, KIND, TIME, USER, VALUE, positions
+from harness.delimited.stream import Refused
 from harness.evaluation.answers import fitted, recommend
 from harness.evaluation.build import Factories
 from harness.evaluation.rescore import lists_of
@@ -31,6 +33,7 @@ from harness.results.run import read
 from harness.scoring import competition
 from harness.scoring.terms import which_fold
 from harness.submission import format
+from harness.submission.columns import users_and_items
 from harness.submission.expected import Against
 from harness.submission.fix import LISTS, is_lists
 from harness.submission.format import Format
@@ -198,7 +201,7 @@ def _write(
     solution = Solution(evaluated.user_ids, evaluated.candidate_ids, evaluated.judgments())
     with written(out), scratch_folder(out) as folder:
         file = folder / out.name
-        to_csv(lists.items, file, users, ids, form_of(asked, evaluated.k))
+        to_csv(lists.items, file, users, ids, form_of(task.config, asked, evaluated.k))
         with noted(task.data):
             for fault in examine(file, asked.scored_by(solution), solution).validation.errors:
                 raise UsageError(f"{out}: would be refused: {fault.message}; {fault.hint}")
@@ -228,9 +231,20 @@ def rows_of(
     return users, len(users) - len(required) if len(required) > 0 else 0
 
 
-def form_of(asked: Against, k: int) -> Format:
+def columns_of(config: Config) -> tuple[str, str]:
+    """Return what the log calls its users and items, if a reader of lists knows such names."""
+    log = config.layout().events[0]
+    names, taken = (log.user, log.item), {"Usage", "grade", TIME, KIND, VALUE}
+    with suppress(Refused):
+        if users_and_items([*names, "grade", "Usage"]) == names and taken.isdisjoint(names):
+            return names
+    return USER, ITEM
+
+
+def form_of(config: Config, asked: Against, k: int) -> Format:
     """Return what lists of up to k items are written as."""
-    wanted = (asked.format or format.generic("user", "item")).cut_at(k)
+    user, item = columns_of(config)
+    wanted = (asked.format or format.generic(user, item)).cut_at(k)
     return replace(wanted, between=asked.between or wanted.between)
 
 

@@ -45,6 +45,13 @@ def test_who_has_a_row(config: Config, tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text() == "who,what\ncid,b|a\nann,b|a\n"
 
 
+def test_columns_are_called_as_in_the_log(tmp_path: Path) -> None:
+    log = LOG.replace("user,item", "customer_id,sku")
+    config = small.config(tmp_path, log=log, data={"user": "customer_id", "item": "sku"})
+    submit(config, "popular", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "customer_id,sku\nann,b a\n"
+
+
 def test_nobody_is_given_what_the_rules_leave_out(config: Config, tmp_path: Path) -> None:
     """In train ann has a and cid b; b leads, then a and c by their ids."""
     rules = {"k": 2, "seen_items": "drop"}
