@@ -62,7 +62,7 @@ def photograph(page: Path, out: Path) -> None:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         view = chromium.new_page(viewport={"width": 1090, "height": 800})
         view.goto(page.as_uri())
-        view.wait_for_selector("#chart-coverage .points")
+        view.wait_for_selector("#results svg, #results table")
         view.locator("#results").screenshot(path=out)
         chromium.close()
 
