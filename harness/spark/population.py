@@ -219,11 +219,14 @@ def _bucket(
         return
     types = in_order(kind for piece in logs for kind in _kinds(piece))
     users, items = Encoder(), Encoder()
-    batches, codes, start = list[Events](), np.empty(0, np.int32), None
+    batches, codes, last = list[Events](), np.empty(0, np.int32), list[int]()
     for piece in sorted(logs, key=lambda piece: piece[PLACE].tolist()):
-        new, known = _codes(users, piece[USERS]), piece[PLACE][:2].tolist() == start
-        codes, start = np.append(codes, new) if known else new, piece[PLACE][:2].tolist()
+        new, place = _codes(users, piece[USERS]), piece[PLACE].tolist()
+        if place == last:
+            raise RuntimeError(f"two parts of the log have the place {place}")
+        codes = np.append(codes, new) if place[:-1] == last[:-1] else new
         batches.append(_events(piece, codes, items, types))
+        last = place
     logs.clear()
     ids, user_map = loading.sorted_ids(users.ids())
     met = items.ids()

@@ -41,7 +41,10 @@ PART_ROWS, TASK_ROWS = 1 << 22, 1 << 25
 """So many rows are divided at once, and a task reads, where there are no more cores."""
 USERS, ITEMS, KINDS, TABLE, SINCE = "users", "items", "kinds", "table", "\0since"
 PLACE = "place"
-"""Of a part's events: their task, where the codes of users begin anew, and the part's number."""
+"""Of a part's events: table and task, where codes of users begin anew, and the part's number.
+
+Two tables of one partition each are read by tasks of one number.
+"""
 _USERS_TABLE = (1 << 31) - 2
 """The number of what is wrong with the users' table: what is wrong with events comes first."""
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
@@ -296,10 +299,10 @@ def read_pieces(
     times, kinds, events = list[int](), set[EventType](), 0
     for source, read in enumerate(parts.in_parts(layout, reader, PART_ROWS, parts.MOST_IDS)):
         if read.first:
-            divider = _Divider(keys, (task, source))
+            divider = _Divider(keys, (number, task, source))
         for key, content in divider.of_buckets(read):
             place = np.array([*divider.start, source])
-            yield from to_rows(key, content | {PLACE: place}, source=source)
+            yield from to_rows(key, content | {PLACE: place}, source=(number << 22) + source)
         times += read.span
         kinds.update(read.kinds)
         events += len(read.columns[dataset.TIME])
@@ -400,7 +403,7 @@ def _buckets_of(users: pl.Series, count: int) -> Counts:
 class _Divider:
     """Divides parts whose codes run on: a user's id is hashed and sent once."""
 
-    def __init__(self, keys: Sequence[int], start: tuple[int, int]) -> None:
+    def __init__(self, keys: Sequence[int], start: tuple[int, int, int]) -> None:
         self.keys, self.start = keys, start
         self._items = pl.Series(dtype=pl.String)
         self._bucket_of, self._number_of = np.empty(0, np.uint16), np.empty(0, np.int32)
@@ -420,6 +423,8 @@ class _Divider:
         self._number_of = np.append(self._number_of, numbers)
         self._bucket_of = np.append(self._bucket_of, bucket_of)
         self._items = pl.concat([self._items, read.items])
+        is_met = np.zeros(len(self._items), np.bool_)
+        number_of_item = np.empty(len(self._items), np.int32)
         narrowed = {n: narrow(c) for n, c in read.columns.items() if n == dataset.ROW}
         columns = read.columns | narrowed
         columns, ends = parts.in_groups(columns, self._bucket_of, self._number_of, count)
@@ -429,14 +434,15 @@ class _Divider:
             if rows.start == rows.stop:
                 continue
             events = {name: column[rows] for name, column in columns.items()}
-            is_met = np.zeros(len(self._items), np.bool_)
             is_met[events[dataset.ITEM]] = True
             met = np.flatnonzero(is_met)
+            is_met[met] = False
+            number_of_item[met] = np.arange(len(met), dtype=np.int32)
             content = {
                 KINDS: kinds,
                 USERS: ids[user_ends[bucket] : user_ends[bucket + 1]],
                 ITEMS: self._items.gather(met),
                 dataset.USER: narrow(events[dataset.USER]),
-                dataset.ITEM: narrow(places(met, len(self._items))[events[dataset.ITEM]]),
+                dataset.ITEM: narrow(number_of_item[events[dataset.ITEM]]),
             }
             yield key, events | content

@@ -126,7 +126,7 @@ def to_rows(
     source: int = 0,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Batches:
-    """Yield the rows of a part; `source` tells contents apart that a task makes for one number.
+    """Yield the rows of a part; `source` tells contents apart that tasks make for one number.
 
     A task that Spark runs again gives equal rows, so nothing in them is drawn.
     """
@@ -141,7 +141,7 @@ def to_rows(
     for chunk, start in enumerate(starts):
         row = {
             "part": part,
-            "source": (_partition() << 32) + source,
+            "source": (_partition() << 42) + source,
             "chunk": chunk,
             "chunks": len(starts),
             "content": data and data[start : start + chunk_bytes],

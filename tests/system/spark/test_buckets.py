@@ -161,6 +161,28 @@ def test_what_spark_reads_itself(
             all_same(replace(one, notes=()), replace(other, notes=()))
 
 
+def test_two_tables_of_one_partition_each(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark joins them to one partition: tasks of both tables have the number 0."""
+    for seed, name in enumerate(("train", "valid")):
+        many(seed, 400).write_parquet(tmp_path / f"{name}.parquet")
+        rows = spark.read.parquet(str(tmp_path / f"{name}.parquet")).coalesce(1)
+        rows.createOrReplaceTempView(name)
+    monkeypatch.setattr(bucketing, "bucket_count", lambda events: 3)
+
+    def layout(form: str) -> Layout:
+        split = {"strategy": "given", "valid": form.format("valid")}
+        data = {"events": form.format("train"), "where": {"label": "1"}}
+        return small.config(tmp_path, data=data, split=split).layout()
+
+    remote = layout("table:{}")
+    with buckets.prepared(layout("{}.parquet"), kept=False) as local:
+        with in_buckets(spark, remote) as found:
+            for one, other in zip(datasets(found), local.datasets(), strict=True):
+                all_same(replace(one, notes=()), replace(other, notes=()))
+
+
 @pytest.mark.parametrize(
     ("log", "data"),
     [(LOG, {}), ('user,item,time\n"a" b,x,2020-01-01\n\n"c,"x,2020-01-02\n', {"quote": False})],
