@@ -124,16 +124,19 @@ PARTS = "its parts name other models, metrics or folds"
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
+        ("models", [], "models: Tuple should have at least 1 item"),
         ("models 0 metrics MAP@3 mean", float("nan"), "models.0.metrics.MAP@3.mean"),
         ("models 0 metrics MAP@3 ci95", [1], "models.0.metrics.MAP@3.ci95"),
         ("models 1 metrics", {"MAP@2": {"mean": 1, "ci95": None}}, PARTS),
         ("comparison pairs 0 one", "nobody", PARTS),
         ("comparison pairs 0 wins", -1, "comparison.pairs.0.wins: Input should be greater"),
+        ("comparison pairs 0 verdict", "nicer", "comparison.pairs.0.verdict"),
         ("slices 0 models", {}, PARTS),
         ("bridge models", {"popular": {"window": 1, "sample": 1}}, PARTS),
         ("metrics MAP@3 better", "more", "metrics.MAP@3.better"),
         ("metrics", {"MAP@2": {"better": "higher"}}, PARTS),
         ("evaluation k", 0, "evaluation.k"),
+        ("evaluation users", 0, "evaluation.users"),
     ],
 )
 def test_a_record_that_was_changed(runs: Path, path: str, value: Any, message: str) -> None:
@@ -274,11 +277,3 @@ def test_where_the_private_board_has_a_single_user_all_are_ranked(folder: Path, 
     text = SOLUTION.replace("b,Private", "b,Public").replace("d,Private", "d,Ignored")
     small.write(folder, {"solution.csv": text})
     tells(cli("leaderboard", "good.csv", "half.csv", *AGAINST), 0, "all  3 users", "public rank")
-
-
-def test_a_table_of_items_says_what_may_be_listed(folder: Path, cli: Cli) -> None:
-    """Only poor has y."""
-    small.write(folder, {"items.csv": "item\na\nb\nc\nd\nx\n"})
-    status, out, err = cli("compare", "good.csv", "poor.csv", *AGAINST, "--items", "items.csv")
-    assert (status, out) == (1, "")
-    assert "poor.csv: has errors and is not scored; mend it, or force it\nSUB304 line 4" in err

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import polars as pl
 import pytest
 import small
-from conftest import refusal
 from small import POPULAR, RANDOM, timeless
 
 from harness.config import Config
@@ -191,8 +190,3 @@ def test_where_no_model_is_left_each_says_why(
         run(config(tmp_path, *failing(*models), **sections))
     for line, start in zip(str(raised.value).split("\n"), starts, strict=True):
         assert line.startswith(start)
-
-
-def test_the_first_failure_ends_a_run_that_is_to_fail_fast(tmp_path: Path) -> None:
-    with small.in_buckets(3), refusal(RecommenderError, 'model "Part" raised in fit_steps'):
-        run(config(tmp_path, POPULAR, *failing("Part")), fail_fast=True)

@@ -157,13 +157,9 @@ def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path
     done.found.write(tmp_path / "run")
     path = tmp_path / "run" / "config.toml"
     text, held = path.read_text(), done.found.to_dict()
-    for old, new, words in (
-        ("folds = 3", "folds = 2", "says 2 folds and k = 2, and the run had 3 folds and"),
-        ("valid_days = 2", "valid_days = 1", "the data has changed since this run"),
-    ):
-        path.write_text(text.replace(old, new))
-        with refusal(UsageError, words):
-            rescore(tmp_path / "run")
+    path.write_text(text.replace("folds = 3", "folds = 2"))
+    with refusal(UsageError, "says 2 folds and k = 2, and the run had 3 folds and"):
+        rescore(tmp_path / "run")
     cut = json.dumps(held | {"folds": held["folds"][:2]})
     small.write(tmp_path, {"run/result.json": cut})
     with refusal(DataError, "result.json", "its parts name other models, metrics or folds"):

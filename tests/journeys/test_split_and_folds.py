@@ -147,8 +147,7 @@ def test_another_fold_of_a_run_is_named(harness: Cli) -> None:
     is_refused(harness(*explain, "3"), "run: has no fold 3 but 2 evaluation sets; leave --fold out")
 
 
-def test_folds_have_a_folder_each_which_holds_its_users(harness: Cli) -> None:
-    """Ann has events on the 8th alone."""
+def test_folds_have_a_folder_each(harness: Cli) -> None:
     out = harness("split", "folds.toml", "--out", "out")[1]
     first, one, second, other = out.split("\n\n")
     assert first.startswith("out/fold-1/train.csv  ")
@@ -156,7 +155,3 @@ def test_folds_have_a_folder_each_which_holds_its_users(harness: Cli) -> None:
     assert "1 day from 2020-01-08 · k = 2 · 2 users, 1 public, 1 private" in one
     assert "1 day from 2020-01-09 · k = 2 · 2 users, 1 public, 1 private" in other
     assert "--solution out/fold-2/solution.csv" in other
-    explain = "explain", "lists.csv", "--user", "ann", "--config"
-    words = f'no user "ann" among the 2 of the evaluation set (fold 2 of 2, the last; {OTHER}); '
-    is_refused(harness(*explain, "folds.toml"), words)
-    tells(harness(*explain, "out/fold-1/config.toml"), 0, "truth  R = 1: b")

@@ -68,14 +68,6 @@ def test_what_is_imported_again_is_as_it_was_then(folder: Path) -> None:
     assert len(recorded(folder)) == 2
 
 
-def test_a_module_that_is_not_imported_again_is_as_it_was(folder: Path) -> None:
-    load(folder / "elsewhere")
-    edit(folder, "mine.py", OWN)
-    load(folder / "elsewhere")
-    with refusal(UnknownSourceError, "mine.py was written or removed while it was in use"):
-        recorded(folder)
-
-
 def test_what_is_imported_late_counts(folder: Path) -> None:
     load(folder)
     small.write(folder, {"late.py": ""})

@@ -193,15 +193,6 @@ def test_a_long_word_breaks_at_a_sign_and_not_within_a_number() -> None:
     assert wrapped("a" * 45, 20) == ["a" * 20, "a" * 20, "a" * 5]
 
 
-def test_figures_have_all_of_their_width() -> None:
-    titles = ["model", "MAP@12", "a metric with a title of many words", "verdict", "time"]
-    row = ["x" * 40, "0.0502", "0.1027", "behind, no better than chance", "1.0 s"]
-    sheet = Sheet(columns(*titles, verdict="words"), [row], kept=4)
-    for width in range(24, 140, 5):
-        figures = {i: column for i, column in fitted(sheet, width).items() if i not in (0, 3)}
-        assert all(cells == [[row[i]]] for i, (_, *cells) in figures.items())
-
-
 def test_the_first_of_those_that_go_first_goes_first() -> None:
     """Five columns of 5 and a gap of 2 take 33: in 20 there is room for three."""
     five = [Column(title, str, first_out=title in "bcd") for title in "abcde"]

@@ -10,7 +10,7 @@ from event_files import log, refused, rows
 from small import write
 
 from harness.core.errors import DataError
-from harness.data import attributes, loading
+from harness.data import attributes
 from harness.data.layout import AttributeTable, Table
 from harness.data.naming import parts_of
 
@@ -46,14 +46,6 @@ def test_a_folder_with_the_signs_of_patterns_is_itself(tmp_path: Path) -> None:
     folder = write(tmp_path / "[ab]*", {"log-1.csv": HEADER, "log-2.csv": HEADER})
     assert names(folder, "log-*.csv") == ["log-1.csv", "log-2.csv"]
     assert names(folder, "log-1.csv") == ["log-1.csv"]
-
-
-def test_files_of_a_pattern(tmp_path: Path) -> None:
-    write(
-        tmp_path, dict.fromkeys(["logs/2020-01.csv", "logs/2020-02.csv", "logs/2019.csv"], HEADER)
-    )
-    found = loading.files(log(tmp_path, events="logs/2020-*.csv"))
-    assert [path.name for path in found] == ["2020-01.csv", "2020-02.csv"]
 
 
 def test_patterns_that_are_refused(tmp_path: Path) -> None:

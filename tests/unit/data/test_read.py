@@ -26,11 +26,6 @@ EVENTS = [("a", "z", 1), ("a", "x", 2), ("a", "y", 2), ("b", "y", 1)]
 """By user, time and item, whatever the order of rows."""
 
 
-def test_ids_stay_text(tmp_path: Path) -> None:
-    result = events(tmp_path, HEADER + "007,0706016001,1970-01-01\n7,NA,1970-01-01\n")
-    assert result == [("007", "0706016001", 0), ("7", "NA", 0)]
-
-
 def test_wide_ranges_of_time_sort_alike(tmp_path: Path) -> None:
     """Microseconds over centuries do not fit the packed order; the slow one must agree."""
     lines = ["b,x,2261-01-01T00:00:00.000001", "a,y,1700-01-01T00:00:00", "a,x,1700-01-01T00:00:00"]

@@ -23,15 +23,3 @@ def test_a_declaration_lacks_nothing_and_evaluate_returns_its_worked_examples(na
     for text, param in definition.params.items():
         assert param.read(str(param.default)) == param.default, text
         assert param.allowed
-
-
-def test_which_metrics_there_are_and_of_which_kind() -> None:
-    of_lists = {"Coverage", "Gini", "TotalRecall", "MicroRecall"}
-    assert set(DEFINITIONS) == of_lists | {
-        *("MAP", "Precision", "Recall", "F1", "HitRate", "MRR", "NDCG", "RPrecision", "pFound"),
-        *("SetF1", "Novelty", "Popularity", "Serendipity", "ILD"),
-    }
-    assert {name for name, d in DEFINITIONS.items() if d.of == "set"} == of_lists
-    assert {name for name, d in DEFINITIONS.items() if d.better == "lower"} == {"Gini"}
-    described = {name for name, d in DEFINITIONS.items() if d.better == "neither"}
-    assert described == {"Novelty", "Popularity"}

@@ -121,10 +121,8 @@ def test_single_items_that_look_like_true_ones_are_warned_of(item: str, true: st
 @pytest.mark.parametrize(
     ("column", "values", "text"),
     [
-        ("grades", [0, 1], "holds 0,"),
         ("Book-Rating", [0, 7], "holds 0,"),
         ("Quantity", [-2, 1], "holds -2,"),
-        ("is_click", [0, 1], "holds 0,"),
         ("shown", [0, 1], "holds 0,"),  # 0 and 1 alone, whatever it is called
         ("label", ["-1", "1"], "(make it numbers first; from 0"),
         ("is_relevant", [False, True], "(make it numbers first; from 0"),

@@ -21,7 +21,6 @@ WIDE = pl.DataFrame({"user": list(LISTS), "item": list(LISTS.values())})
 
 
 FORMS: dict[str, tuple[Any, Any]] = {
-    "pandas lists": (WIDE.to_pandas(), TRUE.astype(object)),
     "lazy": (WIDE.lazy().rename({"item": "recs"}), pl.from_pandas(TRUE).lazy()),
     "narwhals": (nw.from_native(WIDE), nw.from_native(pl.from_pandas(TRUE).lazy())),
     "dicts": (

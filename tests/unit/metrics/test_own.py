@@ -153,8 +153,6 @@ def test_a_helper_counts_as_it_was_imported(
     assert None not in found
     os.utime(tmp_path / "helper_of_own.py", (4e9, 4e9))  # it was edited
     assert digest(tmp_path) is None
-    small.write(tmp_path / "space", {"helped.py": FIRST})  # a folder without __init__.py
-    assert digest(tmp_path, mine=HELPED.replace("helper_of_own", "space.helped")) is not None
 
 
 def test_of_an_installed_package_the_version_counts(
@@ -186,10 +184,3 @@ def test_a_function_of_no_file_is_known_by_its_code(monkeypatch: pytest.MonkeyPa
         found.append(parse("__main__:early@3").definition.digest)
     assert found[0] == found[2] != found[1]
     assert None not in found
-
-
-@pytest.mark.parametrize(("source", "named"), [("1 / 0", "ZeroDivisionError"), ("def (", "Syntax")])
-def test_a_file_that_cannot_be_imported_is_named(tmp_path: Path, source: str, named: str) -> None:
-    (tmp_path / "broken.py").write_text(source)
-    with pytest.raises(UsageError, match=rf'"broken:f": broken cannot be imported: .*{named}'):
-        parse("broken:f@3", tmp_path)

@@ -23,7 +23,6 @@ from harness.submission.validate import validate
 
 SOLUTION = "user_id,items\n0012,a b\n0345,c\n9007199254740993,d\n"
 GOOD = "user_id,items\n0012,a x b\n0345,y c\n9007199254740993,d\n"
-"""MAP@3 is (1 · (1 + 2/3) / 2 + 1/2 + 1) / 3 = 7/9."""
 
 
 @pytest.fixture(autouse=True)
@@ -45,9 +44,6 @@ def problems(lists: str, solution: str = SOLUTION, **options: Any) -> dict[str, 
         ("0345", "0345\u00a0", "SUB207", 3, r"0345\u00a0"),
         ("0345", "\u200b0345", "SUB209", 3, r"\u200b0345"),
         ("0345", "345", "SUB209", 3, "345"),
-        ("0345", "00345", "SUB209", 3, "00345"),
-        ("0345", "0345.0", "SUB209", 3, "0345.0"),
-        ("0345", "'0345", "SUB209", 3, "'0345"),
         ("9007199254740993", "9.0072E+15", "SUB209", 4, "9.0072E+15"),
         ("0345", "\uff10\uff13\uff14\uff15", "SUB209", 3, "\uff10\uff13\uff14\uff15"),
         ("9007199254740993", "9007199254740993\u00ad", "SUB209", 4, r"9007199254740993\u00ad"),
@@ -172,13 +168,6 @@ def test_where_lengths_differ_the_known_id_is_named() -> None:
     ].mean == pytest.approx(1 / 3)
 
 
-def test_items_whose_zeros_the_solution_lost_are_a_warning() -> None:
-    lists = "customer_id,prediction\nc1,0706016001 0706016002\nc2,0108775015\nc3,0372860001\n"
-    found = problems(lists, lists.replace(",0", ",").replace(" 0", " "))
-    assert {code: problem.count for code, problem in found.items()} == {"SUB320": 4, "SUB402": 1}
-    assert (found["SUB320"].value, found["SUB320"].known) == ("0706016001", "706016001")
-
-
 CATALOGUE = "item\n007\n0123\ncaf\u00e9\n12345\nx 1\nx-1\n100000\n"
 
 
@@ -189,15 +178,9 @@ CATALOGUE = "item\n007\n0123\ncaf\u00e9\n12345\nx 1\nx-1\n100000\n"
         ("00123", "SUB317", "0123"),
         ("123.0", "SUB306", "0123"),
         ("1.2345E+04", "SUB307", "12345"),
-        ("1.2345e4", "SUB307", "12345"),
         ("1e5", "SUB307", "100000"),
-        ("x\u20131", "SUB317", "x-1"),
-        ("\uff11\uff12\uff13\uff14\uff15", "SUB317", "12345"),
         ("'0123", "SUB310", "0123"),
         ("CAF\u00c9", "SUB317", "caf\u00e9"),
-        ("cafe\u0301", "SUB317", "caf\u00e9"),
-        ("0123\u200b", "SUB317", "0123"),
-        ("\ufeff0123", "SUB317", "0123"),
         ("0123\u00a0", "SUB317", "0123"),
     ],
 )
@@ -234,20 +217,6 @@ def test_frames_lists_and_rows_of_items_are_looked_at_alike() -> None:
 # What is mended, and what ends it all.
 
 
-@pytest.mark.parametrize(
-    ("known", "written"),
-    [("0345", "0345\u00a0"), ("0345", "\u200b0345"), ("0345", "345"), ("0012", "'0012.0")],
-)
-def test_what_can_be_only_one_user_is_mended(known: str, written: str) -> None:
-    found = problems(GOOD.replace(known, written))
-    assert [problem.fixed for problem in found.values()] == [True]
-    against = Against(format=None).scored_by(harness_solution())
-    fix(Path("lists.csv"), against, Path("fixed.csv"))
-    assert Path("fixed.csv").read_text() == GOOD
-    scored = harness.score("fixed.csv", solution="solution.csv", metrics="MAP@3")
-    assert scored.metrics["MAP@3"].mean == pytest.approx(7 / 9)
-
-
 def harness_solution() -> Any:
     return of_file(Path("solution.csv"))
 
@@ -274,11 +243,6 @@ def test_exact_ids_are_what_they_are() -> None:
     assert [problem.code for problem in exact.errors] == ["SUB201", "SUB202"]
     with pytest.raises(UsageError, match="--ids is 'all'; expected"):
         harness.validate("lists.csv", ids="all")  # type: ignore[arg-type]
-
-
-def test_two_users_alike_are_two_users_where_both_are_known() -> None:
-    both = "user,items\n7,a c\n07,b\n"
-    assert [*problems(both, both)] == ["SUB323"]  # a warning: the solution has both
 
 
 # No hit at all.
