@@ -213,7 +213,7 @@ def _notes_of_model(
     if settings.use is not None:
         n, empty = int(sums["users"][0]), int(sums["empty"][0])
         if 2 * empty > n:
-            notes.append(f"{model}: {empty:,} of {counted(n, 'list')} empty, which score 0")
+            notes.append(f"{model}: {empty:,} of its {counted(n, 'list')} are empty and score 0")
     notes += sums["notes"]
     notes += sorted(sums["changes"])[:1]
     if sums["refused"]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count, groupby
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -36,7 +37,7 @@ from harness.protocol.task import read as read_events
 from harness.results.folder import FOLD
 from harness.results.record import Chance, Evaluation, ModelRecord, RunRecord
 from harness.results.run import Run
-from harness.stats.chance_law import has_law
+from harness.stats.chance_law import Law, has_law
 from harness.stats.estimates import ModelEstimate, of_set
 from harness.stats.figures import Figures
 from harness.stats.folds import FEWEST, Folds, ScoredFold, folded, folds_of
@@ -56,10 +57,10 @@ def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
         return
     start, last = (str(np.datetime64(t, "us").astype("datetime64[D]")) for t in data.times)
     windows = f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')}"
+    behind = f", {counted(rule.test_days, 'test day')} behind" if rule.test_days else ""
     raise UsageError(
         f"{key} folds = {rule.folds}: the events run from {start} to {last}, with room for "
-        f"{windows}, events before and {counted(rule.test_days, 'test day')} behind; ask for fewer "
-        "folds, valid_days or test_days, where there are any"
+        f"{windows} behind other events{behind}; ask for fewer folds or days, or give more events"
     )
 
 
@@ -111,7 +112,7 @@ def over_folds(
         folds = folds_of(of_one(part))
         not_judged = _not_judged(folds, held_out)
         lawful = not not_judged and has_law(metrics[0], graded=config.graded)
-        laws = [fold.law for fold in users if fold.law is not None] if lawful else None
+        laws = [cast(Law, fold.law) for fold in users] if lawful else None
         figures = figures_by(
             config_left,
             metrics,
@@ -208,13 +209,16 @@ def _same_lists(config: Config) -> list[str]:
     notes = []
     for model in config.models:
         names = paths_of(model.lists or [])
-        files = [(config.folder / name).resolve() for name in names]
-        same = [name for name, file in zip(names, files, strict=True) if files.count(file) > 1]
-        if same:
-            notes.append(
-                f'model "{model.name}": its lists are {same[0]} in several folds; if they were '
-                "made for one of these, name the file of each fold"
-            )
+        folds = dict[Path, list[int]]()
+        for number, name in enumerate(names, 1):
+            folds.setdefault((config.folder / name).resolve(), []).append(number)
+        notes += [
+            f'model "{model.name}": its lists are {names[same[0] - 1]} in folds '
+            f"{', '.join(map(str, same))}; if they were made for one of these, name the file of "
+            "each fold"
+            for same in folds.values()
+            if len(same) > 1
+        ]
     return notes
 
 

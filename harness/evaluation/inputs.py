@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,6 @@ from harness.data.layout import EventTable
 from harness.metrics.inputs.cells import missing
 from harness.metrics.inputs.frame import Table, as_polars, frame_of, require_names
 from harness.models import guard
-
-if TYPE_CHECKING:
-    pass
 
 _EXAMPLE = {
     "events": "events=frame",

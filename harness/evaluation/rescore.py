@@ -118,10 +118,11 @@ def lists_of(
     """
     record, configs = whole.model_of(model, repeat), configs_of(whole)
     folds = len(configs)
-    if fold is not None and not 1 <= fold <= folds != 1:
+    if fold is not None and folds == 1:
+        raise UsageError(f"{whole.folder}: has one evaluation set, no folds; leave --fold out")
+    if fold is not None and not 1 <= fold <= folds:
         raise UsageError(
-            f"{whole.folder}: has no fold {fold} but {counted(folds, 'evaluation set')}; leave "
-            "--fold out for the last, or count from 1, the earliest"
+            f"{whole.folder}: has no fold {fold}; its folds are 1, the earliest, to {folds}"
         )
     number = fold or folds
     run, config = whole.folds[number - 1], configs[number - 1]

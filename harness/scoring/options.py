@@ -80,10 +80,12 @@ def require_known(options: SubmissionOptions) -> None:
     list_of(str, "overrides", options.get("overrides") or (), 'texts, such as "evaluation.k=5"')
 
 
-def require(kind: type, expected: str, **options: object) -> None:
+def require(kind: type, expected: str, **options: Any) -> None:
     """Raise UsageError where the value of an option is of another type, and not None."""
     for name, value in options.items():
-        if value is not None and not isinstance(value, kind):
+        is_numpy = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
+        plain = value.item() if is_numpy else value
+        if value is not None and not isinstance(plain, kind):
             raise UsageError(f"{name} is {value!r}; expected {expected}")
 
 

@@ -198,7 +198,7 @@ def _kind(table: Table, name: str) -> str:
     dtype = getattr(dtype, "inner", dtype)
     if dtype not in (pl.String, pl.Int64):
         raise DataError(
-            f"{table.where(name)} holds neither text nor whole numbers, which ids are; "
+            f"{table.where(name)} holds {dtype} values; ids are text or whole numbers: "
             '.cast("string") or .cast("long") makes them'
         )
     return "string" if dtype == pl.String else "long"

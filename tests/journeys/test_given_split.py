@@ -77,7 +77,7 @@ def test_the_record_names_the_files_of_each_fold(found: Run, folder: Path) -> No
     assert of_all["theirs"] == (None, names)
     assert [fold["theirs"][1] for fold in folds] == [[name] for name in names]
     assert [note for note in found.notes if "lists" in note] == [
-        'model "same": its lists are theirs.csv in several folds; if they were made for one of '
+        'model "same": its lists are theirs.csv in folds 1, 2; if they were made for one of '
         "these, name the file of each fold"
     ]
 

@@ -229,6 +229,6 @@ def test_lists_that_are_mostly_empty_are_noted(tmp_path: Path) -> None:
     models = [{"name": f"{n}", "use": "learns:Known", "params": {"known": n}} for n in range(3)]
     result = run(small.config(tmp_path, *models, compare={"resamples": 100}))
     assert [note for note in result.notes if "empty" in note] == [
-        'model "0": 3 of 3 lists empty, which score 0',
-        'model "1": 2 of 3 lists empty, which score 0',
+        'model "0": 3 of its 3 lists are empty and score 0',
+        'model "1": 2 of its 3 lists are empty and score 0',
     ]

@@ -144,7 +144,7 @@ def test_another_fold_of_a_run_is_named(harness: Cli) -> None:
     assert (document["fold"], document["folds"]) == (1, 2)
     assert document["users"][0]["truth"] == ["b"]
     is_refused(harness(*explain, "2"), 'no user "ann" among the 2 of', "(fold 2 of 2, the last; ")
-    is_refused(harness(*explain, "3"), "run: has no fold 3 but 2 evaluation sets; leave --fold out")
+    is_refused(harness(*explain, "3"), "run: has no fold 3; its folds are 1, the earliest, to 2")
 
 
 def test_folds_have_a_folder_each(harness: Cli) -> None:

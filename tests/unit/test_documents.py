@@ -1,5 +1,6 @@
 """The Markdown of the repository: files, modules and layers that it names are there."""
 
+import json
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -88,3 +89,9 @@ def test_the_settings_that_the_security_notes_name_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     goals = set(re.findall(r"`make (\w+)`", text))
     assert [goal for goal in goals if f"\n{goal}:" not in makefile] == []
+
+
+def test_seeded_faults_stand_in_the_code() -> None:
+    for fault in json.loads((ROOT / ".ci" / "mutants.json").read_text(encoding="utf-8")):
+        lines = (ROOT / fault["file"]).read_text(encoding="utf-8").splitlines()
+        assert lines[fault["line"] - 1].strip() == fault["before"].strip(), fault

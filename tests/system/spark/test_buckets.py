@@ -177,10 +177,10 @@ def test_two_tables_of_one_partition_each(
         return small.config(tmp_path, data=data, split=split).layout()
 
     remote = layout("table:{}")
-    with buckets.prepared(layout("{}.parquet"), kept=False) as local:
-        with in_buckets(spark, remote) as found:
-            for one, other in zip(datasets(found), local.datasets(), strict=True):
-                all_same(replace(one, notes=()), replace(other, notes=()))
+    here = layout("{}.parquet")
+    with buckets.prepared(here, kept=False) as local, in_buckets(spark, remote) as found:
+        for one, other in zip(datasets(found), local.datasets(), strict=True):
+            all_same(replace(one, notes=()), replace(other, notes=()))
 
 
 @pytest.mark.parametrize(
