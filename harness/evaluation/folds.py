@@ -57,10 +57,10 @@ def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
         return
     start, last = (str(np.datetime64(t, "us").astype("datetime64[D]")) for t in data.times)
     windows = f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')}"
-    behind = f", {counted(rule.test_days, 'test day')} behind" if rule.test_days else ""
+    behind = f" and with {counted(rule.test_days, 'test day')} after them" if rule.test_days else ""
     raise UsageError(
         f"{key} folds = {rule.folds}: the events run from {start} to {last}, with room for "
-        f"{windows} behind other events{behind}; ask for fewer folds or days, or give more events"
+        f"{windows} after other events{behind}; ask for fewer folds or days, or give more events"
     )
 
 

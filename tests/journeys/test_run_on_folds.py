@@ -196,9 +196,12 @@ def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(
 @pytest.mark.parametrize(
     ("own", "words"),
     [
-        ({}, "room for 3 windows of 2 days, events before and 0 test days behind; ask for fewer"),
-        ({"test_days": 5}, "room for 1 window of 2 days, events before and 5 test days behind"),
-        ({"test_days": 7, "valid_days": 1}, "0 windows of 1 day, events before and 7 test days"),
+        ({}, "room for 3 windows of 2 days after other events; ask for fewer"),
+        ({"test_days": 5}, "room for 1 window of 2 days after other events and with 5 test days"),
+        (
+            {"test_days": 7, "valid_days": 1},
+            "0 windows of 1 day after other events and with 7 test days",
+        ),
     ],
 )
 def test_more_folds_than_the_data_has(tmp_path: Path, own: dict[str, Any], words: str) -> None:
