@@ -65,7 +65,8 @@ def environment(folder: Path) -> dict[str, str]:
 
 def again(folder: Path) -> str:
     """Return the next step where a run cannot be used as it is."""
-    return f"run it again: {shlex.join(['harness', 'run', str(folder / 'config.toml')])}"
+    words = ["harness", "run", str(folder / "config.toml"), "--out", str(folder)]
+    return f"run it again: {shlex.join(words)}"
 
 
 def is_run(folder: Path) -> bool:

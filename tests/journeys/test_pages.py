@@ -78,8 +78,7 @@ def test_the_model_of_the_page_lists_the_favourite_colour_first(here: Path, cli:
     """Ann had two red items and bob a blue one; a is the most popular, then c, then d."""
     page = DOCS / "how-to" / "own-model.md"
     Path("my_model.py").write_text(blocks(page, "python")[0], encoding="utf-8")
-    split = '[split]\nstrategy = "time"\nvalid_days = 7\n'
-    Path("shop.toml").write_text(blocks(page, "toml")[0] + split, encoding="utf-8")
+    Path("shop.toml").write_text(blocks(page, "toml")[0], encoding="utf-8")
     rows = ["ann,a", "ann,c", "bob,d", "cem,a", "cem,c", "dan,a"]
     days = [f"{row},2020-01-01" for row in rows] + ["ann,d,2020-01-09", "bob,a,2020-01-09"]
     Path("events.csv").write_text("\n".join(["user,item,time", *days]), encoding="utf-8")

@@ -218,7 +218,7 @@ def test_a_table_that_contradicts_the_record_is_refused(folder: Path) -> None:
     )
     rows.write_parquet(path)
     words = [f'{path}: model "last" has a mean MAP@3 of 0.5 there', "and 0.25 in result.json"]
-    with refusal(DataError, *words, f"harness run {folder / 'config.toml'} --fresh"):
+    with refusal(DataError, *words, f"harness run {folder / 'config.toml'} --out {folder} --fresh"):
         compare(folder)
 
 
