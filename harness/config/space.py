@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -23,8 +23,9 @@ SearchName = Literal["random", "grid", "tpe"]
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise PydanticCustomError("number", "expected a number")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not abs(value) <= sys.float_info.max:
+        raise PydanticCustomError("number", "expected a finite number")
     return value
 
 
@@ -41,9 +42,9 @@ class Range(Section):
     @model_validator(mode="after")
     def _from_low_to_high(self) -> Range:
         if self.low >= self.high:
-            raise ValueError(f"low = {self.low} is not below high = {self.high}")
+            raise ValueError(f"has low = {self.low}, not below high = {self.high}")
         if self.log and self.low <= 0:
-            raise ValueError(f"log = true needs low above 0, found low = {self.low}")
+            raise ValueError(f"has log = true and low = {self.low}; low must be above 0")
         return self
 
     @model_serializer

@@ -125,7 +125,7 @@ def _wanted(config: Config, names: Sequence[str]) -> list[ModelConfig]:
         )
     for name in names:
         if name not in known:
-            raise UsageError(f'no model "{name}" has a space to search; {suggest(name, known)}')
+            raise UsageError(f'there is no model "{name}" with a space; {suggest(name, known)}')
     return [model for model in config.models if model.name in (names or known)]
 
 

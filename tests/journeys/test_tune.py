@@ -196,7 +196,12 @@ LISTED = {"name": "shelf", "lists": "plugged.py"}
     [
         ([FIXED], {}, (), ["no model has a space", "space = {"]),
         ([MODEL], {}, ("shlf",), ['no model "shlf"', 'did you mean "shelf"']),
-        ([MODEL, FIXED], {}, ("other",), ['no model "other" has a space', "allowed: shelf"]),
+        (
+            [MODEL, FIXED],
+            {},
+            ("other",),
+            ['there is no model "other" with a space', "allowed: shelf"],
+        ),
         ([MODEL | {"space": {"plaec": [1]}}], {}, (), ['"plaec"', 'did you mean "place"']),
         ([WHOLE, LISTED], {}, (), ['"whole": base model "shelf" is a file of precomputed lists']),
         ([MODEL], {"metric": "Novelty@1"}, (), ["Novelty@1", "neither", "[tune] metric"]),
