@@ -189,7 +189,7 @@ NOTED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     '"Restless": its repeats differ': (odd("Restless", repeats=2), BOTH),
     '"Restless": asked again, it answers otherwise': (odd("Restless"), BOTH),
     '"OnceOnly": asked again, it fails': (odd("OnceOnly"), BOTH),
-    '"Empty": 27 of 27 lists empty': (odd("Empty"), BOTH),
+    '"Empty": 27 of its 27 lists are empty': (odd("Empty"), BOTH),
     "\"Strict\" gives no lists for the 13 users": (odd("Strict"), BOTH),
     "1 position holds an item that is no candidate": (
         {"more": [{"name": "mine", "lists": "mine.csv"}]}, ("buckets",)),

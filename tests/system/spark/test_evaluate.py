@@ -168,7 +168,7 @@ REFUSED: list[tuple[Frame, Frame, dict[str, Any], str]] = [
     ({"user": ["a"], "item": ["x"]}, TRUTH, {}, NO_ORDER + 'rank="…" (1 first) or score="…"'),
     ({"user": ["a"], "item": ["x"], "prediction": [0.5]}, TRUTH, {}, NO_ORDER + 'score="predicti'),
     (LISTS, TRUTH, {"score": False}, NO_ORDER),
-    ({**ONE, "user": [1.0]}, TRUTH, {}, 'column "user" holds neither text nor whole numbers'),
+    ({**ONE, "user": [1.0]}, TRUTH, {}, 'column "user" holds Float64 values; ids are text'),
     ({**ONE, "user": [1]}, TRUTH, {}, 'column "user" holds long, truth: column "user" holds str'),
     ({**LISTS, "item": ["a", "y", "x", "b", None]}, TRUTH, {},
      "predictions: column \"item\", a row of user 'bob': the id is missing"),
