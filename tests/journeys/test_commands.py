@@ -113,7 +113,7 @@ REFUSED = {
     "explain gone --model popular --user ann": "gone: no such file or run folder",
     "explain thesis --user ann": "thesis: is no run folder: it holds no result.json",
     "explain one --user ann": "one: which model? name one with --model; allowed: ",
-    "explain one --model random --user ann --fold 1": "one: has one evaluation set, no folds; leave --fold out",
+    "explain one --model random --user ann --fold 1": "one: has one evaluation set, no folds",
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
     f"synth hm --out {'a' * 300} --users 20": "aaa: cannot be written: File name too long",
     "init log.csv -o log.csv": "is read by this command and never",
